@@ -268,9 +268,9 @@ impl CellSamples {
             reads_in_flight: stats::median(&self.reads_in_flight),
             ready_share: self.median(ready_share).filter(|_| variant.list.is_some()),
             cpu_ns_per_read: self.median(|s| ratio(s.cpu_ns? as f64, s.store_reads as f64)),
-            vain_share: self.median(vain_share),
-            binds: bottleneck.map(|of| of.term),
-            binds_share: bottleneck.and_then(|of| of.wall_share),
+            abort_rate: self.median(abort_rate),
+            bottleneck: bottleneck.map(|of| of.term),
+            bottleneck_share: bottleneck.and_then(|of| of.wall_share),
             cache: self.cache(input),
         }
     }
@@ -472,7 +472,7 @@ fn found_share(sample: &SampleFacts) -> Option<f64> {
 }
 
 /// Share of the executions that were given up.
-fn vain_share(sample: &SampleFacts) -> Option<f64> {
+fn abort_rate(sample: &SampleFacts) -> Option<f64> {
     let speculation = sample.speculation?;
     ratio(speculation.abort_count as f64, speculation.execution_count as f64)
 }

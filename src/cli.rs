@@ -28,6 +28,7 @@ use crate::{
         run,
         scenarios::{self, ShowArgs, ValidateArgs},
         schema::{self, SchemaArgs},
+        send::{self, SendArgs},
         state::{self, StateArgs},
         sweep::{self, SweepArgs},
     },
@@ -56,6 +57,7 @@ Examples:
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
   stress client storm/ --client geth            how does geth do on the same block?
   stress calibrate-against geth --out against/  does geth rank all storms as our designs do?
+  stress send transfers --url http://127.0.0.1:8545 --rate 1000    load on a live node
   stress state rm --older-than 30d              remove databases that no run has used since
 
 Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or scenario,
@@ -139,6 +141,8 @@ pub enum Command {
     Client(Box<ClientArgs>),
     /// Rank workloads by time on a client and in our designs, and explain where the ranks part
     CalibrateAgainst(Box<CalibrateAgainstArgs>),
+    /// Send a scenario's transactions to a live node, and measure until they are in blocks
+    Send(Box<SendArgs>),
     /// List, verify or remove state databases
     State(StateArgs),
     /// List or remove saved baselines (`--save-baseline` of a run saves one)
@@ -170,14 +174,31 @@ impl Cli {
     }
 }
 
+/// The command line with `--quiet` behind the first word: before a verb it would be an option of a run,
+/// which no verb goes with.
+pub fn quiet_behind_verb(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    let quiet_count = words.iter().skip(1).take_while(|word| is_quiet(word)).count();
+    let Some(first) = words.get(1 + quiet_count) else { return words };
+    if first == HELP {
+        words.drain(1..=quiet_count);
+    } else if !first.to_string_lossy().starts_with('-') {
+        words[1..quiet_count + 2].rotate_right(1);
+    }
+    words
+}
+
+fn is_quiet(word: &OsString) -> bool {
+    word == "-q" || word == "--quiet"
+}
+
 /// Refuses arguments that begin with a misspelt verb or scenario. Whatever follows is not looked
 /// at: it would be told as another error.
 ///
 /// # Errors
 /// The first word is neither, and near to one.
 pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
-    let is_first = |word: &OsString| word != "-q" && word != "--quiet";
-    let first = words.find(is_first).and_then(|word| word.into_string().ok());
+    let first = words.find(|word| !is_quiet(word)).and_then(|word| word.into_string().ok());
     match first.as_deref().and_then(meant) {
         Some(tip) => Err(anyhow!("{tip}")).or_exit(Code::Usage),
         None => Ok(()),
@@ -237,6 +258,7 @@ impl Command {
             Self::Export(args) => export::export(&args),
             Self::Client(args) => client::client(&args),
             Self::CalibrateAgainst(args) => calibrate_against::calibrate_against(&args),
+            Self::Send(args) => send::send(&args),
             Self::State(args) => state::state(&args),
             Self::Baseline(args) => baseline::baseline(&args),
             Self::Completions(args) => help::completions(&args, Cli::command()),
@@ -272,6 +294,26 @@ mod tests {
         ] {
             let error = refused(words).unwrap_or_else(|| panic!("{words:?} is refused"));
             assert!(error.contains(meant), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn quiet_before_a_verb_is_an_option_of_the_verb() {
+        for (given, expected) in [
+            (&["stress", "--quiet", "list"][..], &["stress", "list", "--quiet"][..]),
+            (&["stress", "-q", "-q", "doctor", "-q"], &["stress", "doctor", "-q", "-q", "-q"]),
+            (&["stress", "-q", "help", "list"], &["stress", "help", "list"]),
+            (&["stress", "-q", "--scenario", "x"], &["stress", "-q", "--scenario", "x"]),
+            (&["stress", "list", "-q"], &["stress", "list", "-q"]),
+            (&["stress", "-q"], &["stress", "-q"]),
+            (&["stress"], &["stress"]),
+        ] {
+            let words = quiet_behind_verb(given.iter().map(OsString::from));
+            assert_eq!(words, expected.iter().map(OsString::from).collect::<Vec<_>>());
+        }
+        for line in [&["stress", "--quiet", "list"][..], &["stress", "-q", "sload-storm"]] {
+            let words = quiet_behind_verb(line.iter().map(OsString::from));
+            assert!(Cli::try_parse_from(words).is_ok_and(|cli| cli.quiet), "{line:?}");
         }
     }
 

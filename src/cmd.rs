@@ -19,5 +19,6 @@ pub mod report;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
+pub mod send;
 pub mod state;
 pub mod sweep;

@@ -40,6 +40,7 @@ mod removal;
 mod run;
 mod sampling;
 mod seed;
+mod send;
 mod session;
 mod sweep;
 mod terminal;
@@ -72,7 +73,7 @@ fn main() -> ExitCode {
 fn run() -> Result<Code, Failure> {
     child::become_another().or_exit(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(cli::quiet_behind_verb(std::env::args_os()));
     interrupt::listen(terminal::error).or_exit(Code::Io)?;
     cli.run()
 }

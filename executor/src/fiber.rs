@@ -42,7 +42,7 @@ pub(crate) enum Turn {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     awaited: Awaited,
-    /// True if it has looked since it began to wait, in vain.
+    /// True if it has looked since it began to wait and found nothing.
     is_again: bool,
 }
 

@@ -44,6 +44,8 @@ pub struct KeyName {
 /// The contents of one batch.
 #[derive(Clone, Debug)]
 pub struct BatchDescription {
+    /// The keys that each transaction touches, by number, those that nothing changes too.
+    pub accesses: Accesses,
     /// Where its transactions meet.
     pub graph: ConflictGraph,
     /// The name of the key of [`ConflictGraph::hottest`].
@@ -85,8 +87,8 @@ pub fn describe<A: Answer>(
 /// A key that a transaction touches.
 struct Touched {
     name: KeyName,
-    /// Its number, and whether the list has changes of it; `None` where the list lacks it.
-    key: Option<(u32, bool)>,
+    /// Its number; `None` where the list lacks it.
+    key: Option<u32>,
     /// Whether the transaction writes it.
     writes: bool,
 }
@@ -135,9 +137,8 @@ impl Census {
             if *address != beneficiary {
                 keys.account_count += 1;
                 let writes = written.accounts.binary_search_by_key(address, |write| write.address);
-                let changed = id.map(|id| self.list.first_account_change(id).is_some());
                 let name = KeyName { address: *address, slot: None };
-                let key = id.map(|id| id.0).zip(changed);
+                let key = id.map(|id| id.0);
                 self.touch(Touched { name, key, writes: writes.is_ok() });
             }
             keys.slot_count += account.storage.len() as u32;
@@ -145,24 +146,21 @@ impl Census {
                 let place =
                     written.slots.binary_search_by(|(at, slot, _)| (at, slot).cmp(&(address, key)));
                 let slot = id.and_then(|id| self.list.slot_id(id, key));
-                let changed = slot.map(|slot| self.list.has_changes(slot));
                 let number = slot.map(|slot| self.list.account_count() + slot.0);
                 let name = KeyName { address: *address, slot: Some(*key) };
-                self.touch(Touched { name, key: number.zip(changed), writes: place.is_ok() });
+                self.touch(Touched { name, key: number, writes: place.is_ok() });
             }
         }
         self.accesses.end_tx();
         self.transactions.push(keys);
     }
 
-    /// Notes that a key is touched. Of keys that nothing in the batch changes there is nothing to
-    /// keep.
+    /// Notes that a key is touched.
     fn touch(&mut self, touched: Touched) {
         let Touched { name, key, writes } = touched;
         match key {
             None => self.missing = self.missing.or(Some(name)),
-            Some((_, false)) => {}
-            Some((key, true)) => self.accesses.push(Access { key, writes }),
+            Some(key) => self.accesses.push(Access { key, writes }),
         }
     }
 
@@ -179,7 +177,7 @@ impl Census {
         let graph = ConflictGraph::new(gas, &self.accesses, key_count);
         let hottest = graph.hottest().map(|hottest| self.name(hottest.key));
         out.transactions.extend(self.transactions);
-        out.batches.push(BatchDescription { graph, hottest });
+        out.batches.push(BatchDescription { accesses: self.accesses, graph, hottest });
         Ok(())
     }
 

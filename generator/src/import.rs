@@ -112,7 +112,7 @@ pub struct SaidReceipt {
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A file is no JSON.
-    #[error("{file}: this is no whole JSON: {source}")]
+    #[error("{file}: this is not valid JSON (truncated?): {source}")]
     Json {
         /// The file.
         file: String,

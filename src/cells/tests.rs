@@ -209,9 +209,9 @@ fn the_chain_of_a_transaction_binds_where_there_are_more_threads_than_it_needs()
     let by_itself = variant(Design::BatchedIo, 4, 50).reading_before_by_itself();
     assert_eq!(chain_of(by_itself), 250.0);
     let mut binds = input(&workload, &device, variant(Design::ParallelIo, 64, 1));
-    assert_eq!(cell(&binds, &[measurement(1_000, 1_000)]).binds, Some(Bottleneck::Chain));
+    assert_eq!(cell(&binds, &[measurement(1_000, 1_000)]).bottleneck, Some(Bottleneck::Chain));
     binds.variant = variant(Design::BatchedIo, 2, 256);
-    assert_eq!(cell(&binds, &[measurement(1_000, 1_000)]).binds, Some(Bottleneck::Device));
+    assert_eq!(cell(&binds, &[measurement(1_000, 1_000)]).bottleneck, Some(Bottleneck::Device));
 }
 
 #[test]
@@ -219,10 +219,10 @@ fn cpu_time_is_divided_among_no_more_cores_than_there_are_threads() {
     let (workload, device) = (workload(1 << 20), device());
     // 4 ms on one thread bind before 30 reads of 0.1 ms one after the other.
     let sequential = input(&workload, &device, variant(Design::Sequential, 1, 1));
-    assert_eq!(cell(&sequential, &[measurement(30, 30)]).binds, Some(Bottleneck::Cpu));
+    assert_eq!(cell(&sequential, &[measurement(30, 30)]).bottleneck, Some(Bottleneck::Cpu));
     // On four cores the same work is 1 ms; the longest transaction reads for 1.5 ms.
     let parallel = input(&workload, &device, variant(Design::ParallelIo, 64, 1));
-    assert_eq!(cell(&parallel, &[measurement(30, 30)]).binds, Some(Bottleneck::Chain));
+    assert_eq!(cell(&parallel, &[measurement(30, 30)]).bottleneck, Some(Bottleneck::Chain));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn what_binds_is_that_of_the_median_sample_and_not_of_the_last() {
     let (workload, device) = (workload(1 << 20), device());
     let input = input(&workload, &device, variant(Design::Sequential, 1, 1));
     let samples = [1_000, 1_000, 1].map(|blocks| measurement(blocks, blocks));
-    assert_eq!(cell(&input, &samples).binds, Some(Bottleneck::Chain));
+    assert_eq!(cell(&input, &samples).bottleneck, Some(Bottleneck::Chain));
 }
 
 #[test]

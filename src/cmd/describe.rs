@@ -1,14 +1,18 @@
 //! `stress describe`: keys, conflicts and list sizes of a workload, before it runs.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, anyhow};
-use clap::Args;
+use clap::{Args, value_parser};
+use partition::{Hypergraph, SHARD_COUNT_MAX};
 use spec::RunSpec;
 
 use crate::{
     args::{ScenarioArgs, Which, WorkArgs},
-    describe::{self, Figures, kinds},
+    describe::{self, Asked, Figures, kinds},
     exit::{Code, Failure, OrExit},
     minimal, prepare,
     progress::Progress,
@@ -20,6 +24,7 @@ Examples:
   stress describe one-slot --gas 100M
   stress describe my.toml --set block.order=phases --svg my.svg
   stress describe --workload block.workload --json
+  stress describe dapps --shards 2,4            its transactions parted among shards of execution
   stress describe --table > table.md            every shipped scenario, in small, with its rates
 
 docs/workloads.md explains the figures.";
@@ -40,7 +45,10 @@ pub struct DescribeArgs {
     pub workload: Option<PathBuf>,
     /// All shipped scenarios in Markdown: gas and list of an operation, and rates, measured now;
     /// 30M gas, 200k slots and the memory store where nothing else is said
-    #[arg(long, conflicts_with_all = ["json", "svg", "HowArgs", "words", "scenario", "quick"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["json", "svg", "shards", "HowArgs", "words", "scenario", "quick"]
+    )]
     pub table: bool,
     /// Print all figures as JSON
     #[arg(long)]
@@ -48,6 +56,19 @@ pub struct DescribeArgs {
     /// Also write the components of the conflict graph as a picture
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Part the transactions among so many shards of execution (1 to 64), and compare partitioners:
+    /// shards that touch a key, values between shards, balance
+    #[arg(
+        long,
+        value_name = "N[,M]",
+        value_delimiter = ',',
+        value_parser = value_parser!(u32).range(1..=i64::from(SHARD_COUNT_MAX))
+    )]
+    pub shards: Vec<u32>,
+    /// Also write the hypergraph of transactions and keys in the format of hMETIS, for other
+    /// partitioners; of several batches the first
+    #[arg(long, value_name = "FILE", requires = "shards")]
+    pub hmetis: Option<PathBuf>,
 }
 
 /// Describes the workload of the arguments.
@@ -56,20 +77,32 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     if args.table {
         return table(&args.of.work, &progress);
     }
-    let Figures { described, components } = figures(args, &progress)?;
+    let Figures { described, components, batches } = figures(args, &progress)?;
     progress.clear();
     if let Some(path) = &args.svg {
-        let written = fs::write(path, report::picture(&described, &components));
-        written
-            .with_context(|| format!("cannot write --svg {}", path.display()))
-            .or_exit(Code::Io)?;
-        terminal::note(&format!("wrote {}", path.display()));
+        write("--svg", path, &report::picture(&described, &components))?;
+    }
+    if let (Some(path), Some(first)) = (&args.hmetis, batches.first()) {
+        write("--hmetis", path, &Hypergraph::new(first).to_hmetis())?;
+        if batches.len() > 1 {
+            terminal::note(&format!("it has the first of {} batches", batches.len()));
+        }
     }
     terminal::out(&match args.json {
         true => report::json(&described).or_exit(Code::Io)?,
         false => report::describe(&described, terminal::width(), terminal::paint()),
     });
     Ok(Code::Fine)
+}
+
+/// Writes the file of an option.
+fn write(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
+    let written = fs::write(path, text);
+    written
+        .with_context(|| format!("cannot write {option} {}", path.display()))
+        .or_exit(Code::Io)?;
+    terminal::note(&format!("wrote {}", path.display()));
+    Ok(())
 }
 
 fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure> {
@@ -83,12 +116,13 @@ fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure>
             how.extend(args.of.work.beside_file().or_exit(Code::Usage)?);
             let run = minimal::default_run(&how).or_exit(Code::Usage)?;
             let workload = prepare::read_workload(&path, progress)?;
-            describe::of_workload(&workload, &threads(&run), progress)
+            let asked = Asked { threads: &threads(&run), shards: &args.shards };
+            describe::of_workload(&workload, asked, progress)
         }
         Some(Which::Scenario(name)) => {
             let scenario = args.of.load_by_name(&name)?;
-            let (figures, _) = describe::of_scenario(&scenario, &threads(&scenario.run), progress)?;
-            Ok(figures)
+            let asked = Asked { threads: &threads(&scenario.run), shards: &args.shards };
+            Ok(describe::of_scenario(&scenario, asked, progress)?.0)
         }
         None => {
             let error = anyhow!(

@@ -2,6 +2,7 @@
 //! reference run touched.
 
 use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName, TxKeys};
+use partition::Transactions;
 use result::{
     Tool,
     description::{
@@ -41,6 +42,8 @@ pub struct Figures {
     pub described: Described,
     /// The components of its conflict graphs, the largest first.
     pub components: Vec<Component>,
+    /// The transactions of each batch as partitioners take them; none where no shards are asked for.
+    pub batches: Vec<Transactions>,
 }
 
 /// The figures of the reference run, with speed-ups for these numbers of threads.
@@ -90,8 +93,9 @@ pub fn figures(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> F
         all,
         conflicts: conflicts(&seen.batches, &components, all.gas, threads),
         workload: facts,
+        shards: Vec::new(),
     };
-    Figures { described, components }
+    Figures { described, components, batches: Vec::new() }
 }
 
 /// Adds transactions up.

@@ -3,7 +3,10 @@
 use spec::{Override, Scenario, shipped};
 use variant::Design;
 
-use super::{figures::Figures, seen::of_scenario};
+use super::{
+    figures::Figures,
+    seen::{Asked, of_scenario},
+};
 use report::KindRow;
 use result::{
     Cell,
@@ -101,7 +104,7 @@ fn row(
         overrides.push(Override { key: key.to_owned(), value: value.to_owned(), origin });
     }
     let scenario = Scenario::parse(name, text, &overrides).or_exit(Code::Usage)?;
-    let (Figures { described, .. }, workload) = of_scenario(&scenario, &[], progress)?;
+    let (Figures { described, .. }, workload) = of_scenario(&scenario, Asked::default(), progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
     let operation = match scenario.loads.iter().all(|load| load.kind.is_storm()) {
         true => Operation::Key,

@@ -8,7 +8,10 @@ use generator::{
 use spec::Scenario;
 use workload::Workload;
 
-use super::figures::{self, Figures, OfScenario, Subject};
+use super::{
+    figures::{self, Figures, OfScenario, Subject},
+    shards,
+};
 use crate::{
     environment,
     exit::{Code, Failure},
@@ -16,19 +19,27 @@ use crate::{
     progress::Progress,
 };
 
-/// The contents of the workload of `scenario`, and the workload. `threads`: numbers of threads that
-/// the ideal speed-up is given for.
+/// The numbers that figures are given for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// Numbers of threads, for the ideal speed-up.
+    pub threads: &'a [usize],
+    /// Numbers of shards, for partitions.
+    pub shards: &'a [u32],
+}
+
+/// The contents of the workload of `scenario`, and the workload.
 ///
 /// # Errors
 /// It cannot be generated, or the user interrupted.
 pub fn of_scenario(
     scenario: &Scenario,
-    threads: &[usize],
+    asked: Asked<'_>,
     progress: &Progress,
 ) -> Result<(Figures, Workload), Failure> {
     let Generated { workload, loads } = prepare::generate_by_load(scenario, progress)?;
     let of = OfScenario { scenario, loads: &loads };
-    let figures = figures(&workload, Some(of), threads, progress)?;
+    let figures = figures(&workload, Some(of), asked, progress)?;
     Ok((figures, workload))
 }
 
@@ -38,21 +49,26 @@ pub fn of_scenario(
 /// The reference differs from it, or the user interrupted.
 pub fn of_workload(
     workload: &Workload,
-    threads: &[usize],
+    asked: Asked<'_>,
     progress: &Progress,
 ) -> Result<Figures, Failure> {
-    figures(workload, None, threads, progress)
+    figures(workload, None, asked, progress)
 }
 
 fn figures(
     workload: &Workload,
     scenario: Option<OfScenario<'_>>,
-    threads: &[usize],
+    asked: Asked<'_>,
     progress: &Progress,
 ) -> Result<Figures, Failure> {
     let seen = seen(workload, progress)?;
     let subject = Subject { workload, scenario, tool: facts::tool(&environment::build()) };
-    Ok(figures::figures(subject, &seen, threads))
+    let mut figures = figures::figures(subject, &seen, asked.threads);
+    if !asked.shards.is_empty() {
+        figures.batches = shards::transactions(workload, &seen);
+        figures.described.shards = shards::partitioned(&figures.batches, asked.shards, progress)?;
+    }
+    Ok(figures)
 }
 
 /// The keys that the reference run touches.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use spec::{Override, RunSpec, Scenario};
-use variant::SampleKeys;
+use variant::{Compaction, SampleKeys};
 use workload::Workload;
 
 use super::{
@@ -24,6 +24,9 @@ const QUICK: [(&str, &str); 3] =
 
 /// Further overrides of a scenario of more blocks than [`QUICK_BLOCK_COUNT`]: so many, each small.
 const QUICK_BLOCKS: [(&str, &str); 2] = [("block.blocks", "100"), ("block.gas", "3M")];
+
+/// Further ones where files are compacted: write buffers so small that some are.
+const QUICK_WRITES: [(&str, &str); 1] = [("run.rocksdb.write_buffer", "1MiB")];
 
 /// The most blocks of a quick workload.
 const QUICK_BLOCK_COUNT: u64 = 100;
@@ -109,6 +112,9 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
         let has_many = |stated: &Scenario| stated.block.block_count > QUICK_BLOCK_COUNT;
         if stated.as_ref().is_ok_and(has_many) {
             add_quick(&mut overrides, &QUICK_BLOCKS);
+        }
+        if stated.is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
+            add_quick(&mut overrides, &QUICK_WRITES);
         }
         add_quick(&mut overrides, &QUICK);
     }

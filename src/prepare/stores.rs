@@ -94,7 +94,7 @@ impl StoreSettings {
             }
             StoreKind::Mdbx => Self::Mdbx {
                 format: MdbxFormat { slots: run.mdbx.storage, tries },
-                settings: MdbxSettings { durability, freed_pages: run.mdbx.freed_pages },
+                settings: MdbxSettings { durability },
             },
             StoreKind::Flat => {
                 let settings = FlatSettings { durability, ..FlatSettings::default() };

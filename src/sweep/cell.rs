@@ -98,8 +98,8 @@ pub fn claim_fails(result: &RunResult) -> bool {
 fn read_cell_file(path: &Path) -> Result<CellFile> {
     let name = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    let json: Value =
-        serde_json::from_str(&text).with_context(|| format!("{name} is no whole JSON"))?;
+    let json: Value = serde_json::from_str(&text)
+        .with_context(|| format!("{name} is not valid JSON (truncated?)"))?;
     check_schema(&json, CELL_SCHEMA, path)?;
     serde_json::from_value(json).with_context(|| format!("{name} is damaged"))
 }

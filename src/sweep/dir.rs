@@ -249,8 +249,8 @@ fn read_manifest(dir: &Path) -> Result<Matrix> {
         ),
         text => text.with_context(|| format!("cannot read {name}"))?,
     };
-    let json: Value =
-        serde_json::from_str(&text).with_context(|| format!("{name} is no whole JSON"))?;
+    let json: Value = serde_json::from_str(&text)
+        .with_context(|| format!("{name} is not valid JSON (truncated?)"))?;
     cell::check_schema(&json, MANIFEST_SCHEMA, &path)?;
     let manifest: Manifest =
         serde_json::from_value(json).with_context(|| format!("{name} is damaged"))?;

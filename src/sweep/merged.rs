@@ -1,4 +1,4 @@
-//! The results of a sweep as one (`stress.sweep-merged/1`, `docs/sweep.md`): whether they belong
+//! The results of a sweep as one (`stress.sweep-merged/2`, `docs/sweep.md`): whether they belong
 //! together, which are missing, the facts that are the same in all, and where more threads stop
 //! paying.
 
@@ -186,7 +186,7 @@ fn counters(cells: &[FinishedCell]) -> Vec<Counted> {
     for cell in agreeing {
         for variant_cell in &cell.result.result.cells {
             let variant = variant_cell.variant.clone();
-            let keys = sweep::untold(&cell.file.keys);
+            let keys = sweep::unnamed_keys(&cell.file.keys);
             let counted = all.entry((keys.clone(), variant.clone())).or_insert_with(|| Counted {
                 counters: Counters {
                     keys,

@@ -191,10 +191,14 @@ fn what_cannot_be_trusted_is_an_error_that_names_the_file() {
         assert!(dir.own_cell(3).is_err(), "nor is it taken for a cell to be run");
         fs::write(&file, before).unwrap();
     };
-    damaged("result.json", &|text| text[..text.len() / 2].to_owned(), "no whole JSON");
-    damaged("result.json", &|text| text.replace("stress.result/2", "stress.result/9"), "result/9");
+    damaged(
+        "result.json",
+        &|text| text[..text.len() / 2].to_owned(),
+        "not valid JSON (truncated?)",
+    );
+    damaged("result.json", &|text| text.replace("stress.result/3", "stress.result/9"), "result/9");
     damaged("result.json", &|text| text.replace("\"3M\"", "\"4M\""), "other work");
-    damaged("cell.json", &|text| text[..text.len() / 2].to_owned(), "no whole JSON");
+    damaged("cell.json", &|text| text[..text.len() / 2].to_owned(), "not valid JSON (truncated?)");
     damaged("cell.json", &|text| text.replace("sweep-cell/1", "sweep-cell/2"), "sweep-cell/2");
     damaged("cell.json", &|text| text.replace("\"index\": 3", "\"index\": 2"), "not of cell 3");
     assert!(merged::merge(&dir).is_ok(), "put right, it is joined");
@@ -213,7 +217,7 @@ fn a_directory_is_one_sweeps_and_its_manifest_is_read_strictly() {
     for (text, words) in [
         (before.replace("stress.sweep/1", "stress.sweep/7"), "stress.sweep/7"),
         (before.replace("\"cell_count\": 8", "\"cell_count\": 9"), "do not make 9 cells"),
-        (before[..before.len() / 2].to_owned(), "no whole JSON"),
+        (before[..before.len() / 2].to_owned(), "not valid JSON (truncated?)"),
     ] {
         fs::write(&manifest, text).unwrap();
         let error = format!("{:#}", SweepDir::existing(path.path()).expect_err(words));

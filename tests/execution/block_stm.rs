@@ -132,7 +132,7 @@ fn assert_agrees(workload: &Workload, what: &str) -> Speculation {
             assert_eq!(
                 speculation.executions,
                 speculation.steps + speculation.aborts,
-                "{what}: every run but one of each step was in vain"
+                "{what}: every execution but one of each step was aborted"
             );
             assert!(threads > 1 || speculation.aborts == 0, "{what}: one thread runs in order");
             all.aborts += speculation.aborts;

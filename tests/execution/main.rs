@@ -11,6 +11,7 @@ mod exchanged;
 mod fixtures;
 #[path = "../hostile/lists.rs"]
 mod hostile;
+mod list_hash;
 mod lists;
 mod prefetch;
 mod random_blocks;

@@ -15,9 +15,7 @@ use executor::{
     tries::{self, Tries},
 };
 use spec::Scenario;
-use variant::{
-    CacheMode, Compaction, Design, FreedPages, Phase, RootTime, RootWay, TrieForm, Variant,
-};
+use variant::{CacheMode, Compaction, Design, Phase, RootTime, RootWay, TrieForm, Variant};
 use workload::{NetChanges, Workload};
 
 use crate::common::agree;
@@ -137,14 +135,9 @@ fn without_compactions_and_in_mdbx_blocks_are_timed_and_nothing_is_waited_for() 
     let (dir, workload) = (tempfile::tempdir().unwrap(), workload());
     let (rocks, _) = rocks(dir.path(), &workload, Compaction::Off);
     let format = MdbxFormat { tries: tries::format_of(TrieForm::Cut), ..MdbxFormat::default() };
-    let open = |freed_pages| {
-        built(dir.path(), &workload, &format, |state| {
-            let settings = MdbxSettings { freed_pages, ..MdbxSettings::default() };
-            MdbxStore::open(state, settings).unwrap()
-        })
-    };
-    let (mdbx, name) = open(FreedPages::Kept);
-    let mut kept_bytes = 0;
+    let (mdbx, name) = built(dir.path(), &workload, &format, |state| {
+        MdbxStore::open(state, MdbxSettings::default()).unwrap()
+    });
     for root in [RootTime::After, RootTime::FromList] {
         let variant = variant(Design::BatchedIo, root);
         let taken = [take(&rocks, &workload, variant), take(&mdbx, &workload, variant)];
@@ -157,17 +150,7 @@ fn without_compactions_and_in_mdbx_blocks_are_timed_and_nothing_is_waited_for() 
         assert_eq!(rocks.committed_bytes, mdbx.committed_bytes);
         let grown = mdbx.space.unwrap();
         assert!(grown.after_bytes > grown.before_bytes, "copies of pages are kept: {grown:?}");
-        kept_bytes = grown.after_bytes;
     }
-    drop(mdbx);
-    let (mdbx, _) = open(FreedPages::Reused);
-    let before = contents(mdbx.state().dir());
-    let variant = variant(Design::BatchedIo, RootTime::After);
-    let taken = take(&mdbx, &workload, variant);
-    assert_timed(&taken, variant);
-    let bytes = taken.executed.writes.space.unwrap().after_bytes;
-    assert!(bytes < kept_bytes, "freed pages are used again: {bytes} of {kept_bytes}");
-    assert_eq!(contents(mdbx.state().dir()), before, "the sample wrote a copy");
     drop(mdbx);
     let data = DataDir::open(dir.path()).unwrap();
     data.verify(&name, &[&format], &Quiet, &AtomicBool::new(false)).unwrap();

@@ -9,7 +9,7 @@
 
 use std::{collections::BTreeSet, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool};
 
-use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use executor::{
     engine::{self, EngineError, ListFault, Spent, Task},
     sample,
@@ -20,9 +20,7 @@ use executor::{
 };
 use generator::{import, reference};
 use spec::Scenario;
-use variant::{
-    CacheMode, Design, Io, ListDuty, ListForm, Phase, ReadTime, Variant, WarmCache, Warming,
-};
+use variant::{CacheMode, Design, Io, ListForm, ReadTime, Variant, WarmCache, Warming};
 use workload::{
     AccountState, GenesisAccount, Workload,
     list::{self, FullList, ListBounds, ListError, ListIndex, SlotId, full_encode},
@@ -30,7 +28,7 @@ use workload::{
 
 use crate::{common::agree, hostile};
 
-fn storm() -> Workload {
+pub(crate) fn storm() -> Workload {
     let text = "schema = 1\nname = \"s\"\ndescription = \"\"\n[state]\naccounts = 50\n\
         slots = 30_000\n[block]\ngas = \"8M\"\ntx_gas = \"1M\"\n[[load]]\nkind = \"sload-storm\"\n";
     let scenario = Scenario::parse("s.toml", text, &[]).unwrap();
@@ -38,12 +36,12 @@ fn storm() -> Workload {
 }
 
 /// Every way to execute with a list.
-fn variants() -> Vec<Variant> {
+pub(crate) fn variants() -> Vec<Variant> {
     let ways = Design::ALL.iter().flat_map(|design| agree::ways(*design, 2, 2));
     ways.filter(|variant| variant.list.is_some()).collect()
 }
 
-fn memory(workload: &Workload) -> MemoryStore {
+pub(crate) fn memory(workload: &Workload) -> MemoryStore {
     MemoryStore::build(&workload.genesis, 1 << 30).unwrap()
 }
 
@@ -113,7 +111,7 @@ fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
                 if matches!(fault, ListFault::Malformed(_)) {
                     assert_eq!(read_count, 0, "{name}");
                 }
-                // Who reads nothing ahead does not read what is declared in vain.
+                // Without reads ahead, unused declarations are not read.
                 if matches!(fault, ListFault::Infeasible { .. }) && variant.io_thread_count == 0 {
                     let reads_ahead = matches!(variant.io, Io::Batched(_));
                     assert_eq!(read_count < most_items / 2, !reads_ahead, "{name}: {spent:?}");
@@ -428,45 +426,6 @@ fn a_run_in_order_that_nobody_waits_for_reads_each_key_once_with_those_who_run_a
             if threads == 1 {
                 assert_eq!(warm_up.read_count, 0, "nobody runs ahead");
             }
-        }
-    }
-}
-
-#[test]
-fn a_list_that_is_not_the_one_that_the_header_names_is_rejected_before_it_is_read() {
-    let workload = storm();
-    let store = memory(&workload);
-    let cancel = AtomicBool::new(false);
-    // Engines without a list may build it: it is right if its hash is the header's.
-    let building = [(Design::Sequential, 1), (Design::Prewarm, 1), (Design::Prewarm, 3)];
-    let building = building.map(|(design, threads)| {
-        let variant = Variant::of(design, NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
-        Variant { list_duty: ListDuty::Build, ..variant }
-    });
-    for variant in variants().into_iter().chain(building) {
-        let full = || reference::full_lists(&workload, || ()).unwrap();
-        let lists = sample::lists_for(&workload, variant.list, full).unwrap();
-        let take = |hash: B256| {
-            let task = Task::new(&workload, &lists, variant, &cancel);
-            sample::take(&store, &Task { list_hashes: &[hash], ..task }, CacheMode::Cold)
-        };
-        let (right, phase) = match variant.list {
-            Some(_) => (keccak256(&lists[0]), Phase::Hash),
-            None => (keccak256(&workload.batches[0].list), Phase::Build),
-        };
-        let taken = take(right).unwrap();
-        assert_eq!(taken.disagreement, None, "{variant}");
-        let hashed = taken.executed.spans.iter().filter(|span| span.phase == phase);
-        assert_eq!(hashed.count(), workload.batches.len(), "{variant}");
-        match take(B256::ZERO) {
-            Err(EngineError::List {
-                fault: ListFault::WrongHash { got, header }, spent, ..
-            }) => {
-                assert_eq!((got, header), (right, B256::ZERO));
-                // A list that was given is rejected before anything is read.
-                assert_eq!(spent.counters.key_count == 0, variant.list.is_some(), "{variant}");
-            }
-            other => panic!("{variant}: {:?}", other.map(|taken| taken.disagreement)),
         }
     }
 }

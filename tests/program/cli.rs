@@ -122,7 +122,7 @@ fn a_run_prints_a_table_or_json_and_writes_what_it_is_told_to() {
     }
     let written: serde_json::Value =
         serde_json::from_slice(&fs::read(out.join("result.json")).unwrap()).unwrap();
-    assert_eq!(written["schema"], "stress.result/2");
+    assert_eq!(written["schema"], "stress.result/3");
     assert_eq!(written["agree"], true);
     let args = small(&["--store", "memory", "--format", "json"]);
     let json = stress(&args, dir.path());
@@ -289,8 +289,8 @@ fn results_of_the_same_work_are_laid_side_by_side_and_others_are_refused() {
     let file = Path::new(&b).join("result.json");
     let whole = fs::read_to_string(&file).unwrap();
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
-    refused(&["compare", &a, &b], dir.path(), 6, &["result.json", "no whole JSON"]);
-    fs::write(&file, whole.replace("stress.result/2", "stress.result/0")).unwrap();
+    refused(&["compare", &a, &b], dir.path(), 6, &["result.json", "not valid JSON (truncated?)"]);
+    fs::write(&file, whole.replace("stress.result/3", "stress.result/0")).unwrap();
     refused(&["compare", &a, &b], dir.path(), 6, &["stress.result/0"]);
     refused(&["compare", &a], dir.path(), 2, &["RESULT"]);
 }

@@ -138,6 +138,41 @@ fn the_page_is_not_wider_than_asked_and_the_picture_stands_alone() {
 }
 
 #[test]
+fn partitions_among_shards_are_compared_and_written_for_other_partitioners() {
+    let dir = tempfile::tempdir().unwrap();
+    let sharded = ["--shards", "2,3", "--hmetis", "x.hgr"];
+    let facts =
+        described(&[&["dapps", "--set", "load.outside=4"][..], &sharded].concat(), dir.path());
+    let tx_count = facts["all"]["tx_count"].as_u64().unwrap();
+    for (index, count) in [2, 3].into_iter().enumerate() {
+        let of_count = &facts["shards"][index];
+        assert_eq!(of_count["shard_count"], count);
+        let partitions = of_count["partitions"].as_array().unwrap();
+        let names: Vec<_> =
+            partitions.iter().map(|of| of["partitioner"].as_str().unwrap()).collect();
+        assert_eq!(names, ["round-robin", "by-sender", "by-component", "fanout"]);
+        let figure = |at: usize, key: &str| partitions[at][key].as_f64().unwrap();
+        assert_eq!(figure(2, "conflict_fanout"), 1.0);
+        assert_eq!(partitions[2]["in_block_order"]["cross_shard_values"], 0);
+        assert!(figure(3, "fanout") <= figure(0, "fanout"));
+        // Every shard touches the contract's row at least, and each transaction its sender's.
+        assert!(partitions.iter().all(|of| of["state_reads"].as_u64().unwrap() >= tx_count / 2));
+    }
+    let hypergraph = fs::read_to_string(dir.path().join("x.hgr")).unwrap();
+    let head: Vec<u64> =
+        hypergraph.lines().next().unwrap().split(' ').map(|word| word.parse().unwrap()).collect();
+    assert_eq!(head[1..], [tx_count, 10]);
+    assert_eq!(hypergraph.lines().count() as u64, 1 + head[0] + head[1]);
+
+    let page = ["describe", "dapps", "--gas", "3M", "--slots", "20k", "--shards", "4"];
+    let page = printed(&page, dir.path());
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    for word in ["4 shards of execution", "round-robin", "by-component", "hops", "% over"] {
+        assert!(page.contains(word), "{word} is not in {page}");
+    }
+}
+
+#[test]
 fn wrong_arguments_of_describe_are_errors_that_name_the_remedy() {
     let dir = tempfile::tempdir().unwrap();
     let refused = |args: &[&str], code: i32, words: &[&str]| {
@@ -150,6 +185,9 @@ fn wrong_arguments_of_describe_are_errors_that_name_the_remedy() {
     refused(&["one-slot", "--threads", "0"], 2, &["--threads"]);
     refused(&["one-slot", "--set", "load.tx_gas=1M"], 2, &["--set load.tx_gas=1M", "sload-storm"]);
     refused(&["one-slot", "--table"], 2, &["--table"]);
+    refused(&["one-slot", "--shards", "0"], 2, &["--shards", "1..=64"]);
+    refused(&["one-slot", "--shards", "65"], 2, &["--shards", "1..=64"]);
+    refused(&["one-slot", "--hmetis", "x.hgr"], 2, &["--shards"]);
     refused(&["one-slot", "--gas", "1M", "--svg", "no/such/dir.svg"], 6, &["no/such/dir.svg"]);
 }
 

@@ -31,6 +31,7 @@ mod page;
 mod rendered;
 mod report;
 mod schemas;
+mod send;
 mod states;
 mod sweep;
 mod terminal;

@@ -161,7 +161,7 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
     fs::create_dir(at.join("empty")).unwrap();
     refused(&["report", "empty"], 6, "empty holds no result of stress");
     fs::remove_dir(at.join("empty")).unwrap();
-    refused(&["report", "cut.json", "--out", "x.html"], 6, "no whole JSON");
+    refused(&["report", "cut.json", "--out", "x.html"], 6, "not valid JSON (truncated?)");
     refused(&["report", "other.json", "--out", "x.html"], 6, "stress.io/1");
     refused(&["report", "cut.json", "--out", "x.json"], 2, "--format bigger-is-better");
     refused(&["report", "cut.json", "--out", "no/x.html"], 6, "named by --out");

@@ -98,7 +98,7 @@ fn wait_until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(began.elapsed() < PATIENCE, "waited without success until {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -399,8 +399,8 @@ fn bad_input_is_one_error_each_with_its_code() {
     let file = place.cell(3).join("result.json");
     let whole = fs::read_to_string(&file).unwrap();
     for (text, expected) in [
-        (whole[..whole.len() / 2].to_owned(), "no whole JSON"),
-        (whole.replace("stress.result/2", "stress.result/0"), "stress.result/0"),
+        (whole[..whole.len() / 2].to_owned(), "not valid JSON (truncated?)"),
+        (whole.replace("stress.result/3", "stress.result/0"), "stress.result/0"),
     ] {
         fs::write(&file, text).unwrap();
         for command in [merge(), with(&[])] {

@@ -7,8 +7,22 @@ use toml::Table;
 use crate::sources::{Package, packages, texts};
 
 /// The packages of the workspace that each may depend on, tests left out.
-const ARROWS: [(&str, &[&str]); 10] = [
-    ("stress", &["report", "result", "variant", "spec", "workload", "generator", "executor"]),
+const ARROWS: [(&str, &[&str]); 12] = [
+    (
+        "stress",
+        &[
+            "report",
+            "result",
+            "variant",
+            "spec",
+            "workload",
+            "generator",
+            "executor",
+            "send",
+            "partition",
+        ],
+    ),
+    ("send", &["workload", "variant"]),
     ("report", &["result", "variant"]),
     ("result", &["variant"]),
     ("generator", &["spec", "workload", "evm", "variant", "trie"]),
@@ -16,6 +30,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("executor", &["workload", "evm", "variant", "trie"]),
     ("evm", &["workload"]),
     ("trie", &["workload"]),
+    ("partition", &["variant"]),
     ("workload", &[]),
     ("variant", &[]),
 ];

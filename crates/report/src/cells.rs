@@ -290,12 +290,12 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
         column(12, ["ready", "%"], &|cell| of(cell.ready_share, units::percent)),
         column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
         column(5, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
-        column(6, ["runs in", "vain %"], &|cell| of(cell.vain_share, units::percent)),
+        column(6, ["aborted", "%"], &|cell| of(cell.abort_rate, units::percent)),
         column(15, ["sched.", "quality"], &|cell| of(cell.scheduling_quality, units::ratio)),
         column(16, ["idle", "%"], &|cell| of(cell.idle_share, units::percent)),
         column(6, ["senders", "a s"], &|cell| of(cell.recover_tx_per_s, units::number)),
         column(14, ["tx", "p50"], &|cell| ns(cell.tx_latency_ns.p50)),
-        column(12, ["", "binds"], &|cell| Some(cell.binds?.name().to_owned())),
+        column(12, ["", "bottleneck"], &|cell| Some(cell.bottleneck?.name().to_owned())),
     ]
 }
 

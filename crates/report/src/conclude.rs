@@ -70,7 +70,7 @@ fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
     parts.extend(equal_depth(cells));
     parts.extend(certainty::words(cells));
     parts.extend(reads(best));
-    parts.extend(best.binds.map(|term| format!("binds: {term}")));
+    parts.extend(best.bottleneck.map(|term| format!("bottleneck: {term}")));
     parts.extend(of.cache.clone());
     Some(parts.join("; "))
 }

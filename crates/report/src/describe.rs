@@ -1,5 +1,7 @@
 //! The page of `stress describe`: the contents of a workload before it runs.
 
+mod shards;
+
 use result::description::{Conflicts, Described, HotKey, LoadFacts, Meetings, SizeClass, TxFacts};
 
 use super::{
@@ -38,6 +40,10 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
     page.gap();
     conflicts(&mut page, described);
     page.gap();
+    for sharded in &described.shards {
+        shards::shards(&mut page, sharded);
+        page.gap();
+    }
     let text = "reads count what is written too; the row of the beneficiary, whom every \
                 transaction pays, is no key here; a chain is of transactions that each read what \
                 one before wrote; with a list none has to wait";

@@ -121,8 +121,8 @@ fn claim(best: &Cell, designs: &[&Cell]) -> Option<String> {
 
 /// `bottleneck device, 79 % of wall`.
 fn bottleneck(cell: &Cell) -> Option<String> {
-    let term = cell.binds?;
-    let share = cell.binds_share.filter(|share| share.is_finite());
+    let term = cell.bottleneck?;
+    let share = cell.bottleneck_share.filter(|share| share.is_finite());
     let share = share.map(|share| format!(", {} % of wall", units::percent(share)));
     Some(format!("bottleneck {term}{}", share.unwrap_or_default()))
 }

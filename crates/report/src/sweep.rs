@@ -157,8 +157,8 @@ fn names(merged: &Merged) -> Vec<Column> {
         ("run.threads", Column::new("thr", of(|point| point.threads.to_string()))),
         ("run.io_threads", Column::new("io", of(|point| point.io_threads.to_string()))),
     ];
-    let untold = facts.into_iter().filter(|(key, column)| !is_axis(key) && column.varies());
-    names.extend(untold.map(|(_, column)| column));
+    let others = facts.into_iter().filter(|(key, column)| !is_axis(key) && column.varies());
+    names.extend(others.map(|(_, column)| column));
     let line =
         |at: usize| names.iter().map(|column| column.values[at].as_str()).collect::<Vec<_>>();
     let is_told = (1..points.len()).all(|at| line(at - 1) != line(at));

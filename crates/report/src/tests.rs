@@ -67,7 +67,7 @@ fn the_best_cell_of_each_design_is_marked() {
 fn a_wider_terminal_shows_more_columns() {
     let narrow = table(&example::typical(), 80, Paint::Plain);
     let wide = table(&example::typical(), 120, Paint::Plain);
-    for words in ["p99", "at once", "binds"] {
+    for words in ["p99", "at once", "bottleneck"] {
         assert!(
             wide.contains(words) && !narrow.lines().any(|line| line.ends_with(words)),
             "{words}"
@@ -127,7 +127,7 @@ fn a_full_run_concludes_with_each_design_at_its_best() {
     let expected = "batched 4.90 s at 2+64io, on demand 5.10 s at 64 threads and 12.0 s at 2, \
                     sequential 20.1 s; one sample each: no difference shown, 5 more samples of each \
                     for an interval; 291k keys, 0.94 blocks a present key, 79 % of the \
-                    disk; binds: device; cold: proved in this machine";
+                    disk; bottleneck: device; cold: proved in this machine";
     assert_eq!(conclude(&example::typical()).unwrap(), expected);
 }
 
@@ -155,7 +155,7 @@ fn a_partial_run_concludes_with_what_it_has() {
         result.cells.retain(|cell| designs.contains(&cell.design));
         conclude(&result).unwrap()
     };
-    let tail = "291k keys, 0.94 blocks a present key, 79 % of the disk; binds: device; \
+    let tail = "291k keys, 0.94 blocks a present key, 79 % of the disk; bottleneck: device; \
                 cold: proved in this machine";
     assert_eq!(with(&[Design::BatchedIo]), format!("batched 4.90 s at 2+64io; {tail}"));
     let on_demand = with(&[Design::ParallelIo]);
@@ -287,7 +287,7 @@ fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
 fn a_figure_that_is_not_finite_is_refused_by_the_json_and_is_no_text() {
     let mut result = example::typical();
     let text = json(&result).unwrap();
-    assert!(text.ends_with("}\n") && text.contains("\"schema\": \"stress.result/2\""));
+    assert!(text.ends_with("}\n") && text.contains("\"schema\": \"stress.result/3\""));
     result.cells[0].ms_per_batch.ci95 = Some([0.0, f64::INFINITY]);
     let error = json(&result).unwrap_err().to_string();
     assert!(error.contains("cells[0].ms_per_batch.ci95[1] = inf"), "{error}");
@@ -299,7 +299,7 @@ fn a_figure_that_is_not_finite_is_refused_by_the_json_and_is_no_text() {
 #[test]
 fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     let (_, page) = include_str!("../../../docs/result.md")
-        .split_once("\n## Keys of `stress.result/2`\n")
+        .split_once("\n## Keys of `stress.result/3`\n")
         .expect("docs/result.md has a part with the keys, its last");
     let mut keys = Vec::new();
     let mut result = example::sampled(8);
@@ -396,7 +396,8 @@ fn two_stores() -> RunResult {
             let mut cell = example::cell(design, Threads { executing: 2, reading }, ms);
             cell.store = StoreKind::Memory;
             cell.variant = cell.variant.replace("rocksdb", "memory");
-            (cell.device_fraction, cell.blocks_per_present_key, cell.binds) = (None, None, None);
+            (cell.device_fraction, cell.blocks_per_present_key, cell.bottleneck) =
+                (None, None, None);
             cell.cache.proved = None;
             cell.cache.reason = "the memory store has no device".to_owned();
             cell

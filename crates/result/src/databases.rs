@@ -275,9 +275,10 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         reads_in_flight: median(|cell| cell.reads_in_flight),
         ready_share: median(|cell| cell.ready_share),
         cpu_ns_per_read: median(|cell| cell.cpu_ns_per_read),
-        vain_share: median(|cell| cell.vain_share),
-        binds: in_common(&own, |cell| cell.binds),
-        binds_share: in_common(&own, |cell| cell.binds).and(median(|cell| cell.binds_share)),
+        abort_rate: median(|cell| cell.abort_rate),
+        bottleneck: in_common(&own, |cell| cell.bottleneck),
+        bottleneck_share: in_common(&own, |cell| cell.bottleneck)
+            .and(median(|cell| cell.bottleneck_share)),
         cache: cache(&own)?,
         // The variant's facts: the same on all databases.
         ..(*first).clone()

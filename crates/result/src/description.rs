@@ -4,7 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use variant::Partitioner;
+
 use crate::{
+    named::Name,
     run::{Tool, WorkloadFacts},
     schema::schema,
 };
@@ -42,6 +45,9 @@ pub struct Described {
     pub all: TxFacts,
     /// Where they meet.
     pub conflicts: Conflicts,
+    /// Partitions among shards of execution, by the numbers of shards of `--shards`.
+    #[serde(default)]
+    pub shards: Vec<Sharded>,
 }
 
 /// One load.
@@ -158,6 +164,47 @@ pub struct SizeClass {
     pub tx_count: u64,
     /// Their gas.
     pub gas: u64,
+}
+
+/// The transactions of each batch, parted among so many shards of execution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sharded {
+    /// Shards.
+    pub shard_count: u64,
+    /// One partition by each partitioner.
+    pub partitions: Vec<PartitionFacts>,
+}
+
+/// The quality of a partition. Keys of several batches count in each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartitionFacts {
+    /// The partitioner.
+    #[serde(with = "Name::<Partitioner>")]
+    pub partitioner: Partitioner,
+    /// Mean number of shards that touch a key, of keys that two transactions touch; 1 where there is
+    /// none.
+    pub fanout: f64,
+    /// The same of keys that one of these transactions writes.
+    pub conflict_fanout: f64,
+    /// Values that shards read from the state before the batch.
+    pub state_reads: u64,
+    /// Gas of the fullest shard above the mean, as a share of the mean.
+    pub imbalance: f64,
+    /// Values between shards in the order of the block.
+    pub in_block_order: TrafficFacts,
+    /// The same in an order by shards, which keeps that of each sender.
+    pub in_shard_order: TrafficFacts,
+    /// Wall time of the partitioner.
+    pub partition_ns: u64,
+}
+
+/// Values between shards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrafficFacts {
+    /// Values that a transaction of one shard wrote and one of another shard reads next.
+    pub cross_shard_values: u64,
+    /// The most of them of which each waits for the one before.
+    pub back_and_forth: u64,
 }
 
 /// Transactions that are joined by conflicts, directly or through others: for a picture, in no file.

@@ -54,7 +54,7 @@ pub enum Error {
     },
     /// A file that is truncated or is not JSON.
     #[error(
-        "{} is no whole JSON, so it is no result; run `stress --out DIR` again: {cause}",
+        "{} is not valid JSON (truncated?): {cause}; run `stress --out DIR` again",
         path.display()
     )]
     NotWhole {
@@ -68,13 +68,22 @@ pub enum Error {
         "{} has the schema {found}, and this stress reads {}; use the stress that wrote it, or run \
          again",
         path.display(),
-        RunSchema::NAME
+        RunSchema::READ.join(", ")
     )]
     OtherSchema {
         /// The file.
         path: PathBuf,
         /// Its schema.
         found: String,
+    },
+    /// The result of a load on a live node, which has no cells.
+    #[error(
+        "{} is of a load on a live node (stress send), and has no designs or clients to report, compare or          judge; `stress send --format table` has shown it, docs/send.md names its keys",
+        path.display()
+    )]
+    OfALoad {
+        /// The file.
+        path: PathBuf,
     },
     /// JSON without a schema.
     #[error(

@@ -29,6 +29,7 @@ use crate::{
 };
 
 pub mod client;
+pub mod send;
 
 const GAS: u64 = 639_998_214;
 
@@ -308,9 +309,9 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         reads_in_flight: Some(blocks * p50 as f64 / ms / 1e6),
         ready_share: None,
         cpu_ns_per_read: Some(11_200.0),
-        vain_share: None,
-        binds: Some(if ms < 6_000.0 { Bottleneck::Device } else { Bottleneck::Chain }),
-        binds_share: Some(0.84),
+        abort_rate: None,
+        bottleneck: Some(if ms < 6_000.0 { Bottleneck::Device } else { Bottleneck::Chain }),
+        bottleneck_share: Some(0.84),
         cache: CacheFacts {
             want: CacheMode::Cold,
             proved: Some(true),

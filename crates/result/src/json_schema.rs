@@ -11,6 +11,7 @@ use crate::{
     gate::{CALIBRATION_SCHEMA, Calibration, GateResult, GateSchema},
     io::{IoResult, IoSchema},
     run::{RunResult, RunSchema},
+    send::{SendResult, SendSchema},
     sweep::{
         CELL_SCHEMA, CellFile, MANIFEST_SCHEMA, Manifest, Merged, MergedSchema, SweepDevice,
         SweepDeviceSchema,
@@ -38,6 +39,8 @@ variant::named! {
         Comparison = "compare",
         /// Raw random reads.
         Io = "io",
+        /// A load on a live node.
+        Send = "send",
         /// The contents of a workload.
         Description = "describe",
         /// The checks of a machine.
@@ -58,6 +61,7 @@ pub fn json_schema(kind: FileKind) -> Value {
         FileKind::SweepMerged => of::<Merged>(MergedSchema::NAME, "docs/sweep.md"),
         FileKind::Comparison => of::<Comparison>(CompareSchema::NAME, "docs/result.md"),
         FileKind::Io => of::<IoResult>(IoSchema::NAME, "docs/designs.md"),
+        FileKind::Send => of::<SendResult>(SendSchema::NAME, "docs/send.md"),
         FileKind::Description => of::<Described>(DescribeSchema::NAME, "docs/workloads.md"),
         FileKind::Doctor => of::<DoctorResult>(DoctorSchema::NAME, "docs/getting-started.md"),
     }
@@ -97,8 +101,9 @@ fn complete(schema: &mut Schema) {
 
 /// The unit of a key, by its name.
 fn unit(key: &str) -> Option<&'static str> {
-    let ends: [(&str, &str); 18] = [
+    let ends: [(&str, &str); 20] = [
         ("started_unix_s", "seconds since 1970"),
+        ("timestamp_unix_s", "seconds since 1970"),
         ("seconds", "seconds"),
         ("bytes_per_mgas", "bytes per million gas"),
         ("mgas_per_s", "millions of gas per second"),
@@ -107,6 +112,7 @@ fn unit(key: &str) -> Option<&'static str> {
         ("ms_per_batch", "milliseconds per batch"),
         ("ms_per_batch_ci95", "milliseconds per batch"),
         ("ms_per_batch_range", "milliseconds per batch"),
+        ("gas_per_s", "gas per second"),
         ("per_s", "per second"),
         ("_iops", "reads per second"),
         ("_millicpus", "thousandths of a CPU"),

@@ -30,6 +30,7 @@ pub mod ratios;
 mod root;
 mod run;
 mod schema;
+pub mod send;
 pub mod stats;
 pub mod stored;
 pub mod sustained;

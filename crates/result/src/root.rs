@@ -28,7 +28,7 @@ pub struct RootFacts {
     pub lag_ns: u64,
     /// Tries that changed: of slots, and that of the accounts.
     pub tries: u64,
-    /// Nodes that were needed, present or not: with those that were read ahead in vain they are the
+    /// Nodes that were needed, present or not: with the unused nodes that were read ahead they are the
     /// sum of the next two.
     #[serde(default)]
     pub nodes_used: u64,

@@ -1,4 +1,4 @@
-//! The written result of a run (`stress.result/2`): its plan, machine and figures, sample by
+//! The written result of a run (`stress.result/3`): its plan, machine and figures, sample by
 //! sample. Unknown values are `null`, never a default. Times are integer nanoseconds.
 //! `docs/result.md` explains each key; changing one is a change of the schema.
 
@@ -31,8 +31,9 @@ pub use crate::{
 };
 
 schema! {
-    /// The schema of a [`RunResult`].
-    RunSchema = "stress.result/2"
+    /// The schema of a [`RunResult`]. Version 2 called `abort_rate`, `bottleneck` and
+    /// `bottleneck_share` of a cell `vain_share`, `binds` and `binds_share`.
+    RunSchema = "stress.result/3", or "stress.result/2"
 }
 
 /// The schema of a [`RunResult`].
@@ -289,15 +290,16 @@ pub struct Cell {
     pub ready_share: Option<f64>,
     /// CPU time of the process per key read; median.
     pub cpu_ns_per_read: Option<f64>,
-    /// Share of the runs of steps that were in vain; median. `null` for an engine that runs none
+    /// Aborted executions of steps over all executions; median. `null` for an engine that runs none
     /// before its turn.
-    pub vain_share: Option<f64>,
+    #[serde(alias = "vain_share")]
+    pub abort_rate: Option<f64>,
     /// Which term bounds the time from below: `device`, `cpu`, `chain`, or `null`.
-    #[serde(default, with = "NameOrNull::<Bottleneck>")]
-    pub binds: Option<Bottleneck>,
+    #[serde(default, alias = "binds", with = "NameOrNull::<Bottleneck>")]
+    pub bottleneck: Option<Bottleneck>,
     /// That term over the wall time, from medians; `null` where no term is known.
-    #[serde(default)]
-    pub binds_share: Option<f64>,
+    #[serde(default, alias = "binds_share")]
+    pub bottleneck_share: Option<f64>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
 }
@@ -432,17 +434,17 @@ pub struct SampleFacts {
 pub struct SpeculationFacts {
     /// Steps: transactions, and two for each block.
     pub step_count: u64,
-    /// Runs of steps, in vain or not.
+    /// Executions of steps, aborted ones included.
     pub execution_count: u64,
     /// Looks at whether what a run had read was still so.
     pub validation_count: u64,
-    /// Runs in vain.
+    /// Aborted executions.
     pub abort_count: u64,
     /// Runs that waited for a lower step.
     pub wait_count: u64,
-    /// Steps with a run in vain or more.
+    /// Steps with at least one aborted execution.
     pub aborted_step_count: u64,
-    /// The most runs in vain of one step.
+    /// The most aborted executions of one step.
     pub most_aborts_of_a_step: u64,
 }
 

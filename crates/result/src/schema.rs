@@ -1,9 +1,10 @@
 //! The name and version that a file begins with: a type for each, so that a value read has the
 //! schema it says.
 
-/// Declares the type of a schema, written and read as its name.
+/// Declares the type of a schema, written as its name. Files of the versions behind `or` are read, too:
+/// their keys are aliases of today's.
 macro_rules! schema {
-    ($(#[$doc:meta])* $kind:ident = $name:literal) => {
+    ($(#[$doc:meta])* $kind:ident = $name:literal $(, or $older:literal)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $kind;
@@ -11,6 +12,14 @@ macro_rules! schema {
         impl $kind {
             /// Name and version.
             pub const NAME: &'static str = $name;
+
+            /// Every name of a file that this build reads: its own, then those of older versions.
+            pub const READ: &'static [&'static str] = &[$name $(, $older)*];
+
+            /// Whether this build reads a file of this schema.
+            pub fn reads(schema: &str) -> bool {
+                Self::READ.contains(&schema)
+            }
         }
 
         impl ::schemars::JsonSchema for $kind {
@@ -36,7 +45,7 @@ macro_rules! schema {
         impl<'de> ::serde::Deserialize<'de> for $kind {
             fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let found = <String as ::serde::Deserialize>::deserialize(from)?;
-                if found == Self::NAME {
+                if Self::reads(&found) {
                     return Ok(Self);
                 }
                 let wanted = Self::NAME;

@@ -1,9 +1,10 @@
 //! Results read back from files: found, checked for their schema and for being whole. Errors name
 //! the file, the fault and the remedy.
 //!
-//! An older build's result stays readable as long as its schema is the same: a key that may be absent
-//! is absent, and a key that this build does not know is ignored. A file that lacks another key, or has
-//! a name that this build does not know, is refused.
+//! An older build's result stays readable as long as its schema is the same, or an older version that
+//! [`RunSchema`] names: a key that may be absent is absent, a renamed key is read by its former name, and
+//! a key that this build does not know is ignored. A file that lacks another key, or has a name that
+//! this build does not know, is refused.
 
 use std::{
     fs,
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::{
     error::Error,
     run::{Cell, RunResult, RunSchema},
+    send::SendSchema,
 };
 
 mod shown;
@@ -62,7 +64,8 @@ impl Stored {
     /// It has another schema, or lacks a part.
     pub fn from_json(path: PathBuf, json: Value) -> Result<Self, Error> {
         match json["schema"].as_str() {
-            Some(RunSchema::NAME) => {}
+            Some(schema) if RunSchema::reads(schema) => {}
+            Some(SendSchema::NAME) => return Err(Error::OfALoad { path }),
             Some(other) => return Err(Error::OtherSchema { path, found: other.to_owned() }),
             None => return Err(Error::NoSchema { path }),
         }

@@ -20,4 +20,4 @@ pub use matrix::{
 pub use merged::{
     Counters, MachineKind, Merged, MergedCell, MergedSchema, SCHEMA as MERGED_SCHEMA,
 };
-pub use points::{Point, of_result, untold, work_keys};
+pub use points::{Point, of_result, unnamed_keys, work_keys};

@@ -1,29 +1,26 @@
-//! `[run.mdbx]`: how the MDBX store lays out its file and writes it. No key is work: a state of another shape has
+//! `[run.mdbx]`: how the MDBX store lays out its file. No key is work: a state of another shape has
 //! the same rows.
 
 use crate::fault::{Fault, Misfit, Remedy, listed};
 use crate::fields::Fields;
-use variant::{FreedPages, SlotTable, StoreKind};
+use variant::{SlotTable, StoreKind};
 
 /// The path of the table.
 pub(crate) const PATH: &str = "run.mdbx";
 /// Its keys.
-pub(crate) const KEYS: &[&str] = &["storage", "freed_pages"];
+pub(crate) const KEYS: &[&str] = &["storage"];
 
-/// How the MDBX store lays out its file and writes it.
+/// How the MDBX store lays out its file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MdbxSpec {
     /// Form of the table of slots.
     pub storage: SlotTable,
-    /// Pages that commits of a cold sample free.
-    pub freed_pages: FreedPages,
 }
 
 impl MdbxSpec {
     /// The table's keys with their values as TOML.
     pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
-        let name = |name: &str| Ok(format!("\"{name}\""));
-        vec![("storage", name(self.storage.name())), ("freed_pages", name(self.freed_pages.name()))]
+        vec![("storage", Ok(format!("\"{}\"", self.storage.name())))]
     }
 }
 
@@ -40,5 +37,5 @@ pub(crate) fn read(fields: &Fields<'_>, stores: &[StoreKind]) -> Result<MdbxSpec
         let remedy = Remedy::advice("add mdbx to run.stores (--store mdbx), or leave storage out");
         return Err(fields.fault("storage", Misfit::new(rule, remedy)));
     }
-    Ok(MdbxSpec { storage, freed_pages: fields.named("freed_pages")?.unwrap_or_default() })
+    Ok(MdbxSpec { storage })
 }

@@ -13,7 +13,7 @@ mod wrong;
 use crate::{Override, Scenario, ScenarioError};
 
 /// The least a scenario can be.
-const LEAST: &str = r#"schema = 1
+const MINIMAL_SCENARIO: &str = r#"schema = 1
 name = "least"
 [state]
 slots = "2M"

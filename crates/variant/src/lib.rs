@@ -1,10 +1,11 @@
 //! The axes along which executions differ: design, list form, engine, I/O, prefetch policy,
-//! schedule, store, cache, durability and state root. Enums and their names, nothing else: scenarios, results
+//! schedule, partitioner, store, cache, durability and state root. Enums and their names, nothing else: scenarios, results
 //! and the executor share these types, so that no name is mapped twice.
 
 mod block;
 mod design;
 mod named;
+mod partitioner;
 mod phase;
 mod prefetch;
 mod root;
@@ -15,12 +16,13 @@ mod variant;
 pub use block::{BlockDuties, BlockDuty};
 pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, WarmCache, Warming};
 pub use named::Named;
+pub use partitioner::Partitioner;
 pub use phase::Phase;
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
 pub use root::{RootCache, RootReads, RootTime, RootWay, TrieForm};
 pub use schedule::Schedule;
 pub use store::{
-    CacheFill, CacheMode, Checksums, Compaction, Durability, FileAccess, FilterKind, FreedPages,
-    IndexShape, ReadMethod, SampleKeys, SlotTable, StoreKind, Waiting,
+    CacheFill, CacheMode, Checksums, Compaction, Durability, FileAccess, FilterKind, IndexShape,
+    ReadMethod, SampleKeys, SlotTable, StoreKind, Waiting,
 };
 pub use variant::Variant;

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::{
         AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
-        FileAccess, FilterKind, FreedPages, IndexShape, ListDuty, ListForm, Phase, ReadMethod,
+        FileAccess, FilterKind, IndexShape, ListDuty, ListForm, Partitioner, Phase, ReadMethod,
         ReadOrder, ReadTime, RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing,
         StopRule, StoreKind, TrieForm, WarmCache,
     };
@@ -111,10 +111,10 @@ mod tests {
         names_lead_back::<Durability>();
         names_lead_back::<FileAccess>();
         names_lead_back::<FilterKind>();
-        names_lead_back::<FreedPages>();
         names_lead_back::<IndexShape>();
         names_lead_back::<ListDuty>();
         names_lead_back::<ListForm>();
+        names_lead_back::<Partitioner>();
         names_lead_back::<Phase>();
         names_lead_back::<ReadMethod>();
         names_lead_back::<ReadOrder>();

@@ -100,18 +100,6 @@ crate::named! {
 }
 
 crate::named! {
-    /// Pages of the MDBX store's file that commits of a cold sample free.
-    #[derive(Default)]
-    pub enum FreedPages: "fate of freed pages" {
-        /// They stay as they are: the sample writes the state's own file, which is put back after it.
-        #[default]
-        Kept = "kept",
-        /// Later commits write them again, as in a client: the sample has a copy of the file.
-        Reused = "reused",
-    }
-}
-
-crate::named! {
     /// Check of the checksum of a block that the `RocksDB` store reads.
     #[derive(Default)]
     pub enum Checksums: "way with checksums" {

@@ -2,7 +2,7 @@
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
-    FileAccess, FilterKind, FreedPages, IndexShape, ListForm, Named, Phase, ReadMethod, ReadOrder,
+    FileAccess, FilterKind, IndexShape, ListForm, Named, Partitioner, Phase, ReadMethod, ReadOrder,
     ReadTime, RootCache, RootReads, RootTime, Schedule, Sharing, StopRule, StoreKind, TrieForm,
     WarmCache,
 };
@@ -53,7 +53,6 @@ fn every_value_that_a_scenario_takes_is_in_the_page_on_scenarios() {
     assert_named::<Compaction>(name);
     assert_named::<ReadMethod>(name);
     assert_named::<FilterKind>(name);
-    assert_named::<FreedPages>(name);
     assert_named::<IndexShape>(name);
     assert_named::<FileAccess>(name);
     assert_named::<ReadTime>(name);
@@ -66,6 +65,11 @@ fn every_value_that_a_scenario_takes_is_in_the_page_on_scenarios() {
     assert_named::<RootReads>(name);
     assert_named::<RootCache>(name);
     assert_named::<TrieForm>(name);
+}
+
+#[test]
+fn every_partitioner_is_in_the_page_on_workloads() {
+    assert_named::<Partitioner>("docs/workloads.md");
 }
 
 #[test]

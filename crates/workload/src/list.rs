@@ -16,6 +16,7 @@ mod rlp;
 mod writes;
 
 pub use bounds::{ITEM_COST_GAS, ListBounds, SYSTEM_ITEM_COUNT, SYSTEM_READ_COUNT};
+pub use decode::check_length;
 pub use error::{Field, ListError};
 pub use full::{FullList, full_encode};
 pub use index::{AccountId, Code, ListIndex, SlotId};

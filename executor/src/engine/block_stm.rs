@@ -12,7 +12,7 @@
 //! | `scheduler.rs`, `window.rs` | the next task of each worker, and how far ahead; plain values |
 //! | `board.rs` | the scheduler behind its lock, waiting |
 //! | `cell.rs` | the versions of one key; plain values |
-//! | `memory.rs`, `purse.rs` | all cells; all fees |
+//! | `memory.rs`, `deferred_fees.rs` | all cells; all fees |
 //! | `view.rs`, `publish.rs` | reads and writes of one run |
 //! | `worker.rs`, `settle.rs` | a worker's life; the net changes |
 //!
@@ -31,8 +31,8 @@ use workload::{BlockAccessIndex, Steps};
 
 use self::{
     board::Board,
+    deferred_fees::BatchFees,
     memory::Memory,
-    purse::Purses,
     scheduler::Scheduler,
     view::Ground,
     worker::{LastRuns, Logs, Work},
@@ -55,11 +55,11 @@ use crate::{
 
 mod board;
 mod cell;
+mod deferred_fees;
 mod memory;
 #[cfg(test)]
 mod model;
 mod publish;
-mod purse;
 mod scheduler;
 mod settle;
 mod view;
@@ -87,7 +87,7 @@ pub(super) struct Job<'a> {
     place: usize,
     steps: Steps,
     memory: Memory,
-    purses: Purses,
+    deferred_fees: BatchFees,
     board: Board<'a>,
     logs: Logs,
     spans: Arc<Spans>,
@@ -165,12 +165,12 @@ impl<'a> Job<'a> {
     fn new(turn: &Turn<'_, Self>, thread_count: usize, stop: &'a AtomicBool) -> Self {
         let steps = Steps::of(turn.batch);
         let memory = Memory::new(steps.count() as usize);
-        let purses = Purses::new(turn.batch, &steps, &memory);
-        let links = purse::nonce_links(turn.batch, &steps);
+        let deferred_fees = BatchFees::new(turn.batch, &steps, &memory);
+        let links = deferred_fees::nonce_links(turn.batch, &steps);
         let scheduler = Scheduler::new(&links, thread_count);
         Self {
             place: turn.index,
-            purses,
+            deferred_fees,
             board: Board::new(scheduler, stop),
             logs: Logs::new(steps.count()),
             last_runs: LastRuns::new(steps.count()),
@@ -184,7 +184,7 @@ impl<'a> Job<'a> {
     fn ground<'j>(&'j self, task: &'j Task<'_>, stop: &'j AtomicBool) -> Ground<'j> {
         Ground {
             memory: &self.memory,
-            purses: &self.purses,
+            deferred_fees: &self.deferred_fees,
             board: &self.board,
             workload: task.workload,
             written: task.root.written,
@@ -221,7 +221,7 @@ impl<'a> Job<'a> {
         executed.longest_txs += longest;
         let step_count = self.steps.count();
         let net_changes =
-            settle::net_changes(&self.memory, &self.purses, step_count, &mut lead.reader)?;
+            settle::net_changes(&self.memory, &self.deferred_fees, step_count, &mut lead.reader)?;
         Ok(BatchResult { results, net_changes, ..BatchResult::default() })
     }
 }

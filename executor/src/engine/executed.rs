@@ -37,17 +37,17 @@ pub struct BatchResult {
 pub struct Speculation {
     /// Steps: transactions, and the system steps of each block.
     pub steps: u64,
-    /// Times that a step was run, in vain or not.
+    /// Executions of steps, aborted ones included.
     pub executions: u64,
     /// Validations of a step's reads.
     pub validations: u64,
-    /// Runs in vain: given up, or invalid when looked at.
+    /// Aborted executions: given up, or invalid when validated.
     pub aborts: u64,
     /// Runs that waited for a lower step.
     pub waits: u64,
-    /// Steps with one run in vain or more.
+    /// Steps with at least one aborted execution.
     pub aborted_steps: u64,
-    /// The most runs in vain of one step.
+    /// The most aborted executions of one step.
     pub most_aborts_of_a_step: u64,
 }
 

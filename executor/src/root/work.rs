@@ -21,8 +21,8 @@ pub struct Rooted {
 pub struct RootWork {
     /// Tries that changed: those of slots, and that of the accounts.
     pub trie_count: u64,
-    /// Nodes that were needed, present or not: the two counts below, but for nodes that were read
-    /// ahead in vain.
+    /// Nodes that were needed, present or not: the two counts below without the unused nodes
+    /// that were read ahead.
     pub used_node_count: u64,
     /// Nodes that were asked of the store, present or not.
     pub node_count: u64,

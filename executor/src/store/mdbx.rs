@@ -53,7 +53,7 @@ use crate::{
     state::BuiltState,
     tries::{StateTries, TrieId},
 };
-use variant::{CacheMode, FreedPages, SlotTable};
+use variant::{CacheMode, SlotTable};
 
 use base::{Base, RESIDENT_SHARE_MAX};
 use environment::failed_io;
@@ -61,7 +61,6 @@ pub use format::MdbxFormat;
 use leaves::LeafPath;
 pub use reader::MdbxReader;
 pub use sample::MdbxSample;
-use sample::{SampleDir, SampleFile};
 pub use settings::MdbxSettings;
 use settings::NAME;
 
@@ -86,8 +85,6 @@ pub struct MdbxStore {
     base: Base,
     never_cold: Option<&'static str>,
     opened: Mutex<Option<Opened>>,
-    /// Of an open sample that writes a copy of the file.
-    copy: Mutex<Option<Base>>,
 }
 
 impl MdbxStore {
@@ -115,8 +112,7 @@ impl MdbxStore {
                 None => Some("the kernel does not tell what of the file is in its cache"),
             }
         };
-        let (opened, copy) = (Mutex::default(), Mutex::default());
-        Ok(Self { state, format, settings, base, never_cold, opened, copy })
+        Ok(Self { state, format, settings, base, never_cold, opened: Mutex::new(None) })
     }
 
     /// The state below.
@@ -130,34 +126,20 @@ impl MdbxStore {
 
     /// Number of the leaf pages of rows in tables with these names, and of those in memory.
     fn pages_of(&self, keys: &[(&str, &[u8])]) -> Result<[u64; 2], String> {
-        let copy = self.copy.lock().unwrap_or_else(PoisonError::into_inner);
-        let base = copy.as_ref().unwrap_or(&self.base);
-        let leaves = base.leaves_in(keys).map_err(|error| error.to_string())?;
+        let leaves = self.base.leaves_in(keys).map_err(|error| error.to_string())?;
         let mut pages: Vec<u32> = leaves.iter().flat_map(LeafPath::pages).collect();
         pages.sort_unstable();
         pages.dedup();
-        let resident_count = base.resident_count(&pages);
+        let resident_count = self.base.resident_count(&pages);
         let resident_count = resident_count
             .ok_or_else(|| "the kernel does not tell which pages are in memory".to_owned())?;
         Ok([pages.len() as u64, resident_count])
     }
 
-    /// Copies the file into a directory of a sample, and makes the copy cold.
-    fn copied(&self) -> Result<(SampleDir, Option<f64>), StoreError> {
-        let dir = SampleDir::new(&self.state)?;
-        let copied = self.base.copied_to(dir.data());
-        let copied = copied.map_err(failed_io("copy the state's file for a sample"))?;
-        let cooled = self.cool(&copied)?;
-        // Its pages would take the memory of the copy's.
-        self.base.drop_pages().map_err(failed_io("drop the state's file from the page cache"))?;
-        *self.copy.lock().unwrap_or_else(PoisonError::into_inner) = Some(copied);
-        Ok((dir, cooled))
-    }
-
-    /// Makes sure that no page of the base's file is in memory but the index pages.
-    fn cool(&self, base: &Base) -> Result<Option<f64>, StoreError> {
+    /// Makes sure that no page of the file is in memory but the index pages.
+    fn cool(&self) -> Result<Option<f64>, StoreError> {
         let dropping = || format!("drop {} from the page cache", self.state.name());
-        let resident = base.drop_pages().map_err(failed_io(dropping()))?;
+        let resident = self.base.drop_pages().map_err(failed_io(dropping()))?;
         if let (None, Some(share)) = (self.never_cold, resident)
             && share > RESIDENT_SHARE_MAX
         {
@@ -170,7 +152,7 @@ impl MdbxStore {
                 ),
             });
         }
-        base.load_branches().map_err(failed_io("load the index pages"))?;
+        self.base.load_branches().map_err(failed_io("load the index pages"))?;
         Ok(resident)
     }
 }
@@ -186,17 +168,12 @@ impl Store for MdbxStore {
         let start = Instant::now();
         // A sample that a panic ended has not done so.
         self.base.restore().map_err(failed_io("put the state back"))?;
-        let own = SampleFile::LinkTo(&self.base);
-        let (file, cooled) = match (cache, self.settings.freed_pages) {
-            (CacheMode::Cold, FreedPages::Reused) => {
-                let (dir, cooled) = self.copied()?;
-                (SampleFile::CopyIn(dir), cooled)
-            }
-            (CacheMode::Cold, FreedPages::Kept) => (own, self.cool(&self.base)?),
-            (CacheMode::Warm, _) => (own, None),
+        let cooled = match cache {
+            CacheMode::Cold => self.cool()?,
+            CacheMode::Warm => None,
         };
         let sync_mode = self.settings.sync_mode().0;
-        let sample = MdbxSample::open(&self.state, file, self.format, sync_mode)?;
+        let sample = MdbxSample::open(&self.state, &self.base, self.format, sync_mode)?;
         let [accounts, slots, codes] = Table::ALL.map(|table| sample.statistics(table));
         let statistics = [accounts?, slots?, codes?];
         let nodes = sample.node_statistics()?;
@@ -209,7 +186,6 @@ impl Store for MdbxStore {
     }
 
     fn close_sample(&self, sample: MdbxSample) -> Result<(), StoreError> {
-        *self.copy.lock().unwrap_or_else(PoisonError::into_inner) = None;
         sample.close(&self.base)
     }
 
@@ -233,7 +209,6 @@ impl Store for MdbxStore {
             ("cold", "index pages are loaded before the clock, leaves are not".to_owned()),
             ("page_cache_resident", last(resident.map(|share| format!("{share:.4}")))),
             ("commit", self.settings.sync_mode().1.to_owned()),
-            ("freed_pages", self.settings.freed_pages.to_string()),
             ("open_sample_ns", last(opened.map(|opened| opened.duration.as_nanos().to_string()))),
         ];
         if self.format.slots == SlotTable::DupSort {
@@ -269,9 +244,6 @@ impl Store for MdbxStore {
     }
 
     fn locate(&self, sample: &MdbxSample, rows: &[AskedRow]) -> Result<Places, String> {
-        if !sample.holds_base() {
-            return Err("the sample writes a copy of the state's file".to_owned());
-        }
         let leaves = self.base.leaves(&place::keys(rows, sample.layout()));
         let block = |page: u32| BlockPlace {
             file: 0,

@@ -18,7 +18,7 @@ use executor::{
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
     },
 };
-use variant::{CacheMode, Durability, FreedPages, SlotTable};
+use variant::{CacheMode, Durability, SlotTable};
 use workload::{Genesis, Layout, NetChanges};
 
 use crate::common::{
@@ -107,13 +107,10 @@ fn the_content_is_that_of_the_same_recipe_in_rocksdb_whatever_the_threads() {
 fn what_a_sample_commits_is_read_there_and_gone_after() {
     let genesis = genesis(3_000);
     for form in &FORMS {
-        let all = [Durability::Synced, Durability::Logged, Durability::Unlogged];
-        let all = all.map(|durability| MdbxSettings { durability, ..MdbxSettings::default() });
-        let reused = MdbxSettings { freed_pages: FreedPages::Reused, ..MdbxSettings::default() };
-        for settings in all.into_iter().chain([reused]) {
+        for durability in [Durability::Synced, Durability::Logged, Durability::Unlogged] {
             let data = tempfile::tempdir().unwrap();
             let state = open(data.path(), &genesis, form).unwrap();
-            let store = MdbxStore::open(state, settings).unwrap();
+            let store = MdbxStore::open(state, MdbxSettings { durability }).unwrap();
             let before = contents(store.state().dir());
             for _ in 0..2 {
                 assert_committed(&store, &genesis);

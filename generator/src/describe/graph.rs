@@ -35,7 +35,8 @@ impl Accesses {
         self.ends.push(self.all.len());
     }
 
-    fn of(&self, tx: usize) -> &[Access] {
+    /// The accesses of a transaction.
+    pub fn of(&self, tx: usize) -> &[Access] {
         let start = if tx == 0 { 0 } else { self.ends[tx - 1] };
         &self.all[start..self.ends[tx]]
     }
@@ -216,6 +217,11 @@ impl ConflictGraph {
     fn dependencies_of(&self, tx: usize) -> &[u32] {
         let start = if tx == 0 { 0 } else { self.dependency_ends[tx - 1] };
         &self.dependencies[start..self.dependency_ends[tx]]
+    }
+
+    /// Gas of each transaction.
+    pub fn gas(&self) -> &[u64] {
+        &self.gas
     }
 
     /// All components, those of most transactions first.

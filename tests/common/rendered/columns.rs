@@ -32,7 +32,7 @@ const ALL_FIGURES: [(&str, &str); 11] = [
     ("Share of the disk", "device_fraction"),
     ("Reads at once", "reads_in_flight"),
     ("Longest tx", "longest_tx_share"),
-    ("Binds", "binds"),
+    ("Bottleneck", "bottleneck"),
 ];
 
 const SCALED: [(&str, &str); 5] = [

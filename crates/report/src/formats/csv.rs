@@ -81,9 +81,9 @@ const FIGURES: [Column<Cell>; 30] = [
     column("ready_share", |cell| cell.ready_share.text()),
     column("cpu_ns_per_read", |cell| cell.cpu_ns_per_read.text()),
     column("longest_tx_share", |cell| cell.longest_tx_share.text()),
-    column("vain_share", |cell| cell.vain_share.text()),
+    column("abort_rate", |cell| cell.abort_rate.text()),
     column("idle_share", |cell| cell.idle_share.text()),
-    column("binds", |cell| word(cell.binds.map(Bottleneck::name))),
+    column("bottleneck", |cell| word(cell.bottleneck.map(Bottleneck::name))),
 ];
 
 /// The table, its names in the first line.

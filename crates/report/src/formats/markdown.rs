@@ -175,7 +175,7 @@ fn table(results: &[Shown]) -> Vec<String> {
     }
     let mut lines = vec![
         format!(
-            "| each design at its best | MGas/s | 95 % | {} | % of disk | binds |",
+            "| each design at its best | MGas/s | 95 % | {} | % of disk | bottleneck |",
             facts::ms_per_of(results)
         ),
         "|---|--:|--:|--:|--:|---|".to_owned(),
@@ -210,7 +210,7 @@ fn row(best: &Best<'_>) -> String {
         ends(cell.mgas_per_s, cell.value_count()),
         number(cell.ms_per_batch.median, units::plain),
         number(cell.device_fraction, units::percent),
-        text(cell.binds.map_or(units::UNKNOWN, Bottleneck::name)),
+        text(cell.bottleneck.map_or(units::UNKNOWN, Bottleneck::name)),
     )
 }
 

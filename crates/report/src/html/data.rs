@@ -335,7 +335,7 @@ fn is_like(a: Option<&Setting>, b: Option<&Setting>) -> bool {
 /// is no sweep's.
 fn swept(results: &[&Source<'_>]) -> Vec<String> {
     let Some((first, others)) = results.split_first() else { return Vec::new() };
-    let keys = sweep::untold(&first.shown.swept).into_keys();
+    let keys = sweep::unnamed_keys(&first.shown.swept).into_keys();
     keys.filter(|key| others.iter().all(|other| other.shown.swept.contains_key(key))).collect()
 }
 

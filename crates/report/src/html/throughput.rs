@@ -202,7 +202,7 @@ fn table(report: &Report<'_>) -> String {
         "Share of the disk",
         "Reads at once",
         "Longest tx",
-        "Binds",
+        "Bottleneck",
     ];
     let percent = |share: f64| format!("{} %", units::percent(share));
     let cells = |row: &Row<'_>| {
@@ -212,7 +212,7 @@ fn table(report: &Report<'_>) -> String {
         let ends = |ends: Option<[Figure; 2]>, text: fn(f64) -> String| {
             interval(ends.as_ref(), values, text)
         };
-        let binds = cell.binds.map(Bottleneck::name);
+        let bottleneck = cell.bottleneck.map(Bottleneck::name);
         vec![
             format!("{}{}", report.prefix(row), esc(row.variant())),
             cell.samples.len().to_string(),
@@ -225,7 +225,7 @@ fn table(report: &Report<'_>) -> String {
             of(figure!(cell, device_fraction), percent),
             of(figure!(cell, reads_in_flight), units::number),
             of(figure!(cell, longest_tx_share), percent),
-            binds.map_or_else(unknown, esc),
+            bottleneck.map_or_else(unknown, esc),
         ]
     };
     let rows: Vec<_> = report.rows.iter().map(cells).collect();

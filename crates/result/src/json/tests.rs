@@ -4,13 +4,14 @@ use std::{collections::BTreeSet, fmt::Debug};
 
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
-use variant::{CacheMode, ReadMethod, StoreKind};
+use variant::{CacheMode, Partitioner, ReadMethod, StoreKind};
 
 use super::*;
 use crate::{
     comparison::{self, Change, Comparison, Figure, Row, Source, Work},
     description::{
-        self, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SizeClass, TxFacts,
+        self, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, PartitionFacts, Sharded,
+        SizeClass, TrafficFacts, TxFacts,
     },
     doctor::{self, DoctorResult},
     environment::{Check, Status},
@@ -261,6 +262,21 @@ fn described(of: &mut Figures<'_>) -> Described {
             ideal_unbounded: of.next(),
             sizes: vec![SizeClass { tx_count: 7, ..SizeClass::default() }],
         },
+        shards: vec![Sharded { shard_count: 4, partitions: vec![partition(of)] }],
+    }
+}
+
+fn partition(of: &mut Figures<'_>) -> PartitionFacts {
+    let traffic = TrafficFacts { cross_shard_values: 7, back_and_forth: 3 };
+    PartitionFacts {
+        partitioner: Partitioner::Fanout,
+        fanout: of.next(),
+        conflict_fanout: of.next(),
+        state_reads: 7,
+        imbalance: of.next(),
+        in_block_order: traffic,
+        in_shard_order: traffic,
+        partition_ns: 7,
     }
 }
 

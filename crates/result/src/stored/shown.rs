@@ -238,7 +238,7 @@ impl Shown {
                 let content = Content::Gate(Box::new(typed(path, json)?));
                 Ok(vec![Self::new(path.to_owned(), content)])
             }
-            Some(MergedSchema::NAME) => Self::of_merged(path, json),
+            Some(schema) if MergedSchema::reads(schema) => Self::of_merged(path, json),
             _ => Ok(vec![Stored::from_json(path.to_owned(), json)?.into()]),
         }
     }
@@ -310,5 +310,5 @@ fn is_result(path: &Path) -> Result<bool, Error> {
     if file.take(HEAD_BYTES).read_to_string(&mut start).is_err() {
         return Ok(false);
     }
-    Ok(start.contains(&format!("\"{}\"", RunSchema::NAME)))
+    Ok(RunSchema::READ.iter().any(|schema| start.contains(&format!("\"{schema}\""))))
 }

@@ -19,7 +19,7 @@ fn error(text: &str) -> String {
 
 #[test]
 fn what_is_no_result_is_refused_with_its_reason() {
-    assert!(error("{\"schema\": \"stress.res").contains("no whole JSON"));
+    assert!(error("{\"schema\": \"stress.res").contains("not valid JSON (truncated?)"));
     assert!(error("{}").contains("has no `schema`"));
     assert!(error("{\"schema\": 7}").contains("has no `schema`"));
     assert!(error("[]").contains("has no `schema`"));
@@ -46,7 +46,10 @@ fn a_directory_without_one_stands_for_all_results_below_it_but_unfinished_ones()
     // One that is cut short is not left out.
     fs::write(cell("cell-0001"), &json[..json.len() / 2]).expect("written");
     let error = format!("{:#}", Shown::read_all(dir.path()).expect_err("cut short"));
-    assert!(error.contains("cell-0001") && error.contains("no whole JSON"), "{error}");
+    assert!(
+        error.contains("cell-0001") && error.contains("not valid JSON (truncated?)"),
+        "{error}"
+    );
     let empty = tempfile::tempdir().expect("a directory");
     let error = Shown::read_all(empty.path()).expect_err("nothing there").to_string();
     assert!(error.contains("holds no result"), "{error}");
@@ -127,6 +130,56 @@ fn joined_results_and_those_of_a_gate_are_read_by_their_schema() {
     assert!(Stored::read(file.path()).is_err());
 }
 
+/// The keys of a cell that version 2 called otherwise: before and now.
+const RENAMED: [[&str; 2]; 3] =
+    [["vain_share", "abort_rate"], ["binds", "bottleneck"], ["binds_share", "bottleneck_share"]];
+
+/// A result as version 2 of the schema wrote it.
+fn of_version_2(result: &RunResult) -> String {
+    let text = crate::json(result).expect("finite").replace(RunSchema::NAME, "stress.result/2");
+    RENAMED.iter().fold(text, |text, [before, now]| {
+        let (before, now) = (format!("\"{before}\":"), format!("\"{now}\":"));
+        assert_eq!(text.matches(&now).count(), result.cells.len(), "{now}");
+        text.replace(&now, &before)
+    })
+}
+
+#[test]
+fn a_result_of_version_2_is_read_by_its_former_keys_and_one_of_version_1_is_refused() {
+    let mut result = example::typical();
+    result.cells[0].abort_rate = Some(0.25);
+    let text = of_version_2(&result);
+    let older: Value = serde_json::from_str(&text).expect("JSON");
+    let read = Stored::from_json("r.json".into(), older.clone()).expect("of version 2");
+    assert_eq!(read.result, result);
+    let written = serde_json::to_value(&read.result).expect("finite");
+    assert_eq!(written["schema"], "stress.result/3");
+    for [before, now] in RENAMED {
+        let cell = &written["cells"][0];
+        assert!(cell.get(before).is_none() && cell.get(now).is_some(), "{before} {now}");
+    }
+
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::create_dir(dir.path().join("cell-0000")).expect("made");
+    fs::write(dir.path().join("cell-0000/any.json"), text).expect("written");
+    let below = Shown::read_every(dir.path()).expect("one below");
+    assert_eq!((below.len(), below[0].run()), (1, Some(&result)));
+
+    let merged = serde_json::json!({
+        "schema": "stress.sweep-merged/1",
+        "cells": [{"index": 7, "keys": {}, "result": older}],
+    });
+    let file = dir.path().join("merged.json");
+    fs::write(&file, merged.to_string()).expect("written");
+    let all = Shown::read_all(&file).expect("joined");
+    assert_eq!((all.len(), all[0].run()), (1, Some(&result)));
+
+    let mut oldest = older;
+    oldest["schema"] = "stress.result/1".into();
+    let error = Stored::from_json("r.json".into(), oldest).expect_err("refused").to_string();
+    assert!(error.contains("stress.result/3, stress.result/2"), "{error}");
+}
+
 #[test]
 fn a_directory_stands_for_the_result_in_it() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -157,7 +210,7 @@ fn a_result_read_back_is_the_one_that_was_written_to_the_last_bit() {
     returns(&example::gate());
     let mut result = example::typical();
     for (cell, third) in result.cells.iter_mut().zip(1..) {
-        cell.vain_share = Some(1.0 / f64::from(3 * third));
+        cell.abort_rate = Some(1.0 / f64::from(3 * third));
         cell.tx_latency_ns.p999 = Some(u64::MAX - third as u64);
         cell.samples[0].phases_ns[variant::Phase::WarmUp] = third as u64;
     }
@@ -170,11 +223,11 @@ fn a_key_that_is_not_known_is_left_out_and_one_that_is_missing_is_absent() {
     json["of_tomorrow"] = serde_json::json!({"a": 1});
     json["cells"][0]["samples"][0]["phases_ns"]["of_tomorrow"] = serde_json::json!(7);
     let cell = json["cells"][0].as_object_mut().expect("a cell");
-    cell.remove("vain_share");
-    cell.remove("binds");
+    cell.remove("abort_rate");
+    cell.remove("bottleneck");
     let read = Stored::from_json("r.json".into(), json).expect("a result");
     let mut wanted = example::typical();
-    wanted.cells[0].binds = None;
+    wanted.cells[0].bottleneck = None;
     assert_eq!(read.result, wanted);
 }
 

@@ -108,7 +108,7 @@ fn tried(over: Over, points: &[Point]) -> BTreeMap<Rest<'_>, Tried<'_>> {
             Over::IoThreads => (point.io_threads, point.threads),
             Over::Threads => (point.threads, point.io_threads),
         };
-        let group = groups.entry((point.untold(), point.way(), other)).or_default();
+        let group = groups.entry((point.unnamed_keys(), point.way(), other)).or_default();
         group.entry(count).or_default().push(point);
     }
     groups

@@ -1,4 +1,4 @@
-//! The results of a sweep as one (`stress.sweep-merged/1`, `docs/sweep.md`).
+//! The results of a sweep as one (`stress.sweep-merged/2`, `docs/sweep.md`).
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use super::{
 };
 
 schema! {
-    /// The schema of a [`Merged`].
-    MergedSchema = "stress.sweep-merged/1"
+    /// The schema of a [`Merged`]. Version 1 has results of version 2.
+    MergedSchema = "stress.sweep-merged/2", or "stress.sweep-merged/1"
 }
 
 /// The schema of a [`Merged`].

@@ -58,20 +58,20 @@ impl Point {
         self.variant.rsplit_once('@').map_or(self.variant.as_str(), |(way, _)| way)
     }
 
-    /// The values of those axes that the variant does not tell.
-    pub fn untold(&self) -> Keys {
-        untold(&self.keys)
+    /// The values of those axes that the variant does not name.
+    pub fn unnamed_keys(&self) -> Keys {
+        unnamed_keys(&self.keys)
     }
 }
 
-/// The values of those axes that a variant's name does not tell.
-pub fn untold(keys: &Keys) -> Keys {
+/// The values of those axes that the name of a variant lacks.
+pub fn unnamed_keys(keys: &Keys) -> Keys {
     let is_told = |key: &str| {
         let begins = |start: &&str| key.starts_with(*start);
         TOLD_BY_VARIANT.contains(&key) || TOLD_BY_VARIANT_FROM.iter().any(begins)
     };
-    let untold = keys.iter().filter(|(key, _)| !is_told(key));
-    untold.map(|(key, value)| (key.clone(), value.clone())).collect()
+    let unnamed_keys = keys.iter().filter(|(key, _)| !is_told(key));
+    unnamed_keys.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// The values of those axes that decide the work.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
-    FileAccess, FilterKind, FreedPages, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime,
-    SampleKeys, Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
+    FileAccess, FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, SampleKeys,
+    Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
 };
 use workload::{Fork, Layout};
 
-use super::{LEAST, parsed};
+use super::{MINIMAL_SCENARIO, parsed};
 use crate::*;
 
 /// Every key given, none at its default.
@@ -79,7 +79,6 @@ recover_senders = true
 
 [run.mdbx]
 storage = "dupsort"
-freed_pages = "reused"
 
 [run.rocksdb]
 block = "3900B"
@@ -121,7 +120,7 @@ fn least_storm() -> SloadStorm {
 
 #[test]
 fn what_is_left_out_has_its_default() {
-    let scenario = parsed(LEAST);
+    let scenario = parsed(MINIMAL_SCENARIO);
     let expected = Scenario {
         name: "least".into(),
         description: String::new(),
@@ -173,7 +172,7 @@ fn what_is_left_out_has_its_default() {
             database_count: 1,
             sample_count: None,
             budget: Duration::from_secs(60),
-            mdbx: MdbxSpec { storage: SlotTable::Rows, freed_pages: FreedPages::Kept },
+            mdbx: MdbxSpec { storage: SlotTable::Rows },
             rocksdb: RocksdbSpec {
                 block_bytes: 4_096,
                 filter: FilterKind::Bloom,
@@ -254,8 +253,7 @@ fn every_key_is_read() {
     let unsaid =
         |compaction| RocksdbSpec { compaction, ..RocksdbSpec::default() }.write_buffer_bytes();
     assert_eq!([Compaction::Off, Compaction::On].map(unsaid), [512 << 20, 64 << 20]);
-    let mdbx = MdbxSpec { storage: SlotTable::DupSort, freed_pages: FreedPages::Reused };
-    assert_eq!(scenario.run.mdbx, mdbx);
+    assert_eq!(scenario.run.mdbx, MdbxSpec { storage: SlotTable::DupSort });
     let metric = Metric::Speedup { of: Design::BatchedIo, over: Design::Sequential };
     let when = When { store: Some(StoreKind::Rocksdb), cache: Some(CacheMode::Cold) };
     assert_eq!(scenario.expects[0], Expect { metric, bound: Bound::Min(1.5), when });
@@ -265,7 +263,7 @@ fn every_key_is_read() {
 #[test]
 fn every_way_to_commit_and_every_time_to_prefetch_is_read_and_written() {
     let runs = |key: &str, name: &str| {
-        let scenario = parsed(&format!("{LEAST}[run]\n{key} = \"{name}\"\n"));
+        let scenario = parsed(&format!("{MINIMAL_SCENARIO}[run]\n{key} = \"{name}\"\n"));
         assert_eq!(parsed(&scenario.to_toml()), scenario, "{key} = {name}");
         scenario.run
     };
@@ -285,7 +283,7 @@ fn every_way_to_commit_and_every_time_to_prefetch_is_read_and_written() {
 
 #[test]
 fn the_resolved_file_reads_back_as_the_same_scenario() {
-    for text in shipped::all().iter().map(|(_, text)| *text).chain([LEAST, FULL]) {
+    for text in shipped::all().iter().map(|(_, text)| *text).chain([MINIMAL_SCENARIO, FULL]) {
         let scenario = parsed(text);
         let resolved = scenario.to_toml();
         assert_eq!(parsed(&resolved), scenario, "{resolved}");
@@ -296,13 +294,16 @@ fn the_resolved_file_reads_back_as_the_same_scenario() {
 #[test]
 fn the_identity_of_the_work_is_that_of_the_work_keys_alone() {
     let identity = |text: &str| parsed(text).work_identity();
-    let least = identity(LEAST);
-    let other_name = LEAST.replace("\"least\"", "\"other\"\ndescription = \"d\"");
+    let least = identity(MINIMAL_SCENARIO);
+    let other_name = MINIMAL_SCENARIO.replace("\"least\"", "\"other\"\ndescription = \"d\"");
     let run = "[run]\nthreads = [3]\n[[expect]]\nmetric = \"mgas_per_s(sequential)\"\nmin = 1\n";
     assert_eq!(identity(&other_name), least);
-    assert_eq!(identity(&format!("{LEAST}{run}")), least);
-    assert_eq!(identity(&LEAST.replace("\"2M\"", "2_000_000")), least);
-    assert_eq!(identity(&LEAST.replace("[block]", "layout = \"hashed\"\n[block]")), least);
+    assert_eq!(identity(&format!("{MINIMAL_SCENARIO}{run}")), least);
+    assert_eq!(identity(&MINIMAL_SCENARIO.replace("\"2M\"", "2_000_000")), least);
+    assert_eq!(
+        identity(&MINIMAL_SCENARIO.replace("[block]", "layout = \"hashed\"\n[block]")),
+        least
+    );
     for (line, instead) in [
         ("[state]", "fork = \"osaka\"\n[state]"),
         ("[state]", "seed = 1\n[state]"),
@@ -317,7 +318,7 @@ fn the_identity_of_the_work_is_that_of_the_work_keys_alone() {
         ("kind =", "keys = \"weyl\"\nkind ="),
         ("kind =", "seed = 0\nkind ="),
     ] {
-        assert_ne!(identity(&LEAST.replacen(line, instead, 1)), least, "{instead}");
+        assert_ne!(identity(&MINIMAL_SCENARIO.replacen(line, instead, 1)), least, "{instead}");
     }
 }
 
@@ -344,7 +345,7 @@ fn a_shipped_scenario_is_named_as_its_file_and_says_what_it_does() {
 
 #[test]
 fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
-    let scenario = parsed(&format!("seed = 5\n{LEAST}[run]\ndatabases = 4\n"));
+    let scenario = parsed(&format!("seed = 5\n{MINIMAL_SCENARIO}[run]\ndatabases = 4\n"));
     assert_eq!(scenario.of_database(0), scenario);
     let seeds = |of: &Scenario| (0..64).map(|n| of.of_database(n).seed).collect::<Vec<_>>();
     let mut all = seeds(&scenario);
@@ -361,7 +362,8 @@ fn each_database_has_a_seed_of_its_own_and_the_first_has_the_scenarios() {
 
 #[test]
 fn each_sample_has_blocks_of_its_own_over_the_same_state() {
-    let scenario = parsed(&format!("seed = 5\n{LEAST}[run]\nkeys = \"fresh\"\ndraw_seed = 9\n"));
+    let scenario =
+        parsed(&format!("seed = 5\n{MINIMAL_SCENARIO}[run]\nkeys = \"fresh\"\ndraw_seed = 9\n"));
     assert_eq!((scenario.run.keys, scenario.run.draw_seed), (Some(SampleKeys::Fresh), Some(9)));
     let seeds = |draw_seed, number| {
         let sample = scenario.of_sample(draw_seed, number);

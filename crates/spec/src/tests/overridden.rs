@@ -1,13 +1,14 @@
 //! Values from outside take the file's place, and errors about them name where they came from.
 
-use super::{LEAST, assert_error, given, parsed};
+use super::{MINIMAL_SCENARIO, assert_error, given, parsed};
 use variant::{Design, FilterKind};
 
 use crate::*;
 
 fn overridden(keys: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
     let overrides: Vec<Override> = keys.iter().map(|(key, value)| given(key, value)).collect();
-    let text = format!("{LEAST}[[expect]]\nmetric = \"mgas_per_s(sequential)\"\nmin = 1\n");
+    let text =
+        format!("{MINIMAL_SCENARIO}[[expect]]\nmetric = \"mgas_per_s(sequential)\"\nmin = 1\n");
     Scenario::parse("my.toml", &text, &overrides)
 }
 
@@ -73,7 +74,8 @@ fn expectations_are_skipped_when_the_work_is_overridden_and_only_then() {
 fn an_error_about_an_override_names_its_origin() {
     let gas =
         Override { key: "block.gas".into(), value: "640MB".into(), origin: "--gas 640MB".into() };
-    let error = Scenario::parse("my.toml", LEAST, &[gas]).expect_err("bytes").to_string();
+    let error =
+        Scenario::parse("my.toml", MINIMAL_SCENARIO, &[gas]).expect_err("bytes").to_string();
     let expected = "error: block.gas: 640MB is bytes; gas wants 640M\n  \
                     --> --gas 640MB\n   = help: write --gas 640M";
     assert_eq!(error, expected);
@@ -114,7 +116,8 @@ fn an_unknown_override_is_answered_with_the_key_that_was_meant() {
 #[test]
 fn an_override_that_has_no_one_place_is_rejected() {
     assert_error(overridden(&[("load[3].keys", "weyl")]), &["load[3] does not exist; there are 1"]);
-    let two = format!("{LEAST}share = 0.5\n[[load]]\nkind = \"sload-storm\"\nshare = 0.5\n");
+    let two =
+        format!("{MINIMAL_SCENARIO}share = 0.5\n[[load]]\nkind = \"sload-storm\"\nshare = 0.5\n");
     assert_error(
         Scenario::parse("my.toml", &two, &[given("load.keys", "weyl")]),
         &["load.keys: names none of the 2 loads", "load[0].keys"],

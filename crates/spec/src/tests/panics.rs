@@ -88,16 +88,16 @@ proptest! {
         value in prop_oneof![piece(), "[0-9]{1,40}(\\.[0-9]{1,40})?[kMGTiBsmh]{0,3}"],
     ) {
         let given = Override { key, origin: format!("--set {value}"), value: value.clone() };
-        read(super::LEAST, &[given]);
+        read(super::MINIMAL_SCENARIO, &[given]);
         for line in ["slots = \"2M\"", "gas = \"64M\"", "kind = \"sload-storm\""] {
             let key = line.split(' ').next().unwrap_or_default();
-            read(&super::LEAST.replace(line, &format!("{key} = {value}")), &[]);
-            read(&super::LEAST.replace(line, &format!("{key} = \"{value}\"")), &[]);
+            read(&super::MINIMAL_SCENARIO.replace(line, &format!("{key} = {value}")), &[]);
+            read(&super::MINIMAL_SCENARIO.replace(line, &format!("{key} = \"{value}\"")), &[]);
         }
     }
 
     #[test]
     fn any_override_is_answered(key in piece(), value in any::<String>(), origin in piece()) {
-        read(super::LEAST, &[Override { key, value, origin }]);
+        read(super::MINIMAL_SCENARIO, &[Override { key, value, origin }]);
     }
 }

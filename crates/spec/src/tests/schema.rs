@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{LEAST, parse, parsed};
+use super::{MINIMAL_SCENARIO, parse, parsed};
 use crate::load::KINDS;
 use crate::{ScenarioError, all_paths, json_schema, kinds, quantity, shipped, starter};
 
@@ -105,7 +105,7 @@ fn every_scenario_that_is_shipped_shown_or_started_from_fits_the_schema() {
     let started = kinds().map(|kind| starter("mine", kind).expect("a starter"));
     let shown: Vec<_> = shipped::all().iter().map(|(_, text)| parsed(text).to_toml()).collect();
     let texts = shipped::all().iter().map(|(_, text)| (*text).to_owned());
-    for text in texts.chain(started).chain(shown).chain([LEAST.to_owned()]) {
+    for text in texts.chain(started).chain(shown).chain([MINIMAL_SCENARIO.to_owned()]) {
         assert_eq!(problems(&schema, &json(&text), ""), Vec::<String>::new(), "{text}");
     }
 }
@@ -131,7 +131,7 @@ fn what_the_reader_refuses_by_itself_the_schema_refuses() {
         ("[[load]]", "[run.rocksdb]\nblock = \"4k\"\n[[load]]"),
         ("[[load]]", "[[expect]]\nmin = 1\n[[load]]"),
     ] {
-        let text = LEAST.replacen(from, to, 1);
+        let text = MINIMAL_SCENARIO.replacen(from, to, 1);
         assert!(parse(&text).is_err(), "{text}");
         assert!(!problems(&schema, &json(&text), "").is_empty(), "{text}");
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{LEAST, given, parse};
+use super::{MINIMAL_SCENARIO, given, parse};
 use crate::{Scenario, ScenarioError, shipped};
 
 /// A scenario with a line for each mistake of [`MISTAKES`].
@@ -93,7 +93,8 @@ fn each_mistake_alone_is_one_error_and_the_sound_scenario_has_none() {
 
 #[test]
 fn several_mistakes_are_told_in_the_order_of_the_file_with_their_number() {
-    let text = LEAST.replace("64M", "640MB").replace("slots", "slot").replace("least", "L");
+    let text =
+        MINIMAL_SCENARIO.replace("64M", "640MB").replace("slots", "slot").replace("least", "L");
     let error = parse(&text).expect_err("three are wrong").to_string();
     let expected = r#"error: name: L is no name; a name is 1 to 64 lower-case letters, digits and hyphens
  --> my.toml:2:8
@@ -122,7 +123,7 @@ error: my.toml has 3 mistakes"#;
 
 #[test]
 fn two_wrong_values_of_one_list_are_two_mistakes() {
-    let text = format!("{LEAST}[run]\ndesigns = [\"sequentail\", \"batchd-io\"]\n");
+    let text = format!("{MINIMAL_SCENARIO}[run]\ndesigns = [\"sequentail\", \"batchd-io\"]\n");
     let told = told(&text);
     assert!(told.len() == 2 && told[0].contains("sequentail"), "{told:#?}");
     assert!(told[1].contains("batchd-io is no"), "{told:#?}");
@@ -130,7 +131,7 @@ fn two_wrong_values_of_one_list_are_two_mistakes() {
 
 #[test]
 fn mistakes_on_the_command_line_are_told_beside_those_of_the_file() {
-    let text = LEAST.replace("2M", "2MB");
+    let text = MINIMAL_SCENARIO.replace("2M", "2MB");
     let overrides = [given("block.gas", "lots"), given("run.thread", "2")];
     let error = Scenario::parse("my.toml", &text, &overrides).expect_err("three are wrong");
     let told: Vec<String> = error.diagnostics().iter().map(ToString::to_string).collect();
@@ -152,7 +153,7 @@ fn above_ten_mistakes_the_first_ten_are_shown_and_there_are_more() {
 
 #[test]
 fn text_that_is_no_toml_tells_its_syntax_alone() {
-    let text = LEAST.replace("[block]", "[block").replace("2M", "2MB");
+    let text = MINIMAL_SCENARIO.replace("[block]", "[block").replace("2M", "2MB");
     let told = told(&text);
     assert!(told.len() == 1 && told[0].contains("not valid TOML"), "{told:#?}");
 }

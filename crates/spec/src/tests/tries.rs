@@ -3,15 +3,15 @@
 
 use variant::{RootCache, RootReads, RootTime, RootWay, TrieForm};
 
-use super::{LEAST, assert_error, parse, parsed};
+use super::{MINIMAL_SCENARIO, assert_error, parse, parsed};
 
 fn run(keys: &str) -> String {
-    format!("{LEAST}[run]\n{keys}\n")
+    format!("{MINIMAL_SCENARIO}[run]\n{keys}\n")
 }
 
 #[test]
 fn without_a_word_there_are_no_tries_and_no_root() {
-    let run = parsed(LEAST).run;
+    let run = parsed(MINIMAL_SCENARIO).run;
     assert_eq!((run.root.ways(), run.trie), (vec![RootWay::NONE], TrieForm::Nothing));
 }
 
@@ -20,7 +20,7 @@ fn tries_and_roots_are_no_part_of_the_work() {
     let tried = parsed(&run("root = \"after\"\ntrie = \"reth-like\""));
     let ways = vec![RootWay::at(RootTime::After)];
     assert_eq!((tried.run.root.ways(), tried.run.trie), (ways, TrieForm::RethLike));
-    assert_eq!(tried.work_identity(), parsed(LEAST).work_identity());
+    assert_eq!(tried.work_identity(), parsed(MINIMAL_SCENARIO).work_identity());
     assert_eq!(parsed(&tried.to_toml()), tried);
 }
 
@@ -59,7 +59,7 @@ fn the_ways_of_a_root_are_all_values_with_all_others() {
     let ways = [way(1, walk), way(1, guess), way(16, walk), way(16, guess)];
     assert_eq!(scenario.run.root.ways(), ways);
     assert_eq!(parsed(&scenario.to_toml()), scenario);
-    assert_eq!(scenario.work_identity(), parsed(LEAST).work_identity());
+    assert_eq!(scenario.work_identity(), parsed(MINIMAL_SCENARIO).work_identity());
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_way_of_roots_without_a_root_is_refused_with_its_remedy() {
 
 /// The least scenario with writes, whose load has further keys.
 fn writes(keys: &str) -> String {
-    LEAST.replace("sload-storm\"\n", &format!("sstore-storm\"\n{keys}\n"))
+    MINIMAL_SCENARIO.replace("sload-storm\"\n", &format!("sstore-storm\"\n{keys}\n"))
 }
 
 #[test]

@@ -1,17 +1,17 @@
 //! Every way of being wrong is one error with its place, its rule and its remedy.
 
-use super::{LEAST, assert_error, parse};
+use super::{MINIMAL_SCENARIO, assert_error, parse};
 use crate::{Scenario, ScenarioError, load};
 
 /// The least scenario with one line in place of another.
 fn with(line: &str, instead: &str) -> Result<Scenario, ScenarioError> {
-    assert!(LEAST.contains(line), "{line}");
-    parse(&LEAST.replace(line, instead))
+    assert!(MINIMAL_SCENARIO.contains(line), "{line}");
+    parse(&MINIMAL_SCENARIO.replace(line, instead))
 }
 
 #[test]
 fn an_error_is_shown_with_its_place_its_line_its_rule_and_its_remedy() {
-    let text = format!("# one\n# two\n# three\n# four\n# five\n{LEAST}");
+    let text = format!("# one\n# two\n# three\n# four\n# five\n{MINIMAL_SCENARIO}");
     let error = parse(&text.replace("64M", "640MB")).expect_err("bytes are no gas");
     let expected = r#"error: block.gas: 640MB is bytes; gas wants 640M
   --> my.toml:11:7
@@ -48,14 +48,17 @@ fn a_bare_number_where_a_unit_is_due_is_rejected() {
         &["state.size: 10 has no unit", "my.toml:4:8", "size = \"10GiB\""],
     );
     assert_error(
-        parse(&format!("{LEAST}[run]\nbudget = 60\n")),
+        parse(&format!("{MINIMAL_SCENARIO}[run]\nbudget = 60\n")),
         &["run.budget: 60 has no unit", "my.toml:10:10", "budget = \"60s\""],
     );
     assert_error(
-        parse(&format!("{LEAST}[run]\nbudget = \"5min\"\n")),
+        parse(&format!("{MINIMAL_SCENARIO}[run]\nbudget = \"5min\"\n")),
         &["run.budget: 5min", "ms, s, m or h", "write budget = \"5m\""],
     );
-    assert_error(parse(&format!("{LEAST}[run]\nbudget = \"0s\"\n")), &["from 1ms to 24h"]);
+    assert_error(
+        parse(&format!("{MINIMAL_SCENARIO}[run]\nbudget = \"0s\"\n")),
+        &["from 1ms to 24h"],
+    );
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn a_wrong_name_is_rejected_with_the_one_that_was_meant() {
         with("\"sload-storm\"", "\"sload-strom\""),
         &["load[0].kind: sload-strom is no kind of load", "did you mean sload-storm?"],
     );
-    let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
+    let run = |line: &str| parse(&format!("{MINIMAL_SCENARIO}[run]\n{line}\n"));
     assert_error(
         run("designs = [\"sequential\", \"batched_io\"]"),
         &["run.designs: batched_io is no design", "my.toml:10:26", "did you mean batched-io?"],
@@ -120,7 +123,7 @@ fn a_wrong_name_is_rejected_with_the_one_that_was_meant() {
 
 #[test]
 fn a_policy_of_reading_ahead_that_could_make_no_difference_is_rejected() {
-    let run = |lines: &str| parse(&format!("{LEAST}[run]\n{lines}\n"));
+    let run = |lines: &str| parse(&format!("{MINIMAL_SCENARIO}[run]\n{lines}\n"));
     assert_error(
         run("prefetch_order = \"first-write\""),
         &["run.prefetch_order: first-write orders", "my.toml:10:18", "add prefetch = \"while\""],
@@ -145,7 +148,7 @@ fn a_policy_of_reading_ahead_that_could_make_no_difference_is_rejected() {
 
 #[test]
 fn thread_counts_are_1_to_1024_each_once() {
-    let run = |line: &str| parse(&format!("{LEAST}[run]\n{line}\n"));
+    let run = |line: &str| parse(&format!("{MINIMAL_SCENARIO}[run]\n{line}\n"));
     assert_error(
         run("threads = [4, 0]"),
         &["run.threads: 0 is below 1", "my.toml:10:15", "threads = [8, 16]"],
@@ -170,7 +173,7 @@ fn thread_counts_are_1_to_1024_each_once() {
 fn shares_sum_to_one() {
     let shares = |first: &str, second: &str| {
         let second = format!("[[load]]\nkind = \"sload-storm\"\n{second}\n");
-        parse(&format!("{LEAST}{first}\n{second}"))
+        parse(&format!("{MINIMAL_SCENARIO}{first}\n{second}"))
     };
     assert_error(
         shares("share = 0.5", "share = 0.4"),
@@ -183,7 +186,7 @@ fn shares_sum_to_one() {
     assert_error(shares("share = 0", "share = 1"), &["load[0].share: 0 is no load"]);
     assert_error(shares("share = \"50%\"", ""), &["50% is no share", "without quotes"]);
     assert_error(
-        parse(&format!("{LEAST}share = 0.5\n")),
+        parse(&format!("{MINIMAL_SCENARIO}share = 0.5\n")),
         &["0.5 is the share of the only load", "write share = 1"],
     );
     assert_error(
@@ -218,7 +221,7 @@ fn exactly_one_of_two_alternatives_is_given() {
 fn rules_between_keys_are_explained() {
     assert_error(
         parse(
-            &LEAST
+            &MINIMAL_SCENARIO
                 .replace("[block]", "present = 0.5\n[block]")
                 .replace("[[load]]", "[[load]]\nkeys = \"chase\""),
         ),
@@ -232,7 +235,7 @@ fn rules_between_keys_are_explained() {
         with("gas = \"64M\"", "gas = \"64M\"\nblocks = 10\nbatch = 3"),
         &["block.batch: 3 does not divide blocks = 10", "my.toml:8:9", "blocks = 12"],
     );
-    let few_slots = LEAST.replace("\"2M\"", "\"2k\"");
+    let few_slots = MINIMAL_SCENARIO.replace("\"2M\"", "\"2k\"");
     assert_error(
         parse(&few_slots.replace("kind = ", "contracts = \"3k\"\nkind = ")),
         &["load[0].contracts: 3k is above 2,000, the number of slots", "my.toml:8:13"],
@@ -257,14 +260,16 @@ fn an_order_and_calldata_need_what_they_are_made_of() {
         load("order = \"ascending\"\nkeys = \"weyl\""),
         &["load[0].order: ascending is an order of keys that are hashes", "keys = \"keccak\""],
     );
-    let absent = LEAST.replace("[block]", "present = 0.5\n[block]");
+    let absent = MINIMAL_SCENARIO.replace("[block]", "present = 0.5\n[block]");
     assert_error(
         parse(&format!("{absent}order = \"descending\"\n")),
         &["state.present: 0.5 with order = \"descending\"", "leave load.order out", "my.toml:5:11"],
     );
     assert_error(
         parse(
-            &LEAST.replace("\"2M\"", "\"5G\"").replace("kind =", "order = \"descending\"\nkind ="),
+            &MINIMAL_SCENARIO
+                .replace("\"2M\"", "\"5G\"")
+                .replace("kind =", "order = \"descending\"\nkind ="),
         ),
         &["load[0].order: descending is for at most 4,294,967,296 slots", "lower state.slots"],
     );
@@ -290,7 +295,7 @@ fn an_order_and_calldata_need_what_they_are_made_of() {
 
 #[test]
 fn a_chain_through_contracts_needs_slots_that_exist_in_each() {
-    let chase = LEAST.replace("\"sload-storm\"", "\"contract-chase\"");
+    let chase = MINIMAL_SCENARIO.replace("\"sload-storm\"", "\"contract-chase\"");
     assert_error(
         parse(&chase.replace("[block]", "present = 0.5\n[block]")),
         &["state.present: 0.5 with a contract-chase load", "ends the chain", "my.toml:5:11"],
@@ -306,7 +311,7 @@ fn a_chain_through_contracts_needs_slots_that_exist_in_each() {
 
 #[test]
 fn an_exponent_of_pairs_is_a_number_from_0_to_10() {
-    let amm = LEAST.replace("sload-storm", "amm").replace("slots = \"2M\"\n", "");
+    let amm = MINIMAL_SCENARIO.replace("sload-storm", "amm").replace("slots = \"2M\"\n", "");
     for exponent in ["-0.5", "11", "1e300"] {
         assert_error(
             parse(&format!("{amm}pair_zipf = {exponent}\n")),
@@ -323,7 +328,7 @@ fn what_must_be_there_is_asked_for() {
     assert_error(with("name = \"least\"\n", ""), &["name: missing", "write name = "]);
     assert_error(with("\"least\"", "\"My Test\""), &["My Test is no name", "name = \"my-test\""]);
     assert_error(parse("schema = 1\nname = \"a\"\n"), &["state: missing", "add [state]"]);
-    let without_load = LEAST.replace("[[load]]\nkind = \"sload-storm\"\n", "");
+    let without_load = MINIMAL_SCENARIO.replace("[[load]]\nkind = \"sload-storm\"\n", "");
     assert_error(parse(&without_load), &["load: no load is given", "add [[load]]"]);
     assert_error(with("[[load]]", "[load]"), &["load is a list of tables", "write [[load]]"]);
     assert_error(with("kind = \"sload-storm\"", ""), &["load[0].kind: missing", "my.toml:7:1"]);
@@ -335,7 +340,7 @@ fn what_must_be_there_is_asked_for() {
 
 #[test]
 fn expectations_name_what_exists_and_one_finite_bound() {
-    let expect = |lines: &str| parse(&format!("{LEAST}[[expect]]\n{lines}\n"));
+    let expect = |lines: &str| parse(&format!("{MINIMAL_SCENARIO}[[expect]]\n{lines}\n"));
     let metric = |metric: &str| expect(&format!("metric = \"{metric}\"\nmin = 1"));
     assert_error(
         metric("speedupp(batched-io, parallel-io)"),
@@ -369,9 +374,9 @@ fn toml_that_is_none_is_shown_like_any_other_error() {
         with("gas = \"64M\"", "tx_gas = 100\ngas = \"64M\"\ntx_gas = 10"),
         &["tx_gas is given twice, first in line 6", "my.toml:8:1", "keep one of both lines"],
     );
-    let second = |header: &str| parse(&format!("{LEAST}{header}\n"));
+    let second = |header: &str| parse(&format!("{MINIMAL_SCENARIO}{header}\n"));
     assert_error(second("[state]"), &["[state] is given twice", "below one [state]"]);
-    let loads = LEAST.replace("[[load]]", "[load]");
+    let loads = MINIMAL_SCENARIO.replace("[[load]]", "[load]");
     let loads = parse(&format!("{loads}[load]\nkind = \"sload-storm\"\n"));
     assert_error(loads, &["[load] is given twice", "write each as [[load]]"]);
     assert_error(parse("= 3"), &["not valid TOML", "my.toml:1:1", "correct the TOML"]);
@@ -400,13 +405,13 @@ fn a_file_that_cannot_be_a_scenario_is_named_with_the_reason() {
     assert_error(load(&path("latin.toml"), &[]), &["not UTF-8", "latin.toml:2:12", "as UTF-8"]);
     std::fs::write(path("large.toml"), vec![b'#'; (1 << 20) + 1]).expect("written");
     assert_error(load(&path("large.toml"), &[]), &["larger than 1048576 bytes", "large.toml"]);
-    std::fs::write(path("good.toml"), LEAST).expect("written");
+    std::fs::write(path("good.toml"), MINIMAL_SCENARIO).expect("written");
     assert_eq!(load(&path("good.toml"), &[]).expect("a good file").name, "least");
 }
 
 #[test]
 fn settings_of_rocksdb_have_bounds_with_reasons() {
-    let rocksdb = |line: &str| parse(&format!("{LEAST}[run.rocksdb]\n{line}\n"));
+    let rocksdb = |line: &str| parse(&format!("{MINIMAL_SCENARIO}[run.rocksdb]\n{line}\n"));
     for (line, parts) in [
         (
             "block = \"512B\"",
@@ -447,14 +452,14 @@ fn settings_of_rocksdb_have_bounds_with_reasons() {
     ] {
         assert_error(rocksdb(line), &parts);
     }
-    let run = parse(&format!("{LEAST}[run]\nrocksdb = 1\n"));
+    let run = parse(&format!("{MINIMAL_SCENARIO}[run]\nrocksdb = 1\n"));
     assert_error(run, &["run.rocksdb: 1 is an integer", "[run.rocksdb]"]);
 }
 
 #[test]
 fn the_form_of_a_table_is_one_of_mdbx_and_has_a_name() {
     let mdbx = |stores: &str, line: &str| {
-        parse(&format!("{LEAST}[run]\nstores = [{stores}]\n[run.mdbx]\n{line}\n"))
+        parse(&format!("{MINIMAL_SCENARIO}[run]\nstores = [{stores}]\n[run.mdbx]\n{line}\n"))
     };
     assert!(mdbx("\"mdbx\", \"flat\"", "storage = \"dupsort\"").is_ok());
     assert!(mdbx("\"rocksdb\"", "storage = \"rows\"").is_ok());
@@ -478,13 +483,13 @@ fn the_form_of_a_table_is_one_of_mdbx_and_has_a_name() {
     ] {
         assert_error(mdbx(stores, line), &parts);
     }
-    let run = parse(&format!("{LEAST}[run.rocksdb]\nstorage = \"dupsort\"\n"));
+    let run = parse(&format!("{MINIMAL_SCENARIO}[run.rocksdb]\nstorage = \"dupsort\"\n"));
     assert_error(run, &["run.rocksdb.storage: no such key", "did you mean run.mdbx.storage?"]);
 }
 
 #[test]
 fn several_databases_of_one_state_are_rejected_and_so_is_none() {
-    let text = format!("{LEAST}[run]\ndatabases = 3\n");
+    let text = format!("{MINIMAL_SCENARIO}[run]\ndatabases = 3\n");
     assert_eq!(parse(&text).expect("a state whose seed is derived").run.database_count, 3);
     assert_error(
         parse(&text.replace("slots = \"2M\"", "slots = \"2M\"\nseed = 7")),

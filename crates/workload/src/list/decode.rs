@@ -65,6 +65,16 @@ impl Form for Eip {
     }
 }
 
+/// Refuses a list that is longer than [`ListBounds::max_bytes`], or [`ListBounds::max_full_bytes`] in the
+/// `full` form. It costs nothing, so it comes before the list is hashed.
+///
+/// # Errors
+/// [`ListError::TooLong`].
+pub fn check_length(list: &[u8], max_bytes: u64) -> Result<(), ListError> {
+    let got_bytes = list.len() as u64;
+    if got_bytes > max_bytes { Err(ListError::TooLong { got_bytes, max_bytes }) } else { Ok(()) }
+}
+
 /// Decodes, checks and indexes a list of at most `max_bytes` in `form`.
 pub(super) fn decode(
     bytes: &[u8],
@@ -72,10 +82,8 @@ pub(super) fn decode(
     max_bytes: u64,
     form: &mut impl Form,
 ) -> Result<ListIndex, ListError> {
+    check_length(bytes, max_bytes)?;
     let got_bytes = bytes.len() as u64;
-    if got_bytes > max_bytes {
-        return Err(ListError::TooLong { got_bytes, max_bytes });
-    }
     let mut outer = Cursor::new(bytes);
     let mut accounts = outer.list().map_err(|error| match error {
         ListError::Overrun { .. } | ListError::MissingItem { .. } => {

@@ -10,7 +10,10 @@ use std::{
 
 use evm::{Runner, StepError, StepOutput, StepWrites, TxResult};
 use variant::Phase;
-use workload::{Batch, BlockAccessIndex, Layout, StepKind, Steps, list::ListBounds};
+use workload::{
+    Batch, BlockAccessIndex, Layout, StepKind, Steps,
+    list::{self, ListBounds},
+};
 
 use super::{
     check,
@@ -144,10 +147,13 @@ impl<P: PreState> Job<P> {
         let JobInput { task, index: place, batch, spans, layout, known_order } = input;
         let rejected = |fault| EngineError::rejected(place, fault);
         let start = spans.elapsed();
+        let bounds = ListBounds::of(batch, task.workload.fork);
+        // A list of any length must not cost its hash.
+        list::check_length(&task.lists[place], P::max_bytes(&bounds))
+            .map_err(|error| rejected(error.into()))?;
         task.check_hash(place, &task.lists[place])?;
         spans.close(Phase::Hash, start);
         let start = spans.elapsed();
-        let bounds = ListBounds::of(batch, task.workload.fork);
         let (list, pre_state) = P::decode(&task.lists[place], &bounds).map_err(rejected)?;
         let declared_count = u64::from(list.slot_count());
         let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);

@@ -38,6 +38,11 @@ pub(crate) trait PreState: Send + Sync + Sized {
     /// [`ListFault`]: the bytes are no list of that form.
     fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault>;
 
+    /// Most bytes of a list in that form.
+    fn max_bytes(bounds: &ListBounds) -> u64 {
+        bounds.max_bytes()
+    }
+
     /// The places to fill ahead of transactions, where there are some.
     fn declared(&self) -> Option<&Declared> {
         None
@@ -206,6 +211,10 @@ impl PreState for Listed {
     fn decode(bytes: &[u8], bounds: &ListBounds) -> Result<(ListIndex, Self), ListFault> {
         let (list, accounts, slots) = FullList::decode(bytes, bounds)?.into_parts();
         Ok((list, Self { accounts, slots }))
+    }
+
+    fn max_bytes(bounds: &ListBounds) -> u64 {
+        bounds.max_full_bytes()
     }
 
     fn listed(&self) -> Option<&Listed> {

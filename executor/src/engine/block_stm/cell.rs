@@ -7,14 +7,14 @@
 
 use workload::BlockAccessIndex;
 
-use super::scheduler::Footing;
+use super::scheduler::Finality;
 
 /// The write of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Version<V> {
     index: BlockAccessIndex,
     incarnation: u32,
-    /// The run that wrote it was in vain; the next one will probably write here too.
+    /// The run that wrote it was aborted; the next one will probably write here too.
     is_estimate: bool,
     value: V,
 }
@@ -39,11 +39,11 @@ pub(super) enum Keep {
 }
 
 impl Keep {
-    /// For a run on this footing, when all steps below `committed` are committed.
-    pub(super) const fn of(footing: Footing, committed: BlockAccessIndex) -> Self {
-        match footing {
-            Footing::Final => Self::Nothing,
-            Footing::Speculative => Self::From(committed),
+    /// For a run whose reads have this finality, when all steps below `committed` are committed.
+    pub(super) const fn of(finality: Finality, committed: BlockAccessIndex) -> Self {
+        match finality {
+            Finality::Final => Self::Nothing,
+            Finality::Speculative => Self::From(committed),
         }
     }
 }
@@ -53,7 +53,7 @@ impl Keep {
 pub(super) enum Found<B, V> {
     /// The highest lower step that wrote the key, and the value that it wrote.
     Written(BlockAccessIndex, V),
-    /// That step's last run was in vain.
+    /// That step's last run was aborted.
     Estimate(BlockAccessIndex),
     /// No lower step wrote it: the value below the batch.
     Base(B),
@@ -90,8 +90,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
     }
 
     /// Reads as the step `index`, which is remembered unless its run is final.
-    pub(super) fn read(&mut self, index: BlockAccessIndex, footing: Footing) -> Found<B, V> {
-        if footing == Footing::Speculative && self.reader < index {
+    pub(super) fn read(&mut self, index: BlockAccessIndex, finality: Finality) -> Found<B, V> {
+        if finality == Finality::Speculative && self.reader < index {
             self.reader = index;
         }
         if let Some(version) = self.below(index) {
@@ -111,13 +111,13 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
     }
 
     /// Reads as the step `index` where the value below the batch does not matter: what was
-    /// written, or `None`; an error names the step whose last run was in vain.
+    /// written, or `None`; an error names the step whose last run was aborted.
     pub(super) fn read_written(
         &mut self,
         index: BlockAccessIndex,
-        footing: Footing,
+        finality: Finality,
     ) -> Result<Option<V>, BlockAccessIndex> {
-        if footing == Footing::Speculative && self.reader < index {
+        if finality == Finality::Speculative && self.reader < index {
             self.reader = index;
         }
         match self.below(index) {
@@ -268,13 +268,13 @@ mod tests {
     #[test]
     fn a_step_reads_the_highest_lower_write_and_never_its_own_or_a_higher_one() {
         let mut cell = Numbers::default();
-        assert_eq!(cell.read(5, Footing::Speculative), Found::ToRead);
-        assert_eq!(cell.read(5, Footing::Speculative), Found::BeingRead);
+        assert_eq!(cell.read(5, Finality::Speculative), Found::ToRead);
+        assert_eq!(cell.read(5, Finality::Speculative), Found::BeingRead);
         cell.set_base(100);
         assert_eq!(cell.write(7, 1, 70, Keep::From(0)), None);
         assert_eq!(cell.write(3, 1, 30, Keep::From(0)), Some(5));
         assert_eq!(cell.write(5, 1, 50, Keep::From(0)), None);
-        let read = |cell: &mut Numbers, index| cell.read(index, Footing::Speculative);
+        let read = |cell: &mut Numbers, index| cell.read(index, Finality::Speculative);
         assert_eq!(read(&mut cell, 3), Found::Base(100));
         assert_eq!(read(&mut cell, 4), Found::Written(3, 30));
         assert_eq!(read(&mut cell, 7), Found::Written(5, 50));
@@ -285,10 +285,10 @@ mod tests {
     fn whoever_read_before_a_write_is_known_to_the_writer() {
         let mut cell = Numbers::default();
         cell.set_base(0);
-        cell.read(9, Footing::Final);
+        cell.read(9, Finality::Final);
         assert_eq!(cell.write(1, 1, 5, Keep::From(0)), None, "a final run cannot be disturbed");
-        cell.read(9, Footing::Speculative);
-        cell.read(4, Footing::Speculative);
+        cell.read(9, Finality::Speculative);
+        cell.read(4, Finality::Speculative);
         assert_eq!(cell.write(2, 1, 6, Keep::From(0)), Some(9));
         assert_eq!(cell.write(2, 2, 6, Keep::From(0)), None, "the same again changes nothing");
         assert_eq!(cell.write(2, 3, 7, Keep::From(0)), Some(9));
@@ -303,12 +303,12 @@ mod tests {
         cell.set_base(0);
         cell.write(2, 1, 6, Keep::From(0));
         cell.mark_estimate(2);
-        assert_eq!(cell.read(3, Footing::Speculative), Found::Estimate(2));
-        assert_eq!(cell.read_written(3, Footing::Speculative), Err(2));
+        assert_eq!(cell.read(3, Finality::Speculative), Found::Estimate(2));
+        assert_eq!(cell.read_written(3, Finality::Speculative), Err(2));
         assert!(!cell.would_read(3, Some(6)));
-        assert_eq!(cell.read(2, Footing::Speculative), Found::Base(0));
+        assert_eq!(cell.read(2, Finality::Speculative), Found::Base(0));
         cell.write(2, 2, 6, Keep::From(0));
-        assert_eq!(cell.read(3, Footing::Speculative), Found::Written(2, 6));
+        assert_eq!(cell.read(3, Finality::Speculative), Found::Written(2, 6));
     }
 
     #[test]
@@ -318,7 +318,7 @@ mod tests {
             let committed = index.saturating_sub(10);
             cell.write(index, 1, u64::from(index), Keep::From(committed));
             assert!(cell.version_count() <= 12, "{}", cell.version_count());
-            let seen = cell.read(committed, Footing::Speculative);
+            let seen = cell.read(committed, Finality::Speculative);
             let expected = committed.checked_sub(1).map(|i| Found::Written(i, u64::from(i)));
             assert_eq!(seen, expected.unwrap_or(Found::ToRead));
             cell.base = Base::Unread;

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use super::{
     cell::{Cell, Found, Keep},
-    scheduler::{Answer, Asking, Footing, NO_STEP, Report, Scheduler, Task, Until},
+    scheduler::{Answer, Asking, Finality, NO_STEP, Report, Scheduler, Task, Until},
 };
 
 /// The operations of a step of the model, in order.
@@ -58,7 +58,7 @@ enum Doing {
 struct Run {
     index: u32,
     incarnation: u32,
-    footing: Footing,
+    finality: Finality,
     op: usize,
     has: u64,
     reads: Vec<(usize, Option<u64>)>,
@@ -75,7 +75,7 @@ struct Log {
 
 impl Run {
     fn is_final(&self) -> bool {
-        self.footing == Footing::Final
+        self.finality == Finality::Final
     }
 }
 
@@ -163,11 +163,11 @@ impl World {
                 let left = self.logs[index as usize].reads.clone();
                 Doing::Validating { index, left }
             }
-            Task::Execute { index, incarnation, footing } => {
+            Task::Execute { index, incarnation, finality } => {
                 assert!(index >= self.scheduler.committed(), "{index} runs after its commit");
                 let (reads, writes) = (Vec::new(), Vec::new());
                 let (op, has, waits) = (0, 0, None);
-                let run = Run { index, incarnation, footing, op, has, reads, writes, waits };
+                let run = Run { index, incarnation, finality, op, has, reads, writes, waits };
                 Doing::Running(run)
             }
         }
@@ -192,7 +192,7 @@ impl World {
         };
         match op {
             Op::Read(cell) | Op::NeedNonZero(cell) => {
-                let (seen, value) = match self.cells[cell].read(run.index, run.footing) {
+                let (seen, value) = match self.cells[cell].read(run.index, run.finality) {
                     Found::Written(_, value) => (Some(value), value),
                     Found::Base(value) => (None, value),
                     Found::Estimate(of) => return Some(self.stuck(run, Some(of))),
@@ -245,7 +245,7 @@ impl World {
         mut old: Vec<usize>,
         mut readers_to: Option<u32>,
     ) -> Doing {
-        let keep = Keep::of(run.footing, self.scheduler.committed());
+        let keep = Keep::of(run.finality, self.scheduler.committed());
         if let Some((cell, value)) = left.pop() {
             let above = self.cells[cell].write(run.index, run.incarnation, value, keep);
             readers_to = readers_to.max(above);

@@ -63,7 +63,7 @@ impl<R: Reader> StepView<'_, R> {
     pub(super) fn publish(&mut self, incarnation: u32, before: &Log) -> Option<u32> {
         let memory = self.ground.memory;
         let index = self.index;
-        let keep = Keep::of(self.footing, self.ground.board.committed());
+        let keep = Keep::of(self.finality, self.ground.board.committed());
         let mut readers_to = None;
         for (id, account) in self.accounts.drain(..) {
             let mut cell = memory.accounts.cell(id);

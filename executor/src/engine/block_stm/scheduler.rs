@@ -41,7 +41,7 @@ pub(super) enum Until {
 
 /// The certainty of the values that a run reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Footing {
+pub(super) enum Finality {
     /// All lower steps are committed: its reads are final.
     Final,
     /// Lower steps may still write keys that it reads.
@@ -58,7 +58,7 @@ pub(super) enum Task {
         /// Number of its runs, this one included.
         incarnation: u32,
         /// The certainty of the values that it reads.
-        footing: Footing,
+        finality: Finality,
     },
     /// Validate: compare the step's reads with the present values.
     Validate {
@@ -353,12 +353,12 @@ impl Scheduler {
 
     fn execute(&mut self, index: BlockAccessIndex) -> Task {
         let is_lowest = index == self.committed;
-        let footing = if is_lowest { Footing::Final } else { Footing::Speculative };
+        let finality = if is_lowest { Finality::Final } else { Finality::Speculative };
         self.counts.executions += 1;
         let step = self.step_mut(index);
         (step.phase, step.is_dirty) = (Phase::Executing, false);
         step.incarnation += 1;
-        Task::Execute { index, incarnation: step.incarnation, footing }
+        Task::Execute { index, incarnation: step.incarnation, finality }
     }
 
     fn finish(
@@ -392,7 +392,7 @@ impl Scheduler {
 
     fn ready_again(&mut self, index: BlockAccessIndex, until: Until) {
         self.counts.aborts += 1;
-        self.window.note(Ran::InVain);
+        self.window.note(Ran::Aborted);
         self.step_mut(index).phase = Phase::Ready(until);
         insert(&mut self.redo, index);
     }

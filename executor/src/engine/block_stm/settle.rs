@@ -5,8 +5,8 @@ use alloy_primitives::{Address, KECCAK256_EMPTY, U256};
 use workload::{BlockAccessIndex, NetChanges, genesis::AccountState};
 
 use super::{
+    deferred_fees::BatchFees,
     memory::{Account, Memory},
-    purse::Purses,
     view,
 };
 use crate::{error::StoreError, store::Reader};
@@ -19,7 +19,7 @@ use crate::{error::StoreError, store::Reader};
 /// [`StoreError`] when such a read fails.
 pub(super) fn net_changes<R: Reader>(
     memory: &Memory,
-    purses: &Purses,
+    deferred_fees: &BatchFees,
     step_count: BlockAccessIndex,
     reader: &mut R,
 ) -> Result<NetChanges, StoreError> {
@@ -27,8 +27,8 @@ pub(super) fn net_changes<R: Reader>(
     for id in 0..memory.accounts.count() {
         let cell = memory.accounts.cell(id);
         let last = cell.cell.last();
-        let owed = if purses.has(id) {
-            purses.sum(id, last.map_or(0, |(index, _)| index + 1), step_count)
+        let owed = if deferred_fees.has(id) {
+            deferred_fees.sum(id, last.map_or(0, |(index, _)| index + 1), step_count)
         } else if last.is_some() {
             U256::ZERO
         } else {

@@ -18,9 +18,9 @@ use workload::{BlockAccessIndex, Workload, genesis::AccountState};
 use super::{
     board::{Board, Need, Verdict},
     cell::Found,
+    deferred_fees::BatchFees,
     memory::{Account, CellId, Memory, SeenAccount},
-    purse::Purses,
-    scheduler::{Footing, Until},
+    scheduler::{Finality, Until},
 };
 use crate::{
     engine::{
@@ -88,7 +88,7 @@ impl Log {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ground<'a> {
     pub(super) memory: &'a Memory,
-    pub(super) purses: &'a Purses,
+    pub(super) deferred_fees: &'a BatchFees,
     pub(super) board: &'a Board<'a>,
     pub(super) workload: &'a Workload,
     /// Takes the keys that steps write, valid or not.
@@ -105,7 +105,7 @@ pub(super) struct StepView<'a, R> {
     /// Codes this worker has met, without a lock.
     codes: HashMap<B256, Bytecode>,
     pub(super) index: BlockAccessIndex,
-    pub(super) footing: Footing,
+    pub(super) finality: Finality,
     pub(super) log: Log,
     /// Writes of the step so far; a later part of the step sees them.
     pub(super) accounts: Vec<(CellId, Account)>,
@@ -129,7 +129,7 @@ impl<'a, R: Reader> StepView<'a, R> {
             tally,
             codes: HashMap::default(),
             index: 0,
-            footing: Footing::Final,
+            finality: Finality::Final,
             log: Log::default(),
             accounts: Vec::new(),
             slots: Vec::new(),
@@ -139,8 +139,8 @@ impl<'a, R: Reader> StepView<'a, R> {
     }
 
     /// Makes this the state before the step at `index`.
-    pub(super) fn begin(&mut self, index: BlockAccessIndex, footing: Footing) {
-        (self.index, self.footing) = (index, footing);
+    pub(super) fn begin(&mut self, index: BlockAccessIndex, finality: Finality) {
+        (self.index, self.finality) = (index, finality);
         self.log.clear();
         self.accounts.clear();
         self.slots.clear();
@@ -180,7 +180,7 @@ impl<'a, R: Reader> StepView<'a, R> {
         let memory = self.ground.memory;
         let of_base = |state| Account { state, ..Account::default() };
         loop {
-            let found = memory.accounts.cell(id).cell.read(self.index, self.footing);
+            let found = memory.accounts.cell(id).cell.read(self.index, self.finality);
             let (seen, account) = match found {
                 Found::Written(_, account) => (Some(SeenAccount::from(&account)), account),
                 Found::Base(state) => {
@@ -197,7 +197,7 @@ impl<'a, R: Reader> StepView<'a, R> {
                     continue;
                 }
             };
-            if self.footing == Footing::Speculative {
+            if self.finality == Finality::Speculative {
                 self.log.accounts.push((id, seen));
             }
             return Ok(account);
@@ -220,13 +220,13 @@ impl<'a, R: Reader> StepView<'a, R> {
     /// A beneficiary's account: its last written value, and all fees since. Only once all
     /// lower steps are committed; nothing can change it then, and it is not logged.
     fn beneficiary(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
-        if self.footing == Footing::Speculative {
+        if self.finality == Finality::Speculative {
             self.need(Need::Lowest, Until::Lowest)?;
         }
         let memory = self.ground.memory;
         let mut account = loop {
             // Apart from the match, whose arms must not hold the cell's lock.
-            let found = memory.accounts.cell(id).cell.read(self.index, Footing::Final);
+            let found = memory.accounts.cell(id).cell.read(self.index, Finality::Final);
             match found {
                 Found::Written(index, account) => break (index + 1, account),
                 Found::Base(state) => break (0, Account { state, ..Account::default() }),
@@ -243,7 +243,7 @@ impl<'a, R: Reader> StepView<'a, R> {
             let state = self.read_account(id, address)?;
             break (0, Account { state, ..Account::default() });
         };
-        let owed = self.ground.purses.sum(id, account.0, self.index);
+        let owed = self.ground.deferred_fees.sum(id, account.0, self.index);
         pay(&mut account.1, owed);
         Ok(account.1)
     }
@@ -266,13 +266,13 @@ impl<'a, R: Reader> StepView<'a, R> {
         loop {
             let found = if self.is_born(account) {
                 let mut slot = memory.slots.cell(id);
-                match slot.cell.read_written(self.index, self.footing) {
+                match slot.cell.read_written(self.index, self.finality) {
                     Ok(Some(value)) => Found::Written(0, value),
                     Ok(None) => Found::Base(U256::ZERO),
                     Err(of) => Found::Estimate(of),
                 }
             } else {
-                memory.slots.cell(id).cell.read(self.index, self.footing)
+                memory.slots.cell(id).cell.read(self.index, self.finality)
             };
             let (seen, value) = match found {
                 Found::Written(_, value) => (Some(value), value),
@@ -290,7 +290,7 @@ impl<'a, R: Reader> StepView<'a, R> {
                     continue;
                 }
             };
-            if self.footing == Footing::Speculative {
+            if self.finality == Finality::Speculative {
                 self.log.slots.push((id, seen));
             }
             return Ok(value);
@@ -328,7 +328,7 @@ impl<R: Reader> Database for StepView<'_, R> {
         let own = self.accounts.iter().rev().find(|(account, _)| *account == id);
         let account = match own {
             Some((_, account)) => account.clone(),
-            None if self.ground.purses.has(id) => self.beneficiary(id, &address)?,
+            None if self.ground.deferred_fees.has(id) => self.beneficiary(id, &address)?,
             None => self.account(id, &address)?,
         };
         self.met.push((address, id));

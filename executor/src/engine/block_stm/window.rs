@@ -6,7 +6,7 @@
 pub(super) const LARGEST: u32 = 256;
 /// Runs after which the distance is looked at.
 const SPAN: u32 = 64;
-/// Spans without a run in vain, at most, before two steps are tried at once again.
+/// Spans without an aborted run, at most, before two steps are tried at once again.
 const MOST_PATIENCE: u32 = 256;
 
 /// The end of a run.
@@ -15,7 +15,7 @@ pub(super) enum Ran {
     /// It came to its end.
     ToItsEnd,
     /// It was aborted: given up, or its reads have changed.
-    InVain,
+    Aborted,
 }
 
 /// The distance, and the counts that it is judged by.
@@ -23,7 +23,7 @@ pub(super) enum Ran {
 pub(super) struct Window {
     size: u32,
     run_count: u32,
-    vain_count: u32,
+    aborted_count: u32,
     /// Spans that one step at a time lasts, before two are tried.
     patience: u32,
     calm_spans: u32,
@@ -34,7 +34,7 @@ impl Window {
     pub(super) fn new(worker_count: usize) -> Self {
         let workers = u32::try_from(worker_count).unwrap_or(LARGEST);
         let size = if workers == 1 { 1 } else { workers.saturating_mul(8).min(LARGEST) };
-        Self { size, run_count: 0, vain_count: 0, patience: 1, calm_spans: 0 }
+        Self { size, run_count: 0, aborted_count: 0, patience: 1, calm_spans: 0 }
     }
 
     /// The distance in steps; at least 1.
@@ -45,20 +45,20 @@ impl Window {
     /// Counts a run.
     pub(super) fn note(&mut self, ran: Ran) {
         self.run_count += 1;
-        self.vain_count += u32::from(ran == Ran::InVain);
+        self.aborted_count += u32::from(ran == Ran::Aborted);
         if self.run_count < SPAN {
             return;
         }
-        if self.vain_count >= SPAN / 4 {
+        if self.aborted_count >= SPAN / 4 {
             if self.size == 2 {
                 self.patience = (self.patience * 2).min(MOST_PATIENCE);
             }
             self.size = (self.size / 2).max(1);
             self.calm_spans = 0;
-        } else if self.vain_count <= SPAN / 16 {
+        } else if self.aborted_count <= SPAN / 16 {
             self.grow();
         }
-        (self.run_count, self.vain_count) = (0, 0);
+        (self.run_count, self.aborted_count) = (0, 0);
     }
 
     fn grow(&mut self) {
@@ -85,16 +85,16 @@ mod tests {
     #[test]
     fn the_window_shrinks_to_one_step_and_grows_to_its_bound() {
         let mut window = Window::new(2);
-        spans(&mut window, 20, Ran::InVain);
+        spans(&mut window, 20, Ran::Aborted);
         assert_eq!(window.size(), 1);
         spans(&mut window, 20, Ran::ToItsEnd);
         assert_eq!(window.size(), LARGEST);
     }
 
     #[test]
-    fn one_step_at_a_time_lasts_longer_each_time_two_were_in_vain() {
+    fn one_step_at_a_time_lasts_longer_each_time_two_were_aborted() {
         let mut window = Window::new(2);
-        spans(&mut window, 20, Ran::InVain);
+        spans(&mut window, 20, Ran::Aborted);
         let mut lasted = Vec::new();
         for _ in 0..4 {
             let mut calm = 0;
@@ -103,7 +103,7 @@ mod tests {
                 calm += 1;
             }
             lasted.push(calm);
-            spans(&mut window, 1, Ran::InVain);
+            spans(&mut window, 1, Ran::Aborted);
         }
         assert!(lasted.is_sorted() && lasted[0] < lasted[3], "{lasted:?}");
     }

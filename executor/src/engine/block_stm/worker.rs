@@ -11,7 +11,7 @@ use workload::{BlockAccessIndex, Steps};
 
 use super::{
     publish,
-    scheduler::{Footing, MOST_UNCOMMITTED, Report, Task, Until},
+    scheduler::{Finality, MOST_UNCOMMITTED, Report, Task, Until},
     view::{Ground, Log, ReadError, StepView},
 };
 use crate::{
@@ -96,8 +96,8 @@ pub(super) fn work<R: Reader>(
     let mut report = None;
     while let Some(task) = work.ground.board.turn(report.take()) {
         report = match task {
-            Task::Execute { index, incarnation, footing } => {
-                Some(worker.execute(index, incarnation, footing)?)
+            Task::Execute { index, incarnation, finality } => {
+                Some(worker.execute(index, incarnation, finality)?)
             }
             Task::Validate { index } => Some(worker.validate(index)),
             Task::Idle | Task::Done => None,
@@ -117,7 +117,7 @@ impl<R: Reader> Worker<'_, '_, R> {
         &mut self,
         index: BlockAccessIndex,
         incarnation: u32,
-        footing: Footing,
+        finality: Finality,
     ) -> Result<Report, (BlockAccessIndex, EngineError)> {
         let step = self.work.steps.at(index);
         let ground = &self.work.ground;
@@ -125,7 +125,7 @@ impl<R: Reader> Worker<'_, '_, R> {
         if self.entered.replace(step.block) != Some(step.block) {
             self.runner.enter(block);
         }
-        self.runner.db().begin(index, footing);
+        self.runner.db().begin(index, finality);
         let start = Instant::now();
         let ran = self.runner.run(block, step.kind, |view, state| view.take_in(&state));
         let end = Instant::now();
@@ -137,7 +137,7 @@ impl<R: Reader> Worker<'_, '_, R> {
         }
         match ran {
             Ok(output) => {
-                ground.purses.set(index, output.fee_apart);
+                ground.deferred_fees.set(index, output.fee_apart);
                 self.work.last_runs.replace(index, Run { result: output.result, latency });
                 Ok(self.finish(index, incarnation))
             }
@@ -148,7 +148,7 @@ impl<R: Reader> Worker<'_, '_, R> {
                 error @ (ViewError::Store(_) | ViewError::Cancelled),
             ))) => Err((index, EngineError::of_read(place, index, error))),
             // On values that lower steps may still change, no step can be judged.
-            Err(_) if footing == Footing::Speculative => {
+            Err(_) if finality == Finality::Speculative => {
                 Ok(Report::GivenUp { index, until: Until::Lowest })
             }
             Err(error) => {

@@ -8,7 +8,7 @@
 //! committed: both are kept in the state's directory from the day it is built.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{File, OpenOptions},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -46,7 +46,7 @@ const LOADING_CHUNK: usize = 16;
 pub(super) const RESIDENT_SHARE_MAX: f64 = 0.01;
 
 /// A state's file as it was built.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Base {
     path: PathBuf,
     metas: Vec<u8>,
@@ -104,17 +104,6 @@ impl Base {
             branches: branches.collect(),
             account_trees: trees.ok_or_else(|| sealed::damaged(&dir.join(ACCOUNT_TREES)))?,
         })
-    }
-
-    /// The same base in a copy of its file, which is on the device.
-    ///
-    /// # Errors
-    /// The file cannot be copied.
-    pub(super) fn copied_to(&self, path: PathBuf) -> io::Result<Self> {
-        fs::copy(&self.path, &path)?;
-        // Pages that are still to be written cannot be dropped.
-        File::open(&path)?.sync_all()?;
-        Ok(Self { path, ..self.clone() })
     }
 
     /// The file.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use alloy_primitives::{B256, hex};
-use signet_libmdbx::{Database, Environment, Ro, RoSync, SyncMode, TransactionKind, tx::Tx};
+use signet_libmdbx::{Environment, Ro, RoSync, SyncMode, TransactionKind, tx::Tx};
 use workload::{
     Layout, NetChanges, Table,
     layout::{RowKey, encode_account},
@@ -29,8 +29,8 @@ use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
 /// A state open for one sample.
 pub struct MdbxSample {
     /// Holds the base's snapshot: its pages are not overwritten. Ends before the
-    /// environment does. A sample with a copy of the file holds none.
-    pin: Option<Tx<RoSync>>,
+    /// environment does.
+    pin: Tx<RoSync>,
     environment: Environment,
     tables: Tables,
     /// Batches committed: a reader that has seen fewer takes a new transaction.
@@ -47,27 +47,7 @@ impl fmt::Debug for MdbxSample {
 
 /// Removed when dropped, also by a panic that unwinds. The base is then put back by whoever
 /// opens it next.
-pub(super) struct SampleDir(PathBuf);
-
-impl SampleDir {
-    /// A new empty one.
-    pub(super) fn new(state: &BuiltState) -> Result<Self, StoreError> {
-        new_dir(state).map(Self)
-    }
-
-    /// Path of its file.
-    pub(super) fn data(&self) -> PathBuf {
-        self.0.join(DATA)
-    }
-}
-
-/// The file that a sample writes.
-pub(super) enum SampleFile<'b> {
-    /// The base's own.
-    LinkTo(&'b Base),
-    /// A copy of it, in this directory of the sample.
-    CopyIn(SampleDir),
-}
+struct SampleDir(PathBuf);
 
 impl Drop for SampleDir {
     fn drop(&mut self) {
@@ -100,23 +80,16 @@ impl Touched {
 impl MdbxSample {
     pub(super) fn open(
         state: &BuiltState,
-        file: SampleFile<'_>,
+        base: &Base,
         format: MdbxFormat,
         sync_mode: SyncMode,
     ) -> Result<Self, StoreError> {
-        let (dir, holds_base) = match file {
-            SampleFile::LinkTo(base) => {
-                let dir = SampleDir(new_dir(state)?);
-                let linked = fs::hard_link(base.path(), dir.0.join(DATA));
-                linked.map_err(failed_io("link the state's file"))?;
-                (dir, true)
-            }
-            SampleFile::CopyIn(dir) => (dir, false),
-        };
-        let environment = environment::open(&dir.0.join(DATA), Purpose::Sample(sync_mode))?;
+        let dir = SampleDir(new_dir(state)?);
+        let path = dir.0.join(DATA);
+        fs::hard_link(base.path(), &path).map_err(failed_io("link the state's file"))?;
+        let environment = environment::open(&path, Purpose::Sample(sync_mode))?;
         let tables = Tables::open(&environment, format.form(state.manifest().layout))?;
-        let hold = || environment.begin_ro_sync().map_err(failed("hold the state's snapshot"));
-        let pin = holds_base.then(hold).transpose()?;
+        let pin = environment.begin_ro_sync().map_err(failed("hold the state's snapshot"))?;
         Ok(Self {
             pin,
             environment,
@@ -133,11 +106,6 @@ impl MdbxSample {
 
     pub(super) const fn layout(&self) -> Layout {
         self.tables.form().layout
-    }
-
-    /// Whether it writes the base's own file, whose pages stay as they were.
-    pub(super) const fn holds_base(&self) -> bool {
-        self.pin.is_some()
     }
 
     /// Length of the file now.
@@ -157,20 +125,13 @@ impl MdbxSample {
 
     /// Depth, rows and pages of `table`.
     pub(super) fn statistics(&self, table: Table) -> Result<signet_libmdbx::Stat, StoreError> {
-        self.look(self.tables.handle(table))
-    }
-
-    fn look(&self, table: Database) -> Result<signet_libmdbx::Stat, StoreError> {
-        let stat = match &self.pin {
-            Some(pin) => pin.db_stat(&table),
-            None => self.begin_read()?.db_stat(&table),
-        };
-        stat.map_err(failed("look at a table"))
+        self.pin.db_stat(&self.tables.handle(table)).map_err(failed("look at a table"))
     }
 
     /// The same of the nodes of tries, if there are any.
     pub(super) fn node_statistics(&self) -> Result<Option<signet_libmdbx::Stat>, StoreError> {
-        self.tables.nodes().map(|nodes| self.look(nodes)).transpose()
+        let of = |nodes| self.pin.db_stat(&nodes).map_err(failed("look at a table"));
+        self.tables.nodes().map(of).transpose()
     }
 
     /// One write transaction: rows in the order of their keys, and then nodes of tries in that of theirs.
@@ -213,9 +174,6 @@ impl MdbxSample {
         nodes.iter().try_for_each(|(key, node)| self.tables.write_node(&tx, key, *node))?;
         tx.commit().map_err(failed("commit"))?;
         self.commit_count.fetch_add(1, Ordering::Release);
-        if !self.holds_base() {
-            return Ok(());
-        }
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
         touched.accounts.extend(accounts.iter().map(|(key, _)| *key));
         touched.slots.extend(slots.iter().map(|(key, _)| *key));
@@ -229,14 +187,6 @@ impl MdbxSample {
     pub(super) fn close(self, base: &Base) -> Result<(), StoreError> {
         let Self { pin, environment, tables, touched, dir, .. } = self;
         let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let remove = || {
-            let removed = fs::remove_dir_all(&dir.0);
-            removed.map_err(failed_io(format!("remove {}", dir.0.display())))
-        };
-        let Some(pin) = pin else {
-            drop(environment);
-            return remove();
-        };
         let mut before = Vec::new();
         for key in touched.keys() {
             before.push(tables.get(&pin, key, || name(key), |value| Ok(value.to_vec()))?);
@@ -260,7 +210,7 @@ impl MdbxSample {
                 check_same(|| format!("node {}", hex::encode_prefixed(key)), before, now)?;
             }
         }
-        remove()
+        fs::remove_dir_all(&dir.0).map_err(failed_io(format!("remove {}", dir.0.display())))
     }
 }
 

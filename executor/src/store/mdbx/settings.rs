@@ -1,7 +1,7 @@
 //! The settings of a store in MDBX, and its name.
 
 use signet_libmdbx::SyncMode;
-use variant::{Durability, FreedPages};
+use variant::Durability;
 
 /// The store's name in variants and errors.
 pub(super) const NAME: &str = "mdbx";
@@ -13,8 +13,6 @@ pub struct MdbxSettings {
     /// with the kernel, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`). Unlogged: with
     /// the kernel, and it does not (`UTTERLY_NOSYNC`): MDBX has no commit that stays in memory.
     pub durability: Durability,
-    /// Pages that commits of a cold sample free.
-    pub freed_pages: FreedPages,
 }
 
 impl MdbxSettings {

@@ -115,6 +115,7 @@ fn files(figures: &[f64]) -> Vec<(FileKind, Value)> {
         FileKind::SweepMerged => to_value(&merged),
         FileKind::Comparison => to_value(compared(&mut of())),
         FileKind::Io => to_value(io_result(&mut of())),
+        FileKind::Send => to_value(example::send::troubled()),
         FileKind::Description => to_value(described(&mut of())),
         FileKind::Doctor => to_value(doctor_result(&mut of())),
     };
@@ -244,7 +245,7 @@ fn names_are_those_of_the_closed_sets_and_numbers_are_in_their_ranges() {
     refused(FileKind::Result, "/cells/0/list", json!(null));
     refused(FileKind::Result, "/cells/0/threads", json!(-1));
     refused(FileKind::Result, "/cells/0/threads", json!(1.5));
-    refused(FileKind::Result, "/schema", json!("stress.result/1"));
+    refused(FileKind::Result, "/schema", json!("stress.result/2"));
     refused(FileKind::Result, "/cells/0/ms_per_batch/ci95", json!([1.0]));
     refused(FileKind::Gate, "/gate/verdict", json!("fine"));
     refused(FileKind::Gate, "/gate/exit_code", json!(256));

@@ -25,7 +25,7 @@ struct Sum {
 
 /// One beneficiary.
 #[derive(Debug, Default)]
-struct Purse {
+struct DeferredFees {
     /// Steps of its blocks: first, and one past the last; ascending.
     blocks: Vec<(BlockAccessIndex, BlockAccessIndex)>,
     /// The last sum, which the next one mostly goes on from.
@@ -34,36 +34,36 @@ struct Purse {
 
 /// All fees of a batch.
 #[derive(Debug)]
-pub(super) struct Purses {
+pub(super) struct BatchFees {
     /// By the number of the beneficiary's account.
-    purses: Vec<Purse>,
+    of_beneficiary: Vec<DeferredFees>,
     /// Low and high half of each step's fee in wei. Ordered by the scheduler's lock.
     fees: Vec<[AtomicU64; 2]>,
 }
 
-impl Purses {
+impl BatchFees {
     /// Of `batch`. Gives the beneficiaries the first numbers of `memory`, which has none yet.
     pub(super) fn new(batch: &Batch, steps: &Steps, memory: &Memory) -> Self {
-        let mut purses = Vec::<Purse>::new();
+        let mut of_beneficiary = Vec::<DeferredFees>::new();
         let mut start = 0;
         for block in &batch.blocks {
             let id = memory.accounts.id(&block.env.beneficiary) as usize;
-            if id == purses.len() {
-                purses.push(Purse::default());
+            if id == of_beneficiary.len() {
+                of_beneficiary.push(DeferredFees::default());
             }
             let end = start + block.transactions.len() as BlockAccessIndex + 2;
-            purses[id].blocks.push((start, end));
+            of_beneficiary[id].blocks.push((start, end));
             start = end;
         }
         debug_assert_eq!(start, steps.count());
         let fees = (0..steps.count()).map(|_| <[AtomicU64; 2]>::default()).collect();
-        Self { purses, fees }
+        Self { of_beneficiary, fees }
     }
 
     /// Returns whether the account with this number receives fees.
     #[inline]
     pub(super) const fn has(&self, id: CellId) -> bool {
-        (id as usize) < self.purses.len()
+        (id as usize) < self.of_beneficiary.len()
     }
 
     /// Sets the step's fees. revm counts fees in 128 bits.
@@ -82,13 +82,13 @@ impl Purses {
     /// The fees that the steps from `start` to before `end`, all committed, owe to the beneficiary
     /// `id`.
     pub(super) fn sum(&self, id: CellId, start: BlockAccessIndex, end: BlockAccessIndex) -> U256 {
-        let purse = &self.purses[id as usize];
-        let mut last = purse.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let owed = &self.of_beneficiary[id as usize];
+        let mut last = owed.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.start != start || last.end > end {
             *last = Sum { start, end: start, wei: U256::ZERO };
         }
-        let first = purse.blocks.partition_point(|block| block.1 <= last.end);
-        for (from, to) in &purse.blocks[first..] {
+        let first = owed.blocks.partition_point(|block| block.1 <= last.end);
+        for (from, to) in &owed.blocks[first..] {
             for index in (*from).max(last.end)..(*to).min(end) {
                 last.wei = last.wei.wrapping_add(self.fee(index));
             }
@@ -137,16 +137,16 @@ mod tests {
     fn each_beneficiary_is_owed_the_fees_of_its_own_blocks_in_any_range() {
         let batch = batch(&[1, 2, 1]);
         let steps = Steps::of(&batch);
-        let purses = Purses::new(&batch, &steps, &Memory::new(15));
-        assert!(purses.has(0) && purses.has(1) && !purses.has(2));
-        (0..15).for_each(|index| purses.set(index, U256::from(1_u128 << (index * 6))));
+        let fees = BatchFees::new(&batch, &steps, &Memory::new(15));
+        assert!(fees.has(0) && fees.has(1) && !fees.has(2));
+        (0..15).for_each(|index| fees.set(index, U256::from(1_u128 << (index * 6))));
         let expected = |id: CellId, range: std::ops::Range<u32>| -> U256 {
             let of = |index: &u32| (*index / 5 == 1) == (id == 1);
             range.filter(of).map(|index| U256::from(1_u128 << (index * 6))).sum()
         };
         for (start, end) in [(0, 4), (0, 8), (0, 15), (3, 12), (3, 15), (7, 7), (0, 15), (6, 11)] {
             for id in [0, 1] {
-                assert_eq!(purses.sum(id, start, end), expected(id, start..end), "{start}..{end}");
+                assert_eq!(fees.sum(id, start, end), expected(id, start..end), "{start}..{end}");
             }
         }
     }

@@ -1,0 +1,50 @@
+//! The bound on the gas of a shard.
+
+/// Gas that a shard may have above the mean, as one part of this many: 3 %.
+const SLACK_PARTS: u128 = 33;
+
+/// The most gas of a shard where so many share transactions of this gas: 3 % above the mean, or the
+/// gas of the largest transaction above it where that is more. Some shard has room for any
+/// transaction while it holds.
+pub fn gas_limit(gas: &[u64], shard_count: u32) -> u64 {
+    let total: u128 = gas.iter().map(|gas| u128::from(*gas)).sum();
+    let mean = total.div_ceil(u128::from(shard_count.max(1)));
+    let largest = gas.iter().copied().max().unwrap_or(0);
+    let limit = mean + u128::from(largest).max(mean / SLACK_PARTS);
+    u64::try_from(limit).unwrap_or(u64::MAX)
+}
+
+/// The bounds that placed vertices keep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) shard_count: u32,
+    /// The most weight on a shard.
+    pub(crate) limit: u64,
+}
+
+impl Bounds {
+    pub(crate) fn of(weights: &[u64], shard_count: u32) -> Self {
+        Self { shard_count, limit: gas_limit(weights, shard_count) }
+    }
+}
+
+/// The most weight of a cluster of vertices: one never makes the limit of a shard larger.
+pub(crate) fn cluster_limit(weights: &[u64], shard_count: u32) -> u64 {
+    let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    let mean = total.div_ceil(u128::from(shard_count.max(1)));
+    let largest = weights.iter().copied().max().unwrap_or(0);
+    u64::try_from(mean / SLACK_PARTS).unwrap_or(u64::MAX).max(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_may_have_three_per_cent_or_one_transaction_more_than_the_mean() {
+        assert_eq!(gas_limit(&[1; 660], 2), 330 + 10);
+        assert_eq!(gas_limit(&[1, 1, 50], 2), 26 + 50);
+        assert_eq!(gas_limit(&[], 4), 0);
+        assert_eq!(gas_limit(&[u64::MAX, u64::MAX], 1), u64::MAX);
+    }
+}

@@ -1,0 +1,119 @@
+//! Clusters of vertices that belong together, for the levels of the search. Moves of single vertices
+//! cannot take a user's transactions to another shard one after the other, as the first of them costs
+//! more than it gains; moves of clusters do.
+
+use crate::{hypergraph::Hypergraph, random::Random};
+
+/// Vertices of an edge at most that says which vertices belong together. A larger one is on many
+/// shards anyway, and to look at all its pairs takes long.
+pub(crate) const RATED_PIN_COUNT_MAX: usize = 1_000;
+
+/// The rating of an edge, divided among the other vertices of it.
+pub(crate) const EDGE_RATING: u64 = 1 << 32;
+
+/// Clusters of a hypergraph's vertices.
+#[derive(Debug)]
+pub(crate) struct Clusters {
+    /// The cluster of each vertex, below `count`.
+    pub(crate) of: Vec<u32>,
+    /// Their number.
+    pub(crate) count: usize,
+}
+
+/// Visits each vertex once, in a random order. One that is alone joins the neighbouring cluster that
+/// it shares most edges with, small edges above large ones, if both together weigh `weight_max` at
+/// most.
+pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random) -> Clusters {
+    let count = graph.vertex_count();
+    let mut cluster_of: Vec<u32> = (0..count as u32).collect();
+    let mut weights = graph.weights().to_vec();
+    let mut sizes = vec![1_u32; count];
+    let mut ratings = vec![0_u64; count];
+    let mut rated: Vec<u32> = Vec::new();
+    for vertex in random.order(count) {
+        let own = cluster_of[vertex as usize];
+        if sizes[own as usize] > 1 {
+            continue;
+        }
+        for edge in graph.edges_of(vertex) {
+            let pins = graph.pins_of(*edge);
+            if pins.len() > RATED_PIN_COUNT_MAX {
+                continue;
+            }
+            let rating = EDGE_RATING / (pins.len() as u64 - 1);
+            for pin in pins {
+                let cluster = cluster_of[*pin as usize];
+                if ratings[cluster as usize] == 0 {
+                    rated.push(cluster);
+                }
+                ratings[cluster as usize] += rating;
+            }
+        }
+        let room = weight_max.saturating_sub(weights[own as usize]);
+        let others = rated.iter().filter(|cluster| **cluster != own);
+        let best = others.filter(|cluster| weights[**cluster as usize] <= room).max_by_key(|of| {
+            let of = **of as usize;
+            (ratings[of], std::cmp::Reverse((weights[of], of)))
+        });
+        if let Some(best) = best {
+            cluster_of[vertex as usize] = *best;
+            sizes[*best as usize] += 1;
+            sizes[own as usize] = 0;
+            weights[*best as usize] += weights[own as usize];
+        }
+        for cluster in rated.drain(..) {
+            ratings[cluster as usize] = 0;
+        }
+    }
+    numbered(cluster_of)
+}
+
+/// The clusters numbered by their first vertices.
+fn numbered(mut cluster_of: Vec<u32>) -> Clusters {
+    const NONE: u32 = u32::MAX;
+    let mut number_of = vec![NONE; cluster_of.len()];
+    let mut count = 0;
+    for cluster in &mut cluster_of {
+        let number = &mut number_of[*cluster as usize];
+        if *number == NONE {
+            *number = count;
+            count += 1;
+        }
+        *cluster = *number;
+    }
+    Clusters { of: cluster_of, count: count as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transactions::{Access, Transactions, Tx};
+
+    /// Transactions with two each of 50 keys, and one key in common.
+    fn pairs() -> Hypergraph {
+        let mut transactions = Transactions::default();
+        for tx in 0..100 {
+            let accesses = [tx % 50, 50].map(|key| Access { key, writes: true }).to_vec();
+            transactions.push(Tx { gas: 10, sender: tx, accesses });
+        }
+        Hypergraph::new(&transactions)
+    }
+
+    #[test]
+    fn transactions_of_a_small_key_join_before_those_of_a_large_one() {
+        let clusters = clusters(&pairs(), 20, &mut Random::new(3));
+        assert_eq!(clusters.count, 50);
+        assert!((0..50).all(|tx| clusters.of[tx] == clusters.of[tx + 50]));
+    }
+
+    #[test]
+    fn no_cluster_is_heavier_than_its_limit() {
+        let graph = pairs();
+        for weight_max in [0, 10, 35, 100, 10_000] {
+            let clusters = clusters(&graph, weight_max, &mut Random::new(3));
+            let mut weights = vec![0; clusters.count];
+            clusters.of.iter().for_each(|cluster| weights[*cluster as usize] += 10);
+            assert!(weights.iter().all(|weight| *weight <= weight_max.max(10)), "{weights:?}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The quality of a partition, whatever the order of its transactions.
+
+use crate::{partition::Partition, transactions::Transactions};
+
+/// Keys, shards that touch them, and gas of the shards. Figures of batches add up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Keys that two transactions touch.
+    shared_key_count: u64,
+    /// Shards that touch each of them, summed.
+    shared_shard_count: u64,
+    /// Keys at which transactions are in conflict: two touch one, and one of them writes it.
+    conflict_key_count: u64,
+    /// Shards that touch each of them, summed.
+    conflict_shard_count: u64,
+    /// Shards that touch each key at all, summed.
+    read_count: u64,
+    /// Gas of all transactions.
+    gas: u64,
+    /// Gas of the fullest shard of each batch, summed.
+    fullest_gas: u64,
+    shard_count: u32,
+}
+
+/// A key while transactions are visited.
+#[derive(Clone, Copy, Debug, Default)]
+struct Key {
+    /// A bit for each shard that touches it.
+    shards: u64,
+    tx_count: u32,
+    is_written: bool,
+}
+
+impl Figures {
+    /// The figures of a partition.
+    pub fn of(transactions: &Transactions, partition: &Partition) -> Self {
+        let mut keys = vec![Key::default(); transactions.key_count()];
+        let mut loads = vec![0; partition.shard_count() as usize];
+        for tx in 0..transactions.count() {
+            let shard = partition.shard_of(tx);
+            loads[shard as usize] += transactions.gas()[tx];
+            for access in transactions.accesses(tx) {
+                let key = &mut keys[access.key as usize];
+                key.shards |= 1 << shard;
+                key.tx_count += 1;
+                key.is_written |= access.writes;
+            }
+        }
+        let mut figures = Self {
+            gas: loads.iter().sum(),
+            fullest_gas: loads.into_iter().max().unwrap_or(0),
+            shard_count: partition.shard_count(),
+            ..Self::default()
+        };
+        for key in &keys {
+            let shard_count = u64::from(key.shards.count_ones());
+            figures.read_count += shard_count;
+            if key.tx_count > 1 {
+                figures.shared_key_count += 1;
+                figures.shared_shard_count += shard_count;
+            }
+            if key.tx_count > 1 && key.is_written {
+                figures.conflict_key_count += 1;
+                figures.conflict_shard_count += shard_count;
+            }
+        }
+        figures
+    }
+
+    /// Adds those of another batch on as many shards.
+    pub fn add(&mut self, other: &Self) {
+        self.shared_key_count += other.shared_key_count;
+        self.shared_shard_count += other.shared_shard_count;
+        self.conflict_key_count += other.conflict_key_count;
+        self.conflict_shard_count += other.conflict_shard_count;
+        self.read_count += other.read_count;
+        self.gas += other.gas;
+        self.fullest_gas += other.fullest_gas;
+        self.shard_count = other.shard_count;
+    }
+
+    /// Mean number of shards that touch a key, of keys that two transactions touch; 1 where there is
+    /// none.
+    pub fn fanout(&self) -> f64 {
+        mean(self.shared_shard_count, self.shared_key_count)
+    }
+
+    /// The same of keys that one of these transactions writes.
+    pub fn conflict_fanout(&self) -> f64 {
+        mean(self.conflict_shard_count, self.conflict_key_count)
+    }
+
+    /// Values that shards read from the state before the batch: each shard every key that it touches,
+    /// once.
+    pub const fn read_count(&self) -> u64 {
+        self.read_count
+    }
+
+    /// Gas of the fullest shard above the mean, as a share of the mean.
+    pub fn imbalance(&self) -> f64 {
+        if self.gas == 0 {
+            return 0.0;
+        }
+        self.fullest_gas as f64 * f64::from(self.shard_count) / self.gas as f64 - 1.0
+    }
+}
+
+fn mean(sum: u64, count: u64) -> f64 {
+    if count == 0 { 1.0 } else { sum as f64 / count as f64 }
+}

@@ -1,0 +1,43 @@
+//! Partitions of a batch's transactions among shards of execution. Transactions are vertices, keys are
+//! hyperedges, both plain numbers. The partitioner minimises fanout, the mean number of shards that
+//! touch a key, with shards of about equal gas; round-robin, by sender and by component are its
+//! baselines. Deterministic: a partition is a function of its input and the seed.
+//!
+//! ```
+//! use partition::{Access, Figures, Partition, Transactions, Tx};
+//! use variant::Partitioner;
+//!
+//! // Four transactions of equal gas; the first and the third meet at one key, the others at another.
+//! let mut transactions = Transactions::default();
+//! for tx in 0..4 {
+//!     let accesses = vec![Access { key: tx % 2, writes: true }];
+//!     transactions.push(Tx { gas: 21_000, sender: tx, accesses });
+//! }
+//! let found = Partition::new(&transactions, Partitioner::Fanout, 2, 1);
+//! assert_eq!(found.shard_of(0), found.shard_of(2));
+//! assert_eq!(Figures::of(&transactions, &found).fanout(), 1.0);
+//! ```
+
+mod balance;
+mod baselines;
+mod cluster;
+mod figures;
+mod hypergraph;
+mod multilevel;
+mod order;
+mod partition;
+mod placement;
+mod random;
+mod rows;
+mod search;
+mod start;
+mod traffic;
+mod transactions;
+
+pub use balance::gas_limit;
+pub use figures::Figures;
+pub use hypergraph::Hypergraph;
+pub use order::shard_order;
+pub use partition::{Partition, SHARD_COUNT_MAX};
+pub use traffic::Traffic;
+pub use transactions::{Access, Transactions, Tx};

@@ -1,0 +1,35 @@
+//! An order that lessens back-and-forth, made in one pass: all transactions of the first shard, then
+//! those of the next. Values then go from earlier shards to later ones only, and a key costs one value
+//! for each further shard. Transactions of one sender stay in their order, since their nonces do.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use crate::{partition::Partition, transactions::Transactions};
+
+/// The transactions in the order of their shards, as far as their senders allow: of those that come
+/// next for their senders the one on the first shard, and there the one that came first.
+///
+/// It makes another block of the same transactions, for a builder to choose; a block that exists
+/// keeps its order.
+pub fn shard_order(transactions: &Transactions, partition: &Partition) -> Vec<u32> {
+    const NONE: u32 = u32::MAX;
+    let count = transactions.count();
+    let sender_count = transactions.senders().iter().max().map_or(0, |most| *most as usize + 1);
+    // Of each transaction the next one of its sender, found from the end.
+    let (mut next_of_sender, mut next) = (vec![NONE; sender_count], vec![NONE; count]);
+    for tx in (0..count).rev() {
+        let of_sender = &mut next_of_sender[transactions.senders()[tx] as usize];
+        next[tx] = std::mem::replace(of_sender, tx as u32);
+    }
+    let ranked = |tx: u32| Reverse((partition.shard_of(tx as usize), tx));
+    let firsts = next_of_sender.into_iter().filter(|tx| *tx != NONE);
+    let mut ready: BinaryHeap<_> = firsts.map(ranked).collect();
+    let mut order = Vec::with_capacity(count);
+    while let Some(Reverse((_, tx))) = ready.pop() {
+        order.push(tx);
+        if next[tx as usize] != NONE {
+            ready.push(ranked(next[tx as usize]));
+        }
+    }
+    order
+}

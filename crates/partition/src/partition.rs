@@ -1,0 +1,74 @@
+//! One partition: a shard for each transaction, by one of the partitioners.
+
+use variant::Partitioner;
+
+use crate::{
+    balance::gas_limit, baselines, hypergraph::Hypergraph, multilevel, placement::Placement,
+    random::Random, search::improve, transactions::Transactions,
+};
+
+/// The most shards.
+pub const SHARD_COUNT_MAX: u32 = 64;
+
+/// A shard for each transaction of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    shard_count: u32,
+    shard_of: Vec<u32>,
+}
+
+impl Partition {
+    /// Parts transactions among `shard_count` shards, 1 to [`SHARD_COUNT_MAX`]. `seed` matters to the
+    /// search alone.
+    ///
+    /// # Panics
+    /// On another number of shards.
+    pub fn new(
+        transactions: &Transactions,
+        partitioner: Partitioner,
+        shard_count: u32,
+        seed: u64,
+    ) -> Self {
+        assert!((1..=SHARD_COUNT_MAX).contains(&shard_count), "{shard_count} shards");
+        let shard_of = match partitioner {
+            Partitioner::RoundRobin => baselines::round_robin(transactions, shard_count),
+            Partitioner::BySender => baselines::by_sender(transactions, shard_count),
+            Partitioner::ByComponent => baselines::by_component(transactions, shard_count),
+            Partitioner::Fanout => by_fanout(transactions, shard_count, seed),
+        };
+        Self { shard_count, shard_of }
+    }
+
+    /// Number of shards.
+    pub const fn shard_count(&self) -> u32 {
+        self.shard_count
+    }
+
+    /// The shard of a transaction.
+    pub fn shard_of(&self, tx: usize) -> u32 {
+        self.shard_of[tx]
+    }
+
+    /// The shard of each transaction.
+    pub fn shards(&self) -> &[u32] {
+        &self.shard_of
+    }
+}
+
+/// The better one of two starts: clusters, and whole components where these fill shards evenly.
+fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u32> {
+    let graph = Hypergraph::new(transactions);
+    let mut random = Random::new(seed);
+    let searched = multilevel::shards(&graph, shard_count, &mut random);
+    let searched = Placement::of(&graph, shard_count, &searched);
+    let limit = gas_limit(transactions.gas(), shard_count);
+    let components = baselines::by_component(transactions, shard_count);
+    let mut components = Placement::of(&graph, shard_count, &components);
+    if components.loads().iter().all(|load| *load <= limit) {
+        improve(&mut components, limit, &mut random);
+        if components.objective() < searched.objective() {
+            return components.into_shards();
+        }
+    }
+    searched.into_shards()
+}

@@ -1,0 +1,185 @@
+//! Local search: a vertex moves to the shard where the objective falls most, if that has room; where
+//! it has none, two vertices that want each other's shard change places. No accepted move makes the
+//! objective grow or a shard heavier than its limit.
+
+use crate::{placement::Placement, random::Random};
+
+/// Passes over all vertices at most.
+const PASS_COUNT_MAX: usize = 24;
+
+/// Candidates for a change of places that are tried for a vertex.
+const PARTNER_COUNT_MAX: usize = 4;
+
+/// A search under way.
+#[derive(Debug)]
+pub(crate) struct Search<'p, 'g> {
+    placement: &'p mut Placement<'g>,
+    limit: u64,
+    /// Per pair of shards, vertices of the first that want the second, which had no room.
+    waiting: Vec<Vec<u32>>,
+    growths: Vec<u64>,
+}
+
+/// Improves a placement until a pass over all vertices does not, by moves that leave each shard at
+/// `limit` at most.
+pub(crate) fn improve(placement: &mut Placement<'_>, limit: u64, random: &mut Random) {
+    let mut search = Search::new(placement, limit);
+    for _ in 0..PASS_COUNT_MAX {
+        if search.pass(random) == 0 {
+            break;
+        }
+    }
+}
+
+impl<'p, 'g> Search<'p, 'g> {
+    pub(crate) fn new(placement: &'p mut Placement<'g>, limit: u64) -> Self {
+        let pair_count = (placement.shard_count() * placement.shard_count()) as usize;
+        Self { placement, limit, waiting: vec![Vec::new(); pair_count], growths: Vec::new() }
+    }
+
+    /// Visits each vertex once, in a random order. Returns the number of moves that made the
+    /// objective smaller.
+    fn pass(&mut self, random: &mut Random) -> usize {
+        self.waiting.iter_mut().for_each(Vec::clear);
+        let order = random.order(self.placement.graph().vertex_count());
+        order.into_iter().filter(|vertex| self.visit(*vertex)).count()
+    }
+
+    /// Moves a vertex, if that is good. Returns whether the objective became smaller.
+    pub(crate) fn visit(&mut self, vertex: u32) -> bool {
+        let from = self.placement.take(vertex);
+        let weight = self.placement.graph().weights()[vertex as usize];
+        self.placement.growths(vertex, &mut self.growths);
+        let loads = self.placement.loads();
+        // Of equal growths the lightest shard: it costs nothing, and makes room elsewhere.
+        let rank = |shard: &u32| (self.growths[*shard as usize], loads[*shard as usize]);
+        let shards = 0..self.placement.shard_count();
+        let with_room = |shard: &u32| {
+            *shard == from || loads[*shard as usize].saturating_add(weight) <= self.limit
+        };
+        let best = shards.clone().filter(with_room).min_by_key(rank).unwrap_or(from);
+        let wanted = shards.min_by_key(rank).unwrap_or(from);
+        let [at_best, at_wanted, at_from] =
+            [best, wanted, from].map(|shard| self.growths[shard as usize]);
+        self.placement.put(vertex, best);
+        if at_best < at_from {
+            return true;
+        }
+        // The vertex is on a shard that is as good as its own. A better one is full.
+        at_wanted < at_best && self.change_places(vertex, wanted)
+    }
+
+    /// Lets a vertex change places with one of `wanted` that wants its shard. Where none does, it
+    /// waits for one. Returns whether it moved, which makes the objective smaller.
+    fn change_places(&mut self, vertex: u32, wanted: u32) -> bool {
+        let own = self.placement.shard_of(vertex);
+        let shard_count = self.placement.shard_count();
+        let pair = |from: u32, to: u32| (from * shard_count + to) as usize;
+        for _ in 0..PARTNER_COUNT_MAX {
+            let Some(partner) = self.waiting[pair(wanted, own)].pop() else { break };
+            if self.placement.shard_of(partner) == wanted && self.exchange([vertex, partner]) {
+                return true;
+            }
+        }
+        self.waiting[pair(own, wanted)].push(vertex);
+        false
+    }
+
+    /// Exchanges two vertices, if the objective falls and both shards stay within the limit. Returns
+    /// whether they are exchanged.
+    fn exchange(&mut self, pair: [u32; 2]) -> bool {
+        let [a, b] = self.take(pair);
+        let before = self.put(pair, [a, b]);
+        self.take(pair);
+        let after = self.put(pair, [b, a]);
+        let loads = [a, b].map(|shard| self.placement.loads()[shard as usize]);
+        if after < before && loads.iter().all(|load| *load <= self.limit) {
+            return true;
+        }
+        self.take(pair);
+        self.put(pair, [a, b]);
+        false
+    }
+
+    /// Takes two vertices from their shards, which are returned.
+    fn take(&mut self, pair: [u32; 2]) -> [u32; 2] {
+        pair.map(|vertex| self.placement.take(vertex))
+    }
+
+    /// Puts two vertices on these shards. Returns by how much the objective grows.
+    fn put(&mut self, pair: [u32; 2], shards: [u32; 2]) -> u64 {
+        let mut growth = 0;
+        for (vertex, shard) in pair.into_iter().zip(shards) {
+            growth += self.placement.growth(vertex, shard);
+            self.placement.put(vertex, shard);
+        }
+        growth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        balance::gas_limit,
+        hypergraph::Hypergraph,
+        transactions::{Access, Transactions, Tx},
+    };
+
+    fn transactions() -> impl Strategy<Value = Transactions> {
+        let keys = proptest::collection::vec(0..12_u32, 0..5);
+        proptest::collection::vec((1..40_u64, keys), 1..40).prop_map(|all| {
+            let mut transactions = Transactions::default();
+            for (gas, keys) in all {
+                let accesses = keys.into_iter().map(|key| Access { key, writes: true }).collect();
+                transactions.push(Tx { gas, sender: 0, accesses });
+            }
+            transactions
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_visit_makes_the_objective_grow_or_a_shard_heavier_than_its_limit(
+            transactions in transactions(),
+            shard_count in 1..5_u32,
+            seed in 0..u64::MAX,
+        ) {
+            let graph = Hypergraph::new(&transactions);
+            let limit = gas_limit(transactions.gas(), shard_count);
+            let mut placement = Placement::empty(&graph, shard_count);
+            for vertex in 0..transactions.count() as u32 {
+                let lightest = (0..shard_count).min_by_key(|at| placement.loads()[*at as usize]);
+                placement.put(vertex, lightest.unwrap_or(0));
+            }
+            let mut search = Search::new(&mut placement, limit);
+            let mut objective = search.placement.objective();
+            for vertex in Random::new(seed).order(transactions.count()).repeat(3) {
+                let is_smaller = search.visit(vertex);
+                let now = search.placement.objective();
+                prop_assert!(now <= objective, "{objective} grew to {now}");
+                prop_assert_eq!(is_smaller, now < objective);
+                prop_assert!(search.placement.loads().iter().all(|load| *load <= limit));
+                objective = now;
+            }
+        }
+    }
+
+    /// Two full shards with the wrong halves of two groups: only an exchange helps.
+    #[test]
+    fn vertices_of_full_shards_change_places() {
+        let mut transactions = Transactions::default();
+        for tx in 0..4 {
+            let accesses = vec![Access { key: tx % 2, writes: true }];
+            transactions.push(Tx { gas: 10, sender: tx, accesses });
+        }
+        let graph = Hypergraph::new(&transactions);
+        let mut placement = Placement::of(&graph, 2, &[0, 0, 1, 1]);
+        improve(&mut placement, 20, &mut Random::new(1));
+        let shards = placement.into_shards();
+        assert_eq!((shards[0], shards[1]), (shards[2], shards[3]));
+        assert_ne!(shards[0], shards[1]);
+    }
+}

@@ -1,0 +1,98 @@
+//! First placements of vertices.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use crate::{
+    balance::Bounds,
+    cluster::{EDGE_RATING, RATED_PIN_COUNT_MAX},
+    hypergraph::Hypergraph,
+    placement::Placement,
+    random::Random,
+};
+
+/// Puts vertices in a random order where the objective grows least.
+pub(crate) fn scattered<'g>(
+    graph: &'g Hypergraph,
+    bounds: Bounds,
+    random: &mut Random,
+) -> Placement<'g> {
+    let mut placement = Placement::empty(graph, bounds.shard_count);
+    let mut growths = Vec::new();
+    for vertex in random.order(graph.vertex_count()) {
+        put_where_best(&mut placement, vertex, bounds, &mut growths);
+    }
+    placement
+}
+
+/// Fills one shard after the other, each from a random vertex on: the next vertex is the one that most
+/// edges join with those of the shard, small edges above large ones.
+pub(crate) fn grown<'g>(
+    graph: &'g Hypergraph,
+    bounds: Bounds,
+    random: &mut Random,
+) -> Placement<'g> {
+    let mut placement = Placement::empty(graph, bounds.shard_count);
+    let total: u128 = graph.weights().iter().map(|weight| u128::from(*weight)).sum();
+    let mean = total / u128::from(bounds.shard_count);
+    let mut seeds = random.order(graph.vertex_count()).into_iter();
+    let mut pulls = vec![0_u64; graph.vertex_count()];
+    for shard in 0..bounds.shard_count {
+        pulls.fill(0);
+        let mut near = BinaryHeap::new();
+        while u128::from(placement.loads()[shard as usize]) < mean {
+            let vertex = match near.pop() {
+                Some((pull, Reverse(vertex))) => {
+                    let is_current = pulls[vertex as usize] == pull;
+                    Some(vertex).filter(|vertex| is_current && !placement.has(*vertex))
+                }
+                None => match seeds.find(|vertex| !placement.has(*vertex)) {
+                    None => break,
+                    seed => seed,
+                },
+            };
+            let Some(vertex) = vertex else { continue };
+            let weight = graph.weights()[vertex as usize];
+            if placement.loads()[shard as usize].saturating_add(weight) > bounds.limit {
+                continue;
+            }
+            placement.put(vertex, shard);
+            for edge in graph.edges_of(vertex) {
+                let pins = graph.pins_of(*edge);
+                if pins.len() > RATED_PIN_COUNT_MAX {
+                    continue;
+                }
+                let rating = EDGE_RATING / (pins.len() as u64 - 1);
+                for pin in pins.iter().filter(|pin| !placement.has(**pin)) {
+                    pulls[*pin as usize] += rating;
+                    near.push((pulls[*pin as usize], Reverse(*pin)));
+                }
+            }
+        }
+    }
+    let mut growths = Vec::new();
+    for vertex in 0..graph.vertex_count() as u32 {
+        if !placement.has(vertex) {
+            put_where_best(&mut placement, vertex, bounds, &mut growths);
+        }
+    }
+    placement
+}
+
+/// Puts a vertex on the shard with room where the objective grows least.
+fn put_where_best(
+    placement: &mut Placement<'_>,
+    vertex: u32,
+    bounds: Bounds,
+    growths: &mut Vec<u64>,
+) {
+    placement.growths(vertex, growths);
+    let weight = placement.graph().weights()[vertex as usize];
+    let loads = placement.loads();
+    let limit = bounds.limit;
+    let has_room = |shard: &usize| loads[*shard].saturating_add(weight) <= limit;
+    let with_room = (0..growths.len()).filter(has_room);
+    let best = with_room.min_by_key(|shard| (growths[*shard], loads[*shard]));
+    // The limit is the mean and the heaviest vertex at least.
+    let best = best.unwrap_or_else(|| panic!("{weight} on one of {loads:?} is above {limit}"));
+    placement.put(vertex, best as u32);
+}

@@ -1,0 +1,55 @@
+//! Values that shards send each other, in one order of the transactions.
+
+use crate::{partition::Partition, transactions::Transactions};
+
+/// Values between shards. Those of batches add up: batches run one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Values that a transaction of one shard wrote and one of another shard reads next; each once
+    /// for a shard that reads it.
+    pub value_count: u64,
+    /// Back-and-forth: the most such values of which each waits for the one before.
+    pub hop_count: u64,
+}
+
+/// The newest value of a key.
+#[derive(Clone, Copy, Debug, Default)]
+struct Newest {
+    /// The shard that wrote it, with values in sequence before it; `None`: that before the batch.
+    writer: Option<(u32, u64)>,
+    /// A bit for each shard that has it.
+    shards: u64,
+}
+
+impl Traffic {
+    /// The traffic where transactions take effect in this order. A transaction reads all that it
+    /// writes.
+    pub fn of(transactions: &Transactions, partition: &Partition, order: &[u32]) -> Self {
+        let mut keys = vec![Newest::default(); transactions.key_count()];
+        let mut traffic = Self::default();
+        for tx in order {
+            let shard = partition.shard_of(*tx as usize);
+            let accesses = transactions.accesses(*tx as usize);
+            let mut depth = 0;
+            for access in accesses {
+                let key = &mut keys[access.key as usize];
+                let Some((writer, before)) = key.writer else { continue };
+                depth = depth.max(before + u64::from(writer != shard));
+                traffic.value_count += u64::from(key.shards & (1 << shard) == 0);
+                key.shards |= 1 << shard;
+            }
+            for access in accesses.iter().filter(|access| access.writes) {
+                let writer = Some((shard, depth));
+                keys[access.key as usize] = Newest { writer, shards: 1 << shard };
+            }
+            traffic.hop_count = traffic.hop_count.max(depth);
+        }
+        traffic
+    }
+
+    /// Adds that of the next batch.
+    pub const fn add(&mut self, other: Self) {
+        self.value_count += other.value_count;
+        self.hop_count += other.hop_count;
+    }
+}

@@ -1,0 +1,78 @@
+//! The input of every partitioner: the transactions of a batch in their order, with gas, sender and
+//! the keys that they touch.
+
+use crate::rows::Rows;
+
+/// A key that a transaction touches, by its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Number of the key.
+    pub key: u32,
+    /// Whether it is left with another value; otherwise it is only read.
+    pub writes: bool,
+}
+
+/// One transaction.
+#[derive(Clone, Debug, Default)]
+pub struct Tx {
+    /// Its gas, which stands for its time.
+    pub gas: u64,
+    /// Number of its sender.
+    pub sender: u32,
+    /// The keys that it touches, in any order.
+    pub accesses: Vec<Access>,
+}
+
+/// The transactions of a batch, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Transactions {
+    gas: Vec<u64>,
+    senders: Vec<u32>,
+    accesses: Rows<Access>,
+    key_count: usize,
+}
+
+impl Transactions {
+    /// Adds the next transaction. A key that stands twice in it is one access, which writes where one
+    /// of them does.
+    pub fn push(&mut self, tx: Tx) {
+        let Tx { gas, sender, mut accesses } = tx;
+        accesses.sort_unstable_by_key(|access| (access.key, !access.writes));
+        accesses.dedup_by_key(|access| access.key);
+        let beyond = accesses.last().map_or(0, |access| access.key as usize + 1);
+        self.key_count = self.key_count.max(beyond);
+        self.gas.push(gas);
+        self.senders.push(sender);
+        self.accesses.push(accesses);
+    }
+
+    /// Number of transactions.
+    pub const fn count(&self) -> usize {
+        self.gas.len()
+    }
+
+    /// Gas of each.
+    pub fn gas(&self) -> &[u64] {
+        &self.gas
+    }
+
+    /// Number of the sender of each.
+    pub(crate) fn senders(&self) -> &[u32] {
+        &self.senders
+    }
+
+    /// One more than the largest number of a key.
+    pub(crate) const fn key_count(&self) -> usize {
+        self.key_count
+    }
+
+    /// The keys that a transaction touches, each once.
+    pub(crate) fn accesses(&self, tx: usize) -> &[Access] {
+        self.accesses.row(tx)
+    }
+
+    /// The accesses of all transactions.
+    pub(crate) fn all_accesses(&self) -> &[Access] {
+        self.accesses.values()
+    }
+}

@@ -1,0 +1,50 @@
+//! A table of partitions among shards of execution, one line a partitioner.
+
+use result::description::{PartitionFacts, Sharded};
+
+use crate::{
+    cells::{Column, INDENT, fit, row},
+    page::{Page, Tone, pad_right},
+    units,
+};
+
+/// The partitions among one number of shards.
+pub(super) fn shards(page: &mut Page, sharded: &Sharded) {
+    let partitions = &sharded.partitions;
+    let count = units::things(sharded.shard_count, "shard");
+    let text = format!(
+        "{count} of execution: mean shards of a key in conflict and of any key of two txs (fanout); \
+         values between shards, and the most that wait for one another (hops), in the block's order and \
+         in one by shards; values read from the state; gas of the fullest shard above the mean"
+    );
+    page.labelled(Tone::Plain, "shards", &text);
+    let names: Vec<&str> = partitions.iter().map(|of| of.partitioner.name()).collect();
+    let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0);
+    let column = |head, rank, value: &dyn Fn(&PartitionFacts) -> String| Column {
+        head,
+        rank,
+        values: partitions.iter().map(value).collect(),
+    };
+    let columns = vec![
+        column(["conflict", "fanout"], 0, &|of| format!("{:.3}", of.conflict_fanout)),
+        column(["", "fanout"], 2, &|of| format!("{:.3}", of.fanout)),
+        column(["values", "in block"], 0, &|of| units::count(of.in_block_order.cross_shard_values)),
+        column(["", "hops"], 0, &|of| units::count(of.in_block_order.back_and_forth)),
+        column(["values by", "shards"], 1, &|of| {
+            units::count(of.in_shard_order.cross_shard_values)
+        }),
+        column(["", "hops"], 1, &|of| units::count(of.in_shard_order.back_and_forth)),
+        column(["state", "reads"], 3, &|of| units::count(of.state_reads)),
+        column(["% over", "mean"], 0, &|of| units::percent(of.imbalance)),
+        column(["", "time"], 4, &|of| units::time_ns(of.partition_ns as f64)),
+    ];
+    let (columns, gaps) = fit(columns, page.width().saturating_sub(INDENT + name_width));
+    for line in 0..2 {
+        let texts = columns.iter().map(|column| column.head[line]);
+        page.line(Tone::Faint, &row("  ", &pad_right("", name_width), texts, &columns, &gaps));
+    }
+    for (index, name) in names.iter().enumerate() {
+        let texts = columns.iter().map(|column| column.values[index].as_str());
+        page.line(Tone::Plain, &row("  ", &pad_right(name, name_width), texts, &columns, &gaps));
+    }
+}

@@ -1,0 +1,260 @@
+//! The page of `stress send`: what became of the transactions, how fast, and the blocks that have them.
+
+use result::{
+    Percentiles,
+    send::{SendBlock, SendCounts, SendResult},
+};
+
+use super::{
+    Paint,
+    cells::{Column, INDENT, fit, row},
+    page::{Page, Tone, pad_right},
+    units::{self, UNKNOWN},
+};
+
+/// Blocks of a long chain that are shown.
+const SHOWN_BLOCK_COUNT: usize = 12;
+
+/// The result as a page of `width` columns (at least 24), each line ended by a newline.
+pub fn send_table(result: &SendResult, width: usize, paint: Paint) -> String {
+    let mut page = Page::new(width);
+    if result.interrupted {
+        page.line(Tone::Warning, "INTERRUPTED before its plan ended: what is finished is shown");
+        page.gap();
+    }
+    head(&mut page, result);
+    page.gap();
+    let counts = &result.counts;
+    let is_whole = counts.included == counts.planned;
+    page.labelled(if is_whole { Tone::Plain } else { Tone::Alarm }, "sent", &count_words(counts));
+    speed(&mut page, result);
+    page.gap();
+    latencies(&mut page, result);
+    page.gap();
+    blocks(&mut page, &result.blocks);
+    page.gap();
+    troubles(&mut page, result);
+    for text in &result.warnings {
+        page.labelled(Tone::Warning, "warning", text);
+    }
+    page.gap();
+    page.labelled(if is_whole { Tone::Strong } else { Tone::Alarm }, "found", &conclude(result));
+    page.render(paint)
+}
+
+fn head(page: &mut Page, result: &SendResult) {
+    let work = &result.work;
+    let text = format!(
+        "{}: {} from {}, {}; rules of {}, seed {}",
+        work.scenario,
+        units::things(result.counts.planned, "transaction"),
+        units::things(work.sender_count, "account"),
+        units::things(work.contract_count, "contract"),
+        work.fork,
+        work.seed,
+    );
+    page.labelled(Tone::Plain, "load", &text);
+    let node = &result.node;
+    let version = node.version.as_deref().unwrap_or("a node that does not tell its version");
+    let text = format!("{version}, chain {}, at {} ({})", node.chain_id, node.url, node.transport);
+    page.labelled(Tone::Plain, "node", &text);
+    page.labelled(Tone::Plain, "pace", &pace_words(result));
+    let setup = &result.setup;
+    let text = format!(
+        "{} paid, {} kept, {} created by {} in {}",
+        units::things(setup.funded_count, "account"),
+        units::count(setup.reused_count),
+        units::things(setup.contract_count, "contract"),
+        units::things(setup.tx_count, "transaction"),
+        units::time_ns(setup.time_ns as f64),
+    );
+    page.labelled(Tone::Plain, "setup", &text);
+}
+
+fn pace_words(result: &SendResult) -> String {
+    let value = units::plain(result.pace_value);
+    match result.pace.as_str() {
+        "rate" => format!("{value} a second, planned ahead (open loop)"),
+        "in-flight" => format!("at most {value} that are sent and in no block (closed loop)"),
+        _ => format!("about {value} in the node's pool"),
+    }
+}
+
+fn count_words(counts: &SendCounts) -> String {
+    let mut parts = vec![format!(
+        "{} of {}: {} included",
+        units::count(counts.sent),
+        units::things(counts.planned, "transaction"),
+        units::count(counts.included)
+    )];
+    let others = [
+        (counts.reverted, "reverted"),
+        (counts.pending, "in no block"),
+        (counts.failed, "refused"),
+    ];
+    let others = others.iter().filter(|(count, _)| *count > 0);
+    parts.extend(others.map(|(count, word)| format!("{} {word}", units::count(*count))));
+    if counts.unsent > 0 {
+        parts.push(format!("{} never sent", units::count(counts.unsent)));
+    }
+    parts.join(", ")
+}
+
+fn speed(page: &mut Page, result: &SendResult) {
+    let rate = |value: Option<f64>| value.map_or_else(|| UNKNOWN.to_owned(), units::number);
+    let text = format!(
+        "{} transactions and {} gas a second in blocks; {} a second handed over, in {}",
+        rate(result.included_per_s),
+        rate(result.gas_per_s),
+        rate(result.sent_per_s),
+        units::time_ns(result.sending_ns as f64),
+    );
+    page.labelled(Tone::Plain, "speed", &text);
+}
+
+fn latencies(page: &mut Page, result: &SendResult) {
+    let latency = &result.latency;
+    let rows: [(&str, Percentiles); 4] = [
+        ("due to handed over", latency.delay_ns),
+        ("due to taken by the node", latency.acceptance_ns),
+        ("due to seen in a block", latency.inclusion_ns),
+        ("a call", latency.call_ns),
+    ];
+    let label_width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+    let column = |head: &'static str, rank, of: fn(&Percentiles) -> Option<u64>| Column {
+        head: ["", head],
+        rank,
+        values: rows
+            .iter()
+            .map(|(_, times)| {
+                of(times).map_or_else(|| UNKNOWN.to_owned(), |ns| units::time_ns(ns as f64))
+            })
+            .collect(),
+    };
+    let all = vec![
+        column("p50", 0, |times| times.p50),
+        column("p90", 2, |times| times.p90),
+        column("p99", 1, |times| times.p99),
+        column("max", 3, |times| times.max),
+    ];
+    lines(page, &rows.map(|(label, _)| label.to_owned()), all, label_width);
+}
+
+/// Lines of columns with labels before them.
+fn lines(page: &mut Page, labels: &[String], columns: Vec<Column>, label_width: usize) {
+    let (columns, gaps) = fit(columns, page.width() - INDENT - label_width);
+    for line in 0..2 {
+        let texts = columns.iter().map(|column| column.head[line]);
+        if columns.iter().any(|column| !column.head[line].is_empty()) {
+            page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, &columns, &gaps));
+        }
+    }
+    for (index, label) in labels.iter().enumerate() {
+        let texts = columns.iter().map(|column| column.values[index].as_str());
+        page.line(Tone::Plain, &row("  ", &pad_right(label, label_width), texts, &columns, &gaps));
+    }
+}
+
+fn blocks(page: &mut Page, all: &[SendBlock]) {
+    let own: Vec<&SendBlock> = all.iter().filter(|block| block.own_tx_count > 0).collect();
+    if own.is_empty() {
+        return;
+    }
+    let shown = &own[..own.len().min(SHOWN_BLOCK_COUNT)];
+    let labels: Vec<String> = shown.iter().map(|block| format!("block {}", block.number)).collect();
+    let column = |head, rank, of: &dyn Fn(&SendBlock) -> String| Column {
+        head,
+        rank,
+        values: shown.iter().map(|block| of(block)).collect(),
+    };
+    let gwei = |wei: u64| units::plain(wei as f64 / 1e9);
+    let columns = vec![
+        column(["", "seen after"], 1, &|block| units::time_ns(block.seen_ns as f64)),
+        column(["of the", "load"], 0, &|block| units::count(block.own_tx_count)),
+        column(["", "gas"], 0, &|block| units::number(block.gas as f64)),
+        column(["% of", "limit"], 2, &|block| {
+            units::percent(block.gas as f64 / block.limit_gas.max(1) as f64)
+        }),
+        column(["base fee", "gwei"], 3, &|block| {
+            block.base_fee_wei.map_or_else(|| UNKNOWN.to_owned(), gwei)
+        }),
+    ];
+    let label_width = labels.iter().map(String::len).max().unwrap_or(0);
+    lines(page, &labels, columns, label_width);
+    if own.len() > shown.len() {
+        let more = units::things((own.len() - shown.len()) as u64, "block");
+        page.indented(Tone::Faint, INDENT, &format!("and {more} more: --format json"));
+    }
+}
+
+fn troubles(page: &mut Page, result: &SendResult) {
+    let deepest = result.pool.iter().map(|at| at.pending_count + at.queued_count).max();
+    if let Some(deepest) = deepest {
+        let text = format!("{} at most", units::things(deepest, "transaction"));
+        page.labelled(Tone::Plain, "pool", &text);
+    }
+    let attempts = &result.attempts;
+    let words = [
+        (attempts.retry_count, "calls repeated with the same bytes"),
+        (attempts.resent_count, "sent again because the node had forgotten them"),
+        (attempts.signed_anew_count, "signed anew"),
+        (attempts.nonce_corrected_count, "nonces corrected from the node"),
+        (attempts.twice_count, "IN BLOCKS TWICE"),
+    ];
+    let parts: Vec<String> = words
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{} {word}", units::count(*count)))
+        .collect();
+    if !parts.is_empty() {
+        page.labelled(Tone::Plain, "again", &parts.join(", "));
+    }
+    let of_sending = result.errors.iter().map(|errors| ("sending", errors));
+    let of_reading = result.read_errors.iter().map(|errors| ("reading blocks", errors));
+    for (doing, errors) in of_sending.chain(of_reading) {
+        let text = format!(
+            "{} {} while {doing}; the first: {}",
+            units::count(errors.count),
+            errors.kind,
+            errors.first
+        );
+        page.labelled(Tone::Warning, "errors", &text);
+    }
+    let reorgs = &result.reorgs;
+    if reorgs.count > 0 {
+        let text = format!(
+            "{} removed {} and undid {}",
+            units::things(reorgs.count, "reorganisation"),
+            units::things(reorgs.removed_block_count, "block"),
+            units::things(reorgs.undone_count, "inclusion"),
+        );
+        page.labelled(Tone::Warning, "reorgs", &text);
+    }
+    if let Some(profile) = &result.profile {
+        let text = match (&profile.file, &profile.reason) {
+            (Some(file), _) => format!("{file}, from {}", profile.url),
+            (None, reason) => {
+                format!("none from {}: {}", profile.url, reason.as_deref().unwrap_or(UNKNOWN))
+            }
+        };
+        page.labelled(Tone::Plain, "profile", &text);
+    }
+}
+
+fn conclude(result: &SendResult) -> String {
+    let counts = &result.counts;
+    if counts.included == counts.planned {
+        let p50 = result.latency.inclusion_ns.p50.or(result.latency.inclusion_ns.max);
+        let after = p50.map(|ns| format!(", half of them within {}", units::time_ns(ns as f64)));
+        return format!(
+            "all {} are in blocks{}",
+            units::things(counts.planned, "transaction"),
+            after.unwrap_or_default()
+        );
+    }
+    let missing = counts.planned - counts.included;
+    format!("{} of the load are not included", units::things(missing, "transaction"))
+}
+
+#[cfg(test)]
+mod tests;

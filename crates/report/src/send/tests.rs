@@ -1,0 +1,39 @@
+//! Laws of the page of a load on a node.
+
+use result::example::send::{troubled, typical};
+use unicode_width::UnicodeWidthStr;
+
+use super::*;
+
+#[test]
+fn a_whole_load_ends_with_its_finding() {
+    let page = send_table(&typical(), 80, Paint::Plain);
+    for words in
+        ["all 20 transactions are in blocks, half of them within 1.10 s", "block 2", "open loop"]
+    {
+        assert!(page.contains(words), "{words:?} is not in {page}");
+    }
+    assert!(!page.contains("block 3"), "it has none of the load: {page}");
+}
+
+#[test]
+fn what_is_missing_is_counted_and_troubles_are_told() {
+    let page = send_table(&troubled(), 100, Paint::Plain);
+    for words in [
+        "6 transactions of the load are not included",
+        "14 included, 2 reverted, 2 in no block, 1 refused, 1 never sent",
+        "7 connection while sending; the first: connection reset",
+        "1 reorganisation removed 2 blocks and undid 3 inclusions",
+        "3 sent again because the node had forgotten them",
+    ] {
+        assert!(page.contains(words), "{words:?} is not in {page}");
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_page() {
+    for width in [24, 40, 80, 200] {
+        let page = send_table(&typical(), width, Paint::Plain);
+        assert!(page.lines().all(|line| line.width() <= width), "{width}: {page}");
+    }
+}

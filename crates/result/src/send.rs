@@ -1,0 +1,243 @@
+//! `stress send`: a load on a live node, as it is written (`stress.send/1`, explained in `docs/send.md`).
+//! An unknown value is `null`. Times are of the sending machine's clock unless said otherwise.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    environment::Environment,
+    run::{Percentiles, Tool},
+    schema::schema,
+};
+
+schema! {
+    /// The schema of a [`SendResult`].
+    SendSchema = "stress.send/1"
+}
+
+/// The schema of a [`SendResult`].
+pub const SCHEMA: SendSchema = SendSchema;
+
+/// A whole result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SendResult {
+    /// Name and version of this format.
+    pub schema: SendSchema,
+    /// The program.
+    pub tool: Tool,
+    /// The command line, without what may be secret in URLs.
+    pub command: Vec<String>,
+    /// When it began, seconds since 1970.
+    pub started_unix_s: u64,
+    /// The sending machine.
+    pub environment: Environment,
+    /// The node.
+    pub node: SendNode,
+    /// The work.
+    pub work: SendWork,
+    /// When transactions were sent: `rate` (a second), `in-flight` or `pool-depth`.
+    pub pace: String,
+    /// The number of that.
+    pub pace_value: f64,
+    /// Accounts and contracts that were made before.
+    pub setup: SendSetup,
+    /// Transactions by what became of them.
+    pub counts: SendCounts,
+    /// From the first to the end of the wait for the last.
+    pub elapsed_ns: u64,
+    /// From the start to when the last was handed over.
+    pub sending_ns: u64,
+    /// Transactions handed over a second.
+    pub sent_per_s: Option<f64>,
+    /// Transactions in blocks a second, until the last block with one was seen.
+    pub included_per_s: Option<f64>,
+    /// Gas of the load a second, until the same time.
+    pub gas_per_s: Option<f64>,
+    /// Times.
+    pub latency: SendLatency,
+    /// Calls that sent.
+    pub attempts: SendAttempts,
+    /// Failed calls that sent, by kind.
+    pub errors: Vec<SendErrors>,
+    /// Failed calls that read blocks, by kind.
+    pub read_errors: Vec<SendErrors>,
+    /// Blocks of the chain since the start, in order.
+    pub blocks: Vec<SendBlock>,
+    /// Depth of the pool over time; empty where the node does not tell it.
+    pub pool: Vec<SendPool>,
+    /// Reorganisations.
+    pub reorgs: SendReorgs,
+    /// The node's CPU profile, where one was asked for.
+    pub profile: Option<SendProfile>,
+    /// Whether the user ended it.
+    pub interrupted: bool,
+    /// Reasons for doubt, each with its remedy.
+    pub warnings: Vec<String>,
+}
+
+/// The node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SendNode {
+    /// Scheme, host and port.
+    pub url: String,
+    /// `http` or `websocket`.
+    pub transport: String,
+    /// Name and version by its own word.
+    pub version: Option<String>,
+    /// Chain id.
+    pub chain_id: u64,
+}
+
+/// The work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SendWork {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Rules by which it was made.
+    pub fork: String,
+    /// Digest of the workload.
+    pub digest: String,
+    /// Accounts that send.
+    pub sender_count: u64,
+    /// Contracts that they call.
+    pub contract_count: u64,
+}
+
+/// Accounts and contracts that were made before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SendSetup {
+    /// Senders that were paid.
+    pub funded_count: u64,
+    /// Senders that had enough.
+    pub reused_count: u64,
+    /// Contracts that were created.
+    pub contract_count: u64,
+    /// Transactions of the setup; none of them is in `counts`.
+    pub tx_count: u64,
+    /// How long it took.
+    pub time_ns: u64,
+}
+
+/// Transactions by what became of them: `planned` = `unsent` + `sent`, and `sent` = `included` +
+/// `reverted` + `pending` + `failed`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendCounts {
+    /// All of the load.
+    pub planned: u64,
+    /// Never handed to the node.
+    pub unsent: u64,
+    /// Handed to the node at least once.
+    pub sent: u64,
+    /// In a block, and they succeeded.
+    pub included: u64,
+    /// In a block, and they reverted.
+    pub reverted: u64,
+    /// In no block at the end, and not refused.
+    pub pending: u64,
+    /// Refused for good.
+    pub failed: u64,
+}
+
+/// Times of transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SendLatency {
+    /// From when a transaction was due to when it was first handed over.
+    pub delay_ns: Percentiles,
+    /// From when it was due to when the node had taken it.
+    pub acceptance_ns: Percentiles,
+    /// From when it was due to when the block with it was seen; blocks are looked for ten times a second.
+    pub inclusion_ns: Percentiles,
+    /// Of each call that handed one over and was answered.
+    pub call_ns: Percentiles,
+}
+
+/// Calls and signatures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendAttempts {
+    /// Calls that handed a transaction over.
+    pub call_count: u64,
+    /// Those of them that repeated a call.
+    pub retry_count: u64,
+    /// Transactions that the node had taken and forgotten, and that were sent again.
+    pub resent_count: u64,
+    /// Transactions that were signed anew, with another nonce or fee.
+    pub signed_anew_count: u64,
+    /// Nonces that were corrected from the node.
+    pub nonce_corrected_count: u64,
+    /// Transactions that two signatures brought into blocks.
+    pub twice_count: u64,
+}
+
+/// Failed calls of a kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendErrors {
+    /// The kind: `connection`, `timeout`, `http-status`, `malformed`, `rate-limit`, `pool-full`, `nonce`,
+    /// `underpriced`, `funds`, `known` or `rejected`.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+    /// Words of the first.
+    pub first: String,
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendBlock {
+    /// Its number.
+    pub number: u64,
+    /// Its hash.
+    pub hash: String,
+    /// Its own time, seconds since 1970.
+    pub timestamp_unix_s: u64,
+    /// When it was seen, since the start.
+    pub seen_ns: u64,
+    /// Transactions.
+    pub tx_count: u64,
+    /// Those of the load.
+    pub own_tx_count: u64,
+    /// Gas used.
+    pub gas: u64,
+    /// Gas of the transactions of the load.
+    pub own_gas: u64,
+    /// Gas limit.
+    pub limit_gas: u64,
+    /// Base fee in wei.
+    pub base_fee_wei: Option<u64>,
+}
+
+/// The pool at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendPool {
+    /// When, since the start.
+    pub at_ns: u64,
+    /// Transactions that may go into the next block.
+    pub pending_count: u64,
+    /// Those that wait for others.
+    pub queued_count: u64,
+}
+
+/// Reorganisations of the chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendReorgs {
+    /// How many.
+    pub count: u64,
+    /// Blocks that they removed.
+    pub removed_block_count: u64,
+    /// Inclusions that they undid.
+    pub undone_count: u64,
+}
+
+/// A CPU profile of the node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendProfile {
+    /// Scheme, host and port of where it came from.
+    pub url: String,
+    /// The file; `null` where there is none.
+    pub file: Option<String>,
+    /// Its size.
+    pub size_bytes: Option<u64>,
+    /// Why there is none.
+    pub reason: Option<String>,
+}

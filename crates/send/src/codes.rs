@@ -1,0 +1,114 @@
+//! Init codes: one that creates a contract with its slots, one that pays many accounts. Both run once,
+//! in the transaction that creates, so the chain needs no helper contract of ours.
+
+use alloy_primitives::{Address, Bytes, U256};
+
+/// Instructions used here (execution-specs; `PUSH0` of EIP-3855).
+mod op {
+    pub(super) const STOP: u8 = 0x00;
+    pub(super) const ADD: u8 = 0x01;
+    pub(super) const SUB: u8 = 0x03;
+    pub(super) const ISZERO: u8 = 0x15;
+    pub(super) const AND: u8 = 0x16;
+    pub(super) const SHR: u8 = 0x1c;
+    pub(super) const CODECOPY: u8 = 0x39;
+    pub(super) const POP: u8 = 0x50;
+    pub(super) const MLOAD: u8 = 0x51;
+    pub(super) const SSTORE: u8 = 0x55;
+    pub(super) const JUMP: u8 = 0x56;
+    pub(super) const JUMPI: u8 = 0x57;
+    pub(super) const GAS: u8 = 0x5a;
+    pub(super) const JUMPDEST: u8 = 0x5b;
+    pub(super) const PUSH0: u8 = 0x5f;
+    pub(super) const PUSH1: u8 = 0x60;
+    pub(super) const PUSH3: u8 = 0x62;
+    pub(super) const PUSH12: u8 = 0x6b;
+    pub(super) const DUP1: u8 = 0x80;
+    pub(super) const DUP2: u8 = 0x81;
+    pub(super) const DUP5: u8 = 0x84;
+    pub(super) const DUP6: u8 = 0x85;
+    pub(super) const SWAP1: u8 = 0x90;
+    pub(super) const CALL: u8 = 0xf1;
+    pub(super) const RETURN: u8 = 0xf3;
+    pub(super) const REVERT: u8 = 0xfd;
+}
+
+/// Longest init code that every fork takes (EIP-3860).
+pub(crate) const INIT_BYTES_MAX: usize = 49_152;
+/// Bytes of an amount beside an address in a word.
+const AMOUNT_BYTES: usize = 12;
+
+/// `PUSH3 value`.
+fn push3(value: usize) -> [u8; 4] {
+    let bytes = (value as u32).to_be_bytes();
+    [op::PUSH3, bytes[1], bytes[2], bytes[3]]
+}
+
+/// Copies the code's bytes from `offset` on to the start of memory and leaves their length.
+fn copied(offset: usize, length: usize) -> Vec<u8> {
+    [&push3(length)[..], &[op::DUP1], &push3(offset), &[op::PUSH0, op::CODECOPY]].concat()
+}
+
+/// Bytes of [`copied`].
+const COPY_BYTES: usize = 11;
+
+/// Init code of a contract with `code` and `slots`: writes the slots, then returns the code.
+pub(crate) fn creation(code: &[u8], slots: &[(U256, U256)]) -> Bytes {
+    let words = slots.iter().flat_map(|(key, value)| [key, value]);
+    let pairs: Vec<u8> = words.flat_map(|word| word.to_be_bytes::<32>()).collect();
+    let start = COPY_BYTES as u8;
+    let body = |end: u8| {
+        [
+            &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
+            &[op::PUSH1, 64, op::SWAP1, op::SUB],
+            &[op::DUP1, op::PUSH1, 32, op::ADD, op::MLOAD, op::DUP2, op::MLOAD, op::SSTORE],
+            &[op::PUSH1, start, op::JUMP, op::JUMPDEST, op::POP],
+        ]
+        .concat()
+    };
+    let end = COPY_BYTES + body(0).len();
+    let head = end + COPY_BYTES + 2;
+    [
+        &copied(head, pairs.len()),
+        // The exit is the last JUMPDEST of the loop.
+        &body(end as u8 - 2),
+        &copied(head + pairs.len(), code.len()),
+        &[op::PUSH0, op::RETURN][..],
+        &pairs,
+        code,
+    ]
+    .concat()
+    .into()
+}
+
+/// Init code that pays each account its amount from the value of the transaction, and leaves a contract
+/// without code. It fails as a whole where a payment fails, or an amount needs more than 96 bits.
+pub(crate) fn payments(all: &[(Address, U256)]) -> Option<Bytes> {
+    let mut words = Vec::with_capacity(all.len() * 32);
+    for (address, amount) in all {
+        let amount = amount.to_be_bytes::<32>();
+        let (high, low) = amount.split_at(32 - AMOUNT_BYTES);
+        if high.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        words.extend_from_slice(address.as_slice());
+        words.extend_from_slice(low);
+    }
+    let start = COPY_BYTES as u8;
+    let body = |end: u8, fail: u8| {
+        [
+            &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
+            &[op::PUSH1, 32, op::SWAP1, op::SUB, op::DUP1, op::MLOAD],
+            &[op::PUSH0, op::PUSH0, op::PUSH0, op::PUSH0, op::DUP5, op::PUSH12],
+            &[0xff; AMOUNT_BYTES],
+            &[op::AND, op::DUP6, op::PUSH1, 96, op::SHR, op::GAS, op::CALL],
+            &[op::ISZERO, op::PUSH1, fail, op::JUMPI, op::POP, op::PUSH1, start, op::JUMP],
+            &[op::JUMPDEST, op::STOP],
+            &[op::JUMPDEST, op::PUSH0, op::PUSH0, op::REVERT],
+        ]
+        .concat()
+    };
+    let length = COPY_BYTES + body(0, 0).len();
+    let (end, fail) = (length as u8 - 6, length as u8 - 4);
+    Some([copied(length, words.len()), body(end, fail), words].concat().into())
+}

@@ -1,0 +1,115 @@
+//! Sends the transactions. One task decides: it releases transactions by the pace, hands each sender's over
+//! one after the other, and keeps the books; calls and the reading of blocks run beside it and tell it by
+//! messages. A transaction is signed when its turn comes, and its bytes are kept: a call whose fate is open
+//! is repeated with the same bytes, so that the chain can take it only once.
+
+use std::time::{Duration, Instant};
+
+use tokio::{
+    sync::mpsc::{self, UnboundedReceiver},
+    time::sleep,
+};
+
+use crate::{
+    drive::state::Drive,
+    error::SendError,
+    measured::Measured,
+    pace::Standing,
+    plan::Plan,
+    settings::Snapshot,
+    setup::Ready,
+    stop::is_asked,
+    watch::{self, Seen},
+};
+
+pub(crate) use state::Course;
+
+mod answers;
+mod books;
+mod calls;
+mod sender;
+mod state;
+
+/// Shortest time between two reports of progress.
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Sends the transactions of `plan` and waits for their blocks.
+///
+/// # Errors
+/// [`SendError`] where the chain cannot be read at the start.
+pub(crate) async fn drive(
+    course: Course<'_>,
+    plan: &Plan,
+    ready: Ready,
+    on: &dyn Fn(&Snapshot),
+) -> Result<Measured, SendError> {
+    let remedy = "is the node still up?";
+    let base = course.node.latest().await;
+    let base =
+        base.map_err(|error| SendError::Call { method: "eth_getBlockByNumber", error, remedy })?;
+    let began = Instant::now();
+    let (out, seen) = mpsc::unbounded_channel();
+    tokio::spawn(watch::blocks(course.node.clone(), base, began, out.clone()));
+    tokio::spawn(watch::pool(course.node.clone(), began, out));
+    run(Drive::new(course, plan, ready, began), seen, on).await
+}
+
+async fn run(
+    mut drive: Drive<'_>,
+    mut seen: UnboundedReceiver<Seen>,
+    on: &dyn Fn(&Snapshot),
+) -> Result<Measured, SendError> {
+    let mut is_interrupted = false;
+    let mut reported = Duration::ZERO;
+    loop {
+        drive.release_due();
+        drive.start_calls()?;
+        drive.look_for_forgotten();
+        let now = drive.now();
+        if now >= reported + REPORT_INTERVAL {
+            reported = now;
+            on(&drive.books.snapshot(now));
+        }
+        is_interrupted |= is_asked(drive.course.stop);
+        if is_interrupted || drive.is_over() {
+            break;
+        }
+        let pause = drive.pause();
+        tokio::select! {
+            Some(answer) = drive.calls.join_next() => drive.take(answer)?,
+            Some(event) = seen.recv() => see(&mut drive, event),
+            () = sleep(pause) => {}
+        }
+        while let Some(answer) = drive.calls.try_join_next() {
+            drive.take(answer)?;
+        }
+        while let Ok(event) = seen.try_recv() {
+            see(&mut drive, event);
+        }
+    }
+    let elapsed = drive.now();
+    on(&drive.books.snapshot(elapsed));
+    Ok(drive.books.measured(elapsed, is_interrupted))
+}
+
+fn see(drive: &mut Drive<'_>, event: Seen) {
+    let now = drive.now();
+    match event {
+        Seen::Block(block) => {
+            if let Some(base_fee) = block.header.base_fee_per_gas {
+                drive.ready.fees.follow(base_fee.to());
+            }
+            drive.release.block_seen();
+            drive.books.extend(*block, now);
+        }
+        Seen::Removed { number } => drive.books.remove(number, now),
+        Seen::Pool { at, status } => {
+            let depth = status.pending.to::<u64>() + status.queued.to::<u64>();
+            drive.books.pool(at, status, now);
+            let in_flight = drive.release.count().saturating_sub(drive.books.settled_count());
+            let all_wait = drive.call_count >= drive.course.settings.connection_count;
+            drive.release.sampled(Standing { depth, in_flight, all_wait });
+        }
+        Seen::Failed(error) => drive.books.read_failed(&error),
+    }
+}

@@ -1,0 +1,183 @@
+//! What follows from the node's answers: taken, tried again, signed anew, or refused for good.
+
+use std::time::Duration;
+
+use tokio::task::JoinError;
+
+use super::{
+    calls::{Answer, Call, Known, Reminded},
+    state::Drive,
+};
+use crate::error::{CallError, ErrorKind, SendError};
+
+/// First wait before the same bytes are handed over again, and the longest.
+const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Calls that a refusal without a remedy is final after.
+const REFUSALS_MAX: u32 = 3;
+/// Calls that the refusal of a nonce is final after, where nonces before it are missing: half a minute.
+const GAP_TRIES_MAX: u32 = 32;
+/// Times that a transaction is signed anew.
+const ANEW_MAX: u32 = 8;
+/// How often the forgotten are looked for, and how many at a time.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const LOOK_COUNT: usize = 32;
+
+impl Drive<'_> {
+    /// Takes an answer.
+    pub(super) fn take(&mut self, answer: Result<Answer, JoinError>) -> Result<(), SendError> {
+        let answer = answer.map_err(|error| SendError::Threads(std::io::Error::other(error)))?;
+        match answer {
+            Answer::Sent { sender, result, took } => {
+                self.call_count -= 1;
+                self.answered(sender, result.map(drop), took);
+            }
+            Answer::Checked { sender, error, result } => {
+                self.call_count -= 1;
+                match result {
+                    Ok(known) => self.checked(sender, &error, known),
+                    Err(failure) => {
+                        self.books.send_failed(&failure);
+                        self.try_again(sender);
+                    }
+                }
+            }
+            Answer::Reminded { tx, result } => self.reminded(tx, result),
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, index: usize, result: Result<(), CallError>, took: Duration) {
+        let now = self.now();
+        let error = match result {
+            Ok(()) => {
+                self.books.answered(took, now);
+                self.taken(index);
+                return;
+            }
+            Err(error) => error,
+        };
+        self.books.send_failed(&error);
+        match error.kind {
+            // The node may have taken it: the same bytes can do no harm.
+            ErrorKind::Connection
+            | ErrorKind::Timeout
+            | ErrorKind::HttpStatus
+            | ErrorKind::Malformed
+            | ErrorKind::RateLimit => self.try_again(index),
+            ErrorKind::PoolFull => {
+                self.books.answered(took, now);
+                self.release.pool_was_full();
+                self.try_again(index);
+            }
+            ErrorKind::Known => {
+                self.books.answered(took, now);
+                self.taken(index);
+            }
+            ErrorKind::Nonce | ErrorKind::Underpriced | ErrorKind::Funds | ErrorKind::Rejected => {
+                self.books.answered(took, now);
+                self.check(index, error);
+            }
+        }
+    }
+
+    /// Asks what the node knows of the first transaction of a sender.
+    fn check(&mut self, index: usize, error: CallError) {
+        let account = self.plan.senders[index];
+        let Some(signed) = &self.senders[index].signed else { return };
+        let hash = signed.hash;
+        self.start(Call::Check { sender: index, account, hash, error });
+    }
+
+    fn taken(&mut self, index: usize) {
+        let now = self.now();
+        let sender = &mut self.senders[index];
+        if let Some(signed) = &sender.signed {
+            sender.nonce = signed.nonce + 1;
+        }
+        if let Some(tx) = sender.finish() {
+            self.books.taken(tx, now);
+        }
+        self.make_ready(index);
+    }
+
+    fn refused(&mut self, index: usize, kind: ErrorKind) {
+        // Its nonce is not used: the next transaction takes it.
+        if let Some(tx) = self.senders[index].finish() {
+            self.books.failed(tx, kind);
+        }
+        self.make_ready(index);
+    }
+
+    /// The same bytes again, later each time.
+    fn try_again(&mut self, index: usize) {
+        let doublings = self.senders[index].try_count.saturating_sub(1).min(16);
+        let pause = PAUSE.saturating_mul(1 << doublings).min(PAUSE_MAX);
+        self.rest(index, pause);
+    }
+
+    /// A transaction was refused, and this is what the node knows of it.
+    fn checked(&mut self, index: usize, error: &CallError, known: Known) {
+        if known.is_known {
+            self.taken(index);
+            return;
+        }
+        let sender = &mut self.senders[index];
+        let Some(nonce) = sender.signed.as_ref().map(|signed| signed.nonce) else { return };
+        let has_tries = sender.anew_count < ANEW_MAX;
+        match error.kind {
+            // The nonce belongs to another transaction by now: these bytes can get into no block.
+            ErrorKind::Nonce if known.next_nonce > nonce && has_tries => {
+                sender.nonce = known.next_nonce;
+                sender.sign_anew();
+                self.books.attempts.nonces_corrected += 1;
+                self.books.attempts.signed_anew += 1;
+                self.rest(index, Duration::ZERO);
+            }
+            // One nonce, one block: of two signatures with it the chain takes one.
+            ErrorKind::Underpriced if has_tries => {
+                sender.sign_anew();
+                self.ready.fees.raise_above(sender.fees_max);
+                self.books.attempts.signed_anew += 1;
+                self.rest(index, PAUSE);
+            }
+            // A gap: transactions before it are forgotten, and will be sent again.
+            ErrorKind::Nonce if known.next_nonce < nonce && sender.try_count < GAP_TRIES_MAX => {
+                self.try_again(index);
+            }
+            kind if sender.try_count >= REFUSALS_MAX => self.refused(index, kind),
+            _ => self.try_again(index),
+        }
+    }
+
+    /// Asks for transactions that were taken long ago and are in no block.
+    pub(super) fn look_for_forgotten(&mut self) {
+        let now = self.now();
+        if now < self.looked + LOOK_INTERVAL {
+            return;
+        }
+        self.looked = now;
+        let after = self.course.settings.forgotten_after;
+        for forgotten in self.books.forgotten(now, after, LOOK_COUNT) {
+            let (tx, signed) = (forgotten.tx, forgotten.signed);
+            let account = self.plan.senders[self.plan.calls[tx].sender];
+            self.calls.spawn(Call::Remind { tx, account, signed }.made(self.course.node.clone()));
+        }
+    }
+
+    fn reminded(&mut self, tx: usize, result: Result<Reminded, CallError>) {
+        match result {
+            Ok(Reminded::Known) => {}
+            Ok(Reminded::Resent) => self.books.attempts.resent += 1,
+            // These bytes can get into no block any more: others are made, with the next nonce.
+            Ok(Reminded::Dead) => {
+                if self.books.lost(tx) {
+                    let sender = self.plan.calls[tx].sender;
+                    self.senders[sender].queue.push_back(tx);
+                    self.make_ready(sender);
+                }
+            }
+            Err(error) => self.books.send_failed(&error),
+        }
+    }
+}

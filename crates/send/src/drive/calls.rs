@@ -1,0 +1,98 @@
+//! Calls that run beside the task that decides, and their answers.
+
+use std::time::{Duration, Instant};
+
+use alloy_primitives::{Address, B256, Bytes};
+
+use crate::{
+    account::Signed,
+    error::{CallError, ErrorKind},
+    node::Node,
+};
+
+/// A call.
+#[derive(Debug)]
+pub(crate) enum Call {
+    /// Hand over the bytes of a sender.
+    Send { sender: usize, raw: Bytes },
+    /// Look what the node knows of a transaction that it refused.
+    Check { sender: usize, account: Address, hash: B256, error: CallError },
+    /// Look whether the node has forgotten a transaction that it had taken, and send it again if so.
+    Remind { tx: usize, account: Address, signed: Signed },
+}
+
+/// What the node knows of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Whether it has it, in a block or in its pool.
+    pub(crate) is_known: bool,
+    /// Next nonce of the sender.
+    pub(crate) next_nonce: u64,
+}
+
+/// What came of a reminder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reminded {
+    /// The node still has it.
+    Known,
+    /// It was sent again and taken.
+    Resent,
+    /// Its nonce is used up by another transaction.
+    Dead,
+}
+
+/// The answer to a call.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Sent { sender: usize, result: Result<B256, CallError>, took: Duration },
+    Checked { sender: usize, error: CallError, result: Result<Known, CallError> },
+    Reminded { tx: usize, result: Result<Reminded, CallError> },
+}
+
+impl Call {
+    /// Makes the call.
+    pub(crate) async fn made(self, node: Node) -> Answer {
+        match self {
+            Self::Send { sender, raw } => {
+                let began = Instant::now();
+                let result = node.send_raw(raw).await;
+                Answer::Sent { sender, result, took: began.elapsed() }
+            }
+            Self::Check { sender, account, hash, error } => {
+                let result = known(&node, account, hash).await;
+                Answer::Checked { sender, error, result }
+            }
+            Self::Remind { tx, account, signed } => {
+                Answer::Reminded { tx, result: remind(&node, account, &signed).await }
+            }
+        }
+    }
+}
+
+async fn known(node: &Node, account: Address, hash: B256) -> Result<Known, CallError> {
+    // The nonce first: a transaction that gets into a block in between is then known.
+    let next_nonce = node.next_nonce(account).await?;
+    Ok(Known { is_known: node.knows(hash).await?, next_nonce })
+}
+
+async fn remind(node: &Node, account: Address, signed: &Signed) -> Result<Reminded, CallError> {
+    if node.knows(signed.hash).await? {
+        return Ok(Reminded::Known);
+    }
+    let error = match node.send_raw(signed.raw.clone()).await {
+        Ok(_) => return Ok(Reminded::Resent),
+        Err(error) => error,
+    };
+    match error.kind {
+        ErrorKind::Known => Ok(Reminded::Known),
+        ErrorKind::Nonce => {
+            let mined = node.mined_nonce(account).await?;
+            match (node.knows(signed.hash).await?, mined > signed.nonce) {
+                (true, _) => Ok(Reminded::Known),
+                (false, true) => Ok(Reminded::Dead),
+                (false, false) => Err(error),
+            }
+        }
+        _ => Err(error),
+    }
+}

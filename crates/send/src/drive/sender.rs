@@ -1,0 +1,63 @@
+//! An account that sends: one transaction after the other, so that no gap of nonces arises.
+
+use std::collections::VecDeque;
+
+use crate::account::Signed;
+
+/// An account that sends.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    /// Nonce of its next transaction.
+    pub(crate) nonce: u64,
+    /// Transactions that are due, the one under way first.
+    pub(crate) queue: VecDeque<usize>,
+    /// The bytes of the first of them, once it is signed.
+    pub(crate) signed: Option<Signed>,
+    /// The most wei per gas that these offer.
+    pub(crate) fees_max: u128,
+    /// Calls that handed these over.
+    pub(crate) try_count: u32,
+    /// Times that the first was signed anew.
+    pub(crate) anew_count: u32,
+    /// Whether a call is under way, or it rests.
+    pub(crate) is_busy: bool,
+    /// Whether it is in the line of those that send.
+    pub(crate) is_waiting: bool,
+}
+
+impl Sender {
+    pub(crate) const fn new(nonce: u64) -> Self {
+        Self {
+            nonce,
+            queue: VecDeque::new(),
+            signed: None,
+            fees_max: 0,
+            try_count: 0,
+            anew_count: 0,
+            is_busy: false,
+            is_waiting: false,
+        }
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    pub(crate) fn next_tx(&self) -> Option<usize> {
+        self.queue.front().copied()
+    }
+
+    /// The first has been taken or refused for good.
+    pub(crate) fn finish(&mut self) -> Option<usize> {
+        self.signed = None;
+        (self.try_count, self.anew_count) = (0, 0);
+        self.is_busy = false;
+        self.queue.pop_front()
+    }
+
+    /// The first is to be signed anew.
+    pub(crate) fn sign_anew(&mut self) {
+        self.signed = None;
+        self.anew_count += 1;
+    }
+}

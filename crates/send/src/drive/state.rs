@@ -1,0 +1,166 @@
+//! A load under way: which transactions are due, which senders may send, and which calls run.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
+
+use alloy_primitives::Bytes;
+use tokio::task::JoinSet;
+
+use super::{
+    books::Books,
+    calls::{Answer, Call},
+    sender::Sender,
+};
+use crate::{
+    account::Notary,
+    error::SendError,
+    node::Node,
+    pace::{Pace, Release},
+    plan::Plan,
+    settings::Settings,
+    setup::Ready,
+    stop,
+};
+
+/// Where and how a load is driven.
+#[derive(Debug)]
+pub(crate) struct Course<'a> {
+    pub(crate) node: Node,
+    pub(crate) chain_id: u64,
+    pub(crate) settings: Settings,
+    pub(crate) pace: Pace,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// A load under way.
+#[derive(Debug)]
+pub(super) struct Drive<'a> {
+    pub(super) course: Course<'a>,
+    pub(super) plan: &'a Plan,
+    pub(super) ready: Ready,
+    began: Instant,
+    pub(super) release: Release,
+    pub(super) books: Books,
+    pub(super) senders: Vec<Sender>,
+    /// Senders with something to send, each once.
+    waiting: VecDeque<usize>,
+    /// Senders that wait before they try again, by the time when they do.
+    sleeping: BinaryHeap<Reverse<(Duration, usize)>>,
+    pub(super) calls: JoinSet<Answer>,
+    /// Calls of senders under way.
+    pub(super) call_count: usize,
+    /// Last time that the forgotten were looked for.
+    pub(super) looked: Duration,
+}
+
+impl<'a> Drive<'a> {
+    pub(super) fn new(course: Course<'a>, plan: &'a Plan, ready: Ready, began: Instant) -> Self {
+        Self {
+            release: Release::new(course.pace, plan.calls.len()),
+            books: Books::new(plan.calls.len()),
+            senders: ready.nonces.iter().map(|nonce| Sender::new(*nonce)).collect(),
+            course,
+            plan,
+            ready,
+            began,
+            waiting: VecDeque::new(),
+            sleeping: BinaryHeap::new(),
+            calls: JoinSet::new(),
+            call_count: 0,
+            looked: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Puts transactions that are due into the queues of their senders.
+    pub(super) fn release_due(&mut self) {
+        let now = self.now();
+        while let Some((tx, due)) = self.release.next(now, self.books.settled_count()) {
+            self.books.due(tx, due);
+            let sender = self.plan.calls[tx].sender;
+            self.senders[sender].queue.push_back(tx);
+            self.make_ready(sender);
+        }
+        while self.sleeping.peek().is_some_and(|Reverse((at, _))| *at <= now) {
+            if let Some(Reverse((_, sender))) = self.sleeping.pop() {
+                self.senders[sender].is_busy = false;
+                self.make_ready(sender);
+            }
+        }
+    }
+
+    /// Puts a sender into the line if it has something to send and is not in it or under way.
+    pub(super) fn make_ready(&mut self, index: usize) {
+        let sender = &mut self.senders[index];
+        if !sender.is_busy && !sender.is_waiting && sender.has_work() {
+            sender.is_waiting = true;
+            self.waiting.push_back(index);
+        }
+    }
+
+    /// Lets a sender try again after a while.
+    pub(super) fn rest(&mut self, index: usize, pause: Duration) {
+        self.senders[index].is_busy = true;
+        self.sleeping.push(Reverse((self.now() + pause, index)));
+    }
+
+    pub(super) fn start_calls(&mut self) -> Result<(), SendError> {
+        while self.call_count < self.course.settings.connection_count {
+            let Some(index) = self.waiting.pop_front() else { break };
+            self.senders[index].is_waiting = false;
+            let Some(raw) = self.next_bytes(index)? else { continue };
+            self.senders[index].is_busy = true;
+            self.start(Call::Send { sender: index, raw });
+        }
+        Ok(())
+    }
+
+    /// Starts a call of a sender.
+    pub(super) fn start(&mut self, call: Call) {
+        self.call_count += 1;
+        self.calls.spawn(call.made(self.course.node.clone()));
+    }
+
+    /// The signed bytes that a sender hands over next.
+    pub(super) fn next_bytes(&mut self, index: usize) -> Result<Option<Bytes>, SendError> {
+        let notary = Notary { signer: &self.plan.signer, chain_id: self.course.chain_id };
+        let sender = &mut self.senders[index];
+        let Some(tx) = sender.next_tx() else { return Ok(None) };
+        if sender.signed.is_none() {
+            let content = self.ready.content(self.plan, tx);
+            let signed = notary.sign(content, sender.nonce, self.ready.fees)?;
+            self.books.signed(tx, &signed);
+            (sender.signed, sender.fees_max) = (Some(signed), self.ready.fees.max);
+        }
+        let now = self.began.elapsed();
+        self.books.sent(tx, now, sender.try_count > 0);
+        sender.try_count += 1;
+        Ok(sender.signed.as_ref().map(|signed| signed.raw.clone()))
+    }
+
+    /// Whether everything is settled, or nothing happens any more.
+    pub(super) fn is_over(&self) -> bool {
+        let now = self.now();
+        let patience = self.course.settings.patience;
+        let is_settled = self.release.is_over() && self.books.is_settled();
+        let is_silent = now > self.books.answered_at + patience;
+        let is_stuck = self.release.is_over() && now > self.books.progressed_at + patience;
+        is_settled || is_silent || is_stuck
+    }
+
+    /// How long nothing has to be done unless something comes.
+    pub(super) fn pause(&self) -> Duration {
+        let now = self.now();
+        let wake = self.sleeping.peek().map(|Reverse((at, _))| *at);
+        let next = self.release.next_due().into_iter().chain(wake).min();
+        let until = next.map_or(stop::POLL_INTERVAL, |at| at.saturating_sub(now));
+        until.min(stop::POLL_INTERVAL)
+    }
+}

@@ -1,0 +1,272 @@
+//! Errors of calls by their kind, and errors that end the work.
+
+use std::time::Duration;
+
+use alloy_json_rpc::{ErrorPayload, RpcError};
+use alloy_provider::transport::{TransportError, TransportErrorKind};
+use workload::{senders::SenderError, signing::SignError};
+
+use crate::plan::PlanError;
+
+variant::named! {
+    /// Why a call of the node failed.
+    pub enum ErrorKind: "kind of error" {
+        /// No connection, or one that broke off: nobody knows whether the node took the call.
+        Connection = "connection",
+        /// No answer in time: nobody knows whether the node took the call.
+        Timeout = "timeout",
+        /// An HTTP status that is no success.
+        HttpStatus = "http-status",
+        /// An answer that is no JSON-RPC.
+        Malformed = "malformed",
+        /// The node asks to send less.
+        RateLimit = "rate-limit",
+        /// The transaction pool takes no more.
+        PoolFull = "pool-full",
+        /// The nonce is used already, or another transaction has it.
+        Nonce = "nonce",
+        /// The fee is below what the node takes.
+        Underpriced = "underpriced",
+        /// The sender cannot pay.
+        Funds = "funds",
+        /// The node knows the transaction already: it was taken.
+        Known = "known",
+        /// Any other refusal.
+        Rejected = "rejected",
+    }
+}
+
+impl ErrorKind {
+    /// Whether the node may have taken the transaction all the same.
+    pub(crate) const fn leaves_fate_open(self) -> bool {
+        matches!(self, Self::Connection | Self::Timeout | Self::HttpStatus | Self::Malformed)
+    }
+}
+
+/// Characters of a node's words that are kept.
+const SHOWN_CHARS: usize = 200;
+
+/// A failed call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CallError {
+    /// Why.
+    pub kind: ErrorKind,
+    /// The node's or the connection's words, shortened, without the URL.
+    pub message: String,
+}
+
+impl CallError {
+    pub(crate) fn timeout(after: Duration) -> Self {
+        let message = format!("no answer within {} s", after.as_secs_f64());
+        Self { kind: ErrorKind::Timeout, message }
+    }
+
+    /// The error of a transport to `url`, whose words do not show the URL: it may hold a key.
+    pub(crate) fn of(error: &TransportError, url: &str) -> Self {
+        let (kind, message) = match error {
+            RpcError::ErrorResp(payload) => (refusal_kind(payload), payload.message.to_string()),
+            RpcError::Transport(kind) => of_transport(kind),
+            RpcError::DeserError { err, text } if text.is_empty() => {
+                (ErrorKind::Malformed, err.to_string())
+            }
+            RpcError::DeserError { err, text } => (ErrorKind::Malformed, format!("{err}: {text}")),
+            RpcError::NullResp => (ErrorKind::Malformed, "the answer is null".to_owned()),
+            other => (ErrorKind::Malformed, other.to_string()),
+        };
+        Self { kind, message: shortened(&message.replace(url, "the URL")) }
+    }
+}
+
+fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
+    if let Some(http) = kind.as_http_error() {
+        let too_many = http.status == 429;
+        let kind = if too_many { ErrorKind::RateLimit } else { ErrorKind::HttpStatus };
+        return (kind, format!("HTTP status {}: {}", http.status, http.body));
+    }
+    // The cause is at the end of the chain; the beginning repeats the URL.
+    let mut cause: &dyn std::error::Error = kind;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    (ErrorKind::Connection, cause.to_string())
+}
+
+/// Words of nodes, in lower case, and their meaning. The first that is found decides.
+const WORDS: [(&str, ErrorKind); 27] = [
+    ("already known", ErrorKind::Known),
+    ("known transaction", ErrorKind::Known),
+    ("already imported", ErrorKind::Known),
+    ("alreadyknown", ErrorKind::Known),
+    ("already in", ErrorKind::Known),
+    ("nonce too low", ErrorKind::Nonce),
+    ("nonce too high", ErrorKind::Nonce),
+    ("nonce gap", ErrorKind::Nonce),
+    ("oldnonce", ErrorKind::Nonce),
+    ("old nonce", ErrorKind::Nonce),
+    ("replacement", ErrorKind::Nonce),
+    ("invalid nonce", ErrorKind::Nonce),
+    ("pool is full", ErrorKind::PoolFull),
+    ("pool limit", ErrorKind::PoolFull),
+    ("mempool full", ErrorKind::PoolFull),
+    ("mempool is full", ErrorKind::PoolFull),
+    ("too many transactions", ErrorKind::PoolFull),
+    ("account limit", ErrorKind::PoolFull),
+    ("slots by sender", ErrorKind::PoolFull),
+    ("underpriced", ErrorKind::Underpriced),
+    ("fee too low", ErrorKind::Underpriced),
+    ("feetoolow", ErrorKind::Underpriced),
+    ("less than block base fee", ErrorKind::Underpriced),
+    ("insufficient funds", ErrorKind::Funds),
+    ("insufficientfunds", ErrorKind::Funds),
+    ("too many requests", ErrorKind::RateLimit),
+    ("rate limit", ErrorKind::RateLimit),
+];
+/// JSON-RPC code of a limit that is exceeded (EIP-1474).
+const LIMIT_EXCEEDED: i64 = -32005;
+
+fn refusal_kind(payload: &ErrorPayload) -> ErrorKind {
+    let words = payload.message.to_lowercase();
+    let known = WORDS.iter().find(|(part, _)| words.contains(part)).map(|(_, kind)| *kind);
+    match (known, payload.code) {
+        (Some(kind), _) => kind,
+        (None, LIMIT_EXCEEDED) => ErrorKind::RateLimit,
+        (None, _) => ErrorKind::Rejected,
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut shown: String = line.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Why nothing could be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// The system gives no threads.
+    #[error("cannot start the threads that send: {0}")]
+    Threads(#[from] std::io::Error),
+    /// No connection.
+    #[error("cannot connect to the node: {0}; does it run, and does it listen at this URL?")]
+    Connect(String),
+    /// A call without which nothing can be sent.
+    #[error("{method}: {error}; {remedy}")]
+    Call {
+        /// The method.
+        method: &'static str,
+        /// The failure.
+        error: CallError,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A public chain that was not named.
+    #[error(
+        "the node is on the public chain {name} (chain id {id}): transactions there cost money and \
+         burden others; if that is meant, name it: --chain-id {id}"
+    )]
+    PublicChain {
+        /// Its id.
+        id: u64,
+        /// Its name.
+        name: String,
+    },
+    /// Another chain than the named one.
+    #[error("the node is on chain {id}, and --chain-id is {asked}; give the URL of the other node")]
+    OtherChain {
+        /// Id of the node.
+        id: u64,
+        /// The named one.
+        asked: u64,
+    },
+    /// The workload cannot be sent.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Nobody who pays.
+    #[error(
+        "the node has no account of its own (eth_accounts is empty), so nobody funds the senders; \
+         give a key with --key-file FILE, or start the node in developer mode"
+    )]
+    NoFunder,
+    /// The funding account has too little.
+    #[error(
+        "the funding account {account} has {has_wei} wei, and {wanted_wei} are wanted for the senders and \
+         contracts; fund it, or send fewer transactions from fewer accounts"
+    )]
+    PoorFunder {
+        /// Who.
+        account: alloy_primitives::Address,
+        /// Its balance.
+        has_wei: alloy_primitives::U256,
+        /// For the load.
+        wanted_wei: alloy_primitives::U256,
+    },
+    /// A transaction of the setup that failed.
+    #[error("{what}: {why}; the node's log says more")]
+    Setup {
+        /// Its purpose.
+        what: String,
+        /// The failure.
+        why: String,
+    },
+    /// A key of the setup or the senders.
+    #[error(transparent)]
+    Sender(#[from] SenderError),
+    /// The same.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// The node says nothing of its pool.
+    #[error(
+        "--pool-depth needs txpool_status, and the node does not answer it: {0}; switch its txpool \
+         interface on (go-ethereum: --http.api eth,txpool), or use --in-flight"
+    )]
+    NoPoolStatus(CallError),
+    /// The user interrupted.
+    #[error("interrupted before the first transaction was sent")]
+    Stopped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(code: i64, message: &'static str) -> ErrorKind {
+        let payload = ErrorPayload { code, message: message.into(), data: None };
+        CallError::of(&RpcError::ErrorResp(payload), "http://url").kind
+    }
+
+    #[test]
+    fn words_of_nodes_have_their_kind() {
+        for (message, expected) in [
+            ("already known", ErrorKind::Known),
+            ("transaction already imported", ErrorKind::Known),
+            ("nonce too low: next nonce 5, tx nonce 3", ErrorKind::Nonce),
+            ("replacement transaction underpriced", ErrorKind::Nonce),
+            ("txpool is full", ErrorKind::PoolFull),
+            ("transaction underpriced", ErrorKind::Underpriced),
+            ("max fee per gas less than block base fee: address 0x", ErrorKind::Underpriced),
+            ("Insufficient funds for gas * price + value", ErrorKind::Funds),
+            ("intrinsic gas too low", ErrorKind::Rejected),
+        ] {
+            assert_eq!(kind(-32000, message), expected, "{message}");
+        }
+        assert_eq!(kind(LIMIT_EXCEEDED, "slow down"), ErrorKind::RateLimit);
+    }
+
+    #[test]
+    fn an_error_shows_no_url_and_not_all_of_a_page() {
+        let url = "http://node/KEY";
+        let page = format!("{url} {}", "a".repeat(1000));
+        let error = CallError::of(&TransportErrorKind::http_error(500, page), url);
+        assert_eq!(error.kind, ErrorKind::HttpStatus);
+        assert!(error.message.contains("500") && !error.message.contains("KEY"), "{error}");
+        assert!(error.message.len() < 300, "{error}");
+        let error = CallError::of(&TransportErrorKind::http_error(429, String::new()), url);
+        assert_eq!(error.kind, ErrorKind::RateLimit);
+        let error = CallError::of(&TransportErrorKind::backend_gone(), url);
+        assert_eq!(error.kind, ErrorKind::Connection);
+    }
+}

@@ -1,0 +1,65 @@
+//! The fees that transactions offer: far above the base fee, which rises by an eighth a block at most
+//! (EIP-1559); what is paid is the base fee and the tip.
+
+/// Wei of a gwei.
+const GWEI: u128 = 1_000_000_000;
+/// Priority fee in wei.
+const TIP: u128 = GWEI;
+/// Multiple of the base fee that is offered.
+const BASE_FEE_MULTIPLE: u128 = 10;
+/// Least offer in wei: ten times the base fee of a new chain.
+const OFFER_MIN: u128 = 10 * GWEI;
+
+/// Fees of the next transaction, in wei per gas. They only rise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fees {
+    pub(crate) max: u128,
+    pub(crate) tip: u128,
+}
+
+impl Fees {
+    /// Fees above a base fee.
+    pub(crate) fn above(base_fee: u64) -> Self {
+        let max = (u128::from(base_fee) * BASE_FEE_MULTIPLE).max(OFFER_MIN) + TIP;
+        Self { max, tip: TIP }
+    }
+
+    /// Rises with the base fee.
+    pub(crate) fn follow(&mut self, base_fee: u64) {
+        // Not with every block: only once less than half of the room is left.
+        if Self::above(base_fee).max > 2 * self.max {
+            *self = Self::above(base_fee);
+        }
+    }
+
+    /// Doubles an offer that a node found too low, unless it is higher by now.
+    pub(crate) const fn raise_above(&mut self, refused_max: u128) {
+        if self.max <= refused_max {
+            self.max = self.max.saturating_mul(2);
+            self.tip = self.tip.saturating_mul(2);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offers_stay_above_a_base_fee_that_rises_and_never_fall() {
+        let (mut fees, mut base_fee) = (Fees::above(GWEI as u64), GWEI as u64);
+        for _ in 0..200 {
+            base_fee += base_fee / 8;
+            let before = fees;
+            fees.follow(base_fee);
+            assert!(fees.max >= before.max);
+            assert!(fees.max >= u128::from(base_fee) * 4, "{fees:?} {base_fee}");
+        }
+        let high = fees;
+        fees.follow(7);
+        assert_eq!(fees, high);
+        fees.raise_above(high.max);
+        fees.raise_above(high.max);
+        assert_eq!(fees.max, 2 * high.max, "once for all that were refused");
+    }
+}

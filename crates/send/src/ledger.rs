@@ -1,0 +1,406 @@
+//! What became of each transaction: sent or not, in a block or not, refused or not. Plain bookkeeping
+//! without time and network, so that its laws can be tested: each transaction has one fate, all fates add
+//! up to the plan, and a transaction counts once whatever happened to its bytes.
+
+use std::{collections::HashMap, time::Duration};
+
+use alloy_primitives::B256;
+
+use crate::{error::ErrorKind, watch::SeenBlock};
+
+/// What became of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Never handed to the node.
+    Unsent,
+    /// Sent, and neither in a block nor refused.
+    Pending,
+    /// In a block, and it succeeded.
+    Included,
+    /// In a block, and it reverted.
+    Reverted,
+    /// Refused for good.
+    Failed,
+}
+
+/// Transactions by what became of them: `planned` = `unsent` + `sent`, and
+/// `sent` = `included` + `reverted` + `pending` + `failed`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// All of the load.
+    pub planned: u64,
+    /// Never handed to the node.
+    pub unsent: u64,
+    /// Handed to the node at least once.
+    pub sent: u64,
+    /// In a block, and they succeeded.
+    pub included: u64,
+    /// In a block, and they reverted.
+    pub reverted: u64,
+    /// Neither in a block nor refused.
+    pub pending: u64,
+    /// Refused for good.
+    pub failed: u64,
+}
+
+impl Tally {
+    fn add(&mut self, fate: Fate) {
+        self.planned += 1;
+        match fate {
+            Fate::Unsent => self.unsent += 1,
+            Fate::Pending => self.pending += 1,
+            Fate::Included => self.included += 1,
+            Fate::Reverted => self.reverted += 1,
+            Fate::Failed => self.failed += 1,
+        }
+        self.sent += u64::from(fate != Fate::Unsent);
+    }
+
+    /// Whether every transaction of the load is in a block and succeeded.
+    pub const fn is_all_included(&self) -> bool {
+        self.included == self.planned
+    }
+}
+
+/// A transaction in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inclusion {
+    pub(crate) block: u64,
+    pub(crate) hash: B256,
+    /// When the block was seen.
+    pub(crate) at: Duration,
+    pub(crate) has_succeeded: bool,
+    pub(crate) gas: u64,
+}
+
+/// What is known of a transaction; times are since the start.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    /// When it was to be sent.
+    pub(crate) due: Option<Duration>,
+    /// When it was first handed over.
+    pub(crate) sent: Option<Duration>,
+    /// When the node took it.
+    pub(crate) taken: Option<Duration>,
+    pub(crate) inclusion: Option<Inclusion>,
+    /// Why it was refused for good.
+    pub(crate) failure: Option<ErrorKind>,
+}
+
+impl Entry {
+    pub(crate) fn fate(&self) -> Fate {
+        match (&self.inclusion, self.sent, self.failure) {
+            // A block decides, whatever was answered.
+            (Some(inclusion), ..) if inclusion.has_succeeded => Fate::Included,
+            (Some(_), ..) => Fate::Reverted,
+            (None, None, _) => Fate::Unsent,
+            (None, Some(_), None) => Fate::Pending,
+            (None, Some(_), Some(_)) => Fate::Failed,
+        }
+    }
+}
+
+/// A block of the chain since the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    pub(crate) block: SeenBlock,
+    /// Transactions of the load in it.
+    pub(crate) own_count: u64,
+    /// Gas of these.
+    pub(crate) own_gas: u64,
+}
+
+/// The books.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    entries: Vec<Entry>,
+    /// Whose bytes have a hash. A transaction that was signed anew has several.
+    by_hash: HashMap<B256, usize>,
+    chain: Vec<Counted>,
+    /// Transactions that are not settled, counted as they change.
+    unsettled_count: u64,
+    /// Inclusions of a transaction that another signature of it had already.
+    pub(crate) twice_count: u64,
+    /// Inclusions that a reorganisation undid.
+    pub(crate) undone_count: u64,
+    pub(crate) removed_block_count: u64,
+    pub(crate) reorg_count: u64,
+    is_last_removed: bool,
+}
+
+impl Ledger {
+    pub(crate) fn new(count: usize) -> Self {
+        Self {
+            entries: vec![Entry::default(); count],
+            by_hash: HashMap::with_capacity(count),
+            chain: Vec::new(),
+            unsettled_count: count as u64,
+            twice_count: 0,
+            undone_count: 0,
+            removed_block_count: 0,
+            reorg_count: 0,
+            is_last_removed: false,
+        }
+    }
+
+    fn change(&mut self, tx: usize, edit: impl FnOnce(&mut Entry)) {
+        let open = |fate: Fate| u64::from(matches!(fate, Fate::Unsent | Fate::Pending));
+        let before = self.entries[tx].fate();
+        edit(&mut self.entries[tx]);
+        let after = self.entries[tx].fate();
+        self.unsettled_count = self.unsettled_count + open(after) - open(before);
+    }
+
+    /// A transaction is to be sent now.
+    pub(crate) fn due(&mut self, tx: usize, at: Duration) {
+        self.change(tx, |entry| entry.due = Some(at));
+    }
+
+    /// Its bytes have this hash.
+    pub(crate) fn signed(&mut self, tx: usize, hash: B256) {
+        self.by_hash.insert(hash, tx);
+    }
+
+    /// It is handed to the node.
+    pub(crate) fn sent(&mut self, tx: usize, at: Duration) {
+        self.change(tx, |entry| {
+            entry.sent.get_or_insert(at);
+        });
+    }
+
+    /// The node took it.
+    pub(crate) fn taken(&mut self, tx: usize, at: Duration) {
+        self.change(tx, |entry| {
+            entry.taken.get_or_insert(at);
+        });
+    }
+
+    /// The node has it no more. Answers whether it is pending.
+    pub(crate) fn lost(&mut self, tx: usize) -> bool {
+        let is_pending = self.entries[tx].fate() == Fate::Pending;
+        if is_pending {
+            self.change(tx, |entry| entry.taken = None);
+        }
+        is_pending
+    }
+
+    /// The node refused it for good.
+    pub(crate) fn failed(&mut self, tx: usize, kind: ErrorKind) {
+        self.change(tx, |entry| entry.failure = Some(kind));
+    }
+
+    /// A block extends the chain. Answers how many transactions of the load it has.
+    pub(crate) fn extend(&mut self, block: SeenBlock) -> u64 {
+        let (mut own_count, mut own_gas) = (0, 0);
+        let number = block.header.number.to();
+        for receipt in &block.receipts {
+            let Some(tx) = self.by_hash.get(&receipt.transaction_hash).copied() else { continue };
+            if self.entries[tx].inclusion.is_some() {
+                self.twice_count += 1;
+                continue;
+            }
+            let inclusion = Inclusion {
+                block: number,
+                hash: receipt.transaction_hash,
+                at: block.at,
+                has_succeeded: receipt.succeeded(),
+                gas: receipt.gas_used.to(),
+            };
+            own_count += 1;
+            own_gas += inclusion.gas;
+            self.change(tx, |entry| entry.inclusion = Some(inclusion));
+        }
+        self.chain.push(Counted { block, own_count, own_gas });
+        self.is_last_removed = false;
+        own_count
+    }
+
+    /// The last block, number `number`, is not in the chain any more: its transactions are pending again.
+    pub(crate) fn remove(&mut self, number: u64) {
+        let Some(counted) =
+            self.chain.pop_if(|last| last.block.header.number.to::<u64>() == number)
+        else {
+            return;
+        };
+        for receipt in &counted.block.receipts {
+            let Some(tx) = self.by_hash.get(&receipt.transaction_hash).copied() else { continue };
+            let is_this = |inclusion: &Inclusion| {
+                inclusion.block == number && inclusion.hash == receipt.transaction_hash
+            };
+            if self.entries[tx].inclusion.as_ref().is_some_and(is_this) {
+                self.undone_count += 1;
+                self.change(tx, |entry| entry.inclusion = None);
+            }
+        }
+        self.removed_block_count += 1;
+        self.reorg_count += u64::from(!self.is_last_removed);
+        self.is_last_removed = true;
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(crate) fn chain(&self) -> &[Counted] {
+        &self.chain
+    }
+
+    /// Transactions in blocks or refused for good.
+    pub(crate) const fn settled_count(&self) -> u64 {
+        self.entries.len() as u64 - self.unsettled_count
+    }
+
+    pub(crate) const fn is_settled(&self) -> bool {
+        self.unsettled_count == 0
+    }
+
+    /// All fates, counted anew.
+    pub(crate) fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        self.entries.iter().for_each(|entry| tally.add(entry.fate()));
+        tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::U64;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::node::{Header, Receipt};
+
+    /// Transactions of the tests, and signatures of each.
+    const COUNT: usize = 5;
+    const SIGNATURES: u8 = 2;
+
+    fn hash(tx: usize, signature: u8) -> B256 {
+        let mut hash = B256::ZERO;
+        (hash[0], hash[1]) = (tx as u8 + 1, signature);
+        hash
+    }
+
+    fn block(number: u64, hashes: Vec<B256>) -> SeenBlock {
+        let receipts = hashes.iter().map(|hash| Receipt {
+            transaction_hash: *hash,
+            status: Some(U64::from(hash[0] % 2)),
+            gas_used: U64::from(21_000),
+            contract_address: None,
+        });
+        let header = Header {
+            number: U64::from(number),
+            hash: B256::ZERO,
+            parent_hash: B256::ZERO,
+            timestamp: U64::ZERO,
+            gas_used: U64::ZERO,
+            gas_limit: U64::ZERO,
+            base_fee_per_gas: None,
+            transactions: hashes.clone(),
+            block_access_list_hash: None,
+        };
+        SeenBlock { header, at: Duration::from_secs(number), receipts: receipts.collect() }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Event {
+        Signed(usize, u8),
+        Sent(usize),
+        Taken(usize),
+        Failed(usize),
+        Block(Vec<(usize, u8)>),
+        Removed,
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let signature = || (0..COUNT, 0..SIGNATURES);
+        prop_oneof![
+            signature().prop_map(|(tx, signature)| Event::Signed(tx, signature)),
+            (0..COUNT).prop_map(Event::Sent),
+            (0..COUNT).prop_map(Event::Taken),
+            (0..COUNT).prop_map(Event::Failed),
+            prop::collection::vec(signature(), 0..4).prop_map(Event::Block),
+            Just(Event::Removed),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn all_fates_add_up_and_a_transaction_counts_once(events in prop::collection::vec(event(), 0..60)) {
+            let mut ledger = Ledger::new(COUNT);
+            let mut number = 0;
+            for event in events {
+                match event {
+                    Event::Signed(tx, signature) => ledger.signed(tx, hash(tx, signature)),
+                    Event::Sent(tx) => ledger.sent(tx, Duration::ZERO),
+                    Event::Taken(tx) => ledger.taken(tx, Duration::ZERO),
+                    Event::Failed(tx) => ledger.failed(tx, ErrorKind::Rejected),
+                    Event::Block(txs) => {
+                        number += 1;
+                        ledger.extend(block(number, txs.iter().map(|(tx, s)| hash(*tx, *s)).collect()));
+                    }
+                    Event::Removed => {
+                        ledger.remove(number);
+                        number = ledger.chain().last().map_or(0, |last| last.block.header.number.to());
+                    }
+                }
+                let tally = ledger.tally();
+                prop_assert_eq!(tally.planned, COUNT as u64);
+                prop_assert_eq!(tally.planned, tally.sent + tally.unsent);
+                let settled = tally.included + tally.reverted + tally.failed;
+                prop_assert_eq!(tally.sent, settled + tally.pending);
+                prop_assert_eq!(ledger.settled_count(), settled);
+                prop_assert_eq!(ledger.is_settled(), settled == tally.planned);
+                // The chain's own count is that of the transactions, however often their bytes are in it.
+                let on_chain: u64 = ledger.chain().iter().map(|counted| counted.own_count).sum();
+                prop_assert_eq!(on_chain, tally.included + tally.reverted);
+            }
+        }
+    }
+
+    #[test]
+    fn a_removed_block_makes_its_transactions_pending_and_another_block_settles_them() {
+        let mut ledger = Ledger::new(2);
+        for tx in 0..2 {
+            ledger.signed(tx, hash(tx, 0));
+            ledger.sent(tx, Duration::ZERO);
+        }
+        ledger.extend(block(1, vec![hash(0, 0)]));
+        ledger.extend(block(2, vec![hash(1, 0)]));
+        assert!(ledger.is_settled());
+        ledger.remove(2);
+        ledger.remove(1);
+        let tally = ledger.tally();
+        assert_eq!((tally.pending, tally.included), (2, 0));
+        assert_eq!(
+            (ledger.reorg_count, ledger.removed_block_count, ledger.undone_count),
+            (1, 2, 2)
+        );
+        ledger.extend(block(1, vec![hash(1, 0), hash(0, 0)]));
+        let tally = ledger.tally();
+        assert_eq!((tally.included, tally.reverted, tally.pending), (1, 1, 0));
+        ledger.remove(1);
+        assert_eq!(ledger.reorg_count, 2);
+    }
+
+    #[test]
+    fn a_block_decides_whatever_the_node_answered() {
+        let mut ledger = Ledger::new(1);
+        ledger.signed(0, hash(0, 0));
+        ledger.sent(0, Duration::ZERO);
+        ledger.failed(0, ErrorKind::Rejected);
+        assert_eq!(ledger.tally().failed, 1);
+        ledger.extend(block(1, vec![hash(0, 0)]));
+        assert_eq!((ledger.tally().failed, ledger.tally().included), (0, 1));
+    }
+
+    #[test]
+    fn two_signatures_of_a_transaction_in_blocks_count_once_and_are_told() {
+        let mut ledger = Ledger::new(1);
+        ledger.sent(0, Duration::ZERO);
+        for signature in 0..2 {
+            ledger.signed(0, hash(0, signature));
+        }
+        ledger.extend(block(1, vec![hash(0, 0), hash(0, 1)]));
+        assert_eq!((ledger.tally().included, ledger.twice_count), (1, 1));
+    }
+}

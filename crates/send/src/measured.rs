@@ -1,0 +1,198 @@
+//! The figures of a load: fates, latencies, blocks, errors. Made once, when the load has ended.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use hdrhistogram::Histogram;
+
+use crate::{
+    error::{CallError, ErrorKind},
+    ledger::{Entry, Ledger, Tally},
+};
+
+/// Significant digits of histograms.
+const DIGITS: u8 = 3;
+
+/// A load that has ended.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// What became of the transactions.
+    pub tally: Tally,
+    /// From the first to the end of the wait for the last.
+    pub elapsed: Duration,
+    /// From the start to when the last transaction was handed over.
+    pub sending: Duration,
+    /// Times.
+    pub latencies: Latencies,
+    /// Calls that sent.
+    pub attempts: Attempts,
+    /// Failed calls that sent, by kind.
+    pub errors: Vec<ErrorCount>,
+    /// Failed calls that read blocks, by kind.
+    pub read_errors: Vec<ErrorCount>,
+    /// Blocks of the chain since the start, in order.
+    pub blocks: Vec<Block>,
+    /// Depth of the pool over time; empty where the node does not tell it.
+    pub pool: Vec<PoolDepth>,
+    /// Reorganisations.
+    pub reorgs: Reorgs,
+    /// Whether the user ended it.
+    pub is_interrupted: bool,
+}
+
+/// Times in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    /// From when a transaction was due to when it was first handed over.
+    pub delay: Histogram<u64>,
+    /// From when it was due to when the node had taken it.
+    pub acceptance: Histogram<u64>,
+    /// From when it was due to when the block with it was seen.
+    pub inclusion: Histogram<u64>,
+    /// Of each answered call.
+    pub call: Histogram<u64>,
+}
+
+/// Counts of calls and signatures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Calls that handed a transaction over.
+    pub calls: u64,
+    /// Those of them that repeated the same bytes.
+    pub retries: u64,
+    /// Transactions that the node had taken and forgotten, and that were sent again.
+    pub resent: u64,
+    /// Transactions that were signed anew, with another nonce or fee.
+    pub signed_anew: u64,
+    /// Nonces that were corrected from the node.
+    pub nonces_corrected: u64,
+    /// Transactions that two signatures brought into blocks.
+    pub twice: u64,
+}
+
+/// Failed calls of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorCount {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// How many.
+    pub count: u64,
+    /// Words of the first.
+    pub first: String,
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its number.
+    pub number: u64,
+    /// Its hash.
+    pub hash: String,
+    /// Unix time in seconds.
+    pub timestamp: u64,
+    /// When it was seen, since the start.
+    pub seen: Duration,
+    /// Transactions.
+    pub tx_count: u64,
+    /// Those of the load.
+    pub own_tx_count: u64,
+    /// Gas used.
+    pub gas: u64,
+    /// Gas of the transactions of the load.
+    pub own_gas: u64,
+    /// Gas limit.
+    pub gas_limit: u64,
+    /// Base fee in wei.
+    pub base_fee: Option<u64>,
+}
+
+/// The pool at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolDepth {
+    /// When, since the start.
+    pub at: Duration,
+    /// Transactions that may go into the next block.
+    pub pending: u64,
+    /// Those that wait for others.
+    pub queued: u64,
+}
+
+/// Reorganisations of the chain during the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reorgs {
+    /// How many.
+    pub count: u64,
+    /// Blocks that they removed.
+    pub removed_blocks: u64,
+    /// Inclusions that they undid.
+    pub undone_inclusions: u64,
+}
+
+/// Failed calls, counted by kind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ErrorLog(BTreeMap<ErrorKind, ErrorCount>);
+
+impl ErrorLog {
+    pub(crate) fn count(&mut self, error: &CallError) {
+        let CallError { kind, message } = error;
+        let new = || ErrorCount { kind: *kind, count: 0, first: message.clone() };
+        self.0.entry(*kind).or_insert_with(new).count += 1;
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.0.values().map(|of_kind| of_kind.count).sum()
+    }
+
+    pub(crate) fn into_counts(self) -> Vec<ErrorCount> {
+        self.0.into_values().collect()
+    }
+}
+
+pub(crate) fn histogram() -> Histogram<u64> {
+    // Never fails: a number of digits up to 5 is valid.
+    Histogram::new(DIGITS).unwrap_or_else(|e| panic!("{DIGITS} digits: {e}"))
+}
+
+pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration) {
+    histogram.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+}
+
+impl Latencies {
+    /// Times of the entries; those of calls are given.
+    pub(crate) fn of(entries: &[Entry], call: Histogram<u64>) -> Self {
+        let since_due = |when: fn(&Entry) -> Option<Duration>| {
+            let mut all = histogram();
+            for entry in entries {
+                if let (Some(due), Some(at)) = (entry.due, when(entry)) {
+                    record(&mut all, at.saturating_sub(due));
+                }
+            }
+            all
+        };
+        Self {
+            delay: since_due(|entry| entry.sent),
+            acceptance: since_due(|entry| entry.taken),
+            inclusion: since_due(|entry| Some(entry.inclusion.as_ref()?.at)),
+            call,
+        }
+    }
+}
+
+/// The blocks of the books.
+pub(crate) fn blocks(ledger: &Ledger) -> Vec<Block> {
+    let block = |counted: &crate::ledger::Counted| {
+        let header = &counted.block.header;
+        Block {
+            number: header.number.to(),
+            hash: header.hash.to_string(),
+            timestamp: header.timestamp.to(),
+            seen: counted.block.at,
+            tx_count: header.transactions.len() as u64,
+            own_tx_count: counted.own_count,
+            gas: header.gas_used.to(),
+            own_gas: counted.own_gas,
+            gas_limit: header.gas_limit.to(),
+            base_fee: header.base_fee_per_gas.map(|fee| fee.to()),
+        }
+    };
+    ledger.chain().iter().map(block).collect()
+}

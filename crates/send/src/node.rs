@@ -1,0 +1,258 @@
+//! A node by its JSON-RPC interface: calls that end in time, and errors that know their kind. Keeps no
+//! state and decides nothing.
+
+use std::time::Duration;
+
+use alloy_json_rpc::{RpcRecv, RpcSend};
+use alloy_primitives::{Address, B256, Bytes, U64, U256};
+use alloy_provider::{
+    ConnectionConfig, Identity, Provider, ProviderBuilder, RootProvider, network::Ethereum,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::error::{CallError, ErrorKind, SendError};
+
+variant::named! {
+    /// How calls reach a node.
+    pub enum Transport: "transport" {
+        /// HTTP or HTTPS: a request for each call.
+        Http = "http",
+        /// A WebSocket: all calls on one connection.
+        WebSocket = "websocket",
+    }
+}
+
+/// Schemes of URLs.
+const SCHEMES: [(&str, Transport); 4] = [
+    ("http://", Transport::Http),
+    ("https://", Transport::Http),
+    ("ws://", Transport::WebSocket),
+    ("wss://", Transport::WebSocket),
+];
+/// No parameters.
+const NONE: [(); 0] = [];
+/// Times that a broken WebSocket is connected again, and the first wait between two of them.
+const RECONNECT_COUNT: u32 = 1_000;
+const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
+
+impl Transport {
+    /// That of a URL; `None` where it is none of a node.
+    pub fn of(url: &str) -> Option<Self> {
+        let url = url.to_ascii_lowercase();
+        let known = SCHEMES.iter().find(|(scheme, _)| url.starts_with(scheme));
+        known.map(|(_, transport)| *transport)
+    }
+}
+
+/// A block without its transactions' content.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Header {
+    pub(crate) number: U64,
+    pub(crate) hash: B256,
+    pub(crate) parent_hash: B256,
+    pub(crate) timestamp: U64,
+    pub(crate) gas_used: U64,
+    pub(crate) gas_limit: U64,
+    #[serde(default)]
+    pub(crate) base_fee_per_gas: Option<U64>,
+    #[serde(default)]
+    pub(crate) transactions: Vec<B256>,
+    /// Only blocks of Amsterdam have one (EIP-7928).
+    #[serde(default)]
+    pub(crate) block_access_list_hash: Option<B256>,
+}
+
+/// What became of a transaction in a block.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Receipt {
+    pub(crate) transaction_hash: B256,
+    #[serde(default)]
+    pub(crate) status: Option<U64>,
+    pub(crate) gas_used: U64,
+    #[serde(default)]
+    pub(crate) contract_address: Option<Address>,
+}
+
+impl Receipt {
+    /// Whether the transaction did not revert.
+    pub(crate) fn succeeded(&self) -> bool {
+        self.status == Some(U64::from(1))
+    }
+}
+
+/// Transactions in a node's pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct PoolStatus {
+    /// Those that may go into the next block.
+    pub(crate) pending: U64,
+    /// Those that wait for others.
+    #[serde(default)]
+    pub(crate) queued: U64,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    provider: RootProvider<Ethereum>,
+    url: String,
+    timeout: Duration,
+}
+
+impl Node {
+    /// Connects to `url`; HTTP sends nothing yet.
+    ///
+    /// # Errors
+    /// The URL is none of a node, or nobody listens at it in time.
+    pub(crate) async fn connect(url: &str, limit: Duration) -> Result<Self, SendError> {
+        let config = ConnectionConfig::new()
+            .with_max_retries(RECONNECT_COUNT)
+            .with_retry_interval(RECONNECT_INTERVAL);
+        let builder = ProviderBuilder::<Identity, Identity, Ethereum>::default();
+        let connected = timeout(limit, builder.connect_with_config(url, config)).await;
+        let failed = |error: CallError| SendError::Connect(error.message);
+        let provider = connected
+            .map_err(|_| failed(CallError::timeout(limit)))?
+            .map_err(|error| failed(CallError::of(&error, url)))?;
+        Ok(Self { provider, url: url.to_owned(), timeout: limit })
+    }
+
+    async fn call<P: RpcSend, R: RpcRecv>(
+        &self,
+        method: &'static str,
+        params: P,
+    ) -> Result<R, CallError> {
+        let request = self.provider.client().request::<P, R>(method, params);
+        match timeout(self.timeout, request).await {
+            Err(_) => Err(CallError::timeout(self.timeout)),
+            Ok(answer) => answer.map_err(|error| CallError::of(&error, &self.url)),
+        }
+    }
+
+    pub(crate) async fn chain_id(&self) -> Result<u64, CallError> {
+        self.call::<_, U64>("eth_chainId", NONE).await.map(|id| id.to())
+    }
+
+    pub(crate) async fn client_version(&self) -> Result<String, CallError> {
+        self.call("web3_clientVersion", NONE).await
+    }
+
+    /// Accounts whose keys the node has.
+    pub(crate) async fn accounts(&self) -> Result<Vec<Address>, CallError> {
+        self.call("eth_accounts", NONE).await
+    }
+
+    pub(crate) async fn balance(&self, account: Address) -> Result<U256, CallError> {
+        self.call("eth_getBalance", (account, "latest")).await
+    }
+
+    /// Next nonce of an account, its transactions in the pool counted.
+    pub(crate) async fn next_nonce(&self, account: Address) -> Result<u64, CallError> {
+        self.call::<_, U64>("eth_getTransactionCount", (account, "pending")).await.map(|n| n.to())
+    }
+
+    /// Number of an account's transactions in blocks.
+    pub(crate) async fn mined_nonce(&self, account: Address) -> Result<u64, CallError> {
+        self.call::<_, U64>("eth_getTransactionCount", (account, "latest")).await.map(|n| n.to())
+    }
+
+    pub(crate) async fn send_raw(&self, raw: Bytes) -> Result<B256, CallError> {
+        self.call("eth_sendRawTransaction", (raw,)).await
+    }
+
+    /// Has the node sign and send a payment of an account of its own.
+    pub(crate) async fn pay_from_own(
+        &self,
+        from: Address,
+        to: Address,
+        value: U256,
+    ) -> Result<B256, CallError> {
+        let payment = json!({"from": from, "to": to, "value": value});
+        self.call("eth_sendTransaction", (payment,)).await
+    }
+
+    pub(crate) async fn estimate_gas(&self, tx: Value) -> Result<u64, CallError> {
+        self.call::<_, U64>("eth_estimateGas", (tx,)).await.map(|gas| gas.to())
+    }
+
+    /// Whether the node has a transaction, in a block or in its pool.
+    pub(crate) async fn knows(&self, hash: B256) -> Result<bool, CallError> {
+        let found: Option<Value> = self.call("eth_getTransactionByHash", (hash,)).await?;
+        Ok(found.is_some_and(|tx| !tx.is_null()))
+    }
+
+    pub(crate) async fn receipt(&self, hash: B256) -> Result<Option<Receipt>, CallError> {
+        self.call("eth_getTransactionReceipt", (hash,)).await
+    }
+
+    pub(crate) async fn latest(&self) -> Result<Header, CallError> {
+        let latest =
+            self.call::<_, Option<Header>>("eth_getBlockByNumber", ("latest", false)).await?;
+        let message = "there is no latest block".to_owned();
+        latest.ok_or(CallError { kind: ErrorKind::Malformed, message })
+    }
+
+    pub(crate) async fn block(&self, number: u64) -> Result<Option<Header>, CallError> {
+        self.call("eth_getBlockByNumber", (U64::from(number), false)).await
+    }
+
+    /// Receipts of all transactions of a block, from the node's answer for the block, or else for each.
+    pub(crate) async fn receipts(&self, block: &Header) -> Result<Vec<Receipt>, CallError> {
+        let all: Result<Option<Vec<Receipt>>, _> =
+            self.call("eth_getBlockReceipts", (block.hash,)).await;
+        match all {
+            Ok(Some(receipts)) => Ok(receipts),
+            Err(error) if error.kind.leaves_fate_open() => Err(error),
+            // A node that does not know the method, or takes only numbers.
+            Ok(None) | Err(_) => self.receipts_one_by_one(block).await,
+        }
+    }
+
+    async fn receipts_one_by_one(&self, block: &Header) -> Result<Vec<Receipt>, CallError> {
+        let mut receipts = Vec::with_capacity(block.transactions.len());
+        for hash in &block.transactions {
+            let message = format!("no receipt of {hash}, which is in block {}", block.number);
+            let missing = CallError { kind: ErrorKind::Malformed, message };
+            receipts.push(self.receipt(*hash).await?.ok_or(missing)?);
+        }
+        Ok(receipts)
+    }
+
+    pub(crate) async fn pool_status(&self) -> Result<PoolStatus, CallError> {
+        self.call("txpool_status", NONE).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_the_transport_of_its_scheme() {
+        assert_eq!(Transport::of("HTTPS://node/KEY"), Some(Transport::Http));
+        assert_eq!(Transport::of("wss://node"), Some(Transport::WebSocket));
+        assert_eq!(Transport::of("ftp://node"), None);
+        assert_eq!(Transport::of("127.0.0.1:8545"), None);
+    }
+
+    #[test]
+    fn a_block_and_a_receipt_are_read_from_what_nodes_answer() {
+        let header: Header = serde_json::from_value(json!({
+            "number": "0x7", "hash": B256::ZERO, "parentHash": B256::ZERO, "timestamp": "0x1",
+            "gasUsed": "0x5208", "gasLimit": "0x1c9c380", "transactions": [B256::ZERO], "size": "0x1",
+        }))
+        .unwrap();
+        assert_eq!((header.number, header.base_fee_per_gas), (U64::from(7), None));
+        let receipt = |status: Value| -> Receipt {
+            let text = json!({
+                "transactionHash": B256::ZERO, "gasUsed": "0x1", "status": status, "logs": [],
+            });
+            serde_json::from_value(text).unwrap()
+        };
+        assert!(receipt(json!("0x1")).succeeded());
+        assert!(!receipt(json!("0x0")).succeeded());
+    }
+}

@@ -1,0 +1,164 @@
+//! When transactions are sent: at a fixed rate whatever the node does (open loop), at most so many that are
+//! not in a block (closed loop), or as many as keep the node's pool at a depth.
+
+use std::time::Duration;
+
+/// How fast transactions are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// So many a second, planned before the first: one that is late counts its delay.
+    Rate(f64),
+    /// At most so many that are sent and not in a block.
+    InFlight(u64),
+    /// So many that the pool holds about this many: more by steps while it holds fewer, half as many once
+    /// it holds more, is full, or all calls wait (additive increase, multiplicative decrease).
+    PoolDepth(u64),
+}
+
+/// Transactions in flight that a depth starts with.
+const START_WINDOW: f64 = 16.0;
+/// Steps from nothing to the wanted depth.
+const STEPS: f64 = 16.0;
+
+/// Releases the transactions in their order.
+#[derive(Clone, Debug)]
+pub(crate) struct Release {
+    pace: Pace,
+    total: usize,
+    released: usize,
+    /// Most in flight, where a depth is kept.
+    window: f64,
+    /// Whether the window was halved since the last block: a pool gets emptier by blocks alone.
+    is_cut: bool,
+    /// Whether the pool was full since the last sample.
+    was_full: bool,
+}
+
+/// The load of the client's side at a sample of the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Transactions in the pool.
+    pub(crate) depth: u64,
+    /// Released and neither in a block nor refused.
+    pub(crate) in_flight: u64,
+    /// Whether every connection waits for an answer.
+    pub(crate) all_wait: bool,
+}
+
+impl Release {
+    pub(crate) const fn new(pace: Pace, total: usize) -> Self {
+        Self { pace, total, released: 0, window: START_WINDOW, is_cut: false, was_full: false }
+    }
+
+    /// The next transaction, with the time that it is due, if it is to be sent at `now`.
+    pub(crate) fn next(&mut self, now: Duration, settled: u64) -> Option<(usize, Duration)> {
+        if self.released == self.total {
+            return None;
+        }
+        let in_flight = (self.released as u64).saturating_sub(settled);
+        let due = match self.pace {
+            Pace::Rate(rate) => Some(due(self.released, rate)).filter(|due| *due <= now),
+            Pace::InFlight(most) => (in_flight < most).then_some(now),
+            Pace::PoolDepth(_) => ((in_flight as f64) < self.window).then_some(now),
+        }?;
+        self.released += 1;
+        Some((self.released - 1, due))
+    }
+
+    /// When the next one is due, where that is known before.
+    pub(crate) fn next_due(&self) -> Option<Duration> {
+        match self.pace {
+            Pace::Rate(rate) if self.released < self.total => Some(due(self.released, rate)),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn is_over(&self) -> bool {
+        self.released == self.total
+    }
+
+    /// Released so far.
+    pub(crate) const fn count(&self) -> u64 {
+        self.released as u64
+    }
+
+    /// A block was seen.
+    pub(crate) const fn block_seen(&mut self) {
+        self.is_cut = false;
+    }
+
+    /// The node refused a transaction because its pool is full.
+    pub(crate) const fn pool_was_full(&mut self) {
+        self.was_full = true;
+    }
+
+    /// The pool was sampled.
+    pub(crate) fn sampled(&mut self, standing: Standing) {
+        let Pace::PoolDepth(wanted) = self.pace else { return };
+        let is_too_much = standing.depth > wanted || self.was_full || standing.all_wait;
+        self.was_full = false;
+        if is_too_much {
+            if !self.is_cut {
+                self.window = (self.window / 2.0).max(1.0);
+                self.is_cut = true;
+            }
+        } else if standing.in_flight as f64 >= self.window * 0.9 {
+            self.window += (wanted as f64 / STEPS).max(1.0);
+        }
+    }
+}
+
+/// The planned time of a transaction.
+fn due(index: usize, rate: f64) -> Duration {
+    Duration::from_secs_f64(index as f64 / rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_kept_whatever_is_settled_and_late_ones_keep_their_time() {
+        let mut release = Release::new(Pace::Rate(10.0), 25);
+        let at = |ms| Duration::from_millis(ms);
+        assert_eq!(release.next(at(0), 0), Some((0, at(0))));
+        assert_eq!(release.next(at(50), 0), None);
+        assert_eq!(release.next_due(), Some(at(100)));
+        let late: Vec<_> = std::iter::from_fn(|| release.next(at(1_000), 0)).collect();
+        assert_eq!(late.len(), 10);
+        assert_eq!(late[0], (1, at(100)), "its delay of 0.9 s counts");
+        while release.next(at(10_000), 0).is_some() {}
+        assert!(release.is_over() && release.count() == 25 && release.next_due().is_none());
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_more_in_flight_than_it_may() {
+        let mut release = Release::new(Pace::InFlight(3), 10);
+        let released = |release: &mut Release, settled| {
+            std::iter::from_fn(|| release.next(Duration::ZERO, settled)).count()
+        };
+        assert_eq!(released(&mut release, 0), 3);
+        assert_eq!(released(&mut release, 2), 2);
+        assert_eq!(released(&mut release, 10), 5);
+    }
+
+    #[test]
+    fn a_depth_is_approached_by_steps_and_left_by_halves_once_a_block() {
+        let mut release = Release::new(Pace::PoolDepth(160), 1_000_000);
+        let standing = |depth, in_flight| Standing { depth, in_flight, all_wait: false };
+        release.sampled(standing(10, 16));
+        assert_eq!(release.window, 26.0);
+        release.sampled(standing(10, 5));
+        assert_eq!(release.window, 26.0, "the window limits nothing yet");
+        release.sampled(standing(161, 26));
+        release.sampled(standing(161, 26));
+        assert_eq!(release.window, 13.0, "once before a block");
+        release.block_seen();
+        release.pool_was_full();
+        release.sampled(standing(0, 13));
+        assert_eq!(release.window, 6.5);
+        release.block_seen();
+        release.sampled(Standing { all_wait: true, ..standing(0, 6) });
+        assert_eq!(release.window, 3.25);
+    }
+}

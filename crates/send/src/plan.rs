@@ -1,0 +1,387 @@
+//! A workload as transactions of a live chain: which accounts send, which contracts are created first, and
+//! where the addresses of contracts stand, which are others on the chain than in the workload.
+
+use std::collections::HashMap;
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use workload::{
+    Genesis, GenesisAccount, SenderFamily, Transaction, TxType, Workload, senders::SenderError,
+    signing::Signer,
+};
+
+use crate::codes;
+
+/// Most gas of a transaction (EIP-7825).
+pub(crate) const TX_GAS_MAX: u64 = 1 << 24;
+/// Gas of a slot that a creation writes: its storage, the loop, and its bytes as calldata.
+const SLOT_GAS: u64 = 23_400;
+/// Gas of a byte of code that a creation stores: deposit, and its bytes as calldata.
+const CODE_BYTE_GAS: u64 = 220;
+/// Gas of a creation beside that.
+const CREATION_GAS: u64 = 60_000;
+/// Beginning of a code that delegates (EIP-7702).
+const DELEGATION: [u8; 3] = [0xef, 0x01, 0x00];
+
+/// Why a workload cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// There is nothing to send.
+    #[error("the workload has no transactions; raise --transactions")]
+    Empty,
+    /// A kind of transaction that is not sent.
+    #[error(
+        "transaction {tx_index} of the workload is of type {tx_type:?}; only calls, payments and creations \
+         (type 2) are sent: delegations, access lists and blobs are not"
+    )]
+    Type {
+        /// Its place in the workload.
+        tx_index: usize,
+        /// Its type.
+        tx_type: TxType,
+    },
+    /// A sender whose key is not known.
+    #[error(
+        "the secret of the sender {0} is not known, only those of generated senders are: imported blocks \
+         cannot be sent"
+    )]
+    UnknownSender(Address),
+    /// A state that transactions cannot make.
+    #[error(
+        "the state has {count} accounts by a rule beside the senders, which only a genesis can have; send a \
+         scenario without storms over accounts"
+    )]
+    AccountFamily {
+        /// Number of them.
+        count: u64,
+    },
+    /// A contract that transactions cannot make.
+    #[error("the contract {address} {reason}")]
+    Contract {
+        /// Its address in the workload.
+        address: Address,
+        /// The reason, with the remedy.
+        reason: String,
+    },
+    /// A secret of the senders.
+    #[error(transparent)]
+    Sender(#[from] SenderError),
+}
+
+/// Bytes in which addresses of contracts stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Template {
+    bytes: Bytes,
+    /// Offsets of addresses, and whose they are, by the contract's place in the plan.
+    holes: Vec<(usize, usize)>,
+}
+
+impl Template {
+    /// The bytes with the contracts' own addresses.
+    pub(crate) fn filled(&self, addresses: &[Address]) -> Bytes {
+        if self.holes.is_empty() {
+            return self.bytes.clone();
+        }
+        let mut bytes = self.bytes.to_vec();
+        for (offset, contract) in &self.holes {
+            bytes[*offset..offset + 20].copy_from_slice(addresses[*contract].as_slice());
+        }
+        bytes.into()
+    }
+}
+
+/// Whom a transaction goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// An account.
+    Account(Address),
+    /// A contract of the plan, by its place.
+    Contract(usize),
+    /// Nobody: it creates a contract.
+    Creation,
+}
+
+/// A transaction without nonce and fee.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// Place of its sender among the plan's accounts.
+    pub(crate) sender: usize,
+    pub(crate) target: Target,
+    pub(crate) value: U256,
+    pub(crate) input: Template,
+    pub(crate) gas_limit: u64,
+}
+
+/// A contract that is created before the load.
+#[derive(Clone, Debug)]
+pub(crate) struct Contract {
+    /// Init code.
+    pub(crate) init: Template,
+    /// Wei that it has.
+    pub(crate) balance: U256,
+    /// Gas of its creation on Osaka, from above.
+    pub(crate) gas: u64,
+}
+
+/// A workload as transactions of a live chain.
+#[derive(Debug)]
+pub struct Plan {
+    pub(crate) signer: Signer,
+    pub(crate) senders: Vec<Address>,
+    pub(crate) contracts: Vec<Contract>,
+    pub(crate) calls: Vec<Call>,
+    /// Account that pays the senders and creates the contracts; its secret follows from theirs.
+    pub(crate) maker: Address,
+}
+
+impl Plan {
+    /// The transactions of `workload`.
+    ///
+    /// # Errors
+    /// [`PlanError`] where a transaction or a part of the state cannot be made on a live chain.
+    pub fn of(workload: &Workload) -> Result<Self, PlanError> {
+        let genesis = &workload.genesis;
+        if let Some(family) = genesis.account_families.first() {
+            return Err(PlanError::AccountFamily { count: family.count });
+        }
+        let mut signer = Signer::new(workload)?;
+        let maker = learn(&mut signer, maker_secret(genesis))?;
+        let mut places = Places::of(genesis);
+        let (mut senders, mut calls) = (Vec::new(), Vec::new());
+        let mut sender_places = HashMap::new();
+        let transactions = workload.blocks().flat_map(|block| &block.transactions);
+        for (tx_index, tx) in transactions.enumerate() {
+            check(tx_index, tx)?;
+            if let Some(account) = signer.unknown(tx) {
+                return Err(PlanError::UnknownSender(account));
+            }
+            let sender = *sender_places.entry(tx.sender).or_insert_with(|| {
+                senders.push(tx.sender);
+                senders.len() - 1
+            });
+            calls.push(places.call(sender, tx));
+        }
+        if calls.is_empty() {
+            return Err(PlanError::Empty);
+        }
+        let contracts = places.contracts(genesis)?;
+        Ok(Self { signer, senders, contracts, calls, maker })
+    }
+
+    /// Also signs by `secret`; answers its account.
+    ///
+    /// # Errors
+    /// It is no secret of secp256k1.
+    pub fn learn(&mut self, secret: B256) -> Result<Address, SenderError> {
+        learn(&mut self.signer, secret)
+    }
+
+    /// Number of transactions of the load.
+    pub const fn tx_count(&self) -> u64 {
+        self.calls.len() as u64
+    }
+
+    /// Number of accounts that send.
+    pub const fn sender_count(&self) -> u64 {
+        self.senders.len() as u64
+    }
+
+    /// Number of contracts that are created before the load.
+    pub const fn contract_count(&self) -> u64 {
+        self.contracts.len() as u64
+    }
+}
+
+fn learn(signer: &mut Signer, secret: B256) -> Result<Address, SenderError> {
+    signer.learn(secret)?;
+    SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO }.address(0)
+}
+
+/// The secret of the account that makes the accounts and contracts of a state: the same for the same senders.
+fn maker_secret(genesis: &Genesis) -> B256 {
+    let first = genesis.senders.first().map(|family| family.first_secret).unwrap_or_default();
+    let mut secret = keccak256([b"stress send/maker".as_slice(), first.as_slice()].concat());
+    // Below the order of the curve by far.
+    secret[0] &= 0x0f;
+    secret
+}
+
+fn check(tx_index: usize, tx: &Transaction) -> Result<(), PlanError> {
+    let is_plain = tx.tx_type == TxType::DynamicFee && tx.access_list.is_empty();
+    if is_plain { Ok(()) } else { Err(PlanError::Type { tx_index, tx_type: tx.tx_type }) }
+}
+
+/// Places of the reached contracts in the plan.
+struct Places<'g> {
+    /// All accounts with code.
+    known: HashMap<Address, &'g GenesisAccount>,
+    /// Place of each reached one.
+    of: HashMap<Address, usize>,
+    /// Reached ones in the order of their places.
+    reached: Vec<&'g GenesisAccount>,
+}
+
+impl<'g> Places<'g> {
+    fn of(genesis: &'g Genesis) -> Self {
+        let with_code = genesis.accounts.iter().filter(|account| !account.code.is_empty());
+        let known = with_code.map(|account| (account.address, account)).collect();
+        Self { known, of: HashMap::new(), reached: Vec::new() }
+    }
+
+    fn place(&mut self, address: &Address) -> Option<usize> {
+        if let Some(place) = self.of.get(address) {
+            return Some(*place);
+        }
+        let account = *self.known.get(address)?;
+        self.of.insert(*address, self.reached.len());
+        self.reached.push(account);
+        Some(self.reached.len() - 1)
+    }
+
+    fn template(&mut self, bytes: Bytes) -> Template {
+        let mut holes = Vec::new();
+        if !self.known.is_empty() {
+            for (offset, window) in bytes.windows(20).enumerate() {
+                if let Some(place) = self.place(&Address::from_slice(window)) {
+                    holes.push((offset, place));
+                }
+            }
+        }
+        Template { bytes, holes }
+    }
+
+    fn call(&mut self, sender: usize, tx: &Transaction) -> Call {
+        let target = match tx.to {
+            None => Target::Creation,
+            Some(to) => self.place(&to).map_or(Target::Account(to), Target::Contract),
+        };
+        let is_payment = matches!(target, Target::Account(_)) && tx.input.is_empty();
+        // Prices of the chain may differ a little: warm addresses, bytes of addresses that are zero.
+        let margin = if is_payment { 0 } else { tx.gas_limit / 4 + 5_000 };
+        let input = self.template(tx.input.clone());
+        let gas_limit = (tx.gas_limit + margin).min(TX_GAS_MAX.max(tx.gas_limit));
+        Call { sender, target, value: tx.value, input, gas_limit }
+    }
+
+    /// The reached contracts, and those that their codes and slots name.
+    fn contracts(mut self, genesis: &Genesis) -> Result<Vec<Contract>, PlanError> {
+        let mut contracts = Vec::new();
+        while let Some(account) = self.reached.get(contracts.len()).copied() {
+            let gas = creation_gas(account, genesis)?;
+            let init = self.template(codes::creation(&account.code, &account.storage));
+            contracts.push(Contract { init, balance: account.balance, gas });
+        }
+        Ok(contracts)
+    }
+}
+
+/// Gas of the transaction that creates the contract of `account`, if one can.
+fn creation_gas(account: &GenesisAccount, genesis: &Genesis) -> Result<u64, PlanError> {
+    let refused = |reason: String| Err(PlanError::Contract { address: account.address, reason });
+    if let Some(family) = genesis.slots.iter().find(|family| family.address == account.address) {
+        return refused(format!(
+            "has {} slots by a rule, which a genesis has and a transaction cannot write; send a scenario \
+             without storms over slots",
+            family.count
+        ));
+    }
+    if account.code.starts_with(&DELEGATION) {
+        return refused(
+            "is an account that delegates (EIP-7702), which is not made here".to_owned(),
+        );
+    }
+    let slot_count = account.storage.len();
+    let bytes = codes::creation(&account.code, &account.storage).len();
+    let code_gas = CODE_BYTE_GAS * account.code.len() as u64;
+    let gas = CREATION_GAS + code_gas + SLOT_GAS * slot_count as u64;
+    if gas > TX_GAS_MAX || bytes > codes::INIT_BYTES_MAX {
+        let room_gas = TX_GAS_MAX.saturating_sub(CREATION_GAS + code_gas) / SLOT_GAS;
+        let head_bytes = bytes - 64 * slot_count;
+        let room_bytes = codes::INIT_BYTES_MAX.saturating_sub(head_bytes) as u64 / 64;
+        return refused(format!(
+            "has {slot_count} slots, and one transaction creates it with {} at most; lower the accounts \
+             that have a slot in it (--accounts, or holders by --set)",
+            room_gas.min(room_bytes)
+        ));
+    }
+    Ok(gas)
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{
+        Batch, Block, SlotFamily,
+        block::{IndexRange, Plan as Touched},
+    };
+
+    use super::*;
+
+    const FIRST: Address = Address::repeat_byte(0xc1);
+    const SECOND: Address = Address::repeat_byte(0xc2);
+
+    fn workload(edit: impl FnOnce(&mut Workload)) -> Workload {
+        let family =
+            SenderFamily { first_secret: B256::with_last_byte(7), count: 4, balance: U256::ONE };
+        let sender = family.address(1).unwrap();
+        let contract = |address, code: &[u8]| GenesisAccount {
+            address,
+            code: Bytes::copy_from_slice(code),
+            ..GenesisAccount::default()
+        };
+        let names_second = [&[0x73][..], SECOND.as_slice()].concat();
+        let genesis = Genesis {
+            accounts: vec![contract(FIRST, &names_second), contract(SECOND, &[0x5f])],
+            senders: vec![family],
+            ..Genesis::default()
+        };
+        let tx =
+            Transaction { sender, to: Some(FIRST), gas_limit: 40_000, ..Transaction::default() };
+        let block = Block { transactions: vec![tx], ..Block::default() };
+        let senders = vec![IndexRange { family: 0, start: 0, count: 4 }];
+        let plan = Touched { senders, ..Touched::default() };
+        let batches = vec![Batch { blocks: vec![block], plan, ..Batch::default() }];
+        let mut workload = Workload { genesis, batches, ..Workload::default() };
+        edit(&mut workload);
+        workload
+    }
+
+    #[test]
+    fn contracts_that_a_code_names_are_created_too_and_named_by_their_new_addresses() {
+        let plan = Plan::of(&workload(|_| ())).unwrap();
+        assert_eq!((plan.contract_count(), plan.tx_count(), plan.sender_count()), (2, 1, 1));
+        assert_eq!(plan.calls[0].target, Target::Contract(0));
+        let addresses = [Address::repeat_byte(1), Address::repeat_byte(2)];
+        let init = plan.contracts[0].init.filled(&addresses);
+        assert!(init.ends_with(addresses[1].as_slice()), "{init}");
+        assert!(plan.calls[0].gas_limit > 40_000);
+    }
+
+    #[test]
+    fn a_state_that_transactions_cannot_make_is_refused_with_its_reason() {
+        let of = |edit: fn(&mut Workload)| Plan::of(&workload(edit)).unwrap_err().to_string();
+        let many = of(|workload| {
+            let slots = (1..2_000).map(|key| (U256::from(key), U256::MAX));
+            workload.genesis.accounts[1].storage = slots.collect();
+        });
+        assert!(many.contains("1999 slots") && many.contains("--accounts"), "{many}");
+        let family = of(|workload| {
+            workload.genesis.slots.push(SlotFamily {
+                address: FIRST,
+                count: 9,
+                keys: workload::KeyRule::Index,
+                values: workload::ValueRule::Random,
+                seed: B256::ZERO,
+            });
+        });
+        assert!(family.contains("9 slots by a rule"), "{family}");
+        let kind = of(|workload| {
+            workload.batches[0].blocks[0].transactions[0].tx_type = TxType::SetCode;
+        });
+        assert!(kind.contains("SetCode"), "{kind}");
+        let unknown = of(|workload| {
+            workload.batches[0].blocks[0].transactions[0].sender = SECOND;
+        });
+        assert!(unknown.contains("secret"), "{unknown}");
+        let empty = of(|workload| workload.batches.clear());
+        assert!(empty.contains("--transactions"), "{empty}");
+    }
+}

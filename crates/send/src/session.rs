@@ -1,0 +1,139 @@
+//! A connection to a node for one load, for callers without an async runtime: connect, set up, drive.
+
+use std::sync::atomic::AtomicBool;
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    drive::{self, Course},
+    error::{CallError, SendError},
+    measured::Measured,
+    node::{Node, Transport},
+    pace::Pace,
+    plan::Plan,
+    public,
+    settings::{Funder, NodeFacts, Settings, Snapshot},
+    setup::{self, Ready},
+    stop::unless_asked,
+};
+
+/// Threads of the runtime beside the caller's: they encode calls and read answers.
+const THREAD_COUNT: usize = 2;
+
+/// A connection to a node.
+#[derive(Debug)]
+pub struct Session {
+    runtime: Runtime,
+    node: Node,
+    facts: NodeFacts,
+    settings: Settings,
+}
+
+impl Session {
+    /// Connects, and looks which chain it is.
+    ///
+    /// # Errors
+    /// [`SendError`]: no node, or a chain that is not meant.
+    pub fn connect(settings: Settings, stop: &AtomicBool) -> Result<Self, SendError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREAD_COUNT)
+            .thread_name("send")
+            .enable_all()
+            .build()?;
+        let reached = runtime.block_on(unless_asked(stop, connected(&settings)));
+        let reached = reached.unwrap_or(Err(SendError::Stopped)).and_then(|(node, facts)| {
+            public::check(facts.chain_id, settings.chain_id).map(|()| (node, facts))
+        });
+        match reached {
+            Ok((node, facts)) => Ok(Self { runtime, node, facts, settings }),
+            Err(error) => {
+                // A name that is still being looked up is not waited for.
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
+    }
+
+    /// Facts of the node.
+    pub const fn facts(&self) -> &NodeFacts {
+        &self.facts
+    }
+
+    /// Checks that the node tells what `pace` needs.
+    ///
+    /// # Errors
+    /// [`SendError::NoPoolStatus`].
+    pub fn check(&self, pace: Pace, stop: &AtomicBool) -> Result<(), SendError> {
+        if !matches!(pace, Pace::PoolDepth(_)) {
+            return Ok(());
+        }
+        let asked = self.runtime.block_on(unless_asked(stop, self.node.pool_status()));
+        asked.ok_or(SendError::Stopped)?.map_err(SendError::NoPoolStatus).map(drop)
+    }
+
+    /// Makes the accounts and contracts of `plan`; `on` is told how many steps of how many are done.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn setup(
+        &self,
+        plan: &mut Plan,
+        funder: &Funder,
+        stop: &AtomicBool,
+        on: &dyn Fn(u64, u64),
+    ) -> Result<Ready, SendError> {
+        let site = setup::Site {
+            node: &self.node,
+            facts: &self.facts,
+            patience: self.settings.patience,
+            on,
+        };
+        let work = unless_asked(stop, site.make(plan, funder));
+        self.runtime.block_on(work).ok_or(SendError::Stopped)?
+    }
+
+    /// Sends the transactions of `plan` at `pace` and waits for their blocks; `on` is told how far it is.
+    /// The end of the user's patience, or of ours, is no error: what happened so far is measured.
+    ///
+    /// # Errors
+    /// [`SendError`] where the chain cannot be read at the start.
+    pub fn drive(
+        self,
+        plan: &Plan,
+        ready: Ready,
+        pace: Pace,
+        stop: &AtomicBool,
+        on: &dyn Fn(&Snapshot),
+    ) -> Result<Measured, SendError> {
+        let course = Course {
+            node: self.node,
+            chain_id: self.facts.chain_id,
+            settings: self.settings,
+            pace,
+            stop,
+        };
+        let measured = self.runtime.block_on(drive::drive(course, plan, ready, on));
+        // Calls that are still under way have no use.
+        self.runtime.shutdown_background();
+        measured
+    }
+}
+
+async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> {
+    let Some(transport) = Transport::of(&settings.url) else {
+        let text = "the URL begins with none of http://, https://, ws:// and wss://";
+        return Err(SendError::Connect(text.to_owned()));
+    };
+    let node = Node::connect(&settings.url, settings.timeout).await?;
+    let failed = |method, remedy| move |error: CallError| SendError::Call { method, error, remedy };
+    let remedy = "does the node run, and is this the URL of its JSON-RPC interface?";
+    let chain_id = node.chain_id().await.map_err(failed("eth_chainId", remedy))?;
+    let latest = node.latest().await.map_err(failed("eth_getBlockByNumber", remedy))?;
+    let facts = NodeFacts {
+        version: node.client_version().await.ok(),
+        chain_id,
+        transport,
+        has_lists: latest.block_access_list_hash.is_some(),
+    };
+    Ok((node, facts))
+}

@@ -1,0 +1,62 @@
+//! Plain values of a load: its settings, facts of the node, and how far it is.
+
+use std::time::Duration;
+
+use alloy_primitives::B256;
+
+use crate::{ledger::Tally, node::Transport};
+
+/// Settings of a load.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The node.
+    pub url: String,
+    /// The chain that the user named, if any.
+    pub chain_id: Option<u64>,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// Calls under way at a time.
+    pub connection_count: usize,
+    /// How long nothing may happen before the load is given up: no transaction taken or included once all
+    /// were to be sent, or no answer at all.
+    pub patience: Duration,
+    /// How long a transaction that was taken may be in no block before the node is asked for it.
+    pub forgotten_after: Duration,
+}
+
+/// Who pays for the accounts and contracts.
+#[derive(Clone, Debug)]
+pub enum Funder {
+    /// The node's own first account.
+    Node,
+    /// The account of a secret.
+    Secret(B256),
+}
+
+/// Facts of the node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// Name and version by its own word.
+    pub version: Option<String>,
+    /// Chain id.
+    pub chain_id: u64,
+    /// How calls reach it.
+    pub transport: Transport,
+    /// Whether its blocks have access lists (Amsterdam).
+    pub has_lists: bool,
+}
+
+/// How far a load is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Since the start.
+    pub elapsed: Duration,
+    /// Fates so far.
+    pub tally: Tally,
+    /// Depth of the pool, where it is known.
+    pub pool_depth: Option<u64>,
+    /// Failed calls.
+    pub error_count: u64,
+    /// Blocks seen.
+    pub block_count: u64,
+}

@@ -1,0 +1,343 @@
+//! Before the load: senders that can pay, and contracts. One account of the plan makes both; it is paid by
+//! the node's own account or by the user's key. Senders that have enough from an earlier load are kept.
+
+use std::time::{Duration, Instant};
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use futures::{StreamExt, TryStreamExt, stream};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::{
+    account::{Content, Notary, Signed},
+    codes,
+    error::{CallError, ErrorKind, SendError},
+    fees::Fees,
+    node::{Node, Receipt},
+    plan::{Plan, TX_GAS_MAX, Target},
+    settings::{Funder, NodeFacts},
+};
+
+/// Accounts that one transaction pays.
+const PAYMENTS_PER_TX: usize = 64;
+/// Gas of a payment to a new account on Osaka, its bytes included.
+const PAYMENT_GAS: u64 = 36_000;
+/// Gas of a creation beside its content.
+const CREATION_GAS: u64 = 60_000;
+/// Gas of Amsterdam by that of Osaka, at most: state that is created has a price of its own (EIP-8037).
+const AMSTERDAM_TIMES: u64 = 8;
+/// Funds by what the load needs at most: the offer may rise with the base fee.
+const FUNDS_TIMES: u64 = 2;
+/// Transactions of the setup that are under way together: as many as every pool takes of one account.
+const TXS_TOGETHER: usize = 16;
+/// Reads under way together.
+const READS_TOGETHER: usize = 32;
+/// Polling interval for receipts, and the wait after a failed call.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Facts of a setup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SetupFacts {
+    /// Senders that were paid.
+    pub funded_count: u64,
+    /// Senders that had enough.
+    pub reused_count: u64,
+    /// Contracts that were created.
+    pub contract_count: u64,
+    /// Transactions.
+    pub tx_count: u64,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Accounts and contracts of a load, ready.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// Addresses of the plan's contracts.
+    pub(crate) contracts: Vec<Address>,
+    /// Next nonce of each of the plan's senders.
+    pub(crate) nonces: Vec<u64>,
+    pub(crate) fees: Fees,
+    pub(crate) facts: SetupFacts,
+}
+
+/// A transaction of the setup.
+#[derive(Clone, Debug)]
+struct Task {
+    what: String,
+    init: Bytes,
+    value: U256,
+    /// Gas from above, for the funds.
+    gas: u64,
+    /// Address of the contract that it creates, where that matters.
+    creates: Option<Address>,
+}
+
+/// Where a setup is made.
+pub(crate) struct Site<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) facts: &'a NodeFacts,
+    pub(crate) patience: Duration,
+    pub(crate) on: &'a dyn Fn(u64, u64),
+}
+
+/// A call without which there is no setup.
+fn needed(method: &'static str) -> impl Fn(CallError) -> SendError {
+    let remedy = "does the node serve the eth interface, and is it up?";
+    move |error| SendError::Call { method, error, remedy }
+}
+
+impl Site<'_> {
+    /// Makes the accounts and contracts of `plan`.
+    pub(crate) async fn make(&self, plan: &mut Plan, funder: &Funder) -> Result<Ready, SendError> {
+        let began = Instant::now();
+        let latest = self.node.latest().await.map_err(needed("eth_getBlockByNumber"))?;
+        let fees = Fees::above(latest.base_fee_per_gas.unwrap_or_default().to());
+        let poor = self.poor(plan, fees).await?;
+        let first_nonce =
+            self.node.next_nonce(plan.maker).await.map_err(needed("eth_getTransactionCount"))?;
+        let mut tasks = payments(&poor)?;
+        let first_contract = first_nonce + tasks.len() as u64;
+        let addresses: Vec<Address> = (first_contract..)
+            .take(plan.contracts.len())
+            .map(|nonce| plan.maker.create(nonce))
+            .collect();
+        tasks.extend(plan.contracts.iter().zip(&addresses).map(|(contract, address)| Task {
+            what: format!("the creation of the contract {address}"),
+            init: contract.init.filled(&addresses),
+            value: contract.balance,
+            gas: contract.gas,
+            creates: Some(*address),
+        }));
+        (self.on)(0, tasks.len() as u64);
+        self.fund_maker(plan, funder, &tasks, fees).await?;
+        self.run(plan, &tasks, first_nonce, fees).await?;
+        let nonces =
+            self.each(&plan.senders, "eth_getTransactionCount", |node, sender| async move {
+                node.next_nonce(sender).await
+            });
+        let facts = SetupFacts {
+            funded_count: poor.len() as u64,
+            reused_count: (plan.senders.len() - poor.len()) as u64,
+            contract_count: addresses.len() as u64,
+            tx_count: tasks.len() as u64,
+            time: began.elapsed(),
+        };
+        Ok(Ready { contracts: addresses, nonces: nonces.await?, fees, facts })
+    }
+
+    /// The senders that cannot pay for their part, and what they get.
+    async fn poor(&self, plan: &Plan, fees: Fees) -> Result<Vec<(Address, U256)>, SendError> {
+        let mut needs = vec![U256::ZERO; plan.senders.len()];
+        for call in &plan.calls {
+            needs[call.sender] += U256::from(call.gas_limit) * U256::from(fees.max) + call.value;
+        }
+        let balances = self.each(&plan.senders, "eth_getBalance", |node, sender| async move {
+            node.balance(sender).await
+        });
+        let all = plan.senders.iter().zip(needs).zip(balances.await?);
+        let poor = all.filter(|((_, need), balance)| balance < need);
+        Ok(poor
+            .map(|((sender, need), balance)| (*sender, need * U256::from(FUNDS_TIMES) - balance))
+            .collect())
+    }
+
+    /// A figure of each account, in order.
+    async fn each<T, F: Future<Output = Result<T, CallError>>>(
+        &self,
+        accounts: &[Address],
+        method: &'static str,
+        read: impl Fn(Node, Address) -> F,
+    ) -> Result<Vec<T>, SendError> {
+        let reads = accounts.iter().map(|account| read(self.node.clone(), *account));
+        let all = stream::iter(reads).buffered(READS_TOGETHER).try_collect();
+        all.await.map_err(needed(method))
+    }
+
+    /// Sees to it that the maker can pay for the tasks.
+    async fn fund_maker(
+        &self,
+        plan: &mut Plan,
+        funder: &Funder,
+        tasks: &[Task],
+        fees: Fees,
+    ) -> Result<(), SendError> {
+        let times = if self.facts.has_lists { AMSTERDAM_TIMES } else { 1 };
+        let cost = |task: &Task| {
+            let gas = task.gas.saturating_mul(times).saturating_mul(2);
+            task.value + U256::from(gas) * U256::from(fees.max)
+        };
+        let wanted = tasks.iter().map(cost).fold(U256::ZERO, |sum, cost| sum + cost);
+        let has = self.node.balance(plan.maker).await.map_err(needed("eth_getBalance"))?;
+        if has >= wanted {
+            return Ok(());
+        }
+        let value = wanted - has;
+        let account = match funder {
+            Funder::Node => {
+                let own = self.node.accounts().await.map_err(needed("eth_accounts"))?;
+                *own.first().ok_or(SendError::NoFunder)?
+            }
+            Funder::Secret(secret) => plan.learn(*secret)?,
+        };
+        let funds = self.node.balance(account).await.map_err(needed("eth_getBalance"))?;
+        if funds < value {
+            return Err(SendError::PoorFunder { account, has_wei: funds, wanted_wei: value });
+        }
+        let what = format!("the payment from the funding account {account}");
+        let hash = match funder {
+            Funder::Node => {
+                let paid = self.node.pay_from_own(account, plan.maker, value);
+                paid.await.map_err(needed("eth_sendTransaction"))?
+            }
+            Funder::Secret(_) => {
+                let to = Some(plan.maker);
+                let mut content =
+                    Content { sender: account, to, value, input: Bytes::new(), gas_limit: 0 };
+                content.gas_limit = self.gas(&content).await?;
+                let nonce = self.node.next_nonce(account).await;
+                let nonce = nonce.map_err(needed("eth_getTransactionCount"))?;
+                let signed = self.notary(plan).sign(content, nonce, fees)?;
+                self.submit(&what, &signed).await?;
+                signed.hash
+            }
+        };
+        self.wait(&what, hash).await.map(drop)
+    }
+
+    const fn notary<'p>(&self, plan: &'p Plan) -> Notary<'p> {
+        Notary { signer: &plan.signer, chain_id: self.facts.chain_id }
+    }
+
+    /// Sends the tasks from the maker, and waits for their receipts.
+    async fn run(
+        &self,
+        plan: &Plan,
+        tasks: &[Task],
+        first_nonce: u64,
+        fees: Fees,
+    ) -> Result<(), SendError> {
+        let notary = self.notary(plan);
+        let mut done = 0;
+        let mut last_gas: Option<(&Task, u64)> = None;
+        for (group_index, group) in tasks.chunks(TXS_TOGETHER).enumerate() {
+            let mut hashes = Vec::with_capacity(group.len());
+            for (index, task) in group.iter().enumerate() {
+                let mut content = Content {
+                    sender: plan.maker,
+                    to: None,
+                    value: task.value,
+                    input: task.init.clone(),
+                    gas_limit: 0,
+                };
+                // Equal contracts cost the same.
+                content.gas_limit = match last_gas {
+                    Some((last, gas)) if last.init == task.init => gas,
+                    _ => self.gas(&content).await?,
+                };
+                last_gas = Some((task, content.gas_limit));
+                let nonce = first_nonce + (group_index * TXS_TOGETHER + index) as u64;
+                let signed = notary.sign(content, nonce, fees)?;
+                self.submit(&task.what, &signed).await?;
+                hashes.push(signed.hash);
+            }
+            for (task, hash) in group.iter().zip(hashes) {
+                let receipt = self.wait(&task.what, hash).await?;
+                if task.creates.is_some() && receipt.contract_address != task.creates {
+                    let why = format!("the node created {:?}", receipt.contract_address);
+                    return Err(SendError::Setup { what: task.what.clone(), why });
+                }
+                done += 1;
+                (self.on)(done, tasks.len() as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gas limit by the node's estimate, and some more.
+    async fn gas(&self, content: &Content) -> Result<u64, SendError> {
+        let tx = json!({
+            "from": content.sender, "to": content.to, "value": content.value, "data": content.input,
+        });
+        let gas = self.node.estimate_gas(tx).await.map_err(needed("eth_estimateGas"))?;
+        Ok((gas + gas / 5).min(TX_GAS_MAX.max(gas)))
+    }
+
+    /// Hands the same bytes over until the node has them.
+    async fn submit(&self, what: &str, signed: &Signed) -> Result<(), SendError> {
+        let began = Instant::now();
+        loop {
+            let error = match self.node.send_raw(signed.raw.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            };
+            let passes = error.kind.leaves_fate_open()
+                || matches!(error.kind, ErrorKind::PoolFull | ErrorKind::RateLimit);
+            let is_known = error.kind == ErrorKind::Known
+                || self.node.knows(signed.hash).await.unwrap_or(false);
+            match (is_known, passes && began.elapsed() < self.patience) {
+                (true, _) => return Ok(()),
+                (false, true) => sleep(INTERVAL).await,
+                (false, false) => {
+                    let what = what.to_owned();
+                    return Err(SendError::Setup { what, why: error.message });
+                }
+            }
+        }
+    }
+
+    /// Waits until a transaction is in a block.
+    async fn wait(&self, what: &str, hash: B256) -> Result<Receipt, SendError> {
+        let began = Instant::now();
+        let failed = |why: String| SendError::Setup { what: what.to_owned(), why };
+        loop {
+            let why = match self.node.receipt(hash).await {
+                Ok(Some(receipt)) if receipt.succeeded() => return Ok(receipt),
+                Ok(Some(_)) => return Err(failed(format!("the transaction {hash} reverted"))),
+                Ok(None) => format!("the transaction {hash} is in no block"),
+                Err(error) => error.message,
+            };
+            if began.elapsed() >= self.patience {
+                let after = self.patience.as_secs_f64();
+                return Err(failed(format!("{why} after {after} s")));
+            }
+            sleep(INTERVAL).await;
+        }
+    }
+}
+
+fn payments(poor: &[(Address, U256)]) -> Result<Vec<Task>, SendError> {
+    let task = |group: &[(Address, U256)]| {
+        let what = format!("the payment to {} senders", group.len());
+        let value = group.iter().fold(U256::ZERO, |sum, (_, amount)| sum + amount);
+        let why = "an amount has more than 96 bits".to_owned();
+        let init = codes::payments(group);
+        let init = init.ok_or_else(|| SendError::Setup { what: what.clone(), why })?;
+        let gas = CREATION_GAS + PAYMENT_GAS * group.len() as u64;
+        Ok(Task { what, init, value, gas, creates: None })
+    };
+    poor.chunks(PAYMENTS_PER_TX).map(task).collect()
+}
+
+impl Ready {
+    /// Facts of the setup.
+    pub const fn facts(&self) -> SetupFacts {
+        self.facts
+    }
+
+    /// The content of a call of `plan`, with the addresses of contracts of this chain.
+    pub(crate) fn content(&self, plan: &Plan, tx: usize) -> Content {
+        let call = &plan.calls[tx];
+        Content {
+            sender: plan.senders[call.sender],
+            to: match call.target {
+                Target::Account(address) => Some(address),
+                Target::Contract(place) => Some(self.contracts[place]),
+                Target::Creation => None,
+            },
+            value: call.value,
+            input: call.input.filled(&self.contracts),
+            gas_limit: call.gas_limit,
+        }
+    }
+}

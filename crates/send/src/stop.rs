@@ -1,0 +1,32 @@
+//! The user's wish to stop, looked at while something else is awaited.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use futures::future::{Either, select};
+use tokio::time::sleep;
+
+/// Polling interval for the flag.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Whether the user wants to stop.
+pub(crate) fn is_asked(stop: &AtomicBool) -> bool {
+    stop.load(Ordering::Relaxed)
+}
+
+/// The result of `work`; `None` once the user wants to stop.
+pub(crate) async fn unless_asked<T>(stop: &AtomicBool, work: impl Future<Output = T>) -> Option<T> {
+    let asked = async {
+        while !is_asked(stop) {
+            sleep(POLL_INTERVAL).await;
+        }
+    };
+    match select(pin!(work), pin!(asked)).await {
+        Either::Left((done, _)) => Some(done),
+        Either::Right(_) => None,
+    }
+}

@@ -1,0 +1,369 @@
+//! A node in this process: accounts with nonces, a pool, blocks at a fixed interval, and a script that
+//! makes it fail. It knows the truth that the books are compared with.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    io::{BufRead, BufReader, Write},
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use alloy_consensus::{Transaction as _, TxEnvelope};
+use alloy_eips::eip2718::Decodable2718;
+use alloy_primitives::{Address, B256, U64, hex, keccak256};
+use secp256k1::{
+    Message, Secp256k1,
+    ecdsa::{RecoverableSignature, RecoveryId},
+};
+use serde_json::{Value, json};
+
+/// Time from block to block.
+const BLOCK_INTERVAL: Duration = Duration::from_millis(120);
+
+/// What a script does to a call.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// An HTTP status.
+    Status(u16),
+    /// Hang up without having done anything.
+    HangUp,
+    /// Do it, and hang up without an answer.
+    HangUpAfter,
+    /// Do it, and answer so much later.
+    Lag(Duration),
+    /// A JSON-RPC error, and nothing is done.
+    Refuse(&'static str),
+}
+
+/// A call as a script sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    /// How many calls of this method there were before.
+    pub(crate) index: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Pooled {
+    hash: B256,
+    sender: Address,
+    nonce: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    hash: B256,
+    parent: B256,
+    txs: Vec<Pooled>,
+}
+
+/// The state of the node.
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    pool: Vec<Pooled>,
+    blocks: Vec<Block>,
+    nonces: HashMap<Address, u64>,
+    call_counts: BTreeMap<String, u64>,
+    /// Branch of the chain: blocks of another one have other hashes.
+    branch: u64,
+    /// Most transactions of a block.
+    pub(crate) block_tx_count: usize,
+    /// Most transactions of the pool.
+    pub(crate) pool_size: usize,
+    /// Whether transactions whose hash begins with a byte below 64 revert.
+    pub(crate) has_reverts: bool,
+    /// Hashes that were dropped from the pool.
+    dropped: BTreeSet<B256>,
+    /// Drops each transaction once, when a block is due.
+    pub(crate) forgets: bool,
+    is_dead: bool,
+}
+
+impl World {
+    fn tip(&self) -> B256 {
+        self.blocks.last().map_or(B256::ZERO, |block| block.hash)
+    }
+
+    fn mine(&mut self) {
+        let mut block = Block { hash: B256::ZERO, parent: self.tip(), txs: Vec::new() };
+        self.pool.sort_by_key(|tx| tx.nonce);
+        if self.forgets {
+            let dropped = &mut self.dropped;
+            self.pool.retain(|tx| !(tx.hash[0] % 3 == 0 && dropped.insert(tx.hash)));
+        }
+        let mut rest = Vec::new();
+        for tx in std::mem::take(&mut self.pool) {
+            let next = self.nonces.entry(tx.sender).or_default();
+            if tx.nonce == *next && block.txs.len() < self.block_tx_count {
+                *next += 1;
+                block.txs.push(tx);
+            } else if tx.nonce >= *next {
+                rest.push(tx);
+            }
+        }
+        self.pool = rest;
+        let number = self.blocks.len() as u64;
+        let text = format!("{} {number} {}", self.branch, block.parent);
+        block.hash = keccak256(text);
+        self.blocks.push(block);
+    }
+
+    /// Removes the last `count` blocks; their transactions are in the pool again, unless `is_lossy`.
+    pub(crate) fn reorganise(&mut self, count: usize, loss: Loss) {
+        self.branch += 1;
+        for _ in 0..count.min(self.blocks.len().saturating_sub(2)) {
+            let block = self.blocks.pop().unwrap();
+            for tx in block.txs.into_iter().rev() {
+                *self.nonces.get_mut(&tx.sender).unwrap() -= 1;
+                if loss == Loss::None {
+                    self.pool.push(tx);
+                }
+            }
+        }
+        for _ in 0..=count {
+            self.mine();
+        }
+    }
+
+    /// A transaction of `sender` that somebody else sent.
+    pub(crate) fn use_nonce(&mut self, sender: Address) {
+        *self.nonces.entry(sender).or_default() += 1;
+    }
+
+    pub(crate) fn die(&mut self) {
+        self.is_dead = true;
+    }
+
+    /// Hashes in the chain, each as often as it is there.
+    pub(crate) fn in_chain(&self) -> Vec<B256> {
+        self.blocks.iter().flat_map(|block| &block.txs).map(|tx| tx.hash).collect()
+    }
+
+    pub(crate) fn reverted_count(&self) -> u64 {
+        self.in_chain().iter().filter(|hash| self.reverts(**hash)).count() as u64
+    }
+
+    fn reverts(&self, hash: B256) -> bool {
+        self.has_reverts && hash[0] < 64
+    }
+
+    fn pending_nonce(&self, account: Address) -> u64 {
+        let mut next = self.nonces.get(&account).copied().unwrap_or_default();
+        while self.pool.iter().any(|tx| tx.sender == account && tx.nonce == next) {
+            next += 1;
+        }
+        next
+    }
+
+    fn send(&mut self, raw: &str) -> Result<Value, String> {
+        let bytes = hex::decode(raw).map_err(|error| error.to_string())?;
+        let tx =
+            TxEnvelope::decode_2718(&mut bytes.as_slice()).map_err(|error| error.to_string())?;
+        let (hash, nonce) = (*tx.tx_hash(), tx.nonce());
+        let sender = signer(&tx);
+        if self.pool.iter().any(|known| known.hash == hash) {
+            return Err("already known".to_owned());
+        }
+        if nonce < self.nonces.get(&sender).copied().unwrap_or_default() {
+            return Err(format!("nonce too low: tx nonce {nonce}"));
+        }
+        if self.pool.iter().any(|other| other.sender == sender && other.nonce == nonce) {
+            return Err("replacement transaction underpriced".to_owned());
+        }
+        if self.pool.len() >= self.pool_size {
+            return Err("txpool is full".to_owned());
+        }
+        self.pool.push(Pooled { hash, sender, nonce });
+        Ok(json!(hash))
+    }
+
+    fn receipt(&self, hash: B256) -> Value {
+        let status = U64::from(u64::from(!self.reverts(hash)));
+        json!({"transactionHash": hash, "status": status, "gasUsed": "0x5208"})
+    }
+
+    fn header(&self, number: usize) -> Value {
+        let Some(block) = self.blocks.get(number) else { return Value::Null };
+        let hashes: Vec<B256> = block.txs.iter().map(|tx| tx.hash).collect();
+        json!({
+            "number": U64::from(number), "hash": block.hash, "parentHash": block.parent,
+            "timestamp": U64::from(number), "gasUsed": U64::from(21_000 * hashes.len()),
+            "gasLimit": "0x1c9c380", "baseFeePerGas": "0x7", "transactions": hashes,
+        })
+    }
+
+    fn answer(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+        let text = |index: usize| params[index].as_str().unwrap_or_default().to_owned();
+        let account = || text(0).parse::<Address>().unwrap();
+        let hash = || text(0).parse::<B256>().unwrap();
+        Ok(match method {
+            "eth_chainId" => json!("0x539"),
+            "web3_clientVersion" => json!("Fake/v1"),
+            "eth_getBalance" => json!("0xffffffffffffffffffffffff"),
+            "eth_getTransactionCount" => match text(1).as_str() {
+                "latest" => {
+                    json!(U64::from(self.nonces.get(&account()).copied().unwrap_or_default()))
+                }
+                _ => json!(U64::from(self.pending_nonce(account()))),
+            },
+            "eth_sendRawTransaction" => return self.send(&text(0)),
+            "eth_getTransactionByHash" => {
+                let hash = hash();
+                let is_known =
+                    self.pool.iter().any(|tx| tx.hash == hash) || self.in_chain().contains(&hash);
+                if is_known { json!({"hash": hash}) } else { Value::Null }
+            }
+            "eth_getBlockByNumber" => match text(0).strip_prefix("0x") {
+                None => self.header(self.blocks.len() - 1),
+                Some(digits) => self.header(usize::from_str_radix(digits, 16).unwrap()),
+            },
+            "eth_getBlockReceipts" => {
+                let block = self.blocks.iter().find(|block| block.hash == hash());
+                let receipt = |tx: &Pooled| self.receipt(tx.hash);
+                block.map_or(Value::Null, |block| block.txs.iter().map(receipt).collect())
+            }
+            "txpool_status" => json!({"pending": U64::from(self.pool.len()), "queued": "0x0"}),
+            _ => return Err(format!("the method {method} does not exist")),
+        })
+    }
+}
+
+/// Who signed.
+fn signer(tx: &TxEnvelope) -> Address {
+    let signature = tx.signature();
+    let parity = RecoveryId::try_from(i32::from(signature.v())).unwrap();
+    let signed = RecoverableSignature::from_compact(&signature.as_bytes()[..64], parity).unwrap();
+    let message = Message::from_digest(tx.signature_hash().0);
+    let key = Secp256k1::verification_only().recover_ecdsa(message, &signed).unwrap();
+    Address::from_word(keccak256(&key.serialize_uncompressed()[1..]))
+}
+
+/// Whether a reorganisation loses transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    None,
+    All,
+}
+
+/// A running node; it ends with the test.
+pub(crate) struct Fake {
+    pub(crate) url: String,
+    world: Arc<Mutex<World>>,
+    is_over: Arc<AtomicBool>,
+}
+
+type Script = dyn Fn(&mut World, &Asked) -> Option<Fault> + Send + Sync;
+
+impl Fake {
+    /// Starts a node that fails as `script` says.
+    pub(crate) fn start(
+        script: impl Fn(&mut World, &Asked) -> Option<Fault> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let world = World { block_tx_count: 1_000, pool_size: 10_000, ..World::default() };
+        let world = Arc::new(Mutex::new(world));
+        let is_over = Arc::new(AtomicBool::new(false));
+        lock(&world).mine();
+        let (mined, ended) = (Arc::clone(&world), Arc::clone(&is_over));
+        thread::spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                thread::sleep(BLOCK_INTERVAL);
+                lock(&mined).mine();
+            }
+        });
+        let (script, shared): (Arc<Script>, _) = (Arc::new(script), Arc::clone(&world));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (script, world) = (Arc::clone(&script), Arc::clone(&shared));
+                thread::spawn(move || serve(&stream.unwrap(), &world, &*script));
+            }
+        });
+        Self { url, world, is_over }
+    }
+
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        lock(&self.world)
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Answers the calls of a connection.
+fn serve(stream: &TcpStream, world: &Mutex<World>, script: &Script) {
+    let mut reader = BufReader::new(stream);
+    while let Some(body) = request(&mut reader) {
+        let call: Value = serde_json::from_slice(&body).unwrap();
+        let method = call["method"].as_str().unwrap().to_owned();
+        let (fault, is_dead) = {
+            let mut world = lock(world);
+            let count = world.call_counts.entry(method.clone()).or_default();
+            let index = *count;
+            *count += 1;
+            let fault = script(&mut world, &Asked { method: method.clone(), index });
+            (fault, world.is_dead)
+        };
+        let result = match &fault {
+            _ if is_dead => return,
+            Some(Fault::HangUp) => return,
+            Some(Fault::Status(_)) => Ok(Value::Null),
+            Some(Fault::Refuse(message)) => Err((*message).to_owned()),
+            _ => lock(world).answer(&method, &call["params"]),
+        };
+        let text = match result {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": call["id"], "result": result}),
+            Err(message) => {
+                let error = json!({"code": -32000, "message": message});
+                json!({"jsonrpc": "2.0", "id": call["id"], "error": error})
+            }
+        };
+        let (status, body) = match fault {
+            Some(Fault::HangUpAfter) => return,
+            Some(Fault::Status(status)) => (status, "out of order".to_owned()),
+            Some(Fault::Lag(time)) => {
+                thread::sleep(time);
+                (200, text.to_string())
+            }
+            _ => (200, text.to_string()),
+        };
+        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len());
+        let mut writer = stream;
+        if writer.write_all((head + &body).as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The body of the next request; `None` where there is none.
+fn request(reader: &mut impl BufRead) -> Option<Vec<u8>> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let (name, value) = line.split_once(':').unwrap_or(("", ""));
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().ok()?;
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(body)
+}

@@ -1,0 +1,163 @@
+//! `stress send`: a scenario's load on a live node, over JSON-RPC.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::anyhow;
+use clap::Args;
+use result::send::SendResult;
+use send::{Settings, Transport};
+
+use crate::{
+    args::{Format, WorkArgs},
+    exit::{Code, Failure, OrExit},
+    minimal,
+    progress::Progress,
+    send::{self as sending, ProfileInput, SendInput},
+    terminal,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  stress send transfers --url http://127.0.0.1:8545 --rate 1000
+  stress send erc20 --url ws://127.0.0.1:8546 --accounts 500 --in-flight 2000
+  stress send dapps --url http://127.0.0.1:8545 --pool-depth 4000 --transactions 50k
+  stress send transfers --url https://node.example --chain-id 560048 --key-file key.hex --rate 5
+  stress send transfers --url http://127.0.0.1:8545 --rate 500 --out results/ \\
+                        --profile-url http://127.0.0.1:6060/debug/pprof/profile
+
+Scenarios whose state is plain contracts can be sent: transfers, erc20, dapps, one-slot, chains,
+non-conflicting, erc721, nft-mint, airdrop, deploy, compute, logs.
+
+Exit codes: 0 all transactions are in blocks and succeeded, 1 one is not or reverted, 2 usage, 6 no
+answer from the node, 130 interrupted (what was sent so far is kept). More: docs/send.md";
+
+/// Silence after which the node is asked for a transaction that it has taken.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
+
+/// Arguments of `stress send`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct SendArgs {
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(value_name = "NAME|FILE")]
+    pub scenario: String,
+    /// The node: http://, https://, ws:// or wss://
+    #[arg(long, value_name = "URL", env = "STRESS_RPC_URL", hide_env_values = true)]
+    pub url: String,
+    /// Accounts that send [default: 1000; fewer where each has slots in a contract]
+    #[arg(long, value_name = "COUNT")]
+    pub accounts: Option<String>,
+    /// Transactions a second, whatever the node does; a late one counts its delay [default: 100]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["in_flight", "pool_depth"])]
+    pub rate: Option<String>,
+    /// Instead: at most so many that are sent and in no block
+    #[arg(long, value_name = "COUNT", conflicts_with = "pool_depth")]
+    pub in_flight: Option<u64>,
+    /// Instead: as many as keep about so many in the node's pool (txpool_status)
+    #[arg(long, value_name = "COUNT")]
+    pub pool_depth: Option<u64>,
+    /// Calls under way at a time
+    #[arg(long, value_name = "COUNT", default_value_t = 64)]
+    pub connections: usize,
+    /// How long the node may take for an answer
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub timeout: String,
+    /// How long nothing may happen before the rest is given up
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub patience: String,
+    /// The chain that is meant; needed for a public one
+    #[arg(long, value_name = "NUMBER")]
+    pub chain_id: Option<u64>,
+    /// File with the secret key of the account that pays [default: the node's own first account]
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// Fetch a CPU profile of the node during the load: http://HOST:PORT/debug/pprof/profile
+    #[arg(long, value_name = "URL")]
+    pub profile_url: Option<String>,
+    /// The profile's file
+    #[arg(long, value_name = "FILE", requires = "profile_url", default_value = "node.pprof")]
+    pub profile: PathBuf,
+    /// How long the node is profiled
+    #[arg(long, value_name = "TIME", requires = "profile_url", default_value = "10s")]
+    pub profile_time: String,
+    /// The workload
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Also write the result as JSON into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+impl SendArgs {
+    /// The same as plain values.
+    fn input(&self) -> Result<SendInput, Failure> {
+        let usage = |error: anyhow::Error| Failure { code: Code::Usage, error };
+        if Transport::of(&self.url).is_none() {
+            let wrong = "--url is no URL of a node: it is http://HOST:PORT, https://HOST/PATH, \
+                         ws://HOST:PORT or wss://HOST/PATH";
+            return Err(anyhow!(wrong)).or_exit(Code::Usage);
+        }
+        if self.connections == 0 {
+            let error = anyhow!("--connections 0: nothing would be sent; give 1 or more");
+            return Err(error).or_exit(Code::Usage);
+        }
+        let time = |option, text: &str| minimal::duration(option, text).or_exit(Code::Usage);
+        let profile = match &self.profile_url {
+            None => None,
+            Some(url) => Some(ProfileInput {
+                url: url.clone(),
+                file: self.profile.clone(),
+                seconds: time("--profile-time", &self.profile_time)?.as_secs().max(1),
+            }),
+        };
+        Ok(SendInput {
+            scenario: self.scenario.clone(),
+            work: self.work.overrides().map_err(usage)?,
+            accounts: self.accounts.clone(),
+            command: std::env::args().collect(),
+            settings: Settings {
+                url: self.url.clone(),
+                chain_id: self.chain_id,
+                timeout: time("--timeout", &self.timeout)?,
+                connection_count: self.connections,
+                patience: time("--patience", &self.patience)?,
+                forgotten_after: FORGOTTEN_AFTER,
+            },
+            pace: sending::pace(self.rate.as_deref(), self.in_flight, self.pool_depth)?,
+            key_file: self.key_file.clone(),
+            profile,
+        })
+    }
+}
+
+/// Sends the load, and shows what became of it.
+pub fn send(args: &SendArgs) -> Result<Code, Failure> {
+    let input = args.input()?;
+    let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
+    let progress = Progress::new(args.format.look());
+    let result = sending::send(&input, &progress)?;
+    let json = report::json(&result).or_exit(Code::Io)?;
+    match args.format {
+        Format::Table => {
+            terminal::out(&report::send_table(&result, terminal::width(), terminal::paint()));
+        }
+        Format::Json => terminal::out(&json),
+    }
+    if let Some(out) = &mut out {
+        let path = out.write("send", result.started_unix_s, &json).or_exit(Code::Io)?;
+        terminal::note(&format!("wrote {}", path.display()));
+    }
+    Ok(code(&result))
+}
+
+/// Whether all that was planned is in blocks and succeeded.
+const fn code(result: &SendResult) -> Code {
+    match (result.interrupted, result.counts.included == result.counts.planned) {
+        (true, _) => Code::Interrupted,
+        (false, true) => Code::Fine,
+        (false, false) => Code::Claim,
+    }
+}

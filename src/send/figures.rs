@@ -1,0 +1,153 @@
+//! Figures of a load as a result has them.
+
+use std::time::Duration;
+
+use result::{
+    Environment, Tool,
+    send::{
+        SendAttempts, SendBlock, SendCounts, SendErrors, SendLatency, SendNode, SendPool,
+        SendReorgs, SendResult, SendSetup, SendWork,
+    },
+    stats,
+};
+use send::{ErrorCount, Measured, Pace, SetupFacts};
+
+/// Figures of the setup.
+pub fn setup(facts: SetupFacts) -> SendSetup {
+    SendSetup {
+        funded_count: facts.funded_count,
+        reused_count: facts.reused_count,
+        contract_count: facts.contract_count,
+        tx_count: facts.tx_count,
+        time_ns: ns(facts.time),
+    }
+}
+
+/// What is known around a load.
+#[derive(Debug)]
+pub struct Around {
+    pub tool: Tool,
+    pub command: Vec<String>,
+    pub started_unix_s: u64,
+    pub environment: Environment,
+    pub node: SendNode,
+    pub work: SendWork,
+    pub setup: SendSetup,
+}
+
+/// The result of a load.
+pub fn result(around: Around, measured: &Measured, pace: Pace) -> SendResult {
+    let Around { tool, command, started_unix_s, environment, node, work, setup } = around;
+    let tally = &measured.tally;
+    let (pace, pace_value) = match pace {
+        Pace::Rate(rate) => ("rate", rate),
+        Pace::InFlight(count) => ("in-flight", count as f64),
+        Pace::PoolDepth(count) => ("pool-depth", count as f64),
+    };
+    let own = || measured.blocks.iter().filter(|block| block.own_tx_count > 0);
+    let until = own().map(|block| block.seen).max().unwrap_or_default();
+    let own_gas: u64 = own().map(|block| block.own_gas).sum();
+    SendResult {
+        schema: result::send::SCHEMA,
+        tool,
+        command,
+        started_unix_s,
+        environment,
+        node,
+        work,
+        pace: pace.to_owned(),
+        pace_value,
+        setup,
+        counts: SendCounts {
+            planned: tally.planned,
+            unsent: tally.unsent,
+            sent: tally.sent,
+            included: tally.included,
+            reverted: tally.reverted,
+            pending: tally.pending,
+            failed: tally.failed,
+        },
+        elapsed_ns: ns(measured.elapsed),
+        sending_ns: ns(measured.sending),
+        sent_per_s: rate(tally.sent, measured.sending),
+        included_per_s: rate(tally.included + tally.reverted, until),
+        gas_per_s: rate(own_gas, until),
+        latency: latency(measured),
+        attempts: attempts(measured),
+        errors: errors(&measured.errors),
+        read_errors: errors(&measured.read_errors),
+        blocks: measured.blocks.iter().map(block).collect(),
+        pool: measured
+            .pool
+            .iter()
+            .map(|at| SendPool {
+                at_ns: ns(at.at),
+                pending_count: at.pending,
+                queued_count: at.queued,
+            })
+            .collect(),
+        reorgs: SendReorgs {
+            count: measured.reorgs.count,
+            removed_block_count: measured.reorgs.removed_blocks,
+            undone_count: measured.reorgs.undone_inclusions,
+        },
+        profile: None,
+        interrupted: measured.is_interrupted,
+        warnings: Vec::new(),
+    }
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// So many a second; `None` where there was no time.
+fn rate(count: u64, time: Duration) -> Option<f64> {
+    (!time.is_zero()).then(|| count as f64 / time.as_secs_f64())
+}
+
+fn latency(measured: &Measured) -> SendLatency {
+    let latencies = &measured.latencies;
+    SendLatency {
+        delay_ns: stats::percentiles(&latencies.delay),
+        acceptance_ns: stats::percentiles(&latencies.acceptance),
+        inclusion_ns: stats::percentiles(&latencies.inclusion),
+        call_ns: stats::percentiles(&latencies.call),
+    }
+}
+
+const fn attempts(measured: &Measured) -> SendAttempts {
+    let attempts = &measured.attempts;
+    SendAttempts {
+        call_count: attempts.calls,
+        retry_count: attempts.retries,
+        resent_count: attempts.resent,
+        signed_anew_count: attempts.signed_anew,
+        nonce_corrected_count: attempts.nonces_corrected,
+        twice_count: attempts.twice,
+    }
+}
+
+fn errors(counts: &[ErrorCount]) -> Vec<SendErrors> {
+    let of_kind = |errors: &ErrorCount| SendErrors {
+        kind: errors.kind.name().to_owned(),
+        count: errors.count,
+        first: errors.first.clone(),
+    };
+    counts.iter().map(of_kind).collect()
+}
+
+fn block(block: &send::Block) -> SendBlock {
+    SendBlock {
+        number: block.number,
+        hash: block.hash.clone(),
+        timestamp_unix_s: block.timestamp,
+        seen_ns: ns(block.seen),
+        tx_count: block.tx_count,
+        own_tx_count: block.own_tx_count,
+        gas: block.gas,
+        own_gas: block.own_gas,
+        limit_gas: block.gas_limit,
+        base_fee_wei: block.base_fee,
+    }
+}

@@ -1,0 +1,86 @@
+//! How far a load is, on standard error, and doubts about its figures.
+
+use report::units;
+use result::send::SendResult;
+use send::Snapshot;
+
+use crate::progress::{Live, Progress, Stage};
+
+/// A delay of the sender above this share of the time to inclusion makes its figures doubtful.
+const DELAY_SHARE_MAX: f64 = 0.1;
+
+/// Shows how far a load is: its lines on a terminal, a bar's share in a log.
+pub struct Board<'p> {
+    progress: &'p Progress,
+    /// Of a log.
+    stage: Option<Stage<'p>>,
+    planned: u64,
+}
+
+impl<'p> Board<'p> {
+    /// A load of `planned` transactions begins.
+    pub fn new(progress: &'p Progress, planned: u64) -> Self {
+        let is_log = !progress.wants_live(std::time::Duration::ZERO);
+        let stage = is_log.then(|| progress.stage("sending", planned));
+        Self { progress, stage, planned }
+    }
+
+    /// So far it is.
+    pub fn show(&self, at: &Snapshot) {
+        let tally = &at.tally;
+        let settled = tally.included + tally.reverted + tally.failed;
+        match &self.stage {
+            Some(stage) => stage.set(settled, self.planned),
+            None => {
+                let _ = self.progress.sample("sending", Some(lines(at, settled)));
+                self.progress.advance(0);
+            }
+        }
+    }
+}
+
+fn lines(at: &Snapshot, settled: u64) -> Live {
+    let tally = &at.tally;
+    let of =
+        |count: u64, word: &str| (count > 0).then(|| format!("{} {word}", units::count(count)));
+    let head = format!(
+        "sent {} of {}, {} in blocks, {}",
+        units::count(tally.sent),
+        units::count(tally.planned),
+        units::count(tally.included + tally.reverted),
+        units::time(at.elapsed)
+    );
+    let pool = at.pool_depth.map(|depth| format!("{} in the pool", units::count(depth)));
+    let below = [
+        pool,
+        of(at.block_count, "blocks"),
+        of(tally.pending, "pending"),
+        of(tally.reverted, "reverted"),
+        of(tally.failed, "refused"),
+        of(at.error_count, "failed calls"),
+    ];
+    let below = below.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    Live { head, below, position: settled, length: tally.planned.max(1) }
+}
+
+/// Reasons for doubt that the figures themselves give.
+pub fn doubts(result: &SendResult) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let latency = &result.latency;
+    if let (Some(delay), Some(inclusion)) = (latency.delay_ns.p90, latency.inclusion_ns.p90)
+        && delay as f64 > inclusion as f64 * DELAY_SHARE_MAX
+    {
+        doubts.push(format!(
+            "a tenth of the transactions was handed over {} or more after its time: the sending side or its \
+             connections limit the load; give more --connections, more --accounts or a lower --rate",
+            units::time_ns(delay as f64)
+        ));
+    }
+    if result.attempts.twice_count > 0 {
+        doubts.push(format!(
+            "{} of the load are in blocks twice, by two signatures each",
+            units::things(result.attempts.twice_count, "transaction")
+        ));
+    }
+    doubts
+}

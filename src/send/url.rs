@@ -1,0 +1,64 @@
+//! URLs as they may be shown: scheme, host and port. A path often holds a key, and an authority a password.
+
+use ureq::http::Uri;
+
+/// Options whose values are URLs.
+const OPTIONS: [&str; 2] = ["--url", "--profile-url"];
+/// Shown in place of a URL that is none.
+const UNREADABLE: &str = "(no URL)";
+
+/// Scheme, host and port.
+pub fn name(url: &str) -> String {
+    let parsed = url.parse::<Uri>().ok();
+    let parts =
+        parsed.as_ref().and_then(|url| Some((url.scheme_str()?, url.host()?, url.port_u16())));
+    match parts {
+        Some((scheme, host, Some(port))) => format!("{scheme}://{host}:{port}"),
+        Some((scheme, host, None)) => format!("{scheme}://{host}"),
+        None => UNREADABLE.to_owned(),
+    }
+}
+
+/// A command line whose URLs are shown in part.
+pub fn without_secrets(command: &[String]) -> Vec<String> {
+    let mut is_value = false;
+    let word = |word: &String| {
+        let was_option = std::mem::replace(&mut is_value, OPTIONS.contains(&word.as_str()));
+        let joined = word.split_once('=').filter(|(option, _)| OPTIONS.contains(option));
+        match joined {
+            _ if was_option => name(word),
+            Some((option, url)) => format!("{option}={}", name(url)),
+            None => word.clone(),
+        }
+    };
+    command.iter().map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_keeps_no_secret_of_a_url() {
+        let words = [
+            "stress",
+            "send",
+            "--url",
+            "wss://u:KEY@node.example/KEY",
+            "--profile-url=http://h:6060/KEY?a=KEY",
+            "--url",
+            "KEY",
+        ];
+        let shown = without_secrets(&words.map(str::to_owned));
+        let expected = [
+            "stress",
+            "send",
+            "--url",
+            "wss://node.example",
+            "--profile-url=http://h:6060",
+            "--url",
+            UNREADABLE,
+        ];
+        assert_eq!(shown, expected);
+    }
+}

@@ -1,0 +1,140 @@
+//! The workload that is sent: the scenario with as many accounts as the load wants, under the node's rules.
+
+use anyhow::anyhow;
+use send::{NodeFacts, Plan};
+use spec::{LoadKind, Override, Scenario};
+use workload::Workload;
+
+use super::SendInput;
+use crate::{
+    exit::{Code, Failure, OrExit},
+    prepare::{self, Size},
+    progress::Progress,
+};
+
+/// Transactions where nothing is said.
+const TRANSACTIONS: &str = "10k";
+/// Accounts with a slot in a contract, at most: one transaction creates it with all of them.
+const HOLDERS_MAX: u64 = 600;
+
+/// A workload, and the same as transactions of a live chain.
+#[derive(Debug)]
+pub struct Work {
+    pub workload: Workload,
+    pub plan: Plan,
+}
+
+/// Generates the work of `input` for `node`.
+///
+/// # Errors
+/// The scenario is not valid, or cannot be sent.
+pub fn of(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Result<Work, Failure> {
+    let scenario = scenario(input, node)?;
+    if let Some((kind, reason)) = refusal(&scenario) {
+        let error = anyhow!(
+            "the load {kind} of {} cannot be sent to a live node: {reason}; `stress send --help` names \
+             scenarios that can",
+            scenario.name
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    let workload = prepare::generate(&scenario, progress)?;
+    let plan = Plan::of(&workload).or_exit(Code::Usage)?;
+    Ok(Work { workload, plan })
+}
+
+fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
+    let mut overrides = input.work.clone();
+    let fork = if node.has_lists { "amsterdam" } else { "osaka" };
+    let shipped = prepare::scenario(&input.scenario, Vec::new(), Size::Stated)?;
+    let (accounts, origin) = match &input.accounts {
+        Some(accounts) => (accounts.as_str(), format!("--accounts {accounts}")),
+        None => (default_accounts(&shipped), "the default".to_owned()),
+    };
+    add(&mut overrides, &["fork"], ("fork", fork), "the node's rules");
+    let size = ["block.transactions", "block.gas"];
+    add(&mut overrides, &size, ("block.transactions", TRANSACTIONS), "the default");
+    add(&mut overrides, &["state.accounts"], ("state.accounts", accounts), &origin);
+    // A scenario reads the count, whatever its unit.
+    let counted = prepare::scenario("transfers", of_accounts(&overrides), Size::Stated)?;
+    let most = counted.state.account_count.clamp(2, HOLDERS_MAX).to_string();
+    for (index, load) in shipped.loads.iter().enumerate() {
+        let Some(key) = crowd_key(&load.kind) else { continue };
+        let (own, path) = (format!("load.{key}"), format!("load[{index}].{key}"));
+        let origin = format!("{key} of an account's slot each");
+        add(&mut overrides, &[&own, &path], (&path, &most), &origin);
+    }
+    prepare::scenario(&input.scenario, overrides, Size::Stated)
+}
+
+/// Accounts where nothing is said: no more than have slots in a contract that one transaction creates.
+fn default_accounts(scenario: &Scenario) -> &'static str {
+    let most = |load: &spec::Load| match load.kind {
+        LoadKind::Chains(_) => "300",
+        LoadKind::NonConflicting(_) => "600",
+        _ => "1000",
+    };
+    // Of equally long texts, and the longest for the most, the first by its letters is the least.
+    scenario.loads.iter().map(most).min_by_key(|text| (text.len(), *text)).unwrap_or("1000")
+}
+
+/// The overrides that say how many accounts there are.
+fn of_accounts(overrides: &[Override]) -> Vec<Override> {
+    overrides.iter().filter(|given| given.key == "state.accounts").cloned().collect()
+}
+
+/// Adds an override, unless the user says otherwise by one of `keys`.
+fn add(overrides: &mut Vec<Override>, keys: &[&str], (key, value): (&str, &str), origin: &str) {
+    if !overrides.iter().any(|given| keys.contains(&given.key.as_str())) {
+        let (key, value, origin) = (key.to_owned(), value.to_owned(), origin.to_owned());
+        overrides.push(Override { key, value, origin });
+    }
+}
+
+/// The key of a load that says how many accounts have a slot of their own in its contract.
+const fn crowd_key(kind: &LoadKind) -> Option<&'static str> {
+    match kind {
+        LoadKind::Erc20(_) | LoadKind::Erc721(_) | LoadKind::Airdrop(_) => Some("holders"),
+        LoadKind::NftMint(_) => Some("minters"),
+        _ => None,
+    }
+}
+
+/// The first load that transactions cannot prepare, and why.
+fn refusal(scenario: &Scenario) -> Option<(&'static str, &'static str)> {
+    scenario.loads.iter().find_map(|load| Some((load.kind.name(), reason(&load.kind)?)))
+}
+
+const fn reason(kind: &LoadKind) -> Option<&'static str> {
+    match kind {
+        LoadKind::SloadStorm(_)
+        | LoadKind::SstoreStorm(_)
+        | LoadKind::PrefetchMiss(_)
+        | LoadKind::BalanceStorm(_)
+        | LoadKind::ContractChase(_)
+        | LoadKind::Bloated(_) => Some(
+            "its contract has slots by a rule, more than transactions can write (export it with a genesis: \
+             stress export)",
+        ),
+        LoadKind::AccountStorm(_) => Some(
+            "it reads accounts that only a genesis can have (export it with one: stress export)",
+        ),
+        LoadKind::Amm(_) => Some(
+            "its pairs own tokens at keys that hash the pairs' addresses, which are others on a live chain",
+        ),
+        LoadKind::Delegate(_) => Some("it has delegations (EIP-7702), which are not sent"),
+        LoadKind::Transfers(_)
+        | LoadKind::Erc20(_)
+        | LoadKind::OneSlot(_)
+        | LoadKind::Dapps(_)
+        | LoadKind::Chains(_)
+        | LoadKind::HashChain(_)
+        | LoadKind::NonConflicting(_)
+        | LoadKind::Erc721(_)
+        | LoadKind::NftMint(_)
+        | LoadKind::Airdrop(_)
+        | LoadKind::Deploy(_)
+        | LoadKind::Compute(_)
+        | LoadKind::Logs(_) => None,
+    }
+}

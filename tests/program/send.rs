@@ -1,0 +1,243 @@
+//! `stress send` as a user meets it: loads on go-ethereum in developer mode and on anvil, compared with a
+//! second reader of the chain; and errors of its command line.
+
+#![expect(clippy::print_stderr, reason = "a test says what it skips")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    thread,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::tool::{stress, text};
+
+/// A node that makes a block every second, and ends with the test.
+struct Node {
+    process: Child,
+    http: String,
+    ws: String,
+    /// Data of the node.
+    _dir: TempDir,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Reads lines until one has an answer; the rest is read and dropped, since a node stops when nobody
+/// reads its output.
+fn listened<T>(output: impl Read + Send + 'static, mut found: impl FnMut(&str) -> Option<T>) -> T {
+    let mut lines = BufReader::new(output).lines();
+    let mut said = String::new();
+    let answer = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        said.push_str(&line);
+        said.push('\n');
+        found(&line)
+    });
+    let answer = answer.unwrap_or_else(|| panic!("the node does not start:\n{said}"));
+    thread::spawn(move || lines.for_each(drop));
+    answer
+}
+
+/// anvil with a block every second; `None`, said aloud, where it is not installed.
+fn anvil() -> Option<Node> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("contracts/node_modules");
+    let binary = folder.join("@foundry-rs/anvil-linux-amd64/bin/anvil");
+    if !binary.exists() {
+        eprintln!("SKIPPED: there is no anvil; contracts/run install brings it");
+        return None;
+    }
+    let mut process = Command::new(binary)
+        .args([
+            "--port",
+            "0",
+            "--block-time",
+            "1",
+            "--hardfork",
+            "osaka",
+            "--gas-limit",
+            "60000000",
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let address = listened(process.stdout.take().unwrap(), |line| {
+        line.strip_prefix("Listening on ").map(str::to_owned)
+    });
+    let (http, ws) = (format!("http://{address}"), format!("ws://{address}"));
+    Some(Node { process, http, ws, _dir: tempfile::tempdir().unwrap() })
+}
+
+/// go-ethereum in developer mode; `None`, said aloud, where it is not installed.
+fn geth() -> Option<Node> {
+    let given = std::env::var_os("STRESS_GETH").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path =
+        || std::env::split_paths(&path).map(|dir| dir.join("geth")).find(|at| at.is_file());
+    let Some(binary) = given.or_else(on_path) else {
+        eprintln!("SKIPPED: there is no geth on PATH, and STRESS_GETH names none");
+        return None;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let mut process = Command::new(binary)
+        .args(["--dev", "--dev.period", "1", "--dev.gaslimit", "60000000", "--datadir"])
+        .arg(dir.path())
+        .args(["--http", "--http.port", "0", "--http.api", "eth,web3,txpool"])
+        .args(["--ws", "--ws.port", "0", "--ws.api", "eth,web3,txpool"])
+        .args([
+            "--port",
+            "0",
+            "--authrpc.port",
+            "0",
+            "--nodiscover",
+            "--maxpeers",
+            "0",
+            "--ipcdisable",
+        ])
+        .args(["--txpool.globalslots", "30000", "--txpool.globalqueue", "30000"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let endpoint = |line: &str, server: &str| {
+        let rest = line.split_once(server)?.1;
+        let endpoint = rest.split_once("endpoint=")?.1.split_whitespace().next()?;
+        rest.contains("auth=false").then(|| endpoint.trim_start_matches("ws://").to_owned())
+    };
+    let (mut http, mut ws) = (None, None);
+    let urls = listened(process.stderr.take().unwrap(), |line| {
+        http = http.take().or_else(|| endpoint(line, "HTTP server started"));
+        ws = ws.take().or_else(|| {
+            let address = line.split_once("WebSocket enabled")?.1.split_once("url=")?.1;
+            Some(address.split_whitespace().next()?.trim_start_matches("ws://").to_owned())
+        });
+        Some((http.clone()?, ws.clone()?))
+    });
+    let (http, ws) = (format!("http://{}", urls.0), format!("ws://{}", urls.1));
+    Some(Node { process, http, ws, _dir: dir })
+}
+
+/// The second reader: a call of its own connection.
+fn asked(url: &str, method: &str, params: &Value) -> Value {
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let mut response =
+        ureq::post(url).header("Content-Type", "application/json").send(call.to_string()).unwrap();
+    let answer: Value = serde_json::from_reader(response.body_mut().as_reader()).unwrap();
+    assert!(answer.get("error").is_none(), "{call}: {answer}");
+    answer["result"].clone()
+}
+
+fn number(value: &Value) -> u64 {
+    let text = value.as_str().unwrap_or_else(|| panic!("{value} is no quantity"));
+    u64::from_str_radix(text.strip_prefix("0x").unwrap(), 16).unwrap()
+}
+
+/// Sends a load to `url`, which must have the exit code, and gives its result.
+fn sent(url: &str, args: &[&str], code: i32) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    let fixed = ["--url", url, "--format", "json", "--out", "out", "--patience", "30s"];
+    let output = stress(&[&["send"], args, &fixed].concat(), dir.path());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {said}\n{}", text(&output.stdout));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let written = fs::read(dir.path().join("out/send.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), result);
+    let counts = &result["counts"];
+    let of = |key: &str| counts[key].as_u64().unwrap();
+    assert_eq!(of("planned"), of("unsent") + of("sent"), "{counts}");
+    let fates = of("included") + of("reverted") + of("pending") + of("failed");
+    assert_eq!(of("sent"), fates, "{counts}");
+    result
+}
+
+/// The chain as another program reads it has these blocks, and the whole load in them once.
+fn assert_equals_the_chain(node: &Node, result: &Value, tx_count: u64) {
+    assert_eq!(result["counts"]["included"], tx_count, "{}", result["counts"]);
+    assert_eq!(result["attempts"]["twice_count"], 0);
+    let mut hashes = BTreeSet::new();
+    let (mut own_count, mut count) = (0, 0);
+    for block in result["blocks"].as_array().unwrap() {
+        let at = format!("{:#x}", block["number"].as_u64().unwrap());
+        let read = asked(&node.http, "eth_getBlockByNumber", &json!([at, false]));
+        assert_eq!(read["hash"], block["hash"]);
+        assert_eq!(number(&read["gasUsed"]), block["gas"].as_u64().unwrap(), "{block}");
+        assert_eq!(number(&read["timestamp"]), block["timestamp_unix_s"].as_u64().unwrap());
+        let txs = read["transactions"].as_array().unwrap();
+        assert_eq!(txs.len() as u64, block["tx_count"].as_u64().unwrap(), "{block}");
+        count += txs.len() as u64;
+        own_count += block["own_tx_count"].as_u64().unwrap();
+        hashes.extend(txs.iter().map(ToString::to_string));
+    }
+    // Nobody else sends to this node.
+    assert_eq!((own_count, count, hashes.len() as u64), (tx_count, tx_count, tx_count));
+}
+
+/// The loads that every node must take whole: payments at a rate, a token in a closed loop over a
+/// WebSocket, and calls of many contracts by the depth of the pool.
+fn takes_the_loads(node: &Node) {
+    let payments = ["transfers", "--accounts", "2k", "--transactions", "20k", "--rate", "1000"];
+    let result = sent(&node.http, &payments, 0);
+    assert_equals_the_chain(node, &result, 20_000);
+    assert_eq!(result["setup"]["funded_count"], 2_000);
+    assert_eq!((&result["pace"], &result["node"]["transport"]), (&"rate".into(), &"http".into()));
+    assert!(result["latency"]["inclusion_ns"]["p99"].as_u64() > Some(0), "{}", result["latency"]);
+    assert!(!result["pool"].as_array().unwrap().is_empty(), "it tells its pool");
+
+    let token = ["erc20", "--accounts", "500", "--transactions", "500", "--in-flight", "200"];
+    let result = sent(&node.ws, &token, 0);
+    assert_equals_the_chain(node, &result, 500);
+    assert_eq!(result["setup"]["contract_count"], 1);
+    assert_eq!(result["node"]["transport"], "websocket");
+
+    let apps = ["dapps", "--set", "load.dapps=40", "--set", "load.outside=10"];
+    let size = ["--accounts", "1k", "--transactions", "1k", "--pool-depth", "500"];
+    let result = sent(&node.http, &[&apps[..], &size].concat(), 0);
+    assert_equals_the_chain(node, &result, 1_000);
+    assert_eq!(result["setup"]["contract_count"], 40);
+    assert!(result["setup"]["reused_count"].as_u64() > Some(0), "{}", result["setup"]);
+}
+
+#[test]
+fn go_ethereum_takes_loads_whole_and_a_second_reader_sees_the_same() {
+    if let Some(node) = geth() {
+        takes_the_loads(&node);
+    }
+}
+
+#[test]
+fn anvil_takes_loads_whole_and_a_second_reader_sees_the_same() {
+    if let Some(node) = anvil() {
+        takes_the_loads(&node);
+    }
+}
+
+fn refused(args: &[&str], code: i32, words: &[&str]) -> Output {
+    let dir = tempfile::tempdir().unwrap();
+    let output = stress(&[&["send"], args].concat(), dir.path());
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+    assert_eq!(error.matches("error:").count(), 1, "one error: {error}");
+    for word in words {
+        assert!(error.contains(word), "{word:?} is not in: {error}");
+    }
+    output
+}
+
+#[test]
+fn what_cannot_be_sent_is_one_error_with_its_remedy() {
+    let nobody = "http://127.0.0.1:9/KEY";
+    let output = refused(&["transfers", "--url", nobody], 6, &["eth_chainId", "does the node run"]);
+    assert!(!text(&output.stderr).contains("KEY"), "{}", text(&output.stderr));
+    refused(&["transfers", "--url", "127.0.0.1:8545"], 2, &["--url", "ws://HOST:PORT"]);
+    refused(&["transfers", "--url", nobody, "--rate", "0"], 2, &["--rate 0", "a second"]);
+    refused(&["transfers", "--url", nobody, "--in-flight", "0"], 2, &["--in-flight 0"]);
+    refused(&["transfers", "--url", nobody, "--key-file", "none"], 6, &["--key-file none"]);
+}
