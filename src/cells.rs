@@ -14,6 +14,7 @@ use result::{
     Bottleneck, CacheFacts, Cell, Counters, Estimate, PrefetchFacts, Priority, RootWayFacts,
     SampleFacts, TimesAsFast,
     stats::{self, Warmup},
+    sustained,
 };
 use variant::{CacheMode, Io, Prefetch, ReadTime, RootWay, SampleKeys};
 
@@ -247,6 +248,7 @@ impl CellSamples {
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
             warm_up_found_share: self.median(found_share),
+            batch_figures: sustained::batch_figures(&samples.iter().collect::<Vec<_>>()),
             tx_latency_ns: stats::percentiles(&tx_latencies),
             read_latency_ns: stats::percentiles(&read_latencies),
             read_latency_of_batches: self.reads_at_once.is_some(),
@@ -341,7 +343,7 @@ impl CellSamples {
             let (proved, reason) = cold_rows(&self.row_pages, &self.samples);
             return facts(proved, reason);
         }
-        let share = |s: &SampleFacts| ratio(s.device_read_bytes? as f64, asked_bytes(s)? as f64);
+        let share = |s: &SampleFacts| ratio(read_for_blocks(s)? as f64, asked_bytes(s)? as f64);
         // A sample that asked for nothing proves nothing either way.
         let asked = self.samples.iter().filter(|s| asked_bytes(s) != Some(0));
         let shares: Option<Vec<_>> = asked.map(share).collect();
@@ -448,6 +450,13 @@ fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
         share: policy.share,
         chunk_key_count: policy.chunk.map(|keys| u64::from(keys.get())),
     }
+}
+
+/// Bytes that came from a device for blocks: what compactions read proves nothing.
+fn read_for_blocks(sample: &SampleFacts) -> Option<u64> {
+    let store = sample.writes.as_ref().and_then(|writes| writes.store);
+    let compacted = store.map_or(0, |store| store.compaction_read_bytes);
+    Some(sample.device_read_bytes?.saturating_sub(compacted))
 }
 
 /// Bytes that the store asked of its files, those for the root too.

@@ -18,6 +18,7 @@ use self::{
     bare_revm::BareRevm,
     block_stm::BlockStm,
     clock::Execution,
+    committed::committed_bytes,
     prewarm::Prewarm,
     sequential::Sequential,
 };
@@ -31,6 +32,7 @@ pub(crate) mod bal;
 mod bare_revm;
 mod block_stm;
 mod clock;
+mod committed;
 mod database;
 mod error;
 mod executed;
@@ -41,6 +43,7 @@ mod row;
 mod sequential;
 mod tally;
 mod task;
+mod writes;
 
 pub use error::{EngineError, ListFault, Spent, ViewError};
 pub use executed::{BatchResult, Executed, Speculation, WarmUp};
@@ -48,6 +51,7 @@ pub(crate) use sequential::rebuild_lists;
 pub use tally::ReadTally;
 pub(crate) use tally::Reading;
 pub use task::Task;
+pub use writes::{Space, Writes};
 
 /// Executes a workload once.
 ///
@@ -78,6 +82,7 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
         return Err(EngineError::Cancelled);
     }
     digest(&mut executed);
+    executed.writes.committed_bytes = committed_bytes(task.workload.layout, &executed.batches);
     Ok(executed)
 }
 

@@ -28,3 +28,4 @@ pub mod store;
 pub mod trace;
 pub mod tries;
 mod try_map;
+mod write_counters;

@@ -308,9 +308,13 @@ pub fn take_any(
     // Named one by one: engines over a recorder are compiled for the stores that have files, and
     // not for the one in memory, whose reads a recorder would slow down.
     match (store, cache, keep) {
-        (AnyStore::Rocks(store), CacheMode::Cold, Keep::Requests) => {
-            take_recorded(store.as_ref(), task)
-        }
+        (AnyStore::Rocks(store), CacheMode::Cold, Keep::Requests) => match store.moves_rows() {
+            None => take_recorded(store.as_ref(), task),
+            Some(reason) => {
+                let taken = take(store.as_ref(), task, cache)?;
+                Ok(Measurement { requests: Some(Err(reason.to_owned())), ..taken })
+            }
+        },
         (AnyStore::Mdbx(store), CacheMode::Cold, Keep::Requests) => {
             take_recorded(store.as_ref(), task)
         }

@@ -1,14 +1,21 @@
 //! From one measurement to the sample of a result.
 
 use executor::{
-    engine::{Executed, Speculation},
+    engine::{Executed, Speculation, Writes},
     sample::Measurement,
     span,
 };
 use variant::Io;
 
-use super::{input::CellInput, numbers::ns, scheduling::Scheduling};
-use result::{PhasesNs, RootFacts, SampleFacts, SpeculationFacts, WarmUpFacts};
+use super::{
+    input::CellInput,
+    numbers::{ns, ratio},
+    scheduling::Scheduling,
+};
+use result::{
+    PhasesNs, RootFacts, SampleFacts, SpaceFacts, SpeculationFacts, StoreWriteFacts, WarmUpFacts,
+    WriteFacts,
+};
 
 /// A sample of a result.
 pub(super) fn sample(
@@ -69,6 +76,40 @@ pub(super) fn sample(
             root_blocks_read: work.root_blocks_read.filter(|_| on_disk),
             root_block_bytes: work.root_block_bytes.filter(|_| on_disk),
             ..work
+        }),
+        batch_ns: executed.batch_times.iter().copied().map(ns).collect(),
+        writes: Some(writes(executed)),
+    }
+}
+
+/// Writes for the commits.
+fn writes(executed: &Executed) -> WriteFacts {
+    let Writes { committed_bytes, counters, due_bytes, space } = executed.writes;
+    let store = counters.map(|counters| StoreWriteFacts {
+        log_bytes: counters.log_bytes,
+        flush_count: counters.flush_count,
+        flush_bytes: counters.flush_bytes,
+        compaction_count: counters.compaction_count,
+        compaction_read_bytes: counters.compaction_read_bytes,
+        compaction_write_bytes: counters.compaction_write_bytes,
+        stall_ns: ns(counters.stall),
+        due_bytes: due_bytes.unwrap_or(0),
+        pending_bytes: counters.pending_compaction_bytes,
+        buffered_bytes: counters.buffered_bytes,
+    });
+    let device_write_bytes = executed.process.io.map(|io| io.device_write_bytes);
+    let over_committed = |bytes: u64| ratio(bytes as f64, committed_bytes as f64);
+    WriteFacts {
+        committed_bytes,
+        device_write_bytes,
+        // Without files, other files of the process would count.
+        device_amplification: space.and(device_write_bytes).and_then(over_committed),
+        store,
+        store_amplification: store.and_then(|store| over_committed(store.written_bytes())),
+        space: space.map(|space| SpaceFacts {
+            before_bytes: space.before_bytes,
+            peak_bytes: space.peak_bytes,
+            after_bytes: space.after_bytes,
         }),
     }
 }

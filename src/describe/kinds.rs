@@ -29,6 +29,10 @@ const SMALL: [(&str, &str, &str); 5] = [
     ("run.samples", "run.budget", "3"),
     ("run.cache", "", "warm"),
 ];
+/// A further one of a scenario of many blocks, of which one is like the other.
+const FEW_BLOCKS: (&str, &str) = ("block.blocks", "2");
+/// The most blocks without it.
+const BLOCK_COUNT_MAX: u64 = 100;
 /// The most gas of a transaction (EIP-7825).
 const TX_GAS_CAP: f64 = 16_777_216.0;
 /// Accounts that a transaction of one storm touches beside its storm: sender and contract.
@@ -92,7 +96,14 @@ fn row(
     overrides: &[Override],
     progress: &Progress,
 ) -> Result<KindRow, Failure> {
-    let scenario = Scenario::parse(name, text, overrides).or_exit(Code::Usage)?;
+    let mut overrides = overrides.to_vec();
+    let stated = Scenario::parse(name, text, &[]).or_exit(Code::Usage)?;
+    let (key, value) = FEW_BLOCKS;
+    if stated.block.block_count > BLOCK_COUNT_MAX && !overrides.iter().any(|o| o.key == key) {
+        let origin = format!("--table: {key} = {value}");
+        overrides.push(Override { key: key.to_owned(), value: value.to_owned(), origin });
+    }
+    let scenario = Scenario::parse(name, text, &overrides).or_exit(Code::Usage)?;
     let (Figures { described, .. }, workload) = of_scenario(&scenario, Asked::default(), progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
     let operation = match scenario.loads.iter().all(|load| load.kind.is_storm()) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use spec::{Override, RunSpec, Scenario};
-use variant::SampleKeys;
+use variant::{Compaction, SampleKeys};
 use workload::Workload;
 
 use super::{
@@ -21,6 +21,15 @@ use crate::{
 /// of them, and 100k accounts are built in a second.
 const QUICK: [(&str, &str); 3] =
     [("state.slots", "1M"), ("block.gas", "64M"), ("run.budget", "10s")];
+
+/// Further overrides of a scenario of more blocks than [`QUICK_BLOCK_COUNT`]: so many, each small.
+const QUICK_BLOCKS: [(&str, &str); 2] = [("block.blocks", "100"), ("block.gas", "3M")];
+
+/// Further ones where files are compacted: write buffers so small that some are.
+const QUICK_WRITES: [(&str, &str); 1] = [("run.rocksdb.write_buffer", "1MiB")];
+
+/// The most blocks of a quick workload.
+const QUICK_BLOCK_COUNT: u64 = 100;
 
 /// The key that says which designs are run.
 const DESIGNS: &str = "run.designs";
@@ -112,7 +121,16 @@ impl Request {
 /// There is none, or an override is not valid.
 pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<Scenario, Failure> {
     if size == Size::Quick {
-        add_quick(&mut overrides);
+        // What is wrong with it is said below.
+        let stated = spec::load(name, &overrides);
+        let has_many = |stated: &Scenario| stated.block.block_count > QUICK_BLOCK_COUNT;
+        if stated.as_ref().is_ok_and(has_many) {
+            add_quick(&mut overrides, &QUICK_BLOCKS);
+        }
+        if stated.is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
+            add_quick(&mut overrides, &QUICK_WRITES);
+        }
+        add_quick(&mut overrides, &QUICK);
     }
     let scenario = spec::load(name, &overrides).or_exit(Code::Usage)?;
     rocksdb_options(&scenario.run)?;
@@ -157,19 +175,19 @@ pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the overrides of `--quick` where the user has not said otherwise.
-fn add_quick(overrides: &mut Vec<Override>) {
+/// Adds overrides of `--quick` where the user has not said otherwise.
+fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)]) {
     let alternative = |key: &str| match key {
         "block.gas" => "block.transactions",
         "state.slots" => "state.size",
         "run.budget" => "run.samples",
         _ => "",
     };
-    for (key, value) in QUICK {
-        if !overrides.iter().any(|given| given.key == key || given.key == alternative(key)) {
+    for (key, value) in quick {
+        if !overrides.iter().any(|given| given.key == *key || given.key == alternative(key)) {
             overrides.push(Override {
-                key: key.to_owned(),
-                value: value.to_owned(),
+                key: (*key).to_owned(),
+                value: (*value).to_owned(),
                 origin: "--quick".to_owned(),
             });
         }
@@ -192,6 +210,7 @@ mod tests {
             let request = Request::of(&source, &[], &progress);
             let workload = request.unwrap_or_else(|failure| panic!("{name}: {failure:?}")).workload;
             assert!(workload.batches.iter().any(|batch| !batch.blocks.is_empty()), "{name}");
+            assert!(workload.batches.len() <= 100 && workload.gas_used() < 700_000_000, "{name}");
         }
     }
 }

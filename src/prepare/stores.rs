@@ -231,6 +231,8 @@ fn rocks_settings(run: &RunSpec, machine: &Machine) -> RocksSettings {
         durability: run.commit,
         checksums: run.checksums,
         cache_fill: run.cache_fill,
+        compaction: spec.compaction,
+        write_buffer_bytes: bytes(spec.write_buffer_bytes()),
         options: spec.options.clone(),
     }
 }
@@ -253,7 +255,7 @@ pub fn rocksdb_options(run: &RunSpec) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use spec::RocksdbSpec;
-    use variant::{FileAccess, FilterKind, IndexShape, ReadMethod};
+    use variant::{Compaction, FileAccess, FilterKind, IndexShape, ReadMethod};
 
     use super::*;
 
@@ -284,6 +286,8 @@ mod tests {
             access: FileAccess::Buffered,
             multi_get_key_count: 64,
             open_file_count: Some(20),
+            compaction: Compaction::On,
+            write_buffer: Some(1 << 20),
             options: "max_background_jobs=1".to_owned(),
         };
         let expected = RocksFormat {
@@ -304,6 +308,7 @@ mod tests {
         assert_eq!(settings.read_method, ReadMethod::MultiGet);
         assert_eq!(settings.multi_get_key_count, 64);
         assert_eq!(settings.open_file_count, Some(20));
+        assert_eq!((settings.compaction, settings.write_buffer_bytes), (Compaction::On, 1 << 20));
         assert_eq!(settings.options, "max_background_jobs=1");
     }
 }

@@ -96,13 +96,15 @@ pub(crate) fn compared(elements: &[Element], results: &[Value]) -> Vec<(usize, S
 }
 
 /// The number at a place; at one with `*` the median over what stands there, without the samples
-/// of a warm-up; of several databases the median of the databases' medians.
+/// of a warm-up; of several databases the median of the databases' medians. `None` if one does not know it.
 pub(crate) fn number(result: &Value, at: &str) -> Option<f64> {
     let Some((list, below)) = at.split_once("/*") else { return result.pointer(at)?.as_f64() };
     let all = result.pointer(list)?.as_array()?;
     let cell = list.strip_suffix("/samples").and_then(|cell| result.pointer(cell));
     let mut rest = all.as_slice();
-    let value = |one: &Value| one.pointer(below).unwrap().as_f64().unwrap();
+    let values = |all: &[Value]| -> Option<Vec<f64>> {
+        all.iter().map(|one| one.pointer(below).and_then(Value::as_f64)).collect()
+    };
     let mut medians = Vec::new();
     // A run on several databases has a warm-up on each.
     let each = cell.and_then(|cell| cell["databases"]["each"].as_array().cloned());
@@ -112,11 +114,11 @@ pub(crate) fn number(result: &Value, at: &str) -> Option<f64> {
         let (own, others) = rest.split_at(count("sample_count").unwrap_or(rest.len()));
         rest = others;
         let counted = &own[count("warm_up_sample_count").unwrap_or(0)..];
-        medians.extend(median(counted.iter().map(value).collect()));
+        medians.extend(median(values(counted)?));
     }
     if each.is_empty() {
         // A list of something else than samples.
-        return median(all.iter().map(value).collect());
+        return median(values(all)?);
     }
     median(medians)
 }

@@ -18,5 +18,6 @@ mod random_blocks;
 mod received;
 mod recovery;
 mod roots;
+mod sustained;
 mod trace;
 mod wrong_lists;

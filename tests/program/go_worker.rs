@@ -141,7 +141,8 @@ fn go_ethereum_reaches_the_expected_outcome_of_every_shipped_scenario() {
     let mut without = Vec::new();
     for work in works {
         let small = ["--gas", "30M", "--slots", "200k", "-o", "a.workload"];
-        printed(&[&["generate"], &work[..], &small].concat(), dir.path());
+        let few: &[&str] = if work[0] == "sustained-writes" { &["--blocks", "2"] } else { &[] };
+        printed(&[&["generate"], &work[..], few, &small].concat(), dir.path());
         let json = printed(&["show", "a.workload", "--json"], dir.path());
         let path = dir.path().join("a.json");
         fs::write(&path, &json).unwrap();

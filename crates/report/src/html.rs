@@ -24,6 +24,7 @@ mod phases;
 mod profile;
 mod scaling;
 mod settings;
+mod sustained;
 mod throughput;
 mod varied;
 mod verdict;
@@ -62,6 +63,7 @@ pub fn page(results: &[Shown]) -> String {
     sections.extend(varied::section(&report));
     sections.extend(gate::section(&report));
     sections.extend(throughput::section(&report));
+    sections.extend(sustained::section(&report));
     sections.extend(clients::section(&report));
     sections.extend(databases::section(&report));
     sections.extend(latency::sections(&report));

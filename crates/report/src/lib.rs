@@ -33,6 +33,7 @@ mod page;
 mod picture;
 mod profile;
 mod send;
+mod sustained;
 mod sweep;
 mod table;
 pub mod units;

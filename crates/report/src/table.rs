@@ -7,7 +7,7 @@ use super::{
     facts::{self, Reading},
     found, head,
     page::{Page, Tone},
-    profile, units,
+    profile, sustained, units,
 };
 
 /// Differences that are shown; all are in the JSON.
@@ -50,6 +50,7 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         cells::cells(&mut page, &reading);
         page.gap();
         beside(&mut page, &reading);
+        sustained::sustained(&mut page, &reading);
         databases::databases(&mut page, &reading);
         profile::profile(&mut page, result.profile.as_ref());
     }

@@ -10,7 +10,7 @@ use result::example::{self, Threads};
 use super::{Paint, conclude, json, table};
 use result::{
     Cell, Estimate, FrameFacts, IoKind, PrefetchFacts, ProfileFacts, RootFacts, RootWayFacts,
-    RunResult, SpeculationFacts, WarmUpFacts,
+    RunResult, SpaceFacts, SpeculationFacts, StoreWriteFacts, WarmUpFacts, WriteFacts,
     databases::{self, DatabaseFacts, Ran},
 };
 
@@ -18,6 +18,7 @@ mod certainty;
 mod clients;
 mod device;
 mod found;
+mod sustained;
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.
 #[test]
@@ -306,6 +307,11 @@ fn every_key_of_the_json_is_explained_and_every_explained_key_is_there() {
     result.cells[0].samples[0].warm_up = Some(WarmUpFacts::default());
     result.cells[0].samples[0].speculation = Some(SpeculationFacts::default());
     result.cells[0].samples[0].root_work = Some(RootFacts::default());
+    result.cells[0].samples[0].writes = Some(WriteFacts {
+        store: Some(StoreWriteFacts::default()),
+        space: Some(SpaceFacts::default()),
+        ..WriteFacts::default()
+    });
     result.cells[0].root_way = Some(RootWayFacts {
         root_shards: 16,
         root_reads: RootReads::AtOnce,

@@ -13,7 +13,8 @@ use crate::{
     figures::{Estimate, Percentiles},
     latency::{HistogramLog, LogKind},
     run::{CacheFacts, Cell, SampleFacts},
-    stats,
+    stats, sustained,
+    writes::BatchFigures,
 };
 
 pub use crate::pooled::{CellDatabases, DatabaseFacts, OfDatabase, Spread};
@@ -238,6 +239,8 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         let log = logs.iter().find(|log| log.variant == variant && log.what == kind);
         log.map_or_else(Percentiles::default, |log| stats::percentiles(&log.histogram))
     };
+    let counted: Vec<&SampleFacts> =
+        own.iter().flat_map(|(_, cell)| cell.counted()).flatten().collect();
     let device_fraction = estimate(|cell| cell.device_fraction);
     Some(Cell {
         databases: Some(CellDatabases::of(&own)),
@@ -250,6 +253,11 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
         unverified_ms_per_batch: estimate(|cell| cell.unverified_ms_per_batch.median),
         verifier_priority: in_common(&own, |cell| cell.verifier_priority),
         warm_up_found_share: median(|cell| cell.warm_up_found_share),
+        batch_figures: BatchFigures {
+            device_amplification: median(|cell| cell.batch_figures.device_amplification),
+            store_amplification: median(|cell| cell.batch_figures.store_amplification),
+            ..sustained::batch_figures(&counted)
+        },
         tx_latency_ns: percentiles(LogKind::Transactions),
         read_latency_ns: percentiles(LogKind::Reads),
         read_latency_of_batches: own.iter().any(|(_, cell)| cell.read_latency_of_batches),

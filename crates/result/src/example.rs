@@ -25,6 +25,7 @@ use crate::{
         RunResult, SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
     },
     stats::estimate,
+    sustained,
 };
 
 pub mod client;
@@ -283,6 +284,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,
+        batch_figures: sustained::batch_figures(&[&sample(ms)]),
         tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
         read_latency_ns: Percentiles {
             p50: Some(p50),
@@ -371,6 +373,8 @@ fn sample(ms: f64) -> SampleFacts {
         digest_ns: 1_800_000,
         recover_ns: None,
         root_work: None,
+        batch_ns: vec![wall_ns],
+        writes: None,
     }
 }
 

@@ -33,7 +33,9 @@ mod schema;
 pub mod send;
 pub mod stats;
 pub mod stored;
+pub mod sustained;
 pub mod sweep;
+mod writes;
 
 pub use clients::{CLIENT_DISAGREES, ClientBlock, ClientCell, ClientSample};
 pub use counters::Counters;
@@ -53,3 +55,4 @@ pub use run::{
     WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};
+pub use writes::{BatchFigures, SpaceFacts, StoreWriteFacts, WriteFacts};

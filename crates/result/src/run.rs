@@ -19,6 +19,7 @@ use crate::{
     pooled::{CellDatabases, DatabaseFacts},
     root::{RootFacts, RootWayFacts},
     schema::schema,
+    writes::{BatchFigures, WriteFacts},
 };
 
 pub use crate::{
@@ -250,6 +251,9 @@ pub struct Cell {
     /// Share of the keys that the run in order asked for and the warm-up had read; median;
     /// `null` without a warm-up.
     pub warm_up_found_share: Option<f64>,
+    /// Times of single batches, and writes for them.
+    #[serde(default)]
+    pub batch_figures: BatchFigures,
     /// Time per transaction over the samples that count, reads included.
     pub tx_latency_ns: Percentiles,
     /// Time per read of the store over the samples that count; `null`s where the store is not timed.
@@ -340,7 +344,8 @@ pub struct PrefetchFacts {
 /// One sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleFacts {
-    /// From the clock's start to the last commit.
+    /// From the clock's start to the last commit, or to the end of the flushes and compactions that commits
+    /// have caused.
     pub wall_ns: u64,
     /// Seed of the work that it ran: the workload's, or one of its own over the same state.
     pub seed: u64,
@@ -418,6 +423,13 @@ pub struct SampleFacts {
     /// Work for the state roots; `null` where none is computed.
     #[serde(default)]
     pub root_work: Option<RootFacts>,
+    /// Time of each batch to the end of its commit, in their order; empty in results of before these
+    /// were kept.
+    #[serde(default)]
+    pub batch_ns: Vec<u64>,
+    /// Writes for the commits; `null` in results of before these were counted.
+    #[serde(default)]
+    pub writes: Option<WriteFacts>,
 }
 
 /// What running steps before their turn cost.

@@ -91,6 +91,29 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     }
 }
 
+/// The same of values that are all there: each percentile is one of them, by nearest rank.
+pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
+    let mut sorted: Vec<u64> = values.into_iter().collect();
+    sorted.sort_unstable();
+    let count = sorted.len() as u64;
+    let of = |percentile: Percentile| {
+        let rank = (u128::from(count) * u128::from(percentile.per_10k())).div_ceil(10_000);
+        let index = usize::try_from(rank.checked_sub(1)?).ok()?;
+        sorted.get(index).copied().filter(|_| percentile.is_valid(count))
+    };
+    Percentiles {
+        p50: of(Percentile::P50),
+        p75: of(Percentile::P75),
+        p90: of(Percentile::P90),
+        p95: of(Percentile::P95),
+        p99: of(Percentile::P99),
+        p999: of(Percentile::P999),
+        p9999: of(Percentile::P9999),
+        max: sorted.last().copied(),
+        count,
+    }
+}
+
 /// The median and the trimmed mean of a figure over samples, with the intervals that hold them.
 pub fn estimate(values: &[f64]) -> Estimate {
     let trimmed = Trimmed::of(values);
@@ -183,6 +206,17 @@ mod tests {
             histogram.record(value).expect("grows");
         }
         histogram
+    }
+
+    #[test]
+    fn percentiles_of_values_are_values_with_their_share_at_or_below() {
+        let values = (1..=1_000_u64).rev().map(|value| value * 7);
+        let of = percentiles_of(values);
+        assert_eq!((of.p50, of.p90, of.p99), (Some(3_500), Some(6_300), Some(6_930)));
+        assert_eq!((of.p999, of.max, of.count), (None, Some(7_000), 1_000));
+        let few = percentiles_of([5; 19]);
+        assert_eq!((few.p50, few.max, few.count), (None, Some(5), 19));
+        assert_eq!(percentiles_of([]), Percentiles::default());
     }
 
     #[test]

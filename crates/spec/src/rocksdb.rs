@@ -4,7 +4,7 @@
 use crate::fault::{Fault, Misfit, Remedy, shown};
 use crate::fields::{Fields, Range};
 use crate::quantity::{self, grouped, underscored};
-use variant::{FileAccess, FilterKind, IndexShape};
+use variant::{Compaction, FileAccess, FilterKind, IndexShape};
 
 /// The path of the table.
 pub(crate) const PATH: &str = "run.rocksdb";
@@ -21,6 +21,8 @@ pub(crate) const KEYS: &[&str] = &[
     "access",
     "multi_get_keys",
     "open_files",
+    "compaction",
+    "write_buffer",
     "options",
 ];
 
@@ -44,13 +46,15 @@ const OPEN_FILES: Range = Range {
 };
 
 /// Options that `options` does not take, each with the reason or the key in its place.
-const REFUSED: [(&str, &str); 9] = [
+const REFUSED: [(&str, &str); 11] = [
     (
         "block_based_table_factory",
         "tables are shaped by block, filter and index, and cached by block_cache",
     ),
     ("table_factory", "tables are shaped by block, filter and index, and cached by block_cache"),
     ("max_open_files", "it has a key: open_files"),
+    ("disable_auto_compactions", "it has a key: compaction"),
+    ("write_buffer_size", "it has a key: write_buffer"),
     ("use_direct_reads", "it has a key: access"),
     (
         "allow_mmap_reads",
@@ -94,6 +98,13 @@ const CACHE: Sizes = Sizes {
     example: "256MiB",
 };
 
+const WRITE_BUFFER: Sizes = Sizes {
+    least: 64 * KIB,
+    most: TIB,
+    why: "RocksDB takes no smaller one, and each table has one in memory",
+    example: "64MiB",
+};
+
 /// How the `RocksDB` store lays out its files and opens them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RocksdbSpec {
@@ -119,6 +130,10 @@ pub struct RocksdbSpec {
     pub multi_get_key_count: u32,
     /// Files kept open; `None`: all.
     pub open_file_count: Option<u32>,
+    /// Whether files are compacted while a sample's clock runs.
+    pub compaction: Compaction,
+    /// Bytes of a write buffer that is flushed; `None`: [`Self::write_buffer_bytes`] chooses.
+    pub write_buffer: Option<u64>,
     /// Options of RocksDB that have no key here, `name=value;name=value`; empty for none.
     pub options: String,
 }
@@ -137,12 +152,23 @@ impl Default for RocksdbSpec {
             access: FileAccess::Direct,
             multi_get_key_count: 1_024,
             open_file_count: None,
+            compaction: Compaction::Off,
+            write_buffer: None,
             options: String::new(),
         }
     }
 }
 
 impl RocksdbSpec {
+    /// Size at which a write buffer is flushed: as the scenario says; or so large that no flush disturbs
+    /// a sample, with compactions RocksDB's own default.
+    pub fn write_buffer_bytes(&self) -> u64 {
+        self.write_buffer.unwrap_or(match self.compaction {
+            Compaction::Off => 512 * MIB,
+            Compaction::On => 64 * MIB,
+        })
+    }
+
     /// The table's keys with their values as TOML, or with the meaning of leaving them out.
     pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
         let name = |name: &str| Ok(format!("\"{name}\""));
@@ -152,6 +178,7 @@ impl RocksdbSpec {
             _ => Ok(self.filter_bits.to_string()),
         };
         let open_files = self.open_file_count.map(u64::from).map(underscored);
+        let write_buffer = self.write_buffer.map(|bytes| format!("\"{}\"", quantity::size(bytes)));
         let options = Some(&self.options).filter(|text| !text.is_empty());
         let options = options.map(|text| format!("\"{text}\""));
         vec![
@@ -166,6 +193,8 @@ impl RocksdbSpec {
             ("access", name(self.access.name())),
             ("multi_get_keys", Ok(self.multi_get_key_count.to_string())),
             ("open_files", open_files.ok_or("all")),
+            ("compaction", name(self.compaction.name())),
+            ("write_buffer", write_buffer.ok_or("512 MiB; 64 MiB with compaction")),
             ("options", options.ok_or("none")),
         ]
     }
@@ -197,6 +226,8 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
             .count("multi_get_keys", &MULTI_GET_KEYS)?
             .map_or(default.multi_get_key_count, narrowed),
         open_file_count: fields.count("open_files", &OPEN_FILES)?.map(narrowed),
+        compaction: fields.named("compaction")?.unwrap_or(default.compaction),
+        write_buffer: size(fields, "write_buffer", &WRITE_BUFFER)?,
         options: options(fields)?,
     })
 }

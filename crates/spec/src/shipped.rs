@@ -22,6 +22,7 @@ const ALL: &[(&str, &str)] = shipped![
     "chains",
     "mixed-graph",
     "sstore-storm",
+    "sustained-writes",
     "root-create",
     "root-clear",
     "root-many-tries",

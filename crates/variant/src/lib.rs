@@ -22,7 +22,7 @@ pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Shari
 pub use root::{RootCache, RootReads, RootTime, RootWay, TrieForm};
 pub use schedule::Schedule;
 pub use store::{
-    CacheFill, CacheMode, Checksums, Durability, FileAccess, FilterKind, IndexShape, ReadMethod,
-    SampleKeys, SlotTable, StoreKind, Waiting,
+    CacheFill, CacheMode, Checksums, Compaction, Durability, FileAccess, FilterKind, IndexShape,
+    ReadMethod, SampleKeys, SlotTable, StoreKind, Waiting,
 };
 pub use variant::Variant;

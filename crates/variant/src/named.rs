@@ -84,10 +84,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-        FilterKind, IndexShape, ListDuty, ListForm, Partitioner, Phase, ReadMethod, ReadOrder,
-        ReadTime, RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing, StopRule,
-        StoreKind, TrieForm, WarmCache,
+        AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
+        FileAccess, FilterKind, IndexShape, ListDuty, ListForm, Partitioner, Phase, ReadMethod,
+        ReadOrder, ReadTime, RootCache, RootReads, RootTime, SampleKeys, Schedule, Sharing,
+        StopRule, StoreKind, TrieForm, WarmCache,
     };
 
     fn names_lead_back<T: Named + Ord>() {
@@ -106,6 +106,7 @@ mod tests {
         names_lead_back::<CacheMode>();
         names_lead_back::<Checksums>();
         names_lead_back::<CodeReads>();
+        names_lead_back::<Compaction>();
         names_lead_back::<Design>();
         names_lead_back::<Durability>();
         names_lead_back::<FileAccess>();

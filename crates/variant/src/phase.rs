@@ -45,5 +45,7 @@ crate::named! {
         Commit = "commit",
         /// Waiting until the device has the committed changes.
         Sync = "sync",
+        /// Waiting, after the last commit, for flushes and compactions that the commits have caused.
+        Settle = "settle",
     }
 }

@@ -88,6 +88,18 @@ crate::named! {
 }
 
 crate::named! {
+    /// Compactions of the `RocksDB` store while a sample's clock runs.
+    #[derive(Default)]
+    pub enum Compaction: "way to compact" {
+        /// None: what commits write stays where it was flushed, and nothing is waited for.
+        #[default]
+        Off = "off",
+        /// As RocksDB decides, beside the blocks; the clock waits at the end for those that are due.
+        On = "on",
+    }
+}
+
+crate::named! {
     /// Check of the checksum of a block that the `RocksDB` store reads.
     #[derive(Default)]
     pub enum Checksums: "way with checksums" {

@@ -1,9 +1,10 @@
 //! The pages name each design, each store and the values of the other axes, and tell of each phase.
 
 use variant::{
-    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ListForm, Named, Partitioner, Phase, ReadMethod, ReadOrder, ReadTime,
-    RootCache, RootReads, RootTime, Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache,
+    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
+    FileAccess, FilterKind, IndexShape, ListForm, Named, Partitioner, Phase, ReadMethod, ReadOrder,
+    ReadTime, RootCache, RootReads, RootTime, Schedule, Sharing, StopRule, StoreKind, TrieForm,
+    WarmCache,
 };
 
 fn page(name: &str) -> String {
@@ -49,6 +50,7 @@ fn every_value_that_a_scenario_takes_is_in_the_page_on_scenarios() {
     assert_named::<Durability>(name);
     assert_named::<Checksums>(name);
     assert_named::<CacheFill>(name);
+    assert_named::<Compaction>(name);
     assert_named::<ReadMethod>(name);
     assert_named::<FilterKind>(name);
     assert_named::<IndexShape>(name);

@@ -1,6 +1,6 @@
 //! The one clock: starts the workers, starts the time, has an engine run each batch, computes its
-//! state root if that is asked for, commits it, stops the time and closes the trace. An engine knows
-//! how a batch runs and nothing of this.
+//! state root if that is asked for, commits it, waits at the end for the work that commits have left to
+//! the store, stops the time and closes the trace. An engine knows how a batch runs and nothing of this.
 
 use std::sync::{
     Arc,
@@ -14,6 +14,7 @@ use super::{
     error::{EngineError, Spent},
     executed::{BatchResult, Executed},
     task::Task,
+    writes::Writes,
 };
 use crate::{
     error::StoreError,
@@ -22,7 +23,7 @@ use crate::{
     received::Reception,
     root::{self, Lists, RootedSample, Rooting},
     span::Spans,
-    store::Sample,
+    store::{Sample, Settled},
 };
 
 /// One execution of a task.
@@ -205,10 +206,13 @@ fn lead<E: Engine, S: Sample>(
     if at.stop.load(Ordering::Relaxed) {
         return Err(EngineError::Cancelled);
     }
+    at.sample.begin_writes()?;
+    executed.writes = Writes::begin(at.sample);
     let before = process::Snapshot::now();
     let spans = Arc::new(Spans::start());
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
+        let begin = spans.elapsed();
         let rejected = |error| EngineError::of_received(index, error);
         let turn = Turn { index, batch, spans: &spans, pool };
         let decoded = reception.receive(index, &spans).map_err(rejected)?;
@@ -228,17 +232,24 @@ fn lead<E: Engine, S: Sample>(
             (Some(rooting), Some(rooted)) => rooting.commit(&result.net_changes, rooted)?,
             _ => at.sample.commit(&result.net_changes)?,
         }
-        spans.close(Phase::Commit, start);
+        let mut end = spans.close(Phase::Commit, start).end;
         if at.task.variant.block_duties.has(BlockDuty::Sync) {
             let start = spans.elapsed();
             at.sample.sync()?;
-            spans.close(Phase::Sync, start);
+            end = spans.close(Phase::Sync, start).end;
         }
         executed.batches.push(result);
+        executed.batch_times.push(end - begin);
+        // Between batches: the time of none of them.
+        if index + 1 < at.task.workload.batches.len() {
+            executed.writes.look(at.sample);
+        }
         Ok(())
     });
+    let done = done.and_then(|()| settle(at.sample, &spans, &mut executed.writes));
     executed.wall = spans.elapsed();
     executed.process = process::Snapshot::now().since(&before);
+    executed.writes.end(at.sample);
     executed.spans = spans.spans();
     executed.root_work = rooting.as_ref().map(Rooting::work);
     engine.leave(lead, &mut executed);
@@ -246,4 +257,17 @@ fn lead<E: Engine, S: Sample>(
         trace.clock(&spans);
     }
     Ok(Timed { executed, done })
+}
+
+/// Waits for the flushes and compactions that commits have caused: they are part of the clock's work.
+fn settle<S: Sample>(sample: &S, spans: &Spans, writes: &mut Writes) -> Result<(), EngineError> {
+    let start = spans.elapsed();
+    writes.due_bytes = sample.write_counters().map(|counters| counters.pending_compaction_bytes);
+    match sample.settle()? {
+        Settled::NothingRuns => {}
+        Settled::Waited => {
+            spans.close(Phase::Settle, start);
+        }
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ use alloy_primitives::B256;
 use evm::TxResult;
 use workload::{NetChanges, TxOutcome};
 
-use super::tally::ReadTally;
+use super::{tally::ReadTally, writes::Writes};
 use crate::{
     latency::Latencies,
     process,
@@ -54,7 +54,8 @@ pub struct Speculation {
 /// The result of an execution and its cost.
 #[derive(Clone, Debug, Default)]
 pub struct Executed {
-    /// From the start of the clock to the last commit.
+    /// From the start of the clock to the last commit, or to the end of the flushes and compactions that
+    /// commits have caused.
     pub wall: Duration,
     /// Counters of the process in that time.
     pub process: process::Delta,
@@ -62,6 +63,11 @@ pub struct Executed {
     pub spans: Vec<Span>,
     /// Results by batch.
     pub batches: Vec<BatchResult>,
+    /// Time of each batch, from its bytes or its first step to the end of its commit. They follow one
+    /// another.
+    pub batch_times: Vec<Duration>,
+    /// Writes for the commits.
+    pub writes: Writes,
     /// Time per transaction, reads included.
     pub tx_latencies: Latencies,
     /// Time of each step of each batch, by index; empty for an engine that keeps none.

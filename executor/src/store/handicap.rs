@@ -12,7 +12,9 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{Layout, NetChanges, genesis::AccountState};
 
-use super::{Batching, ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
+use super::{
+    Batching, ReadCounters, Reader, Sample, Settled, SlotRow, Store, StoreError, WriteCounters,
+};
 use crate::tries::{StateTries, Tries};
 use variant::CacheMode;
 
@@ -124,6 +126,22 @@ impl<T: Sample> Sample for HandicappedSample<T> {
 
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         self.sample.tries()
+    }
+
+    fn begin_writes(&self) -> Result<(), StoreError> {
+        self.sample.begin_writes()
+    }
+
+    fn settle(&self) -> Result<Settled, StoreError> {
+        self.sample.settle()
+    }
+
+    fn write_counters(&self) -> Option<WriteCounters> {
+        self.sample.write_counters()
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.sample.file_bytes()
     }
 }
 

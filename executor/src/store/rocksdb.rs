@@ -24,6 +24,7 @@ mod trie_rows;
 mod trie_verify;
 mod tries;
 mod uring;
+mod writes;
 
 use std::sync::{
     Mutex, OnceLock, PoisonError,
@@ -40,7 +41,7 @@ use crate::{
     state::{BuiltState, StateError},
     tries::StateTries,
 };
-use variant::{CacheMode, FilterKind, IndexShape, ReadMethod};
+use variant::{CacheMode, Compaction, FilterKind, IndexShape, ReadMethod};
 
 pub use format::{Filter, PPM, RocksFormat, aged_ppm};
 pub use options::check_options;
@@ -135,6 +136,12 @@ impl RocksStore {
         &self.settings
     }
 
+    /// The reason why rows do not stay where the state has them, while a sample runs; `None` if they do.
+    pub fn moves_rows(&self) -> Option<&'static str> {
+        (self.settings.compaction == Compaction::On)
+            .then_some("compactions move rows while the sample runs")
+    }
+
     /// The part of the files that was in the page cache when the last cold sample began.
     fn describe_resident(&self) -> String {
         let resident = *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner);
@@ -214,6 +221,17 @@ fn describe_reads(settings: &RocksSettings) -> String {
     }
 }
 
+/// Whether a sample is compacted, and by how many threads, in words.
+fn describe_compaction(settings: &RocksSettings) -> String {
+    let (flushing, compacting) = writes::thread_counts(&settings.options);
+    match settings.compaction {
+        Compaction::Off => Compaction::Off.to_string(),
+        Compaction::On => {
+            format!("on, by {compacting} thread(s); flushes by {flushing} thread(s)")
+        }
+    }
+}
+
 impl Store for RocksStore {
     type Sample = RocksSample;
 
@@ -278,6 +296,8 @@ impl Store for RocksStore {
             ("multi_get_io_uring", described(self.multi_get_io_uring)),
             ("checksums", settings.checksums.to_string()),
             ("cache_fill", settings.cache_fill.to_string()),
+            ("compaction", describe_compaction(settings)),
+            ("write_buffer_bytes", settings.write_buffer_bytes.to_string()),
             ("block_cache_bytes", settings.block_cache_bytes.to_string()),
             ("warm_cache_bytes", settings.warm_cache_bytes.to_string()),
             ("open_files", settings.open_file_count.map_or("all".to_owned(), |n| n.to_string())),
@@ -304,6 +324,9 @@ impl Store for RocksStore {
     }
 
     fn locate(&self, sample: &RocksSample, rows: &[AskedRow]) -> Result<Places, String> {
+        if let Some(reason) = self.moves_rows() {
+            return Err(reason.to_owned());
+        }
         let blocks = self.blocks.get_or_init(|| Blocks::of(&self.state, &self.format, sample));
         blocks.as_ref().map_err(Clone::clone)?.locate(sample, rows)
     }

@@ -3,6 +3,7 @@
 
 mod format;
 mod tries;
+mod writes;
 
 use std::{fs, path::Path};
 

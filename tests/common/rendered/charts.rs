@@ -28,6 +28,11 @@ const PERCENTILES: [(&str, &str); 8] = [
     ("max", "max"),
 ];
 const MEDIAN: &str = "mgas_per_s/median";
+/// Most marks of a sample's blocks.
+const BLOCK_MARKS_MAX: usize = 60;
+/// Lines across a chart of blocks, by the words before their numbers.
+const BLOCK_LINES: [(&str, &str); 2] =
+    [("median ", "batch_figures/time_ns/p50"), ("99th percentile ", "batch_figures/time_ns/p99")];
 
 /// Both axes of a chart.
 struct Axes {
@@ -177,8 +182,30 @@ fn mark_at(
                 None => Wanted { x: Across::Name("no list"), y, ends, said: vec![said] },
             }
         }
+        "sustained" => block_at(mark, y, results)?,
         id => return Err(format!("{} does not belong into {id}", mark.at)),
     })
+}
+
+/// A block of a sample: the slowest of those that share a mark, down to their fastest.
+///
+/// # Errors
+/// It is none, or not the slowest.
+fn block_at(mark: &Mark, y: f64, results: &[Value]) -> Result<Wanted, String> {
+    let at = || format!("{} is no block", mark.at);
+    let (all, index) = mark.at.rsplit_once('/').ok_or_else(at)?;
+    let index: usize = index.parse().map_err(|_| at())?;
+    let times = results[mark.result].pointer(all).and_then(Value::as_array).ok_or_else(at)?;
+    let times: Vec<f64> = times.iter().filter_map(Value::as_f64).collect();
+    let size = times.len().div_ceil(BLOCK_MARKS_MAX);
+    let chunk = times.chunks(size).nth(index / size).ok_or_else(at)?;
+    let [low, high] = [f64::min, f64::max].map(|of| chunk.iter().copied().reduce(of).unwrap());
+    if y < high {
+        return Err(format!("{} is not the slowest of its mark", mark.at));
+    }
+    let ends = (size > 1).then_some([low, high]);
+    let x = Across::Value((index + 1) as f64);
+    Ok(Wanted { x, y, ends, said: vec![(mark.at.clone(), y)] })
 }
 
 impl Wanted {
@@ -267,6 +294,21 @@ fn keys(chart: &Chart, place: &str, checked: &mut Checked) {
 /// The ideal lines begin at a value and double with it; the ceiling follows from device and reads.
 fn guides(chart: &Chart, axes: &Axes, results: &[Value], checked: &mut Checked) {
     for Guide { line: [x1, y1, x2, y2], text } in &chart.guides {
+        let of_blocks =
+            BLOCK_LINES.iter().find_map(|(name, path)| Some((text.strip_prefix(name)?, path)));
+        if let Some((said, path)) = of_blocks {
+            let mut marks = chart.series.iter().flat_map(|series| &series.marks);
+            let cell = marks.find_map(|mark| cell_at(results, mark.result, &mark.at));
+            let wanted = cell.and_then(|cell| Some((cell.number(results, path)?, cell.at(path))));
+            let Some((wanted, at)) = wanted else {
+                checked.differences.push(format!("a line of {text:?} that no result has"));
+                continue;
+            };
+            checked.note("a line across", text::compare(said, &at, wanted));
+            axes.y.note("a line across", *y1, wanted, checked);
+            axes.y.note("a line across", *y2, wanted, checked);
+            continue;
+        }
         let Some(name) = text.strip_prefix("device’s ceiling ") else {
             let Some(x) = axes.x else { continue };
             let factor = x.value(*x2) / x.value(*x1);

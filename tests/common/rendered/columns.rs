@@ -43,6 +43,21 @@ const SCALED: [(&str, &str); 5] = [
     ("Share of the disk", "device_fraction"),
 ];
 
+const MANY_BLOCKS: [(&str, &str); 12] = [
+    ("Values", "batch_figures/time_ns/count"),
+    ("50", "batch_figures/time_ns/p50"),
+    ("90", "batch_figures/time_ns/p90"),
+    ("99", "batch_figures/time_ns/p99"),
+    ("max", "batch_figures/time_ns/max"),
+    ("Written", "batch_figures/device_amplification"),
+    ("By store", "batch_figures/store_amplification"),
+    ("Stalls", "samples/*/writes/store/stall_ns"),
+    ("Settling", "samples/*/phases_ns/settle"),
+    ("Before", "samples/*/writes/space/before_bytes"),
+    ("Most", "samples/*/writes/space/peak_bytes"),
+    ("After", "samples/*/writes/space/after_bytes"),
+];
+
 const TIMES_OF_DATABASES: [(&str, &str); 6] = [
     (TIME, "ms_per_batch/median"),
     ("95 %", "ms_per_batch/ci95"),
@@ -78,6 +93,7 @@ pub(crate) fn of_variants(caption: &str, heads: &[String]) -> Option<Vec<Column>
         "Scaling by threads that execute" | "Scaling by I/O threads" => fixed(&SCALED),
         "Time of a batch over the databases" => fixed(&TIMES_OF_DATABASES),
         "Time over the first variant’s" => fixed(&RATIOS_OF_DATABASES),
+        "Blocks and writes by variant" => fixed(&MANY_BLOCKS),
         "Phases by variant" => phases(heads),
         _ => return None,
     })

@@ -43,7 +43,12 @@ fn of_variants(
     for row in &table.rows {
         let of_row = |cell: &Cell<'_>| {
             let fields = row[1..].iter().zip(columns);
-            fields.filter_map(|(field, (_, path))| field_of(field, cell, path).err()).collect()
+            let compared = fields.map(|(field, (_, path))| match path.contains('*') {
+                // The median of a number that no sample has.
+                true if cell.number(results, path).is_none() => is_unknown(field, &cell.at(path)),
+                _ => field_of(field, cell, path),
+            });
+            compared.filter_map(Result::err).collect()
         };
         let Some(cell) = best(row, results, of_row, checked, place) else { continue };
         seen.insert((cell.result, cell.place));

@@ -10,6 +10,7 @@ mod rendered;
 mod history;
 mod in_a_browser;
 mod pages;
+mod sustained;
 mod sweeps;
 
 use super::{calibration, page};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use variant::{
-    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability, FileAccess,
-    FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, RootTime, SampleKeys,
+    AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
+    FileAccess, FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, RootTime,
+    SampleKeys,
     Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
 };
 use workload::{Fork, Layout};
@@ -92,6 +93,8 @@ warm_cache = "1GiB"
 access = "buffered"
 multi_get_keys = 256
 open_files = "1k"
+compaction = "on"
+write_buffer = "8MiB"
 options = " compression_opts={level=1;strategy=0}; max_background_jobs=1; "
 
 [[expect]]
@@ -184,6 +187,8 @@ fn what_is_left_out_has_its_default() {
                 access: FileAccess::Direct,
                 multi_get_key_count: 1_024,
                 open_file_count: None,
+                compaction: Compaction::Off,
+                write_buffer: None,
                 options: String::new(),
             },
             recover_senders: false,
@@ -241,9 +246,15 @@ fn every_key_is_read() {
         access: FileAccess::Buffered,
         multi_get_key_count: 256,
         open_file_count: Some(1_000),
+        compaction: Compaction::On,
+        write_buffer: Some(8 << 20),
         options: "compression_opts={level=1;strategy=0}; max_background_jobs=1;".to_owned(),
     };
     assert_eq!(scenario.run.rocksdb, rocksdb);
+    assert_eq!(scenario.run.rocksdb.write_buffer_bytes(), 8 << 20);
+    let unsaid =
+        |compaction| RocksdbSpec { compaction, ..RocksdbSpec::default() }.write_buffer_bytes();
+    assert_eq!([Compaction::Off, Compaction::On].map(unsaid), [512 << 20, 64 << 20]);
     assert_eq!(scenario.run.mdbx, MdbxSpec { storage: SlotTable::DupSort });
     let metric = Metric::Speedup { of: Design::BatchedIo, over: Design::Sequential };
     let when = When { store: Some(StoreKind::Rocksdb), cache: Some(CacheMode::Cold) };

@@ -437,6 +437,16 @@ fn settings_of_rocksdb_have_bounds_with_reasons() {
             ["block_based_table_factory is not set here", "shaped by block, filter and index"],
         ),
         ("options = \"max_open_files=9\"", ["max_open_files is not set here", "open_files"]),
+        (
+            "options = \"disable_auto_compactions=false\"",
+            ["disable_auto_compactions is not set here", "it has a key: compaction"],
+        ),
+        (
+            "options = \"write_buffer_size=9\"",
+            ["write_buffer_size is not set here", "write_buffer"],
+        ),
+        ("compaction = \"no\"", ["no is no way to compact", "off"]),
+        ("write_buffer = \"1KiB\"", ["1,024 bytes are not from 65,536", "64MiB"]),
         ("options = \"wal_dir=/tmp\"", ["wal_dir is not set here", "directory of its own"]),
         ("bloom = 10", ["run.rocksdb.bloom: no such key", "keys here are block"]),
     ] {

@@ -127,6 +127,10 @@ impl Sample for MdbxSample {
         let format = self.tables().form().tries?;
         Some(Box::new(MdbxTries { sample: self, format }))
     }
+
+    fn file_bytes(&self) -> Option<u64> {
+        MdbxSample::file_bytes(self)
+    }
 }
 
 impl Reader for MdbxReader<'_> {

@@ -108,6 +108,11 @@ impl MdbxSample {
         self.tables.form().layout
     }
 
+    /// Length of the file now.
+    pub(super) fn file_bytes(&self) -> Option<u64> {
+        Some(fs::metadata(self.dir.0.join(DATA)).ok()?.len())
+    }
+
     /// A read transaction for the calling thread.
     pub(super) fn begin_read(&self) -> Result<Tx<Ro>, StoreError> {
         self.environment.begin_ro_unsync().map_err(failed("begin to read"))

@@ -6,8 +6,8 @@ use ::rocksdb::{
 };
 use workload::Table;
 
-use super::format::RocksFormat;
-use variant::IndexShape;
+use super::{direct::Access, format::RocksFormat, settings::RocksSettings};
+use variant::{Compaction, IndexShape};
 
 /// Accounts by key.
 pub(super) const ACCOUNTS: &str = "accounts";
@@ -19,9 +19,6 @@ pub(super) const CODE: &str = "code";
 pub(super) const TRIES: &str = "tries";
 /// RocksDB always has it; it stays empty.
 const DEFAULT: &str = "default";
-
-/// A commit stays in memory: no flush disturbs a sample.
-const WRITE_BUFFER_BYTES: usize = 512 << 20;
 
 /// Sequential reads of whole states, in bytes at a time.
 const SCAN_READAHEAD_BYTES: usize = 2 << 20;
@@ -50,7 +47,6 @@ pub(super) fn database() -> Options {
     options.set_compression_type(DBCompressionType::None);
     options.set_paranoid_checks(true);
     options.set_disable_auto_compactions(true);
-    options.set_write_buffer_size(WRITE_BUFFER_BYTES);
     // All files open from the start, with index and filter in memory.
     options.set_max_open_files(-1);
     options.set_max_file_opening_threads(16);
@@ -62,10 +58,26 @@ pub(super) fn database() -> Options {
     options
 }
 
-/// The same with `further` options, as [`check_options`] takes them. Tables and their cache are those
-/// that [`families`] sets later.
-pub(super) fn database_with(further: &str) -> Result<Options, Error> {
+/// Options of a sample's database. Tables and their cache are those that [`families`] sets later. No
+/// compaction begins before the clock does, which allows them.
+pub(super) fn of_sample(settings: &RocksSettings, access: Access) -> Result<Options, Error> {
     let mut options = database();
+    options.set_write_buffer_size(settings.write_buffer_bytes);
+    if settings.compaction == Compaction::On {
+        // Bytes are with the device when they are counted as written.
+        options.set_use_direct_io_for_flush_and_compaction(access.is_direct());
+        options.enable_statistics();
+    }
+    let mut options = with_further(options, &settings.options)?;
+    options.set_use_direct_reads(access.is_direct());
+    if let Some(count) = settings.open_file_count {
+        options.set_max_open_files(i32::try_from(count).unwrap_or(i32::MAX));
+    }
+    Ok(options)
+}
+
+/// `options` with `further` ones, as [`check_options`] takes them.
+fn with_further(mut options: Options, further: &str) -> Result<Options, Error> {
     if further.is_empty() { Ok(options) } else { options.get_options_from_string(further) }
 }
 
@@ -74,7 +86,7 @@ pub(super) fn database_with(further: &str) -> Result<Options, Error> {
 /// # Errors
 /// In RocksDB's words, with the name of the option.
 pub fn check_options(further: &str) -> Result<(), String> {
-    database_with(further).map(drop).map_err(Error::into_string)
+    with_further(database(), further).map(drop).map_err(Error::into_string)
 }
 
 /// Options of the database that takes in a new state's files.
@@ -103,6 +115,23 @@ pub(super) fn families(
     cache: &Cache,
     format: &RocksFormat,
 ) -> Vec<ColumnFamilyDescriptor> {
+    descriptors(&with_cache(options, cache, format), format)
+}
+
+/// The same of a database that is flushed and compacted too: its new files are as `format` has them.
+pub(super) fn families_that_compact(
+    options: &Options,
+    cache: &Cache,
+    format: &RocksFormat,
+) -> Result<Vec<ColumnFamilyDescriptor>, Error> {
+    // Changes the factory of tables that is there, and leaves it its cache.
+    let table = format!("block_based_table_factory={{{}}}", format.table_text());
+    let options = with_cache(options, cache, format).get_options_from_string(table)?;
+    Ok(descriptors(&options, format))
+}
+
+/// `options` with tables that are read through `cache`.
+fn with_cache(options: &Options, cache: &Cache, format: &RocksFormat) -> Options {
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(cache);
     table.set_block_size(4096);
@@ -119,7 +148,7 @@ pub(super) fn families(
     }
     let mut options = options.clone();
     options.set_block_based_table_factory(&table);
-    descriptors(&options, format)
+    options
 }
 
 /// The families of a database whose flushes write files as `format` has them.

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    store::{Batching, ReadCounters, Reader, Sample, SlotRow},
+    store::{Batching, ReadCounters, Reader, Sample, Settled, SlotRow, WriteCounters},
     tries::Tries,
 };
 use variant::ReadMethod;
@@ -194,6 +194,22 @@ impl Sample for RocksSample {
 
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         Some(Box::new(RocksTries { sample: self, format: self.trie_format()? }))
+    }
+
+    fn begin_writes(&self) -> Result<(), StoreError> {
+        self.let_compact()
+    }
+
+    fn settle(&self) -> Result<Settled, StoreError> {
+        self.wait_for_compactions()
+    }
+
+    fn write_counters(&self) -> Option<WriteCounters> {
+        self.counts_of_writes()
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.bytes_on_disk()
     }
 }
 

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ::rocksdb::{Cache, ColumnFamily, DB, ReadOptions, WriteBatch, WriteOptions, properties};
+use ::rocksdb::{
+    Cache, ColumnFamily, DB, Options, ReadOptions, WriteBatch, WriteOptions,
+    properties::{self, PropName},
+};
 use trie::Format;
 use workload::{
     Layout, NetChanges,
@@ -19,7 +22,7 @@ use super::{
     settings::{NAME, RocksSettings, TABLE_EXTENSION, failed, failed_io},
 };
 use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
-use variant::{CacheFill, CacheMode, Checksums, Durability};
+use variant::{CacheFill, CacheMode, Checksums, Compaction, Durability};
 
 /// A state open for one sample.
 pub struct RocksSample {
@@ -31,6 +34,8 @@ pub struct RocksSample {
     settings: RocksSettings,
     mode: CacheMode,
     tries: Option<Format>,
+    /// The options, which hold the database's statistics, where it keeps any.
+    statistics: Option<Options>,
 }
 
 impl fmt::Debug for RocksSample {
@@ -72,29 +77,49 @@ impl RocksSample {
         })?;
         let dir = SampleDir(dir);
         link_files(state.dir(), &dir.0)?;
-        let mut options = options::database_with(&settings.options)
+        let options = options::of_sample(settings, access)
             .map_err(failed(format!("set the options {}", settings.options)))?;
-        options.set_use_direct_reads(access.is_direct());
-        if let Some(count) = settings.open_file_count {
-            options.set_max_open_files(i32::try_from(count).unwrap_or(i32::MAX));
-        }
-        let families = options::families(&options, &cache, &format);
+        let families = match settings.compaction {
+            Compaction::Off => options::families(&options, &cache, &format),
+            Compaction::On => options::families_that_compact(&options, &cache, &format)
+                .map_err(failed("set the options of tables"))?,
+        };
         let db = DB::open_cf_descriptors(&options, &dir.0, families)
             .map_err(failed(format!("open a sample of {}", state.name())))?;
         let layout = state.manifest().layout;
-        let settings = settings.clone();
-        Ok(Self { db, dir, cache, layout, settings, mode, tries: format.tries })
+        let statistics = (settings.compaction == Compaction::On).then_some(options);
+        let (settings, tries) = (settings.clone(), format.tries);
+        Ok(Self { db, dir, cache, layout, settings, mode, tries, statistics })
     }
 
     /// Memory of indices and filters in bytes.
     pub(super) fn table_memory_bytes(&self) -> u64 {
-        let families = [options::ACCOUNTS, options::STORAGE, options::CODE];
-        let families = families.into_iter().chain(self.tries.map(|_| options::TRIES));
+        self.sum_over_families(properties::ESTIMATE_TABLE_READERS_MEM)
+    }
+
+    /// Sum of a property of the families that have rows.
+    pub(super) fn sum_over_families(&self, property: &PropName) -> u64 {
         let of = |name| {
             let family = self.db.cf_handle(name)?;
-            self.db.property_int_value_cf(family, properties::ESTIMATE_TABLE_READERS_MEM).ok()?
+            self.db.property_int_value_cf(family, property).ok()?
         };
-        families.filter_map(of).sum()
+        self.families().filter_map(of).sum()
+    }
+
+    /// The families that have rows.
+    pub(super) fn families(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let families = [options::ACCOUNTS, options::STORAGE, options::CODE];
+        families.into_iter().chain(self.tries.map(|_| options::TRIES))
+    }
+
+    /// The directory of its files.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir.0
+    }
+
+    /// The database's statistics, where it keeps any.
+    pub(super) const fn statistics(&self) -> Option<&Options> {
+        self.statistics.as_ref()
     }
 
     /// Bytes of data blocks in the cache now.

@@ -1,7 +1,7 @@
 //! The settings of a store in RocksDB, its name and its errors.
 
 use ::rocksdb::ErrorKind;
-use variant::{CacheFill, Checksums, Durability, FileAccess, ReadMethod};
+use variant::{CacheFill, Checksums, Compaction, Durability, FileAccess, ReadMethod};
 
 use super::uring::{IoUring, io_uring_state};
 use crate::error::StoreError;
@@ -45,6 +45,10 @@ pub struct RocksSettings {
     pub checksums: Checksums,
     /// Which reads fill the cache.
     pub cache_fill: CacheFill,
+    /// Whether files are compacted while a sample's clock runs.
+    pub compaction: Compaction,
+    /// Size at which a write buffer is flushed, in bytes; each table has its own.
+    pub write_buffer_bytes: usize,
     /// Further options of a sample's database, `name=value;name=value`; empty for none.
     pub options: String,
 }
@@ -61,6 +65,8 @@ impl Default for RocksSettings {
             durability: Durability::default(),
             checksums: Checksums::default(),
             cache_fill: CacheFill::default(),
+            compaction: Compaction::default(),
+            write_buffer_bytes: 512 << 20,
             options: String::new(),
         }
     }

@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::{
     jsons, profile,
     rendered::{self, Checked, Made},
-    result, result_of_gate, shown, sweep,
+    result, result_of_gate, shown,
+    sustained::many_blocks,
+    sweep,
     sweeps::swept,
 };
 use crate::html::page;
@@ -50,6 +52,8 @@ fn texts_and_coordinates_are_those_of_the_results() {
         vec![whole()],
         vec![result(|_| ())],
         vec![shown(example::typical())],
+        vec![many_blocks(200)],
+        vec![many_blocks(40)],
         sweep(),
         swept(|_| ()),
         vec![whole(), result(|run| run.workload.seed = 7)],

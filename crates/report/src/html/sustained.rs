@@ -1,0 +1,142 @@
+//! Time of each block over its number, of runs over many blocks; and their writes and space, as a table.
+
+use super::{
+    chart::{Chart, Guide, Point, Scale, Series, tick},
+    data::{Report, Row},
+    figure::{Figure, figure},
+    markup::{self, Section, esc, number},
+};
+use result::{PhasesNs, SampleFacts, StoreWriteFacts};
+use variant::Phase;
+
+use crate::{sustained::typical, units};
+
+/// Most marks of a chart: of more blocks each mark is the slowest of several.
+const MARK_COUNT_MAX: usize = 60;
+/// Room above and below the times of a chart, as a factor.
+const ROOM: f64 = 1.15;
+
+const HEADS: [&str; 13] = [
+    "Variant", "Values", "50", "90", "99", "max", "Written", "By store", "Stalls", "Settling",
+    "Before", "Most", "After",
+];
+
+/// The part on many blocks; `None` without a run over many.
+pub(super) fn section(report: &Report<'_>) -> Option<Section> {
+    let drawn: Vec<(&Row<'_>, usize)> = report
+        .rows
+        .iter()
+        .filter_map(|row| {
+            let sample = typical(row.cell.value)?;
+            Some((row, sample))
+        })
+        .collect();
+    if drawn.is_empty() {
+        return None;
+    }
+    let noun = if report.ms_per() == "ms per block" { "block" } else { "batch" };
+    let mut body: String =
+        drawn.iter().map(|(row, sample)| chart(report, row, *sample, noun)).collect();
+    let rows: Vec<_> = drawn.iter().map(|(row, _)| fields(report, row)).collect();
+    body.push_str(&markup::table("Blocks and writes by variant", &HEADS, &rows));
+    Some(Section {
+        id: "sustained",
+        title: "Block after block",
+        lede: format!(
+            "Time of each {noun} to the end of its commit, over its number, of the sample whose wall time is \
+             the median. Of more than {MARK_COUNT_MAX} a mark is the slowest of several, and its bar reaches \
+             down to their fastest. In the table percentiles are over all samples that count. <em>Written</em> \
+             is the bytes that the process sent to devices over the bytes of the commits, <em>by store</em> \
+             those of its log, flushes and compactions. <em>Settling</em> is the wait, at the end of the clock, \
+             for flushes and compactions that are due; <em>before</em>, <em>most</em> and <em>after</em> are \
+             bytes of the store’s files."
+        ),
+        body,
+        results: report.results_of(drawn.iter().map(|(row, _)| *row)),
+    })
+}
+
+/// A chart of one sample.
+fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> String {
+    let times = &row.cell.value.samples[sample].batch_ns;
+    let size = times.len().div_ceil(MARK_COUNT_MAX);
+    let of_cell = |key: Option<Figure>, name: &'static str| key.map(|figure| (name, figure));
+    let lines: Vec<(&str, Figure)> = [
+        of_cell(figure!(row.cell, batch_figures.time_ns.p50), "median"),
+        of_cell(figure!(row.cell, batch_figures.time_ns.p99), "99th percentile"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let values = times.iter().map(|time| *time as f64);
+    let y = Scale::log(values.chain(lines.iter().map(|(_, figure)| figure.value)), ROOM);
+    let x = Scale::Linear { max: times.len() as f64 };
+    let name = format!("{} {}", row.cell.design, row.threads());
+    let point = |(chunk, times): (usize, &[u64])| {
+        let (place, slowest) = times.iter().enumerate().max_by_key(|(_, time)| **time)?;
+        let fastest = times.iter().min()?;
+        let index = chunk * size + place;
+        let figure = figure!(row.cell, samples[sample].batch_ns[index])?;
+        let words = format!("{name}, {noun} {}: {}", index + 1, units::time_ns(figure.value));
+        let ends = (size > 1).then(|| [y.at(*fastest as f64), y.at(*slowest as f64)]);
+        let (x, y) = (x.at((index + 1) as f64), y.at(figure.value));
+        Some(Point { x, y, ends, words, figure, is_joined: true })
+    };
+    let points = times.chunks(size).enumerate().filter_map(point).collect();
+    let guide = |(name, figure): &(&str, Figure)| {
+        let at = y.at(figure.value);
+        Guide {
+            from: [0.0, at],
+            to: [1.0, at],
+            name: format!("{name} {}", units::time_ns(figure.value)),
+        }
+    };
+    let title = format!("{}{}", report.prefix(row), row.variant());
+    let chart = Chart {
+        label: format!("Time of each {noun} of {title}"),
+        x_title: format!("number of the {noun}"),
+        y_title: "time, logarithmic".to_owned(),
+        x_ticks: x.ticks().into_iter().map(|at| (x.at(at), tick(at))).collect(),
+        y_ticks: y.ticks().into_iter().map(|at| (y.at(at), units::time_ns(at))).collect(),
+        series: vec![Series { name, design: row.cell.design, nth: 0, points }],
+        guides: lines.iter().map(guide).collect(),
+    };
+    format!("<figure><p class=\"over\">{}</p>{}</figure>\n", esc(&title), chart.html())
+}
+
+/// A row of the table.
+fn fields(report: &Report<'_>, row: &Row<'_>) -> Vec<String> {
+    let time = |figure: Option<Figure>| number(figure.as_ref(), time_words);
+    let times = |figure: Option<Figure>| number(figure.as_ref(), units::ratio);
+    let bytes =
+        |figure: Option<Figure>| number(figure.as_ref(), |bytes| units::bytes(bytes as u64));
+    let of_store = |path: &str, number: fn(&StoreWriteFacts) -> u64| {
+        let of = |sample: &SampleFacts| Some(number(sample.writes.as_ref()?.store.as_ref()?));
+        row.median(&format!("writes/store/{path}"), of)
+    };
+    let space = |path: &str, number: fn(&result::SpaceFacts) -> u64| {
+        let of = |sample: &SampleFacts| Some(number(sample.writes.as_ref()?.space.as_ref()?));
+        row.median(&format!("writes/space/{path}"), of)
+    };
+    let count = figure!(row.cell, batch_figures.time_ns.count);
+    let settle = format!("phases_ns/{}", PhasesNs::key(Phase::Settle));
+    vec![
+        format!("{}{}", report.prefix(row), esc(row.variant())),
+        number(count.as_ref(), |count| units::count(count as u64)),
+        time(figure!(row.cell, batch_figures.time_ns.p50)),
+        time(figure!(row.cell, batch_figures.time_ns.p90)),
+        time(figure!(row.cell, batch_figures.time_ns.p99)),
+        time(figure!(row.cell, batch_figures.time_ns.max)),
+        times(figure!(row.cell, batch_figures.device_amplification)),
+        times(figure!(row.cell, batch_figures.store_amplification)),
+        time(of_store("stall_ns", |store| store.stall_ns)),
+        time(row.median(&settle, |sample| Some(sample.phases_ns[Phase::Settle]))),
+        bytes(space("before_bytes", |space| space.before_bytes)),
+        bytes(space("peak_bytes", |space| space.peak_bytes)),
+        bytes(space("after_bytes", |space| space.after_bytes)),
+    ]
+}
+
+fn time_words(ns: f64) -> String {
+    if ns == 0.0 { "0".to_owned() } else { units::time_ns(ns) }
+}

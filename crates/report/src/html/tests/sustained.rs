@@ -1,0 +1,78 @@
+//! Pages of runs over many blocks.
+
+use super::*;
+use result::{Cell, SpaceFacts, StoreWriteFacts, WriteFacts, sustained};
+
+/// Times of so many blocks, one of them far longer than the others.
+fn times(count: u64, cell: u64) -> Vec<u64> {
+    let time = |block: u64| 20_000_000 + (block * 7_919 + cell * 31) % 9_973 * 1_003;
+    (0..count).map(|block| time(block) * if block == 136 { 11 } else { 1 }).collect()
+}
+
+/// A run over so many blocks; the first cell's store counts its writes, the second's counts none.
+pub(super) fn many_blocks(count: u64) -> Shown {
+    let change = |(place, cell): (u64, &mut Cell)| {
+        for sample in &mut cell.samples {
+            sample.batch_ns = times(count, place);
+            let store = StoreWriteFacts {
+                log_bytes: 10_000_000,
+                flush_bytes: 9_000_000,
+                compaction_write_bytes: 23_000_000,
+                stall_ns: 3_456_789,
+                ..StoreWriteFacts::default()
+            };
+            let (before_bytes, peak_bytes, after_bytes) = (150_000_000, 262_000_000, 171_000_000);
+            sample.writes = Some(WriteFacts {
+                committed_bytes: 11_000_000,
+                device_write_bytes: Some(44_000_000),
+                device_amplification: Some(4.0),
+                store: (place == 0).then_some(store),
+                store_amplification: (place == 0).then_some(3.82),
+                space: Some(SpaceFacts { before_bytes, peak_bytes, after_bytes }),
+            });
+        }
+        let samples: Vec<_> = cell.samples.iter().collect();
+        cell.batch_figures = sustained::batch_figures(&samples);
+    };
+    result(|run| {
+        run.cells.truncate(2);
+        (run.workload.block_count, run.workload.batch_count) = (count, count);
+        (0..).zip(&mut run.cells).for_each(change);
+    })
+}
+
+#[test]
+fn a_run_over_many_blocks_has_a_chart_of_each_variant_with_its_slowest_block() {
+    let results = [many_blocks(200)];
+    let html = page(&results);
+    let elements = elements(&html);
+    let places = compared(&elements, &jsons(&results));
+    assert!(ids(&elements).contains(&"sustained"));
+    for cell in 0..2 {
+        for at in [
+            "samples/0/batch_ns/136",
+            "batch_figures/time_ns/p99",
+            "samples/*/writes/space/peak_bytes",
+        ] {
+            let drawn =
+                places.iter().filter(|(_, place)| place.starts_with(&format!("/cells/{cell}/")));
+            // Any sample may be the one of median wall time.
+            let end = at.split_once("samples/0").map_or(at, |(_, end)| end);
+            assert!(drawn.into_iter().any(|(_, place)| place.ends_with(end)), "{cell}: {at}");
+        }
+        let marks = places.iter().filter(|(_, place)| {
+            place.starts_with(&format!("/cells/{cell}/")) && place.contains("/batch_ns/")
+        });
+        assert_eq!(marks.count(), 50, "200 blocks, four to a mark");
+    }
+    assert!(html.contains("block 137: "), "the slowest block is named");
+}
+
+#[test]
+fn a_run_over_few_blocks_has_no_such_part() {
+    for count in [1, 19] {
+        let html = page(&[many_blocks(count)]);
+        assert!(!html.contains("id=\"sustained\""), "{count} blocks");
+    }
+    assert!(page(&[many_blocks(20)]).contains("id=\"sustained\""));
+}

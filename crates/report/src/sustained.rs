@@ -1,0 +1,96 @@
+//! Runs over many blocks, in lines of text: the slowest blocks, the writes and the space of each variant.
+
+use result::{Cell, SampleFacts, StoreWriteFacts};
+use variant::Phase;
+
+use super::{
+    facts::Reading,
+    page::{Page, Tone},
+    units,
+};
+
+/// So many batches make a run over many: their median has ten values beyond it.
+pub(crate) const MANY_BATCHES: usize = 20;
+
+/// Index of the sample of a cell over many batches whose wall time is the median of those that count, the
+/// lower of two; `None` of a cell over few batches.
+pub(crate) fn typical(cell: &Cell) -> Option<usize> {
+    let counted = cell.counted();
+    let is_counted = |sample: &SampleFacts| {
+        counted.iter().flat_map(|of| of.iter()).any(|one| std::ptr::eq(one, sample))
+    };
+    let has_many = |sample: &SampleFacts| sample.batch_ns.len() >= MANY_BATCHES;
+    let mut drawn: Vec<(usize, &SampleFacts)> = cell.samples.iter().enumerate().collect();
+    drawn.retain(|(_, sample)| has_many(sample) && is_counted(sample));
+    drawn.sort_by_key(|(_, sample)| sample.wall_ns);
+    drawn.get(drawn.len().checked_sub(1)? / 2).map(|(index, _)| *index)
+}
+
+/// Adds the lines of all cells over many batches.
+pub(super) fn sustained(page: &mut Page, reading: &Reading<'_>) {
+    for cell in reading.cells() {
+        let Some(index) = typical(cell) else { continue };
+        let sample = &cell.samples[index];
+        let label = if reading.time_is_per == "block" { "blocks" } else { "batches" };
+        page.labelled(Tone::Plain, label, &format!("{}: {}", cell.variant, times(cell, sample)));
+        if let Some(words) = writes(cell, sample) {
+            page.labelled(Tone::Plain, "", &words);
+        }
+    }
+    page.gap();
+}
+
+/// `p50 31.2 ms, p90 40.1 ms, p99 88.0 ms, max 210 ms over 1,000; …`
+fn times(cell: &Cell, sample: &SampleFacts) -> String {
+    let of = &cell.batch_figures.time_ns;
+    let time =
+        |ns: Option<u64>| ns.map_or(units::UNKNOWN.to_owned(), |ns| units::time_ns(ns as f64));
+    let slowest = sample.batch_ns.iter().zip(1_u64..).max_by_key(|(time, _)| **time);
+    let slowest = slowest.map_or(0, |(_, number)| number);
+    format!(
+        "p50 {}, p90 {}, p99 {}, max {} over {}; number {} is the slowest of the median sample",
+        time(of.p50),
+        time(of.p90),
+        time(of.p99),
+        time(of.max),
+        units::count(of.count),
+        units::count(slowest)
+    )
+}
+
+/// `written 3.12 times the commits (by rocksdb 3.05: log 1.00, …); stalls 0 ns; …`
+fn writes(cell: &Cell, sample: &SampleFacts) -> Option<String> {
+    let writes = sample.writes.as_ref()?;
+    let mut parts = Vec::new();
+    let of_store = writes.store.map(|store| by_store(cell, &store, writes.committed_bytes));
+    if let Some(times) = writes.device_amplification {
+        let own = of_store.map_or(String::new(), |own| format!(" ({own})"));
+        parts.push(format!("written {} times the commits{own}", units::ratio(times)));
+    }
+    if let Some(store) = writes.store {
+        parts.push(format!("stalls {}", units::time_ns(store.stall_ns as f64)));
+        let settle = sample.phases_ns[Phase::Settle];
+        parts.push(format!("settled in {}", units::time_ns(settle as f64)));
+    }
+    if let Some(space) = writes.space {
+        let bytes = [space.before_bytes, space.peak_bytes, space.after_bytes].map(units::bytes);
+        let [before, peak, after] = bytes;
+        parts.push(format!("files {before} before, {peak} at most, {after} after"));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// `by rocksdb 3.05: log 1.00, 12 flushes 1.02, 5 compactions 1.03`
+fn by_store(cell: &Cell, store: &StoreWriteFacts, committed_bytes: u64) -> String {
+    let times = |bytes: u64| units::ratio(bytes as f64 / committed_bytes.max(1) as f64);
+    format!(
+        "by {} {}: log {}, {} {}, {} {}",
+        cell.store,
+        times(store.written_bytes()),
+        times(store.log_bytes),
+        units::things(store.flush_count, "flush").replace("flushs", "flushes"),
+        times(store.flush_bytes),
+        units::things(store.compaction_count, "compaction"),
+        times(store.compaction_write_bytes)
+    )
+}

@@ -1,0 +1,135 @@
+//! Flushes and compactions of a sample: they happen, are counted, write files of the state's format, and
+//! leave the state as it was.
+
+use std::time::Duration;
+
+use alloy_primitives::U256;
+use executor::store::{Reader, Sample, Settled, Store, WriteCounters, rocksdb::RocksSettings};
+use variant::{CacheMode, Compaction, ReadMethod};
+use workload::{Genesis, Layout, NetChanges};
+
+use super::contents;
+use crate::common::{KECCAK, genesis, rows::assert_holds, store};
+
+/// Slots of the contract.
+const SLOT_COUNT: u64 = 3_000;
+/// Slots that a commit overwrites.
+const COMMIT_SLOT_COUNT: u64 = 500;
+
+/// Flushes after each few commits, and compactions after each few flushes.
+fn small() -> RocksSettings {
+    RocksSettings {
+        compaction: Compaction::On,
+        write_buffer_bytes: 64 << 10,
+        read_method: ReadMethod::Get,
+        options: "level0_file_num_compaction_trigger=2".to_owned(),
+        ..RocksSettings::default()
+    }
+}
+
+/// Commit of this number: values of its own at the next slots, around and around.
+fn commit(genesis: &Genesis, number: u64) -> NetChanges {
+    let slot = |index: u64| {
+        let key = genesis.slots[0].key((number * COMMIT_SLOT_COUNT + index) % SLOT_COUNT);
+        (KECCAK, key, U256::from(1 + number))
+    };
+    let slots = (0..COMMIT_SLOT_COUNT).map(slot).collect();
+    let mut changes = NetChanges { slots, ..NetChanges::default() };
+    changes.sort();
+    changes
+}
+
+/// The last value of each slot after so many commits.
+fn assert_committed(reader: &mut impl Reader, genesis: &Genesis, commit_count: u64) {
+    for number in commit_count.saturating_sub(SLOT_COUNT / COMMIT_SLOT_COUNT)..commit_count {
+        for (address, key, value) in commit(genesis, number).slots {
+            assert_eq!(reader.slot(&address, &key).unwrap(), value, "commit {number}");
+        }
+    }
+}
+
+#[test]
+fn compactions_run_from_the_clocks_start_and_leave_rows_and_state_as_they_are() {
+    let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
+    let store = store(data.path(), &genesis, Layout::Hashed, small());
+    let before = contents(store.state().dir());
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let space = sample.file_bytes().unwrap();
+    assert!(space >= store.state().manifest().byte_count() / 2, "{space}");
+    let nothing =
+        WriteCounters { buffered_bytes: 0, log_bytes: 0, ..sample.write_counters().unwrap() };
+    assert_eq!(nothing, WriteCounters::default(), "nothing is written yet");
+    sample.begin_writes().unwrap();
+    let mut committed_bytes = 0;
+    for number in 0..60 {
+        sample.commit(&commit(&genesis, number)).unwrap();
+        committed_bytes += COMMIT_SLOT_COUNT * (64 + 32);
+    }
+    assert_eq!(sample.settle().unwrap(), Settled::Waited);
+    let counters = sample.write_counters().unwrap();
+    assert!(counters.log_bytes >= committed_bytes, "{counters:?} of {committed_bytes}");
+    assert!(counters.flush_count > 5 && counters.flush_bytes > committed_bytes / 4, "{counters:?}");
+    assert!(counters.compaction_count > 1, "{counters:?}");
+    assert!(counters.compaction_write_bytes > counters.flush_bytes / 4, "{counters:?}");
+    assert!(counters.compaction_read_bytes >= counters.compaction_write_bytes / 4, "{counters:?}");
+    assert!(counters.buffered_bytes > 0, "the last rows are in a write buffer: {counters:?}");
+    assert_committed(&mut sample.reader().unwrap(), &genesis, 60);
+    // Nothing runs once it has settled.
+    assert_eq!(sample.settle().unwrap(), Settled::Waited);
+    assert_eq!(sample.write_counters(), Some(counters));
+    assert_eq!(contents(store.state().dir()), before, "while the sample is open");
+    store.close_sample(sample).unwrap();
+    assert_eq!(contents(store.state().dir()), before, "after it");
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    assert_holds(&mut sample.reader().unwrap(), &genesis);
+    store.close_sample(sample).unwrap();
+}
+
+#[test]
+fn new_files_have_the_states_format_and_are_read_through_the_samples_cache() {
+    let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
+    let store = store(data.path(), &genesis, Layout::Hashed, small());
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    sample.begin_writes().unwrap();
+    let numbers = 0..60;
+    numbers.clone().for_each(|number| sample.commit(&commit(&genesis, number)).unwrap());
+    sample.settle().unwrap();
+    let empty_bytes = sample.cached_bytes();
+    let mut reader = sample.reader().unwrap();
+    assert_committed(&mut reader, &genesis, numbers.end);
+    let counters = reader.counters();
+    assert!(counters.block_count >= SLOT_COUNT / 60, "{counters:?}");
+    // An aligned block of 4 KiB has no more bytes, and most of them are full.
+    let bytes_per_block = counters.block_bytes / counters.block_count;
+    assert!((3_000..=4_096).contains(&bytes_per_block), "{counters:?}");
+    assert!(sample.cached_bytes() > empty_bytes);
+    drop(reader);
+    store.close_sample(sample).unwrap();
+}
+
+#[test]
+fn without_compactions_nothing_is_waited_for_or_counted() {
+    let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
+    let settings = RocksSettings { compaction: Compaction::Off, ..small() };
+    let store = store(data.path(), &genesis, Layout::Hashed, settings);
+    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    sample.begin_writes().unwrap();
+    (0..20).for_each(|number| sample.commit(&commit(&genesis, number)).unwrap());
+    assert_eq!(sample.settle().unwrap(), Settled::NothingRuns);
+    assert_eq!(sample.write_counters(), None);
+    assert_committed(&mut sample.reader().unwrap(), &genesis, 20);
+    store.close_sample(sample).unwrap();
+}
+
+/// A sample for a check never starts a clock.
+#[test]
+fn a_sample_whose_clock_does_not_start_compacts_nothing() {
+    let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
+    let store = store(data.path(), &genesis, Layout::Hashed, small());
+    let sample = store.open_sample(CacheMode::Warm).unwrap();
+    (0..20).for_each(|number| sample.commit(&commit(&genesis, number)).unwrap());
+    std::thread::sleep(Duration::from_millis(50));
+    let counters = sample.write_counters().unwrap();
+    assert!(counters.flush_count > 0 && counters.compaction_count == 0, "{counters:?}");
+    store.close_sample(sample).unwrap();
+}

@@ -1,0 +1,244 @@
+//! Runs over many blocks, each committed and rooted, while RocksDB flushes and compacts: every design
+//! agrees, times of blocks fill the clock, the state is as it was, and a lost write is found.
+
+use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, sync::atomic::AtomicBool};
+
+use executor::{
+    sample::{Disagreement, Measurement},
+    span,
+    state::{DataDir, Quiet, StateFormat, StateSpec},
+    store::{
+        Sample, Settled, Store, StoreError, WriteCounters,
+        mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
+        rocksdb::{RocksFormat, RocksSettings, RocksStore},
+    },
+    tries::{self, Tries},
+};
+use spec::Scenario;
+use variant::{CacheMode, Compaction, Design, Phase, RootTime, RootWay, TrieForm, Variant};
+use workload::{NetChanges, Workload};
+
+use crate::common::agree;
+
+const BLOCK_COUNT: usize = 40;
+/// The block in which a faulty store loses a write.
+const FAULTY_BLOCK: usize = 25;
+
+fn workload() -> Workload {
+    let text = format!(
+        "schema = 1\nname = \"small\"\nseed = 7\n[state]\naccounts = 30\nslots = 20_000\n[block]\n\
+         gas = \"2M\"\nblocks = {BLOCK_COUNT}\n[[load]]\nkind = \"sstore-storm\"\nop = \"update\"\n"
+    );
+    let scenario = Scenario::parse("small.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    generator::generate(&scenario, |_| ()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A build of the state for `store` in `dir`, and its name.
+fn built<S>(
+    dir: &Path,
+    workload: &Workload,
+    format: &dyn StateFormat,
+    open: impl FnOnce(executor::state::BuiltState) -> S,
+) -> (S, String) {
+    let (genesis, layout) = (&workload.genesis, workload.layout);
+    let spec = StateSpec { genesis, layout, format, scenario: "small", threads: 2 };
+    let data = DataDir::open(dir).unwrap();
+    let state = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+    let name = state.name().to_owned();
+    (open(state), name)
+}
+
+fn rocks_format() -> RocksFormat {
+    RocksFormat { tries: tries::format_of(TrieForm::Cut), ..RocksFormat::default() }
+}
+
+/// With flushes every few blocks.
+fn rocks(dir: &Path, workload: &Workload, compaction: Compaction) -> (RocksStore, String) {
+    let settings = RocksSettings {
+        compaction,
+        write_buffer_bytes: 64 << 10,
+        options: "level0_file_num_compaction_trigger=2".to_owned(),
+        ..RocksSettings::default()
+    };
+    built(dir, workload, &rocks_format(), |state| RocksStore::open(state, settings).unwrap())
+}
+
+/// Each file of a directory with its content.
+fn contents(dir: &Path) -> BTreeMap<String, blake3::Hash> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let content = |path: std::path::PathBuf| {
+        (path.display().to_string(), blake3::hash(&fs::read(&path).unwrap()))
+    };
+    entries.map(content).collect()
+}
+
+fn variant(design: Design, root: RootTime) -> Variant {
+    let two = NonZeroUsize::new(2).unwrap();
+    Variant { root: RootWay::at(root), ..Variant::of(design, two, two) }
+}
+
+fn take<S: Store>(store: &S, workload: &Workload, variant: Variant) -> Measurement {
+    let lists = agree::lists(workload, variant.list).unwrap();
+    let taken = agree::take(store, workload, &lists, variant);
+    taken.unwrap_or_else(|error| panic!("{variant}: {error}"))
+}
+
+/// Times of the blocks are there, one for each, and no longer than the clock ran.
+fn assert_timed(taken: &Measurement, variant: Variant) {
+    assert_eq!(taken.disagreement, None, "{variant}");
+    let executed = &taken.executed;
+    assert_eq!(executed.batch_times.len(), BLOCK_COUNT, "{variant}");
+    let settling = span::total(&executed.spans, Phase::Settle);
+    let of_blocks: std::time::Duration = executed.batch_times.iter().sum();
+    assert!(
+        of_blocks + settling <= executed.wall,
+        "{variant}: {of_blocks:?} of {:?}",
+        executed.wall
+    );
+    let commits = span::total(&executed.spans, Phase::Commit);
+    assert!(executed.batch_times.iter().all(|time| !time.is_zero()) && commits < of_blocks);
+    // A key and a value for each of some 160 slots of a block, and more.
+    assert!(executed.writes.committed_bytes > BLOCK_COUNT as u64 * 160 * 96, "{variant}");
+}
+
+#[test]
+fn every_design_agrees_while_rocksdb_compacts_and_the_state_stays_as_it_was() {
+    let (dir, workload) = (tempfile::tempdir().unwrap(), workload());
+    assert_eq!(workload.batches.len(), BLOCK_COUNT);
+    let (store, name) = rocks(dir.path(), &workload, Compaction::On);
+    let before = contents(store.state().dir());
+    let mut committed = None;
+    for design in Design::ALL {
+        let variant = variant(*design, RootTime::After);
+        let taken = take(&store, &workload, variant);
+        assert_timed(&taken, variant);
+        let writes = taken.executed.writes;
+        assert_eq!(*committed.get_or_insert(writes.committed_bytes), writes.committed_bytes);
+        let counters = writes.counters.unwrap();
+        assert!(counters.flush_count > 4 && counters.flush_bytes > 0, "{variant}: {counters:?}");
+        assert!(counters.compaction_count > 1, "{variant}: {counters:?}");
+        assert!(counters.compaction_write_bytes > 0, "{variant}: {counters:?}");
+        assert!(counters.log_bytes >= writes.committed_bytes, "{variant}: {writes:?}");
+        let space = writes.space.unwrap();
+        assert!(space.peak_bytes >= space.before_bytes.max(space.after_bytes), "{space:?}");
+        let settled = taken.executed.spans.iter().filter(|span| span.phase == Phase::Settle);
+        assert_eq!(settled.count(), 1, "{variant}");
+        assert_eq!(contents(store.state().dir()), before, "{variant}");
+    }
+    drop(store);
+    let data = DataDir::open(dir.path()).unwrap();
+    data.verify(&name, &[&rocks_format()], &Quiet, &AtomicBool::new(false)).unwrap();
+}
+
+#[test]
+fn without_compactions_and_in_mdbx_blocks_are_timed_and_nothing_is_waited_for() {
+    let (dir, workload) = (tempfile::tempdir().unwrap(), workload());
+    let (rocks, _) = rocks(dir.path(), &workload, Compaction::Off);
+    let format = MdbxFormat { tries: tries::format_of(TrieForm::Cut), ..MdbxFormat::default() };
+    let (mdbx, name) = built(dir.path(), &workload, &format, |state| {
+        MdbxStore::open(state, MdbxSettings::default()).unwrap()
+    });
+    for root in [RootTime::After, RootTime::FromList] {
+        let variant = variant(Design::BatchedIo, root);
+        let taken = [take(&rocks, &workload, variant), take(&mdbx, &workload, variant)];
+        for taken in &taken {
+            assert_timed(taken, variant);
+            assert_eq!(taken.executed.writes.counters, None);
+            assert!(!taken.executed.spans.iter().any(|span| span.phase == Phase::Settle));
+        }
+        let [rocks, mdbx] = taken.map(|taken| taken.executed.writes);
+        assert_eq!(rocks.committed_bytes, mdbx.committed_bytes);
+        let grown = mdbx.space.unwrap();
+        assert!(grown.after_bytes > grown.before_bytes, "copies of pages are kept: {grown:?}");
+    }
+    drop(mdbx);
+    let data = DataDir::open(dir.path()).unwrap();
+    data.verify(&name, &[&format], &Quiet, &AtomicBool::new(false)).unwrap();
+}
+
+/// A store that loses one slot of one block.
+struct Forgetful<'s>(&'s RocksStore);
+
+struct ForgetfulSample {
+    sample: <RocksStore as Store>::Sample,
+    committed: std::sync::atomic::AtomicUsize,
+}
+
+impl Store for Forgetful<'_> {
+    type Sample = ForgetfulSample;
+
+    fn name(&self) -> &'static str {
+        "forgetful"
+    }
+
+    fn open_sample(&self, cache: CacheMode) -> Result<Self::Sample, StoreError> {
+        Ok(ForgetfulSample { sample: self.0.open_sample(cache)?, committed: 0.into() })
+    }
+
+    fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError> {
+        self.0.close_sample(sample.sample)
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        self.0.facts()
+    }
+
+    fn never_cold(&self) -> Option<&'static str> {
+        self.0.never_cold()
+    }
+
+    fn slots_per_block(&self) -> Option<f64> {
+        self.0.slots_per_block()
+    }
+}
+
+impl Sample for ForgetfulSample {
+    type Reader<'a> = <<RocksStore as Store>::Sample as Sample>::Reader<'a>;
+
+    fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
+        self.sample.reader()
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        let block = self.committed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let mut changes = changes.clone();
+        if block == FAULTY_BLOCK {
+            changes.slots.pop();
+        }
+        self.sample.commit(&changes)
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        self.sample.tries()
+    }
+
+    fn begin_writes(&self) -> Result<(), StoreError> {
+        self.sample.begin_writes()
+    }
+
+    fn settle(&self) -> Result<Settled, StoreError> {
+        self.sample.settle()
+    }
+
+    fn write_counters(&self) -> Option<WriteCounters> {
+        self.sample.write_counters()
+    }
+}
+
+#[test]
+fn a_write_that_is_lost_in_one_of_many_blocks_is_found() {
+    let (dir, workload) = (tempfile::tempdir().unwrap(), workload());
+    let (store, _) = rocks(dir.path(), &workload, Compaction::On);
+    let variant = variant(Design::BatchedIo, RootTime::Nothing);
+    let right = take(&store, &workload, variant);
+    assert_timed(&right, variant);
+    let taken = take(&Forgetful(&store), &workload, variant);
+    assert!(taken.executed.writes.counters.unwrap().compaction_count > 0);
+    let lost = right.executed.batches[FAULTY_BLOCK].net_changes.slots.last().copied().unwrap();
+    match taken.disagreement {
+        Some(Disagreement::ReadBack { what, .. }) => {
+            assert!(what.contains(&format!("{:#x}", lost.1)), "{what}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
