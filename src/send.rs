@@ -2,18 +2,18 @@
 //! `send`, and made a result. Knows no argument of the command line.
 
 mod figures;
+mod input;
 mod key;
 mod live;
 mod profile;
 mod url;
 mod work;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::anyhow;
 use result::send::{SendNode, SendResult, SendWork};
 use send::{Funder, NodeFacts, Pace, Plan, SendError, Session, Settings};
-use spec::Override;
 use workload::Workload;
 
 use crate::{
@@ -23,41 +23,11 @@ use crate::{
     progress::Progress,
 };
 
+pub use input::{ProfileInput, SendInput};
+
 use figures::Around;
 use profile::Profiling;
 use work::Work;
-
-/// What is to be sent, where and how fast.
-#[derive(Clone, Debug)]
-pub struct SendInput {
-    /// Name of the scenario, or the path of its file.
-    pub scenario: String,
-    /// Overrides of its work.
-    pub work: Vec<Override>,
-    /// Accounts that send, at most, where the user says so.
-    pub accounts: Option<String>,
-    /// The command line.
-    pub command: Vec<String>,
-    /// The connection.
-    pub settings: Settings,
-    /// When transactions are sent.
-    pub pace: Pace,
-    /// File with the secret of the account that pays; without one the node's own account pays.
-    pub key_file: Option<PathBuf>,
-    /// Where the node serves CPU profiles, and the file for one.
-    pub profile: Option<ProfileInput>,
-}
-
-/// A profile that is wanted.
-#[derive(Clone, Debug)]
-pub struct ProfileInput {
-    /// The URL, without its time.
-    pub url: String,
-    /// The file.
-    pub file: PathBuf,
-    /// How long the node samples.
-    pub seconds: u64,
-}
 
 /// Sends the load, and makes its result. An interrupted load has one, too.
 ///
@@ -87,7 +57,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     let measured = session.drive(&plan, ready, input.pace, stop, &|at| board.show(at));
     progress.clear();
     let measured = measured.map_err(failure)?;
-    let profile = profiling.map(|profiling| profiling.end(measured.is_interrupted));
+    let profile = profiling.map(|profiling| profiling.end());
     let environment = environment.at_end();
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let around = Around {

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use result::send::SendProfile;
 use ureq::Agent;
 
-use super::{ProfileInput, url};
+use super::{input::ProfileInput, url};
 use crate::interrupt;
 
 /// Longest profile that is read.
@@ -40,9 +40,9 @@ impl Profiling {
     }
 
     /// Waits for it, unless the user interrupts.
-    pub fn end(self, is_interrupted: bool) -> SendProfile {
+    pub fn end(self) -> SendProfile {
         let mut made = Err(anyhow!("interrupted"));
-        while !is_interrupted && !interrupt::happened() {
+        while !interrupt::happened() {
             match self.made.recv_timeout(POLL_INTERVAL) {
                 Ok(result) => {
                     made = result;

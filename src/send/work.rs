@@ -5,7 +5,7 @@ use send::{NodeFacts, Plan};
 use spec::{LoadKind, Override, Scenario};
 use workload::Workload;
 
-use super::SendInput;
+use super::input::SendInput;
 use crate::{
     exit::{Code, Failure, OrExit},
     prepare::{self, Size},
@@ -51,18 +51,23 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
         Some(accounts) => (accounts.as_str(), format!("--accounts {accounts}")),
         None => (default_accounts(&shipped), "the default".to_owned()),
     };
-    add(&mut overrides, &["fork"], ("fork", fork), "the node's rules");
-    let size = ["block.transactions", "block.gas"];
-    add(&mut overrides, &size, ("block.transactions", TRANSACTIONS), "the default");
-    add(&mut overrides, &["state.accounts"], ("state.accounts", accounts), &origin);
+    let add = |overrides: &mut Vec<Override>, keys: &[&str], default: Override| {
+        if !overrides.iter().any(|given| keys.contains(&given.key.as_str())) {
+            overrides.push(default);
+        }
+    };
+    add(&mut overrides, &["fork"], chosen("fork", fork, "the node's rules"));
+    let size = chosen("block.transactions", TRANSACTIONS, "the default");
+    add(&mut overrides, &["block.transactions", "block.gas"], size);
+    add(&mut overrides, &["state.accounts"], chosen("state.accounts", accounts, &origin));
     // A scenario reads the count, whatever its unit.
     let counted = prepare::scenario("transfers", of_accounts(&overrides), Size::Stated)?;
     let most = counted.state.account_count.clamp(2, HOLDERS_MAX).to_string();
     for (index, load) in shipped.loads.iter().enumerate() {
         let Some(key) = crowd_key(&load.kind) else { continue };
         let (own, path) = (format!("load.{key}"), format!("load[{index}].{key}"));
-        let origin = format!("{key} of an account's slot each");
-        add(&mut overrides, &[&own, &path], (&path, &most), &origin);
+        let holders = chosen(&path, &most, &format!("{key} of an account's slot each"));
+        add(&mut overrides, &[&own, &path], holders);
     }
     prepare::scenario(&input.scenario, overrides, Size::Stated)
 }
@@ -83,12 +88,8 @@ fn of_accounts(overrides: &[Override]) -> Vec<Override> {
     overrides.iter().filter(|given| given.key == "state.accounts").cloned().collect()
 }
 
-/// Adds an override, unless the user says otherwise by one of `keys`.
-fn add(overrides: &mut Vec<Override>, keys: &[&str], (key, value): (&str, &str), origin: &str) {
-    if !overrides.iter().any(|given| keys.contains(&given.key.as_str())) {
-        let (key, value, origin) = (key.to_owned(), value.to_owned(), origin.to_owned());
-        overrides.push(Override { key, value, origin });
-    }
+fn chosen(key: &str, value: &str, origin: &str) -> Override {
+    Override { key: key.to_owned(), value: value.to_owned(), origin: origin.to_owned() }
 }
 
 /// The key of a load that says how many accounts have a slot of their own in its contract.

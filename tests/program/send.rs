@@ -15,7 +15,10 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::tool::{stress, text};
+use crate::{
+    interrupted::UnderWay,
+    tool::{printed, stress, text},
+};
 
 /// A node that makes a block every second, and ends with the test.
 struct Node {
@@ -49,7 +52,7 @@ fn listened<T>(output: impl Read + Send + 'static, mut found: impl FnMut(&str) -
 }
 
 /// anvil with a block every second; `None`, said aloud, where it is not installed.
-fn anvil() -> Option<Node> {
+fn anvil(more: &[&str]) -> Option<Node> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("contracts/node_modules");
     let binary = folder.join("@foundry-rs/anvil-linux-amd64/bin/anvil");
     if !binary.exists() {
@@ -67,6 +70,7 @@ fn anvil() -> Option<Node> {
             "--gas-limit",
             "60000000",
         ])
+        .args(more)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -214,9 +218,81 @@ fn go_ethereum_takes_loads_whole_and_a_second_reader_sees_the_same() {
 
 #[test]
 fn anvil_takes_loads_whole_and_a_second_reader_sees_the_same() {
-    if let Some(node) = anvil() {
+    if let Some(node) = anvil(&[]) {
         takes_the_loads(&node);
     }
+}
+
+#[test]
+fn every_scenario_that_the_help_names_is_taken_whole() {
+    let Some(node) = anvil(&[]) else { return };
+    let size = ["--accounts", "60", "--transactions", "60", "--in-flight", "60"];
+    let scenarios = [
+        "one-slot",
+        "chains",
+        "non-conflicting",
+        "erc721",
+        "nft-mint",
+        "airdrop",
+        "deploy",
+        "compute",
+        "logs",
+    ];
+    let help = text(&stress(&["send", "--help"], Path::new(".")).stdout);
+    for scenario in scenarios {
+        assert!(help.contains(scenario), "{scenario} is not in {help}");
+        let result = sent(&node.http, &[&[scenario][..], &size].concat(), 0);
+        assert_equals_the_chain(&node, &result, 60);
+    }
+}
+
+#[test]
+fn what_a_node_cannot_be_prepared_for_and_a_public_chain_are_refused_by_name() {
+    let Some(node) = anvil(&["--chain-id", "10"]) else { return };
+    let url = node.http.as_str();
+    let public = ["public chain", "chain id 10", "--chain-id 10"];
+    refused(&["transfers", "--url", url], 2, &public);
+    let other = ["transfers", "--url", url, "--chain-id", "7"];
+    refused(&other, 2, &["chain 10", "--chain-id is 7"]);
+    for (scenario, word) in [
+        ("sload-storm", "slots by a rule"),
+        ("account-storm", "only a genesis"),
+        ("amm", "hash the pairs' addresses"),
+        ("delegate", "EIP-7702"),
+        ("mainnet-like", "stress send --help"),
+    ] {
+        let named = [scenario, "--url", url, "--chain-id", "10"];
+        refused(&named, 2, &["cannot be sent to a live node", word]);
+    }
+    let many = ["erc20", "--url", url, "--chain-id", "10", "--accounts", "2k"];
+    let held = [&many[..], &["--set", "load.holders=2000"]].concat();
+    refused(&held, 2, &["2000 slots", "one transaction creates it"]);
+    // A result of a load has nothing that other verbs judge.
+    let dir = tempfile::tempdir().unwrap();
+    let few = ["--accounts", "2", "--transactions", "4", "--in-flight", "4", "--chain-id", "10"];
+    let args = [&["send", "transfers", "--url", url, "--out", "out"], &few[..]].concat();
+    let page = printed(&args, dir.path());
+    assert!(page.contains("all 4 transactions are in blocks"), "{page}");
+    for verb in [&["report", "out/send.json"][..], &["compare", "out/send.json", "out/send.json"]] {
+        let error = text(&stress(verb, dir.path()).stderr);
+        assert!(error.contains("of a load on a live node"), "{error}");
+    }
+}
+
+#[test]
+fn an_interrupted_load_keeps_what_is_known() {
+    let Some(node) = anvil(&[]) else { return };
+    let args = ["send", "transfers", "--accounts", "20", "--transactions", "5k", "--rate", "20"];
+    let more = ["--url", node.http.as_str(), "--format", "json", "--out", "out"];
+    let mut load = UnderWay::start(&[&args[..], &more].concat(), tempfile::tempdir().unwrap());
+    load.wait_for("sending: ");
+    load.ends_at("INT");
+    let result: Value = serde_json::from_str(&load.said("stdout")).unwrap();
+    assert_eq!(result["interrupted"], true);
+    let of = |key: &str| result["counts"][key].as_u64().unwrap();
+    assert!(of("sent") > 0 && of("unsent") > 0, "{}", result["counts"]);
+    assert_eq!(of("planned"), 5_000);
+    assert!(load.dir.path().join("out/send.json").exists());
 }
 
 fn refused(args: &[&str], code: i32, words: &[&str]) -> Output {

@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use crate::{
-    drive::state::Drive,
+    drive::{books::End, state::Drive},
     error::SendError,
     measured::Measured,
     pace::Standing,
@@ -59,9 +59,8 @@ async fn run(
     mut seen: UnboundedReceiver<Seen>,
     on: &dyn Fn(&Snapshot),
 ) -> Result<Measured, SendError> {
-    let mut is_interrupted = false;
     let mut reported = Duration::ZERO;
-    loop {
+    let end = loop {
         drive.release_due();
         drive.start_calls()?;
         drive.look_for_forgotten();
@@ -70,26 +69,28 @@ async fn run(
             reported = now;
             on(&drive.books.snapshot(now));
         }
-        is_interrupted |= is_asked(drive.course.stop);
-        if is_interrupted || drive.is_over() {
-            break;
+        if is_asked(drive.course.stop) {
+            break End::Interrupted;
+        }
+        if drive.is_over() {
+            break End::Over;
         }
         let pause = drive.pause();
         tokio::select! {
-            Some(answer) = drive.calls.join_next() => drive.take(answer)?,
+            Some(answer) = drive.calls.join_next() => drive.receive(answer)?,
             Some(event) = seen.recv() => see(&mut drive, event),
             () = sleep(pause) => {}
         }
         while let Some(answer) = drive.calls.try_join_next() {
-            drive.take(answer)?;
+            drive.receive(answer)?;
         }
         while let Ok(event) = seen.try_recv() {
             see(&mut drive, event);
         }
-    }
+    };
     let elapsed = drive.now();
     on(&drive.books.snapshot(elapsed));
-    Ok(drive.books.measured(elapsed, is_interrupted))
+    Ok(drive.books.measured(elapsed, end))
 }
 
 fn see(drive: &mut Drive<'_>, event: Seen) {

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use alloy_primitives::{Address, keccak256};
+use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
@@ -133,7 +135,19 @@ async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> 
         version: node.client_version().await.ok(),
         chain_id,
         transport,
-        has_lists: latest.block_access_list_hash.is_some(),
+        has_lists: latest.block_access_list_hash.is_some() || prices_state(&node).await,
     };
     Ok((node, facts))
+}
+
+/// Whether an account that does not exist yet costs more than a payment: Amsterdam has a price for state
+/// (EIP-8037), and not every node shows the list's hash in headers. Asked of the node's own account.
+async fn prices_state(node: &Node) -> bool {
+    /// Gas of a payment.
+    const PAYMENT_GAS: u64 = 21_000;
+    let own = node.accounts().await.unwrap_or_default();
+    let Some(from) = own.first() else { return false };
+    let fresh = Address::from_word(keccak256("stress send/no account"));
+    let payment = json!({"from": from, "to": fresh, "value": "0x1"});
+    node.estimate_gas(payment).await.is_ok_and(|gas| gas > 2 * PAYMENT_GAS)
 }

@@ -24,8 +24,9 @@ const PAYMENTS_PER_TX: usize = 64;
 const PAYMENT_GAS: u64 = 36_000;
 /// Gas of a creation beside its content.
 const CREATION_GAS: u64 = 60_000;
-/// Gas of Amsterdam by that of Osaka, at most: state that is created has a price of its own (EIP-8037).
-const AMSTERDAM_TIMES: u64 = 8;
+/// Gas by that of Osaka, at most: under later rules state that is created has a price of its own
+/// (EIP-8037). What is not spent stays with the maker, for the next load.
+const GAS_TIMES: u64 = 10;
 /// Funds by what the load needs at most: the offer may rise with the base fee.
 const FUNDS_TIMES: u64 = 2;
 /// Transactions of the setup that are under way together: as many as every pool takes of one account.
@@ -162,9 +163,8 @@ impl Site<'_> {
         tasks: &[Task],
         fees: Fees,
     ) -> Result<(), SendError> {
-        let times = if self.facts.has_lists { AMSTERDAM_TIMES } else { 1 };
         let cost = |task: &Task| {
-            let gas = task.gas.saturating_mul(times).saturating_mul(2);
+            let gas = task.gas.saturating_mul(GAS_TIMES);
             task.value + U256::from(gas) * U256::from(fees.max)
         };
         let wanted = tasks.iter().map(cost).fold(U256::ZERO, |sum, cost| sum + cost);

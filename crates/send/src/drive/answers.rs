@@ -25,7 +25,7 @@ const LOOK_COUNT: usize = 32;
 
 impl Drive<'_> {
     /// Takes an answer.
-    pub(super) fn take(&mut self, answer: Result<Answer, JoinError>) -> Result<(), SendError> {
+    pub(super) fn receive(&mut self, answer: Result<Answer, JoinError>) -> Result<(), SendError> {
         let answer = answer.map_err(|error| SendError::Threads(std::io::Error::other(error)))?;
         match answer {
             Answer::Sent { sender, result, took } => {

@@ -34,6 +34,15 @@ pub(crate) struct Books {
     pub(crate) progressed_at: Duration,
 }
 
+/// How a load ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By itself.
+    Over,
+    /// By the user.
+    Interrupted,
+}
+
 /// A transaction that the node may have forgotten.
 #[derive(Debug)]
 pub(crate) struct Forgotten {
@@ -66,10 +75,11 @@ impl Books {
         self.signed[tx] = Some((signed.clone(), Duration::ZERO));
     }
 
-    pub(crate) fn sent(&mut self, tx: usize, at: Duration, is_retry: bool) {
+    /// It is handed over, after so many calls that did the same.
+    pub(crate) fn sent(&mut self, tx: usize, at: Duration, earlier_count: u32) {
         self.ledger.sent(tx, at);
         self.attempts.calls += 1;
-        self.attempts.retries += u64::from(is_retry);
+        self.attempts.retries += u64::from(earlier_count > 0);
         self.sent_at = at;
     }
 
@@ -165,7 +175,7 @@ impl Books {
         }
     }
 
-    pub(crate) fn measured(self, elapsed: Duration, is_interrupted: bool) -> Measured {
+    pub(crate) fn measured(self, elapsed: Duration, end: End) -> Measured {
         let Self { ledger, mut attempts, .. } = self;
         attempts.twice = ledger.twice_count;
         Measured {
@@ -183,7 +193,7 @@ impl Books {
                 removed_blocks: ledger.removed_block_count,
                 undone_inclusions: ledger.undone_count,
             },
-            is_interrupted,
+            is_interrupted: end == End::Interrupted,
         }
     }
 }

@@ -140,7 +140,7 @@ impl<'a> Drive<'a> {
             (sender.signed, sender.fees_max) = (Some(signed), self.ready.fees.max);
         }
         let now = self.began.elapsed();
-        self.books.sent(tx, now, sender.try_count > 0);
+        self.books.sent(tx, now, sender.try_count);
         sender.try_count += 1;
         Ok(sender.signed.as_ref().map(|signed| signed.raw.clone()))
     }

@@ -113,7 +113,7 @@ impl World {
         self.blocks.push(block);
     }
 
-    /// Removes the last `count` blocks; their transactions are in the pool again, unless `is_lossy`.
+    /// Removes the last `count` blocks; their transactions are in the pool again, unless they are lost.
     pub(crate) fn reorganise(&mut self, count: usize, loss: Loss) {
         self.branch += 1;
         for _ in 0..count.min(self.blocks.len().saturating_sub(2)) {

@@ -1,0 +1,38 @@
+//! What is to be sent, as plain values.
+
+use std::path::PathBuf;
+
+use send::{Pace, Settings};
+use spec::Override;
+
+/// What is to be sent, where and how fast.
+#[derive(Clone, Debug)]
+pub struct SendInput {
+    /// Name of the scenario, or the path of its file.
+    pub scenario: String,
+    /// Overrides of its work.
+    pub work: Vec<Override>,
+    /// Accounts that send, at most, where the user says so.
+    pub accounts: Option<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The connection.
+    pub settings: Settings,
+    /// When transactions are sent.
+    pub pace: Pace,
+    /// File with the secret of the account that pays; without one the node's own account pays.
+    pub key_file: Option<PathBuf>,
+    /// Where the node serves CPU profiles, and the file for one.
+    pub profile: Option<ProfileInput>,
+}
+
+/// A profile that is wanted.
+#[derive(Clone, Debug)]
+pub struct ProfileInput {
+    /// The URL, without its time.
+    pub url: String,
+    /// The file.
+    pub file: PathBuf,
+    /// How long the node samples.
+    pub seconds: u64,
+}
