@@ -1,5 +1,5 @@
 //! The contents of a workload, before anything is measured: `seen` lets the reference run over it,
-//! `figures` makes figures of its keys, `shards` parts its transactions, `kinds` describes every shipped
+//! `figures` makes figures of its keys, `shards` partitions its transactions, `kinds` describes every shipped
 //! scenario.
 
 mod figures;

@@ -41,10 +41,20 @@ pub struct KeyName {
     pub slot: Option<U256>,
 }
 
+/// What a description keeps of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// The conflict graph.
+    Graphs,
+    /// Also all accesses, 8 bytes each.
+    Accesses,
+}
+
 /// The contents of one batch.
 #[derive(Clone, Debug)]
 pub struct BatchDescription {
-    /// The keys that each transaction touches, by number, those that nothing changes too.
+    /// The keys that each transaction touches, by number, those that nothing changes too: where they
+    /// are kept.
     pub accesses: Accesses,
     /// Where its transactions meet.
     pub graph: ConflictGraph,
@@ -69,6 +79,18 @@ pub struct Description {
 /// [`ReferenceError`], also where a list lacks a key that a transaction touches.
 pub fn describe<A: Answer>(
     workload: &Workload,
+    on_tx: impl FnMut() -> A,
+) -> Result<Description, ReferenceError> {
+    describe_keeping(workload, Kept::Graphs, on_tx)
+}
+
+/// The same, with what is kept of each batch.
+///
+/// # Errors
+/// As [`describe`].
+pub fn describe_keeping<A: Answer>(
+    workload: &Workload,
+    kept: Kept,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Description, ReferenceError> {
     let mut run = ReferenceRun::new(workload)?;
@@ -79,7 +101,7 @@ pub fn describe<A: Answer>(
             run.next_batch_watched(|_| on_tx(), |block, state| census.add(batch, block, state));
         let Some(ran) = ran else { break };
         let gas = ran?.expected.transactions.iter().map(|outcome| outcome.gas_used).collect();
-        census.end(gas, &mut out)?;
+        census.end(gas, kept, &mut out)?;
     }
     Ok(out)
 }
@@ -164,7 +186,7 @@ impl Census {
         }
     }
 
-    fn end(self, gas: Vec<u64>, out: &mut Description) -> Result<(), ReferenceError> {
+    fn end(self, gas: Vec<u64>, kept: Kept, out: &mut Description) -> Result<(), ReferenceError> {
         if let Some(KeyName { address, slot }) = self.missing {
             let slot = slot.map(|slot| format!("slot {slot:#x} of ")).unwrap_or_default();
             return Err(ReferenceError::Differs {
@@ -177,7 +199,11 @@ impl Census {
         let graph = ConflictGraph::new(gas, &self.accesses, key_count);
         let hottest = graph.hottest().map(|hottest| self.name(hottest.key));
         out.transactions.extend(self.transactions);
-        out.batches.push(BatchDescription { accesses: self.accesses, graph, hottest });
+        let accesses = match kept {
+            Kept::Graphs => Accesses::default(),
+            Kept::Accesses => self.accesses,
+        };
+        out.batches.push(BatchDescription { accesses, graph, hottest });
         Ok(())
     }
 

@@ -24,7 +24,7 @@ Examples:
   stress describe one-slot --gas 100M
   stress describe my.toml --set block.order=phases --svg my.svg
   stress describe --workload block.workload --json
-  stress describe dapps --shards 2,4            its transactions parted among shards of execution
+  stress describe dapps --shards 2,4            partitions over shards of execution
   stress describe --table > table.md            every shipped scenario, in small, with its rates
 
 docs/workloads.md explains the figures.";
@@ -56,7 +56,7 @@ pub struct DescribeArgs {
     /// Also write the components of the conflict graph as a picture
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Part the transactions among so many shards of execution (1 to 64), and compare partitioners:
+    /// Partition the transactions over so many shards of execution (1 to 64) by each partitioner:
     /// shards that touch a key, values between shards, balance
     #[arg(
         long,
@@ -77,15 +77,16 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     if args.table {
         return table(&args.of.work, &progress);
     }
-    let Figures { described, components, batches } = figures(args, &progress)?;
+    let Figures { described, components, first_batch } = figures(args, &progress)?;
     progress.clear();
     if let Some(path) = &args.svg {
         write("--svg", path, &report::picture(&described, &components))?;
     }
-    if let (Some(path), Some(first)) = (&args.hmetis, batches.first()) {
+    if let (Some(path), Some(first)) = (&args.hmetis, &first_batch) {
         write("--hmetis", path, &Hypergraph::new(first).to_hmetis())?;
-        if batches.len() > 1 {
-            terminal::note(&format!("it has the first of {} batches", batches.len()));
+        let batch_count = described.workload.batch_count;
+        if batch_count > 1 {
+            terminal::note(&format!("it has the first of {batch_count} batches"));
         }
     }
     terminal::out(&match args.json {

@@ -42,8 +42,9 @@ pub struct Figures {
     pub described: Described,
     /// The components of its conflict graphs, the largest first.
     pub components: Vec<Component>,
-    /// The transactions of each batch as partitioners take them; none where no shards are asked for.
-    pub batches: Vec<Transactions>,
+    /// The transactions of the first batch as partitioners take them; `None` where no shards are asked
+    /// for.
+    pub first_batch: Option<Transactions>,
 }
 
 /// The figures of the reference run, with speed-ups for these numbers of threads.
@@ -95,7 +96,7 @@ pub fn figures(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> F
         workload: facts,
         shards: Vec::new(),
     };
-    Figures { described, components, batches: Vec::new() }
+    Figures { described, components, first_batch: None }
 }
 
 /// Adds transactions up.

@@ -2,7 +2,7 @@
 
 use generator::{
     Generated,
-    describe::{self, Description},
+    describe::{self, Description, Kept},
     reference::ReferenceError,
 };
 use spec::Scenario;
@@ -61,22 +61,24 @@ fn figures(
     asked: Asked<'_>,
     progress: &Progress,
 ) -> Result<Figures, Failure> {
-    let seen = seen(workload, progress)?;
+    let kept = if asked.shards.is_empty() { Kept::Graphs } else { Kept::Accesses };
+    let mut seen = seen(workload, kept, progress)?;
     let subject = Subject { workload, scenario, tool: facts::tool(&environment::build()) };
     let mut figures = figures::figures(subject, &seen, asked.threads);
     if !asked.shards.is_empty() {
-        figures.batches = shards::transactions(workload, &seen);
-        figures.described.shards = shards::partitioned(&figures.batches, asked.shards, progress)?;
+        let batches = shards::transactions(workload, &mut seen);
+        figures.described.shards = shards::partitioned(&batches, asked.shards, progress)?;
+        figures.first_batch = batches.into_iter().next();
     }
     Ok(figures)
 }
 
 /// The keys that the reference run touches.
-fn seen(workload: &Workload, progress: &Progress) -> Result<Description, Failure> {
+fn seen(workload: &Workload, kept: Kept, progress: &Progress) -> Result<Description, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("looking at what is touched", total);
     let mut done = 0;
-    let seen = describe::describe(workload, || {
+    let seen = describe::describe_keeping(workload, kept, || {
         done += 1;
         stage.set(done, total);
         interrupt::answer()

@@ -1,11 +1,11 @@
-//! Partitions of each batch among shards of execution: the keys of the reference run as plain numbers,
+//! Partitions of each batch over shards of execution: the keys of the reference run as plain numbers,
 //! a partition by each partitioner, its quality and its time.
 
 use std::{collections::HashMap, time::Instant};
 
 use anyhow::anyhow;
 use generator::describe::{BatchDescription, Description};
-use partition::{Figures, Partition, Traffic, Transactions, Tx, shard_order};
+use partition::{Partition, Quality, Traffic, Transactions, Tx, shard_order};
 use result::description::{PartitionFacts, Sharded, TrafficFacts};
 use variant::Partitioner;
 use workload::{Batch, Workload};
@@ -19,19 +19,21 @@ use crate::{
 /// Seed of the search: one workload has one partition, from its scenario and from its file.
 const SEED: u64 = 1;
 
-/// The transactions of each batch as partitioners take them.
-pub fn transactions(workload: &Workload, seen: &Description) -> Vec<Transactions> {
-    workload.batches.iter().zip(&seen.batches).map(|(batch, seen)| of_batch(batch, seen)).collect()
+/// The transactions of each batch as partitioners take them. The accesses of `seen` go into them.
+pub fn transactions(workload: &Workload, seen: &mut Description) -> Vec<Transactions> {
+    let batches = workload.batches.iter().zip(&mut seen.batches);
+    batches.map(|(batch, seen)| of_batch(batch, seen)).collect()
 }
 
-fn of_batch(batch: &Batch, seen: &BatchDescription) -> Transactions {
+fn of_batch(batch: &Batch, seen: &mut BatchDescription) -> Transactions {
+    let of_txs = std::mem::take(&mut seen.accesses);
     let mut numbers = HashMap::new();
     let mut transactions = Transactions::default();
     let all = batch.blocks.iter().flat_map(|block| &block.transactions);
     for (tx, (envelope, gas)) in all.zip(seen.graph.gas()).enumerate() {
         let next = numbers.len() as u32;
         let sender = *numbers.entry(envelope.sender).or_insert(next);
-        let accesses = seen.accesses.of(tx).iter();
+        let accesses = of_txs.of(tx).iter();
         let accesses = accesses
             .map(|access| partition::Access { key: access.key, writes: access.writes })
             .collect();
@@ -49,11 +51,17 @@ pub fn partitioned(
     counts: &[u32],
     progress: &Progress,
 ) -> Result<Vec<Sharded>, Failure> {
-    let total = (counts.len() * Partitioner::ALL.len() * batches.len()) as u64;
+    let mut distinct: Vec<u32> = Vec::new();
+    for count in counts {
+        if !distinct.contains(count) {
+            distinct.push(*count);
+        }
+    }
+    let total = (distinct.len() * Partitioner::ALL.len() * batches.len()) as u64;
     let stage = progress.stage("partitioning", total);
     let mut done = 0;
     let mut all = Vec::new();
-    for count in counts {
+    for count in distinct {
         let mut partitions = Vec::new();
         for partitioner in Partitioner::ALL {
             let mut sum = Sum::default();
@@ -61,13 +69,13 @@ pub fn partitioned(
                 if interrupt::happened() {
                     return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
                 }
-                sum.add(batch, *partitioner, *count);
+                sum.add(batch, *partitioner, count);
                 done += 1;
                 stage.set(done, total);
             }
             partitions.push(sum.facts(*partitioner));
         }
-        all.push(Sharded { shard_count: u64::from(*count), partitions });
+        all.push(Sharded { shard_count: u64::from(count), partitions });
     }
     stage.finish();
     Ok(all)
@@ -76,7 +84,7 @@ pub fn partitioned(
 /// The figures of all batches.
 #[derive(Default)]
 struct Sum {
-    figures: Figures,
+    quality: Quality,
     in_block_order: Traffic,
     in_shard_order: Traffic,
     partition_ns: u64,
@@ -87,7 +95,7 @@ impl Sum {
         let started = Instant::now();
         let found = Partition::new(batch, partitioner, shard_count, SEED);
         self.partition_ns += u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.figures.add(&Figures::of(batch, &found));
+        self.quality.add(&Quality::of(batch, &found));
         let block_order: Vec<u32> = (0..batch.count() as u32).collect();
         self.in_block_order.add(Traffic::of(batch, &found, &block_order));
         self.in_shard_order.add(Traffic::of(batch, &found, &shard_order(batch, &found)));
@@ -96,10 +104,9 @@ impl Sum {
     fn facts(&self, partitioner: Partitioner) -> PartitionFacts {
         PartitionFacts {
             partitioner,
-            fanout: self.figures.fanout(),
-            conflict_fanout: self.figures.conflict_fanout(),
-            state_reads: self.figures.read_count(),
-            imbalance: self.figures.imbalance(),
+            fanout: self.quality.fanout(),
+            conflict_fanout: self.quality.conflict_fanout(),
+            imbalance: self.quality.imbalance(),
             in_block_order: traffic(self.in_block_order),
             in_shard_order: traffic(self.in_shard_order),
             partition_ns: self.partition_ns,
@@ -108,6 +115,6 @@ impl Sum {
 }
 
 const fn traffic(of: Traffic) -> TrafficFacts {
-    let Traffic { value_count, hop_count } = of;
-    TrafficFacts { cross_shard_values: value_count, back_and_forth: hop_count }
+    let Traffic { value_count, hop_count, state_read_count } = of;
+    TrafficFacts { cross_shard_value_count: value_count, hop_count, state_read_count }
 }

@@ -1,5 +1,5 @@
-//! The hypergraph of transactions: a vertex for each, and a hyperedge for each key that two of them
-//! touch. A key of one transaction is on one shard in every partition, so it is left out.
+//! The hypergraph of transactions: a vertex for each, and a hyperedge for each key that two or more
+//! of them touch. A key of one transaction is on one shard in every partition, so it is left out.
 
 use std::fmt::Write;
 

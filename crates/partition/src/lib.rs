@@ -1,10 +1,10 @@
-//! Partitions of a batch's transactions among shards of execution. Transactions are vertices, keys are
+//! Partitions of a batch's transactions over shards of execution. Transactions are vertices, keys are
 //! hyperedges, both plain numbers. The partitioner minimises fanout, the mean number of shards that
 //! touch a key, with shards of about equal gas; round-robin, by sender and by component are its
 //! baselines. Deterministic: a partition is a function of its input and the seed.
 //!
 //! ```
-//! use partition::{Access, Figures, Partition, Transactions, Tx};
+//! use partition::{Access, Partition, Quality, Transactions, Tx};
 //! use variant::Partitioner;
 //!
 //! // Four transactions of equal gas; the first and the third meet at one key, the others at another.
@@ -15,18 +15,18 @@
 //! }
 //! let found = Partition::new(&transactions, Partitioner::Fanout, 2, 1);
 //! assert_eq!(found.shard_of(0), found.shard_of(2));
-//! assert_eq!(Figures::of(&transactions, &found).fanout(), 1.0);
+//! assert_eq!(Quality::of(&transactions, &found).fanout(), 1.0);
 //! ```
 
 mod balance;
 mod baselines;
 mod cluster;
-mod figures;
 mod hypergraph;
 mod multilevel;
 mod order;
 mod partition;
 mod placement;
+mod quality;
 mod random;
 mod rows;
 mod search;
@@ -35,9 +35,9 @@ mod traffic;
 mod transactions;
 
 pub use balance::gas_limit;
-pub use figures::Figures;
 pub use hypergraph::Hypergraph;
 pub use order::shard_order;
 pub use partition::{Partition, SHARD_COUNT_MAX};
+pub use quality::Quality;
 pub use traffic::Traffic;
 pub use transactions::{Access, Transactions, Tx};

@@ -1,5 +1,9 @@
 //! The search on several levels: vertices are joined to clusters again and again, the few clusters
 //! that are left are placed and moved, then the clusters within them, down to the transactions.
+//!
+//! A level minimises the probabilistic fanout of its own vertices: on all but the last, an edge counts
+//! the clusters that a shard has of it. With the transactions of the clusters a gain would vanish where
+//! a shard has dozens, although the edge can still leave the shard as a few clusters.
 
 use crate::{
     balance::{Bounds, cluster_limit},
@@ -10,9 +14,6 @@ use crate::{
     search::improve,
     start::{grown, scattered},
 };
-
-/// Clusters for each shard at which joining ends.
-const COARSE_COUNT_PER_SHARD: usize = 100;
 
 /// Joining ends where a level has more than this share of the vertices of the one below it.
 const SHRINKING_MAX: f64 = 0.95;
@@ -29,10 +30,15 @@ struct Level {
     cluster_of: Vec<u32>,
 }
 
-/// The shard of each vertex.
-pub(crate) fn shards(graph: &Hypergraph, shard_count: u32, random: &mut Random) -> Vec<u32> {
+/// The shard of each vertex. Vertices are joined until there are `coarse_count` for each shard.
+pub(crate) fn shards(
+    graph: &Hypergraph,
+    shard_count: u32,
+    coarse_count: usize,
+    random: &mut Random,
+) -> Vec<u32> {
     let bounds = Bounds::of(graph.weights(), shard_count);
-    let levels = levels(graph, shard_count, random);
+    let levels = levels(graph, shard_count, coarse_count, random);
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
     let mut shard_of = first(coarsest, bounds, random);
     for (index, level) in levels.iter().enumerate().rev() {
@@ -45,13 +51,18 @@ pub(crate) fn shards(graph: &Hypergraph, shard_count: u32, random: &mut Random) 
     shard_of
 }
 
-fn levels(graph: &Hypergraph, shard_count: u32, random: &mut Random) -> Vec<Level> {
+fn levels(
+    graph: &Hypergraph,
+    shard_count: u32,
+    coarse_count: usize,
+    random: &mut Random,
+) -> Vec<Level> {
     let weight_max = cluster_limit(graph.weights(), shard_count);
     let mut levels: Vec<Level> = Vec::new();
     loop {
         let finest = levels.last().map_or(graph, |level| &level.graph);
         let count = finest.vertex_count();
-        if count <= COARSE_COUNT_PER_SHARD * shard_count as usize {
+        if count <= coarse_count * shard_count as usize {
             return levels;
         }
         let found = clusters(finest, weight_max, random);
@@ -77,4 +88,74 @@ fn first(graph: &Hypergraph, bounds: Bounds, random: &mut Random) -> Vec<u32> {
         }
     }
     best.map_or_else(Vec::new, |(_, shards)| shards)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::transactions::{Access, Transactions, Tx};
+
+    fn transactions(all: &[(u64, Vec<u32>)]) -> Transactions {
+        let mut transactions = Transactions::default();
+        for (gas, keys) in all {
+            let accesses = keys.iter().map(|key| Access { key: *key, writes: true }).collect();
+            transactions.push(Tx { gas: *gas, sender: 0, accesses });
+        }
+        transactions
+    }
+
+    /// Two groups for each shard, whose transactions meet at three keys of their group, and in pairs.
+    fn groups(shard_count: u32) -> Transactions {
+        let count = 2 * shard_count;
+        let all: Vec<_> = (0..400 * count)
+            .map(|tx| (1_000, vec![3 * (tx % count) + tx / count % 3, 1_000 + tx % (200 * count)]))
+            .collect();
+        transactions(&all)
+    }
+
+    #[test]
+    fn groups_are_found_through_several_levels() {
+        for shard_count in 2..6 {
+            let transactions = groups(shard_count);
+            let graph = Hypergraph::new(&transactions);
+            let joined = levels(&graph, shard_count, 2, &mut Random::new(1));
+            assert!(joined.len() > 1, "{} levels", joined.len());
+            let found = shards(&graph, shard_count, 2, &mut Random::new(1));
+            let least = Placement::of(&graph, shard_count, &best(shard_count)).objective();
+            let own = Placement::of(&graph, shard_count, &found).objective();
+            assert_eq!(own, least, "{shard_count} shards");
+        }
+    }
+
+    /// Whole groups, two on each shard.
+    fn best(shard_count: u32) -> Vec<u32> {
+        (0..800 * shard_count).map(|tx| tx % (2 * shard_count) / 2).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_keeps_the_limit_and_the_next_one_has_the_same_weight(
+            all in proptest::collection::vec(
+                (1..60_u64, proptest::collection::vec(0..25_u32, 0..4)),
+                2..150,
+            ),
+            shard_count in 2..6_u32,
+            seed in any::<u64>(),
+        ) {
+            let transactions = transactions(&all);
+            let graph = Hypergraph::new(&transactions);
+            let total: u64 = graph.weights().iter().sum();
+            let limit = Bounds::of(graph.weights(), shard_count).limit;
+            for level in levels(&graph, shard_count, 1, &mut Random::new(seed)) {
+                prop_assert_eq!(level.graph.weights().iter().sum::<u64>(), total);
+                prop_assert!(Bounds::of(level.graph.weights(), shard_count).limit <= limit);
+            }
+            let found = shards(&graph, shard_count, 1, &mut Random::new(seed));
+            prop_assert_eq!(&found, &shards(&graph, shard_count, 1, &mut Random::new(seed)));
+            let placement = Placement::of(&graph, shard_count, &found);
+            prop_assert!(placement.loads().iter().all(|load| *load <= limit));
+        }
+    }
 }

@@ -1,6 +1,8 @@
-//! An order that lessens back-and-forth, made in one pass: all transactions of the first shard, then
-//! those of the next. Values then go from earlier shards to later ones only, and a key costs one value
-//! for each further shard. Transactions of one sender stay in their order, since their nonces do.
+//! An order that lessens back-and-forth between shards, made in one pass: transactions of the first
+//! shard, then those of the next. Transactions of one sender stay in their order, since their nonces
+//! do. Where each sender is on one shard, values go from earlier shards to later ones only, and a key
+//! costs at most one value for each further shard. A sender on several shards goes back and forth as
+//! before.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

@@ -7,6 +7,9 @@ use crate::{
     random::Random, search::improve, transactions::Transactions,
 };
 
+/// Clusters for each shard at which joining ends.
+const COARSE_COUNT_PER_SHARD: usize = 100;
+
 /// The most shards.
 pub const SHARD_COUNT_MAX: u32 = 64;
 
@@ -18,7 +21,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Parts transactions among `shard_count` shards, 1 to [`SHARD_COUNT_MAX`]. `seed` matters to the
+    /// Partitions transactions over `shard_count` shards, 1 to [`SHARD_COUNT_MAX`]. `seed` matters to the
     /// search alone.
     ///
     /// # Panics
@@ -59,16 +62,19 @@ impl Partition {
 fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u32> {
     let graph = Hypergraph::new(transactions);
     let mut random = Random::new(seed);
-    let searched = multilevel::shards(&graph, shard_count, &mut random);
-    let searched = Placement::of(&graph, shard_count, &searched);
+    if shard_count == 1 {
+        return vec![0; transactions.count()];
+    }
+    let searched = multilevel::shards(&graph, shard_count, COARSE_COUNT_PER_SHARD, &mut random);
+    let objective = Placement::of(&graph, shard_count, &searched).objective();
     let limit = gas_limit(transactions.gas(), shard_count);
     let components = baselines::by_component(transactions, shard_count);
     let mut components = Placement::of(&graph, shard_count, &components);
     if components.loads().iter().all(|load| *load <= limit) {
         improve(&mut components, limit, &mut random);
-        if components.objective() < searched.objective() {
+        if components.objective() < objective {
             return components.into_shards();
         }
     }
-    searched.into_shards()
+    searched
 }

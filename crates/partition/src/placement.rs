@@ -1,7 +1,8 @@
 //! Vertices on shards, and the objective: probabilistic fanout (Kabiljo et al., *Social Hash
 //! Partitioner*, 2017). With p = 1/2 an edge with n vertices on a shard counts 1 - 2^-n there, so that
 //! a shard which loses one of few vertices of an edge is better than one which loses one of many. It
-//! is counted in whole numbers, units of 2^-32: sums are exact, in any order.
+//! is counted in whole numbers, units of 2^-32: sums are exact, in any order. Memory is 4 bytes for each
+//! edge and shard.
 
 use crate::hypergraph::Hypergraph;
 
@@ -132,6 +133,19 @@ impl<'g> Placement<'g> {
 mod tests {
     use super::*;
     use crate::transactions::{Access, Transactions, Tx};
+
+    /// One key of four transactions on three shards, 3, 1 and 0 of them: 7/8 + 1/2.
+    #[test]
+    fn the_objective_is_probabilistic_fanout_with_one_half() {
+        let mut transactions = Transactions::default();
+        for _ in 0..4 {
+            let accesses = vec![Access { key: 0, writes: false }];
+            transactions.push(Tx { gas: 1, sender: 0, accesses });
+        }
+        let graph = Hypergraph::new(&transactions);
+        let placement = Placement::of(&graph, 3, &[0, 1, 0, 0]);
+        assert_eq!(placement.objective(), u128::from(ONE * 7 / 8 + ONE / 2));
+    }
 
     #[test]
     fn the_objective_grows_by_what_is_told_beforehand() {

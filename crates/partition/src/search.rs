@@ -1,5 +1,5 @@
 //! Local search: a vertex moves to the shard where the objective falls most, if that has room; where
-//! it has none, two vertices that want each other's shard change places. No accepted move makes the
+//! it has none, two vertices that want each other's shard are swapped. No accepted move makes the
 //! objective grow or a shard heavier than its limit.
 
 use crate::{placement::Placement, random::Random};
@@ -7,7 +7,7 @@ use crate::{placement::Placement, random::Random};
 /// Passes over all vertices at most.
 const PASS_COUNT_MAX: usize = 24;
 
-/// Candidates for a change of places that are tried for a vertex.
+/// Candidates for a swap that are tried for a vertex.
 const PARTNER_COUNT_MAX: usize = 4;
 
 /// A search under way.
@@ -20,8 +20,8 @@ pub(crate) struct Search<'p, 'g> {
     growths: Vec<u64>,
 }
 
-/// Improves a placement until a pass over all vertices does not, by moves that leave each shard at
-/// `limit` at most.
+/// Improves a placement by moves that leave each shard at `limit` at most, until a pass over all
+/// vertices makes none, or for 24 passes.
 pub(crate) fn improve(placement: &mut Placement<'_>, limit: u64, random: &mut Random) {
     let mut search = Search::new(placement, limit);
     for _ in 0..PASS_COUNT_MAX {
@@ -66,12 +66,11 @@ impl<'p, 'g> Search<'p, 'g> {
             return true;
         }
         // The vertex is on a shard that is as good as its own. A better one is full.
-        at_wanted < at_best && self.change_places(vertex, wanted)
+        at_wanted < at_best && self.swap(vertex, wanted)
     }
 
-    /// Lets a vertex change places with one of `wanted` that wants its shard. Where none does, it
-    /// waits for one. Returns whether it moved, which makes the objective smaller.
-    fn change_places(&mut self, vertex: u32, wanted: u32) -> bool {
+    /// Swaps a vertex with one of `wanted` that wants its shard. Where none does, it waits for one. Returns whether it moved, which makes the objective smaller.
+    fn swap(&mut self, vertex: u32, wanted: u32) -> bool {
         let own = self.placement.shard_of(vertex);
         let shard_count = self.placement.shard_count();
         let pair = |from: u32, to: u32| (from * shard_count + to) as usize;
@@ -85,7 +84,7 @@ impl<'p, 'g> Search<'p, 'g> {
         false
     }
 
-    /// Exchanges two vertices, if the objective falls and both shards stay within the limit. Returns
+    /// Exchanges the shards of two vertices, if the objective falls and both shards stay within the limit. Returns
     /// whether they are exchanged.
     fn exchange(&mut self, pair: [u32; 2]) -> bool {
         let [a, b] = self.take(pair);
@@ -169,7 +168,7 @@ mod tests {
 
     /// Two full shards with the wrong halves of two groups: only an exchange helps.
     #[test]
-    fn vertices_of_full_shards_change_places() {
+    fn vertices_of_full_shards_are_swapped() {
         let mut transactions = Transactions::default();
         for tx in 0..4 {
             let accesses = vec![Access { key: tx % 2, writes: true }];

@@ -51,10 +51,7 @@ pub(crate) fn grown<'g>(
                 },
             };
             let Some(vertex) = vertex else { continue };
-            let weight = graph.weights()[vertex as usize];
-            if placement.loads()[shard as usize].saturating_add(weight) > bounds.limit {
-                continue;
-            }
+            // Below the mean there is room for any vertex.
             placement.put(vertex, shard);
             for edge in graph.edges_of(vertex) {
                 let pins = graph.pins_of(*edge);

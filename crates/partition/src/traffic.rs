@@ -1,4 +1,4 @@
-//! Values that shards send each other, in one order of the transactions.
+//! Values that shards read and send each other, in one order of the transactions.
 
 use crate::{partition::Partition, transactions::Transactions};
 
@@ -8,8 +8,11 @@ pub struct Traffic {
     /// Values that a transaction of one shard wrote and one of another shard reads next; each once
     /// for a shard that reads it.
     pub value_count: u64,
-    /// Back-and-forth: the most such values of which each waits for the one before.
+    /// Hops: the most such values of which each waits for the one before.
     pub hop_count: u64,
+    /// Values that shards read from the state before the batch: keys that no transaction before has
+    /// written, each once for a shard.
+    pub state_read_count: u64,
 }
 
 /// The newest value of a key.
@@ -33,10 +36,15 @@ impl Traffic {
             let mut depth = 0;
             for access in accesses {
                 let key = &mut keys[access.key as usize];
-                let Some((writer, before)) = key.writer else { continue };
-                depth = depth.max(before + u64::from(writer != shard));
-                traffic.value_count += u64::from(key.shards & (1 << shard) == 0);
+                let is_new = u64::from(key.shards & (1 << shard) == 0);
                 key.shards |= 1 << shard;
+                match key.writer {
+                    None => traffic.state_read_count += is_new,
+                    Some((writer, before)) => {
+                        depth = depth.max(before + u64::from(writer != shard));
+                        traffic.value_count += is_new;
+                    }
+                }
             }
             for access in accesses.iter().filter(|access| access.writes) {
                 let writer = Some((shard, depth));
@@ -51,5 +59,6 @@ impl Traffic {
     pub const fn add(&mut self, other: Self) {
         self.value_count += other.value_count;
         self.hop_count += other.hop_count;
+        self.state_read_count += other.state_read_count;
     }
 }

@@ -6,7 +6,7 @@ use crate::rows::Rows;
 /// A key that a transaction touches, by its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Number of the key.
+    /// Number of the key: from 0 on without gaps, as memory grows with the largest.
     pub key: u32,
     /// Whether it is left with another value; otherwise it is only read.
     pub writes: bool,
@@ -17,7 +17,7 @@ pub struct Access {
 pub struct Tx {
     /// Its gas, which stands for its time.
     pub gas: u64,
-    /// Number of its sender.
+    /// Number of its sender: from 0 on without gaps, in the order of their first transactions.
     pub sender: u32,
     /// The keys that it touches, in any order.
     pub accesses: Vec<Access>,

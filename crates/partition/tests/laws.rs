@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use partition::{
-    Access, Figures, Hypergraph, Partition, Traffic, Transactions, Tx, gas_limit, shard_order,
+    Access, Hypergraph, Partition, Quality, Traffic, Transactions, Tx, gas_limit, shard_order,
 };
 use proptest::prelude::*;
 use variant::Partitioner;
@@ -67,14 +67,15 @@ fn mean_fanout(txs: &Txs, shards: &[u32], of: Of) -> f64 {
 
 /// Values between shards and the longest sequence of them, transaction by transaction.
 fn traffic(txs: &Txs, partition: &Partition, order: &[u32]) -> Traffic {
-    let mut sent = BTreeSet::new();
+    let (mut sent, mut read) = (BTreeSet::new(), BTreeSet::new());
     let mut depths = vec![0; txs.len()];
-    for (place, tx) in order.iter().enumerate() {
+    for (index, tx) in order.iter().enumerate() {
         let tx = *tx as usize;
         for (key, _) in &txs[tx].2 {
-            let earlier = order[..place].iter().rev().map(|before| *before as usize);
+            let earlier = order[..index].iter().rev().map(|before| *before as usize);
             let Some(writer) = earlier.into_iter().find(|before| writes(&txs[*before], *key))
             else {
+                read.insert((*key, partition.shard_of(tx)));
                 continue;
             };
             let is_elsewhere = partition.shard_of(writer) != partition.shard_of(tx);
@@ -85,7 +86,8 @@ fn traffic(txs: &Txs, partition: &Partition, order: &[u32]) -> Traffic {
         }
     }
     let hop_count = depths.into_iter().max().unwrap_or(0);
-    Traffic { value_count: sent.len() as u64, hop_count }
+    let state_read_count = read.len() as u64;
+    Traffic { value_count: sent.len() as u64, hop_count, state_read_count }
 }
 
 proptest! {
@@ -113,17 +115,13 @@ proptest! {
         let transactions = transactions(&txs);
         for partitioner in Partitioner::ALL {
             let found = Partition::new(&transactions, *partitioner, shard_count, 1);
-            let figures = Figures::of(&transactions, &found);
-            prop_assert_eq!(figures.fanout(), mean_fanout(&txs, found.shards(), Of::AllKeys));
-            prop_assert_eq!(figures.conflict_fanout(), mean_fanout(&txs, found.shards(), Of::Conflicts));
-            let read: BTreeSet<_> = txs.iter().zip(found.shards())
-                .flat_map(|(tx, shard)| tx.2.iter().map(move |(key, _)| (*key, *shard)))
-                .collect();
-            prop_assert_eq!(figures.read_count(), read.len() as u64);
+            let quality = Quality::of(&transactions, &found);
+            prop_assert_eq!(quality.fanout(), mean_fanout(&txs, found.shards(), Of::AllKeys));
+            prop_assert_eq!(quality.conflict_fanout(), mean_fanout(&txs, found.shards(), Of::Conflicts));
             let loads = loads(&txs, &found);
             let mean = loads.iter().sum::<u64>() as f64 / f64::from(shard_count);
             let fullest = *loads.iter().max().unwrap_or(&0) as f64;
-            prop_assert!((figures.imbalance() - (fullest / mean - 1.0)).abs() < 1e-9);
+            prop_assert!((quality.imbalance() - (fullest / mean - 1.0)).abs() < 1e-9);
             let block_order: Vec<u32> = (0..txs.len() as u32).collect();
             for order in [block_order, shard_order(&transactions, &found)] {
                 let expected = traffic(&txs, &found, &order);
@@ -151,9 +149,10 @@ proptest! {
     ) {
         let transactions = transactions(&txs);
         let found = Partition::new(&transactions, Partitioner::ByComponent, shard_count, 1);
-        prop_assert_eq!(Figures::of(&transactions, &found).conflict_fanout(), 1.0);
+        prop_assert_eq!(Quality::of(&transactions, &found).conflict_fanout(), 1.0);
         let order: Vec<u32> = (0..txs.len() as u32).collect();
-        prop_assert_eq!(Traffic::of(&transactions, &found, &order), Traffic::default());
+        let Traffic { value_count, hop_count, .. } = Traffic::of(&transactions, &found, &order);
+        prop_assert_eq!((value_count, hop_count), (0, 0));
     }
 
     #[test]
@@ -182,17 +181,21 @@ proptest! {
         txs in txs(1..40, 10),
         shard_count in 1..6_u32,
     ) {
-        let transactions = transactions(&txs);
-        let found = Partition::new(&transactions, Partitioner::BySender, shard_count, 1);
-        let order = shard_order(&transactions, &found);
-        let Traffic { value_count, hop_count } = Traffic::of(&transactions, &found, &order);
-        prop_assert!(hop_count < u64::from(shard_count));
         let keys: BTreeSet<u32> = txs.iter().flat_map(|tx| &tx.2).map(|(key, _)| *key).collect();
-        let further = keys.into_iter().map(|key| {
-            let touching = (0..txs.len()).filter(|tx| touches(&txs[*tx], key));
-            touching.map(|tx| found.shard_of(tx)).collect::<BTreeSet<_>>().len() - 1
-        });
-        prop_assert!(value_count <= further.sum::<usize>() as u64);
+        let senders_of_one: Txs = (0..).zip(&txs).map(|(tx, of)| (of.0, tx, of.2.clone())).collect();
+        let cases = Partitioner::ALL.iter().map(|partitioner| (*partitioner, &senders_of_one));
+        for (partitioner, txs) in cases.chain([(Partitioner::BySender, &txs)]) {
+            let transactions = transactions(txs);
+            let found = Partition::new(&transactions, partitioner, shard_count, 1);
+            let order = shard_order(&transactions, &found);
+            let traffic = Traffic::of(&transactions, &found, &order);
+            prop_assert!(traffic.hop_count < u64::from(shard_count), "{}", partitioner);
+            let further = keys.iter().map(|key| {
+                let touching = (0..txs.len()).filter(|tx| touches(&txs[*tx], *key));
+                touching.map(|tx| found.shard_of(tx)).collect::<BTreeSet<_>>().len() - 1
+            });
+            prop_assert!(traffic.value_count <= further.sum::<usize>() as u64, "{}", partitioner);
+        }
     }
 }
 
@@ -234,28 +237,47 @@ fn least_objective(txs: &Txs, shard_count: u32, limit: u64) -> f64 {
     least
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+/// The objective where each key is on one shard: no partition has less.
+fn floor(txs: &Txs) -> f64 {
+    objective(txs, &vec![0; txs.len()], 1)
+}
 
-    /// The search never finds less than there is, and little more.
-    #[test]
-    fn the_search_comes_near_the_best_of_all_partitions(
-        txs in txs(2..9, 5),
-        shard_count in 2..4_u32,
-        seed in any::<u64>(),
-    ) {
+/// The search never finds less than there is, nearly always the best, and else little more.
+#[test]
+fn the_search_finds_the_best_of_all_partitions_of_small_batches() {
+    let (mut best_count, case_count) = (0, 150);
+    let (mut excess, mut least_excess) = (0.0, 0.0);
+    let mut state = 7_u64;
+    let mut random = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for case in 0..case_count {
+        let tx_count = 3 + random(6);
+        let txs: Txs = (0..tx_count)
+            .map(|tx| {
+                let keys = (0..random(4)).map(|_| (random(5) as u32, true)).collect();
+                (1 + random(59), tx as u32, keys)
+            })
+            .collect();
+        let shard_count = 2 + random(2) as u32;
         let transactions = transactions(&txs);
-        let found = Partition::new(&transactions, Partitioner::Fanout, shard_count, seed);
+        let found = Partition::new(&transactions, Partitioner::Fanout, shard_count, case);
         let limit = gas_limit(transactions.gas(), shard_count);
         let least = least_objective(&txs, shard_count, limit);
         let own = objective(&txs, found.shards(), shard_count);
-        prop_assert!(own >= least - 1e-9, "{own} is less than {least}");
-        prop_assert!(own <= 1.25 * least + 1e-9, "{own} is far above {least}");
+        assert!(own >= least - 1e-9, "{own} is less than {least}");
+        best_count += u64::from(own <= least + 1e-9);
+        excess += own - floor(&txs);
+        least_excess += least - floor(&txs);
     }
+    assert!(10 * best_count >= 9 * case_count, "{best_count} of {case_count} are the best");
+    assert!(excess <= 1.05 * least_excess, "{excess} and {least_excess} above the floor");
 }
 
 /// Groups of transactions that meet at keys of their own, in a mixed order, with a few keys between
-/// groups: the search finds the groups again.
+/// irregular groups, so that all are one component: the search finds the groups again.
 #[test]
 fn groups_that_have_next_to_nothing_in_common_are_found() {
     let (group_count, tx_count) = (40, 4_000);
@@ -264,24 +286,22 @@ fn groups_that_have_next_to_nothing_in_common_are_found() {
         let (user, resource) = (tx / 3, tx % 5);
         let group = user * 7 % group_count;
         let mut keys = vec![5 * group + resource, 1_000 + user];
-        if tx % 400 == 0 {
-            keys.push(5 * ((group + 11) % group_count));
+        if tx % 40 == 0 {
+            keys.push(5 * ((tx / 40 * 17 + 3) % group_count));
         }
         let accesses = keys.into_iter().map(|key| Access { key, writes: true }).collect();
         transactions.push(Tx { gas: 50_000, sender: user, accesses });
     }
-    let fanout = |partitioner| {
+    let of = |partitioner| {
         let found = Partition::new(&transactions, partitioner, 4, 1);
-        (Figures::of(&transactions, &found).conflict_fanout(), found)
+        Quality::of(&transactions, &found)
     };
-    let (of_search, found) = fanout(Partitioner::Fanout);
-    let (of_turns, _) = fanout(Partitioner::RoundRobin);
-    assert!(of_turns > 1.5, "{of_turns}");
-    assert!(of_search < 1.0 + 0.25 * (of_turns - 1.0), "{of_search} beside {of_turns}");
-    let limit = gas_limit(transactions.gas(), 4);
-    let mut loads = [0; 4];
-    found.shards().iter().for_each(|shard| loads[*shard as usize] += 50_000);
-    assert!(loads.iter().all(|load| *load <= limit), "{loads:?}");
-    let text = Hypergraph::new(&transactions).to_hmetis();
-    assert_eq!(text.lines().count(), 1 + Hypergraph::new(&transactions).edge_count() + 4_000);
+    let whole = of(Partitioner::ByComponent);
+    assert!(whole.imbalance() > 1.0, "one component fills two shards: {}", whole.imbalance());
+    assert!(of(Partitioner::RoundRobin).conflict_fanout() > 1.5);
+    let found = of(Partitioner::Fanout);
+    assert!(found.conflict_fanout() < 1.05, "{}", found.conflict_fanout());
+    assert!(found.imbalance() < 0.031, "{}", found.imbalance());
+    let graph = Hypergraph::new(&transactions);
+    assert_eq!(graph.to_hmetis().lines().count(), 1 + graph.edge_count() + graph.vertex_count());
 }

@@ -45,7 +45,7 @@ pub struct Described {
     pub all: TxFacts,
     /// Where they meet.
     pub conflicts: Conflicts,
-    /// Partitions among shards of execution, by the numbers of shards of `--shards`.
+    /// Partitions over shards of execution, for each number of `--shards`.
     #[serde(default)]
     pub shards: Vec<Sharded>,
 }
@@ -166,7 +166,7 @@ pub struct SizeClass {
     pub gas: u64,
 }
 
-/// The transactions of each batch, parted among so many shards of execution.
+/// Partitions of each batch's transactions over one number of shards of execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sharded {
     /// Shards.
@@ -181,16 +181,14 @@ pub struct PartitionFacts {
     /// The partitioner.
     #[serde(with = "Name::<Partitioner>")]
     pub partitioner: Partitioner,
-    /// Mean number of shards that touch a key, of keys that two transactions touch; 1 where there is
-    /// none.
+    /// Mean number of shards that touch a key, of keys that two or more transactions touch; 1 where
+    /// there is none.
     pub fanout: f64,
     /// The same of keys that one of these transactions writes.
     pub conflict_fanout: f64,
-    /// Values that shards read from the state before the batch.
-    pub state_reads: u64,
     /// Gas of the fullest shard above the mean, as a share of the mean.
     pub imbalance: f64,
-    /// Values between shards in the order of the block.
+    /// Values that shards read and send, in the order of the block.
     pub in_block_order: TrafficFacts,
     /// The same in an order by shards, which keeps that of each sender.
     pub in_shard_order: TrafficFacts,
@@ -198,13 +196,16 @@ pub struct PartitionFacts {
     pub partition_ns: u64,
 }
 
-/// Values between shards.
+/// Values that shards read and send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficFacts {
     /// Values that a transaction of one shard wrote and one of another shard reads next.
-    pub cross_shard_values: u64,
+    pub cross_shard_value_count: u64,
     /// The most of them of which each waits for the one before.
-    pub back_and_forth: u64,
+    pub hop_count: u64,
+    /// Values that shards read from the state before the batch: keys that no transaction before has
+    /// written, each once for a shard.
+    pub state_read_count: u64,
 }
 
 /// Transactions that are joined by conflicts, directly or through others: for a picture, in no file.

@@ -1,6 +1,6 @@
 //! The axes along which executions differ: design, list form, engine, I/O, prefetch policy,
-//! schedule, partitioner, store, cache, durability and state root. Enums and their names, nothing else: scenarios, results
-//! and the executor share these types, so that no name is mapped twice.
+//! schedule, partitioner, store, cache, durability and state root. Enums and their names, nothing else:
+//! scenarios, results and the executor share these types, so that no name is mapped twice.
 
 mod block;
 mod design;

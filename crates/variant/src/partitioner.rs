@@ -1,4 +1,4 @@
-//! How a batch's transactions are parted among shards of execution.
+//! How a batch's transactions are partitioned over shards of execution.
 
 crate::named! {
     /// The partitioner.

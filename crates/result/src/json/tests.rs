@@ -267,12 +267,11 @@ fn described(of: &mut Figures<'_>) -> Described {
 }
 
 fn partition(of: &mut Figures<'_>) -> PartitionFacts {
-    let traffic = TrafficFacts { cross_shard_values: 7, back_and_forth: 3 };
+    let traffic = TrafficFacts { cross_shard_value_count: 7, hop_count: 3, state_read_count: 9 };
     PartitionFacts {
         partitioner: Partitioner::Fanout,
         fanout: of.next(),
         conflict_fanout: of.next(),
-        state_reads: 7,
         imbalance: of.next(),
         in_block_order: traffic,
         in_shard_order: traffic,

@@ -2,19 +2,17 @@
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// Keys, shards that touch them, and gas of the shards. Figures of batches add up.
+/// Keys, shards that touch them, and gas of the shards. Those of batches add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Keys that two transactions touch.
+pub struct Quality {
+    /// Keys that two or more transactions touch.
     shared_key_count: u64,
     /// Shards that touch each of them, summed.
     shared_shard_count: u64,
-    /// Keys at which transactions are in conflict: two touch one, and one of them writes it.
+    /// Keys at which transactions are in conflict: two or more touch one, and one of them writes it.
     conflict_key_count: u64,
     /// Shards that touch each of them, summed.
     conflict_shard_count: u64,
-    /// Shards that touch each key at all, summed.
-    read_count: u64,
     /// Gas of all transactions.
     gas: u64,
     /// Gas of the fullest shard of each batch, summed.
@@ -31,8 +29,8 @@ struct Key {
     is_written: bool,
 }
 
-impl Figures {
-    /// The figures of a partition.
+impl Quality {
+    /// That of a partition.
     pub fn of(transactions: &Transactions, partition: &Partition) -> Self {
         let mut keys = vec![Key::default(); transactions.key_count()];
         let mut loads = vec![0; partition.shard_count() as usize];
@@ -46,7 +44,7 @@ impl Figures {
                 key.is_written |= access.writes;
             }
         }
-        let mut figures = Self {
+        let mut quality = Self {
             gas: loads.iter().sum(),
             fullest_gas: loads.into_iter().max().unwrap_or(0),
             shard_count: partition.shard_count(),
@@ -54,17 +52,16 @@ impl Figures {
         };
         for key in &keys {
             let shard_count = u64::from(key.shards.count_ones());
-            figures.read_count += shard_count;
             if key.tx_count > 1 {
-                figures.shared_key_count += 1;
-                figures.shared_shard_count += shard_count;
+                quality.shared_key_count += 1;
+                quality.shared_shard_count += shard_count;
             }
             if key.tx_count > 1 && key.is_written {
-                figures.conflict_key_count += 1;
-                figures.conflict_shard_count += shard_count;
+                quality.conflict_key_count += 1;
+                quality.conflict_shard_count += shard_count;
             }
         }
-        figures
+        quality
     }
 
     /// Adds those of another batch on as many shards.
@@ -73,14 +70,13 @@ impl Figures {
         self.shared_shard_count += other.shared_shard_count;
         self.conflict_key_count += other.conflict_key_count;
         self.conflict_shard_count += other.conflict_shard_count;
-        self.read_count += other.read_count;
         self.gas += other.gas;
         self.fullest_gas += other.fullest_gas;
         self.shard_count = other.shard_count;
     }
 
-    /// Mean number of shards that touch a key, of keys that two transactions touch; 1 where there is
-    /// none.
+    /// Mean number of shards that touch a key, of keys that two or more transactions touch; 1 where
+    /// there is none.
     pub fn fanout(&self) -> f64 {
         mean(self.shared_shard_count, self.shared_key_count)
     }
@@ -88,12 +84,6 @@ impl Figures {
     /// The same of keys that one of these transactions writes.
     pub fn conflict_fanout(&self) -> f64 {
         mean(self.conflict_shard_count, self.conflict_key_count)
-    }
-
-    /// Values that shards read from the state before the batch: each shard every key that it touches,
-    /// once.
-    pub const fn read_count(&self) -> u64 {
-        self.read_count
     }
 
     /// Gas of the fullest shard above the mean, as a share of the mean.
