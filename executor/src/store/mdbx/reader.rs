@@ -129,7 +129,7 @@ impl Sample for MdbxSample {
     }
 
     fn file_bytes(&self) -> Option<u64> {
-        MdbxSample::file_bytes(self)
+        self.length()
     }
 }
 

@@ -109,7 +109,7 @@ impl MdbxSample {
     }
 
     /// Length of the file now.
-    pub(super) fn file_bytes(&self) -> Option<u64> {
+    pub(super) fn length(&self) -> Option<u64> {
         Some(fs::metadata(self.dir.0.join(DATA)).ok()?.len())
     }
 
