@@ -208,6 +208,10 @@ impl Sample for ForgetfulSample {
         self.sample.commit(&changes)
     }
 
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sample.sync()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         self.sample.tries()
     }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
     FileAccess, FilterKind, IndexShape, ListDuty, ReadMethod, ReadOrder, ReadTime, RootTime,
-    SampleKeys,
-    Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
+    SampleKeys, Schedule, Sharing, SlotTable, StopRule, StoreKind, TrieForm, WarmCache,
 };
 use workload::{Fork, Layout};
 

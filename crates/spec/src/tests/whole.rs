@@ -2,11 +2,11 @@
 
 use variant::{BlockDuties, BlockDuty, Durability, RootTime, RootWay, TrieForm, WholeRows};
 
-use super::{LEAST, assert_error, parse, parsed};
+use super::{MINIMAL_SCENARIO, assert_error, parse, parsed};
 use crate::RunSpec;
 
 fn text(keys: &str) -> String {
-    format!("{LEAST}[run]\n{keys}\n")
+    format!("{MINIMAL_SCENARIO}[run]\n{keys}\n")
 }
 
 fn run(keys: &str) -> RunSpec {
