@@ -55,6 +55,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     let profiling = input.profile.clone().map(Profiling::start);
     let board = live::Board::new(progress, plan.tx_count());
     let measured = session.drive(&plan, ready, input.pace, stop, &|at| board.show(at));
+    interrupt::finishing();
     progress.clear();
     let measured = measured.map_err(failure)?;
     let profile = profiling.map(|profiling| profiling.end());

@@ -78,7 +78,7 @@ pub enum Error {
     },
     /// The result of a load on a live node, which has no cells.
     #[error(
-        "{} is of a load on a live node (stress send), and has no designs or clients to report, compare or          judge; `stress send --format table` has shown it, docs/send.md names its keys",
+        "{} is of a load on a live node (stress send), and has no designs or clients to report, compare or judge; `stress send --format table` has shown it, docs/send.md names its keys",
         path.display()
     )]
     OfALoad {

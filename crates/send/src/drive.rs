@@ -105,7 +105,7 @@ fn see(drive: &mut Drive<'_>, event: Seen) {
         }
         Seen::Removed { number } => drive.books.remove(number, now),
         Seen::Pool { at, status } => {
-            let depth = status.pending.to::<u64>() + status.queued.to::<u64>();
+            let depth = status.pending.to::<u64>().saturating_add(status.queued.to());
             drive.books.pool(at, status, now);
             let in_flight = drive.release.count().saturating_sub(drive.books.settled_count());
             let all_wait = drive.call_count >= drive.course.settings.connection_count;

@@ -94,11 +94,11 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
 
 /// Words of nodes, in lower case, and their meaning. The first that is found decides.
 const WORDS: [(&str, ErrorKind); 27] = [
+    ("unknown transaction", ErrorKind::Rejected),
     ("already known", ErrorKind::Known),
     ("known transaction", ErrorKind::Known),
     ("already imported", ErrorKind::Known),
     ("alreadyknown", ErrorKind::Known),
-    ("already in", ErrorKind::Known),
     ("nonce too low", ErrorKind::Nonce),
     ("nonce too high", ErrorKind::Nonce),
     ("nonce gap", ErrorKind::Nonce),

@@ -5,6 +5,8 @@
 const GWEI: u128 = 1_000_000_000;
 /// Priority fee in wei.
 const TIP: u128 = GWEI;
+/// Highest priority fee in wei, after refusals: it is paid.
+const TIP_MAX: u128 = 100 * GWEI;
 /// Multiple of the base fee that is offered.
 const BASE_FEE_MULTIPLE: u128 = 10;
 /// Least offer in wei: ten times the base fee of a new chain.
@@ -27,16 +29,18 @@ impl Fees {
     /// Rises with the base fee.
     pub(crate) fn follow(&mut self, base_fee: u64) {
         // Not with every block: only once less than half of the room is left.
-        if Self::above(base_fee).max > 2 * self.max {
-            *self = Self::above(base_fee);
+        let risen = Self::above(base_fee);
+        if risen.max > self.max.saturating_mul(2) {
+            *self = Self { tip: self.tip, ..risen };
         }
     }
 
-    /// Doubles an offer that a node found too low, unless it is higher by now.
+    /// Doubles an offer that a node found too low, unless it is higher by now; the tip, which is paid, to
+    /// [`TIP_MAX`] at most.
     pub(crate) const fn raise_above(&mut self, refused_max: u128) {
         if self.max <= refused_max {
             self.max = self.max.saturating_mul(2);
-            self.tip = self.tip.saturating_mul(2);
+            self.tip = if self.tip < TIP_MAX / 2 { 2 * self.tip } else { TIP_MAX };
         }
     }
 }

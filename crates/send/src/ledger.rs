@@ -175,13 +175,15 @@ impl Ledger {
         });
     }
 
-    /// The node has it no more. Answers whether it is pending.
+    /// The node has it no more. Returns whether it had taken it and no block has it: a second loss of the
+    /// same bytes is none.
     pub(crate) fn lost(&mut self, tx: usize) -> bool {
-        let is_pending = self.entries[tx].fate() == Fate::Pending;
-        if is_pending {
+        let entry = &self.entries[tx];
+        let is_lost = entry.fate() == Fate::Pending && entry.taken.is_some();
+        if is_lost {
             self.change(tx, |entry| entry.taken = None);
         }
-        is_pending
+        is_lost
     }
 
     /// The node refused it for good.
@@ -207,7 +209,7 @@ impl Ledger {
                 gas: receipt.gas_used.to(),
             };
             own_count += 1;
-            own_gas += inclusion.gas;
+            own_gas = u64::saturating_add(own_gas, inclusion.gas);
             self.change(tx, |entry| entry.inclusion = Some(inclusion));
         }
         self.chain.push(Counted { block, own_count, own_gas });

@@ -32,7 +32,7 @@ mod tests {
             assert!(matches!(check(id, None), Err(SendError::PublicChain { .. })), "{id}");
             assert!(check(id, Some(id)).is_ok());
         }
-        for id in [1_337, 31_337, 7_777_777] {
+        for id in [1_337, 31_337, 7_777_778] {
             assert!(check(id, None).is_ok(), "{id}");
             assert!(matches!(check(id, Some(1)), Err(SendError::OtherChain { .. })), "{id}");
         }

@@ -61,7 +61,7 @@ impl Chain {
 
     /// The header that was seen at a height.
     fn at(&self, number: u64) -> Option<&Header> {
-        let place = number.checked_sub(self.base.number.to::<u64>() + 1)?;
+        let place = number.checked_sub(self.base.number.to::<u64>().checked_add(1)?)?;
         self.seen.get(usize::try_from(place).ok()?)
     }
 
@@ -156,16 +156,22 @@ async fn go_back(node: &Node, chain: &mut Chain) -> Result<Option<Seen>, CallErr
 
 /// Sends the depth of the pool to `out` until nobody receives it or the node does not tell it.
 pub(crate) async fn pool(node: Node, began: Instant, out: UnboundedSender<Seen>) {
+    let mut is_told = false;
     loop {
         match node.pool_status().await {
             Ok(status) => {
+                is_told = true;
                 if out.send(Seen::Pool { at: began.elapsed(), status }).is_err() {
                     return;
                 }
             }
-            Err(error) if error.kind.leaves_fate_open() => {}
             // It does not know the method.
-            Err(_) => return,
+            Err(error) if !is_told && error.kind == ErrorKind::Rejected => return,
+            Err(error) => {
+                if out.send(Seen::Failed(error)).is_err() {
+                    return;
+                }
+            }
         }
         if out.is_closed() {
             return;

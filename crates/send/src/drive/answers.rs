@@ -1,7 +1,8 @@
-//! What follows from the node's answers: taken, tried again, signed anew, or refused for good.
+//! Reactions to the node's answers: taken, tried again, signed anew, or refused for good.
 
 use std::time::Duration;
 
+use alloy_primitives::B256;
 use tokio::task::JoinError;
 
 use super::{
@@ -15,8 +16,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// Calls that a refusal without a remedy is final after.
 const REFUSALS_MAX: u32 = 3;
-/// Calls that the refusal of a nonce is final after, where nonces before it are missing: half a minute.
-const GAP_TRIES_MAX: u32 = 32;
+/// Calls that a refusal is final after where blocks may remedy it: half a minute.
+const PATIENT_TRIES_MAX: u32 = 32;
 /// Times that a transaction is signed anew.
 const ANEW_MAX: u32 = 8;
 /// How often the forgotten are looked for, and how many at a time.
@@ -42,7 +43,7 @@ impl Drive<'_> {
                     }
                 }
             }
-            Answer::Reminded { tx, result } => self.reminded(tx, result),
+            Answer::Reminded { tx, hash, result } => self.reminded(tx, hash, result),
         }
         Ok(())
     }
@@ -73,6 +74,11 @@ impl Drive<'_> {
             ErrorKind::Known => {
                 self.books.answered(took, now);
                 self.taken(index);
+            }
+            // Offers of pooled transactions count against the balance, and blocks free it.
+            ErrorKind::Funds if self.senders[index].try_count < PATIENT_TRIES_MAX => {
+                self.books.answered(took, now);
+                self.try_again(index);
             }
             ErrorKind::Nonce | ErrorKind::Underpriced | ErrorKind::Funds | ErrorKind::Rejected => {
                 self.books.answered(took, now);
@@ -142,7 +148,7 @@ impl Drive<'_> {
                 self.rest(index, PAUSE);
             }
             // A gap: transactions before it are forgotten, and will be sent again.
-            ErrorKind::Nonce if known.next_nonce < nonce && sender.try_count < GAP_TRIES_MAX => {
+            ErrorKind::Nonce if known.next_nonce < nonce && sender.try_count < PATIENT_TRIES_MAX => {
                 self.try_again(index);
             }
             kind if sender.try_count >= REFUSALS_MAX => self.refused(index, kind),
@@ -165,13 +171,14 @@ impl Drive<'_> {
         }
     }
 
-    fn reminded(&mut self, tx: usize, result: Result<Reminded, CallError>) {
+    fn reminded(&mut self, tx: usize, hash: B256, result: Result<Reminded, CallError>) {
         match result {
             Ok(Reminded::Known) => {}
             Ok(Reminded::Resent) => self.books.attempts.resent += 1,
             // These bytes can get into no block any more: others are made, with the next nonce.
             Ok(Reminded::Dead) => {
-                if self.books.lost(tx) {
+                // An answer may be late: other bytes may be under way by now.
+                if self.books.lost(tx, hash) {
                     let sender = self.plan.calls[tx].sender;
                     self.senders[sender].queue.push_back(tx);
                     self.make_ready(sender);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use alloy_primitives::B256;
 use hdrhistogram::Histogram;
 
 use crate::{
@@ -80,7 +81,9 @@ impl Books {
         self.ledger.sent(tx, at);
         self.attempts.calls += 1;
         self.attempts.retries += u64::from(earlier_count > 0);
-        self.sent_at = at;
+        if earlier_count == 0 {
+            (self.sent_at, self.progressed_at) = (at, at);
+        }
     }
 
     /// A call that sent was answered.
@@ -101,10 +104,11 @@ impl Books {
         self.ledger.failed(tx, kind);
     }
 
-    /// The node has lost a transaction that it had taken, and its nonce: answers whether it has to be signed
-    /// anew, which it has not once a block has it.
-    pub(crate) fn lost(&mut self, tx: usize) -> bool {
-        let is_open = self.ledger.lost(tx);
+    /// The node has lost the bytes with this hash, which it had taken, and their nonce. Returns whether the
+    /// transaction has to be signed anew: not once a block has it, nor where other bytes are under way.
+    pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
+        let is_last = self.signed[tx].as_ref().is_some_and(|(signed, _)| signed.hash == hash);
+        let is_open = is_last && self.ledger.lost(tx);
         self.attempts.nonces_corrected += u64::from(is_open);
         self.attempts.signed_anew += u64::from(is_open);
         is_open
@@ -169,7 +173,7 @@ impl Books {
         Snapshot {
             elapsed,
             tally: self.ledger.tally(),
-            pool_depth: self.pool.last().map(|at| at.pending + at.queued),
+            pool_depth: self.pool.last().map(|at| at.pending.saturating_add(at.queued)),
             error_count: self.errors.total() + self.read_errors.total(),
             block_count: self.ledger.chain().len() as u64,
         }

@@ -30,7 +30,7 @@ pub(crate) struct Known {
     pub(crate) next_nonce: u64,
 }
 
-/// What came of a reminder.
+/// Result of a reminder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reminded {
     /// The node still has it.
@@ -46,7 +46,8 @@ pub(crate) enum Reminded {
 pub(crate) enum Answer {
     Sent { sender: usize, result: Result<B256, CallError>, took: Duration },
     Checked { sender: usize, error: CallError, result: Result<Known, CallError> },
-    Reminded { tx: usize, result: Result<Reminded, CallError> },
+    /// Of the bytes with this hash.
+    Reminded { tx: usize, hash: B256, result: Result<Reminded, CallError> },
 }
 
 impl Call {
@@ -63,7 +64,8 @@ impl Call {
                 Answer::Checked { sender, error, result }
             }
             Self::Remind { tx, account, signed } => {
-                Answer::Reminded { tx, result: remind(&node, account, &signed).await }
+                let result = remind(&node, account, &signed).await;
+                Answer::Reminded { tx, hash: signed.hash, result }
             }
         }
     }

@@ -151,7 +151,9 @@ impl<'a> Drive<'a> {
         let patience = self.course.settings.patience;
         let is_settled = self.release.is_over() && self.books.is_settled();
         let is_silent = now > self.books.answered_at + patience;
-        let is_stuck = self.release.is_over() && now > self.books.progressed_at + patience;
+        // A closed loop that is full waits for the node, as a load that is over does.
+        let waits = self.release.next_due().is_none();
+        let is_stuck = waits && now > self.books.progressed_at + patience;
         is_settled || is_silent || is_stuck
     }
 
