@@ -26,7 +26,7 @@ Examples:
                         --profile-url http://127.0.0.1:6060/debug/pprof/profile
 
 Scenarios whose state is plain contracts can be sent: transfers, erc20, dapps, one-slot, chains,
-non-conflicting, erc721, nft-mint, airdrop, deploy, compute, logs.
+non-conflicting, erc721, nft-mint, airdrop, compute, logs.
 
 Exit codes: 0 all transactions are in blocks and succeeded, 1 one is not or reverted, 2 usage, 6 no
 answer from the node, 130 interrupted (what was sent so far is kept). More: docs/send.md";

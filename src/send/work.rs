@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use send::{NodeFacts, Plan};
-use spec::{LoadKind, Override, Scenario};
+use spec::{Deployed, LoadKind, Override, Scenario};
 use workload::Workload;
 
 use super::input::SendInput;
@@ -12,6 +12,9 @@ use crate::{
     progress::Progress,
 };
 
+/// A call of an address without code succeeds and does nothing.
+const CREATED: &str = "its transactions call contracts that others of them create, whose addresses and order are \
+                       others on a live chain";
 /// Transactions where nothing is said.
 const TRANSACTIONS: &str = "10k";
 /// Accounts with a slot in a contract, at most: one transaction creates it with all of them.
@@ -124,6 +127,8 @@ const fn reason(kind: &LoadKind) -> Option<&'static str> {
             "its pairs own tokens at keys that hash the pairs' addresses, which are others on a live chain",
         ),
         LoadKind::Delegate(_) => Some("it has delegations (EIP-7702), which are not sent"),
+        LoadKind::Deploy(_) => Some(CREATED),
+        LoadKind::HashChain(chain) if chain.deployed != Deployed::Before => Some(CREATED),
         LoadKind::Transfers(_)
         | LoadKind::Erc20(_)
         | LoadKind::OneSlot(_)
@@ -134,7 +139,6 @@ const fn reason(kind: &LoadKind) -> Option<&'static str> {
         | LoadKind::Erc721(_)
         | LoadKind::NftMint(_)
         | LoadKind::Airdrop(_)
-        | LoadKind::Deploy(_)
         | LoadKind::Compute(_)
         | LoadKind::Logs(_) => None,
     }

@@ -234,7 +234,6 @@ fn every_scenario_that_the_help_names_is_taken_whole() {
         "erc721",
         "nft-mint",
         "airdrop",
-        "deploy",
         "compute",
         "logs",
     ];
@@ -259,6 +258,7 @@ fn what_a_node_cannot_be_prepared_for_and_a_public_chain_are_refused_by_name() {
         ("account-storm", "only a genesis"),
         ("amm", "hash the pairs' addresses"),
         ("delegate", "EIP-7702"),
+        ("deploy", "others of them create"),
         ("mainnet-like", "stress send --help"),
     ] {
         let named = [scenario, "--url", url, "--chain-id", "10"];

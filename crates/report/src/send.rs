@@ -188,7 +188,8 @@ fn blocks(page: &mut Page, all: &[SendBlock]) {
 }
 
 fn troubles(page: &mut Page, result: &SendResult) {
-    let deepest = result.pool.iter().map(|at| at.pending_count.saturating_add(at.queued_count)).max();
+    let deepest =
+        result.pool.iter().map(|at| at.pending_count.saturating_add(at.queued_count)).max();
     if let Some(deepest) = deepest {
         let text = format!("{} at most", units::things(deepest, "transaction"));
         page.labelled(Tone::Plain, "pool", &text);

@@ -148,7 +148,9 @@ impl Drive<'_> {
                 self.rest(index, PAUSE);
             }
             // A gap: transactions before it are forgotten, and will be sent again.
-            ErrorKind::Nonce if known.next_nonce < nonce && sender.try_count < PATIENT_TRIES_MAX => {
+            ErrorKind::Nonce
+                if known.next_nonce < nonce && sender.try_count < PATIENT_TRIES_MAX =>
+            {
                 self.try_again(index);
             }
             kind if sender.try_count >= REFUSALS_MAX => self.refused(index, kind),

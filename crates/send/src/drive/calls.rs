@@ -44,10 +44,22 @@ pub(crate) enum Reminded {
 /// The answer to a call.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    Sent { sender: usize, result: Result<B256, CallError>, took: Duration },
-    Checked { sender: usize, error: CallError, result: Result<Known, CallError> },
+    Sent {
+        sender: usize,
+        result: Result<B256, CallError>,
+        took: Duration,
+    },
+    Checked {
+        sender: usize,
+        error: CallError,
+        result: Result<Known, CallError>,
+    },
     /// Of the bytes with this hash.
-    Reminded { tx: usize, hash: B256, result: Result<Reminded, CallError> },
+    Reminded {
+        tx: usize,
+        hash: B256,
+        result: Result<Reminded, CallError>,
+    },
 }
 
 impl Call {
