@@ -58,7 +58,7 @@ fn times(cell: &Cell, sample: &SampleFacts) -> String {
     )
 }
 
-/// `written 3.12 times the commits (by rocksdb 3.05: log 1.00, …); stalls 0 ns; …`
+/// `written 3.12 times the commits (by rocksdb 3.05: log 1.00, …); no stalls; …`
 fn writes(cell: &Cell, sample: &SampleFacts) -> Option<String> {
     let writes = sample.writes.as_ref()?;
     let mut parts = Vec::new();
@@ -68,7 +68,10 @@ fn writes(cell: &Cell, sample: &SampleFacts) -> Option<String> {
         parts.push(format!("written {} times the commits{own}", units::ratio(times)));
     }
     if let Some(store) = writes.store {
-        parts.push(format!("stalls {}", units::time_ns(store.stall_ns as f64)));
+        parts.push(match store.stall_ns {
+            0 => "no stalls".to_owned(),
+            stalled => format!("stalls {}", units::time_ns(stalled as f64)),
+        });
         let settle = sample.phases_ns[Phase::Settle];
         parts.push(format!("settled in {}", units::time_ns(settle as f64)));
     }
