@@ -128,7 +128,7 @@ const fn reason(kind: &LoadKind) -> Option<&'static str> {
         ),
         LoadKind::Delegate(_) => Some("it has delegations (EIP-7702), which are not sent"),
         LoadKind::Deploy(_) => Some(CREATED),
-        LoadKind::HashChain(chain) if chain.deployed != Deployed::Before => Some(CREATED),
+        LoadKind::HashChain(chain) if !matches!(chain.deployed, Deployed::Before) => Some(CREATED),
         LoadKind::Transfers(_)
         | LoadKind::Erc20(_)
         | LoadKind::OneSlot(_)
