@@ -13,8 +13,8 @@ use variant::{
 };
 use workload::Workload;
 
-/// Phases that are no duty of a client, but ways to fulfil one.
-const WAYS: [Phase; 8] = [
+/// Phases that are no duty of a client: ways to fulfil one, and the work that a store puts off.
+const WAYS: [Phase; 9] = [
     Phase::Schedule,
     Phase::WarmUp,
     Phase::Order,
@@ -23,6 +23,7 @@ const WAYS: [Phase; 8] = [
     Phase::RootPlan,
     Phase::RootRead,
     Phase::RootJoin,
+    Phase::Settle,
 ];
 
 /// The cells of a line of a table.

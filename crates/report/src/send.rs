@@ -142,7 +142,7 @@ fn latencies(page: &mut Page, result: &SendResult) {
 
 /// Lines of columns with labels before them.
 fn lines(page: &mut Page, labels: &[String], columns: Vec<Column>, label_width: usize) {
-    let (columns, gaps) = fit(columns, page.width() - INDENT - label_width);
+    let (columns, gaps) = fit(columns, page.width().saturating_sub(INDENT + label_width));
     for line in 0..2 {
         let texts = columns.iter().map(|column| column.head[line]);
         if columns.iter().any(|column| !column.head[line].is_empty()) {

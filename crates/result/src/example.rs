@@ -248,6 +248,9 @@ pub struct Threads {
     pub reading: u64,
 }
 
+/// Blocks that a sample reads.
+const BLOCKS: f64 = 273_457.0;
+
 /// A cell with one sample of `ms`.
 pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
     let Threads { executing, reading } = threads;
@@ -255,7 +258,6 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
     let io = IoKind::from(io);
     let list_name = list.map_or("none", ListForm::name);
     let suffix = if reading > 0 { format!("+{reading}io") } else { String::new() };
-    let blocks = 273_457.0;
     let p50 = read_p50_ns(executing.max(reading));
     Cell {
         variant: format!("rocksdb/{list_name}/{}+{io}@{}{suffix}", engine.name(), executing),
@@ -300,14 +302,14 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         idle_share: None,
         recover_ns_per_tx: None,
         recover_tx_per_s: None,
-        device_fraction: Some(blocks / ms * 1e3 / 70_512.0),
+        device_fraction: Some(BLOCKS / ms * 1e3 / 70_512.0),
         device_fraction_ci95: None,
         device_fraction_unknown: None,
-        uniform_ceiling_ratio: Some(blocks / ms * 1e3 / 70_512.0),
+        uniform_ceiling_ratio: Some(BLOCKS / ms * 1e3 / 70_512.0),
         blocks_per_present_key: Some(0.94),
         expected_blocks_per_present_key: Some(0.941),
         device_bytes_per_block: Some(4_121.0),
-        reads_in_flight: Some(blocks * p50 as f64 / ms / 1e6),
+        reads_in_flight: Some(BLOCKS * p50 as f64 / ms / 1e6),
         ready_share: None,
         cpu_ns_per_read: Some(11_200.0),
         abort_rate: None,
