@@ -18,8 +18,8 @@ use workload::file;
 
 use crate::machine;
 
-const SMALL: [&str; 8] =
-    ["--scenario", "sload-storm", "--gas", "2M", "--slots", "20k", "--samples", "1"];
+const SMALL: [&str; 9] =
+    ["--scenario", "sload-storm", "--gas", "2M", "--slots", "20k", "--samples", "1", "--no-whole"];
 
 fn stress(args: &[&str], data_dir: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));

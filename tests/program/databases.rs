@@ -20,7 +20,7 @@ use spec::Override;
 use crate::{machine, page};
 
 /// A workload of some milliseconds.
-const WORK: [&str; 10] = [
+const WORK: [&str; 11] = [
     "--scenario",
     "sload-storm",
     "--gas",
@@ -31,6 +31,7 @@ const WORK: [&str; 10] = [
     "state.accounts=100",
     "--threads",
     "2",
+    "--no-whole",
 ];
 
 fn stress(args: &[&str], dir: &Path) -> Output {
@@ -135,7 +136,7 @@ fn one_database_is_what_generate_makes_of_the_scenarios_own_seed() {
         let digest = all["workload"]["digest"].clone();
         (digest, all["databases"].clone(), counters.collect::<Vec<_>>())
     };
-    let expected = of(&["--workload", "w", "--threads", "2"]);
+    let expected = of(&["--workload", "w", "--threads", "2", "--no-whole"]);
     assert!(expected.0.is_string() && !expected.2.is_empty(), "{expected:?}");
     assert_eq!(of(&work(&["--seed", "5"])), expected);
     assert_eq!(of(&work(&["--seed", "5", "--databases", "1"])), expected);

@@ -12,8 +12,17 @@ use crate::{
 };
 
 /// Two designs, three samples each.
-const HOW: [&str; 8] =
-    ["--design", "sequential,batched-io", "--threads", "2", "--samples", "3", "--format", "json"];
+const HOW: [&str; 9] = [
+    "--design",
+    "sequential,batched-io",
+    "--threads",
+    "2",
+    "--samples",
+    "3",
+    "--format",
+    "json",
+    "--no-whole",
+];
 
 fn run(dir: &Path, more: &[&str]) -> Output {
     stress(&[&RUN[..], &HOW, more].concat(), dir)

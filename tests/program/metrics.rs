@@ -11,8 +11,16 @@ use crate::{
 };
 
 /// Two designs, two samples each, without notes.
-const HOW: [&str; 7] =
-    ["--design", "sequential,batched-io", "--threads", "2", "--samples", "2", "--quiet"];
+const HOW: [&str; 8] = [
+    "--design",
+    "sequential,batched-io",
+    "--threads",
+    "2",
+    "--samples",
+    "2",
+    "--quiet",
+    "--no-whole",
+];
 
 fn read(dir: &Path, name: &str) -> Exposed {
     parsed(&fs::read_to_string(dir.join(name)).unwrap()).unwrap()

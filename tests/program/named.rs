@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tool::{RUN, printed, stress, text};
 
 /// One sample in order.
-const HOW: [&str; 6] = ["--design", "sequential", "--threads", "1", "--samples", "1"];
+const HOW: [&str; 7] = ["--design", "sequential", "--threads", "1", "--samples", "1", "--no-whole"];
 const SAVE: &str = "--save-baseline";
 
 /// Saves a run under this name, and gives its standard error.

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A block that takes some milliseconds.
-const RUN: [&str; 10] = [
+const RUN: [&str; 11] = [
     "--scenario",
     "transfers",
     "--store",
@@ -29,6 +29,7 @@ const RUN: [&str; 10] = [
     "1,2",
     "--design",
     "sequential,block-stm,batched-io",
+    "--no-whole",
 ];
 
 fn stress(args: &[&str], dir: &Path) -> Output {

@@ -8,7 +8,7 @@ use std::{
 
 use crate::tool::{printed, stress, text};
 
-const RUN: [&str; 13] = [
+const RUN: [&str; 14] = [
     "sload-storm",
     "--gas",
     "1M",
@@ -21,6 +21,7 @@ const RUN: [&str; 13] = [
     "--samples",
     "1",
     "--quiet",
+    "--no-whole",
     "--store",
 ];
 

@@ -13,7 +13,7 @@ use crate::{
 };
 
 const RUN: &str = "--scenario sload-storm --gas 1M --slots 10k --store memory --threads 1 \
-    --design sequential,parallel-io --samples 3";
+    --design sequential,parallel-io --samples 3 --no-whole";
 
 /// The output of a run on a terminal of 120 columns; `None` where there is no `script`.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -63,7 +63,17 @@ fn figures_stand_on_a_terminal_and_not_beside_json_in_a_log_or_where_it_is_to_be
 fn a_log_has_one_line_a_sample_also_where_each_has_keys_of_its_own() {
     let dir = tempfile::tempdir().expect("a directory");
     let work = ["sload-storm", "--gas", "1M", "--slots", "10k", "--set", "state.accounts=10"];
-    let how = ["--store", "flat", "--design", "sequential", "--samples", "3", "--keys", "fresh"];
+    let how = [
+        "--store",
+        "flat",
+        "--design",
+        "sequential",
+        "--samples",
+        "3",
+        "--keys",
+        "fresh",
+        "--no-whole",
+    ];
     let output = stress(&[&work[..], &how].concat(), dir.path());
     let log = text(&output.stderr);
     assert!(output.status.success(), "{log}");

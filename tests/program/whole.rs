@@ -51,7 +51,8 @@ fn a_run_has_a_whole_row_of_each_design_on_top_and_the_rows_of_before_below() {
         assert_eq!(cell["duties"], expected);
     }
     assert_eq!(variants(&run(&["--no-whole"], dir.path())), ALONE);
-    let all = run(&["--whole", "--threads", "1,2"], dir.path());
+    let how = ["--design", "sequential,batched-io", "--threads", "1,2", "--samples", "1"];
+    let all = result(&[&RUN[..], &how, &["--whole"]].concat(), dir.path());
     let whole = variants(&all).iter().filter(|name| name.contains("+whole@")).count();
     assert_eq!((whole, variants(&all).len()), (3, 6), "every row: {:?}", variants(&all));
     let page = printed(&[&RUN[..], &DESIGNS].concat(), dir.path());
@@ -65,7 +66,8 @@ fn a_run_has_a_whole_row_of_each_design_on_top_and_the_rows_of_before_below() {
 #[test]
 fn a_run_on_disk_has_a_state_with_tries_beside_the_one_of_execution_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let on_disk = |more: &[&str]| run(&[&["--store", "rocksdb"], more].concat(), dir.path());
+    let work = ["sload-storm", "--gas", "1M", "--slots", "10k", "--store", "rocksdb"];
+    let on_disk = |more: &[&str]| result(&[&work[..], &DESIGNS, more].concat(), dir.path());
     let states = || printed(&["state", "list"], dir.path()).lines().count();
     let alone = on_disk(&["--no-whole"]);
     assert_eq!(states(), 1);
