@@ -19,6 +19,8 @@ const CREATED: &str = "its transactions call contracts that others of them creat
 const TRANSACTIONS: &str = "10k";
 /// Accounts with a slot in a contract, at most: one transaction creates it with all of them.
 const HOLDERS_MAX: u64 = 600;
+/// The same where state has a price of its own (EIP-8037).
+const PRICED_HOLDERS_MAX: u64 = 100;
 
 /// A workload, and the same as transactions of a live chain.
 #[derive(Debug)]
@@ -65,7 +67,8 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     add(&mut overrides, &["state.accounts"], chosen("state.accounts", accounts, &origin));
     // A scenario reads the count, whatever its unit.
     let counted = prepare::scenario("transfers", of_accounts(&overrides), Size::Stated)?;
-    let most = counted.state.account_count.clamp(2, HOLDERS_MAX).to_string();
+    let most = if node.has_lists { PRICED_HOLDERS_MAX } else { HOLDERS_MAX };
+    let most = counted.state.account_count.clamp(2, most).to_string();
     for (index, load) in shipped.loads.iter().enumerate() {
         let Some(key) = crowd_key(&load.kind) else { continue };
         let (own, path) = (format!("load.{key}"), format!("load[{index}].{key}"));

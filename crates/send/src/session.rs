@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use alloy_primitives::{Address, keccak256};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
@@ -140,14 +139,15 @@ async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> 
     Ok((node, facts))
 }
 
-/// Whether an account that does not exist yet costs more than a payment: Amsterdam has a price for state
-/// (EIP-8037), and not every node shows the list's hash in headers. Asked of the node's own account.
+/// Whether a new account with a slot costs far more than under Osaka: Amsterdam has a price for state (EIP-8037),
+/// and not every node shows the list's hash in headers. Asked for the node's own account.
 async fn prices_state(node: &Node) -> bool {
-    /// Gas of a payment.
-    const PAYMENT_GAS: u64 = 21_000;
+    /// Init code that writes a slot.
+    const WRITES_A_SLOT: &str = "0x60015f55";
+    /// Twice the gas of it on Osaka.
+    const LIMIT_GAS: u64 = 150_000;
     let own = node.accounts().await.unwrap_or_default();
     let Some(from) = own.first() else { return false };
-    let fresh = Address::from_word(keccak256("stress send/no account"));
-    let payment = json!({"from": from, "to": fresh, "value": "0x1"});
-    node.estimate_gas(payment).await.is_ok_and(|gas| gas > 2 * PAYMENT_GAS)
+    let creation = json!({"from": from, "data": WRITES_A_SLOT});
+    node.estimate_gas(creation).await.is_ok_and(|gas| gas > LIMIT_GAS)
 }

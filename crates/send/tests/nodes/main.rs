@@ -107,6 +107,10 @@ fn a_node_without_faults_takes_all_at_once_by_every_pace() {
         assert_eq!(measured.tally.included, TRANSACTIONS);
         assert_eq!((measured.errors.len(), measured.attempts.calls), (0, TRANSACTIONS), "{pace:?}");
         assert_eq!(measured.latencies.inclusion.len(), TRANSACTIONS);
+        // Blocks come every 120 ms, and no load takes a minute.
+        let (shortest, longest) = (Duration::from_micros(100), Duration::from_secs(60));
+        let times = shortest.as_nanos()..longest.as_nanos();
+        assert!(times.contains(&u128::from(measured.latencies.inclusion.max())), "{pace:?}");
         assert!(!measured.pool.is_empty());
     }
 }
