@@ -215,7 +215,7 @@ fn a_data_directory_that_is_in_use_or_cannot_be_written_is_an_io_error() {
         threads: 1,
     };
     let held = data.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
-    let args = small(&["--design", "batched-io", "--no-whole"]);
+    let args = small(&["--design", "batched-io"]);
     refused(&args, dir.path(), 6, &["in use", &std::process::id().to_string()]);
     drop(held);
     assert_eq!(stress(&args, dir.path()).status.code(), Some(0));
