@@ -35,23 +35,28 @@ pub struct Work {
 /// The scenario is not valid, or cannot be sent.
 pub fn of(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Result<Work, Failure> {
     let scenario = scenario(input, node)?;
-    if let Some((kind, reason)) = refusal(&scenario) {
-        let error = anyhow!(
-            "the load {kind} of {} cannot be sent to a live node: {reason}; `stress send --help` names \
-             scenarios that can",
-            scenario.name
-        );
-        return Err(error).or_exit(Code::Usage);
-    }
+    sendable(&scenario)?;
     let workload = prepare::generate(&scenario, progress)?;
     let plan = Plan::of(&workload).or_exit(Code::Usage)?;
     Ok(Work { workload, plan })
+}
+
+fn sendable(scenario: &Scenario) -> Result<(), Failure> {
+    let Some((kind, reason)) = refusal(scenario) else { return Ok(()) };
+    let error = anyhow!(
+        "the load {kind} of {} cannot be sent to a live node: {reason}; `stress send --help` names \
+         scenarios that can",
+        scenario.name
+    );
+    Err(error).or_exit(Code::Usage)
 }
 
 fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     let mut overrides = input.work.clone();
     let fork = if node.has_lists { "amsterdam" } else { "osaka" };
     let shipped = prepare::scenario(&input.scenario, Vec::new(), Size::Stated)?;
+    // Before the defaults of a load on a node: they may not fit a scenario that cannot be sent.
+    sendable(&shipped)?;
     let (accounts, origin) = match &input.accounts {
         Some(accounts) => (accounts.as_str(), format!("--accounts {accounts}")),
         None => (default_accounts(&shipped), "the default".to_owned()),
