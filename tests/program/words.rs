@@ -204,7 +204,8 @@ fn histograms_are_told_in_one_line_and_quiet_is_quiet() {
     let args = tiny(&["sload-storm", "--out", "out"]);
     let told = text(&stress(&args, dir.path()).stderr);
     let wrote: Vec<_> = told.lines().filter(|line| line.starts_with("wrote")).collect();
-    assert_eq!(wrote, ["wrote out/result.json, and 2 histograms beside it (*.hlog)"], "{told}");
+    // Of a row of execution alone and of a whole one.
+    assert_eq!(wrote, ["wrote out/result.json, and 4 histograms beside it (*.hlog)"], "{told}");
     let output = stress(&[&args[..], &["--quiet"]].concat(), dir.path());
     assert_eq!(text(&output.stderr), "");
     assert!(text(&output.stdout).contains("found"), "the result is not quiet");
