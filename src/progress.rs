@@ -454,7 +454,7 @@ impl Screen {
 }
 
 impl UnderWay {
-    /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s, about 628 s left`.
+    /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s, about 10 min left`.
     fn line(&self, done: u64) -> String {
         if done == 0 {
             return self.name.clone();
@@ -465,7 +465,7 @@ impl UnderWay {
         match self.total.amount() {
             Some(total) if total > 0 => {
                 let share = done.min(total) as f64 / total as f64;
-                let left = units::time(elapsed.mul_f64(1.0 / share - 1.0));
+                let left = units::rough_time(elapsed.mul_f64(1.0 / share - 1.0));
                 format!(
                     "{}: {:.0} % ({words}), {took}, about {left} left",
                     self.name,

@@ -194,7 +194,7 @@ fn a_mistyped_data_directory_is_refused_and_one_that_is_made_is_told() {
     let refused = at("mistyped/data");
     let error = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{error}");
-    for words in ["--data-dir", "no directory mistyped", "mkdir -p mistyped/data"] {
+    for words in ["--data-dir", "no directory mistyped", "mkdir -p 'mistyped/data'"] {
         assert!(error.contains(words), "{words}: {error}");
     }
     assert!(!dir.join("mistyped").exists());
