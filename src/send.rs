@@ -25,7 +25,7 @@ use crate::{
 
 pub use input::{ProfileInput, SendInput};
 
-use figures::Around;
+use figures::LoadFacts;
 use profile::Profiling;
 use work::Work;
 
@@ -53,15 +53,15 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     let ready = ready.map_err(failure)?;
     let setup = ready.facts();
     let profiling = input.profile.clone().map(Profiling::start);
-    let board = live::Board::new(progress, plan.tx_count());
-    let measured = session.drive(&plan, ready, input.pace, stop, &|at| board.show(at));
+    let view = live::LiveView::new(progress, plan.tx_count());
+    let measured = session.drive(&plan, ready, input.pace, stop, &|at| view.show(at));
     interrupt::finishing();
     progress.clear();
     let measured = measured.map_err(failure)?;
     let profile = profiling.map(|profiling| profiling.end());
     let environment = environment.at_end();
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
-    let around = Around {
+    let facts = LoadFacts {
         tool: facts::tool(&environment.build),
         command: url::without_secrets(&input.command),
         started_unix_s,
@@ -70,7 +70,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
         work: work_facts(&workload, &plan),
         setup: figures::setup(setup),
     };
-    let mut result = figures::result(around, &measured, input.pace);
+    let mut result = figures::result(facts, &measured, input.pace);
     result.profile = profile;
     result.warnings = warnings;
     result.warnings.extend(live::doubts(&result));
@@ -79,7 +79,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
 
 fn node_facts(settings: &Settings, node: &NodeFacts) -> SendNode {
     SendNode {
-        url: url::name(&settings.url),
+        url: url::name(settings.url.as_str()),
         transport: node.transport.name().to_owned(),
         version: node.version.clone(),
         chain_id: node.chain_id,
@@ -134,7 +134,11 @@ pub fn pace(
         (Some(text), None, None) => {
             let rate = text.strip_suffix("/s").unwrap_or(text).parse::<f64>();
             let rate = rate.ok().filter(|rate| rate.is_finite() && (0.001..=1e6).contains(rate));
-            let wrong = || anyhow!("--rate {text}: transactions a second are 0.001 to 1000000");
+            let wrong = || {
+                anyhow!(
+                    "--rate {text}: give transactions a second, 0.001 to 1000000 (500 or 500/s)"
+                )
+            };
             rate.map(Pace::Rate).ok_or_else(wrong).or_exit(Code::Usage)
         }
     }

@@ -5,9 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 
-use report::compare;
-use result::{Content, Shown, stored::Stored};
+use report::{
+    compare,
+    compare_loads::{Side, compare_loads},
+};
+use result::{
+    Content, Shown,
+    stored::{Stored, StoredLoad},
+};
 
+use super::report::mixed;
 use crate::{
     args::{DATA_DIR_HELP, Format, data_dir_parser},
     baselines::Baselines,
@@ -22,6 +29,8 @@ use crate::{
   stress compare monday/ tuesday/ --format json
   stress compare sweep/                 the cells of a sweep, if their work is the same
   stress compare main after/            a baseline that a run has saved (--save-baseline main)
+
+  stress compare before/ after/         loads on a live node (stress send --out), seven in each
 
 Only results of the same work are compared: equal workload digests. Times of
 different runs hold for their minutes; no verdict is given.")]
@@ -46,9 +55,14 @@ pub struct CompareArgs {
 
 /// Reads the results, refuses other work, prints the differences.
 pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
-    let mut results = Vec::with_capacity(args.results.len());
+    let (mut results, mut sides) = (Vec::with_capacity(args.results.len()), Vec::new());
     for given in &args.results {
         let path = &found(args, given)?;
+        let loads = StoredLoad::read_all(path).or_exit(Code::Io)?;
+        if !loads.is_empty() {
+            sides.push(Side { path: path.clone(), loads });
+            continue;
+        }
         for shown in Shown::read_all(path).or_exit(Code::Io)? {
             match shown.content {
                 Content::Run(run) => results.push(Stored::new(shown.path, *run)),
@@ -62,6 +76,11 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
                 }
             }
         }
+    }
+    match (sides.first(), results.first()) {
+        (Some(side), Some(other)) => return Err(mixed(&side.loads[0], &other.path)),
+        (Some(_), None) => return compare_sides(&sides, args.format),
+        (None, _) => {}
     }
     if let [only] = results.as_slice() {
         let error = anyhow!(
@@ -77,6 +96,27 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());
             terminal::out(&report::comparison(&compared, width, paint));
+        }
+        Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
+    }
+    Ok(Code::Fine)
+}
+
+/// Compares loads on live nodes.
+fn compare_sides(sides: &[Side], format: Format) -> Result<Code, Failure> {
+    if let [only] = sides {
+        let error = anyhow!(
+            "{} is one side, whatever the number of its loads; name another file or directory of loads to \
+             compare it with",
+            only.path.display()
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    let compared = compare_loads(sides).or_exit(Code::Usage)?;
+    match format {
+        Format::Table => {
+            let (width, paint) = (terminal::width(), terminal::paint());
+            terminal::out(&report::load_comparison(&compared, width, paint));
         }
         Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
     }

@@ -10,7 +10,7 @@ use report::{
     formats::{self, Better},
     html,
 };
-use result::Shown;
+use result::{Shown, stored::StoredLoad};
 
 use crate::{
     exit::{Code, Failure, OrExit},
@@ -25,7 +25,8 @@ Examples:
   stress report sweep/ --out cells.csv               a row for each cell
   stress report results/ --format bigger-is-better --out benchmark.json
 
-A directory stands for the newest run or gate in it, or else for all results below it.
+A directory stands for the newest run or gate in it, or for all loads on live nodes in it (stress
+send), or else for all results below it.
 Where the designs of a result disagree, the page says so and shows no figure of it;
 the exit code is 3 then. More: docs/result.md";
 
@@ -51,11 +52,11 @@ pub enum ReportFormat {
     Html,
     /// A summary of at most a screen
     Markdown,
-    /// A row for each cell
+    /// A row for each cell, or load
     Csv,
-    /// MGas/s as github-action-benchmark's customBiggerIsBetter
+    /// MGas/s (of loads: transactions/s) as github-action-benchmark's customBiggerIsBetter
     BiggerIsBetter,
-    /// Milliseconds a batch as github-action-benchmark's customSmallerIsBetter
+    /// Milliseconds a batch (of loads: to inclusion) as github-action-benchmark's customSmallerIsBetter
     SmallerIsBetter,
 }
 
@@ -65,11 +66,18 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let format = format(args)?;
     let at = |path: &Path| WholeFile::at(path, "--out");
     let file = args.out.as_deref().map(at).transpose().or_exit(Code::Io)?;
-    let mut results = Vec::new();
+    let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
-        results.extend(Shown::read_all(path).or_exit(Code::Io)?);
+        match StoredLoad::read_all(path).or_exit(Code::Io)? {
+            none if none.is_empty() => results.extend(Shown::read_all(path).or_exit(Code::Io)?),
+            found => loads.extend(found),
+        }
+    }
+    if let (Some(load), Some(shown)) = (loads.first(), results.first()) {
+        return Err(mixed(load, &shown.path));
     }
     let text = match format {
+        _ if !loads.is_empty() => of_loads(&loads, format)?,
         ReportFormat::Html => html::page(&results),
         ReportFormat::Markdown => formats::markdown(&results),
         ReportFormat::Csv => formats::csv(&results),
@@ -89,6 +97,31 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     }
     let disagrees = results.iter().any(|shown| shown.agrees() == Some(false));
     Ok(if disagrees { Code::Disagree } else { Code::Fine })
+}
+
+/// The report of loads on live nodes.
+fn of_loads(loads: &[StoredLoad], format: ReportFormat) -> Result<String, Failure> {
+    Ok(match format {
+        ReportFormat::Html => html::page_of_loads(loads),
+        ReportFormat::Markdown => formats::markdown_of_loads(loads),
+        ReportFormat::Csv => formats::csv_of_loads(loads),
+        ReportFormat::BiggerIsBetter => {
+            formats::benchmark_of_loads(loads, Better::Bigger).or_exit(Code::Io)?
+        }
+        ReportFormat::SmallerIsBetter => {
+            formats::benchmark_of_loads(loads, Better::Smaller).or_exit(Code::Io)?
+        }
+    })
+}
+
+/// The error of a load on a live node beside another result.
+pub(super) fn mixed(load: &StoredLoad, other: &Path) -> Failure {
+    let (load, other) = (load.path.display(), other.display());
+    let error = anyhow!(
+        "{load} is of a load on a live node, and {other} is not: they have no figure in common; give loads \
+         and other results apart"
+    );
+    Failure { code: Code::Usage, error }
 }
 
 /// The format by `--format`, or else by the ending of `--out`.

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::anyhow;
 use clap::Args;
 use result::send::SendResult;
-use send::{Settings, Transport};
+use send::{NodeUrl, Settings};
 
 use crate::{
     args::{Format, WorkArgs},
@@ -95,10 +95,14 @@ impl SendArgs {
     /// The same as plain values.
     fn input(&self) -> Result<SendInput, Failure> {
         let usage = |error: anyhow::Error| Failure { code: Code::Usage, error };
-        if Transport::of(&self.url).is_none() {
-            let wrong = "--url is no URL of a node: it is http://HOST:PORT, https://HOST/PATH, \
-                         ws://HOST:PORT or wss://HOST/PATH";
-            return Err(anyhow!(wrong)).or_exit(Code::Usage);
+        let url = NodeUrl::new(&self.url);
+        if url.transport().is_none() {
+            let scheme = self.url.split_once("://").map_or("none", |(scheme, _)| scheme);
+            let error = anyhow!(
+                "--url is no URL of a node: its scheme is {scheme}; give http://HOST:PORT, \
+                 https://HOST/PATH, ws://HOST:PORT or wss://HOST/PATH"
+            );
+            return Err(error).or_exit(Code::Usage);
         }
         if self.connections == 0 {
             let error = anyhow!("--connections 0: nothing would be sent; give 1 or more");
@@ -108,7 +112,7 @@ impl SendArgs {
         let profile = match &self.profile_url {
             None => None,
             Some(url) => Some(ProfileInput {
-                url: url.clone(),
+                url: NodeUrl::new(url),
                 file: self.profile.clone(),
                 seconds: time("--profile-time", &self.profile_time)?.as_secs().max(1),
             }),
@@ -119,7 +123,7 @@ impl SendArgs {
             accounts: self.accounts.clone(),
             command: std::env::args().collect(),
             settings: Settings {
-                url: self.url.clone(),
+                url,
                 chain_id: self.chain_id,
                 timeout: time("--timeout", &self.timeout)?,
                 connection_count: self.connections,
@@ -133,7 +137,7 @@ impl SendArgs {
     }
 }
 
-/// Sends the load, and shows what became of it.
+/// Sends the load, and shows its result.
 pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     let input = args.input()?;
     let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;

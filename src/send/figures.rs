@@ -5,12 +5,12 @@ use std::time::Duration;
 use result::{
     Environment, Tool,
     send::{
-        SendAttempts, SendBlock, SendCounts, SendErrors, SendLatency, SendNode, SendPool,
-        SendReorgs, SendResult, SendSetup, SendWork,
+        SendAttempts, SendBlock, SendBucket, SendCounts, SendErrors, SendLatency, SendNode,
+        SendPool, SendReorgs, SendResult, SendSetup, SendWork,
     },
     stats,
 };
-use send::{ErrorCount, Measured, Pace, SetupFacts};
+use send::{ErrorCount, Measured, Pace, SetupFacts, Waits};
 
 /// Figures of the setup.
 pub fn setup(facts: SetupFacts) -> SendSetup {
@@ -23,9 +23,9 @@ pub fn setup(facts: SetupFacts) -> SendSetup {
     }
 }
 
-/// What is known around a load.
+/// Facts of a load beside its measured figures.
 #[derive(Debug)]
-pub struct Around {
+pub struct LoadFacts {
     pub tool: Tool,
     pub command: Vec<String>,
     pub started_unix_s: u64,
@@ -36,8 +36,8 @@ pub struct Around {
 }
 
 /// The result of a load.
-pub fn result(around: Around, measured: &Measured, pace: Pace) -> SendResult {
-    let Around { tool, command, started_unix_s, environment, node, work, setup } = around;
+pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
+    let LoadFacts { tool, command, started_unix_s, environment, node, work, setup } = facts;
     let tally = &measured.tally;
     let (pace, pace_value) = match pace {
         Pace::Rate(rate) => ("rate", rate),
@@ -46,7 +46,8 @@ pub fn result(around: Around, measured: &Measured, pace: Pace) -> SendResult {
     };
     let own = || measured.blocks.iter().filter(|block| block.own_tx_count > 0);
     let until = own().map(|block| block.seen).max().unwrap_or_default();
-    let own_gas: u64 = own().map(|block| block.own_gas).sum();
+    // A node tells the gas, and may tell any.
+    let own_gas = own().fold(0, |sum: u64, block| sum.saturating_add(block.own_gas));
     SendResult {
         schema: result::send::SCHEMA,
         tool,
@@ -70,7 +71,7 @@ pub fn result(around: Around, measured: &Measured, pace: Pace) -> SendResult {
         elapsed_ns: ns(measured.elapsed),
         sending_ns: ns(measured.sending),
         sent_per_s: rate(tally.sent, measured.sending),
-        included_per_s: rate(tally.included + tally.reverted, until),
+        included_per_s: rate(tally.included, until),
         gas_per_s: rate(own_gas, until),
         latency: latency(measured),
         attempts: attempts(measured),
@@ -108,12 +109,45 @@ fn rate(count: u64, time: Duration) -> Option<f64> {
 
 fn latency(measured: &Measured) -> SendLatency {
     let latencies = &measured.latencies;
+    let waits = |waits: &Waits| stats::percentiles_with_open(&waits.ended, &waits.open);
+    let open = &latencies.inclusion.open;
     SendLatency {
-        delay_ns: stats::percentiles(&latencies.delay),
-        acceptance_ns: stats::percentiles(&latencies.acceptance),
-        inclusion_ns: stats::percentiles(&latencies.inclusion),
+        delay_ns: waits(&latencies.delay),
+        acceptance_ns: waits(&latencies.acceptance),
+        inclusion_ns: waits(&latencies.inclusion),
+        open_count: open.len(),
+        open_longest_ns: (!open.is_empty()).then(|| open.max()),
+        inclusion_histogram: histogram(&latencies.inclusion),
         call_ns: stats::percentiles(&latencies.call),
     }
+}
+
+/// Ends of the ranges of a power of ten, in hundredths (R10 of ISO 3).
+const RANGE_ENDS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
+/// The end of the first range, in hundredths: a tenth of a millisecond.
+const RANGE_UNIT_NS: u64 = 1_000;
+
+/// Times by ranges, from the first with one to the last.
+fn histogram(waits: &Waits) -> Vec<SendBucket> {
+    let powers = (0..).map_while(|power| RANGE_UNIT_NS.checked_mul(10_u64.checked_pow(power)?));
+    let mut ends = powers.flat_map(|unit| RANGE_ENDS.map(|end| end.saturating_mul(unit)));
+    let mut included = waits.ended.iter_recorded().peekable();
+    let mut open = waits.open.iter_recorded().peekable();
+    let mut buckets = Vec::new();
+    while included.peek().is_some() || open.peek().is_some() {
+        let Some(up_to_ns) = ends.next() else { break };
+        let mut bucket = SendBucket { up_to_ns, ..SendBucket::default() };
+        while let Some(at) = included.next_if(|at| at.value_iterated_to() <= up_to_ns) {
+            bucket.included_count += at.count_at_value();
+        }
+        while let Some(at) = open.next_if(|at| at.value_iterated_to() <= up_to_ns) {
+            bucket.open_count += at.count_at_value();
+        }
+        if bucket.included_count + bucket.open_count > 0 || !buckets.is_empty() {
+            buckets.push(bucket);
+        }
+    }
+    buckets
 }
 
 const fn attempts(measured: &Measured) -> SendAttempts {
@@ -149,5 +183,35 @@ fn block(block: &send::Block) -> SendBlock {
         own_gas: block.own_gas,
         limit_gas: block.gas_limit,
         base_fee_wei: block.base_fee,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+
+    use super::*;
+
+    fn times(values: &[u64]) -> Histogram<u64> {
+        let mut times = Histogram::new(3).unwrap();
+        values.iter().for_each(|value| times.record(*value).unwrap());
+        times
+    }
+
+    #[test]
+    fn each_transaction_is_in_one_range_and_the_ranges_have_no_gap() {
+        const MS: u64 = 1_000_000;
+        let ended = times(&[0, 7, 90 * MS, 99 * MS, 1_000 * MS, 3_000_000 * MS]);
+        let open = times(&[60_000 * MS, 60_000 * MS]);
+        let buckets = histogram(&Waits { ended, open });
+        let sum = |of: fn(&SendBucket) -> u64| buckets.iter().map(of).sum::<u64>();
+        assert_eq!((sum(|bucket| bucket.included_count), sum(|bucket| bucket.open_count)), (6, 2));
+        assert_eq!((buckets[0].up_to_ns, buckets[0].included_count), (MS / 10, 2));
+        for pair in buckets.windows(2) {
+            let ratio = pair[1].up_to_ns as f64 / pair[0].up_to_ns as f64;
+            assert!((1.2..1.3).contains(&ratio), "{pair:?}");
+        }
+        assert!(buckets.last().is_some_and(|last| last.included_count == 1), "{buckets:?}");
+        assert_eq!(histogram(&Waits { ended: times(&[]), open: times(&[]) }), []);
     }
 }

@@ -1,11 +1,11 @@
-//! What is to be sent, as plain values.
+//! The load of a node, as plain values.
 
 use std::path::PathBuf;
 
-use send::{Pace, Settings};
+use send::{NodeUrl, Pace, Settings};
 use spec::Override;
 
-/// What is to be sent, where and how fast.
+/// The work of a load, its node and its pace.
 #[derive(Clone, Debug)]
 pub struct SendInput {
     /// Name of the scenario, or the path of its file.
@@ -30,7 +30,7 @@ pub struct SendInput {
 #[derive(Clone, Debug)]
 pub struct ProfileInput {
     /// The URL, without its time.
-    pub url: String,
+    pub url: NodeUrl,
     /// The file.
     pub file: PathBuf,
     /// How long the node samples.

@@ -10,14 +10,14 @@ use crate::progress::{Live, Progress, Stage};
 const DELAY_SHARE_MAX: f64 = 0.1;
 
 /// Shows how far a load is: its lines on a terminal, a bar's share in a log.
-pub struct Board<'p> {
+pub struct LiveView<'p> {
     progress: &'p Progress,
     /// Of a log.
     stage: Option<Stage<'p>>,
     planned: u64,
 }
 
-impl<'p> Board<'p> {
+impl<'p> LiveView<'p> {
     /// A load of `planned` transactions begins.
     pub fn new(progress: &'p Progress, planned: u64) -> Self {
         let is_log = !progress.wants_live(std::time::Duration::ZERO);
@@ -25,7 +25,7 @@ impl<'p> Board<'p> {
         Self { progress, stage, planned }
     }
 
-    /// So far it is.
+    /// Shows the progress.
     pub fn show(&self, at: &Snapshot) {
         let tally = &at.tally;
         let settled = tally.included + tally.reverted + tally.failed;
@@ -71,9 +71,18 @@ pub fn doubts(result: &SendResult) -> Vec<String> {
         && delay as f64 > inclusion as f64 * DELAY_SHARE_MAX
     {
         doubts.push(format!(
-            "a tenth of the transactions was handed over {} or more after its time: the sending side or its \
+            "a tenth of the transactions were handed over {} or more after their time: the sending side or its \
              connections limit the load; give more --connections, more --accounts or a lower --rate",
             units::time_ns(delay as f64)
+        ));
+    }
+    if let (true, Some(longest)) = (latency.open_count > 0, latency.open_longest_ns) {
+        doubts.push(format!(
+            "in no block at the end: {} of those that were due, after {} at most; percentiles count each as \
+             longer than its wait, and are not known where they lie among them; give more --patience, or a load \
+             that the node can take",
+            units::things(latency.open_count, "transaction"),
+            units::time_ns(longest as f64)
         ));
     }
     if result.attempts.twice_count > 0 {

@@ -55,7 +55,7 @@ impl Profiling {
                 }
             }
         }
-        let name = url::name(&self.input.url);
+        let name = url::name(self.input.url.as_str());
         match made {
             Ok(bytes) => SendProfile {
                 url: name,
@@ -64,7 +64,7 @@ impl Profiling {
                 reason: None,
             },
             Err(error) => {
-                let reason = format!("{error:#}").replace(&self.input.url, &name);
+                let reason = self.input.url.hide(&format!("{error:#}"));
                 SendProfile { url: name, file: None, size_bytes: None, reason: Some(reason) }
             }
         }
@@ -74,8 +74,8 @@ impl Profiling {
 fn fetch(input: &ProfileInput) -> Result<u64> {
     let limit = Duration::from_secs(input.seconds) + GRACE;
     let agent: Agent = Agent::config_builder().timeout_global(Some(limit)).build().into();
-    let sign = if input.url.contains('?') { '&' } else { '?' };
-    let url = format!("{}{sign}seconds={}", input.url, input.seconds);
+    let sign = if input.url.as_str().contains('?') { '&' } else { '?' };
+    let url = format!("{}{sign}seconds={}", input.url.as_str(), input.seconds);
     let mut response = agent.get(&url).call().context("no profile")?;
     let path = &input.file;
     let cannot = || format!("cannot write --profile {}", path.display());

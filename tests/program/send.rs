@@ -194,6 +194,9 @@ fn takes_the_loads(node: &Node) {
     assert_eq!((&result["pace"], &result["node"]["transport"]), (&"rate".into(), &"http".into()));
     assert!(result["latency"]["inclusion_ns"]["p99"].as_u64() > Some(0), "{}", result["latency"]);
     assert!(!result["pool"].as_array().unwrap().is_empty(), "it tells its pool");
+    let buckets = result["latency"]["inclusion_histogram"].as_array().unwrap();
+    let included = buckets.iter().map(|bucket| bucket["included_count"].as_u64().unwrap());
+    assert_eq!((included.sum::<u64>(), &result["latency"]["open_count"]), (20_000, &0.into()));
 
     let token = ["erc20", "--accounts", "500", "--transactions", "500", "--in-flight", "200"];
     let result = sent(&node.ws, &token, 0);
@@ -267,15 +270,50 @@ fn what_a_node_cannot_be_prepared_for_and_a_public_chain_are_refused_by_name() {
     let many = ["erc20", "--url", url, "--chain-id", "10", "--accounts", "2k"];
     let held = [&many[..], &["--set", "load.holders=2000"]].concat();
     refused(&held, 2, &["2000 slots", "one transaction creates it"]);
-    // A result of a load has nothing that other verbs judge.
+}
+
+#[test]
+fn loads_are_reported_and_compared_and_a_gate_refuses_them() {
+    let Some(node) = anvil(&[]) else { return };
     let dir = tempfile::tempdir().unwrap();
-    let few = ["--accounts", "2", "--transactions", "4", "--in-flight", "4", "--chain-id", "10"];
-    let args = [&["send", "transfers", "--url", url, "--out", "out"], &few[..]].concat();
-    let page = printed(&args, dir.path());
-    assert!(page.contains("all 4 transactions are in blocks"), "{page}");
-    for verb in [&["report", "out/send.json"][..], &["compare", "out/send.json", "out/send.json"]] {
-        let error = text(&stress(verb, dir.path()).stderr);
-        assert!(error.contains("of a load on a live node"), "{error}");
+    let load = |transactions: &str, out: &str| {
+        let size = ["--accounts", "2", "--transactions", transactions, "--in-flight", "4"];
+        let args = ["send", "transfers", "--url", &node.http, "--out", out];
+        printed(&[&args[..], &size].concat(), dir.path())
+    };
+    for out in ["before", "before", "after"] {
+        let page = load("4", out);
+        assert!(page.contains("all 4 transactions are in blocks, all within"), "{page}");
+    }
+    let summary = printed(&["report", "before", "after/send.json"], dir.path());
+    assert_eq!(summary.matches("| transfers | in-flight 4 | 4 of 4 |").count(), 3, "{summary}");
+    printed(&["report", "before", "--out", "load.html"], dir.path());
+    let html = fs::read_to_string(dir.path().join("load.html")).unwrap();
+    for words in ["Transactions by block", "Time to inclusion", "Depth of the pool"] {
+        assert!(html.contains(words), "{words} is not on the page");
+    }
+    let rows = printed(&["report", "before", "--format", "csv"], dir.path());
+    assert_eq!(rows.lines().count(), 3, "{rows}");
+
+    let page = printed(&["compare", "before", "after"], dir.path());
+    assert!(page.contains("n<7") && page.contains("send the load 7 times"), "{page}");
+    let json = printed(&["compare", "before", "after", "--format", "json"], dir.path());
+    let compared: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(compared["schema"], "stress.send-compare/1");
+    assert_eq!(
+        (&compared["sides"][0]["load_count"], &compared["changes"]),
+        (&2.into(), &json!([]))
+    );
+    assert!(compared["rows"][0]["figures"][1]["ratio"].as_f64() > Some(0.0), "{json}");
+    load("6", "larger");
+    for (verb, words) in [
+        (&["compare", "before"][..], "name another file or directory"),
+        (&["compare", "before", "larger"], "only equal ones can be compared"),
+        (&["gate", "--baseline", "before", "--result", "after"], "stress compare BEFORE/ AFTER/"),
+    ] {
+        let output = stress(verb, dir.path());
+        let error = text(&output.stderr);
+        assert!(!output.status.success() && error.contains(words), "{verb:?}: {error}");
     }
 }
 
@@ -291,6 +329,9 @@ fn an_interrupted_load_keeps_what_is_known() {
     assert_eq!(result["interrupted"], true);
     let of = |key: &str| result["counts"][key].as_u64().unwrap();
     assert!(of("sent") > 0 && of("unsent") > 0, "{}", result["counts"]);
+    let open = result["latency"]["open_count"].as_u64().unwrap();
+    let waited = result["latency"]["inclusion_ns"]["count"].as_u64().unwrap();
+    assert_eq!(waited, of("included") + of("reverted") + open, "{}", result["latency"]);
     assert_eq!(of("planned"), 5_000);
     assert!(load.dir.path().join("out/send.json").exists());
 }

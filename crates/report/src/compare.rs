@@ -182,7 +182,7 @@ fn counters(stored: &Stored) -> BTreeMap<String, Value> {
 
 /// The keys whose values are not the same everywhere. A counter of a variant that one result
 /// has not run is no change.
-fn changes(all: Vec<BTreeMap<String, Value>>) -> Vec<Change> {
+pub(crate) fn changes(all: Vec<BTreeMap<String, Value>>) -> Vec<Change> {
     let keys: std::collections::BTreeSet<_> = all.iter().flat_map(BTreeMap::keys).collect();
     let change = |key: &String| {
         let values: Vec<Value> =
@@ -194,7 +194,7 @@ fn changes(all: Vec<BTreeMap<String, Value>>) -> Vec<Change> {
 }
 
 /// The leaves of `value` by their path; an array is a leaf.
-fn flat(value: &Value, path: &str) -> BTreeMap<String, Value> {
+pub(crate) fn flat(value: &Value, path: &str) -> BTreeMap<String, Value> {
     let Some(object) = value.as_object() else {
         return BTreeMap::from([(path.to_owned(), value.clone())]);
     };
@@ -336,7 +336,7 @@ impl Ratio {
 }
 
 /// A part of a result as it is written.
-fn json(part: &impl Serialize) -> Value {
+pub(crate) fn json(part: &impl Serialize) -> Value {
     serde_json::to_value(part).unwrap_or_default()
 }
 

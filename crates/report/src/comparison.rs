@@ -2,7 +2,6 @@
 //! line a variant.
 
 use serde_json::Value;
-use unicode_width::UnicodeWidthStr;
 
 use result::{
     comparison::{Change, Comparison, Figure, Source},
@@ -11,7 +10,8 @@ use result::{
 
 use super::{
     Paint,
-    page::{Page, Tone, clip, pad_left, pad_right},
+    columns::{Column, Columns},
+    page::{Page, Tone, clip},
     units::{self, UNKNOWN},
 };
 
@@ -21,10 +21,6 @@ const SHOWN_CHANGE_COUNT: usize = 12;
 const MAX_VALUE_WIDTH: usize = 40;
 /// The figures of columns that are called by a result alone.
 const TIMES: &str = "ms per batch";
-/// Head of a column of intervals.
-const INTERVAL: &str = "95 %";
-/// Space before a column.
-const GAP: usize = 2;
 
 /// The comparison as a page of `width` columns.
 pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String {
@@ -61,7 +57,7 @@ fn source_words(source: &Source) -> String {
     words
 }
 
-fn changed(page: &mut Page, label: &str, changes: &[Change], none: &str) {
+pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &str) {
     if changes.is_empty() {
         page.labelled(Tone::Plain, label, none);
     }
@@ -89,70 +85,22 @@ fn value(value: &Value) -> String {
     clip(&text, MAX_VALUE_WIDTH)
 }
 
-/// A column, its values in the order of the variants.
-struct Column {
-    head: String,
-    values: Vec<String>,
-}
-
-impl Column {
-    fn new(head: String, values: impl Iterator<Item = String>) -> Self {
-        Self { head, values: values.collect() }
-    }
-
-    /// Its width with the space before it.
-    fn width(&self) -> usize {
-        let texts = self.values.iter().chain([&self.head]);
-        texts.map(|text| text.width()).max().unwrap_or(0) + GAP
-    }
-}
-
 /// One line a variant: the time in each result with its interval, then the ratios.
 fn table(page: &mut Page, comparison: &Comparison) {
     let figures = |at: usize| comparison.rows.iter().map(move |row| row.figures[at].as_ref());
     let mut columns: Vec<Column> = Vec::new();
     for (at, source) in comparison.results.iter().enumerate() {
         columns.push(Column::new(source.label.clone(), figures(at).map(time)));
-        columns.push(Column::new(INTERVAL.to_owned(), figures(at).map(interval)));
+        columns.push(Column::interval(figures(at).map(interval)));
     }
-    let time_column_count = columns.len();
+    let value_count = columns.len();
     for (at, source) in comparison.results.iter().enumerate().skip(1) {
         let head = format!("{}/{}", source.label, comparison.results[0].label);
         columns.push(Column::new(head, figures(at).map(ratio)));
-        columns.push(Column::new(INTERVAL.to_owned(), figures(at).map(ratio_interval)));
+        columns.push(Column::interval(figures(at).map(ratio_interval)));
     }
-    // Where there is no room for all, ratios keep their intervals and times do not.
-    if columns.iter().map(Column::width).sum::<usize>() > page.width() {
-        let mut place = 0..;
-        columns.retain(|column| place.next() >= Some(time_column_count) || column.head != INTERVAL);
-    }
-    let widths: Vec<_> = columns.iter().map(Column::width).collect();
-    let names = comparison.rows.iter().map(|row| row.variant.width()).max().unwrap_or(0);
-    let room = page.width().saturating_sub(widths.iter().sum());
-    // Where a name and its figures do not fit on a line, the name has a line of its own.
-    let beside = names <= room;
-    if !beside {
-        page.line(Tone::Faint, TIMES);
-    }
-    let line = |name: &str, texts: Vec<&str>| {
-        let mut line = pad_right(if beside { name } else { "" }, if beside { names } else { 2 });
-        for (text, width) in texts.iter().zip(&widths) {
-            line.push_str(&pad_left(text, *width));
-        }
-        line
-    };
-    page.line(
-        Tone::Faint,
-        &line(TIMES, columns.iter().map(|column| column.head.as_str()).collect()),
-    );
-    for (index, row) in comparison.rows.iter().enumerate() {
-        if !beside {
-            page.line(Tone::Plain, &row.variant);
-        }
-        let texts = columns.iter().map(|column| column.values[index].as_str()).collect();
-        page.line(Tone::Plain, &line(&row.variant, texts));
-    }
-    page.gap();
+    let names = comparison.rows.iter().map(|row| row.variant.clone()).collect();
+    Columns { head: TIMES, names, columns, value_count }.show(page);
 }
 
 fn time(figure: Option<&Figure>) -> String {
@@ -191,6 +139,7 @@ fn ratio_interval(figure: Option<&Figure>) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use unicode_width::UnicodeWidthStr;
 
     use super::*;
     use result::{example, stored::Stored};

@@ -90,6 +90,27 @@ pub enum Error {
         /// The differing facts, with both values.
         differences: String,
     },
+    /// A load that the user ended.
+    #[error("{}: the load was interrupted, and has no figure of all of it: send it again", path.display())]
+    InterruptedLoad {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// Loads of different work or pace.
+    #[error(
+        "{} and {} are different loads ({differences}): only equal ones can be compared; send both with the same \
+         scenario, --seed, --accounts, --transactions, --fork and pace",
+        a.display(),
+        b.display()
+    )]
+    OtherLoad {
+        /// The first.
+        a: PathBuf,
+        /// The other one.
+        b: PathBuf,
+        /// The differing facts, with both values.
+        differences: String,
+    },
     /// Results over different databases.
     #[error(
         "{} ran on {on_a}, {} on {on_b}: a figure over databases is comparable only over the same \

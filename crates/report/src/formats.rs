@@ -4,10 +4,12 @@
 
 mod benchmark;
 mod csv;
+mod loads;
 mod markdown;
 
 pub use benchmark::{Better, benchmark};
 pub use csv::csv;
+pub use loads::{benchmark_of_loads, csv_of_loads, markdown_of_loads};
 pub use markdown::markdown;
 
 use result::Cell;

@@ -18,12 +18,14 @@ mod heat;
 mod history;
 mod latency;
 mod list_size;
+mod loads;
 mod look;
 mod markup;
 mod phases;
 mod profile;
 mod scaling;
 mod settings;
+mod shell;
 mod sustained;
 mod throughput;
 mod varied;
@@ -34,6 +36,7 @@ mod tests;
 
 use result::Shown;
 
+pub use loads::page as page_of_loads;
 pub use markup::quote;
 
 use crate::{
@@ -46,12 +49,7 @@ use crate::{
 use data::Report;
 use figure::{Figure, figure};
 use markup::{Section, esc};
-
-/// Rules of the page's look, with places for those of the designs.
-const STYLE: &str = include_str!("html/style.css");
-/// Nothing may be loaded, whatever a result holds.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
-     form-action 'none'";
+use shell::{Parts, shell};
 
 /// The page of `results`, of which there is one or more.
 pub fn page(results: &[Shown]) -> String {
@@ -111,37 +109,14 @@ pub fn history(results: &[Shown]) -> String {
 }
 
 fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {
-    let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <link rel=\"icon\" href=\"data:,\"/>\n<title>stress: {title}</title>\n\
-         <style>\n{}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#verdict\">To the verdict</a>\n<header>\n\
-         <p class=\"maker\">stress report</p>\n<h1>{title}</h1>\n{}</header>\n<main>\n",
-        look::style(STYLE),
-        work(report)
-    );
-    html.push_str(&verdict::html(report));
-    html.push_str("<nav aria-label=\"Contents\"><ul>");
-    for section in sections {
-        html.push_str(&format!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title));
-    }
-    html.push_str("</ul></nav>\n");
-    for section in sections {
-        html.push_str(&section.html(report));
-    }
-    html.push_str(&format!(
-        "</main>\n<footer><p>Made by stress {} from {}. Each number carries its place in the \
-         result (<code>data-at</code>).</p></footer>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION"),
-        match report.sources.len() {
-            1 => "one result".to_owned(),
-            count => format!("{count} results"),
-        }
-    ));
-    html
+    let section = |section: &Section| (section.id, section.title, section.html(report));
+    shell(&Parts {
+        title,
+        header: &work(report),
+        verdict: &verdict::html(report),
+        sections: sections.iter().map(section).collect(),
+        source_count: report.sources.len(),
+    })
 }
 
 /// The scenarios.

@@ -1,4 +1,4 @@
-//! The page of `stress send`: what became of the transactions, how fast, and the blocks that have them.
+//! The page of `stress send`: the fates of the transactions, their times, and the blocks that have them.
 
 use result::{
     Percentiles,
@@ -72,7 +72,7 @@ fn head(page: &mut Page, result: &SendResult) {
 }
 
 fn pace_words(result: &SendResult) -> String {
-    let value = units::plain(result.pace_value);
+    let value = result.pace_value;
     match result.pace.as_str() {
         "rate" => format!("{value} a second, planned ahead (open loop)"),
         "in-flight" => format!("at most {value} that are sent and in no block (closed loop)"),
@@ -87,23 +87,26 @@ fn count_words(counts: &SendCounts) -> String {
         units::things(counts.planned, "transaction"),
         units::count(counts.included)
     )];
+    parts.extend(other_fates(counts));
+    parts.join(", ")
+}
+
+/// Counts of those that are not included.
+fn other_fates(counts: &SendCounts) -> Vec<String> {
     let others = [
         (counts.reverted, "reverted"),
         (counts.pending, "in no block"),
         (counts.failed, "refused"),
+        (counts.unsent, "never sent"),
     ];
     let others = others.iter().filter(|(count, _)| *count > 0);
-    parts.extend(others.map(|(count, word)| format!("{} {word}", units::count(*count))));
-    if counts.unsent > 0 {
-        parts.push(format!("{} never sent", units::count(counts.unsent)));
-    }
-    parts.join(", ")
+    others.map(|(count, word)| format!("{} {word}", units::count(*count))).collect()
 }
 
 fn speed(page: &mut Page, result: &SendResult) {
     let rate = |value: Option<f64>| value.map_or_else(|| UNKNOWN.to_owned(), units::number);
     let text = format!(
-        "{} transactions and {} gas a second in blocks; {} a second handed over, in {}",
+        "{} transactions a second included, {} gas a second; {} a second handed over, in {}",
         rate(result.included_per_s),
         rate(result.gas_per_s),
         rate(result.sent_per_s),
@@ -242,19 +245,28 @@ fn troubles(page: &mut Page, result: &SendResult) {
     }
 }
 
-fn conclude(result: &SendResult) -> String {
+/// The finding in one sentence.
+pub(crate) fn conclude(result: &SendResult) -> String {
     let counts = &result.counts;
     if counts.included == counts.planned {
-        let p50 = result.latency.inclusion_ns.p50.or(result.latency.inclusion_ns.max);
-        let after = p50.map(|ns| format!(", half of them within {}", units::time_ns(ns as f64)));
+        let inclusion = &result.latency.inclusion_ns;
+        let after = match (inclusion.p50, inclusion.max) {
+            (Some(p50), _) => format!(", half of them within {}", units::time_ns(p50 as f64)),
+            (None, Some(max)) => format!(", all within {}", units::time_ns(max as f64)),
+            (None, None) => String::new(),
+        };
         return format!(
-            "all {} are in blocks{}",
-            units::things(counts.planned, "transaction"),
-            after.unwrap_or_default()
+            "all {} are in blocks{after}",
+            units::things(counts.planned, "transaction")
         );
     }
-    let missing = counts.planned - counts.included;
-    format!("{} of the load are not included", units::things(missing, "transaction"))
+    let missing = counts.planned.saturating_sub(counts.included);
+    let planned = units::things(counts.planned, "transaction");
+    format!(
+        "{} of {planned} did not succeed: {}",
+        units::count(missing),
+        other_fates(counts).join(", ")
+    )
 }
 
 #[cfg(test)]

@@ -78,7 +78,9 @@ pub enum Error {
     },
     /// The result of a load on a live node, which has no cells.
     #[error(
-        "{} is of a load on a live node (stress send), and has no designs or clients to report, compare or judge; `stress send --format table` has shown it, docs/send.md names its keys",
+        "{} is of a load on a live node (stress send), which has no designs to judge or to lay beside a run's; \
+         give loads alone: stress report shows them, stress compare BEFORE/ AFTER/ compares them with an \
+         interval (docs/send.md)",
         path.display()
     )]
     OfALoad {

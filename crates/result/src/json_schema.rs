@@ -10,6 +10,7 @@ use crate::{
     doctor::{DoctorResult, DoctorSchema},
     gate::{CALIBRATION_SCHEMA, Calibration, GateResult, GateSchema},
     io::{IoResult, IoSchema},
+    load_comparison::{LoadCompareSchema, LoadComparison},
     run::{RunResult, RunSchema},
     send::{SendResult, SendSchema},
     sweep::{
@@ -41,6 +42,8 @@ variant::named! {
         Io = "io",
         /// A load on a live node.
         Send = "send",
+        /// Loads on live nodes side by side.
+        SendComparison = "send-compare",
         /// The contents of a workload.
         Description = "describe",
         /// The checks of a machine.
@@ -62,6 +65,7 @@ pub fn json_schema(kind: FileKind) -> Value {
         FileKind::Comparison => of::<Comparison>(CompareSchema::NAME, "docs/result.md"),
         FileKind::Io => of::<IoResult>(IoSchema::NAME, "docs/designs.md"),
         FileKind::Send => of::<SendResult>(SendSchema::NAME, "docs/send.md"),
+        FileKind::SendComparison => of::<LoadComparison>(LoadCompareSchema::NAME, "docs/send.md"),
         FileKind::Description => of::<Described>(DescribeSchema::NAME, "docs/workloads.md"),
         FileKind::Doctor => of::<DoctorResult>(DoctorSchema::NAME, "docs/getting-started.md"),
     }

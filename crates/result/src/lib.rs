@@ -20,6 +20,7 @@ pub mod io;
 mod json;
 mod json_schema;
 mod latency;
+pub mod load_comparison;
 mod named;
 mod names;
 mod phases;

@@ -41,7 +41,7 @@ pub struct SendResult {
     pub pace_value: f64,
     /// Accounts and contracts that were made before.
     pub setup: SendSetup,
-    /// Transactions by what became of them.
+    /// Transactions by their fate.
     pub counts: SendCounts,
     /// From the first to the end of the wait for the last.
     pub elapsed_ns: u64,
@@ -49,7 +49,7 @@ pub struct SendResult {
     pub sending_ns: u64,
     /// Transactions handed over a second.
     pub sent_per_s: Option<f64>,
-    /// Transactions in blocks a second, until the last block with one was seen.
+    /// Transactions in blocks a second that succeeded, until the last block with one of the load was seen.
     pub included_per_s: Option<f64>,
     /// Gas of the load a second, until the same time.
     pub gas_per_s: Option<f64>,
@@ -57,7 +57,7 @@ pub struct SendResult {
     pub latency: SendLatency,
     /// Calls that sent.
     pub attempts: SendAttempts,
-    /// Failed calls that sent, by kind.
+    /// Failed calls that sent, or asked for a transaction, by kind.
     pub errors: Vec<SendErrors>,
     /// Failed calls that read blocks, by kind.
     pub read_errors: Vec<SendErrors>,
@@ -120,7 +120,7 @@ pub struct SendSetup {
     pub time_ns: u64,
 }
 
-/// Transactions by what became of them: `planned` = `unsent` + `sent`, and `sent` = `included` +
+/// Transactions by their fate: `planned` = `unsent` + `sent`, and `sent` = `included` +
 /// `reverted` + `pending` + `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendCounts {
@@ -140,17 +140,37 @@ pub struct SendCounts {
     pub failed: u64,
 }
 
-/// Times of transactions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Times of transactions. Those that were due and had the event not by the end of the load count as at least as
+/// long as they had waited (estimate of Kaplan and Meier): a percentile that lies among them is `null`, and so is
+/// the maximum where one of them was longest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SendLatency {
     /// From when a transaction was due to when it was first handed over.
     pub delay_ns: Percentiles,
-    /// From when it was due to when the node had taken it.
+    /// From when it was due to when the node had taken it, or a block had it.
     pub acceptance_ns: Percentiles,
     /// From when it was due to when the block with it was seen; blocks are looked for ten times a second.
     pub inclusion_ns: Percentiles,
+    /// Transactions that were due and in no block at the end; they are in the count of `inclusion_ns`.
+    pub open_count: u64,
+    /// How long the longest of them had waited.
+    pub open_longest_ns: Option<u64>,
+    /// The times of `inclusion_ns` by ranges, each a quarter longer than the one before, from the first that has
+    /// one to the last.
+    pub inclusion_histogram: Vec<SendBucket>,
     /// Of each call that handed one over and was answered.
     pub call_ns: Percentiles,
+}
+
+/// Transactions with a time in a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendBucket {
+    /// The longest time of the range; above that of the range before.
+    pub up_to_ns: u64,
+    /// Those that were in a block after such a time.
+    pub included_count: u64,
+    /// Those that had waited for such a time, and were in no block at the end.
+    pub open_count: u64,
 }
 
 /// Calls and signatures.
@@ -173,7 +193,7 @@ pub struct SendAttempts {
 /// Failed calls of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendErrors {
-    /// The kind: `connection`, `timeout`, `http-status`, `malformed`, `rate-limit`, `pool-full`, `nonce`,
+    /// The kind: `connection`, `timeout`, `http-status`, `malformed`, `internal`, `rate-limit`, `pool-full`, `nonce`,
     /// `underpriced`, `funds`, `known` or `rejected`.
     pub kind: String,
     /// How many.

@@ -8,6 +8,7 @@
 
 use std::{
     fs,
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -20,12 +21,18 @@ use crate::{
     send::SendSchema,
 };
 
+mod loads;
 mod shown;
 
+pub use loads::StoredLoad;
 pub use shown::{Content, Shown};
 
 /// Beginning of the names of runs' results.
 const RUN_NAME: &str = "result";
+/// The same of loads on live nodes.
+const LOAD_NAME: &str = "send";
+/// The schema stands first in a result.
+const HEAD_BYTES: u64 = 200;
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
@@ -51,7 +58,11 @@ impl Stored {
     pub fn read(path: &Path) -> Result<Self, Error> {
         Error::unless_there(path)?;
         let path = match path.is_dir() {
-            true => newest(path, RUN_NAME)?.unwrap_or_else(|| path.join("result.json")),
+            true => match (newest(path, RUN_NAME)?, files(path, LOAD_NAME)?.pop()) {
+                (Some(newest), _) => newest,
+                (None, Some(load)) => load,
+                (None, None) => path.join("result.json"),
+            },
             false => path.to_owned(),
         };
         let json = parse(&path)?;
@@ -137,6 +148,13 @@ fn name_number(path: &Path) -> u64 {
     let mut parts = stem.split('-').skip(1);
     let named = u64::from(parts.next().is_some());
     parts.next().and_then(|number| number.parse().ok()).unwrap_or(named)
+}
+
+/// The first characters of a file; `None` where it is no text.
+fn head(path: &Path) -> Result<Option<String>, Error> {
+    let mut start = String::new();
+    let file = fs::File::open(path).map_err(Error::unreadable(path))?;
+    Ok(file.take(HEAD_BYTES).read_to_string(&mut start).ok().map(|_| start))
 }
 
 /// The JSON of a file.

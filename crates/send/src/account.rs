@@ -21,8 +21,7 @@ pub(crate) struct Content {
 }
 
 /// Signs for one chain.
-#[derive(Debug)]
-pub(crate) struct Notary<'a> {
+pub(crate) struct TxSigner<'a> {
     pub(crate) signer: &'a Signer,
     pub(crate) chain_id: u64,
 }
@@ -35,7 +34,7 @@ pub(crate) struct Signed {
     pub(crate) nonce: u64,
 }
 
-impl Notary<'_> {
+impl TxSigner<'_> {
     /// Signs `content`.
     ///
     /// # Errors

@@ -18,11 +18,11 @@ use crate::{
     plan::Plan,
     settings::Snapshot,
     setup::Ready,
-    stop::is_asked,
+    stop::{is_asked, unless_asked},
     watch::{self, Seen},
 };
 
-pub(crate) use state::Course;
+pub(crate) use state::DriveInput;
 
 mod answers;
 mod books;
@@ -36,22 +36,24 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 /// Sends the transactions of `plan` and waits for their blocks.
 ///
 /// # Errors
-/// [`SendError`] where the chain cannot be read at the start.
+/// [`SendError`] where the chain cannot be read at the start, or the user interrupts before.
 pub(crate) async fn drive(
-    course: Course<'_>,
+    input: DriveInput<'_>,
     plan: &Plan,
     ready: Ready,
     on: &dyn Fn(&Snapshot),
 ) -> Result<Measured, SendError> {
     let remedy = "is the node still up?";
-    let base = course.node.latest().await;
+    let base = unless_asked(input.stop, input.node.latest()).await.ok_or(SendError::Stopped)?;
     let base =
         base.map_err(|error| SendError::Call { method: "eth_getBlockByNumber", error, remedy })?;
     let began = Instant::now();
     let (out, seen) = mpsc::unbounded_channel();
-    tokio::spawn(watch::blocks(course.node.clone(), base, began, out.clone()));
-    tokio::spawn(watch::pool(course.node.clone(), began, out));
-    run(Drive::new(course, plan, ready, began), seen, on).await
+    let (heads_out, heads) = mpsc::unbounded_channel();
+    tokio::spawn(watch::heads(input.node.clone(), began, heads_out, out.clone()));
+    tokio::spawn(watch::blocks(input.node.clone(), base, heads, out.clone()));
+    tokio::spawn(watch::pool(input.node.clone(), began, out));
+    run(Drive::new(input, plan, ready, began), seen, on).await
 }
 
 async fn run(
@@ -69,7 +71,7 @@ async fn run(
             reported = now;
             on(&drive.books.snapshot(now));
         }
-        if is_asked(drive.course.stop) {
+        if is_asked(drive.input.stop) {
             break End::Interrupted;
         }
         if drive.is_over() {
@@ -103,12 +105,13 @@ fn see(drive: &mut Drive<'_>, event: Seen) {
             drive.release.block_seen();
             drive.books.extend(*block, now);
         }
+        Seen::Alive => drive.books.answered_at = now,
         Seen::Removed { number } => drive.books.remove(number, now),
         Seen::Pool { at, status } => {
             let depth = status.pending.to::<u64>().saturating_add(status.queued.to());
             drive.books.pool(at, status, now);
             let in_flight = drive.release.count().saturating_sub(drive.books.settled_count());
-            let all_wait = drive.call_count >= drive.course.settings.connection_count;
+            let all_wait = drive.call_count >= drive.input.settings.connection_count;
             drive.release.sampled(Standing { depth, in_flight, all_wait });
         }
         Seen::Failed(error) => drive.books.read_failed(&error),

@@ -1,12 +1,12 @@
 //! Errors of calls by their kind, and errors that end the work.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use alloy_json_rpc::{ErrorPayload, RpcError};
 use alloy_provider::transport::{TransportError, TransportErrorKind};
 use workload::{senders::SenderError, signing::SignError};
 
-use crate::plan::PlanError;
+use crate::{plan::PlanError, url::NodeUrl};
 
 variant::named! {
     /// Why a call of the node failed.
@@ -19,13 +19,15 @@ variant::named! {
         HttpStatus = "http-status",
         /// An answer that is no JSON-RPC.
         Malformed = "malformed",
+        /// The node failed at it by its own word: an internal error, or a time-out behind it.
+        Internal = "internal",
         /// The node asks to send less.
         RateLimit = "rate-limit",
         /// The transaction pool takes no more.
         PoolFull = "pool-full",
         /// The nonce is used already, or another transaction has it.
         Nonce = "nonce",
-        /// The fee is below what the node takes.
+        /// The fee is below the node's least.
         Underpriced = "underpriced",
         /// The sender cannot pay.
         Funds = "funds",
@@ -39,7 +41,10 @@ variant::named! {
 impl ErrorKind {
     /// Whether the node may have taken the transaction all the same.
     pub(crate) const fn leaves_fate_open(self) -> bool {
-        matches!(self, Self::Connection | Self::Timeout | Self::HttpStatus | Self::Malformed)
+        matches!(
+            self,
+            Self::Connection | Self::Timeout | Self::HttpStatus | Self::Malformed | Self::Internal
+        )
     }
 }
 
@@ -52,7 +57,7 @@ const SHOWN_CHARS: usize = 200;
 pub struct CallError {
     /// Why.
     pub kind: ErrorKind,
-    /// The node's or the connection's words, shortened, without the URL.
+    /// The node's or the connection's words, shortened, without the URL's secrets.
     pub message: String,
 }
 
@@ -62,8 +67,8 @@ impl CallError {
         Self { kind: ErrorKind::Timeout, message }
     }
 
-    /// The error of a transport to `url`, whose words do not show the URL: it may hold a key.
-    pub(crate) fn of(error: &TransportError, url: &str) -> Self {
+    /// The error of a transport to `url`, whose words do not show the URL's secrets.
+    pub(crate) fn of(error: &TransportError, url: &NodeUrl) -> Self {
         let (kind, message) = match error {
             RpcError::ErrorResp(payload) => (refusal_kind(payload), payload.message.to_string()),
             RpcError::Transport(kind) => of_transport(kind),
@@ -74,7 +79,7 @@ impl CallError {
             RpcError::NullResp => (ErrorKind::Malformed, "the answer is null".to_owned()),
             other => (ErrorKind::Malformed, other.to_string()),
         };
-        Self { kind, message: shortened(&message.replace(url, "the URL")) }
+        Self { kind, message: shortened(&url.hide(&message)) }
     }
 }
 
@@ -93,7 +98,7 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
 }
 
 /// Words of nodes, in lower case, and their meaning. The first that is found decides.
-const WORDS: [(&str, ErrorKind); 27] = [
+const WORDS: [(&str, ErrorKind); 33] = [
     ("unknown transaction", ErrorKind::Rejected),
     ("already known", ErrorKind::Known),
     ("known transaction", ErrorKind::Known),
@@ -121,16 +126,29 @@ const WORDS: [(&str, ErrorKind); 27] = [
     ("insufficientfunds", ErrorKind::Funds),
     ("too many requests", ErrorKind::RateLimit),
     ("rate limit", ErrorKind::RateLimit),
+    ("compute units", ErrorKind::RateLimit),
+    ("internal error", ErrorKind::Internal),
+    ("internal server error", ErrorKind::Internal),
+    ("timed out", ErrorKind::Internal),
+    ("service unavailable", ErrorKind::Internal),
+    ("bad gateway", ErrorKind::Internal),
 ];
-/// JSON-RPC code of a limit that is exceeded (EIP-1474).
+/// JSON-RPC codes (EIP-1474).
+const INTERNAL: i64 = -32603;
+const UNAVAILABLE: i64 = -32002;
 const LIMIT_EXCEEDED: i64 = -32005;
+/// HTTP statuses that gateways repeat as a code.
+const TOO_MANY: i64 = 429;
+const SERVER_ERRORS: RangeInclusive<i64> = 500..=599;
 
 fn refusal_kind(payload: &ErrorPayload) -> ErrorKind {
     let words = payload.message.to_lowercase();
     let known = WORDS.iter().find(|(part, _)| words.contains(part)).map(|(_, kind)| *kind);
     match (known, payload.code) {
         (Some(kind), _) => kind,
-        (None, LIMIT_EXCEEDED) => ErrorKind::RateLimit,
+        (None, LIMIT_EXCEEDED | TOO_MANY) => ErrorKind::RateLimit,
+        (None, INTERNAL | UNAVAILABLE) => ErrorKind::Internal,
+        (None, code) if SERVER_ERRORS.contains(&code) => ErrorKind::Internal,
         (None, _) => ErrorKind::Rejected,
     }
 }
@@ -150,6 +168,11 @@ pub enum SendError {
     /// The system gives no threads.
     #[error("cannot start the threads that send: {0}")]
     Threads(#[from] std::io::Error),
+    /// A task of the sender that panicked.
+    #[error(
+        "a task of the sender ended in a panic ({0}), which is a fault of stress: please report it"
+    )]
+    Fault(String),
     /// No connection.
     #[error("cannot connect to the node: {0}; does it run, and does it listen at this URL?")]
     Connect(String),
@@ -160,7 +183,7 @@ pub enum SendError {
         method: &'static str,
         /// The failure.
         error: CallError,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// A public chain that was not named.
@@ -185,7 +208,7 @@ pub enum SendError {
     /// The workload cannot be sent.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Nobody who pays.
+    /// No account that pays.
     #[error(
         "the node has no account of its own (eth_accounts is empty), so nobody funds the senders; \
          give a key with --key-file FILE, or start the node in developer mode"
@@ -197,7 +220,7 @@ pub enum SendError {
          contracts; fund it, or send fewer transactions from fewer accounts"
     )]
     PoorFunder {
-        /// Who.
+        /// The account.
         account: alloy_primitives::Address,
         /// Its balance.
         has_wei: alloy_primitives::U256,
@@ -235,7 +258,7 @@ mod tests {
 
     fn kind(code: i64, message: &'static str) -> ErrorKind {
         let payload = ErrorPayload { code, message: message.into(), data: None };
-        CallError::of(&RpcError::ErrorResp(payload), "http://url").kind
+        CallError::of(&RpcError::ErrorResp(payload), &NodeUrl::new("http://url")).kind
     }
 
     #[test]
@@ -250,16 +273,30 @@ mod tests {
             ("max fee per gas less than block base fee: address 0x", ErrorKind::Underpriced),
             ("Insufficient funds for gas * price + value", ErrorKind::Funds),
             ("intrinsic gas too low", ErrorKind::Rejected),
+            ("unknown transaction type", ErrorKind::Rejected),
+            ("Internal error", ErrorKind::Internal),
+            ("request timed out", ErrorKind::Internal),
         ] {
             assert_eq!(kind(-32000, message), expected, "{message}");
         }
-        assert_eq!(kind(LIMIT_EXCEEDED, "slow down"), ErrorKind::RateLimit);
+        for (code, expected) in [
+            (LIMIT_EXCEEDED, ErrorKind::RateLimit),
+            (TOO_MANY, ErrorKind::RateLimit),
+            (INTERNAL, ErrorKind::Internal),
+            (UNAVAILABLE, ErrorKind::Internal),
+            (503, ErrorKind::Internal),
+            (-32000, ErrorKind::Rejected),
+            (-32602, ErrorKind::Rejected),
+        ] {
+            assert_eq!(kind(code, "no words that are known"), expected, "{code}");
+        }
+        assert_eq!(kind(INTERNAL, "nonce too low"), ErrorKind::Nonce, "words before codes");
     }
 
     #[test]
     fn an_error_shows_no_url_and_not_all_of_a_page() {
-        let url = "http://node/KEY";
-        let page = format!("{url} {}", "a".repeat(1000));
+        let url = &NodeUrl::new("http://node/KEY");
+        let page = format!("{} Cannot POST /KEY {}", url.as_str(), "a".repeat(1000));
         let error = CallError::of(&TransportErrorKind::http_error(500, page), url);
         assert_eq!(error.kind, ErrorKind::HttpStatus);
         assert!(error.message.contains("500") && !error.message.contains("KEY"), "{error}");

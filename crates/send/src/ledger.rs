@@ -1,4 +1,4 @@
-//! What became of each transaction: sent or not, in a block or not, refused or not. Plain bookkeeping
+//! The fate of each transaction: sent or not, in a block or not, refused or not. Plain bookkeeping
 //! without time and network, so that its laws can be tested: each transaction has one fate, all fates add
 //! up to the plan, and a transaction counts once whatever happened to its bytes.
 
@@ -6,9 +6,9 @@ use std::{collections::HashMap, time::Duration};
 
 use alloy_primitives::B256;
 
-use crate::{error::ErrorKind, watch::SeenBlock};
+use crate::{error::ErrorKind, node::Header, watch::SeenBlock};
 
-/// What became of a transaction.
+/// The fate of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Never handed to the node.
@@ -23,7 +23,7 @@ pub(crate) enum Fate {
     Failed,
 }
 
-/// Transactions by what became of them: `planned` = `unsent` + `sent`, and
+/// Transactions by their fate: `planned` = `unsent` + `sent`, and
 /// `sent` = `included` + `reverted` + `pending` + `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -44,16 +44,39 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, fate: Fate) {
-        self.planned += 1;
-        match fate {
-            Fate::Unsent => self.unsent += 1,
-            Fate::Pending => self.pending += 1,
-            Fate::Included => self.included += 1,
-            Fate::Reverted => self.reverted += 1,
-            Fate::Failed => self.failed += 1,
+    /// All of `count` are unsent.
+    const fn unsent(count: u64) -> Self {
+        Self {
+            planned: count,
+            unsent: count,
+            sent: 0,
+            included: 0,
+            reverted: 0,
+            pending: 0,
+            failed: 0,
         }
-        self.sent += u64::from(fate != Fate::Unsent);
+    }
+
+    const fn of(&mut self, fate: Fate) -> &mut u64 {
+        match fate {
+            Fate::Unsent => &mut self.unsent,
+            Fate::Pending => &mut self.pending,
+            Fate::Included => &mut self.included,
+            Fate::Reverted => &mut self.reverted,
+            Fate::Failed => &mut self.failed,
+        }
+    }
+
+    /// The fate of one changes.
+    fn change(&mut self, before: Fate, after: Fate) {
+        *self.of(before) -= 1;
+        *self.of(after) += 1;
+        self.sent = self.planned - self.unsent;
+    }
+
+    /// Transactions in blocks or refused for good.
+    pub(crate) const fn settled(&self) -> u64 {
+        self.included + self.reverted + self.failed
     }
 
     /// Whether every transaction of the load is in a block and succeeded.
@@ -73,7 +96,7 @@ pub(crate) struct Inclusion {
     pub(crate) gas: u64,
 }
 
-/// What is known of a transaction; times are since the start.
+/// A transaction's times and inclusion; times are since the start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     /// When it was to be sent.
@@ -100,12 +123,17 @@ impl Entry {
     }
 }
 
-/// A block of the chain since the start.
+/// A block of the chain since the start. Of its transactions only those of the load are kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
-    pub(crate) block: SeenBlock,
-    /// Transactions of the load in it.
-    pub(crate) own_count: u64,
+    /// Without its hashes of transactions.
+    pub(crate) header: Header,
+    /// When it was seen.
+    pub(crate) at: Duration,
+    /// All its transactions.
+    pub(crate) tx_count: u64,
+    /// Transactions that the load has in it, and by which bytes.
+    pub(crate) own: Vec<(usize, B256)>,
     /// Gas of these.
     pub(crate) own_gas: u64,
 }
@@ -114,11 +142,11 @@ pub(crate) struct Counted {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     entries: Vec<Entry>,
-    /// Whose bytes have a hash. A transaction that was signed anew has several.
+    /// Transactions by the hashes of their bytes: one that was signed anew has several.
     by_hash: HashMap<B256, usize>,
     chain: Vec<Counted>,
-    /// Transactions that are not settled, counted as they change.
-    unsettled_count: u64,
+    /// Transactions by their fate, counted as they change.
+    tally: Tally,
     /// Inclusions of a transaction that another signature of it had already.
     pub(crate) twice_count: u64,
     /// Inclusions that a reorganisation undid.
@@ -134,7 +162,7 @@ impl Ledger {
             entries: vec![Entry::default(); count],
             by_hash: HashMap::with_capacity(count),
             chain: Vec::new(),
-            unsettled_count: count as u64,
+            tally: Tally::unsent(count as u64),
             twice_count: 0,
             undone_count: 0,
             removed_block_count: 0,
@@ -144,11 +172,9 @@ impl Ledger {
     }
 
     fn change(&mut self, tx: usize, edit: impl FnOnce(&mut Entry)) {
-        let open = |fate: Fate| u64::from(matches!(fate, Fate::Unsent | Fate::Pending));
         let before = self.entries[tx].fate();
         edit(&mut self.entries[tx]);
-        let after = self.entries[tx].fate();
-        self.unsettled_count = self.unsettled_count + open(after) - open(before);
+        self.tally.change(before, self.entries[tx].fate());
     }
 
     /// A transaction is to be sent now.
@@ -193,9 +219,10 @@ impl Ledger {
 
     /// A block extends the chain. Answers how many transactions of the load it has.
     pub(crate) fn extend(&mut self, block: SeenBlock) -> u64 {
-        let (mut own_count, mut own_gas) = (0, 0);
-        let number = block.header.number.to();
-        for receipt in &block.receipts {
+        let SeenBlock { mut header, at, receipts } = block;
+        let (mut own, mut own_gas) = (Vec::new(), 0);
+        let number = header.number.to();
+        for receipt in &receipts {
             let Some(tx) = self.by_hash.get(&receipt.transaction_hash).copied() else { continue };
             if self.entries[tx].inclusion.is_some() {
                 self.twice_count += 1;
@@ -204,35 +231,30 @@ impl Ledger {
             let inclusion = Inclusion {
                 block: number,
                 hash: receipt.transaction_hash,
-                at: block.at,
+                at,
                 has_succeeded: receipt.succeeded(),
                 gas: receipt.gas_used.to(),
             };
-            own_count += 1;
+            own.push((tx, receipt.transaction_hash));
             own_gas = u64::saturating_add(own_gas, inclusion.gas);
             self.change(tx, |entry| entry.inclusion = Some(inclusion));
         }
-        self.chain.push(Counted { block, own_count, own_gas });
+        let (own_count, tx_count) = (own.len() as u64, receipts.len() as u64);
+        header.transactions = Vec::new();
+        self.chain.push(Counted { header, at, tx_count, own, own_gas });
         self.is_last_removed = false;
         own_count
     }
 
     /// The last block, number `number`, is not in the chain any more: its transactions are pending again.
     pub(crate) fn remove(&mut self, number: u64) {
-        let Some(counted) =
-            self.chain.pop_if(|last| last.block.header.number.to::<u64>() == number)
+        let Some(counted) = self.chain.pop_if(|last| last.header.number.to::<u64>() == number)
         else {
             return;
         };
-        for receipt in &counted.block.receipts {
-            let Some(tx) = self.by_hash.get(&receipt.transaction_hash).copied() else { continue };
-            let is_this = |inclusion: &Inclusion| {
-                inclusion.block == number && inclusion.hash == receipt.transaction_hash
-            };
-            if self.entries[tx].inclusion.as_ref().is_some_and(is_this) {
-                self.undone_count += 1;
-                self.change(tx, |entry| entry.inclusion = None);
-            }
+        for (tx, _) in counted.own {
+            self.undone_count += 1;
+            self.change(tx, |entry| entry.inclusion = None);
         }
         self.removed_block_count += 1;
         self.reorg_count += u64::from(!self.is_last_removed);
@@ -247,20 +269,9 @@ impl Ledger {
         &self.chain
     }
 
-    /// Transactions in blocks or refused for good.
-    pub(crate) const fn settled_count(&self) -> u64 {
-        self.entries.len() as u64 - self.unsettled_count
-    }
-
-    pub(crate) const fn is_settled(&self) -> bool {
-        self.unsettled_count == 0
-    }
-
-    /// All fates, counted anew.
-    pub(crate) fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        self.entries.iter().for_each(|entry| tally.add(entry.fate()));
-        tally
+    /// Transactions by their fate.
+    pub(crate) const fn tally(&self) -> Tally {
+        self.tally
     }
 }
 
@@ -270,7 +281,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::node::{Header, Receipt};
+    use crate::node::Receipt;
 
     /// Transactions of the tests, and signatures of each.
     const COUNT: usize = 5;
@@ -309,6 +320,7 @@ mod tests {
         Sent(usize),
         Taken(usize),
         Failed(usize),
+        Lost(usize),
         Block(Vec<(usize, u8)>),
         Removed,
     }
@@ -320,6 +332,7 @@ mod tests {
             (0..COUNT).prop_map(Event::Sent),
             (0..COUNT).prop_map(Event::Taken),
             (0..COUNT).prop_map(Event::Failed),
+            (0..COUNT).prop_map(Event::Lost),
             prop::collection::vec(signature(), 0..4).prop_map(Event::Block),
             Just(Event::Removed),
         ]
@@ -336,13 +349,19 @@ mod tests {
                     Event::Sent(tx) => ledger.sent(tx, Duration::ZERO),
                     Event::Taken(tx) => ledger.taken(tx, Duration::ZERO),
                     Event::Failed(tx) => ledger.failed(tx, ErrorKind::Rejected),
+                    Event::Lost(tx) => {
+                        let is_taken = ledger.entries()[tx].taken.is_some();
+                        let is_open = ledger.entries()[tx].fate() == Fate::Pending;
+                        prop_assert_eq!(ledger.lost(tx), is_taken && is_open);
+                        prop_assert!(!ledger.lost(tx), "a second loss of the same bytes is none");
+                    }
                     Event::Block(txs) => {
                         number += 1;
                         ledger.extend(block(number, txs.iter().map(|(tx, s)| hash(*tx, *s)).collect()));
                     }
                     Event::Removed => {
                         ledger.remove(number);
-                        number = ledger.chain().last().map_or(0, |last| last.block.header.number.to());
+                        number = ledger.chain().last().map_or(0, |last| last.header.number.to());
                     }
                 }
                 let tally = ledger.tally();
@@ -350,11 +369,14 @@ mod tests {
                 prop_assert_eq!(tally.planned, tally.sent + tally.unsent);
                 let settled = tally.included + tally.reverted + tally.failed;
                 prop_assert_eq!(tally.sent, settled + tally.pending);
-                prop_assert_eq!(ledger.settled_count(), settled);
-                prop_assert_eq!(ledger.is_settled(), settled == tally.planned);
+                prop_assert_eq!(tally.settled(), settled);
+                let with = |fate| ledger.entries().iter().filter(|entry| entry.fate() == fate).count();
+                let counted = [Fate::Unsent, Fate::Pending, Fate::Included, Fate::Reverted, Fate::Failed].map(with);
+                let told = [tally.unsent, tally.pending, tally.included, tally.reverted, tally.failed];
+                prop_assert_eq!(counted.map(|count| count as u64), told);
                 // The chain's own count is that of the transactions, however often their bytes are in it.
-                let on_chain: u64 = ledger.chain().iter().map(|counted| counted.own_count).sum();
-                prop_assert_eq!(on_chain, tally.included + tally.reverted);
+                let on_chain: usize = ledger.chain().iter().map(|counted| counted.own.len()).sum();
+                prop_assert_eq!(on_chain as u64, tally.included + tally.reverted);
             }
         }
     }
@@ -368,7 +390,7 @@ mod tests {
         }
         ledger.extend(block(1, vec![hash(0, 0)]));
         ledger.extend(block(2, vec![hash(1, 0)]));
-        assert!(ledger.is_settled());
+        assert_eq!(ledger.tally().settled(), 2);
         ledger.remove(2);
         ledger.remove(1);
         let tally = ledger.tally();

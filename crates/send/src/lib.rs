@@ -1,9 +1,8 @@
 //! A workload sent to a live node over JSON-RPC: accounts are funded, contracts created, transactions
-//! signed and sent at a pace, and read back from the node's blocks. Owns the count of what became of each
-//! transaction. Knows no executor, no scenario and no terminal.
+//! signed and sent at a pace, and read back from the node's blocks. Owns the fate of each transaction. Knows no executor, no scenario and no terminal.
 //!
 //! How to read it: [`Plan`] turns a workload into transactions of a live chain; [`Session`] connects,
-//! `setup` makes the accounts and contracts, `drive` sends; `ledger` says what became of each transaction,
+//! `setup` makes the accounts and contracts, `drive` sends; `ledger` has the fate of each transaction,
 //! from the blocks that `watch` reads.
 
 mod account;
@@ -21,14 +20,15 @@ mod session;
 mod settings;
 mod setup;
 mod stop;
+mod url;
 mod watch;
 
 pub use error::{CallError, ErrorKind, SendError};
 pub use ledger::Tally;
-pub use measured::{Attempts, Block, ErrorCount, Latencies, Measured, PoolDepth, Reorgs};
-pub use node::Transport;
+pub use measured::{Attempts, Block, ErrorCount, Latencies, Measured, PoolDepth, Reorgs, Waits};
 pub use pace::Pace;
 pub use plan::{Plan, PlanError};
 pub use session::Session;
 pub use settings::{Funder, NodeFacts, Settings, Snapshot};
 pub use setup::{Ready, SetupFacts};
+pub use url::{NodeUrl, Transport};

@@ -15,7 +15,7 @@ const DIGITS: u8 = 3;
 /// A load that has ended.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// What became of the transactions.
+    /// Fates of the transactions.
     pub tally: Tally,
     /// From the first to the end of the wait for the last.
     pub elapsed: Duration,
@@ -39,15 +39,25 @@ pub struct Measured {
     pub is_interrupted: bool,
 }
 
+/// Nanoseconds from when transactions were due to an event. Those that had it not by the end of the load have
+/// waited for so long at least: without them a node that stalls would look as fast as in its good time.
+#[derive(Clone, Debug)]
+pub struct Waits {
+    /// Of transactions that had the event.
+    pub ended: Histogram<u64>,
+    /// Of those that had it not, until the end of the load.
+    pub open: Histogram<u64>,
+}
+
 /// Times in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     /// From when a transaction was due to when it was first handed over.
-    pub delay: Histogram<u64>,
-    /// From when it was due to when the node had taken it.
-    pub acceptance: Histogram<u64>,
+    pub delay: Waits,
+    /// From when it was due to when the node had taken it, or a block had it.
+    pub acceptance: Waits,
     /// From when it was due to when the block with it was seen.
-    pub inclusion: Histogram<u64>,
+    pub inclusion: Waits,
     /// Of each answered call.
     pub call: Histogram<u64>,
 }
@@ -159,37 +169,40 @@ pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration) {
 }
 
 impl Latencies {
-    /// Times of the entries; those of calls are given.
-    pub(crate) fn of(entries: &[Entry], call: Histogram<u64>) -> Self {
+    /// Times of the entries of a load that ended at `end`; those of calls are given.
+    pub(crate) fn of(entries: &[Entry], end: Duration, call: Histogram<u64>) -> Self {
         let since_due = |when: fn(&Entry) -> Option<Duration>| {
-            let mut all = histogram();
+            let mut waits = Waits { ended: histogram(), open: histogram() };
             for entry in entries {
-                if let (Some(due), Some(at)) = (entry.due, when(entry)) {
-                    record(&mut all, at.saturating_sub(due));
+                match (entry.due, when(entry)) {
+                    (None, _) => {}
+                    (Some(due), Some(at)) => record(&mut waits.ended, at.saturating_sub(due)),
+                    (Some(due), None) => record(&mut waits.open, end.saturating_sub(due)),
                 }
             }
-            all
+            waits
         };
+        let included = |entry: &Entry| Some(entry.inclusion.as_ref()?.at);
         Self {
             delay: since_due(|entry| entry.sent),
-            acceptance: since_due(|entry| entry.taken),
-            inclusion: since_due(|entry| Some(entry.inclusion.as_ref()?.at)),
+            acceptance: since_due(|entry| entry.taken.or(Some(entry.inclusion.as_ref()?.at))),
+            inclusion: since_due(included),
             call,
         }
     }
 }
 
-/// The blocks of the books.
+/// The blocks of the ledger.
 pub(crate) fn blocks(ledger: &Ledger) -> Vec<Block> {
     let block = |counted: &crate::ledger::Counted| {
-        let header = &counted.block.header;
+        let header = &counted.header;
         Block {
             number: header.number.to(),
             hash: header.hash.to_string(),
             timestamp: header.timestamp.to(),
-            seen: counted.block.at,
-            tx_count: header.transactions.len() as u64,
-            own_tx_count: counted.own_count,
+            seen: counted.at,
+            tx_count: counted.tx_count,
+            own_tx_count: counted.own.len() as u64,
             gas: header.gas_used.to(),
             own_gas: counted.own_gas,
             gas_limit: header.gas_limit.to(),
@@ -202,6 +215,34 @@ pub(crate) fn blocks(ledger: &Ledger) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn transactions_without_a_block_count_with_the_wait_that_they_had() {
+        let at = Duration::from_secs;
+        let due = |due| Entry { due: Some(at(due)), sent: Some(at(due)), ..Entry::default() };
+        let inclusion = crate::ledger::Inclusion {
+            block: 1,
+            hash: alloy_primitives::B256::ZERO,
+            at: at(3),
+            has_succeeded: true,
+            gas: 1,
+        };
+        let entries = [
+            Entry { inclusion: Some(inclusion), ..due(1) },
+            due(4),
+            Entry { failure: Some(ErrorKind::Rejected), taken: Some(at(6)), ..due(5) },
+            Entry { due: Some(at(7)), ..Entry::default() },
+            Entry::default(),
+        ];
+        let of = Latencies::of(&entries, at(10), histogram());
+        let count = |waits: &Waits| (waits.ended.len(), waits.open.len());
+        assert_eq!(count(&of.delay), (3, 1));
+        assert_eq!(count(&of.acceptance), (2, 2));
+        assert_eq!(count(&of.inclusion), (1, 3));
+        let seconds = |ns: u64| ns.div_ceil(1_010_000_000);
+        assert_eq!(seconds(of.inclusion.ended.max()), 2);
+        assert_eq!((seconds(of.inclusion.open.min()), seconds(of.inclusion.open.max())), (3, 6));
+    }
 
     #[test]
     fn a_time_of_any_length_is_recorded_as_it_is() {

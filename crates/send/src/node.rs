@@ -12,39 +12,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::error::{CallError, ErrorKind, SendError};
+use crate::{
+    error::{CallError, ErrorKind, SendError},
+    url::NodeUrl,
+};
 
-variant::named! {
-    /// How calls reach a node.
-    pub enum Transport: "transport" {
-        /// HTTP or HTTPS: a request for each call.
-        Http = "http",
-        /// A WebSocket: all calls on one connection.
-        WebSocket = "websocket",
-    }
-}
-
-/// Schemes of URLs.
-const SCHEMES: [(&str, Transport); 4] = [
-    ("http://", Transport::Http),
-    ("https://", Transport::Http),
-    ("ws://", Transport::WebSocket),
-    ("wss://", Transport::WebSocket),
-];
 /// No parameters.
 const NONE: [(); 0] = [];
 /// Times that a broken WebSocket is connected again, and the first wait between two of them.
 const RECONNECT_COUNT: u32 = 1_000;
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
-
-impl Transport {
-    /// That of a URL; `None` where it is none of a node.
-    pub fn of(url: &str) -> Option<Self> {
-        let url = url.to_ascii_lowercase();
-        let known = SCHEMES.iter().find(|(scheme, _)| url.starts_with(scheme));
-        known.map(|(_, transport)| *transport)
-    }
-}
 
 /// A block without its transactions' content.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -65,7 +42,7 @@ pub(crate) struct Header {
     pub(crate) block_access_list_hash: Option<B256>,
 }
 
-/// What became of a transaction in a block.
+/// The outcome of a transaction in a block.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Receipt {
@@ -98,7 +75,7 @@ pub(crate) struct PoolStatus {
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     provider: RootProvider<Ethereum>,
-    url: String,
+    url: NodeUrl,
     timeout: Duration,
 }
 
@@ -107,17 +84,17 @@ impl Node {
     ///
     /// # Errors
     /// The URL is none of a node, or nobody listens at it in time.
-    pub(crate) async fn connect(url: &str, limit: Duration) -> Result<Self, SendError> {
+    pub(crate) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, SendError> {
         let config = ConnectionConfig::new()
             .with_max_retries(RECONNECT_COUNT)
             .with_retry_interval(RECONNECT_INTERVAL);
         let builder = ProviderBuilder::<Identity, Identity, Ethereum>::default();
-        let connected = timeout(limit, builder.connect_with_config(url, config)).await;
+        let connected = timeout(limit, builder.connect_with_config(url.as_str(), config)).await;
         let failed = |error: CallError| SendError::Connect(error.message);
         let provider = connected
             .map_err(|_| failed(CallError::timeout(limit)))?
             .map_err(|error| failed(CallError::of(&error, url)))?;
-        Ok(Self { provider, url: url.to_owned(), timeout: limit })
+        Ok(Self { provider, url: url.clone(), timeout: limit })
     }
 
     async fn call<P: RpcSend, R: RpcRecv>(
@@ -196,7 +173,15 @@ impl Node {
     }
 
     pub(crate) async fn block(&self, number: u64) -> Result<Option<Header>, CallError> {
-        self.call("eth_getBlockByNumber", (U64::from(number), false)).await
+        let wanted = U64::from(number);
+        let found: Option<Header> = self.call("eth_getBlockByNumber", (wanted, false)).await?;
+        match found {
+            Some(header) if header.number != wanted => {
+                let message = format!("asked for block {number}, it tells of {}", header.number);
+                Err(CallError { kind: ErrorKind::Malformed, message })
+            }
+            found => Ok(found),
+        }
     }
 
     /// Receipts of all transactions of a block, from the node's answer for the block, or else for each.
@@ -205,9 +190,13 @@ impl Node {
             self.call("eth_getBlockReceipts", (block.hash,)).await;
         match all {
             Ok(Some(receipts)) => Ok(receipts),
-            Err(error) if error.kind.leaves_fate_open() => Err(error),
             // A node that does not know the method, or takes only numbers.
-            Ok(None) | Err(_) => self.receipts_one_by_one(block).await,
+            Ok(None) => self.receipts_one_by_one(block).await,
+            Err(error) if matches!(error.kind, ErrorKind::Rejected | ErrorKind::Internal) => {
+                self.receipts_one_by_one(block).await
+            }
+            // One call for each transaction is no remedy for a node that asks for fewer.
+            Err(error) => Err(error),
         }
     }
 
@@ -229,14 +218,6 @@ impl Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_url_has_the_transport_of_its_scheme() {
-        assert_eq!(Transport::of("HTTPS://node/KEY"), Some(Transport::Http));
-        assert_eq!(Transport::of("wss://node"), Some(Transport::WebSocket));
-        assert_eq!(Transport::of("ftp://node"), None);
-        assert_eq!(Transport::of("127.0.0.1:8545"), None);
-    }
 
     #[test]
     fn a_block_and_a_receipt_are_read_from_what_nodes_answer() {

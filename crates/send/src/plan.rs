@@ -1,7 +1,7 @@
 //! A workload as transactions of a live chain: which accounts send, which contracts are created first, and
 //! where the addresses of contracts stand, which are others on the chain than in the workload.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use workload::{
@@ -71,7 +71,7 @@ pub enum PlanError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
     bytes: Bytes,
-    /// Offsets of addresses, and whose they are, by the contract's place in the plan.
+    /// Offsets of addresses, each with the index of its contract in the plan.
     holes: Vec<(usize, usize)>,
 }
 
@@ -89,7 +89,7 @@ impl Template {
     }
 }
 
-/// Whom a transaction goes to.
+/// The recipient of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// An account.
@@ -123,7 +123,6 @@ pub(crate) struct Contract {
 }
 
 /// A workload as transactions of a live chain.
-#[derive(Debug)]
 pub struct Plan {
     pub(crate) signer: Signer,
     pub(crate) senders: Vec<Address>,
@@ -131,6 +130,18 @@ pub struct Plan {
     pub(crate) calls: Vec<Call>,
     /// Account that pays the senders and creates the contracts; its secret follows from theirs.
     pub(crate) maker: Address,
+}
+
+/// Without the signer, which has secrets.
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan")
+            .field("senders", &self.senders)
+            .field("contracts", &self.contracts)
+            .field("calls", &self.calls)
+            .field("maker", &self.maker)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Plan {

@@ -6,10 +6,10 @@ use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    drive::{self, Course},
+    drive::{self, DriveInput},
     error::{CallError, SendError},
     measured::Measured,
-    node::{Node, Transport},
+    node::Node,
     pace::Pace,
     plan::Plan,
     public,
@@ -60,7 +60,7 @@ impl Session {
         &self.facts
     }
 
-    /// Checks that the node tells what `pace` needs.
+    /// Checks that the node has the methods that `pace` needs.
     ///
     /// # Errors
     /// [`SendError::NoPoolStatus`].
@@ -83,18 +83,18 @@ impl Session {
         stop: &AtomicBool,
         on: &dyn Fn(u64, u64),
     ) -> Result<Ready, SendError> {
-        let site = setup::Site {
+        let run = setup::SetupRun {
             node: &self.node,
             facts: &self.facts,
             patience: self.settings.patience,
             on,
         };
-        let work = unless_asked(stop, site.make(plan, funder));
+        let work = unless_asked(stop, run.make(plan, funder));
         self.runtime.block_on(work).ok_or(SendError::Stopped)?
     }
 
     /// Sends the transactions of `plan` at `pace` and waits for their blocks; `on` is told how far it is.
-    /// The end of the user's patience, or of ours, is no error: what happened so far is measured.
+    /// The end of the user's patience, or of ours, is no error: the load up to then is measured.
     ///
     /// # Errors
     /// [`SendError`] where the chain cannot be read at the start.
@@ -106,14 +106,14 @@ impl Session {
         stop: &AtomicBool,
         on: &dyn Fn(&Snapshot),
     ) -> Result<Measured, SendError> {
-        let course = Course {
+        let input = DriveInput {
             node: self.node,
             chain_id: self.facts.chain_id,
             settings: self.settings,
             pace,
             stop,
         };
-        let measured = self.runtime.block_on(drive::drive(course, plan, ready, on));
+        let measured = self.runtime.block_on(drive::drive(input, plan, ready, on));
         // Calls that are still under way have no use.
         self.runtime.shutdown_background();
         measured
@@ -121,7 +121,7 @@ impl Session {
 }
 
 async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> {
-    let Some(transport) = Transport::of(&settings.url) else {
+    let Some(transport) = settings.url.transport() else {
         let text = "the URL begins with none of http://, https://, ws:// and wss://";
         return Err(SendError::Connect(text.to_owned()));
     };

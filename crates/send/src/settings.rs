@@ -1,16 +1,19 @@
 //! Plain values of a load: its settings, facts of the node, and how far it is.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use alloy_primitives::B256;
 
-use crate::{ledger::Tally, node::Transport};
+use crate::{
+    ledger::Tally,
+    url::{NodeUrl, Transport},
+};
 
 /// Settings of a load.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The node.
-    pub url: String,
+    pub url: NodeUrl,
     /// The chain that the user named, if any.
     pub chain_id: Option<u64>,
     /// How long a call may take.
@@ -24,13 +27,22 @@ pub struct Settings {
     pub forgotten_after: Duration,
 }
 
-/// Who pays for the accounts and contracts.
-#[derive(Clone, Debug)]
+/// Source of the money for accounts and contracts.
+#[derive(Clone)]
 pub enum Funder {
     /// The node's own first account.
     Node,
     /// The account of a secret.
     Secret(B256),
+}
+
+impl fmt::Debug for Funder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Node => "Node",
+            Self::Secret(_) => "Secret(…)",
+        })
+    }
 }
 
 /// Facts of the node.
@@ -59,4 +71,15 @@ pub struct Snapshot {
     pub error_count: u64,
     /// Blocks seen.
     pub block_count: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_shown_while_debugging() {
+        let shown = format!("{:?} {:?}", Funder::Secret(B256::repeat_byte(0xab)), Funder::Node);
+        assert_eq!(shown, "Secret(…) Node");
+    }
 }

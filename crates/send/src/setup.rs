@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::{
-    account::{Content, Notary, Signed},
+    account::{Content, Signed, TxSigner},
     codes,
     error::{CallError, ErrorKind, SendError},
     fees::Fees,
@@ -25,9 +25,9 @@ const PAYMENT_GAS: u64 = 36_000;
 /// Gas of a creation beside its content.
 const CREATION_GAS: u64 = 60_000;
 /// Gas by that of Osaka, at most: under later rules state that is created has a price of its own
-/// (EIP-8037). What is not spent stays with the maker, for the next load.
+/// (EIP-8037). The rest stays with the maker, for the next load.
 const GAS_TIMES: u64 = 10;
-/// Funds by what the load needs at most: the offer may rise with the base fee.
+/// Funds as a multiple of the load's highest cost: the offer may rise with the base fee.
 const FUNDS_TIMES: u64 = 2;
 /// Transactions of the setup that are under way together: as many as every pool takes of one account.
 const TXS_TOGETHER: usize = 16;
@@ -75,7 +75,7 @@ struct Task {
 }
 
 /// Where a setup is made.
-pub(crate) struct Site<'a> {
+pub(crate) struct SetupRun<'a> {
     pub(crate) node: &'a Node,
     pub(crate) facts: &'a NodeFacts,
     pub(crate) patience: Duration,
@@ -88,7 +88,7 @@ fn needed(method: &'static str) -> impl Fn(CallError) -> SendError {
     move |error| SendError::Call { method, error, remedy }
 }
 
-impl Site<'_> {
+impl SetupRun<'_> {
     /// Makes the accounts and contracts of `plan`.
     pub(crate) async fn make(&self, plan: &mut Plan, funder: &Funder) -> Result<Ready, SendError> {
         let began = Instant::now();
@@ -98,7 +98,7 @@ impl Site<'_> {
         let first_nonce =
             self.node.next_nonce(plan.maker).await.map_err(needed("eth_getTransactionCount"))?;
         let mut tasks = payments(&poor)?;
-        let first_contract = first_nonce + tasks.len() as u64;
+        let first_contract = first_nonce.saturating_add(tasks.len() as u64);
         let addresses: Vec<Address> = (first_contract..)
             .take(plan.contracts.len())
             .map(|nonce| plan.maker.create(nonce))
@@ -127,7 +127,7 @@ impl Site<'_> {
         Ok(Ready { contracts: addresses, nonces: nonces.await?, fees, facts })
     }
 
-    /// The senders that cannot pay for their part, and what they get.
+    /// The senders that cannot pay for their part, and the amount that each gets.
     async fn poor(&self, plan: &Plan, fees: Fees) -> Result<Vec<(Address, U256)>, SendError> {
         let mut needs = vec![U256::ZERO; plan.senders.len()];
         for call in &plan.calls {
@@ -197,7 +197,7 @@ impl Site<'_> {
                 content.gas_limit = self.gas(&content).await?;
                 let nonce = self.node.next_nonce(account).await;
                 let nonce = nonce.map_err(needed("eth_getTransactionCount"))?;
-                let signed = self.notary(plan).sign(content, nonce, fees)?;
+                let signed = self.tx_signer(plan).sign(content, nonce, fees)?;
                 self.submit(&what, &signed).await?;
                 signed.hash
             }
@@ -205,8 +205,8 @@ impl Site<'_> {
         self.wait(&what, hash).await.map(drop)
     }
 
-    const fn notary<'p>(&self, plan: &'p Plan) -> Notary<'p> {
-        Notary { signer: &plan.signer, chain_id: self.facts.chain_id }
+    const fn tx_signer<'p>(&self, plan: &'p Plan) -> TxSigner<'p> {
+        TxSigner { signer: &plan.signer, chain_id: self.facts.chain_id }
     }
 
     /// Sends the tasks from the maker, and waits for their receipts.
@@ -217,7 +217,7 @@ impl Site<'_> {
         first_nonce: u64,
         fees: Fees,
     ) -> Result<(), SendError> {
-        let notary = self.notary(plan);
+        let tx_signer = self.tx_signer(plan);
         let mut done = 0;
         let mut last_gas: Option<(&Task, u64)> = None;
         for (group_index, group) in tasks.chunks(TXS_TOGETHER).enumerate() {
@@ -236,8 +236,9 @@ impl Site<'_> {
                     _ => self.gas(&content).await?,
                 };
                 last_gas = Some((task, content.gas_limit));
-                let nonce = first_nonce + (group_index * TXS_TOGETHER + index) as u64;
-                let signed = notary.sign(content, nonce, fees)?;
+                let index = (group_index * TXS_TOGETHER + index) as u64;
+                let nonce = first_nonce.saturating_add(index);
+                let signed = tx_signer.sign(content, nonce, fees)?;
                 self.submit(&task.what, &signed).await?;
                 hashes.push(signed.hash);
             }
@@ -260,7 +261,7 @@ impl Site<'_> {
             "from": content.sender, "to": content.to, "value": content.value, "data": content.input,
         });
         let gas = self.node.estimate_gas(tx).await.map_err(needed("eth_estimateGas"))?;
-        Ok((gas + gas / 5).min(TX_GAS_MAX.max(gas)))
+        Ok(gas.saturating_add(gas / 5).min(TX_GAS_MAX.max(gas)))
     }
 
     /// Hands the same bytes over until the node has them.

@@ -1,28 +1,44 @@
 //! Reads a chain's blocks as they come, each once and in order, and finds those that a reorganisation
-//! removed. Also samples the pool.
+//! removed. Also samples the pool. One task looks for new blocks and notes when they are there, another reads
+//! them with their receipts: a node that tells receipts slowly delays no time.
 
 use std::time::{Duration, Instant};
 
-use tokio::{sync::mpsc::UnboundedSender, time::sleep};
+use alloy_primitives::B256;
+use futures::{StreamExt, stream};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender},
+    time::sleep,
+};
 
 use crate::{
     error::{CallError, ErrorKind},
     node::{Header, Node, PoolStatus, Receipt},
 };
 
+mod chain;
+
+use chain::{Chain, Head, Heads};
+
 /// Polling interval for a new block.
-pub(crate) const BLOCK_INTERVAL: Duration = Duration::from_millis(100);
+const BLOCK_INTERVAL: Duration = Duration::from_millis(100);
 /// Polling interval for the depth of the pool.
 const POOL_INTERVAL: Duration = Duration::from_millis(250);
 /// Wait after a call that failed.
 const PAUSE: Duration = Duration::from_millis(200);
+/// Blocks below the start of the load whose hashes are read, for reorganisations that go deeper.
+const ANCESTOR_COUNT: u64 = 32;
+/// Calls for these under way together.
+const READS_TOGETHER: usize = 8;
 
-/// Something that was seen on the node.
+/// An observation on the node.
 #[derive(Clone, Debug)]
 pub(crate) enum Seen {
+    /// The node answers, and has no new block.
+    Alive,
     /// A block that extends the chain.
     Block(Box<SeenBlock>),
-    /// The last block that was seen is not in the chain any more.
+    /// The last block that was told is not in the chain any more.
     Removed {
         /// Its number.
         number: u64,
@@ -46,51 +62,56 @@ pub(crate) struct SeenBlock {
     pub(crate) receipts: Vec<Receipt>,
 }
 
-/// The blocks that were seen: their numbers and hashes, behind the block that the load started on.
-#[derive(Debug)]
-struct Chain {
-    /// The block below all others; it is not removed.
-    base: Header,
-    seen: Vec<Header>,
-}
-
-impl Chain {
-    fn tip(&self) -> &Header {
-        self.seen.last().unwrap_or(&self.base)
-    }
-
-    /// The header that was seen at a height.
-    fn at(&self, number: u64) -> Option<&Header> {
-        let place = number.checked_sub(self.base.number.to::<u64>().checked_add(1)?)?;
-        self.seen.get(usize::try_from(place).ok()?)
-    }
-
-    /// Whether the tip is no more in the chain whose newest block is `latest`. A node that is behind (one
-    /// of several at the same URL) has removed nothing.
-    fn is_tip_removed(&self, latest: &Header) -> bool {
-        match latest.number.cmp(&self.tip().number) {
-            std::cmp::Ordering::Greater => false,
-            std::cmp::Ordering::Equal => latest.hash != self.tip().hash,
-            std::cmp::Ordering::Less => {
-                self.at(latest.number.to()).is_some_and(|seen| seen.hash != latest.hash)
-            }
-        }
-    }
-}
-
-/// Sends blocks behind `base` to `out` until nobody receives them.
-pub(crate) async fn blocks(node: Node, base: Header, began: Instant, out: UnboundedSender<Seen>) {
-    let mut chain = Chain { base, seen: Vec::new() };
+/// Sends each newest block of the node to `heads` once, and errors to `out`, until nobody receives them.
+pub(crate) async fn heads(
+    node: Node,
+    began: Instant,
+    heads: UnboundedSender<Head>,
+    out: UnboundedSender<Seen>,
+) {
+    let mut last = None;
     loop {
-        let step = next(&node, &mut chain, began).await;
-        let pause = match &step {
-            Ok(Some(_)) => Duration::ZERO,
-            Ok(None) => BLOCK_INTERVAL,
-            Err(_) => PAUSE,
+        let latest = node.latest().await;
+        let at = began.elapsed();
+        let (is_received, pause) = match latest {
+            Ok(header) if last == Some(header.hash) => {
+                (out.send(Seen::Alive).is_ok(), BLOCK_INTERVAL)
+            }
+            Ok(header) => {
+                last = Some(header.hash);
+                (heads.send(Head { header, at }).is_ok() && !out.is_closed(), BLOCK_INTERVAL)
+            }
+            Err(error) => (out.send(Seen::Failed(error)).is_ok(), PAUSE),
         };
-        let seen = match step {
-            Ok(seen) => seen,
-            Err(error) => Some(Seen::Failed(error)),
+        if !is_received {
+            return;
+        }
+        sleep(pause).await;
+    }
+}
+
+/// Sends blocks behind `base`, up to the newest of `heads`, to `out` until nobody receives them.
+pub(crate) async fn blocks(
+    node: Node,
+    base: Header,
+    mut heads: UnboundedReceiver<Head>,
+    out: UnboundedSender<Seen>,
+) {
+    let ancestors = ancestors(&node, &base).await;
+    let mut reader = Reader { node, chain: Chain::new(&base, &ancestors), heads: Heads::default() };
+    loop {
+        if !reader.has_more() {
+            let Some(head) = heads.recv().await else { return };
+            reader.heads.push(head);
+        }
+        while let Ok(head) = heads.try_recv() {
+            reader.heads.push(head);
+        }
+        let (seen, pause) = match reader.next().await {
+            Ok(Step::Seen(seen)) => (Some(seen), Duration::ZERO),
+            Ok(Step::Untold) => (None, Duration::ZERO),
+            Ok(Step::Missing) => (None, BLOCK_INTERVAL),
+            Err(error) => (Some(Seen::Failed(error)), PAUSE),
         };
         let is_received = match seen {
             Some(seen) => out.send(seen).is_ok(),
@@ -103,55 +124,116 @@ pub(crate) async fn blocks(node: Node, base: Header, began: Instant, out: Unboun
     }
 }
 
-/// The next event of the chain; `None` where there is nothing new.
-async fn next(node: &Node, chain: &mut Chain, began: Instant) -> Result<Option<Seen>, CallError> {
-    let latest = node.latest().await?;
-    if chain.is_tip_removed(&latest) {
-        return go_back(node, chain).await;
-    }
-    if latest.number <= chain.tip().number {
-        return Ok(None);
-    }
-    let number = chain.tip().number.to::<u64>() + 1;
-    let header = match latest.number.to::<u64>() == number {
-        true => latest,
-        false => match node.block(number).await? {
-            Some(header) => header,
-            None => return Ok(None),
-        },
-    };
-    let at = began.elapsed();
-    if header.parent_hash != chain.tip().hash {
-        return go_back(node, chain).await;
-    }
-    let receipts = match header.transactions.is_empty() {
-        true => Vec::new(),
-        false => node.receipts(&header).await?,
-    };
-    if receipts.len() != header.transactions.len() {
-        let message = format!(
-            "block {number} has {} transactions and {} receipts",
-            header.transactions.len(),
-            receipts.len()
-        );
-        return Err(CallError { kind: ErrorKind::Malformed, message });
-    }
-    chain.seen.push(header.clone());
-    Ok(Some(Seen::Block(Box::new(SeenBlock { header, at, receipts }))))
+/// Blocks below `base`, the newest first, up to the first that the node does not tell.
+async fn ancestors(node: &Node, base: &Header) -> Vec<Header> {
+    let numbers =
+        (1..=ANCESTOR_COUNT).map_while(|depth| base.number.to::<u64>().checked_sub(depth));
+    let reads = stream::iter(numbers).map(|number| node.block(number)).buffered(READS_TOGETHER);
+    let known = reads.map(|read| read.ok().flatten()).take_while(|found| {
+        let is_found = found.is_some();
+        async move { is_found }
+    });
+    known.filter_map(|found| async move { found }).collect().await
 }
 
-/// Removes the tip. A reorganisation that goes deeper than the start is followed below it: the new branch
-/// may have transactions of the load there.
-async fn go_back(node: &Node, chain: &mut Chain) -> Result<Option<Seen>, CallError> {
-    if let Some(header) = chain.seen.pop() {
-        return Ok(Some(Seen::Removed { number: header.number.to() }));
+/// A step of the reader.
+enum Step {
+    /// An event of the chain.
+    Seen(Seen),
+    /// A change below the blocks that are told.
+    Untold,
+    /// The node does not tell the block yet.
+    Missing,
+}
+
+/// Reads blocks in their order.
+struct Reader {
+    node: Node,
+    chain: Chain,
+    heads: Heads,
+}
+
+impl Reader {
+    /// Whether the newest block of the node is another than the last that was read.
+    fn has_more(&self) -> bool {
+        self.heads.newest().is_some_and(|newest| {
+            newest.header.number.to::<u64>() > self.chain.tip().number
+                || self.chain.is_tip_removed(&newest.header)
+        })
     }
-    if let Some(below) = chain.base.number.to::<u64>().checked_sub(1)
-        && let Some(base) = node.block(below).await?
-    {
-        chain.base = base;
+
+    /// The next event of the chain.
+    async fn next(&mut self) -> Result<Step, CallError> {
+        let Some(newest) = self.heads.newest() else { return Ok(Step::Missing) };
+        let Head { header: latest, at: latest_at } = newest.clone();
+        if self.chain.is_tip_removed(&latest) {
+            return self.go_back().await;
+        }
+        let tip = self.chain.tip();
+        if latest.number.to::<u64>() <= tip.number {
+            return Ok(Step::Missing);
+        }
+        // There is one: the newest has a higher number.
+        let number = tip.number.saturating_add(1);
+        let header = match latest.number.to::<u64>() == number {
+            true => latest,
+            false => match self.node.block(number).await? {
+                Some(header) => header,
+                None => return Ok(Step::Missing),
+            },
+        };
+        if header.parent_hash != tip.hash {
+            return self.go_back().await;
+        }
+        let receipts = match header.transactions.is_empty() {
+            true => Vec::new(),
+            false => self.node.receipts(&header).await?,
+        };
+        check(&header, &receipts)?;
+        let at = self.heads.seen_at(&header).unwrap_or(latest_at);
+        self.chain.push(&header);
+        self.heads.read(number);
+        Ok(Step::Seen(Seen::Block(Box::new(SeenBlock { header, at, receipts }))))
     }
-    Ok(None)
+
+    /// Removes the tip. Where nothing is known below it, the chain starts anew one block deeper: the new branch
+    /// may have transactions of the load there.
+    async fn go_back(&mut self) -> Result<Step, CallError> {
+        self.heads.change_branch();
+        if let Some(link) = self.chain.pop() {
+            let removed = Seen::Removed { number: link.number };
+            return Ok(if link.is_told { Step::Seen(removed) } else { Step::Untold });
+        }
+        match self.chain.tip().number.checked_sub(1) {
+            None => Ok(Step::Missing),
+            Some(below) => Ok(match self.node.block(below).await? {
+                None => Step::Missing,
+                Some(base) => {
+                    self.chain.restart(&base);
+                    Step::Untold
+                }
+            }),
+        }
+    }
+}
+
+/// Checks that the receipts are those of the block's transactions.
+fn check(header: &Header, receipts: &[Receipt]) -> Result<(), CallError> {
+    let sorted = |mut hashes: Vec<B256>| {
+        hashes.sort_unstable();
+        hashes
+    };
+    let told = sorted(receipts.iter().map(|receipt| receipt.transaction_hash).collect());
+    if told == sorted(header.transactions.clone()) {
+        return Ok(());
+    }
+    let message = format!(
+        "block {} has {} transactions, and the {} receipts are not those of them",
+        header.number,
+        header.transactions.len(),
+        receipts.len()
+    );
+    Err(CallError { kind: ErrorKind::Malformed, message })
 }
 
 /// Sends the depth of the pool to `out` until nobody receives it or the node does not tell it.
@@ -177,41 +259,5 @@ pub(crate) async fn pool(node: Node, began: Instant, out: UnboundedSender<Seen>)
             return;
         }
         sleep(POOL_INTERVAL).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use alloy_primitives::{B256, U64};
-
-    use super::*;
-
-    fn header(number: u64, branch: u8) -> Header {
-        let hash = |number: u64| {
-            B256::from([branch; 32]) ^ B256::from(alloy_primitives::U256::from(number))
-        };
-        Header {
-            number: U64::from(number),
-            hash: hash(number),
-            parent_hash: hash(number.saturating_sub(1)),
-            timestamp: U64::ZERO,
-            gas_used: U64::ZERO,
-            gas_limit: U64::ZERO,
-            base_fee_per_gas: None,
-            transactions: Vec::new(),
-            block_access_list_hash: None,
-        }
-    }
-
-    #[test]
-    fn a_node_that_is_behind_has_removed_nothing_and_another_branch_has() {
-        let seen = vec![header(6, 1), header(7, 1), header(8, 1)];
-        let chain = Chain { base: header(5, 1), seen };
-        assert!(!chain.is_tip_removed(&header(8, 1)));
-        assert!(!chain.is_tip_removed(&header(7, 1)), "behind");
-        assert!(!chain.is_tip_removed(&header(9, 2)), "its parent is asked for first");
-        assert!(chain.is_tip_removed(&header(8, 2)));
-        assert!(chain.is_tip_removed(&header(6, 2)));
-        assert!(!chain.is_tip_removed(&header(3, 2)), "below the start");
     }
 }

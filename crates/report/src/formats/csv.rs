@@ -179,7 +179,7 @@ fn high(estimate: Estimate) -> String {
 }
 
 /// A field (RFC 4180). One that a spreadsheet would take for a formula is made a text.
-fn field(text: &str) -> String {
+pub(super) fn field(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
     if text.contains([',', '"', ' ', '\'']) {

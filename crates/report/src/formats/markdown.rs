@@ -275,7 +275,7 @@ fn commands(results: &[Shown]) -> Vec<String> {
 }
 
 /// Text that is not taken for markup: of a result, which may say anything.
-fn text(text: &str) -> String {
+pub(super) fn text(text: &str) -> String {
     let short: String = text.chars().take(TEXT_LENGTH).collect();
     let dots = if short.len() < text.len() { "…" } else { "" };
     let mut safe = String::new();

@@ -119,12 +119,16 @@ impl Section {
             [] => String::new(),
             results => fold("Command that makes this figure again", &commands(report, results)),
         };
-        format!(
-            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
-             <h2 id=\"{id}-title\">{title}</h2>\n<p class=\"lede\">{lede}</p>\n{body}\n{commands}\
-             </section>\n"
-        )
+        section(id, title, lede, &format!("{body}\n{commands}"))
     }
+}
+
+/// A part of the page with its anchor, its title, how it is to be read, and its content.
+pub(super) fn section(id: &str, title: &str, lede: &str, content: &str) -> String {
+    format!(
+        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+         <h2 id=\"{id}-title\">{title}</h2>\n<p class=\"lede\">{lede}</p>\n{content}</section>\n"
+    )
 }
 
 fn commands(report: &Report<'_>, results: &[usize]) -> String {
@@ -152,7 +156,12 @@ fn commands(report: &Report<'_>, results: &[usize]) -> String {
 
 /// The command line of a result, for a shell.
 pub(super) fn command(source: &Source<'_>) -> String {
-    source.shown.command().iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+    words(source.shown.command())
+}
+
+/// A command line for a shell.
+pub(super) fn words(command: &[String]) -> String {
+    command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word for a shell.

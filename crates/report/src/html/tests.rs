@@ -9,6 +9,7 @@ mod rendered;
 
 mod history;
 mod in_a_browser;
+mod loads;
 mod pages;
 mod sustained;
 mod sweeps;

@@ -1,10 +1,12 @@
 //! The result of a load on a live node.
 
 use crate::{
+    comparison::Change,
+    load_comparison::{self, LoadComparison, LoadFigure, LoadRow, LoadSide, LoadWork},
     run::Percentiles,
     send::{
-        SCHEMA, SendAttempts, SendBlock, SendCounts, SendErrors, SendLatency, SendNode, SendPool,
-        SendProfile, SendReorgs, SendResult, SendSetup, SendWork,
+        SCHEMA, SendAttempts, SendBlock, SendBucket, SendCounts, SendErrors, SendLatency, SendNode,
+        SendPool, SendProfile, SendReorgs, SendResult, SendSetup, SendWork,
     },
 };
 
@@ -54,7 +56,14 @@ pub fn typical() -> SendResult {
         sent_per_s: Some(10.0),
         included_per_s: Some(7.0),
         gas_per_s: Some(147_000.0),
-        latency: SendLatency { inclusion_ns, ..SendLatency::default() },
+        latency: SendLatency {
+            inclusion_ns,
+            inclusion_histogram: vec![
+                SendBucket { up_to_ns: 1_000_000_000, included_count: 8, open_count: 0 },
+                SendBucket { up_to_ns: 1_250_000_000, included_count: 12, open_count: 0 },
+            ],
+            ..SendLatency::default()
+        },
         attempts: SendAttempts { call_count: 20, ..SendAttempts::default() },
         errors: Vec::new(),
         read_errors: Vec::new(),
@@ -86,14 +95,51 @@ pub fn troubled() -> SendResult {
         size_bytes: Some(7),
         reason: None,
     };
+    let whole = typical();
+    let latency = SendLatency {
+        open_count: 4,
+        open_longest_ns: Some(60_000_000_000),
+        ..whole.latency.clone()
+    };
     SendResult {
         counts,
+        latency,
         read_errors: errors.clone(),
         errors,
         reorgs: SendReorgs { count: 1, removed_block_count: 2, undone_count: 3 },
         attempts: SendAttempts { call_count: 27, resent_count: 3, ..SendAttempts::default() },
         profile: Some(profile),
         warnings: vec!["a doubt".to_owned()],
-        ..typical()
+        ..whole
+    }
+}
+
+/// Two loads side by side.
+pub fn compared() -> LoadComparison {
+    let load = typical();
+    let side = |label: &str| LoadSide {
+        label: label.to_owned(),
+        path: "send.json".to_owned(),
+        load_count: 7,
+        planned_count: 140,
+        included_count: 140,
+        warning_count: 0,
+    };
+    let ends = Some([6.0, 8.0]);
+    let figure = LoadFigure { median: 7.0, ci95: ends, ratio: Some(1.0), ratio_ci95: ends };
+    LoadComparison {
+        schema: load_comparison::SCHEMA,
+        work: LoadWork {
+            scenario: load.work.scenario,
+            digest: load.work.digest,
+            pace: load.pace,
+            pace_value: load.pace_value,
+        },
+        sides: vec![side("A"), side("B")],
+        changes: vec![Change {
+            key: "node.version".to_owned(),
+            values: vec!["a".into(), "b".into()],
+        }],
+        rows: vec![LoadRow { key: "included_per_s".to_owned(), figures: vec![Some(figure), None] }],
     }
 }

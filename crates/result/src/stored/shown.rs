@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -20,7 +19,7 @@ use crate::{
     },
 };
 
-use super::{RUN_NAME, Stored, newest, parse, typed};
+use super::{RUN_NAME, Stored, head, newest, parse, typed};
 
 /// Beginning of the names of a gate's results.
 const GATE_NAME: &str = "gate";
@@ -28,8 +27,6 @@ const GATE_NAME: &str = "gate";
 const UNFINISHED: &str = "running";
 /// How far below a directory results are looked for.
 const MAX_DEPTH: usize = 4;
-/// The schema stands first in a result.
-const HEAD_BYTES: u64 = 200;
 
 /// A result that is shown, alone or beside others.
 #[derive(Clone, Debug, PartialEq)]
@@ -304,11 +301,7 @@ fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
 
 /// Whether a file begins as a result does, or is none of another schema.
 fn is_result(path: &Path) -> Result<bool, Error> {
-    let mut start = String::new();
-    let file = fs::File::open(path).map_err(Error::unreadable(path))?;
     // A file that is not text is no result.
-    if file.take(HEAD_BYTES).read_to_string(&mut start).is_err() {
-        return Ok(false);
-    }
+    let Some(start) = head(path)? else { return Ok(false) };
     Ok(RunSchema::READ.iter().any(|schema| start.contains(&format!("\"{schema}\""))))
 }

@@ -14,36 +14,37 @@ use crate::error::{CallError, ErrorKind, SendError};
 /// First wait before the same bytes are handed over again, and the longest.
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-/// Calls that a refusal without a remedy is final after.
+/// Refusals of one kind after which one without a remedy is final.
 const REFUSALS_MAX: u32 = 3;
-/// Calls that a refusal is final after where blocks may remedy it: half a minute.
+/// The same where time may remedy it: half a minute.
 const PATIENT_TRIES_MAX: u32 = 32;
 /// Times that a transaction is signed anew.
 const ANEW_MAX: u32 = 8;
-/// How often the forgotten are looked for, and how many at a time.
+/// Interval of searches for forgotten transactions, and the most that one finds.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-const LOOK_COUNT: usize = 32;
+const LOOK_COUNT: usize = 1_000;
 
 impl Drive<'_> {
     /// Takes an answer.
     pub(super) fn receive(&mut self, answer: Result<Answer, JoinError>) -> Result<(), SendError> {
-        let answer = answer.map_err(|error| SendError::Threads(std::io::Error::other(error)))?;
-        match answer {
+        self.call_count -= 1;
+        match answer.map_err(|error| SendError::Fault(error.to_string()))? {
             Answer::Sent { sender, result, took } => {
-                self.call_count -= 1;
                 self.answered(sender, result.map(drop), took);
             }
-            Answer::Checked { sender, error, result } => {
-                self.call_count -= 1;
-                match result {
-                    Ok(known) => self.checked(sender, &error, known),
-                    Err(failure) => {
-                        self.books.send_failed(&failure);
-                        self.try_again(sender);
-                    }
+            Answer::Checked { sender, error, result } => match result {
+                Ok(known) => self.checked(sender, &error, known),
+                Err(failure) => {
+                    self.books.send_failed(&failure);
+                    self.try_again(sender);
                 }
+            },
+            Answer::Reminded { tx, hash, send_count, result } => {
+                self.reminder_count -= 1;
+                self.books.reminded(tx, self.began.elapsed());
+                self.books.attempts.calls += send_count;
+                self.reminded(tx, hash, result);
             }
-            Answer::Reminded { tx, hash, result } => self.reminded(tx, hash, result),
         }
         Ok(())
     }
@@ -75,19 +76,24 @@ impl Drive<'_> {
                 self.books.answered(took, now);
                 self.taken(index);
             }
-            // Offers of pooled transactions count against the balance, and blocks free it.
-            ErrorKind::Funds if self.senders[index].try_count < PATIENT_TRIES_MAX => {
+            // Offers of pooled transactions count against the balance, and blocks free it. A gateway's internal
+            // error may pass, and leaves open whether the node has it.
+            ErrorKind::Funds | ErrorKind::Internal => {
                 self.books.answered(took, now);
-                self.try_again(index);
+                match self.senders[index].refused(error.kind) {
+                    ..PATIENT_TRIES_MAX => self.try_again(index),
+                    _ => self.check(index, error),
+                }
             }
-            ErrorKind::Nonce | ErrorKind::Underpriced | ErrorKind::Funds | ErrorKind::Rejected => {
+            ErrorKind::Nonce | ErrorKind::Underpriced | ErrorKind::Rejected => {
                 self.books.answered(took, now);
+                self.senders[index].refused(error.kind);
                 self.check(index, error);
             }
         }
     }
 
-    /// Asks what the node knows of the first transaction of a sender.
+    /// Asks whether the node knows the first transaction of a sender.
     fn check(&mut self, index: usize, error: CallError) {
         let account = self.plan.senders[index];
         let Some(signed) = &self.senders[index].signed else { return };
@@ -99,7 +105,7 @@ impl Drive<'_> {
         let now = self.now();
         let sender = &mut self.senders[index];
         if let Some(signed) = &sender.signed {
-            sender.nonce = signed.nonce + 1;
+            sender.nonce = signed.nonce.saturating_add(1);
         }
         if let Some(tx) = sender.finish() {
             self.books.taken(tx, now);
@@ -122,7 +128,7 @@ impl Drive<'_> {
         self.rest(index, pause);
     }
 
-    /// A transaction was refused, and this is what the node knows of it.
+    /// A transaction was refused, and the node was asked for it.
     fn checked(&mut self, index: usize, error: &CallError, known: Known) {
         if known.is_known {
             self.taken(index);
@@ -149,28 +155,24 @@ impl Drive<'_> {
             }
             // A gap: transactions before it are forgotten, and will be sent again.
             ErrorKind::Nonce
-                if known.next_nonce < nonce && sender.try_count < PATIENT_TRIES_MAX =>
+                if known.next_nonce < nonce && sender.refusal_count() < PATIENT_TRIES_MAX =>
             {
                 self.try_again(index);
             }
-            kind if sender.try_count >= REFUSALS_MAX => self.refused(index, kind),
+            kind if sender.refusal_count() >= REFUSALS_MAX => self.refused(index, kind),
             _ => self.try_again(index),
         }
     }
 
-    /// Asks for transactions that were taken long ago and are in no block.
+    /// Looks for transactions that were taken long ago and are in no block, to ask for them.
     pub(super) fn look_for_forgotten(&mut self) {
         let now = self.now();
         if now < self.looked + LOOK_INTERVAL {
             return;
         }
         self.looked = now;
-        let after = self.course.settings.forgotten_after;
-        for forgotten in self.books.forgotten(now, after, LOOK_COUNT) {
-            let (tx, signed) = (forgotten.tx, forgotten.signed);
-            let account = self.plan.senders[self.plan.calls[tx].sender];
-            self.calls.spawn(Call::Remind { tx, account, signed }.made(self.course.node.clone()));
-        }
+        let after = self.input.settings.forgotten_after;
+        self.reminders.extend(self.books.forgotten(now, after, LOOK_COUNT));
     }
 
     fn reminded(&mut self, tx: usize, hash: B256, result: Result<Reminded, CallError>) {

@@ -21,8 +21,10 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Books {
     ledger: Ledger,
-    /// Bytes of each transaction that was signed, and when the node was last asked about it.
-    signed: Vec<Option<(Signed, Duration)>>,
+    /// Bytes of each transaction that was signed.
+    kept: Vec<Option<Kept>>,
+    /// Transaction that the search for forgotten ones goes on at.
+    cursor: usize,
     pub(crate) attempts: Attempts,
     errors: ErrorLog,
     read_errors: ErrorLog,
@@ -44,18 +46,22 @@ pub(crate) enum End {
     Interrupted,
 }
 
-/// A transaction that the node may have forgotten.
-#[derive(Debug)]
-pub(crate) struct Forgotten {
-    pub(crate) tx: usize,
-    pub(crate) signed: Signed,
+/// Signed bytes of a transaction.
+#[derive(Clone, Debug)]
+struct Kept {
+    signed: Signed,
+    /// When the node took them, or last told of them.
+    asked: Duration,
+    /// Whether the node is being asked for them.
+    is_asked: bool,
 }
 
 impl Books {
     pub(crate) fn new(count: usize) -> Self {
         Self {
             ledger: Ledger::new(count),
-            signed: vec![None; count],
+            kept: vec![None; count],
+            cursor: 0,
             attempts: Attempts::default(),
             errors: ErrorLog::default(),
             read_errors: ErrorLog::default(),
@@ -73,7 +79,8 @@ impl Books {
 
     pub(crate) fn signed(&mut self, tx: usize, signed: &Signed) {
         self.ledger.signed(tx, signed.hash);
-        self.signed[tx] = Some((signed.clone(), Duration::ZERO));
+        let kept = Kept { signed: signed.clone(), asked: Duration::ZERO, is_asked: false };
+        self.kept[tx] = Some(kept);
     }
 
     /// It is handed over, after so many calls that did the same.
@@ -94,8 +101,8 @@ impl Books {
 
     pub(crate) fn taken(&mut self, tx: usize, now: Duration) {
         self.ledger.taken(tx, now);
-        if let Some((_, asked)) = &mut self.signed[tx] {
-            *asked = now;
+        if let Some(kept) = &mut self.kept[tx] {
+            kept.asked = now;
         }
         (self.answered_at, self.progressed_at) = (now, now);
     }
@@ -107,7 +114,7 @@ impl Books {
     /// The node has lost the bytes with this hash, which it had taken, and their nonce. Returns whether the
     /// transaction has to be signed anew: not once a block has it, nor where other bytes are under way.
     pub(crate) fn lost(&mut self, tx: usize, hash: B256) -> bool {
-        let is_last = self.signed[tx].as_ref().is_some_and(|(signed, _)| signed.hash == hash);
+        let is_last = self.kept[tx].as_ref().is_some_and(|kept| kept.signed.hash == hash);
         let is_open = is_last && self.ledger.lost(tx);
         self.attempts.nonces_corrected += u64::from(is_open);
         self.attempts.signed_anew += u64::from(is_open);
@@ -142,31 +149,54 @@ impl Books {
 
     /// Transactions in blocks or refused for good.
     pub(crate) const fn settled_count(&self) -> u64 {
-        self.ledger.settled_count()
+        self.ledger.tally().settled()
     }
 
     pub(crate) const fn is_settled(&self) -> bool {
-        self.ledger.is_settled()
+        self.settled_count() == self.ledger.tally().planned
     }
 
-    /// Transactions that were taken, are in no block, and of which the node was not asked for so long: at
-    /// most so many.
-    pub(crate) fn forgotten(
-        &mut self,
-        now: Duration,
-        after: Duration,
-        most: usize,
-    ) -> Vec<Forgotten> {
-        let entries = self.ledger.entries().iter().zip(&mut self.signed).enumerate();
-        let open = entries.filter_map(|(tx, (entry, signed))| {
-            let (signed, asked) = signed.as_mut()?;
-            let is_pending = entry.taken.is_some() && entry.fate() == Fate::Pending;
-            (is_pending && *asked + after <= now).then(|| {
-                *asked = now;
-                Forgotten { tx, signed: signed.clone() }
-            })
-        });
-        open.take(most).collect()
+    /// Transactions that were taken, are in no block, and of which the node was not asked for `after`: at most
+    /// `most`, from where the last search ended. They count as asked for until [`Self::reminded`].
+    pub(crate) fn forgotten(&mut self, now: Duration, after: Duration, most: usize) -> Vec<usize> {
+        let count = self.kept.len();
+        let mut found = Vec::new();
+        for step in 0..count {
+            if found.len() == most {
+                break;
+            }
+            let tx = (self.cursor + step) % count;
+            let is_open = self.is_taken_and_open(tx);
+            let Some(kept) = self.kept[tx].as_mut().filter(|_| is_open) else { continue };
+            if !kept.is_asked && kept.asked + after <= now {
+                kept.is_asked = true;
+                found.push(tx);
+            }
+        }
+        if let Some(last) = found.last() {
+            self.cursor = last + 1;
+        }
+        found
+    }
+
+    /// The bytes to ask for, unless the transaction is settled or lost by now.
+    pub(crate) fn reminder(&mut self, tx: usize) -> Option<Signed> {
+        let is_open = self.is_taken_and_open(tx);
+        let kept = self.kept[tx].as_mut()?;
+        kept.is_asked = is_open;
+        is_open.then(|| kept.signed.clone())
+    }
+
+    /// The node was asked for a transaction.
+    pub(crate) fn reminded(&mut self, tx: usize, now: Duration) {
+        if let Some(kept) = &mut self.kept[tx] {
+            (kept.is_asked, kept.asked) = (false, now);
+        }
+    }
+
+    fn is_taken_and_open(&self, tx: usize) -> bool {
+        let entry = &self.ledger.entries()[tx];
+        entry.taken.is_some() && entry.fate() == Fate::Pending
     }
 
     pub(crate) fn snapshot(&self, elapsed: Duration) -> Snapshot {
@@ -186,7 +216,7 @@ impl Books {
             tally: ledger.tally(),
             elapsed,
             sending: self.sent_at,
-            latencies: Latencies::of(ledger.entries(), self.call),
+            latencies: Latencies::of(ledger.entries(), elapsed, self.call),
             attempts,
             errors: self.errors.into_counts(),
             read_errors: self.read_errors.into_counts(),
@@ -199,5 +229,46 @@ impl Books {
             },
             is_interrupted: end == End::Interrupted,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn every_forgotten_transaction_has_its_turn_and_none_is_asked_for_twice_at_once() {
+        const COUNT: usize = 1_000;
+        const MOST: usize = 32;
+        let mut books = Books::new(COUNT);
+        for tx in 0..COUNT {
+            let hash = B256::from(alloy_primitives::U256::from(tx));
+            books.signed(tx, &Signed { raw: Bytes::new(), hash, nonce: 0 });
+            books.sent(tx, Duration::ZERO, 0);
+            books.taken(tx, Duration::ZERO);
+        }
+        // Looked for each second, and due again after two: the first must not hide the last.
+        let after = Duration::from_secs(2);
+        let mut asked = vec![0; COUNT];
+        for second in 2..34 {
+            let now = Duration::from_secs(second);
+            let found = books.forgotten(now, after, MOST);
+            assert_eq!(found.len(), MOST);
+            for tx in &found {
+                asked[*tx] += 1;
+                assert!(books.reminder(*tx).is_some());
+            }
+            for tx in found {
+                books.reminded(tx, now);
+            }
+        }
+        assert!(asked.iter().all(|count| (1..=2).contains(count)), "{asked:?}");
+        let late = Duration::from_secs(100);
+        assert_eq!(books.forgotten(late, after, COUNT).len(), COUNT);
+        assert_eq!(books.forgotten(late, after, COUNT), [0; 0], "all are being asked for");
+        books.failed(7, ErrorKind::Rejected);
+        assert!(books.reminder(7).is_none(), "it is settled by now");
     }
 }

@@ -15,13 +15,13 @@ use crate::{
 pub(crate) enum Call {
     /// Hand over the bytes of a sender.
     Send { sender: usize, raw: Bytes },
-    /// Look what the node knows of a transaction that it refused.
+    /// Ask whether the node knows a transaction that it refused.
     Check { sender: usize, account: Address, hash: B256, error: CallError },
-    /// Look whether the node has forgotten a transaction that it had taken, and send it again if so.
+    /// Ask whether the node has forgotten a transaction that it had taken, and send it again if so.
     Remind { tx: usize, account: Address, signed: Signed },
 }
 
-/// What the node knows of a transaction.
+/// A node's knowledge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     /// Whether it has it, in a block or in its pool.
@@ -58,6 +58,8 @@ pub(crate) enum Answer {
     Reminded {
         tx: usize,
         hash: B256,
+        /// Calls that handed it over again.
+        send_count: u64,
         result: Result<Reminded, CallError>,
     },
 }
@@ -76,8 +78,9 @@ impl Call {
                 Answer::Checked { sender, error, result }
             }
             Self::Remind { tx, account, signed } => {
-                let result = remind(&node, account, &signed).await;
-                Answer::Reminded { tx, hash: signed.hash, result }
+                let mut send_count = 0;
+                let result = remind(&node, account, &signed, &mut send_count).await;
+                Answer::Reminded { tx, hash: signed.hash, send_count, result }
             }
         }
     }
@@ -89,10 +92,16 @@ async fn known(node: &Node, account: Address, hash: B256) -> Result<Known, CallE
     Ok(Known { is_known: node.knows(hash).await?, next_nonce })
 }
 
-async fn remind(node: &Node, account: Address, signed: &Signed) -> Result<Reminded, CallError> {
+async fn remind(
+    node: &Node,
+    account: Address,
+    signed: &Signed,
+    send_count: &mut u64,
+) -> Result<Reminded, CallError> {
     if node.knows(signed.hash).await? {
         return Ok(Reminded::Known);
     }
+    *send_count += 1;
     let error = match node.send_raw(signed.raw.clone()).await {
         Ok(_) => return Ok(Reminded::Resent),
         Err(error) => error,

@@ -16,7 +16,7 @@ use super::{
     sender::Sender,
 };
 use crate::{
-    account::Notary,
+    account::TxSigner,
     error::SendError,
     node::Node,
     pace::{Pace, Release},
@@ -26,9 +26,12 @@ use crate::{
     stop,
 };
 
+/// Of so many connections one asks for forgotten transactions.
+const REMINDER_DIVISOR: usize = 4;
+
 /// Where and how a load is driven.
 #[derive(Debug)]
-pub(crate) struct Course<'a> {
+pub(crate) struct DriveInput<'a> {
     pub(crate) node: Node,
     pub(crate) chain_id: u64,
     pub(crate) settings: Settings,
@@ -39,10 +42,10 @@ pub(crate) struct Course<'a> {
 /// A load under way.
 #[derive(Debug)]
 pub(super) struct Drive<'a> {
-    pub(super) course: Course<'a>,
+    pub(super) input: DriveInput<'a>,
     pub(super) plan: &'a Plan,
     pub(super) ready: Ready,
-    began: Instant,
+    pub(super) began: Instant,
     pub(super) release: Release,
     pub(super) books: Books,
     pub(super) senders: Vec<Sender>,
@@ -51,19 +54,23 @@ pub(super) struct Drive<'a> {
     /// Senders that wait before they try again, by the time when they do.
     sleeping: BinaryHeap<Reverse<(Duration, usize)>>,
     pub(super) calls: JoinSet<Answer>,
-    /// Calls of senders under way.
+    /// Calls under way.
     pub(super) call_count: usize,
+    /// Those of them that ask for forgotten transactions.
+    pub(super) reminder_count: usize,
+    /// Transactions to ask for.
+    pub(super) reminders: VecDeque<usize>,
     /// Last time that the forgotten were looked for.
     pub(super) looked: Duration,
 }
 
 impl<'a> Drive<'a> {
-    pub(super) fn new(course: Course<'a>, plan: &'a Plan, ready: Ready, began: Instant) -> Self {
+    pub(super) fn new(input: DriveInput<'a>, plan: &'a Plan, ready: Ready, began: Instant) -> Self {
         Self {
-            release: Release::new(course.pace, plan.calls.len()),
+            release: Release::new(input.pace, plan.calls.len()),
             books: Books::new(plan.calls.len()),
             senders: ready.nonces.iter().map(|nonce| Sender::new(*nonce)).collect(),
-            course,
+            input,
             plan,
             ready,
             began,
@@ -71,6 +78,8 @@ impl<'a> Drive<'a> {
             sleeping: BinaryHeap::new(),
             calls: JoinSet::new(),
             call_count: 0,
+            reminder_count: 0,
+            reminders: VecDeque::new(),
             looked: Duration::ZERO,
         }
     }
@@ -111,8 +120,10 @@ impl<'a> Drive<'a> {
         self.sleeping.push(Reverse((self.now() + pause, index)));
     }
 
+    /// Starts as many calls as may be under way.
     pub(super) fn start_calls(&mut self) -> Result<(), SendError> {
-        while self.call_count < self.course.settings.connection_count {
+        self.start_reminders();
+        while self.call_count < self.input.settings.connection_count {
             let Some(index) = self.waiting.pop_front() else { break };
             self.senders[index].is_waiting = false;
             let Some(raw) = self.next_bytes(index)? else { continue };
@@ -122,20 +133,33 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Starts a call of a sender.
+    /// Starts calls that ask for transactions, on a part of the connections: the load goes on beside them.
+    fn start_reminders(&mut self) {
+        let connection_count = self.input.settings.connection_count;
+        let most = connection_count.div_ceil(REMINDER_DIVISOR);
+        while self.reminder_count < most && self.call_count < connection_count {
+            let Some(tx) = self.reminders.pop_front() else { break };
+            let Some(signed) = self.books.reminder(tx) else { continue };
+            let account = self.plan.senders[self.plan.calls[tx].sender];
+            self.reminder_count += 1;
+            self.start(Call::Remind { tx, account, signed });
+        }
+    }
+
+    /// Starts a call.
     pub(super) fn start(&mut self, call: Call) {
         self.call_count += 1;
-        self.calls.spawn(call.made(self.course.node.clone()));
+        self.calls.spawn(call.made(self.input.node.clone()));
     }
 
     /// The signed bytes that a sender hands over next.
     pub(super) fn next_bytes(&mut self, index: usize) -> Result<Option<Bytes>, SendError> {
-        let notary = Notary { signer: &self.plan.signer, chain_id: self.course.chain_id };
+        let tx_signer = TxSigner { signer: &self.plan.signer, chain_id: self.input.chain_id };
         let sender = &mut self.senders[index];
         let Some(tx) = sender.next_tx() else { return Ok(None) };
         if sender.signed.is_none() {
             let content = self.ready.content(self.plan, tx);
-            let signed = notary.sign(content, sender.nonce, self.ready.fees)?;
+            let signed = tx_signer.sign(content, sender.nonce, self.ready.fees)?;
             self.books.signed(tx, &signed);
             (sender.signed, sender.fees_max) = (Some(signed), self.ready.fees.max);
         }
@@ -148,7 +172,7 @@ impl<'a> Drive<'a> {
     /// Whether everything is settled, or nothing happens any more.
     pub(super) fn is_over(&self) -> bool {
         let now = self.now();
-        let patience = self.course.settings.patience;
+        let patience = self.input.settings.patience;
         let is_settled = self.release.is_over() && self.books.is_settled();
         let is_silent = now > self.books.answered_at + patience;
         // A closed loop that is full waits for the node, as a load that is over does.

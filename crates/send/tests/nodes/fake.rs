@@ -22,8 +22,10 @@ use secp256k1::{
 };
 use serde_json::{Value, json};
 
+/// Calls of a load, which `--connections` limits.
+const OF_LOAD: [&str; 2] = ["eth_sendRawTransaction", "eth_getTransactionByHash"];
 /// Time from block to block.
-const BLOCK_INTERVAL: Duration = Duration::from_millis(120);
+pub(crate) const BLOCK_INTERVAL: Duration = Duration::from_millis(120);
 
 /// What a script does to a call.
 #[derive(Clone, Debug)]
@@ -38,6 +40,8 @@ pub(crate) enum Fault {
     Lag(Duration),
     /// A JSON-RPC error, and nothing is done.
     Refuse(&'static str),
+    /// A JSON-RPC error with this code in the body of an HTTP error, as gateways answer.
+    Gateway(u16, i64),
 }
 
 /// A call as a script sees it.
@@ -82,6 +86,11 @@ pub(crate) struct World {
     /// Drops each transaction once, when a block is due.
     pub(crate) forgets: bool,
     is_dead: bool,
+    /// Whether blocks are made only of transactions.
+    pub(crate) is_lazy: bool,
+    /// Calls of the load under way, and the most that there were.
+    busy_count: usize,
+    pub(crate) busy_count_max: usize,
 }
 
 impl World {
@@ -89,7 +98,13 @@ impl World {
         self.blocks.last().map_or(B256::ZERO, |block| block.hash)
     }
 
-    fn mine(&mut self) {
+    /// How often a method was called.
+    pub(crate) fn call_count(&self, method: &str) -> u64 {
+        self.call_counts.get(method).copied().unwrap_or_default()
+    }
+
+    /// Makes a block.
+    pub(crate) fn mine(&mut self) {
         let mut block = Block { hash: B256::ZERO, parent: self.tip(), txs: Vec::new() };
         self.pool.sort_by_key(|tx| tx.nonce);
         if self.forgets {
@@ -128,6 +143,11 @@ impl World {
         for _ in 0..=count {
             self.mine();
         }
+    }
+
+    /// Forgets the transactions of `sender` in the pool.
+    pub(crate) fn forget(&mut self, sender: Address) {
+        self.pool.retain(|tx| tx.sender != sender);
     }
 
     /// A transaction of `sender` that somebody else sent.
@@ -274,7 +294,10 @@ impl Fake {
         thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 thread::sleep(BLOCK_INTERVAL);
-                lock(&mined).mine();
+                let mut world = lock(&mined);
+                if !world.is_lazy || !world.pool.is_empty() {
+                    world.mine();
+                }
             }
         });
         let (script, shared): (Arc<Script>, _) = (Arc::new(script), Arc::clone(&world));
@@ -313,6 +336,8 @@ fn serve(stream: &TcpStream, world: &Mutex<World>, script: &Script) {
             let count = world.call_counts.entry(method.clone()).or_default();
             let index = *count;
             *count += 1;
+            world.busy_count += usize::from(OF_LOAD.contains(&method.as_str()));
+            world.busy_count_max = world.busy_count_max.max(world.busy_count);
             let fault = script(&mut world, &Asked { method: method.clone(), index });
             (fault, world.is_dead)
         };
@@ -320,25 +345,29 @@ fn serve(stream: &TcpStream, world: &Mutex<World>, script: &Script) {
             _ if is_dead => return,
             Some(Fault::HangUp) => return,
             Some(Fault::Status(_)) => Ok(Value::Null),
+            Some(Fault::Gateway(..)) => Err("upstream".to_owned()),
             Some(Fault::Refuse(message)) => Err((*message).to_owned()),
             _ => lock(world).answer(&method, &call["params"]),
         };
         let text = match result {
             Ok(result) => json!({"jsonrpc": "2.0", "id": call["id"], "result": result}),
             Err(message) => {
-                let error = json!({"code": -32000, "message": message});
+                let code = if let Some(Fault::Gateway(_, code)) = fault { code } else { -32000 };
+                let error = json!({"code": code, "message": message});
                 json!({"jsonrpc": "2.0", "id": call["id"], "error": error})
             }
         };
         let (status, body) = match fault {
             Some(Fault::HangUpAfter) => return,
             Some(Fault::Status(status)) => (status, "out of order".to_owned()),
+            Some(Fault::Gateway(status, _)) => (status, text.to_string()),
             Some(Fault::Lag(time)) => {
                 thread::sleep(time);
                 (200, text.to_string())
             }
             _ => (200, text.to_string()),
         };
+        lock(world).busy_count -= usize::from(OF_LOAD.contains(&method.as_str()));
         let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len());
         let mut writer = stream;
         if writer.write_all((head + &body).as_bytes()).is_err() {

@@ -6,11 +6,11 @@ use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use alloy_primitives::{Address, B256, U256};
-use send::{ErrorKind, Funder, Measured, Pace, Plan, Session, Settings};
+use send::{ErrorKind, Funder, Measured, NodeUrl, Pace, Plan, Session, Settings};
 use workload::{
     Batch, Block, Genesis, SenderFamily, Transaction, Workload,
     block::{IndexRange, Plan as Touched},
@@ -19,6 +19,7 @@ use workload::{
 use self::fake::{Fake, Fault, Loss};
 
 mod fake;
+mod limits;
 
 const SENDERS: u64 = 20;
 const TRANSACTIONS: u64 = 200;
@@ -48,7 +49,7 @@ fn plan() -> Plan {
 
 fn settings(fake: &Fake) -> Settings {
     Settings {
-        url: fake.url.clone(),
+        url: NodeUrl::new(&fake.url),
         chain_id: None,
         timeout: Duration::from_millis(400),
         connection_count: 16,
@@ -58,8 +59,12 @@ fn settings(fake: &Fake) -> Settings {
 }
 
 fn driven(fake: &Fake, pace: Pace, stop: &AtomicBool) -> Measured {
+    driven_by(settings(fake), pace, stop)
+}
+
+fn driven_by(settings: Settings, pace: Pace, stop: &AtomicBool) -> Measured {
     let mut plan = plan();
-    let session = Session::connect(settings(fake), stop).unwrap();
+    let session = Session::connect(settings, stop).unwrap();
     let ready = session.setup(&mut plan, &Funder::Node, stop, &|_, _| ()).unwrap();
     let measured = session.drive(&plan, ready, pace, stop, &|_| ()).unwrap();
     let tally = measured.tally;
@@ -106,11 +111,12 @@ fn a_node_without_faults_takes_all_at_once_by_every_pace() {
         assert_all_once(&fake, &measured);
         assert_eq!(measured.tally.included, TRANSACTIONS);
         assert_eq!((measured.errors.len(), measured.attempts.calls), (0, TRANSACTIONS), "{pace:?}");
-        assert_eq!(measured.latencies.inclusion.len(), TRANSACTIONS);
+        let inclusion = &measured.latencies.inclusion;
+        assert_eq!((inclusion.ended.len(), inclusion.open.len()), (TRANSACTIONS, 0));
         // Blocks come every 120 ms, and no load takes a minute.
         let (shortest, longest) = (Duration::from_micros(100), Duration::from_secs(60));
         let times = shortest.as_nanos()..longest.as_nanos();
-        assert!(times.contains(&u128::from(measured.latencies.inclusion.max())), "{pace:?}");
+        assert!(times.contains(&u128::from(inclusion.ended.max())), "{pace:?}");
         assert!(!measured.pool.is_empty());
     }
 }
@@ -203,9 +209,7 @@ fn a_node_that_dies_ends_the_load_and_what_is_known_is_kept() {
         }
         None
     });
-    let began = Instant::now();
     let measured = sent(&fake);
-    assert!(began.elapsed() < Duration::from_secs(20));
     let tally = measured.tally;
     assert!(tally.pending > 0 && tally.included <= 120, "{tally:?}");
     assert!(count(&measured, ErrorKind::Connection) > 0, "{:?}", measured.errors);
@@ -257,7 +261,8 @@ fn a_load_that_is_stopped_ends_at_once_and_keeps_its_books() {
     });
     assert!(measured.is_interrupted);
     assert!(measured.tally.unsent > 0 && measured.tally.sent > 0, "{:?}", measured.tally);
-    assert!(measured.elapsed < Duration::from_secs(3));
+    let (inclusion, due) = (&measured.latencies.inclusion, measured.tally.sent);
+    assert!(inclusion.ended.len() + inclusion.open.len() >= due, "those under way count");
 }
 
 #[test]
@@ -268,7 +273,7 @@ fn a_chain_that_is_not_meant_and_a_url_without_a_node_are_errors() {
     let error = Session::connect(other, &stop).unwrap_err().to_string();
     assert!(error.contains("chain 1337") && error.contains("--chain-id is 1"), "{error}");
     for url in ["http://127.0.0.1:9/KEY", "ws://127.0.0.1:9/KEY", "ftp://127.0.0.1/KEY"] {
-        let nobody = Settings { url: url.to_owned(), ..settings(&fake) };
+        let nobody = Settings { url: NodeUrl::new(url), ..settings(&fake) };
         let error = Session::connect(nobody, &stop).unwrap_err().to_string();
         assert!(!error.contains("KEY"), "{error}");
     }

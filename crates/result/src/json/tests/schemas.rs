@@ -116,6 +116,7 @@ fn files(figures: &[f64]) -> Vec<(FileKind, Value)> {
         FileKind::Comparison => to_value(compared(&mut of())),
         FileKind::Io => to_value(io_result(&mut of())),
         FileKind::Send => to_value(example::send::troubled()),
+        FileKind::SendComparison => to_value(example::send::compared()),
         FileKind::Description => to_value(described(&mut of())),
         FileKind::Doctor => to_value(doctor_result(&mut of())),
     };

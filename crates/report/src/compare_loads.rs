@@ -1,0 +1,230 @@
+//! Loads on live nodes side by side: the same work at the same pace, one or more loads on each side. A load is
+//! one sample, whatever the number of its transactions: those of a block have their times together. Gives no
+//! verdict.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde_json::Value;
+
+use result::{
+    comparison::Change,
+    load_comparison::{LoadComparison, LoadFigure, LoadRow, LoadSide, LoadWork, SCHEMA},
+    send::SendResult,
+    stats,
+    stored::StoredLoad,
+};
+
+use crate::{
+    compare::{changes, flat, json, label},
+    error::Error,
+};
+
+/// Loads to compare with those of other sides.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// One or more.
+    pub loads: Vec<StoredLoad>,
+}
+
+/// A figure that is compared.
+struct Figure {
+    /// Its key in a load.
+    key: &'static str,
+    of: fn(&SendResult) -> Option<f64>,
+}
+
+const fn figure(key: &'static str, of: fn(&SendResult) -> Option<f64>) -> Figure {
+    Figure { key, of }
+}
+
+/// The figures, in the order of a table.
+const FIGURES: [Figure; 8] = [
+    figure("included_per_s", |load| load.included_per_s),
+    figure("gas_per_s", |load| load.gas_per_s),
+    figure("sent_per_s", |load| load.sent_per_s),
+    figure("latency.inclusion_ns.p50", |load| ns(load.latency.inclusion_ns.p50)),
+    figure("latency.inclusion_ns.p90", |load| ns(load.latency.inclusion_ns.p90)),
+    figure("latency.inclusion_ns.p99", |load| ns(load.latency.inclusion_ns.p99)),
+    figure("latency.acceptance_ns.p50", |load| ns(load.latency.acceptance_ns.p50)),
+    figure("latency.call_ns.p50", |load| ns(load.latency.call_ns.p50)),
+];
+
+fn ns(time: Option<u64>) -> Option<f64> {
+    time.map(|ns| ns as f64)
+}
+
+/// Compares the loads of `sides`, of which there are two or more.
+///
+/// # Errors
+/// A load that was interrupted, or loads of different work or pace.
+pub fn compare_loads(sides: &[Side]) -> Result<LoadComparison, Error> {
+    let all = || sides.iter().flat_map(|side| &side.loads);
+    let first = all().next().ok_or(Error::NoResult)?;
+    for load in all() {
+        if load.result.interrupted {
+            return Err(Error::InterruptedLoad { path: load.path.clone() });
+        }
+        same_work(first, load)?;
+    }
+    let of = &first.result;
+    Ok(LoadComparison {
+        schema: SCHEMA,
+        work: LoadWork {
+            scenario: of.work.scenario.clone(),
+            digest: of.work.digest.clone(),
+            pace: of.pace.clone(),
+            pace_value: of.pace_value,
+        },
+        sides: sides.iter().enumerate().map(|(index, side)| facts(index, side)).collect(),
+        changes: changed(sides),
+        rows: FIGURES.iter().map(|figure| row(sides, figure)).collect(),
+    })
+}
+
+fn same_work(a: &StoredLoad, b: &StoredLoad) -> Result<(), Error> {
+    let facts = |load: &StoredLoad| {
+        let mut facts = flat(&json(&load.result.work), "");
+        facts.insert("pace".to_owned(), Value::from(load.result.pace.clone()));
+        facts.insert("pace_value".to_owned(), Value::from(load.result.pace_value));
+        facts
+    };
+    let differing = changes(vec![facts(a), facts(b)]);
+    if differing.is_empty() {
+        return Ok(());
+    }
+    let shown = differing
+        .iter()
+        .map(|change| format!("{} {} against {}", change.key, change.values[0], change.values[1]));
+    let differences = shown.collect::<Vec<_>>().join(", ");
+    Err(Error::OtherLoad { a: a.path.clone(), b: b.path.clone(), differences })
+}
+
+fn facts(index: usize, side: &Side) -> LoadSide {
+    let sum = |of: fn(&SendResult) -> u64| side.loads.iter().map(|load| of(&load.result)).sum();
+    LoadSide {
+        label: label(index),
+        path: side.path.display().to_string(),
+        load_count: side.loads.len() as u64,
+        planned_count: sum(|load| load.counts.planned),
+        included_count: sum(|load| load.counts.included),
+        warning_count: sum(|load| load.warnings.len() as u64),
+    }
+}
+
+/// Facts of node and tool that differ between the sides, or within one.
+fn changed(sides: &[Side]) -> Vec<Change> {
+    let of_load = |load: &StoredLoad| {
+        let mut facts = flat(&json(&load.result.node), "node");
+        facts.extend(flat(&json(&load.result.tool), "tool"));
+        facts
+    };
+    let of_side = |side: &Side| {
+        let mut all: BTreeMap<String, Value> = BTreeMap::new();
+        for facts in side.loads.iter().map(of_load) {
+            for (key, value) in facts {
+                let known = all.entry(key).or_insert_with(|| value.clone());
+                if *known != value {
+                    *known = Value::from("differs within the side");
+                }
+            }
+        }
+        all
+    };
+    changes(sides.iter().map(of_side).collect())
+}
+
+fn row(sides: &[Side], figure: &Figure) -> LoadRow {
+    let values = |side: &Side| -> Option<Vec<f64>> {
+        side.loads.iter().map(|load| (figure.of)(&load.result)).collect()
+    };
+    let base = sides.first().and_then(values);
+    let of_side = |(index, side): (usize, &Side)| {
+        let own = values(side)?;
+        let median = stats::median(&own)?;
+        let (ratio, ratio_ci95) = match (index, &base) {
+            (0, _) => (Some(1.0), None),
+            (_, None) => (None, None),
+            (_, Some(base)) => ratio(&own, base),
+        };
+        Some(LoadFigure { median, ci95: stats::median_interval(&own), ratio, ratio_ci95 })
+    };
+    LoadRow { key: figure.key.to_owned(), figures: sides.iter().enumerate().map(of_side).collect() }
+}
+
+/// The ratio of medians, and an interval that holds it whatever the values are distributed like: each median has
+/// one, both hold at once with 95 %, and the ratio lies between the ends' ratios.
+fn ratio(own: &[f64], base: &[f64]) -> (Option<f64>, Option<[f64; 2]>) {
+    let interval = |values: &[f64]| stats::median_interval_at(values, stats::confidence_of_each(2));
+    let medians = stats::median(own).zip(stats::median(base).filter(|base| *base > 0.0));
+    let ends = interval(own).zip(interval(base)).filter(|(_, [low, _])| *low > 0.0);
+    (
+        medians.map(|(own, base)| own / base),
+        ends.map(|(own, base)| [own[0] / base[1], own[1] / base[0]]),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use result::example::send::typical;
+
+    use super::*;
+
+    /// A side whose loads had these rates.
+    fn side(rates: &[f64], change: impl Fn(&mut SendResult)) -> Side {
+        let load = |rate: &f64| {
+            let mut result = SendResult { included_per_s: Some(*rate), ..typical() };
+            change(&mut result);
+            StoredLoad { path: "send.json".into(), result }
+        };
+        Side { path: "side".into(), loads: rates.iter().map(load).collect() }
+    }
+
+    fn rate(sides: &[Side]) -> LoadFigure {
+        let compared = compare_loads(sides).expect("the same work");
+        assert_eq!(compared.rows[0].key, "included_per_s");
+        compared.rows[0].figures[1].expect("it has a rate")
+    }
+
+    #[test]
+    fn a_ratio_has_an_interval_of_seven_loads_a_side_and_none_of_fewer() {
+        let base = side(&[100.0, 110.0, 100.0, 105.0, 125.0, 110.0, 100.0], |_| ());
+        let fast = side(&[200.0, 220.0, 250.0, 205.0, 210.0, 220.0, 210.0], |_| ());
+        let of = rate(&[base.clone(), fast.clone()]);
+        // 210/105; 200/125 and 250/100.
+        assert_eq!((of.ratio, of.ratio_ci95), (Some(2.0), Some([1.6, 2.5])));
+        assert_eq!(of.ci95, Some([200.0, 250.0]));
+        let few = side(&[200.0; 6], |_| ());
+        let of = rate(&[base, few]);
+        assert_eq!(of.ratio_ci95, None);
+        assert!(of.ratio.is_some(), "one load has a ratio without an interval");
+    }
+
+    #[test]
+    fn other_work_another_pace_and_interrupted_loads_are_refused_by_name() {
+        let one = || side(&[100.0], |_| ());
+        for (change, word) in [
+            ((|load| load.work.digest = "0x77".to_owned()) as fn(&mut SendResult), "digest"),
+            (|load| load.pace_value = 11.0, "pace_value 10.0 against 11.0"),
+            (|load| load.interrupted = true, "interrupted"),
+        ] {
+            let error = compare_loads(&[one(), side(&[100.0], change)]).unwrap_err().to_string();
+            assert!(error.contains(word), "{word}: {error}");
+        }
+    }
+
+    #[test]
+    fn another_node_is_a_change_and_an_unknown_figure_a_gap() {
+        let other = side(&[100.0, 90.0], |load| {
+            load.node.version = Some("Other/v2".to_owned());
+            load.latency.inclusion_ns.p50 = None;
+        });
+        let compared = compare_loads(&[side(&[100.0], |_| ()), other]).expect("the same work");
+        let keys: Vec<&str> = compared.changes.iter().map(|change| change.key.as_str()).collect();
+        assert_eq!(keys, ["node.version"]);
+        let p50 = compared.rows.iter().find(|row| row.key == "latency.inclusion_ns.p50").unwrap();
+        assert!(p50.figures[0].is_some() && p50.figures[1].is_none());
+        assert_eq!((compared.sides[1].load_count, compared.sides[1].planned_count), (2, 40));
+    }
+}

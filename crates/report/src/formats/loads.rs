@@ -1,0 +1,189 @@
+//! Loads on live nodes as a summary, as a table and as benchmark figures.
+
+use serde::Serialize;
+
+use result::{Error, json, send::SendResult, stored::StoredLoad};
+
+use super::{Better, csv::field, markdown};
+use crate::{
+    exact::Exact,
+    send::conclude,
+    units::{self, UNKNOWN},
+};
+
+/// Most loads of a summary.
+const ROW_COUNT: usize = 12;
+
+/// The summary.
+pub fn markdown_of_loads(loads: &[StoredLoad]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for load in loads.iter().take(ROW_COUNT) {
+        let path = markdown::text(&load.path.to_string_lossy());
+        lines.push(format!("- {path}: {}", markdown::text(&conclude(&load.result))));
+    }
+    lines.push(String::new());
+    lines.push(
+        "| load | pace | included | a second | gas a second | inclusion p50 | p99 | warnings |"
+            .to_owned(),
+    );
+    lines.push("|---|---|---:|---:|---:|---:|---:|---:|".to_owned());
+    lines.extend(loads.iter().take(ROW_COUNT).map(|load| row(&load.result)));
+    let more = loads.len().saturating_sub(ROW_COUNT);
+    if more > 0 {
+        lines.push(format!("\nand {}", units::things(more as u64, "more load")));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn row(load: &SendResult) -> String {
+    let rate = |rate: Option<f64>| rate.map_or_else(|| UNKNOWN.to_owned(), units::number);
+    let time =
+        |ns: Option<u64>| ns.map_or_else(|| UNKNOWN.to_owned(), |ns| units::time_ns(ns as f64));
+    let inclusion = &load.latency.inclusion_ns;
+    format!(
+        "| {} | {} {} | {} of {} | {} | {} | {} | {} | {} |",
+        markdown::text(&load.work.scenario),
+        markdown::text(&load.pace),
+        load.pace_value,
+        units::count(load.counts.included),
+        units::count(load.counts.planned),
+        rate(load.included_per_s),
+        rate(load.gas_per_s),
+        time(inclusion.p50),
+        time(inclusion.p99),
+        load.warnings.len(),
+    )
+}
+
+/// A column of a load.
+type Column = (&'static str, fn(&SendResult) -> String);
+
+const COLUMNS: [Column; 33] = [
+    ("interrupted", |load| load.interrupted.to_string()),
+    ("started_unix_s", |load| load.started_unix_s.text()),
+    ("commit", |load| load.tool.program.commit.as_deref().map_or_else(String::new, field)),
+    ("node_version", |load| load.node.version.as_deref().map_or_else(String::new, field)),
+    ("node_url", |load| field(&load.node.url)),
+    ("transport", |load| field(&load.node.transport)),
+    ("chain_id", |load| load.node.chain_id.text()),
+    ("scenario", |load| field(&load.work.scenario)),
+    ("fork", |load| field(&load.work.fork)),
+    ("seed", |load| load.work.seed.text()),
+    ("digest", |load| field(&load.work.digest)),
+    ("sender_count", |load| load.work.sender_count.text()),
+    ("pace", |load| field(&load.pace)),
+    ("pace_value", |load| load.pace_value.text()),
+    ("planned", |load| load.counts.planned.text()),
+    ("unsent", |load| load.counts.unsent.text()),
+    ("sent", |load| load.counts.sent.text()),
+    ("included", |load| load.counts.included.text()),
+    ("reverted", |load| load.counts.reverted.text()),
+    ("pending", |load| load.counts.pending.text()),
+    ("failed", |load| load.counts.failed.text()),
+    ("elapsed_ns", |load| load.elapsed_ns.text()),
+    ("sent_per_s", |load| load.sent_per_s.text()),
+    ("included_per_s", |load| load.included_per_s.text()),
+    ("gas_per_s", |load| load.gas_per_s.text()),
+    ("inclusion_p50_ns", |load| load.latency.inclusion_ns.p50.text()),
+    ("inclusion_p90_ns", |load| load.latency.inclusion_ns.p90.text()),
+    ("inclusion_p99_ns", |load| load.latency.inclusion_ns.p99.text()),
+    ("inclusion_max_ns", |load| load.latency.inclusion_ns.max.text()),
+    ("open_count", |load| load.latency.open_count.text()),
+    ("acceptance_p50_ns", |load| load.latency.acceptance_ns.p50.text()),
+    ("call_p50_ns", |load| load.latency.call_ns.p50.text()),
+    ("warnings", |load| load.warnings.len().to_string()),
+];
+
+/// A table with a row for each load, its names in the first line; a figure that is not known is empty.
+pub fn csv_of_loads(loads: &[StoredLoad]) -> String {
+    let names = ["file"].into_iter().chain(COLUMNS.map(|(name, _)| name));
+    let mut text = names.collect::<Vec<_>>().join(",") + "\n";
+    for load in loads {
+        let mut fields = vec![field(&load.path.to_string_lossy())];
+        fields.extend(COLUMNS.iter().map(|(_, of)| of(&load.result)));
+        text.push_str(&(fields.join(",") + "\n"));
+    }
+    text
+}
+
+/// An entry, by the names of github-action-benchmark.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: String,
+    unit: &'static str,
+    value: f64,
+    extra: String,
+}
+
+/// Transactions a second, or the median time to inclusion, as the entries of github-action-benchmark; none of a
+/// load that does not know it.
+///
+/// # Errors
+/// As [`json`].
+pub fn benchmark_of_loads(loads: &[StoredLoad], better: Better) -> Result<String, Error> {
+    let entry = |load: &StoredLoad| {
+        let SendResult { work, pace, pace_value, counts, latency, .. } = &load.result;
+        let (value, unit) = match better {
+            Better::Bigger => (load.result.included_per_s?, "transactions/s"),
+            Better::Smaller => (latency.inclusion_ns.p50? as f64 / 1e6, "ms"),
+        };
+        let planned = units::things(counts.planned, "transaction");
+        Some(Entry {
+            name: format!("{} {pace} {pace_value}", work.scenario),
+            unit,
+            value,
+            extra: format!("{} of {planned}, workload {}", counts.included, work.digest),
+        })
+    };
+    json(&loads.iter().filter_map(entry).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use result::example::send::{troubled, typical};
+    use serde_json::Value;
+
+    use super::*;
+
+    fn loads() -> Vec<StoredLoad> {
+        let load = |result| StoredLoad { path: "results/send.json".into(), result };
+        vec![load(typical()), load(troubled())]
+    }
+
+    #[test]
+    fn a_row_of_a_table_has_a_field_for_each_name_and_the_values_of_its_load() {
+        let text = csv_of_loads(&loads());
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines.iter().all(|line| line.len() == COLUMNS.len() + 1), "{text}");
+        let of = |name: &str, row: usize| {
+            lines[row][lines[0].iter().position(|known| *known == name).unwrap()]
+        };
+        assert_eq!((of("included", 1), of("included", 2)), ("20", "14"));
+        assert_eq!((of("inclusion_p50_ns", 1), of("inclusion_p99_ns", 1)), ("1100000000", ""));
+        assert_eq!((of("open_count", 2), of("scenario", 2)), ("4", "transfers"));
+    }
+
+    #[test]
+    fn a_summary_says_of_each_load_whether_all_is_in_blocks() {
+        let text = markdown_of_loads(&loads());
+        assert!(text.contains("all 20 transactions are in blocks"), "{text}");
+        assert!(text.contains("6 of 20 transactions did not succeed"), "{text}");
+        assert!(text.contains("| transfers | rate 10 | 20 of 20 | 7 | 147k | 1.10 s |"), "{text}");
+        let many: Vec<StoredLoad> = loads().into_iter().cycle().take(40).collect();
+        assert!(markdown_of_loads(&many).lines().count() < 40, "at most a screen");
+    }
+
+    #[test]
+    fn benchmark_figures_are_those_of_the_load() {
+        let of = |better| -> Value {
+            serde_json::from_str(&benchmark_of_loads(&loads(), better).unwrap()).unwrap()
+        };
+        let bigger = of(Better::Bigger);
+        assert_eq!(
+            (&bigger[0]["value"], &bigger[0]["unit"]),
+            (&7.0.into(), &"transactions/s".into())
+        );
+        assert_eq!(of(Better::Smaller)[0]["value"], 1_100.0);
+    }
+}

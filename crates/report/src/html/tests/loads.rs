@@ -1,0 +1,65 @@
+//! Pages of loads on live nodes.
+
+use result::{
+    example::send::{troubled, typical},
+    send::{SendPool, SendResult},
+    stored::StoredLoad,
+};
+
+use super::*;
+use crate::html::page_of_loads;
+
+fn loads(all: Vec<SendResult>) -> (Vec<StoredLoad>, Vec<Value>) {
+    let jsons = all.iter().map(|load| serde_json::to_value(load).unwrap()).collect();
+    let load = |result| StoredLoad { path: "send.json".into(), result };
+    (all.into_iter().map(load).collect(), jsons)
+}
+
+#[test]
+fn every_number_of_a_load_is_the_one_of_its_result_and_every_chart_is_there() {
+    let mut long = troubled();
+    let sample = |second: u64| SendPool {
+        at_ns: second * 1_000_000_000,
+        pending_count: second % 7,
+        queued_count: if second == 999 { 5_000 } else { 0 },
+    };
+    long.pool = (0..1_000).map(sample).collect();
+    let (stored, jsons) = loads(vec![typical(), long]);
+    let html = page_of_loads(&stored);
+    let elements = elements(&html);
+    let places = compared(&elements, &jsons);
+    for (result, at) in [
+        (0, "/counts/included"),
+        (0, "/included_per_s"),
+        (0, "/blocks/0/own_tx_count"),
+        (0, "/latency/inclusion_ns/p50"),
+        (0, "/latency/inclusion_histogram/1/included_count"),
+        (1, "/latency/inclusion_histogram/1/open_count"),
+        (1, "/pool/999/queued_count"),
+        (1, "/errors/0/count"),
+        (1, "/read_errors/0/count"),
+    ] {
+        assert!(places.contains(&(result, at.to_owned())), "{at} is not on the page");
+    }
+    let drawn = places.iter().filter(|(result, at)| *result == 1 && at.starts_with("/pool/"));
+    assert!(drawn.count() <= 2 * 60, "a long load has a mark for several samples");
+    let ids = ids(&elements);
+    for section in ["verdict", "figures", "blocks", "inclusion", "pool", "faults", "results"] {
+        assert!(ids.contains(&section), "{section} is not in {ids:?}");
+    }
+    assert!(html.contains("Transactions are missing or reverted"), "{html}");
+}
+
+#[test]
+fn a_load_without_blocks_and_pool_has_a_page_and_its_words_are_no_markup() {
+    let mut none = troubled();
+    (none.blocks, none.pool) = (Vec::new(), Vec::new());
+    none.latency = result::send::SendLatency::default();
+    none.errors[0].first = "<script>alert(1)</script>".to_owned();
+    none.node.version = Some("<b>node</b>".to_owned());
+    let (stored, jsons) = loads(vec![none]);
+    let html = page_of_loads(&stored);
+    compared(&elements(&html), &jsons);
+    assert!(!html.contains("<script") && !html.contains("<b>node"), "{html}");
+    assert!(!html.contains("id=\"pool\""), "the node tells no pool");
+}

@@ -1,0 +1,159 @@
+//! Loads on live nodes side by side as a page: the work, the changes, and a line a figure.
+
+use result::{
+    load_comparison::{LoadComparison, LoadFigure, LoadSide},
+    stats,
+};
+
+use super::{
+    Paint,
+    columns::{Column, Columns},
+    comparison::changed,
+    page::{Page, Tone},
+    units::{self, UNKNOWN},
+};
+
+/// The comparison as a page of `width` columns.
+pub fn load_comparison(comparison: &LoadComparison, width: usize, paint: Paint) -> String {
+    let mut page = Page::new(width);
+    let work = &comparison.work;
+    let digest: String = work.digest.chars().take(12).collect();
+    let text = format!(
+        "{}, {} {}, workload {digest}: the same in all",
+        work.scenario, work.pace, work.pace_value
+    );
+    page.labelled(Tone::Plain, "work", &text);
+    for side in &comparison.sides {
+        page.labelled(Tone::Plain, &side.label, &side_words(side));
+    }
+    page.gap();
+    changed(&mut page, "changed", &comparison.changes, "no fact of node and tool");
+    table(&mut page, comparison);
+    page.labelled(Tone::Faint, "note", &note(comparison));
+    page.render(paint)
+}
+
+fn side_words(side: &LoadSide) -> String {
+    let mut words = format!(
+        "{}, {}, {} of {} included",
+        side.path,
+        units::things(side.load_count, "load"),
+        units::count(side.included_count),
+        units::things(side.planned_count, "transaction"),
+    );
+    if side.warning_count > 0 {
+        words.push_str(&format!(", {}", units::things(side.warning_count, "warning")));
+    }
+    words
+}
+
+/// The fewest loads of a side that a ratio has an interval with.
+fn least_count() -> usize {
+    stats::interval_count_min(stats::confidence_of_each(2))
+}
+
+fn note(comparison: &LoadComparison) -> String {
+    let least = least_count();
+    let has_interval = comparison.sides.iter().all(|side| side.load_count >= least as u64);
+    let text = "a figure is the median over the loads of a side, each of which is one sample; a ratio \
+                here is no verdict";
+    match has_interval {
+        true => format!("{text}, and holds for the minutes of the loads"),
+        false => format!(
+            "{text}. For an interval send the load {least} times or more for each side, into one directory \
+             each (stress send … --out BEFORE), by turns"
+        ),
+    }
+}
+
+fn table(page: &mut Page, comparison: &LoadComparison) {
+    let figures = |at: usize| comparison.rows.iter().map(move |row| (&*row.key, row.figures[at]));
+    let mut columns: Vec<Column> = Vec::new();
+    for (at, side) in comparison.sides.iter().enumerate() {
+        columns.push(Column::new(
+            side.label.clone(),
+            figures(at).map(|(key, figure)| median(key, figure)),
+        ));
+        columns.push(Column::interval(figures(at).map(|(key, figure)| {
+            let ends = figure.and_then(|figure| figure.ci95);
+            ends.map_or_else(
+                || format!("n={}", side.load_count),
+                |[low, high]| format!("{}–{}", words(key, low), words(key, high)),
+            )
+        })));
+    }
+    let value_count = columns.len();
+    for (at, side) in comparison.sides.iter().enumerate().skip(1) {
+        let head = format!("{}/{}", side.label, comparison.sides[0].label);
+        columns.push(Column::new(head, figures(at).map(|(_, figure)| ratio(figure))));
+        columns.push(Column::interval(figures(at).map(|(_, figure)| ratio_interval(figure))));
+    }
+    let names = comparison.rows.iter().map(|row| name(&row.key).to_owned()).collect();
+    Columns { head: "median", names, columns, value_count }.show(page);
+}
+
+/// The name of a figure.
+fn name(key: &str) -> &str {
+    match key {
+        "included_per_s" => "included a second",
+        "gas_per_s" => "gas a second",
+        "sent_per_s" => "handed over a second",
+        "latency.inclusion_ns.p50" => "inclusion, p50",
+        "latency.inclusion_ns.p90" => "inclusion, p90",
+        "latency.inclusion_ns.p99" => "inclusion, p99",
+        "latency.acceptance_ns.p50" => "acceptance, p50",
+        "latency.call_ns.p50" => "a call, p50",
+        other => other,
+    }
+}
+
+/// A value in the unit of its key.
+fn words(key: &str, value: f64) -> String {
+    if key.contains("_ns") { units::time_ns(value) } else { units::number(value) }
+}
+
+fn median(key: &str, figure: Option<LoadFigure>) -> String {
+    figure.map_or_else(|| UNKNOWN.to_owned(), |figure| words(key, figure.median))
+}
+
+fn ratio(figure: Option<LoadFigure>) -> String {
+    let ratio = figure.and_then(|figure| figure.ratio);
+    ratio.map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("{ratio:.3}"))
+}
+
+fn ratio_interval(figure: Option<LoadFigure>) -> String {
+    match figure.map(|figure| (figure.ratio, figure.ratio_ci95)) {
+        None | Some((None, _)) => UNKNOWN.to_owned(),
+        Some((_, Some([low, high]))) => format!("{low:.3}–{high:.3}"),
+        Some((Some(_), None)) => format!("n<{}", least_count()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::{example::send::typical, stored::StoredLoad};
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+    use crate::compare_loads::{Side, compare_loads};
+
+    fn page(width: usize, load_count: usize) -> String {
+        let load = StoredLoad { path: "send.json".into(), result: typical() };
+        let side = |path: &str| Side { path: path.into(), loads: vec![load.clone(); load_count] };
+        let compared = compare_loads(&[side("before"), side("a-rather-long/way/to/after")]);
+        load_comparison(&compared.expect("the same work"), width, Paint::Plain)
+    }
+
+    #[test]
+    fn a_page_has_each_figure_with_its_interval_or_says_how_to_get_one() {
+        let with = page(120, 7);
+        assert!(with.contains("1.000–1.000") && !with.contains("for each side"), "{with}");
+        assert!(with.contains("inclusion, p50") && with.contains("1.10 s"), "{with}");
+        let without = page(120, 1);
+        assert!(without.contains("n<7") && without.contains("send the load 7 times"), "{without}");
+        for width in [24, 60, 80, 120] {
+            let page = page(width, 7);
+            assert!(page.lines().all(|line| line.width() <= width), "{width}: {page}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The chain as far as it was read: numbers and hashes of its blocks, and the times at which its newest blocks
+//! were first seen.
+
+use std::time::Duration;
+
+use alloy_primitives::B256;
+
+use crate::node::Header;
+
+/// A block that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) number: u64,
+    pub(super) hash: B256,
+    /// Whether it was told: blocks below the start of the load are not.
+    pub(super) is_told: bool,
+}
+
+impl Link {
+    /// A block below those that are told.
+    pub(super) fn below(header: &Header) -> Self {
+        Self { number: header.number.to(), hash: header.hash, is_told: false }
+    }
+}
+
+/// The blocks that were read: those behind the start of the load, and some below it, which a deep
+/// reorganisation may remove.
+#[derive(Debug)]
+pub(super) struct Chain {
+    /// Rising numbers without a gap; never empty.
+    links: Vec<Link>,
+}
+
+impl Chain {
+    /// The chain up to `base`, whose `ancestors` are the blocks right below it, the newest first.
+    pub(super) fn new(base: &Header, ancestors: &[Header]) -> Self {
+        let mut links = vec![Link::below(base)];
+        let mut child = base;
+        for ancestor in ancestors {
+            let is_parent = ancestor.hash == child.parent_hash
+                && ancestor.number.to::<u64>().checked_add(1) == Some(child.number.to());
+            if !is_parent {
+                break;
+            }
+            links.push(Link::below(ancestor));
+            child = ancestor;
+        }
+        links.reverse();
+        Self { links }
+    }
+
+    pub(super) fn tip(&self) -> Link {
+        self.links[self.links.len() - 1]
+    }
+
+    /// The block that was read at a height.
+    fn at(&self, number: u64) -> Option<&Link> {
+        let index = number.checked_sub(self.links[0].number)?;
+        self.links.get(usize::try_from(index).ok()?)
+    }
+
+    /// Adds a block behind the tip.
+    pub(super) fn push(&mut self, header: &Header) {
+        let (number, hash) = (header.number.to(), header.hash);
+        self.links.push(Link { number, hash, is_told: true });
+    }
+
+    /// Removes the tip, unless nothing is known below it.
+    pub(super) fn pop(&mut self) -> Option<Link> {
+        (self.links.len() > 1).then(|| self.links.pop()).flatten()
+    }
+
+    /// Starts anew at a block, of which nothing below is known.
+    pub(super) fn restart(&mut self, base: &Header) {
+        self.links = vec![Link::below(base)];
+    }
+
+    /// Whether the tip is no more in the chain whose newest block is `latest`. A node that is behind (one
+    /// of several at the same URL) has removed nothing.
+    pub(super) fn is_tip_removed(&self, latest: &Header) -> bool {
+        match latest.number.to::<u64>().cmp(&self.tip().number) {
+            std::cmp::Ordering::Greater => false,
+            std::cmp::Ordering::Equal => latest.hash != self.tip().hash,
+            std::cmp::Ordering::Less => {
+                self.at(latest.number.to()).is_some_and(|read| read.hash != latest.hash)
+            }
+        }
+    }
+}
+
+/// A newest block of the node.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) header: Header,
+    /// When it was first seen, since the start.
+    pub(crate) at: Duration,
+}
+
+/// Newest blocks in the order in which they were seen, as far as they are not read yet.
+#[derive(Debug, Default)]
+pub(super) struct Heads(Vec<Head>);
+
+impl Heads {
+    pub(super) fn push(&mut self, head: Head) {
+        self.0.push(head);
+    }
+
+    pub(super) fn newest(&self) -> Option<&Head> {
+        self.0.last()
+    }
+
+    /// When a block was first seen: itself, or the first one above it.
+    pub(super) fn seen_at(&self, block: &Header) -> Option<Duration> {
+        let itself = self.0.iter().find(|head| head.header.hash == block.hash);
+        let above = || self.0.iter().find(|head| head.header.number > block.number);
+        itself.or_else(above).map(|head| head.at)
+    }
+
+    /// Blocks up to `number` are read. The newest is kept.
+    pub(super) fn read(&mut self, number: u64) {
+        let newest = self.0.len().saturating_sub(1);
+        let mut index = 0;
+        self.0.retain(|head| {
+            index += 1;
+            index > newest || head.header.number.to::<u64>() > number
+        });
+    }
+
+    /// The chain has another branch: only the newest is known to be of it.
+    pub(super) fn change_branch(&mut self) {
+        let newest = self.0.len().saturating_sub(1);
+        self.0.drain(..newest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::{U64, U256};
+
+    use super::*;
+
+    fn header(number: u64, branch: u8) -> Header {
+        let hash = |number: u64| B256::from([branch; 32]) ^ B256::from(U256::from(number));
+        Header {
+            number: U64::from(number),
+            hash: hash(number),
+            parent_hash: hash(number.saturating_sub(1)),
+            timestamp: U64::ZERO,
+            gas_used: U64::ZERO,
+            gas_limit: U64::ZERO,
+            base_fee_per_gas: None,
+            transactions: Vec::new(),
+            block_access_list_hash: None,
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_behind_has_removed_nothing_and_another_branch_has() {
+        let mut chain = Chain::new(&header(5, 1), &[header(4, 1), header(3, 1)]);
+        (6..=8).for_each(|number| chain.push(&header(number, 1)));
+        assert!(!chain.is_tip_removed(&header(8, 1)));
+        assert!(!chain.is_tip_removed(&header(7, 1)), "behind");
+        assert!(!chain.is_tip_removed(&header(9, 2)), "its parent is asked for first");
+        assert!(chain.is_tip_removed(&header(8, 2)));
+        assert!(chain.is_tip_removed(&header(6, 2)));
+        assert!(chain.is_tip_removed(&header(4, 2)), "below the start");
+        assert!(!chain.is_tip_removed(&header(2, 2)), "nothing is known of it");
+    }
+
+    #[test]
+    fn a_reorganisation_below_the_start_goes_back_to_the_block_that_both_branches_have() {
+        let ancestors = [header(4, 1), header(3, 1), header(2, 7), header(1, 7)];
+        let mut chain = Chain::new(&header(5, 1), &ancestors);
+        chain.push(&header(6, 1));
+        let removed: Vec<_> = std::iter::from_fn(|| chain.pop()).collect();
+        let told: Vec<_> = removed.iter().map(|link| (link.number, link.is_told)).collect();
+        assert_eq!(told, [(6, true), (5, false), (4, false)], "2 is no parent of 3");
+        assert_eq!(chain.tip(), Link::below(&header(3, 1)));
+    }
+
+    #[test]
+    fn a_block_was_seen_with_itself_or_the_first_above_it_however_late_it_is_read() {
+        let at = Duration::from_secs;
+        let mut heads = Heads::default();
+        for (number, second) in [(6, 1), (7, 2), (9, 5), (10, 6)] {
+            heads.push(Head { header: header(number, 1), at: at(second) });
+        }
+        let seen = |heads: &Heads, number| heads.seen_at(&header(number, 1));
+        assert_eq!(
+            [6, 7, 8, 9].map(|number| seen(&heads, number)),
+            [1, 2, 5, 5].map(|s| Some(at(s)))
+        );
+        assert_eq!(seen(&heads, 11), None);
+        heads.read(8);
+        assert_eq!((heads.0.len(), seen(&heads, 9)), (2, Some(at(5))));
+        heads.read(10);
+        assert_eq!(heads.newest().map(|head| head.at), Some(at(6)), "the newest stays");
+        // Another branch: times of the old one are none of it.
+        heads.push(Head { header: header(12, 1), at: at(7) });
+        heads.push(Head { header: header(11, 2), at: at(8) });
+        heads.change_branch();
+        assert_eq!(heads.seen_at(&header(10, 2)), Some(at(8)));
+    }
+}
