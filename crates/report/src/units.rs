@@ -63,6 +63,16 @@ pub fn time(value: Duration) -> String {
     time_ns(value.as_nanos() as f64)
 }
 
+/// A time that is estimated, as rough as it is known: `5.3 s`, `55 s`, `12 min`, `2.4 h`.
+pub fn rough_time(value: Duration) -> String {
+    match value.as_secs_f64() {
+        seconds if seconds < 9.95 => format!("{seconds:.1} s"),
+        seconds if seconds < 119.5 => format!("{seconds:.0} s"),
+        seconds if seconds < 7_170.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3_600.0),
+    }
+}
+
 /// A share in per cent, without the sign: `79`, `3.4`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
@@ -143,6 +153,13 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_as_rough_as_they_are_known() {
+        let of = |seconds| rough_time(Duration::from_secs_f64(seconds));
+        assert_eq!([of(0.0), of(9.9), of(10.0), of(119.0)], ["0.0 s", "9.9 s", "10 s", "119 s"]);
+        assert_eq!([of(120.0), of(7_100.0), of(7_200.0)], ["2 min", "118 min", "2.0 h"]);
+    }
 
     #[test]
     fn a_number_has_three_significant_digits_and_rounds_into_the_next_prefix() {
