@@ -133,7 +133,7 @@ impl SendArgs {
     }
 }
 
-/// Sends the load, and shows what became of it.
+/// Sends the load, and shows the fate of its transactions.
 pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     let input = args.input()?;
     let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;

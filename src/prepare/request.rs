@@ -121,7 +121,7 @@ impl Request {
 /// There is none, or an override is not valid.
 pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<Scenario, Failure> {
     if size == Size::Quick {
-        // What is wrong with it is said below.
+        // Its fault is reported below.
         let stated = spec::load(name, &overrides);
         let has_many = |stated: &Scenario| stated.block.block_count > QUICK_BLOCK_COUNT;
         if stated.as_ref().is_ok_and(has_many) {

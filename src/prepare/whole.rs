@@ -34,7 +34,7 @@ pub fn with_whole(
     }
 }
 
-/// Why `workload` cannot run whole as `run` is, and what would help.
+/// The reason why `workload` cannot run whole under `run`, and the remedy.
 fn obstacle(run: &RunSpec, workload: &Workload) -> Result<Option<String>, Failure> {
     if workload.layout == Layout::Plain {
         let reason = "rows of the plain layout have no tries; --layout hashed";

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use report::units;
+use report::units::{self, rough_time};
 
 use crate::{
     plan::{Rounds, Taken},
@@ -58,7 +58,7 @@ impl Moment<'_> {
             Some(all) => format!("{count} of {}", units::things(all as u64, "sample")),
             None => units::things(count as u64, "sample"),
         };
-        format!("round {}, {samples}, {}", self.round + 1, time(spent))
+        format!("round {}, {samples}, {}", self.round + 1, rough_time(spent))
     }
 
     /// From the measured rounds; about, as long as not every cell is measured.
@@ -66,7 +66,7 @@ impl Moment<'_> {
         let Some(left) = left else { return "time left not known yet".to_owned() };
         let about = if self.round == 0 { "about " } else { "" };
         let of = if self.database_count > 1 { " on this database" } else { "" };
-        format!("{about}{} left{of}", time(left))
+        format!("{about}{} left{of}", rough_time(left))
     }
 
     /// The highest median on the store of the sample that begins.
@@ -85,16 +85,6 @@ impl Moment<'_> {
         });
         let now = now.map_or_else(String::new, |cell| format!("now: {}", cell.name()));
         leading.unwrap_or_default() + &now
-    }
-}
-
-/// `5.3 s`, `55 s`, `12 min`, `2.4 h`.
-pub fn time(time: Duration) -> String {
-    match time.as_secs_f64() {
-        seconds if seconds < 9.95 => format!("{seconds:.1} s"),
-        seconds if seconds < 119.5 => format!("{seconds:.0} s"),
-        seconds if seconds < 7_170.0 => format!("{:.0} min", seconds / 60.0),
-        seconds => format!("{:.1} h", seconds / 3_600.0),
     }
 }
 
@@ -139,13 +129,6 @@ mod tests {
         assert_eq!(live.below, format!("{leading}; now: rocksdb/none/sequential+on-demand@1"));
         let several = Moment { database_count: 6, ..moment }.live();
         assert!(several.head.ends_with("55 s left on this database"), "{}", several.head);
-    }
-
-    #[test]
-    fn times_are_as_rough_as_they_are_known() {
-        let of = |seconds| time(Duration::from_secs_f64(seconds));
-        assert_eq!([of(0.0), of(9.9), of(10.0), of(119.0)], ["0.0 s", "9.9 s", "10 s", "119 s"]);
-        assert_eq!([of(120.0), of(7_100.0), of(7_200.0)], ["2 min", "118 min", "2.0 h"]);
     }
 
     #[test]

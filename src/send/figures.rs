@@ -23,7 +23,7 @@ pub fn setup(facts: SetupFacts) -> SendSetup {
     }
 }
 
-/// What is known around a load.
+/// Facts around a load.
 #[derive(Debug)]
 pub struct Around {
     pub tool: Tool,

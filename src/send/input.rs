@@ -1,11 +1,11 @@
-//! What is to be sent, as plain values.
+//! The load to be sent, as plain values.
 
 use std::path::PathBuf;
 
 use send::{Pace, Settings};
 use spec::Override;
 
-/// What is to be sent, where and how fast.
+/// The load, its target and its rate.
 #[derive(Clone, Debug)]
 pub struct SendInput {
     /// Name of the scenario, or the path of its file.

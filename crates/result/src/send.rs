@@ -25,7 +25,7 @@ pub struct SendResult {
     pub schema: SendSchema,
     /// The program.
     pub tool: Tool,
-    /// The command line, without what may be secret in URLs.
+    /// The command line, without the parts of URLs that may be secret.
     pub command: Vec<String>,
     /// When it began, seconds since 1970.
     pub started_unix_s: u64,
@@ -41,7 +41,7 @@ pub struct SendResult {
     pub pace_value: f64,
     /// Accounts and contracts that were made before.
     pub setup: SendSetup,
-    /// Transactions by what became of them.
+    /// Transactions by their fate.
     pub counts: SendCounts,
     /// From the first to the end of the wait for the last.
     pub elapsed_ns: u64,
@@ -120,7 +120,7 @@ pub struct SendSetup {
     pub time_ns: u64,
 }
 
-/// Transactions by what became of them: `planned` = `unsent` + `sent`, and `sent` = `included` +
+/// Transactions by their fate: `planned` = `unsent` + `sent`, and `sent` = `included` +
 /// `reverted` + `pending` + `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendCounts {
