@@ -164,7 +164,9 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
                     }
                 }
             }
-            if let Some(whole) = whole_of(&cells[first..], run) {
+            if let Some(whole) = whole_of(&cells[first..], run)
+                && !cells.contains(&whole)
+            {
                 cells.insert(first, whole);
             }
         }

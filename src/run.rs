@@ -93,7 +93,7 @@ impl RunInput {
         let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
         let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
         let WithWhole { run, reason: not_whole } =
-            prepare::with_whole(run, self.open_whole, &workload)?;
+            prepare::with_whole(run, self.open_whole, &workload);
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
         let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;

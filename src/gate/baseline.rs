@@ -346,14 +346,12 @@ fn was_disturbed(stored: &Stored) -> bool {
 /// Variants that both have, in the order of the stored results: execution alone first, as ratios are to the
 /// first one and were so before there were whole rows.
 fn common(base: &Side, new: &Side, compared: &mut gate::Compared) -> Result<Vec<String>> {
-    let is_common = |variant: &String| base.has(variant) && new.has(variant);
+    let has_both = |variant: &String| base.has(variant) && new.has(variant);
+    // A name stands for other work where a version of the program has given it other duties.
+    let is_common = |name: &String| has_both(name) && base.duties(name) == new.duties(name);
     let (before, after) = (base.variants(), new.variants());
     let mut common: Vec<_> = before.iter().filter(|name| is_common(name)).cloned().collect();
-    let is_whole = |name: &String| {
-        let mut cells = base.results().iter().filter_map(|stored| stored.cell(name));
-        cells.any(|cell| !cell.duties.is_empty())
-    };
-    common.sort_by_key(is_whole);
+    common.sort_by_key(|name| base.duties(name).is_some_and(|duties| !duties.is_empty()));
     if common.is_empty() {
         bail!(
             "{} and {} have no variant in common: there is nothing to compare ({} against {}); \
@@ -367,8 +365,10 @@ fn common(base: &Side, new: &Side, compared: &mut gate::Compared) -> Result<Vec<
     }
     let mut only: Vec<String> = Vec::new();
     for variant in before.into_iter().chain(after).filter(|variant| !is_common(variant)) {
-        if !only.contains(&variant) {
-            only.push(variant);
+        let other_duties = if has_both(&variant) { " (its duties differ)" } else { "" };
+        let told = format!("{variant}{other_duties}");
+        if !only.contains(&told) {
+            only.push(told);
         }
     }
     compared.only_in_one = only;

@@ -132,6 +132,12 @@ impl Side {
         self.results.iter().all(has)
     }
 
+    /// Duties on blocks that the variant's samples have.
+    pub fn duties(&self, variant: &str) -> Option<&[String]> {
+        let mut cells = self.results.iter().filter_map(|stored| stored.cell(variant));
+        cells.next().map(|cell| &cell.duties[..])
+    }
+
     /// The figure of each process: one value each, in which each database counts alike.
     fn by_process(&self, variant: &str, figure: Figure<'_>) -> Option<Vec<f64>> {
         let of_process = |stored: &Stored| {

@@ -1,6 +1,10 @@
 //! Where state databases are kept.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::ErrorKind::NotFound,
+    path::{Path, PathBuf},
+};
 
 use anyhow::anyhow;
 use executor::state::{self, DataDir};
@@ -17,16 +21,25 @@ const VARIABLE: &str = "STRESS_DATA_DIR";
 /// parents only where the environment names it: a mistyped path is an error.
 ///
 /// # Errors
-/// The directory that it lies in does not exist.
+/// It is a file, or the directory that it lies in does not exist.
 pub fn asked_data_dir(path: PathBuf) -> Result<PathBuf, String> {
     let is_of_environment = std::env::var_os(VARIABLE).is_some_and(|value| *value == *path);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    for at in [Some(&*path), parent].into_iter().flatten() {
+        if fs::metadata(at).is_ok_and(|facts| !facts.is_dir()) {
+            return Err(format!("{} is a file; name a directory", at.display()));
+        }
+    }
+    let is_there =
+        |at: &Path| fs::metadata(at).map_or_else(|error| error.kind() != NotFound, |_| true);
     match parent {
-        Some(parent) if !path.exists() && !parent.exists() && !is_of_environment => Err(format!(
-            "there is no directory {}; correct the path, or make it: mkdir -p {}",
-            parent.display(),
-            path.display()
-        )),
+        Some(parent) if !is_there(&path) && !is_there(parent) && !is_of_environment => {
+            Err(format!(
+                "there is no directory {}; correct the path, or make it: mkdir -p '{}'",
+                parent.display(),
+                path.display()
+            ))
+        }
         _ => Ok(path),
     }
 }
@@ -77,6 +90,11 @@ mod tests {
         let error = asked_data_dir(below("mistyped/new").into()).expect_err("no parent");
         for words in [&below("mistyped"), "there is no directory", "mkdir -p"] {
             assert!(error.contains(words), "{words}: {error}");
+        }
+        fs::write(dir.path().join("file"), "").expect("a file");
+        for name in ["file", "file/below"] {
+            let error = asked_data_dir(below(name).into()).expect_err("a file");
+            assert!(error.contains("file is a file; name a directory"), "{error}");
         }
         assert!(!dir.path().join("mistyped").exists() && !dir.path().join("new").exists());
     }

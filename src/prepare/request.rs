@@ -123,7 +123,9 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
     if size == Size::Quick {
         // Its fault is reported below.
         let stated = spec::load(name, &overrides);
-        let has_many = |stated: &Scenario| stated.block.block_count > QUICK_BLOCK_COUNT;
+        let is_said =
+            overrides.iter().any(|given| QUICK_BLOCKS.iter().any(|(key, _)| given.key == *key));
+        let has_many = |stated: &Scenario| !is_said && stated.block.block_count > QUICK_BLOCK_COUNT;
         if stated.as_ref().is_ok_and(has_many) {
             add_quick(&mut overrides, &QUICK_BLOCKS);
         }

@@ -5,8 +5,6 @@ use spec::RunSpec;
 use variant::{Durability, RootTime, WholeRows};
 use workload::{Layout, Workload, signing::Signer};
 
-use crate::exit::{Code, Failure, OrExit};
-
 /// A run with its whole rows, and why there are none where there would be by default.
 #[derive(Debug)]
 pub struct WithWhole {
@@ -17,42 +15,41 @@ pub struct WithWhole {
 }
 
 /// `run` of `workload`, with the rows that are whole where it leaves these open.
-///
-/// # Errors
-/// A sender family without valid secrets.
-pub fn with_whole(
-    run: RunSpec,
-    open: WholeRows,
-    workload: &Workload,
-) -> Result<WithWhole, Failure> {
+pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> WithWhole {
     if open == WholeRows::Nothing || !run.leaves_whole_open() {
-        return Ok(WithWhole { run, reason: None });
+        return WithWhole { run, reason: None };
     }
-    match obstacle(&run, workload)? {
-        None => Ok(WithWhole { run: run.with_whole_rows(), reason: None }),
-        Some(reason) => Ok(WithWhole { run, reason: Some(reason) }),
+    match obstacle(&run, workload) {
+        None => WithWhole { run: run.with_whole_rows(), reason: None },
+        reason => WithWhole { run, reason },
     }
 }
 
 /// The reason why `workload` cannot run whole under `run`, and the remedy.
-fn obstacle(run: &RunSpec, workload: &Workload) -> Result<Option<String>, Failure> {
+fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     if workload.layout == Layout::Plain {
         let reason = "rows of the plain layout have no tries; --layout hashed";
-        return Ok(Some(reason.to_owned()));
+        return Some(reason.to_owned());
     }
     if run.commit == Durability::Unlogged {
         let reason = "a commit without a log is not durable; --set run.commit=logged";
-        return Ok(Some(reason.to_owned()));
+        return Some(reason.to_owned());
     }
-    let signer = Signer::new(workload).or_exit(Code::Usage)?;
+    let remedy = match run.root.time {
+        RootTime::Nothing => {
+            "; for the state root alone --set run.trie=reth-like --set run.root=after"
+        }
+        _ => "",
+    };
+    let signer = match Signer::new(workload) {
+        Ok(signer) => signer,
+        Err(error) => return Some(format!("blocks cannot be signed: {error}{remedy}")),
+    };
     let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
     let unsigned =
         blocks.flat_map(|block| &block.transactions).any(|tx| signer.unknown(tx).is_some());
-    let remedy = match run.root.time {
-        RootTime::Nothing => "--set run.trie=reth-like --set run.root=after",
-        _ => "the rows have the root alone",
-    };
-    Ok(unsigned.then(|| format!("no signatures; {remedy}")))
+    let reason = "blocks cannot be signed: secrets of their senders are not known";
+    unsigned.then(|| format!("{reason}{remedy}"))
 }
 
 #[cfg(test)]
@@ -75,7 +72,7 @@ mod tests {
     }
 
     fn resolved(open: WholeRows, (workload, run): (Workload, RunSpec)) -> WithWhole {
-        with_whole(run, open, &workload).unwrap_or_else(|failure| panic!("{failure}"))
+        with_whole(run, open, &workload)
     }
 
     #[test]
@@ -92,7 +89,7 @@ mod tests {
         let (mut unsigned, run) = small(&[]);
         unsigned.batches[0].blocks[0].transactions[0].sender = alloy_primitives::Address::ZERO;
         for (work, words) in [
-            ((unsigned, run), ["no signatures", "run.root=after"]),
+            ((unsigned, run), ["secrets of their senders are not known", "run.root=after"]),
             (small(&[("state.layout", "plain")]), ["plain layout", "--layout hashed"]),
             (small(&[("run.commit", "unlogged")]), ["not durable", "run.commit=logged"]),
         ] {

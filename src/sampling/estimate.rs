@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use report::units::{self, rough_time};
+use report::units;
 
 use crate::plan::{Rounds, Taken};
 
@@ -19,8 +19,8 @@ pub fn before(rounds: Rounds, cell_count: usize) -> Option<String> {
         format!(
             "samples of {} take about {}, and up to {} more for intervals of the fastest (--budget)",
             units::things(cell_count as u64, "variant"),
-            rough_time(budget),
-            rough_time(most.saturating_sub(budget))
+            units::rough_time(budget),
+            units::rough_time(most.saturating_sub(budget))
         )
     })
 }
@@ -31,7 +31,7 @@ pub fn after_first(rounds: Rounds, spent: Duration, taken: &[Taken]) -> Option<S
     let left = rounds.left(spent, &[], taken).filter(|left| *left >= LONG)?;
     let more = units::things(u64::from(count.saturating_sub(1)), "more sample");
     let variants = units::things(taken.len() as u64, "variant");
-    Some(format!("{more} of {variants}: about {} left", rough_time(left)))
+    Some(format!("{more} of {variants}: about {} left", units::rough_time(left)))
 }
 
 #[cfg(test)]

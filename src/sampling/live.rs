@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use report::units::{self, rough_time};
+use report::units;
 
 use crate::{
     plan::{Rounds, Taken},
@@ -58,7 +58,7 @@ impl Moment<'_> {
             Some(all) => format!("{count} of {}", units::things(all as u64, "sample")),
             None => units::things(count as u64, "sample"),
         };
-        format!("round {}, {samples}, {}", self.round + 1, rough_time(spent))
+        format!("round {}, {samples}, {}", self.round + 1, units::rough_time(spent))
     }
 
     /// From the measured rounds; about, as long as not every cell is measured.
@@ -66,7 +66,7 @@ impl Moment<'_> {
         let Some(left) = left else { return "time left not known yet".to_owned() };
         let about = if self.round == 0 { "about " } else { "" };
         let of = if self.database_count > 1 { " on this database" } else { "" };
-        format!("{about}{} left{of}", rough_time(left))
+        format!("{about}{} left{of}", units::rough_time(left))
     }
 
     /// The highest median on the store of the sample that begins.

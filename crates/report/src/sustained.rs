@@ -91,7 +91,7 @@ fn by_store(cell: &Cell, store: &StoreWriteFacts, committed_bytes: u64) -> Strin
         cell.store,
         times(store.written_bytes()),
         times(store.log_bytes),
-        units::things(store.flush_count, "flush").replace("flushs", "flushes"),
+        units::flushes(store.flush_count),
         times(store.flush_bytes),
         units::things(store.compaction_count, "compaction"),
         times(store.compaction_write_bytes)

@@ -42,6 +42,21 @@ pub fn batches(value: u64) -> String {
     format!("{} batch{}", count(value), if value == 1 { "" } else { "es" })
 }
 
+/// `1 flush`, `12 flushes`.
+pub fn flushes(value: u64) -> String {
+    format!("{} flush{}", count(value), if value == 1 { "" } else { "es" })
+}
+
+/// A time that is known roughly: `5.3 s`, `55 s`, `12 min`, `2.4 h`.
+pub fn rough_time(time: Duration) -> String {
+    match time.as_secs_f64() {
+        seconds if seconds < 9.95 => format!("{seconds:.1} s"),
+        seconds if seconds < 119.5 => format!("{seconds:.0} s"),
+        seconds if seconds < 7_170.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3_600.0),
+    }
+}
+
 /// A time given in nanoseconds: `110 µs`, `4.90 s`, `1200 s`, `5.12 h`.
 pub fn time_ns(ns: f64) -> String {
     if !ns.is_finite() {
@@ -61,16 +76,6 @@ pub fn time_ns(ns: f64) -> String {
 /// A time: `4.90 s`.
 pub fn time(value: Duration) -> String {
     time_ns(value.as_nanos() as f64)
-}
-
-/// A time that is estimated, as rough as it is known: `5.3 s`, `55 s`, `12 min`, `2.4 h`.
-pub fn rough_time(value: Duration) -> String {
-    match value.as_secs_f64() {
-        seconds if seconds < 9.95 => format!("{seconds:.1} s"),
-        seconds if seconds < 119.5 => format!("{seconds:.0} s"),
-        seconds if seconds < 7_170.0 => format!("{:.0} min", seconds / 60.0),
-        seconds => format!("{:.1} h", seconds / 3_600.0),
-    }
 }
 
 /// A share in per cent, without the sign: `79`, `3.4`.

@@ -55,8 +55,19 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<Whole, Fault> {
     })
 }
 
-/// A commit without a log cannot be made durable.
+/// Whole rows have all duties and a root, and a commit without a log cannot be made durable.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
+    let are_whole = matches!(spec.whole.rows, Some(WholeRows::One | WholeRows::All));
+    if are_whole && spec.whole.root == RootTime::Nothing {
+        let rule = "a block is whole with the root of its state only";
+        let remedy = Remedy::advice("write run.root = \"after\", or leave run.whole out");
+        return Err(fields.fault("root", Misfit::new(rule, remedy)));
+    }
+    if are_whole && spec.block_duties() != BlockDuties::all() {
+        let rule = "a whole block has all duties, and these are some of them";
+        let remedy = Remedy::advice("leave run.duties out, or leave run.whole out");
+        return Err(fields.fault("duties", Misfit::new(rule, remedy)));
+    }
     if spec.commit == Durability::Unlogged && spec.duties.contains(&BlockDuty::Sync) {
         let rule =
             "a commit without a log stays in memory, and whole blocks end with a durable one";

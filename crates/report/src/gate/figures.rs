@@ -116,7 +116,7 @@ fn paragraphs(page: &mut Page, lines: &[Line]) {
             None => format!("{head} {value}"),
         });
         let text: Vec<String> = [values[VERDICT].clone()].into_iter().chain(named).collect();
-        page.line(Tone::Plain, name);
+        page.indented(Tone::Plain, 0, name);
         page.indented(Tone::Plain, INDENT, &text.join(", "));
     }
 }

@@ -17,8 +17,19 @@ const MARK_COUNT_MAX: usize = 60;
 const ROOM: f64 = 1.15;
 
 const HEADS: [&str; 13] = [
-    "Variant", "Values", "50", "90", "99", "max", "Written", "By store", "Stalls", "Settling",
-    "Before", "Most", "After",
+    "Variant",
+    "Values",
+    "p50",
+    "p90",
+    "p99",
+    "max",
+    "Written ×",
+    "By store ×",
+    "Stalls",
+    "Settling",
+    "Before",
+    "Peak",
+    "After",
 ];
 
 /// The part on many blocks; `None` without a run over many.

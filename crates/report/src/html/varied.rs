@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use result::sweep::Keys;
+use result::{Cell, sweep::Keys};
 
 use super::{
     data::{self, Report, Row, Source},
@@ -44,7 +44,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         title: "Settings that vary",
         lede: format!(
             "Each result by its letter, with the settings in which the results differ. All others are \
-             the same in all of them. <em>Best</em> is the highest median of a result.{left_out}"
+             the same in all of them. <em>Best</em> is the highest median of a result, among whole blocks where it has such rows.{left_out}"
         ),
         body: markup::table("Settings that vary", &heads, &rows),
         results: Vec::new(),
@@ -95,8 +95,12 @@ fn row(report: &Report<'_>, source: &Source<'_>, columns: &[Column]) -> Vec<Stri
             }
         }
     };
-    let best = own.iter().max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
-    let name = |row: &&Row<'_>| format!("{} {}", row.cell.design, facts::threads(row.cell.value));
+    let cells: Vec<&Cell> = own.iter().map(|row| row.cell.value).collect();
+    let most = facts::most_duties(&cells);
+    let alike =
+        own.iter().filter(|row| most.iter().any(|cell| std::ptr::eq(*cell, row.cell.value)));
+    let best = alike.max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
+    let name = |row: &Row<'_>| format!("{} {}", row.cell.design, facts::threads(row.cell.value));
     let figure = number(best.and_then(|row| row.throughput()).as_ref(), units::number);
     let mut texts = vec![source.label.clone(), figure];
     texts.extend(columns.iter().map(setting));

@@ -1,6 +1,6 @@
 //! `run.whole`: what it says for keys that are not said, what declines it, and what is left to the verb.
 
-use variant::{BlockDuties, BlockDuty, Durability, RootTime, RootWay, TrieForm, WholeRows};
+use variant::{BlockDuties, Durability, RootTime, RootWay, TrieForm, WholeRows};
 
 use super::{MINIMAL_SCENARIO, assert_error, parse, parsed};
 use crate::RunSpec;
@@ -64,9 +64,6 @@ fn every_row_is_whole_where_all_are_asked_for() {
     assert_eq!(all.root.ways(), [RootWay::at(RootTime::After)]);
     assert_eq!((all.trie, all.block_duties()), (TrieForm::RethLike, BlockDuties::all()));
     assert_eq!(run("whole = \"all\"\ntrie = \"cut\"").trie, TrieForm::Cut);
-    let some = run("whole = \"all\"\nduties = [\"receipts\"]\nroot = \"none\"\ntrie = \"none\"");
-    assert_eq!(some.block_duties(), BlockDuties::of(&[BlockDuty::Receipts]));
-    assert_eq!((some.root.ways(), some.trie), (vec![RootWay::NONE], TrieForm::Nothing));
 }
 
 #[test]
@@ -77,6 +74,19 @@ fn wrong_choices_are_refused_with_their_remedy() {
         &["run.commit", "stays in memory", "run.commit = \"logged\""],
     );
     assert_error(whole("trie = \"none\""), &["run.whole", "so it has no root", "run.trie"]);
+    for rows in ["one", "all"] {
+        let partly = |key: &str| parse(&text(&format!("whole = \"{rows}\"\n{key}")));
+        for duties in ["[]", "\"receipts\"", "[\"header\", \"recover\"]"] {
+            assert_error(
+                partly(&format!("duties = {duties}")),
+                &["run.duties", "all duties", "run.whole"],
+            );
+        }
+        assert_error(
+            partly("root = \"none\""),
+            &["run.root", "the root of its state", "\"after\""],
+        );
+    }
     assert_error(parse(&text("whole = \"some\"")), &["run.whole", "some is no choice", "all"]);
     let plain = text("whole = \"all\"").replace("\"2M\"", "\"2M\"\nlayout = \"plain\"");
     assert_error(parse(&plain), &["run.whole", "the plain layout", "state.layout = \"hashed\""]);
