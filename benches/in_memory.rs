@@ -206,12 +206,12 @@ fn print_rows(
         "{bare_rate:>7.0} MGas/s {us:>7.2} us/tx  1.00  bare revm loop over a bare map, 1 thread"
     );
     for (samples, variant) in samples.iter().zip(variants) {
-        let times = |place: usize| median(samples.iter().map(|times| times[place]).collect());
+        let times = |index: usize| median(samples.iter().map(|times| times[index]).collect());
         let (rate, us) = (rate(times(0)), us_per_tx(times(0)));
         let share = rate / bare_rate;
         print!("{rate:>7.0} MGas/s {us:>7.2} us/tx  {share:.2}  memory/{variant} ");
-        for (place, phase) in Phase::ALL.iter().enumerate() {
-            print!(" {} {:.1}", phase.name(), times(place + 1).as_secs_f64() * 1e3);
+        for (index, phase) in Phase::ALL.iter().enumerate() {
+            print!(" {} {:.1}", phase.name(), times(index + 1).as_secs_f64() * 1e3);
         }
         println!(" ms");
     }

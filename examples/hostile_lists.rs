@@ -33,7 +33,7 @@ const SAMPLE_COUNT: usize = 6;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let argument = |place: usize| arguments.get(place).map(String::as_str);
+    let argument = |index: usize| arguments.get(index).map(String::as_str);
     let (gas, slots) = (argument(0).unwrap_or("64M"), argument(1).unwrap_or("2M"));
     let temporary = tempfile::tempdir().unwrap();
     let dir = argument(2).map_or(temporary.path(), std::path::Path::new);

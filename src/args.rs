@@ -129,7 +129,7 @@ impl DatabaseArgs {
 /// How builds are driven.
 #[derive(Debug, Args)]
 pub struct DriveArgs {
-    /// Wall time of a slot's samples in an octet at least: short ones are taken in several passes
+    /// Least wall time of each slot's samples: short samples are taken in several passes
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub slot: String,
     /// How long a build may take for a sample before it is stopped

@@ -208,7 +208,7 @@ impl Baselines {
         }
         let beside = self.unfinished()?;
         JsonOut::at(beside.path())?.write("result", result.started_unix_s, &json)?;
-        // What was there has the other name then, and goes with it.
+        // The older baseline has the other name then, and goes with it.
         let put = put(beside.path(), &dir);
         put.with_context(|| format!("cannot write {}", dir.display()))?;
         Ok(reason.map_or(Saved::First, |reason| Saved::Replaced(count, reason)))

@@ -452,7 +452,7 @@ fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
     }
 }
 
-/// Bytes that came from a device for blocks: what compactions read proves nothing.
+/// Bytes that came from a device for blocks: reads of compactions prove nothing.
 fn read_for_blocks(sample: &SampleFacts) -> Option<u64> {
     let store = sample.writes.as_ref().and_then(|writes| writes.store);
     let compacted = store.map_or(0, |store| store.compaction_read_bytes);

@@ -139,7 +139,7 @@ pub enum Command {
     Export(ExportArgs),
     /// Run an exported block on a real client, beside our designs
     Client(Box<ClientArgs>),
-    /// Rank workloads by time on a client and in our designs, and explain where the ranks part
+    /// Rank workloads by time on a client and in our designs, and explain where the ranks differ
     CalibrateAgainst(Box<CalibrateAgainstArgs>),
     /// Send a scenario's transactions to a live node, and measure until they are in blocks
     Send(Box<SendArgs>),

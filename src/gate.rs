@@ -28,6 +28,7 @@ mod side;
 pub mod taker;
 pub mod work;
 
+pub use decide::OCTET_COUNT_MIN;
 pub use octet::Arm;
 
 pub use result::gate::{DecidedBy, Metric, Verdict};

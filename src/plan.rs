@@ -420,7 +420,7 @@ pub fn order(cell_count: usize, round: u32, coin: u64) -> Vec<usize> {
     let count = cell_count.max(1);
     let shift = (coin % count as u64) as usize + (round / 2) as usize;
     // 0, 1, n - 1, 2, n - 2, …: no two neighbours are as far apart as two others.
-    let zigzag = |place: usize| if place % 2 == 1 { place.div_ceil(2) } else { count - place / 2 };
-    let row = (0..cell_count).map(|place| (zigzag(place) + shift) % count);
+    let zigzag = |index: usize| if index % 2 == 1 { index.div_ceil(2) } else { count - index / 2 };
+    let row = (0..cell_count).map(|index| (zigzag(index) + shift) % count);
     if round.is_multiple_of(2) { row.collect() } else { row.rev().collect() }
 }

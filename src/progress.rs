@@ -14,12 +14,14 @@ use std::{
 };
 
 use executor::state::{BuildPhase, BuildProgress};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::interrupt;
 use report::units;
 pub use report::units::{bytes, count};
+use style::{live_style, style};
 
+mod style;
 #[cfg(test)]
 mod tests;
 
@@ -136,8 +138,8 @@ struct UnderWay {
     name: String,
     total: Total,
     began: Instant,
-    /// Whether the bar is this stage's yet.
-    has_bar: bool,
+    /// Whether the bar is this stage's yet; in a log, whether its first line is written.
+    is_shown: bool,
     /// The lines of a run that samples; `None` of other stages.
     live: Option<Shown>,
 }
@@ -220,7 +222,7 @@ impl Progress {
             name: name.to_owned(),
             total,
             began: Instant::now(),
-            has_bar: false,
+            is_shown: false,
             live: None,
         });
         self.draw();
@@ -232,7 +234,7 @@ impl Progress {
     pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
         let mut screen = self.screen();
         let before = screen.stage.take_if(|stage| stage.live.is_some());
-        let has_bar = before.as_ref().is_some_and(|stage| stage.has_bar);
+        let is_shown = before.as_ref().is_some_and(|stage| stage.is_shown);
         let live = live.map(|live| self.to_be_shown(live)).or_else(|| before?.live);
         let Some(live) = live.filter(|_| self.look.has_bars()) else {
             drop(screen);
@@ -242,7 +244,7 @@ impl Progress {
             name: name.to_owned(),
             total: Total::Unknown,
             began: Instant::now(),
-            has_bar,
+            is_shown,
             live: Some(live),
         });
         Stage { progress: self }
@@ -405,7 +407,10 @@ impl Screen {
     }
 
     fn draw_line(&mut self, done: u64) {
-        if let Some(text) = self.stage.as_ref().map(|stage| stage.line(done)) {
+        let Some(stage) = &mut self.stage else { return };
+        // Its name alone is told once.
+        if !mem::replace(&mut stage.is_shown, true) || done > 0 {
+            let text = stage.line(done);
             self.write(&text);
         }
     }
@@ -420,10 +425,10 @@ impl Screen {
             if mem::replace(is_drawn, true) {
                 return false;
             }
-            if !mem::replace(&mut stage.has_bar, true) {
+            if !mem::replace(&mut stage.is_shown, true) {
                 self.bar.finish_and_clear();
                 self.bar = ProgressBar::with_draw_target(Some(live.length), (self.terminal)())
-                    .with_style(live_style(live));
+                    .with_style(live_style(&live.below));
             }
             // A handle of the same bar. Nothing is drawn before all of it is new.
             let bar = self.bar.clone().with_position(live.position);
@@ -434,10 +439,10 @@ impl Screen {
             return true;
         }
         let (total, words) = (stage.total, stage.total.words(done));
-        if !mem::replace(&mut stage.has_bar, true) || self.bar.length() != total.amount() {
+        if !mem::replace(&mut stage.is_shown, true) || self.bar.length() != total.amount() {
             self.bar.finish_and_clear();
             self.bar = ProgressBar::with_draw_target(total.amount(), (self.terminal)())
-                .with_style(style(total))
+                .with_style(style(total.amount()))
                 .with_prefix(stage.name.clone())
                 .with_elapsed(stage.began.elapsed());
         }
@@ -475,25 +480,4 @@ impl UnderWay {
             _ => format!("{}: {words}, {took}", self.name),
         }
     }
-}
-
-fn style(total: Total) -> ProgressStyle {
-    let template = match total.amount() {
-        Some(total) if total > 0 => "{prefix} [{bar:24}] {msg}, {elapsed} ({eta} left)",
-        _ => "{prefix} {msg} {elapsed}",
-    };
-    styled(template)
-}
-
-/// A second line for figures, if there are any: those of one terminal always or never have them.
-fn live_style(live: &Live) -> ProgressStyle {
-    styled(match live.below.is_empty() {
-        true => "{prefix} [{bar:24}]",
-        false => "{prefix} [{bar:24}]\n  {wide_msg}",
-    })
-}
-
-fn styled(template: &str) -> ProgressStyle {
-    let style = ProgressStyle::with_template(template);
-    style.unwrap_or_else(|e| panic!("the template is constant: {e}")).progress_chars("=> ")
 }

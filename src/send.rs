@@ -40,7 +40,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
         Some(path) => Funder::Secret(key::read(path)?),
         None => Funder::Node,
     };
-    // What is finished is kept: the process ends by itself within a second.
+    // Finished transactions are kept: the process ends by itself within a second.
     let _hold = interrupt::hold();
     let stop = interrupt::flag();
     let session = Session::connect(input.settings.clone(), stop).map_err(failure)?;

@@ -1,5 +1,5 @@
-//! What this process did between two moments: system calls, device bytes, CPU time, memory,
-//! faults, context switches, and what the hypervisor took away.
+//! Activity of this process between two moments: system calls, device bytes, CPU time, memory,
+//! faults, context switches, and time stolen by the hypervisor.
 //!
 //! Figures come from `/proc` and `getrusage(2)`. A figure that the machine does not tell is
 //! `None`, never zero. A snapshot itself makes about ten small reads of `/proc`, which the next
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What `/proc/self/io` counts.
+/// The counts of `/proc/self/io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoCounters {
     /// Bytes that read calls returned, from a cache or not (`rchar`).
@@ -61,7 +61,7 @@ impl IoCounters {
         })
     }
 
-    /// What was added since `earlier`.
+    /// The difference to `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl DiskReads {
     }
 }
 
-/// What `getrusage(2)` tells of all threads of the process, those that ended included.
+/// The figures of `getrusage(2)` for all threads of the process, those that ended included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time in user mode.
@@ -162,7 +162,7 @@ impl Usage {
         })
     }
 
-    /// What was added since `earlier`.
+    /// The difference to `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -221,7 +221,7 @@ impl Snapshot {
         }
     }
 
-    /// What happened between `earlier` and this.
+    /// The difference to `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Delta {
         let steal = self.steal.zip(earlier.steal);
@@ -235,7 +235,7 @@ impl Snapshot {
     }
 }
 
-/// What the process did between two snapshots.
+/// Activity of the process between two snapshots.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delta {
     /// Time by the wall clock.

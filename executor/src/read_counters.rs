@@ -22,7 +22,7 @@ impl ReadCounters {
         self.cache_hit_count += other.cache_hit_count;
     }
 
-    /// What was counted since `before`.
+    /// The difference to `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {

@@ -90,20 +90,20 @@ impl<'a> Reception<'a> {
         self.received.variant.block_duties
     }
 
-    /// Decodes the blocks of the batch at `place`, and recovers who signed.
+    /// Decodes the blocks of the batch at `index`, and recovers who signed.
     ///
     /// # Errors
     /// Bytes that are no block, or an invalid signature.
     pub(crate) fn receive(
         &self,
-        place: usize,
+        index: usize,
         spans: &Spans,
     ) -> Result<Option<DecodedBlocks>, ReceivedError> {
         if !self.duties().has(BlockDuty::BlockDecode) {
             return Ok(None);
         }
         let start = spans.elapsed();
-        let given = &self.received.blocks[place];
+        let given = &self.received.blocks[index];
         let decoded = given.iter().enumerate().map(|(block, received)| {
             decode(received).map_err(|fault| ReceivedError::Rejected { block, fault })
         });
@@ -122,19 +122,19 @@ impl<'a> Reception<'a> {
         Ok(Some(DecodedBlocks { blocks, recovery: Some(recovery) }))
     }
 
-    /// Makes the receipts of the batch at `place` from its `results`, and compares the headers with them.
+    /// Makes the receipts of the batch at `index` from its `results`, and compares the headers with them.
     ///
     /// # Errors
     /// A header that says otherwise.
     pub(crate) fn check(
         &self,
-        place: usize,
+        index: usize,
         decoded: Option<&DecodedBlocks>,
         results: &[TxResult],
         spans: &Spans,
     ) -> Result<(), ReceivedError> {
         let Some(DecodedBlocks { blocks, .. }) = decoded else { return Ok(()) };
-        let batch = &self.received.workload.batches[place];
+        let batch = &self.received.workload.batches[index];
         if !self.duties().has(BlockDuty::Receipts) {
             return Ok(());
         }
@@ -146,10 +146,10 @@ impl<'a> Reception<'a> {
             return Ok(());
         }
         let start = spans.elapsed();
-        let list_hash = self.received.list_hashes.get(place).copied();
+        let list_hash = self.received.list_hashes.get(index).copied();
         let blocks = batch.blocks.iter().zip(blocks.iter()).zip(&outcomes).enumerate();
         for (block, ((executed, decoded), outcome)) in blocks {
-            let hash = self.received.blocks[place][block].hash;
+            let hash = self.received.blocks[index][block].hash;
             let wanted = header::Wanted { executed, outcome, hash, list_hash };
             header::check(decoded, &wanted, self.received.workload.fork)
                 .map_err(|fault| ReceivedError::Rejected { block, fault })?;

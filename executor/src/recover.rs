@@ -225,7 +225,7 @@ fn work(
 /// Recovers who signed `tx` and its delegations, and compares.
 fn check(
     curve: &Curve,
-    place: usize,
+    index: usize,
     tx: &Transaction,
     chain_id: u64,
     signatures: &TxSignatures,
@@ -233,10 +233,10 @@ fn check(
     let same = |hash, signature, expected: Address| {
         let recovered = curve
             .signer(hash, signature)
-            .map_err(|reason| RecoverError::Invalid { tx: place, reason })?;
+            .map_err(|reason| RecoverError::Invalid { tx: index, reason })?;
         match recovered == expected {
             true => Ok(()),
-            false => Err(RecoverError::Mismatch { tx: place, expected, recovered }),
+            false => Err(RecoverError::Mismatch { tx: index, expected, recovered }),
         }
     };
     let hash = signing::signing_hash(tx, chain_id, &signatures.authorities);

@@ -1,4 +1,4 @@
-//! What a store of flat state must do for an engine, and what it tells about itself.
+//! The interface of a store of flat state to engines, and the facts that it reports.
 //!
 //! Adding a store means implementing three traits: [`Store`] (a built state), [`Sample`] (that
 //! state open for one timed execution) and [`Reader`] (one thread's reads). Engines are generic
@@ -159,7 +159,7 @@ pub trait Reader: Send {
     /// [`StoreError`].
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError>;
 
-    /// What this reader has read on the calling thread since it was made.
+    /// Counts of this reader's reads on the calling thread since it was made.
     fn counters(&self) -> ReadCounters;
 }
 
@@ -261,19 +261,19 @@ pub trait Store: Sync {
     /// [`StoreError`].
     fn open_sample(&self, cache: CacheMode) -> Result<Self::Sample, StoreError>;
 
-    /// Ends a sample: what it committed is undone.
+    /// Ends a sample and undoes its commits.
     ///
     /// # Errors
     /// [`StoreError`].
     fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError>;
 
-    /// What is known of the files and settings, for the result: names and values.
+    /// Facts of the files and settings for the result: names and values.
     fn facts(&self) -> Vec<(String, String)>;
 
     /// Why the store cannot have been cold, if so: `memory` never is.
     fn never_cold(&self) -> Option<&'static str>;
 
-    /// What is known of the state's tries; `None` where it has none.
+    /// Facts of the state's tries; `None` where it has none.
     fn tries(&self) -> Option<StateTries> {
         None
     }

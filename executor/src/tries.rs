@@ -128,7 +128,7 @@ impl TrieId {
     }
 }
 
-/// What is known of the tries of a state.
+/// Facts of the tries of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateTries {
     /// Which nodes are stored.
@@ -241,7 +241,7 @@ pub trait TrieReader {
         Ok(found)
     }
 
-    /// What this reader has read on the calling thread since it was made. A row of a range counts as
+    /// Counts of this reader's reads on the calling thread since it was made. A row of a range counts as
     /// a key.
     fn counters(&self) -> ReadCounters;
 }

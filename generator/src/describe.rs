@@ -41,7 +41,7 @@ pub struct KeyName {
     pub slot: Option<U256>,
 }
 
-/// What a description keeps of a batch.
+/// The parts of a batch that a description keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// The conflict graph.
@@ -95,8 +95,8 @@ pub fn describe_keeping<A: Answer>(
 ) -> Result<Description, ReferenceError> {
     let mut run = ReferenceRun::new(workload)?;
     let mut out = Description::default();
-    for (place, batch) in workload.batches.iter().enumerate() {
-        let mut census = Census::new(place, batch, workload)?;
+    for (index, batch) in workload.batches.iter().enumerate() {
+        let mut census = Census::new(index, batch, workload)?;
         let ran =
             run.next_batch_watched(|_| on_tx(), |block, state| census.add(batch, block, state));
         let Some(ran) = ran else { break };
@@ -126,15 +126,15 @@ struct Census {
 }
 
 impl Census {
-    fn new(place: usize, batch: &Batch, workload: &Workload) -> Result<Self, ReferenceError> {
+    fn new(index: usize, batch: &Batch, workload: &Workload) -> Result<Self, ReferenceError> {
         let list = ListIndex::decode(&batch.list, &ListBounds::of(batch, workload.fork));
         let list = list.map_err(|error| ReferenceError::Differs {
-            batch: place,
+            batch: index,
             part: "the list",
             detail: error.to_string(),
         })?;
         Ok(Self {
-            batch: place,
+            batch: index,
             list,
             accesses: Accesses::default(),
             transactions: Vec::new(),
@@ -165,12 +165,12 @@ impl Census {
             }
             keys.slot_count += account.storage.len() as u32;
             for key in account.storage.keys() {
-                let place =
+                let found =
                     written.slots.binary_search_by(|(at, slot, _)| (at, slot).cmp(&(address, key)));
                 let slot = id.and_then(|id| self.list.slot_id(id, key));
                 let number = slot.map(|slot| self.list.account_count() + slot.0);
                 let name = KeyName { address: *address, slot: Some(*key) };
-                self.touch(Touched { name, key: number, writes: place.is_ok() });
+                self.touch(Touched { name, key: number, writes: found.is_ok() });
             }
         }
         self.accesses.end_tx();

@@ -49,38 +49,38 @@ impl Environments {
         (first..FIRST_BLOCK_NUMBER + block_count).map(|number| self.block_hash(number)).collect()
     }
 
-    /// Environment of the block at `place`, 0-based.
-    pub(crate) fn env(self, place: u64, gas_limit: u64) -> BlockEnv {
-        let number = FIRST_BLOCK_NUMBER + place;
+    /// Environment of the block at `index`, 0-based.
+    pub(crate) fn env(self, index: u64, gas_limit: u64) -> BlockEnv {
+        let number = FIRST_BLOCK_NUMBER + index;
         BlockEnv {
             number,
-            timestamp: FIRST_TIMESTAMP + place * BLOCK_SECONDS,
+            timestamp: FIRST_TIMESTAMP + index * BLOCK_SECONDS,
             beneficiary: BENEFICIARY,
             gas_limit,
             base_fee: BASE_FEE,
             prev_randao: stream_seed(self.seed, &format!("blocks/{number}/randao")),
             excess_blob_gas: 0,
-            slot_number: FIRST_SLOT_NUMBER + place,
+            slot_number: FIRST_SLOT_NUMBER + index,
             parent_hash: self.block_hash(number - 1),
             parent_beacon_root: stream_seed(self.seed, &format!("blocks/{number}/beacon-root")),
         }
     }
 
-    /// Addresses without an account that withdrawals of the block at `place` go to.
-    pub(crate) fn fresh_addresses(self, place: u64) -> Vec<Address> {
-        let number = FIRST_BLOCK_NUMBER + place;
+    /// Addresses without an account that withdrawals of the block at `index` go to.
+    pub(crate) fn fresh_addresses(self, index: u64) -> Vec<Address> {
+        let number = FIRST_BLOCK_NUMBER + index;
         let fresh = |i| stream_seed(self.seed, &format!("blocks/{number}/fresh/{i}"));
         (0..FRESH_WITHDRAWAL_COUNT).map(|i| Address::from_word(fresh(i))).collect()
     }
 
-    /// Withdrawals of the block at `place` to `recipients`: 0.01 to 0.08 ether each, as partial
+    /// Withdrawals of the block at `index` to `recipients`: 0.01 to 0.08 ether each, as partial
     /// withdrawals of validators are.
     pub(crate) fn withdrawals(
         self,
-        place: u64,
+        index: u64,
         recipients: impl Iterator<Item = Address>,
     ) -> Vec<Withdrawal> {
-        let number = FIRST_BLOCK_NUMBER + place;
+        let number = FIRST_BLOCK_NUMBER + index;
         let amount = |i: usize| {
             let word = stream_seed(self.seed, &format!("blocks/{number}/withdrawal/{i}"));
             10_000_000 + u64::from(u32::from_be_bytes([0, word[0], word[1], word[2]])) * 4

@@ -9,12 +9,12 @@ use crate::{holders::HOLDERS_MAX, reference::ReferenceError};
 pub enum GeneratorError {
     /// The blocks ask for more distinct slots than there are.
     #[error(
-        "load[{load}] asks for {wanted_count} distinct slots of one of its {contract_count} \
-         contract(s), which holds {held_count}; raise state.slots to {enough_count}, or lower \
+        "load[{load}] asks for {wanted_count} distinct slots of one contract, which holds \
+         {held_count} (contracts of the load: {contract_count}); raise state.slots to {enough_count}, or lower \
          block.gas, block.transactions or block.blocks"
     )]
     TooFewSlots {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// Distinct slots asked for, of the contract that lacks most.
         wanted_count: u64,
@@ -32,7 +32,7 @@ pub enum GeneratorError {
          block.blocks"
     )]
     TooFewAccounts {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// Distinct accounts asked for.
         wanted_count: u64,
@@ -48,7 +48,7 @@ pub enum GeneratorError {
          lower load[{load}].contracts"
     )]
     TooFewSlotsPerContract {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// The load's slots.
         slot_count: u64,
@@ -61,12 +61,12 @@ pub enum GeneratorError {
     },
     /// The blocks write below one nibble more distinct slots than lie there.
     #[error(
-        "load[{load}] writes {wanted_count} distinct slots of one of its {contract_count} \
-         contract(s) below nibble {nibble}, where {held_count} lie; raise state.slots to \
+        "load[{load}] writes {wanted_count} distinct slots of one contract below nibble \
+         {nibble}, where {held_count} lie (contracts of the load: {contract_count}); raise state.slots to \
          {enough_count}, or lower block.gas, block.transactions or block.blocks"
     )]
     TooFewSlotsBelow {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// The nibble.
         nibble: u8,
@@ -87,7 +87,7 @@ pub enum GeneratorError {
          block.blocks"
     )]
     TooFewTries {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// Contracts to be written.
         wanted_count: u64,
@@ -105,7 +105,7 @@ pub enum GeneratorError {
          load[{load}].contracts to {needed_count}, or lower block.tx_gas"
     )]
     TooFewContracts {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// Its contracts.
         contract_count: u64,
@@ -121,7 +121,7 @@ pub enum GeneratorError {
          own); raise state.accounts, or lower block.gas, block.transactions or block.batch"
     )]
     TooFewSenders {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// Accounts that it needs.
         needed_count: u64,
@@ -135,7 +135,7 @@ pub enum GeneratorError {
          or raise load[{load}].conflict, block.gas or block.transactions"
     )]
     TooFewToConflict {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// The key that says how they meet.
         key: &'static str,
@@ -152,7 +152,7 @@ pub enum GeneratorError {
          load[{load}].group, raise block.gas, or write load[{load}].density = \"max\""
     )]
     NoWholeGroup {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// Transactions of a group.
         length: u64,
@@ -166,7 +166,7 @@ pub enum GeneratorError {
          lower block.gas"
     )]
     TooFewGroupContracts {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// Groups of a block.
         needed_count: u64,
@@ -181,7 +181,7 @@ pub enum GeneratorError {
     TooLittleGas {
         /// The key that says the gas.
         key: &'static str,
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// The limit.
         gas: u64,
@@ -194,7 +194,7 @@ pub enum GeneratorError {
          {most_count}; lower load[{load}].{key}, or raise block.tx_gas"
     )]
     TooLarge {
-        /// Place of the load.
+        /// Index of the load.
         load: usize,
         /// The key that says the size.
         key: &'static str,

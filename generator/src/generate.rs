@@ -170,9 +170,9 @@ fn assemble(
     let mut batches = Vec::with_capacity(planned.len().div_ceil(batch_len));
     for (batch_place, blocks) in planned.chunks(batch_len).enumerate() {
         let mut batch = BatchBuilder::default();
-        for (place, block) in blocks.iter().enumerate() {
-            let place = (batch_place * batch_len + place) as u64;
-            batch.add(environments, place, block, people)?;
+        for (block_index, block) in blocks.iter().enumerate() {
+            let block_index = (batch_place * batch_len + block_index) as u64;
+            batch.add(environments, block_index, block, people)?;
         }
         batches.push(batch.finish());
     }
@@ -206,7 +206,7 @@ impl BatchBuilder {
     fn add(
         &mut self,
         environments: Environments,
-        place: u64,
+        block_index: u64,
         planned: &PlannedBlock,
         people: &mut People<'_>,
     ) -> Result<(), SenderError> {
@@ -219,7 +219,7 @@ impl BatchBuilder {
                 ..tx.to_run(people)?
             });
         }
-        let fresh = environments.fresh_addresses(place);
+        let fresh = environments.fresh_addresses(block_index);
         // To those whose turn is next.
         let known = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
             .map(|ahead| people.in_turn(planned.turn + ahead));
@@ -228,9 +228,9 @@ impl BatchBuilder {
         let known = known.into_iter().map(|index| people.address(index));
         let known = known.collect::<Result<Vec<_>, _>>()?;
         let recipients = known.into_iter().chain(fresh.iter().copied());
-        let withdrawals = environments.withdrawals(place, recipients);
+        let withdrawals = environments.withdrawals(block_index, recipients);
         self.batch.plan.absent_accounts.extend(fresh);
-        let env = environments.env(place, planned.gas_limit);
+        let env = environments.env(block_index, planned.gas_limit);
         self.batch.blocks.push(Block { env, transactions, withdrawals });
         Ok(())
     }

@@ -82,10 +82,10 @@ impl Members {
         self.load
     }
 
-    /// The account at `place`; after the first comes the last again.
-    pub(crate) fn at(&self, place: u64) -> u64 {
+    /// The account at `index`; after the first comes the last again.
+    pub(crate) fn at(&self, index: u64) -> u64 {
         let Range { start, end } = self.accounts;
-        end - 1 - place % (end - start)
+        end - 1 - index % (end - start)
     }
 
     /// Whether the blocks of a batch, each with `count` of them, have no account twice.

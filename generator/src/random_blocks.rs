@@ -109,13 +109,13 @@ impl RandomBlocks {
         environments: Environments,
     ) -> Result<(Vec<Block>, Coverage), GeneratorError> {
         let mut replay = Replay::new(workload, world).map_err(ReferenceError::Inconsistent)?;
-        let mut block = |place: usize, draft: &Draft| {
-            let mut env = environments.env(place as u64, BLOCK_GAS);
+        let mut block = |index: usize, draft: &Draft| {
+            let mut env = environments.env(index as u64, BLOCK_GAS);
             env.beneficiary = draft.beneficiary;
             replay.block(env, draft)
         };
         let blocks =
-            self.drafts.iter().enumerate().map(|(place, draft)| block(place, draft)).collect();
+            self.drafts.iter().enumerate().map(|(index, draft)| block(index, draft)).collect();
         Ok((blocks, replay.coverage().clone()))
     }
 }

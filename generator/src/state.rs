@@ -100,8 +100,8 @@ impl ContractName<'_> {
 }
 
 /// Address of one of a load's equal contracts.
-pub(crate) fn numbered_contract(tag: &str, contract: Contract, place: u64) -> Address {
-    ContractName { tag, name: &format!("{}/{place}", contract.name()) }.address()
+pub(crate) fn numbered_contract(tag: &str, contract: Contract, index: u64) -> Address {
+    ContractName { tag, name: &format!("{}/{index}", contract.name()) }.address()
 }
 
 /// Key of an account's balance: that of the mapping at slot 0.

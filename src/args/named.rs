@@ -104,7 +104,7 @@ pub struct ScenarioArgs {
     /// A shipped scenario's name, or the path of a scenario file
     #[arg(value_name = "NAME|FILE")]
     pub words: Vec<String>,
-    /// The same, named by an option as for a run
+    /// The same as NAME|FILE, as `stress run` takes it
     #[arg(long, value_name = "NAME|FILE")]
     pub scenario: Option<String>,
     /// A small state and block, as of a run with --quick
@@ -138,7 +138,7 @@ impl ScenarioArgs {
                 let path = path.display();
                 let error = anyhow::anyhow!(
                     "{path}: this is a workload file, and a scenario is wanted; `stress describe \
-                     --workload {path}` says what it holds"
+                     --workload {path}` shows its contents"
                 );
                 Err(error).or_exit(Code::Usage)
             }

@@ -73,12 +73,12 @@ pub struct HowArgs {
     /// Also sign all transactions and recover their senders, timed apart
     #[arg(long)]
     pub recover_senders: bool,
-    /// Run each row whole, too, from the block's bytes to a durable commit: decoding, recovery of
+    /// Also run each row as a whole block, from its bytes to a durable commit: decoding, recovery of
     /// senders, receipts, header, state root, sync [default: of a run one row of each design; of a
     /// gate and a sweep none]
     #[arg(long, conflicts_with = "no_whole")]
     pub whole: bool,
-    /// Run no row whole: execution alone, over a state without tries
+    /// Run no whole blocks: execution alone, over a state without tries
     #[arg(long)]
     pub no_whole: bool,
     /// Content of memory when a sample starts.

@@ -49,7 +49,7 @@ pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
             let of_one = blocks / under_way.min(tx_count).max(1) as f64;
             of_one.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
         }
-        // Executing threads read too what is not there, but for where all is read before.
+        // Executing threads also read absent keys, unless all keys are read before.
         Io::Batched(policy)
             if readers > 0
                 && (policy.time == ReadTime::While

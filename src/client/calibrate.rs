@@ -226,7 +226,7 @@ impl CalibrateInput {
                 );
                 return Err(error).or_exit(Code::Usage);
             }
-            // What is in another directory is not this verb's to remove.
+            // Files of other directories are not this verb's to remove.
             Err(_)
                 if fs::read_dir(out).with_context(cannot).or_exit(Code::Io)?.next().is_some() =>
             {

@@ -97,7 +97,7 @@ pub struct ClientArgs {
     /// Exit with 4 where the deadline cannot be judged
     #[arg(long)]
     pub strict: bool,
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Also write the result as JSON into this directory

@@ -1,6 +1,6 @@
 //! `stress gate`: is this build slower than another one, or than a stored result?
 
-use report::JsonOut;
+use report::{JsonOut, units};
 use result::{
     gate::{Gate, GateCell, GateResult, Mode},
     stored::Stored,
@@ -23,7 +23,7 @@ use crate::{
     client::StartFile,
     exit::{self, Code, Failure, OrExit},
     gate::{
-        DELTA_MAX, Metric,
+        DELTA_MAX, Metric, OCTET_COUNT_MIN,
         baseline::Times,
         builds,
         clients::ClientPair,
@@ -113,7 +113,7 @@ pub struct GateArgs {
     /// The process that it runs for: when that ends, so does this one.
     #[arg(long, hide = true, value_name = "PID", requires = "only_run")]
     pub parent: Option<u32>,
-    /// The change that is still none
+    /// The smallest change that counts: a build that is slower by more is a regression
     #[arg(long, value_name = "SHARE", default_value = "3%")]
     pub delta: String,
     /// Also claim that no block takes longer in any design of the run: 3s
@@ -380,9 +380,18 @@ fn failed(gate: &mut Gate, failure: &Failure) {
     let octets = |cell: &GateCell| cell.octets.len();
     let most = gate.attempts.last().map(|last| last.cells.iter().map(octets).max().unwrap_or(0));
     gate.reason = match (failure.code, most) {
-        (Code::Interrupted, Some(count)) => format!("{reason} after {count} octets, undecided"),
+        (Code::Interrupted, Some(count)) => interrupted(&reason, count),
         _ => reason,
     };
+}
+
+/// The reason of a gate that was interrupted after `octet_count` octets.
+fn interrupted(reason: &str, octet_count: usize) -> String {
+    let octets = units::things(octet_count as u64, "octet");
+    match octet_count < OCTET_COUNT_MIN {
+        true => format!("{reason} after {octets}; the first figures come after {OCTET_COUNT_MIN}"),
+        false => format!("{reason} after {octets}, undecided"),
+    }
 }
 
 fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
@@ -432,6 +441,13 @@ mod tests {
             let error = share("--delta", wrong).unwrap_err().to_string();
             assert!(error.contains("as in 3%"), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn an_interrupted_gate_says_when_figures_would_have_come() {
+        let early = interrupted("interrupted", 1);
+        assert_eq!(early, "interrupted after 1 octet; the first figures come after 6");
+        assert_eq!(interrupted("interrupted", 7), "interrupted after 7 octets, undecided");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn new(args: &NewArgs) -> Result<Code, Failure> {
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
     written.with_context(|| format!("cannot write {name}")).or_exit(Code::Io)?;
     terminal::out(&format!(
-        "wrote {name}\n  stress describe {name}      what it holds\n  stress --scenario {name}    \
+        "wrote {name}\n  stress describe {name}      its keys, conflicts and list sizes\n  stress --scenario {name}    \
          run it\n"
     ));
     Ok(Code::Fine)

@@ -120,7 +120,8 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
         terminal::out(&format!("{}  {contents}\n", facts(state)));
     }
     let total = progress::bytes(total_bytes);
-    terminal::note(&format!("{} states, {total}, in {}", states.len(), dir.path().display()));
+    let count = units::things(states.len() as u64, "state");
+    terminal::note(&format!("{count}, {total}, in {}", dir.path().display()));
     Ok(Code::Fine)
 }
 

@@ -76,7 +76,7 @@ fn figures(
 /// The keys that the reference run touches.
 fn seen(workload: &Workload, kept: Kept, progress: &Progress) -> Result<Description, Failure> {
     let total = workload.tx_count();
-    let stage = progress.stage("looking at what is touched", total);
+    let stage = progress.stage("reading the touched keys", total);
     let mut done = 0;
     let seen = describe::describe_keeping(workload, kept, || {
         done += 1;

@@ -355,7 +355,7 @@ fn common(base: &Side, new: &Side, compared: &mut gate::Compared) -> Result<Vec<
     if common.is_empty() {
         bail!(
             "{} and {} have no variant in common: there is nothing to compare ({} against {}); \
-             where nothing is said, threads follow the number of CPUs: name designs and threads \
+             threads that are not given depend on the number of CPUs: name designs and threads \
              that both have (--design, --threads, --io-threads)",
             base.path().display(),
             new.path().display(),

@@ -406,7 +406,7 @@ impl Figure {
         self.verdict.unwrap_or(Verdict::Inconclusive)
     }
 
-    /// The change that is still none; the metric's floor, where that is more than the plan's δ.
+    /// The largest allowed change; the metric's floor, where that is more than the plan's δ.
     fn allowed(&self, plan: &Plan) -> String {
         let of_floor = match (self.limits.delta > plan.delta, self.metric) {
             (false, _) => String::new(),

@@ -7,6 +7,8 @@ use super::{DELTA_MAX, Verdict, octet::Differences};
 
 /// Octets after which it is looked whether they decide.
 pub const LOOKS: [usize; 4] = [6, 8, 10, 12];
+/// Octets before the first figures.
+pub const OCTET_COUNT_MIN: usize = LOOKS[0];
 /// Most octets.
 pub const OCTET_COUNT_MAX: usize = LOOKS[LOOKS.len() - 1];
 /// The highest probability that a run calls anything a regression that is none.
@@ -86,7 +88,7 @@ pub fn by_bounds(lower: f64, upper: f64, delta: f64) -> Verdict {
 /// The limits of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The change that is still none, as a share: δ, or the floor where that is more.
+    /// The largest allowed change, as a share: δ, or the floor where that is more.
     pub delta: f64,
     /// The floor of the metric, as a share of a sample: smaller differences are none.
     pub floor: f64,

@@ -46,7 +46,7 @@ pub struct Drawn {
     pub is_watched: bool,
     /// Samples that were taken while nobody looked.
     pub unwatched_count: u64,
-    /// What a sample reads from a disk: blocks, and how many bytes and requests each takes in A and
+    /// Reads of a sample from a disk: blocks, and how many bytes and requests each takes in A and
     /// in B.
     pub disk: Option<Disk>,
 }

@@ -3,7 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::{decide::OCTET_COUNT_MAX, taker::Plan};
+use super::{
+    decide::{OCTET_COUNT_MAX, OCTET_COUNT_MIN},
+    taker::Plan,
+};
 
 /// A gate that may take as long says so.
 const LONG: Duration = Duration::from_secs(120);
@@ -49,8 +52,10 @@ impl Pace {
             self.said.is_some_and(|said| at_most <= said * OFF_BY && said <= at_most * OFF_BY);
         (at_most >= LONG && !is_said).then(|| {
             format!(
-                "an octet takes {:.0} s, and {OCTET_COUNT_MAX} are taken at most: up to {:.0} min",
+                "an octet takes {:.0} s: the first figures after {OCTET_COUNT_MIN}, in about {:.0} min, \
+                 the verdict after {OCTET_COUNT_MAX} at most, in up to {:.0} min",
                 took.as_secs_f64(),
+                minutes(took.saturating_mul(OCTET_COUNT_MIN as u32)),
                 minutes(at_most)
             )
         })
@@ -72,7 +77,8 @@ mod tests {
         let mut pace = Pace::default();
         assert_eq!(pace.at(0, begun), None);
         let words = pace.at(1, after(42)).expect("long");
-        assert!(words.contains("takes 42 s") && words.ends_with("up to 9 min"), "{words}");
+        assert!(words.contains("first figures after 6, in about 5 min"), "{words}");
+        assert!(words.contains("takes 42 s") && words.ends_with("in up to 9 min"), "{words}");
         assert_eq!((pace.at(2, after(84)), pace.at(0, after(90))), (None, None));
         // Of a second try.
         assert_eq!(pace.at(1, after(132)), None);

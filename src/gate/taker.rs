@@ -96,7 +96,7 @@ pub struct Subject {
 pub struct Plan {
     /// The variants.
     pub subjects: Vec<Subject>,
-    /// The change that is still none, as a share.
+    /// The largest allowed change, as a share.
     pub delta: f64,
     /// Wall time of all samples of a slot at least: short ones are taken in several passes.
     pub slot_ns: u64,

@@ -71,7 +71,7 @@ fn whole_blocks_stand_beside_execution_alone_unless_it_is_left_out() {
     assert_eq!(of("root = \"none\"")[0], whole.replace("+root-after", ""));
 }
 
-/// What remains of a cell without root and duties: the row of execution alone.
+/// A cell without root and duties: the row of execution alone.
 fn alone(cell: &PlannedCell) -> PlannedCell {
     let variant = Variant { root: RootWay::NONE, block_duties: BlockDuties::NONE, ..cell.variant };
     PlannedCell { variant, ..*cell }
@@ -397,7 +397,7 @@ fn the_best_cell_of_each_design_comes_before_the_second_of_another() {
     // 80 s are left: 5 x 6 and 5 x 8 fit, then 5 x 7 does not.
     assert_eq!(rounds.next(1, Duration::from_secs(70), &cells), [2, 4]);
     assert_eq!(rounds.next(1, Duration::from_secs(40), &cells), [2, 3, 4]);
-    // What one design cannot use is another's.
+    // A setting that one design cannot use is another's.
     assert_eq!(rounds.next(1, Duration::from_secs(112), &cells), [4]);
 }
 

@@ -121,7 +121,7 @@ impl Request {
 /// There is none, or an override is not valid.
 pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<Scenario, Failure> {
     if size == Size::Quick {
-        // What is wrong with it is said below.
+        // Its fault is reported below.
         let stated = spec::load(name, &overrides);
         let is_said =
             overrides.iter().any(|given| QUICK_BLOCKS.iter().any(|(key, _)| given.key == *key));

@@ -149,7 +149,7 @@ fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f6
     let state = dir.open_whole(&known.state, &formats)?;
     let disk = Disk::open_after(known.read_count, &state.table_files(), known.draw_seed)?;
     let ceiling = device::ceiling(&disk, TIME_PER_METHOD, interrupt::flag());
-    // What was read is known to a cache below, whatever came of it.
+    // A cache below has these reads, also after a failure.
     known.read_count = disk.read_count();
     known.device.probed_block_share = Some(disk.read_share());
     known.device.repeated_read_count = disk.repeated_count();

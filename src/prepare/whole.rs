@@ -25,7 +25,7 @@ pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> WithWho
     }
 }
 
-/// Why `workload` cannot run whole as `run` is, and what would help.
+/// The reason why `workload` cannot run whole under `run`, and the remedy.
 fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     if workload.layout == Layout::Plain {
         let reason = "rows of the plain layout have no tries; --layout hashed";

@@ -153,6 +153,20 @@ fn plain_lines_are_few_and_a_stage_says_how_long_it_took() {
 }
 
 #[test]
+fn a_log_has_the_name_of_a_stage_once_and_minutes_where_much_is_left() {
+    let (progress, paper) = progress(Look::Lines, Duration::ZERO);
+    let stage = progress.stage("comparing", Total::Unknown);
+    (0..3).for_each(|_| stage.set(0, 12));
+    assert_eq!(paper.text(), "comparing\n");
+    let began = Instant::now() - Duration::from_secs(100);
+    let total = Total::Count(12);
+    let under_way =
+        UnderWay { name: "comparing".to_owned(), total, began, is_shown: false, live: None };
+    let line = under_way.line(1);
+    assert!(line.ends_with("about 18 min left"), "{line}");
+}
+
+#[test]
 fn a_log_has_one_line_a_sample() {
     let (progress, paper) = progress(Look::Lines, Duration::from_secs(3600));
     progress.stage("preparing", 0);
@@ -176,7 +190,7 @@ fn a_line_says_how_much_of_what_is_done() {
         name: "s".to_owned(),
         total,
         began: Instant::now(),
-        has_bar: false,
+        is_shown: false,
         live: None,
     };
     let line = stage(Total::Rows(128_000_000)).line(4_100_000);

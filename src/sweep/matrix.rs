@@ -231,7 +231,7 @@ mod tests {
         // A cell with one design that the key changes is a run of its own.
         let (pairs, _) = left_out(&["threads=1,2", "--design", "sequential,batched-io"]);
         assert!(pairs.is_empty(), "{pairs:?}");
-        // What changes the work is never without effect.
+        // A key of the work is never without effect.
         let (pairs, _) = left_out(&["gas=3M,4M", "present=0.5,1", "--design", "sequential"]);
         assert!(pairs.is_empty(), "{pairs:?}");
     }

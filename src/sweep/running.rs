@@ -276,7 +276,7 @@ impl Running<'_> {
         let took = units::time(last);
         match self.left.len() {
             0 => format!("took {took}"),
-            left => format!("took {took}, about {} left", units::time(each * left as u32)),
+            left => format!("took {took}, about {} left", units::rough_time(each * left as u32)),
         }
     }
 }

@@ -380,6 +380,11 @@ fn a_page_is_not_wider_than_asked_and_has_every_point_and_knee() {
         assert!(page.lines().all(|line| line.width() <= width), "{width}: {page}");
     }
     let page = report::sweep_table(&merged, 80, Paint::Plain);
+    let mut few = merged.clone();
+    few.points.iter_mut().for_each(|point| point.mgas_per_s_ci95 = None);
+    let few = report::sweep_table(&few, 80, Paint::Plain);
+    let note = "95 %: the ends of the interval";
+    assert!(page.contains(note) && !few.contains(note), "{few}");
     for index in 0..8 {
         let speed = 200.0 + f64::from(index);
         let line = format!("{speed:.0} {:.0}–{:.0}", speed * 0.98, speed * 1.02);

@@ -123,14 +123,14 @@ fn compare_figure(figure: &Figure, results: &[Value]) -> Result<(), String> {
 #[derive(Clone, Copy, Debug)]
 struct Cell<'a> {
     result: usize,
-    place: usize,
+    index: usize,
     json: &'a Value,
 }
 
 impl<'a> Cell<'a> {
     /// Its path in the result.
     fn at(&self, path: &str) -> String {
-        format!("/cells/{}/{path}", self.place)
+        format!("/cells/{}/{path}", self.index)
     }
 
     /// Its value at a path; null if that is nothing.
@@ -168,21 +168,21 @@ impl<'a> Cell<'a> {
 fn cells(results: &[Value]) -> Vec<Cell<'_>> {
     let of_result = |(result, json): (usize, &Value)| {
         let cells = json["cells"].as_array().map(Vec::as_slice).unwrap_or_default().len();
-        (0..cells).map(move |place| (result, place)).collect::<Vec<_>>()
+        (0..cells).map(move |index| (result, index)).collect::<Vec<_>>()
     };
     let places = results.iter().enumerate().flat_map(of_result);
-    let all = places.map(|(result, place)| Cell {
+    let all = places.map(|(result, index)| Cell {
         result,
-        place,
-        json: &results[result]["cells"][place],
+        index,
+        json: &results[result]["cells"][index],
     });
     all.filter(|cell| cell.value("samples/0").is_object()).collect()
 }
 
 /// The cell that a place of a result is in.
 fn cell_at<'a>(results: &'a [Value], result: usize, at: &str) -> Option<Cell<'a>> {
-    let place: usize = at.strip_prefix("/cells/")?.split('/').next()?.parse().ok()?;
-    cells(results).into_iter().find(|cell| cell.result == result && cell.place == place)
+    let index: usize = at.strip_prefix("/cells/")?.split('/').next()?.parse().ok()?;
+    cells(results).into_iter().find(|cell| cell.result == result && cell.index == index)
 }
 
 /// Notes cells that should be there and are not.
@@ -192,7 +192,7 @@ fn note_missing(
     seen: &BTreeSet<(usize, usize)>,
     checked: &mut Checked,
 ) {
-    for cell in wanted.iter().filter(|cell| !seen.contains(&(cell.result, cell.place))) {
+    for cell in wanted.iter().filter(|cell| !seen.contains(&(cell.result, cell.index))) {
         let name = cell.text("variant");
         checked.differences.push(format!("{place}: {name} of result {} is missing", cell.result));
     }

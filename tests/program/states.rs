@@ -58,6 +58,8 @@ fn only_states_without_a_use_for_so_long_go_and_a_dry_run_removes_none() {
     let (dir, [flat, rocksdb]) = two_states();
     let dir = dir.path();
     assert_eq!(printed(&["state", "rm", "--older-than", "1d"], dir), "", "both are new");
+    let listed = stress(&["state", "list"], dir);
+    assert!(text(&listed.stderr).starts_with("2 states, "), "{}", text(&listed.stderr));
     // One without a record is as old as its creation: never as if it had never been used.
     fs::remove_file(lock(dir, &rocksdb)).unwrap();
     age(dir, &flat);
@@ -73,6 +75,8 @@ fn only_states_without_a_use_for_so_long_go_and_a_dry_run_removes_none() {
     let removed = printed(&old, dir);
     assert!(removed.starts_with(&format!("removed {flat}  ")), "{removed}");
     assert_eq!(names(dir), [rocksdb.as_str()]);
+    let listed = stress(&["state", "list"], dir);
+    assert!(text(&listed.stderr).starts_with("1 state, "), "{}", text(&listed.stderr));
     assert!(!lock(dir, &flat).exists(), "its lock goes with it");
     // A run is a use.
     age(dir, &rocksdb);

@@ -1,5 +1,5 @@
-//! What results have in common, and the axes of the sweep whose cells they are: the head of a page
-//! of several results names these, and no value of the first result alone.
+//! Values that results share, and the axes of their sweep. The head of a page of several results
+//! names both, and no value of the first result alone.
 
 use result::{Shown, WorkloadFacts};
 

@@ -1,7 +1,7 @@
 //! A client against our designs over many workloads: the figures of both on each, the rank correlation of
-//! their times, and the workloads on which their ranks part.
+//! their times, and the workloads on which their ranks differ.
 //!
-//! The terms of a time are device reads a key, CPU time and the root. A term explains why ranks part
+//! The terms of a time are device reads a key, CPU time and the root. A term explains why ranks differ
 //! where the client's share of it, relative to ours, is as far from the usual one as that of the time.
 
 use std::{fmt, ops::RangeInclusive};
@@ -85,7 +85,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// A workload on which the ranks part.
+/// A workload on which the ranks differ.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parted {
     /// Place among the rows.

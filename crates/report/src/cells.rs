@@ -309,7 +309,7 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
     ]
 }
 
-/// Columns that stand there for clients: their own time, and what their processes used.
+/// Columns of clients: their own time, and the resources of their processes.
 fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
     if lines.clients.is_empty() {
         return Vec::new();

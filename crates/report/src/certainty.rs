@@ -133,7 +133,7 @@ pub(super) fn best_of_designs<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     designs.into_iter().filter_map(best).collect()
 }
 
-/// What one value of a time is.
+/// The noun for one value of a time.
 fn noun(cells: &[&Cell]) -> &'static str {
     if cells.iter().any(|cell| cell.databases.is_some()) { "database" } else { SAMPLE }
 }

@@ -2,7 +2,9 @@
 
 mod shards;
 
-use result::description::{Conflicts, Described, HotKey, LoadFacts, Meetings, SizeClass, TxFacts};
+use result::description::{
+    Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SizeClass, TxFacts,
+};
 
 use super::{
     Paint,
@@ -142,16 +144,33 @@ fn conflicts(page: &mut Page, described: &Described) {
         units::count(conflicts.longest_chain_gas),
     );
     page.labelled(Tone::Plain, "chain", &text);
-    let text = conflicts.hottest.as_ref().map_or_else(|| "no two meet".to_owned(), hot_words);
+    let text = conflicts
+        .hottest
+        .as_ref()
+        .map_or_else(|| "no key is touched by two transactions".to_owned(), hot_words);
     page.labelled(Tone::Plain, "hottest", &text);
-    let ideal = conflicts.ideal.iter().map(|at| {
+    let text = format!(
+        "speed-up without a list, gas as time: {}",
+        ideal_words(&conflicts.ideal, conflicts.ideal_unbounded)
+    );
+    page.labelled(Tone::Strong, "ideal", &text);
+}
+
+/// `1.98 at 2 threads, 3.02 from 4 threads on`.
+fn ideal_words(ideal: &[Ideal], unbounded: f64) -> String {
+    let most = units::ratio(unbounded);
+    let is_less = |at: &Ideal| units::ratio(at.speedup) != most;
+    let less_count = ideal.iter().rposition(is_less).map_or(0, |last| last + 1);
+    let less = ideal[..less_count].iter().map(|at| {
         format!("{} at {}", units::ratio(at.speedup), units::things(at.threads, "thread"))
     });
-    let words: Vec<String> = ideal
-        .chain([format!("{} at any number", units::ratio(conflicts.ideal_unbounded))])
-        .collect();
-    let text = format!("speed-up without a list, gas as time: {}", words.join(", "));
-    page.labelled(Tone::Strong, "ideal", &text);
+    let rest = match ideal.get(less_count) {
+        Some(reached) if unbounded > 1.0 => {
+            format!("{most} from {} on", units::things(reached.threads, "thread"))
+        }
+        _ => format!("{most} at any number"),
+    };
+    less.chain([rest]).collect::<Vec<_>>().join(", ")
 }
 
 fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
@@ -208,4 +227,28 @@ fn hot_words(hot: &HotKey) -> String {
     };
     let (txs, writers) = (units::things(hot.tx_count, "tx"), units::count(hot.writer_count));
     format!("{txs} meet at {what}; {writers} write it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_speed_up_that_more_threads_do_not_change_is_told_once() {
+        let words = |ideal: &[(u64, f64)], unbounded: f64| {
+            let ideal: Vec<Ideal> = ideal
+                .iter()
+                .map(|(threads, speedup)| Ideal { threads: *threads, speedup: *speedup })
+                .collect();
+            ideal_words(&ideal, unbounded)
+        };
+        assert_eq!(words(&[(2, 1.79), (4, 1.79), (8, 1.79)], 1.79), "1.79 from 2 threads on");
+        let text = "1.98 at 2 threads, 3.02 from 4 threads on";
+        assert_eq!(words(&[(2, 1.98), (4, 3.02), (8, 3.02)], 3.02), text);
+        // Never from a number on beyond which it is less again.
+        let text = "3.02 at 2 threads, 3.01 at 4 threads, 3.02 from 8 threads on";
+        assert_eq!(words(&[(2, 3.02), (4, 3.01), (8, 3.02)], 3.02), text);
+        assert_eq!(words(&[(2, 1.0), (4, 1.0)], 1.0), "1.00 at any number");
+        assert_eq!(words(&[(2, 2.0)], 7.5), "2.00 at 2 threads, 7.50 at any number");
+    }
 }

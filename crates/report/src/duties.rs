@@ -3,7 +3,7 @@
 use result::Cell;
 use variant::RootTime;
 
-/// The end of a list of duties: what the rows commit, whether they have a state root, and which are whole.
+/// The end of a list of duties: the kind of commit, whether there is a state root, and which are whole.
 pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> &'static str {
     let (mut with, mut without, mut has_whole) = (false, false, false);
     for cell in cells {

@@ -7,7 +7,7 @@ use variant::{CacheMode, Design, StoreKind};
 
 use super::units;
 
-/// A state of fewer slots is for trying out: a hundredth of what EIP-8038 was priced on.
+/// A state of fewer slots is for trying out: a hundredth of the size that EIP-8038 was priced on.
 const SMALL_STATE_SLOT_COUNT: u64 = 2_000_000;
 /// Fewer blocks per key mean that reads share blocks: a scan more than random reads.
 const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
@@ -50,6 +50,20 @@ impl<'a> Reading<'a> {
     pub(super) fn cells(&self) -> Vec<&'a Cell> {
         self.stores.iter().flat_map(|of| of.cells.iter().copied()).collect()
     }
+}
+
+/// Words of stores, each once, behind the names of all stores that they are of.
+pub(super) fn by_words(
+    of_stores: impl IntoIterator<Item = (StoreKind, String)>,
+) -> Vec<(String, String)> {
+    let mut grouped: Vec<(String, String)> = Vec::new();
+    for (store, words) in of_stores {
+        match grouped.iter_mut().find(|(_, other)| *other == words) {
+            Some((stores, _)) => stores.push_str(&format!(", {store}")),
+            None => grouped.push((store.to_string(), words)),
+        }
+    }
+    grouped
 }
 
 /// The noun that times are per: a batch, of one block in all of `works` or of more.

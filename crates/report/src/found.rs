@@ -1,7 +1,7 @@
 //! The finding of a run for a terminal: the time of each design, one claim and the bottleneck, on at
 //! most two lines. The table above it, the page for a browser and the result's `conclusion` have more.
 
-use result::{Cell, stats::INTERVAL_COUNT_MIN};
+use result::{Cell, RunResult, stats::INTERVAL_COUNT_MIN};
 
 use super::{
     certainty, conclude,
@@ -51,6 +51,20 @@ pub(super) fn found(reading: &Reading<'_>) -> Option<String> {
         DETAILS.into_iter().filter_map(|detail| of_run(reading, detail)).collect();
     let fits = |text: &&String| page::wrap(text, WIDTH).len() <= LINE_COUNT;
     texts.iter().find(fits).or(texts.last()).cloned()
+}
+
+/// The finding of a run over several stores, shorter than its conclusion: every store with its best
+/// designs; `None` of any other run.
+pub(super) fn over_stores(result: &RunResult) -> Option<String> {
+    let reading = Reading::of(result);
+    if reading.disagrees || reading.stores.len() < 2 {
+        return None;
+    }
+    let mut text = found(&reading)?;
+    if let Some(words) = facts::small_state(result) {
+        text.push_str(&format!("; {words}"));
+    }
+    Some(text)
 }
 
 fn of_run(reading: &Reading<'_>, detail: Detail) -> Option<String> {

@@ -78,10 +78,12 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
 /// How cold it was, and the device's rates.
 pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     let result = reading.result;
-    for of_store in &reading.stores {
-        let words = of_store.cache.as_deref().unwrap_or_default();
-        let store = of_store.store;
-        let of = if result.stores.len() > 1 { format!("{store} ") } else { String::new() };
+    let caches = reading.stores.iter().map(|of| {
+        let words = of.cache.as_deref().unwrap_or_default();
+        (of.store, words.to_owned())
+    });
+    for (stores, words) in facts::by_words(caches) {
+        let of = if result.stores.len() > 1 { format!("{stores}: ") } else { String::new() };
         page.labelled(Tone::Plain, "cache", &format!("{of}{words}"));
     }
     let Some(device) = &result.device else { return };

@@ -13,7 +13,7 @@ use super::{
     units,
 };
 
-/// The column of times; its heading says what they are per.
+/// The column of times; its heading has their unit.
 const TIME: &str = "time";
 /// Columns and their widths; the first one is the mark of a change.
 const HEADS: [(&str, usize); 8] = [

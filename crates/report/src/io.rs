@@ -23,7 +23,7 @@ const ONLY_HERE: &str = " in this machine only (host cache seen)";
 pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     if result.interrupted {
-        page.line(Tone::Warning, "INTERRUPTED before its plan ended: what is finished is shown");
+        page.line(Tone::Warning, "INTERRUPTED before its plan ended: finished points are shown");
         page.gap();
     }
     let state = &result.state;

@@ -8,7 +8,7 @@ use super::Paint;
 pub(super) const LABEL_WIDTH: usize = 9;
 /// Below this width no text is readable; nothing is narrower.
 const MIN_WIDTH: usize = 24;
-/// What is not parted from the number before it.
+/// Units that stay on the line of the number before them.
 const UNITS: [&str; 16] = [
     "%", "ns", "µs", "ms", "s", "h", "B", "kB", "MB", "GB", "TB", "io", "KiB", "MiB", "GiB", "gas",
 ];

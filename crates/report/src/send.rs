@@ -19,7 +19,10 @@ const SHOWN_BLOCK_COUNT: usize = 12;
 pub fn send_table(result: &SendResult, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     if result.interrupted {
-        page.line(Tone::Warning, "INTERRUPTED before its plan ended: what is finished is shown");
+        page.line(
+            Tone::Warning,
+            "INTERRUPTED before its plan ended: finished transactions are shown",
+        );
         page.gap();
     }
     head(&mut page, result);

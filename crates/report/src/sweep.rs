@@ -60,7 +60,7 @@ pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
         knees_over(&mut page, &merged.sweep.axes, what, knees);
     }
     unnamed_knees(&mut page, merged);
-    page.labelled(Tone::Faint, "note", "times belong to their machine");
+    page.labelled(Tone::Faint, "note", "compare these times with none of another machine");
     page.render(paint)
 }
 
@@ -92,7 +92,7 @@ fn head(page: &mut Page, merged: &Merged) {
         page.labelled(Tone::Warning, "doubt", doubt);
     }
     if merged.doubts.is_empty() {
-        let text = "equal wherever the work is: gas, keys of the lists, store reads of a variant";
+        let text = "equal in cells of equal work: gas, keys of the lists, store reads of a variant";
         page.labelled(Tone::Plain, "counters", text);
     }
     warnings(page, merged);
@@ -139,14 +139,17 @@ fn cells(page: &mut Page, merged: &Merged) {
         figures.remove(0);
     }
     lines(page, &names, &figures);
-    page.indented(Tone::Faint, GAP, "95 %: the ends of the interval of the column before it");
+    if points.iter().any(|point| point.mgas_per_s_ci95.is_some()) {
+        page.indented(Tone::Faint, GAP, "95 %: the ends of the interval of the column before it");
+    }
     if has_own_threads(merged) {
         page.indented(Tone::Faint, GAP, OWN_THREADS);
     }
     page.gap();
 }
 
-/// What tells a line: the cell, its keys, and of the variant what is no key and differs.
+/// The columns that name a line: the cell, its keys, and facts of the variant that are no keys and
+/// differ.
 fn names(merged: &Merged) -> Vec<Column> {
     let points = &merged.points;
     let mut names = vec![Column::new("cell", points.iter().map(|point| point.cell.to_string()))];

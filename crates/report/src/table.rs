@@ -17,7 +17,7 @@ const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --se
 const OUT: &str = "--out DIR: every sample, phases, histograms";
 /// The option of [`OUT`].
 const OUT_OPTION: &str = "--out";
-const SAMPLES: &str = "--samples 8: intervals; ";
+const SAMPLES: &str = "--samples 6: intervals; ";
 const DATABASES: &str = "--databases 6: intervals; ";
 
 /// The result as a page of `width` columns (at least 24), each line ended by a newline. Where
@@ -35,7 +35,7 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
             Tone::Warning,
             match result.agree {
                 None => "INTERRUPTED before its first sample: nothing was compared",
-                Some(_) => "INTERRUPTED before its plan ended: what is finished is shown",
+                Some(_) => "INTERRUPTED before its plan ended: finished samples are shown",
             },
         );
         page.gap();
@@ -100,18 +100,22 @@ fn disagreements(page: &mut Page, result: &RunResult) {
 
 /// Facts of several rows together: reads at equal depth, and how many samples would show more.
 fn beside(page: &mut Page, reading: &Reading<'_>) {
-    let many = reading.stores.len() > 1;
+    let (mut depths, mut sure) = (Vec::new(), Vec::new());
     for of in &reading.stores {
-        let store = if many { format!("{}: ", of.store) } else { String::new() };
         let groups = facts::by_duties(&of.cells);
-        if let Some(words) = groups.last().and_then(|cells| conclude::equal_depth(cells)) {
-            page.labelled(Tone::Plain, "depth", &format!("{store}{words}"));
+        let depth = groups.last().and_then(|cells| conclude::equal_depth(cells));
+        depths.extend(depth.map(|words| (of.store, words)));
+        for (index, cells) in groups.iter().enumerate() {
+            let whole = if index + 1 < groups.len() { "whole: " } else { "" };
+            let words = certainty::words(cells);
+            sure.extend(words.map(|words| (of.store, format!("{whole}{words}"))));
         }
-        for (place, cells) in groups.iter().enumerate() {
-            let whole = if place + 1 < groups.len() { "whole: " } else { "" };
-            if let Some(words) = certainty::words(cells) {
-                page.labelled(Tone::Plain, "sure", &format!("{store}{whole}{words}"));
-            }
+    }
+    let many = reading.stores.len() > 1;
+    for (label, of_stores) in [("depth", depths), ("sure", sure)] {
+        for (stores, words) in facts::by_words(of_stores) {
+            let of = if many { format!("{stores}: ") } else { String::new() };
+            page.labelled(Tone::Plain, label, &format!("{of}{words}"));
         }
     }
     page.gap();

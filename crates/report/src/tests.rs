@@ -18,6 +18,7 @@ mod certainty;
 mod clients;
 mod device;
 mod found;
+mod stores;
 mod sustained;
 
 /// Set `SHOW=1` and `--nocapture` to look at the pages.

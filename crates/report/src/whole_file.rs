@@ -35,7 +35,7 @@ impl WholeFile {
         Ok(Self { path: path.to_owned(), beside, option })
     }
 
-    /// Lets `fill` write it and gives it its name, in place of what was there. Returns its path.
+    /// Lets `fill` write it and gives it its name, in place of an older file. Returns its path.
     ///
     /// # Errors
     /// It cannot be written, or `fill` failed.

@@ -52,6 +52,16 @@ pub enum Error {
         /// The limit.
         most: u64,
     },
+    /// A file of another kind, such as a scenario.
+    #[error(
+        "{} is not a result: it is not JSON; a scenario is run by `stress FILE --out DIR`, which \
+         writes its result into DIR",
+        path.display()
+    )]
+    NotJson {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file that is truncated or is not JSON.
     #[error(
         "{} is not valid JSON (truncated?): {cause}; run `stress --out DIR` again",

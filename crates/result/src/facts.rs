@@ -1,4 +1,4 @@
-//! What a result says beside the figures: the tool, the workload, the device, the stores.
+//! Facts of a result beside its figures: the tool, the workload, the device, the stores.
 
 use std::{borrow::Cow, collections::BTreeMap};
 

@@ -95,7 +95,7 @@ pub struct Gate {
     pub exit_code: u8,
     /// Why, in one line.
     pub reason: String,
-    /// The change that is still none, as a share.
+    /// The largest allowed change, as a share.
     pub delta: f64,
     /// The attempts, the last one last: it has the verdict.
     pub attempts: Vec<Attempt>,
@@ -169,7 +169,7 @@ pub struct Judged {
     /// Its verdict.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// The change that is still none, as a share: δ, or the floor of the metric where that is more.
+    /// The largest allowed change, as a share: δ, or the floor of the metric where that is more.
     pub delta: f64,
     /// Median of a sample of A: nanoseconds, blocks, bytes or requests.
     pub base: u64,

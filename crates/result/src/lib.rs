@@ -1,6 +1,6 @@
-//! What runs, gates and sweeps came to, as it is written to files and read from them: the only place
-//! that knows the schemas; and the statistics over samples. How anything was executed, and how it
-//! is shown, is not known here.
+//! Results of runs, gates and sweeps as they are written to files and read from them: the only place
+//! that knows the schemas; and the statistics over samples. Knows neither how anything was executed
+//! nor how it is shown.
 
 mod clients;
 pub mod comparison;

@@ -44,7 +44,7 @@ pub const SCHEMA: RunSchema = RunSchema;
 pub struct RunResult {
     /// Name and version of this format.
     pub schema: RunSchema,
-    /// What made it.
+    /// The program that made it.
     pub tool: Tool,
     /// The command line, to make it again.
     pub command: Vec<String>,
@@ -53,7 +53,7 @@ pub struct RunResult {
     /// Seed of the run's own draws: the blocks that measured the device, and the keys of samples
     /// that have their own.
     pub draw_seed: u64,
-    /// What was run.
+    /// The workload.
     pub workload: WorkloadFacts,
     /// The machine.
     pub environment: Environment,
@@ -61,7 +61,7 @@ pub struct RunResult {
     pub device: Option<Device>,
     /// The stores that were used.
     pub stores: Vec<StoreFacts>,
-    /// What was chosen for this machine where the user said nothing, and why.
+    /// Settings chosen for this machine where the user gave none, each with its reason.
     #[serde(default)]
     pub choices: Vec<String>,
     /// Why no row runs whole blocks, where some would by default, and the remedy; else `null`.
@@ -80,9 +80,9 @@ pub struct RunResult {
     pub disagreements: Vec<String>,
     /// Whether the run ended before its plan did.
     pub interrupted: bool,
-    /// What the scenario claims, and whether it holds.
+    /// The scenario's claims, and whether each holds.
     pub expects: Expects,
-    /// What makes the figures doubtful, each with its remedy.
+    /// Reasons to doubt the figures, each with its remedy.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// One per store and variant.
@@ -95,7 +95,7 @@ pub struct RunResult {
     pub databases: Vec<DatabaseFacts>,
     /// Where the CPU's time of a variant goes; `null` where that was not asked for.
     pub profile: Option<ProfileFacts>,
-    /// What was found, in one line.
+    /// The finding, in one line.
     pub conclusion: Option<String>,
 }
 
@@ -145,7 +145,7 @@ pub struct FrameFacts {
     pub total_share: f64,
 }
 
-/// What the scenario claims.
+/// The scenario's claims.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expects {
     /// Number of claims.
@@ -227,13 +227,13 @@ pub struct Cell {
     pub io_threads: u64,
     /// Reads that each of those has under way at most; `null` where there are none.
     pub reads_per_reader: Option<u64>,
-    /// What every sample did exactly, apart from all times; `null` without a sample, and where
+    /// Counts that are equal in every sample; `null` without a sample, and where
     /// each database has its own.
     pub counters: Option<Counters>,
     /// The first samples that belong to the warm-up: throughput, times, latencies and the device's
     /// share leave them out; `null` where it is not known where it ends.
     pub warm_up_sample_count: Option<u64>,
-    /// What the figures are pooled of; `null` of a run on one database.
+    /// The values that the figures are pooled of; `null` of a run on one database.
     pub databases: Option<CellDatabases>,
     /// All samples in the order they were taken.
     pub samples: Vec<SampleFacts>,
@@ -264,7 +264,7 @@ pub struct Cell {
     pub longest_tx_share: Option<f64>,
     /// (T − A) / (T − L): T all transactions, L the longest, A the execute phase; median.
     pub scheduling_quality: Option<f64>,
-    /// Time in which executing threads ran no step, as a share of what they had; median.
+    /// Time in which executing threads ran no step, as a share of their time; median.
     pub idle_share: Option<f64>,
     /// Thread time of recovering a sender; median.
     pub recover_ns_per_tx: Option<f64>,
@@ -331,7 +331,7 @@ pub struct PrefetchFacts {
     /// When codes are read.
     #[serde(with = "Name::<CodeReads>")]
     pub codes: CodeReads,
-    /// What ends their work.
+    /// The event that ends their work.
     #[serde(with = "Name::<StopRule>")]
     pub stop: StopRule,
     /// Which keys each takes.
@@ -359,7 +359,7 @@ pub struct SampleFacts {
     /// The same without the time in which execution had ended and only verification went on;
     /// `null` where nothing is verified.
     pub unverified_wall_ns: Option<u64>,
-    /// What the warm-up was good for; `null` without one.
+    /// The effect of the warm-up; `null` without one.
     pub warm_up: Option<WarmUpFacts>,
     /// Gas used.
     pub gas: u64,
@@ -407,7 +407,7 @@ pub struct SampleFacts {
     pub longest_tx_ns: u64,
     /// Sum of all transactions' times.
     pub tx_total_ns: u64,
-    /// What running steps before their turn cost; `null` for an engine that does not.
+    /// The cost of running steps before their turn; `null` for an engine that does not.
     pub speculation: Option<SpeculationFacts>,
     /// Time in which executing threads ran no step, summed over the threads.
     pub idle_ns: Option<u64>,
@@ -432,14 +432,14 @@ pub struct SampleFacts {
     pub writes: Option<WriteFacts>,
 }
 
-/// What running steps before their turn cost.
+/// The cost of running steps before their turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeculationFacts {
     /// Steps: transactions, and two for each block.
     pub step_count: u64,
     /// Executions of steps, aborted ones included.
     pub execution_count: u64,
-    /// Looks at whether what a run had read was still so.
+    /// Validations: checks that the values a run had read are still current.
     pub validation_count: u64,
     /// Aborted executions.
     pub abort_count: u64,
@@ -451,7 +451,7 @@ pub struct SpeculationFacts {
     pub most_aborts_of_a_step: u64,
 }
 
-/// What a speculative pass was good for. A key is an account, a slot or a code.
+/// The effect of a speculative pass. A key is an account, a slot or a code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUpFacts {
     /// Reads of the store that it made.

@@ -25,7 +25,7 @@ pub struct SendResult {
     pub schema: SendSchema,
     /// The program.
     pub tool: Tool,
-    /// The command line, without what may be secret in URLs.
+    /// The command line, without the parts of URLs that may be secret.
     pub command: Vec<String>,
     /// When it began, seconds since 1970.
     pub started_unix_s: u64,

@@ -164,6 +164,10 @@ fn parse(path: &Path) -> Result<Value, Error> {
         return Err(Error::TooLarge { path: path.to_owned(), bytes, most: MAX_FILE_BYTES });
     }
     let text = fs::read_to_string(path).map_err(Error::unreadable(path))?;
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    if is_toml || text.trim_start().starts_with(|first| !matches!(first, '{' | '[')) {
+        return Err(Error::NotJson { path: path.to_owned() });
+    }
     serde_json::from_str(&text).map_err(|cause| Error::NotWhole { path: path.to_owned(), cause })
 }
 

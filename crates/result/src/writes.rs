@@ -1,4 +1,4 @@
-//! Batches and writes of a sample: what its commits made a store write, and the space that its files
+//! Batches and writes of a sample: the writes that its commits caused in a store, and the space that its files
 //! took.
 
 use schemars::JsonSchema;

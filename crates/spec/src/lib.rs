@@ -61,6 +61,7 @@ pub use state::{ROW_BYTES, StateSpec};
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 /// The most bytes a scenario file may have: a scenario is a page of text.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -97,6 +98,11 @@ pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, Scen
 }
 
 fn unknown_name(name: &str) -> ScenarioError {
+    let path = format!("{name}.toml");
+    if Path::new(&path).is_file() {
+        let help = format!("a file is given by its path: {path}");
+        return ScenarioError::UnknownName { name: name.to_owned(), help };
+    }
     let question = match shipped::nearest(name, NEAREST_COUNT).as_slice() {
         [] => String::new(),
         near => format!("did you mean {}? ", fault::listed(near, "or")),

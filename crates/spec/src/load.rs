@@ -61,8 +61,8 @@ pub(crate) use kind::{Around, Kind};
 pub struct Load {
     /// Share of the gas, above 0; the shares of all loads sum to 1.
     pub share: f64,
-    /// What its streams are named by, in place of its place among the loads: then it stays what it
-    /// is wherever it stands.
+    /// The name of its streams, instead of its index among the loads: a named load stays the same at
+    /// any index.
     pub name: Option<String>,
     /// How large its transactions are; `None`: as large as `block.tx_gas` lets them be.
     pub sizes: Option<Sizes>,

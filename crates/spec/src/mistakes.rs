@@ -14,7 +14,7 @@ use crate::{keys, read};
 pub(crate) const MISTAKES_MAX: usize = 10;
 
 /// Values that satisfy the reader in the place of wrong or missing ones, by the last name of
-/// their key. What has a default or a remedy needs none.
+/// their key. A key with a default or a remedy needs none.
 const STAND_INS: [(&str, &str); 5] = [
     ("name", "stand-in"),
     ("slots", "2M"),
@@ -186,7 +186,7 @@ fn repair_key(table: &mut Table, index: usize, fault: &Fault) {
     }
 }
 
-/// Adds what the fault misses in the table at `path`.
+/// Adds the key that the fault misses in the table at `path`.
 fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
     // `expect[0]` itself: it has no bound.
     let key = match fault.key == path {
@@ -201,7 +201,7 @@ fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
     true
 }
 
-/// The value that stands in for a key's, if it has one: a table or list has what it must have.
+/// The value that stands in for a key's, if it has one: a table or list has its required parts.
 fn stand_in(key: &str) -> Option<Value> {
     let text = |key: &str| STAND_INS.iter().find(|(of, _)| *of == key).map(|(_, value)| *value);
     let with = |key: &'static str| {

@@ -38,11 +38,11 @@ const WIDTH: usize = 96;
 pub fn starter(name: &str, kind: &str) -> Result<String, ScenarioError> {
     let scenario = least(name, kind)?;
     let mut out = format!(
-        "# What {name} does to a client: say it here.\n#\n\
-         #   stress describe {name}.toml      what it holds\n\
+        "# Describe the effect of {name} on a client here.\n#\n\
+         #   stress describe {name}.toml      its keys, conflicts and list sizes\n\
          #   stress --scenario {name}.toml    run it\n#\n\
-         # Every key of the work is here; what begins with # is left out. docs/scenario.md says \
-         more.\n\n\
+         # All keys of the work are below; those behind a # have the default named there.\n\
+         # docs/scenario.md explains them.\n\n\
          schema = 1\nname = \"{name}\"\ndescription = \"A scenario to start from: {kind}.\"\n"
     );
     comment(&mut out, "fork", None);

@@ -136,7 +136,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
             }
             // The first of two lines is in the tree.
             None if is_twice && !text[line..].trim_start().starts_with('[') => {}
-            // What follows may be another error by this one alone.
+            // Later errors may follow from this one alone.
             None => {
                 parsed.is_whole = false;
                 break;

@@ -115,7 +115,7 @@ pub(crate) fn load_entries(load: &Load) -> Vec<Entry> {
     entries.extend(own.into_iter().map(|(key, value)| (key, Ok(value))));
     entries.extend(unsaid.into_iter().map(|key| (key, Err("left out"))));
     entries.extend(load.size_entries());
-    entries.push(("name", load.name.as_deref().map(quoted).ok_or("its place")));
+    entries.push(("name", load.name.as_deref().map(quoted).ok_or("its index")));
     entries.push(("seed", seed(load.seed)));
     entries
 }

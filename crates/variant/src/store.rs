@@ -1,4 +1,4 @@
-//! Stores, what is in memory when a sample starts, how durable a commit is, how `RocksDB` keeps and
+//! Stores, the content of memory when a sample starts, how durable a commit is, how `RocksDB` keeps and
 //! reads its files, and how MDBX keeps slots.
 
 crate::named! {

@@ -71,11 +71,11 @@ fn bench(name: &str, accounts: &[Vec<U256>], rounds: usize) {
 
 /// The list of the accounts' reads, and all of them in a random order.
 fn build(accounts: &[Vec<U256>]) -> (Bytes, Vec<(AccountId, U256)>) {
-    let address = |place: usize| {
-        Address::from_slice(&keccak256((place as u64).to_be_bytes()).as_slice()[..20])
+    let address = |index: usize| {
+        Address::from_slice(&keccak256((index as u64).to_be_bytes()).as_slice()[..20])
     };
-    let entry = |(place, keys): (usize, &Vec<U256>)| {
-        AccountChanges::new(address(place)).extend_storage_reads(keys.iter().copied())
+    let entry = |(index, keys): (usize, &Vec<U256>)| {
+        AccountChanges::new(address(index)).extend_storage_reads(keys.iter().copied())
     };
     let mut changes: Vec<AccountChanges> = accounts.iter().enumerate().map(entry).collect();
     changes.sort_unstable_by_key(|account| account.address);

@@ -105,12 +105,12 @@ impl AccountFamily {
         }
     }
 
-    /// The code at `place` among the family's codes; empty without codes.
-    pub fn code(&self, place: u64) -> Bytes {
+    /// The code at `index` among the family's codes; empty without codes.
+    pub fn code(&self, index: u64) -> Bytes {
         let CodeRule::Jumpdests { bytes, .. } = self.code else { return Bytes::new() };
         let mut code = vec![JUMPDEST; bytes.max(CODE_BYTES_MIN) as usize];
         code[0] = PUSH8;
-        code[1..9].copy_from_slice(&place.to_be_bytes());
+        code[1..9].copy_from_slice(&index.to_be_bytes());
         code[9] = POP;
         code.into()
     }
@@ -141,11 +141,11 @@ impl CodeHashes {
         if families.iter().all(|family| family.code_count() == 0) {
             return (!cancel.load(Ordering::Relaxed)).then(|| Self(vec![vec![]; families.len()]));
         }
-        let hash = |family: &AccountFamily, place| {
-            (!cancel.load(Ordering::Relaxed)).then(|| keccak256(family.code(place)))
+        let hash = |family: &AccountFamily, index| {
+            (!cancel.load(Ordering::Relaxed)).then(|| keccak256(family.code(index)))
         };
         let of_family = |family: &AccountFamily| {
-            (0..family.code_count()).into_par_iter().map(|place| hash(family, place)).collect()
+            (0..family.code_count()).into_par_iter().map(|index| hash(family, index)).collect()
         };
         let threads = threads.max(1);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -153,18 +153,21 @@ impl CodeHashes {
         pool.install(|| families.iter().map(of_family).collect::<Option<_>>()).map(Self)
     }
 
-    /// The hash of the code of account `index` of `family`, which is at `place` in the genesis.
-    pub fn get(&self, place: usize, family: &AccountFamily, index: u64) -> Option<B256> {
-        family.code_place(index).map(|code| self.0[place][code as usize])
+    /// The hash of the code of account `index` of `family`, which is at `family_index` in the genesis.
+    pub fn get(&self, family_index: usize, family: &AccountFamily, index: u64) -> Option<B256> {
+        family.code_place(index).map(|code| self.0[family_index][code as usize])
     }
 
     /// All hashes with the place of their family and their place in it.
     pub fn iter(&self) -> impl Iterator<Item = (B256, usize, u64)> + '_ {
-        let of_family = |place: usize, hashes: &Vec<B256>| {
+        let of_family = |family_index: usize, hashes: &Vec<B256>| {
             let codes = hashes.iter().copied().zip(0..);
-            codes.map(move |(hash, code)| (hash, place, code)).collect::<Vec<_>>()
+            codes.map(move |(hash, code)| (hash, family_index, code)).collect::<Vec<_>>()
         };
-        self.0.iter().enumerate().flat_map(move |(place, hashes)| of_family(place, hashes))
+        self.0
+            .iter()
+            .enumerate()
+            .flat_map(move |(family_index, hashes)| of_family(family_index, hashes))
     }
 }
 

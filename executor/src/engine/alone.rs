@@ -23,11 +23,11 @@ pub(super) trait Loop {
     /// Its name.
     const NAME: &'static str;
 
-    /// Runs the batch at `place`.
+    /// Runs the batch at `batch_index`.
     fn run<R: Reader>(
         database: &mut StoreDatabase<'_, R>,
         task: &Task<'_>,
-        place: usize,
+        batch_index: usize,
         executed: &mut Executed,
     ) -> Result<Ran, EngineError>;
 }

@@ -38,22 +38,22 @@ impl Loop for BareRevm {
     fn run<R: Reader>(
         database: &mut StoreDatabase<'_, R>,
         task: &Task<'_>,
-        place: usize,
+        batch_index: usize,
         executed: &mut Executed,
     ) -> Result<Ran, EngineError> {
-        let (workload, batch) = (task.workload, &task.workload.batches[place]);
+        let (workload, batch) = (task.workload, &task.workload.batches[batch_index]);
         let state = State::builder().with_database(database).with_bundle_update().build();
         let cfg = env::cfg_env(workload.fork, workload.chain_id);
         let mut evm = Context::mainnet().with_db(state).with_cfg(cfg).build_mainnet();
-        let mut laps = Laps::start(place, executed);
+        let mut laps = Laps::start(batch_index, executed);
         for (index, step) in Steps::of(batch).iter() {
             if task.cancel.load(Ordering::Relaxed) {
                 return Err(EngineError::Cancelled);
             }
             let block = &batch.blocks[step.block];
             let at = At { workload, block, written: task.root.written };
-            let result =
-                run_step(&mut evm, &at, step.kind).map_err(|error| failed(place, index, error))?;
+            let result = run_step(&mut evm, &at, step.kind)
+                .map_err(|error| failed(batch_index, index, error))?;
             laps.next(index, step, result, evm.ctx.db_mut().database.recorder());
         }
         let mut result = laps.finish();

@@ -84,7 +84,7 @@ pub(super) struct Leavings {
 /// One batch as its workers see it.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
-    place: usize,
+    batch_index: usize,
     steps: Steps,
     memory: Memory,
     deferred_fees: BatchFees,
@@ -113,9 +113,9 @@ impl<'a, S: Sample> Engine for BlockStm<'a, S> {
         let mut tally = ReadTally { trace, ..ReadTally::default() };
         pool.serve(|job: &Job<'_>| {
             let start = job.spans.elapsed();
-            let (ground, place) = (job.ground(task, stop), job.place);
+            let (ground, batch_index) = (job.ground(task, stop), job.batch_index);
             let Job { steps, logs, last_runs, .. } = job;
-            let work = Work { ground, steps, logs, last_runs, place };
+            let work = Work { ground, steps, logs, last_runs, batch_index };
             let reading = Reading { reader: &mut reader, tally: &mut tally };
             if let Err(failure) = worker::work(&work, reading) {
                 stop.store(true, Ordering::Relaxed);
@@ -169,7 +169,7 @@ impl<'a> Job<'a> {
         let links = deferred_fees::nonce_links(turn.batch, &steps);
         let scheduler = Scheduler::new(&links, thread_count);
         Self {
-            place: turn.index,
+            batch_index: turn.index,
             deferred_fees,
             board: Board::new(scheduler, stop),
             logs: Logs::new(steps.count()),

@@ -61,13 +61,13 @@ impl Ran {
     pub(super) fn close(
         mut self,
         task: &Task<'_>,
-        place: usize,
+        batch_index: usize,
         spans: &Spans,
     ) -> Result<BatchResult, EngineError> {
         let result = std::mem::take(&mut self.result);
         if self.list.is_some() {
             let start = spans.elapsed();
-            task.check_hash(place, &self.encoded_list())?;
+            task.check_hash(batch_index, &self.encoded_list())?;
             spans.close(Phase::Build, start);
         }
         Ok(result)
@@ -83,22 +83,22 @@ pub(super) trait Below: Database<Error = ViewError> {
     fn passed(&mut self, _step_count: u32) {}
 }
 
-/// Runs the batch at `place` in order over `database`.
+/// Runs the batch at `batch_index` in order over `database`.
 pub(super) fn run_batch<D: Below>(
     database: &mut D,
     task: &Task<'_>,
-    place: usize,
+    batch_index: usize,
     purpose: Purpose,
     executed: &mut Executed,
 ) -> Result<Ran, EngineError> {
-    let batch = &task.workload.batches[place];
+    let batch = &task.workload.batches[batch_index];
     let state = match purpose {
         Purpose::Execute => BatchState::new(database),
         Purpose::BuildList => BatchState::new(database).building_list(),
     };
     let mut runner = Runner::new(task.workload, state);
     let mut entered = None;
-    let mut laps = Laps::start(place, executed);
+    let mut laps = Laps::start(batch_index, executed);
     for (index, step) in Steps::of(batch).iter() {
         if task.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
@@ -118,8 +118,8 @@ pub(super) fn run_batch<D: Below>(
             state.commit(changes);
         });
         let output = output.map_err(|error| match error {
-            StepError::Database(error) => EngineError::of_read(place, index, error),
-            other => EngineError::Step { batch: place, index, reason: other.to_string() },
+            StepError::Database(error) => EngineError::of_read(batch_index, index, error),
+            other => EngineError::Step { batch: batch_index, index, reason: other.to_string() },
         })?;
         laps.next(index, step, output.result, runner.db().database().trace());
         runner.db().next_step();

@@ -141,7 +141,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let job = Job {
-            place: turn.index,
+            batch_index: turn.index,
             steps: Steps::of(turn.batch),
             next_step: AtomicU32::new(0),
             // The run in order is at its first transaction at once: nobody gets ahead of it there.

@@ -24,10 +24,10 @@ impl Loop for Sequential {
     fn run<R: Reader>(
         database: &mut StoreDatabase<'_, R>,
         task: &Task<'_>,
-        place: usize,
+        batch_index: usize,
         executed: &mut Executed,
     ) -> Result<Ran, EngineError> {
-        in_order::run_batch(database, task, place, Purpose::of(&task.variant), executed)
+        in_order::run_batch(database, task, batch_index, Purpose::of(&task.variant), executed)
     }
 }
 

@@ -63,17 +63,17 @@ impl<'a> Task<'a> {
         Received { workload, blocks, list_hashes, variant, cancel }
     }
 
-    /// Hashes an encoded list of the batch at `place`, and compares with the header's hash, if
+    /// Hashes an encoded list of the batch at `index`, and compares with the header's hash, if
     /// there is one.
     ///
     /// # Errors
     /// [`ListFault::WrongHash`].
-    pub(super) fn check_hash(&self, place: usize, list: &[u8]) -> Result<(), EngineError> {
+    pub(super) fn check_hash(&self, index: usize, list: &[u8]) -> Result<(), EngineError> {
         // A duty of every client, with or without a hash to compare with.
         let got = std::hint::black_box(keccak256(list));
-        match self.list_hashes.get(place) {
+        match self.list_hashes.get(index) {
             Some(&header) if header != got => {
-                Err(EngineError::rejected(place, ListFault::WrongHash { got, header }))
+                Err(EngineError::rejected(index, ListFault::WrongHash { got, header }))
             }
             _ => Ok(()),
         }

@@ -83,8 +83,8 @@ impl Permutation {
         Self { count, half_bits: bits.div_ceil(2).max(1), keys }
     }
 
-    fn at(&self, place: u64) -> u64 {
-        let mut at = place;
+    fn at(&self, index: u64) -> u64 {
+        let mut at = index;
         loop {
             at = self.step(at);
             if at < self.count {

@@ -81,7 +81,7 @@ impl Cut {
     }
 }
 
-/// What was found for a piece.
+/// The nodes found for a piece.
 #[derive(Debug, Default)]
 struct Piece {
     /// Bytes of nodes, and where each is.

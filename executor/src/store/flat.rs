@@ -205,7 +205,7 @@ impl Store for FlatStore {
             ("io_uring", self.describe_io_uring()),
             ("depth", self.settings.depth.to_string()),
             ("keys_per_call", self.settings.keys_per_call.to_string()),
-            ("commit", format!("{}, to a log and to memory", self.settings.durability)),
+            ("commit", format!("{} (a log, and values in memory)", self.settings.durability)),
             ("open_sample_ns", open_ns),
         ];
         let nodes = self.files.nodes.as_ref();

@@ -21,7 +21,7 @@ use variant::CacheMode;
 /// Shortest delay that is spent at once.
 const LEAST_DELAY: Duration = Duration::from_micros(2);
 
-/// What is made worse.
+/// The handicapped operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handicap {
     /// Time that each read of an account or a slot takes longer. It is spent computing: no clock

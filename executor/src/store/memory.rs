@@ -52,9 +52,9 @@ pub enum MemoryError {
         slot_count: u64,
         /// Accounts asked for.
         account_count: u64,
-        /// What they would need.
+        /// Bytes that they would need.
         need_bytes: u64,
-        /// What may be used.
+        /// Bytes that may be used.
         limit_bytes: u64,
     },
     /// The senders have no addresses.

@@ -109,7 +109,7 @@ fn assert_reads(reader: &mut impl Reader, slots: &Slots) {
     for account in (0..6).map(address) {
         let expected = |key: &U256| slots.get(&(account, *key)).copied().unwrap_or_default();
         let mut together = vec![None; keys.len()];
-        let mut sink = |place: usize, value| together[place] = Some(value);
+        let mut sink = |index: usize, value| together[index] = Some(value);
         reader.slots(&account, &keys, &mut sink).unwrap();
         for (key, value) in keys.iter().zip(together) {
             assert_eq!(value, Some(expected(key)), "slot {key} of {account}, with others");

@@ -36,20 +36,20 @@ pub struct ChainBlock {
 }
 
 impl ChainBlock {
-    /// The same block with other extra data, and so another hash: sibling `place` of it on the same
+    /// The same block with other extra data, and so another hash: sibling `index` of it on the same
     /// parent, which does the same work. Number 0 is the block itself.
     #[must_use]
-    pub fn sibling(&self, place: u64) -> Self {
+    pub fn sibling(&self, index: u64) -> Self {
         let mut sibling = self.clone();
-        sibling.block.header.extra_data = extra_data(place);
-        sibling.hash = self.sibling_hash(place);
+        sibling.block.header.extra_data = extra_data(index);
+        sibling.hash = self.sibling_hash(index);
         sibling
     }
 
-    /// The hash of sibling `place`.
-    pub(super) fn sibling_hash(&self, place: u64) -> B256 {
+    /// The hash of sibling `index`.
+    pub(super) fn sibling_hash(&self, index: u64) -> B256 {
         let header = self.block.header.clone();
-        Header { extra_data: extra_data(place), ..header }.hash_slow()
+        Header { extra_data: extra_data(index), ..header }.hash_slow()
     }
 
     /// The versioned hashes of all blobs of its transactions (EIP-4844).
@@ -59,8 +59,8 @@ impl ChainBlock {
 }
 
 /// The extra data by which a sibling differs from the others.
-fn extra_data(place: u64) -> Bytes {
-    format!("stress {place}").into_bytes().into()
+fn extra_data(index: u64) -> Bytes {
+    format!("stress {index}").into_bytes().into()
 }
 
 /// Blob parameters of a fork.

@@ -120,8 +120,8 @@ pub(super) fn withdrawals(
 fn rlp_transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
     let bytes = node.bytes()?;
     let mut rest = bytes.as_ref();
-    let fault = |place: usize, error: &dyn std::fmt::Display| {
-        node.fault(format!("an RLP list of signed transactions; transaction {place}: {error}"))
+    let fault = |index: usize, error: &dyn std::fmt::Display| {
+        node.fault(format!("an RLP list of signed transactions; transaction {index}: {error}"))
     };
     let mut items = alloy_rlp::Header::decode_bytes(&mut rest, true).map_err(|e| fault(0, &e))?;
     if !rest.is_empty() {
@@ -129,12 +129,12 @@ fn rlp_transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, Impo
     }
     let mut envelopes = Vec::new();
     while !items.is_empty() {
-        let place = envelopes.len();
-        let envelope = Envelope::decode(&mut items).map_err(|e| fault(place, &e))?;
+        let index = envelopes.len();
+        let envelope = Envelope::decode(&mut items).map_err(|e| fault(index, &e))?;
         if let Some(other) = envelope.chain_id.filter(|id| *id != chain_id) {
-            return Err(fault(place, &format!("chain {other} is not {chain_id}")));
+            return Err(fault(index, &format!("chain {other} is not {chain_id}")));
         }
-        let sender = envelope.signer().ok_or_else(|| fault(place, &"an invalid signature"))?;
+        let sender = envelope.signer().ok_or_else(|| fault(index, &"an invalid signature"))?;
         envelopes.push((envelope, sender));
     }
     Ok(Transactions::of(envelopes))

@@ -49,14 +49,14 @@ impl Airdrops {
         Self { airdrop, contract, stream, received_count: 0 }
     }
 
-    /// The next recipient but `place`, of a gift from `giver`.
+    /// The next recipient but `index`, of a gift from `giver`.
     fn recipient(
         &self,
         giver: u64,
-        place: u64,
+        index: u64,
         people: &mut People<'_>,
     ) -> Result<Address, GeneratorError> {
-        let turn = self.received_count + place;
+        let turn = self.received_count + index;
         match self.airdrop.recipients {
             Recipients::Fresh => {
                 Ok(Address::from_word(self.stream.word(format_args!("fresh/{turn}"))))
@@ -90,8 +90,8 @@ impl Script for Airdrops {
         let sender = turn % self.airdrop.holder_count;
         // Where the array begins, the amount, the array's length.
         let mut words = vec![word(64), word(1), word(size)];
-        for place in 0..size {
-            words.push(self.recipient(sender, place, people)?.into_word());
+        for index in 0..size {
+            words.push(self.recipient(sender, index, people)?.into_word());
         }
         let input = calldata("airdrop(address[],uint256)", &words);
         Ok(Call { sender, to: Some(self.contract), input, ..Call::default() })

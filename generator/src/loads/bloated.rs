@@ -49,13 +49,13 @@ struct Work {
     /// As the contract numbers them.
     op: u64,
     /// Calldata of the contract.
-    place: u64,
+    index: u64,
     count: u64,
 }
 
 impl Work {
     fn input(self) -> Bytes {
-        let words = [self.op, self.place, self.count].map(|word| U256::from(word).to_be_bytes());
+        let words = [self.op, self.index, self.count].map(|word| U256::from(word).to_be_bytes());
         let words: [[u8; 32]; 3] = words;
         words.as_flattened().to_vec().into()
     }
@@ -132,9 +132,9 @@ impl BloatedCalls {
     /// The next transaction, of `count` slots.
     fn work(&self, count: u64) -> Work {
         match self.op {
-            BloatedOp::Read => Work { op: 0, place: 0, count },
-            BloatedOp::Jump => Work { op: 1, place: self.jump_to, count },
-            BloatedOp::Write => Work { op: 2, place: self.at, count },
+            BloatedOp::Read => Work { op: 0, index: 0, count },
+            BloatedOp::Jump => Work { op: 1, index: self.jump_to, count },
+            BloatedOp::Write => Work { op: 2, index: self.at, count },
         }
     }
 

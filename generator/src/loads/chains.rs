@@ -253,7 +253,7 @@ impl Chains {
 
     /// The group of each transaction of a block, in order.
     fn in_order(&mut self, groups: &[Group]) -> Vec<usize> {
-        let repeated = |place: usize| std::iter::repeat_n(place, groups[place].length as usize);
+        let repeated = |index: usize| std::iter::repeat_n(index, groups[index].length as usize);
         match self.spec.order {
             GroupOrder::Shuffled => {
                 let mut out: Vec<usize> = (0..groups.len()).flat_map(repeated).collect();

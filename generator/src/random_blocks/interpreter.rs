@@ -148,8 +148,8 @@ pub(super) fn code() -> Bytes {
 }
 
 /// Argument 1 to 3 of the instruction at the top, on it.
-fn arg(asm: &mut Assembler, place: u64) {
-    asm.ops(&[op::DUP1]).push(place).ops(&[op::BYTE]);
+fn arg(asm: &mut Assembler, index: u64) {
+    asm.ops(&[op::DUP1]).push(index).ops(&[op::BYTE]);
 }
 
 /// The address of the instruction at the top, on it.
@@ -228,9 +228,9 @@ fn handle(asm: &mut Assembler, what: Instruction, next: Label) {
     asm.ops(&[op::POP]);
 }
 
-/// Argument `place` of the instruction that is second from the top, on the top.
-fn arg_below(asm: &mut Assembler, place: u64) {
-    asm.ops(&[op::DUP2]).push(place).ops(&[op::BYTE]);
+/// Argument `index` of the instruction that is second from the top, on the top.
+fn arg_below(asm: &mut Assembler, index: u64) {
+    asm.ops(&[op::DUP2]).push(index).ops(&[op::BYTE]);
 }
 
 fn storage(asm: &mut Assembler, what: Instruction) {

@@ -101,21 +101,21 @@ impl World {
     pub(super) fn genesis(&self, fork: Fork) -> Genesis {
         let mut accounts = system::contracts(fork);
         let ether = U256::from(1_000_000_000_000_000_000_u64);
-        for (place, address) in self.senders.iter().enumerate() {
-            let is_delegated = place + DELEGATED_COUNT >= self.senders.len();
+        for (index, address) in self.senders.iter().enumerate() {
+            let is_delegated = index + DELEGATED_COUNT >= self.senders.len();
             let code =
-                if is_delegated { delegation(&self.contracts[place % 2]) } else { Bytes::new() };
+                if is_delegated { delegation(&self.contracts[index % 2]) } else { Bytes::new() };
             let nonce = u64::from(is_delegated);
-            let storage = if is_delegated { storage(place) } else { Vec::new() };
+            let storage = if is_delegated { storage(index) } else { Vec::new() };
             let balance = ether * U256::from(1_000_000);
             accounts.push(GenesisAccount { address: *address, nonce, balance, code, storage });
         }
-        for (place, address) in self.contracts.iter().enumerate() {
+        for (index, address) in self.contracts.iter().enumerate() {
             let is_interpreter = *address == interpreter_address();
             let code = if is_interpreter { interpreter::code() } else { proxy() };
             // The first has no wei: its transactions fail until it is given some.
-            let balance = U256::from(1_000 * place);
-            let storage = storage(place);
+            let balance = U256::from(1_000 * index);
+            let storage = storage(index);
             accounts.push(GenesisAccount { address: *address, nonce: 1, balance, code, storage });
         }
         accounts.push(GenesisAccount {
@@ -129,8 +129,8 @@ impl World {
 }
 
 /// A few slots; other keys are absent.
-fn storage(place: usize) -> Vec<(U256, U256)> {
-    (0..6_u64).map(|key| (U256::from(2 * key), U256::from(key + place as u64 + 1))).collect()
+fn storage(index: usize) -> Vec<(U256, U256)> {
+    (0..6_u64).map(|key| (U256::from(2 * key), U256::from(key + index as u64 + 1))).collect()
 }
 
 fn interpreter_address() -> Address {

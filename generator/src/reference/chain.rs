@@ -32,9 +32,9 @@ impl<'w> ChainRun<'w> {
     }
 
     /// Makes the plan of `batch` the one that the reads of the next blocks must be in.
-    pub(crate) fn plan(&mut self, place: usize, batch: &Batch) -> Result<(), ReferenceError> {
+    pub(crate) fn plan(&mut self, index: usize, batch: &Batch) -> Result<(), ReferenceError> {
         let state = self.state.as_mut().ok_or(ReferenceError::Cancelled)?;
-        state.plan(batch).map_err(|source| ReferenceError::Plan { batch: place, source })
+        state.plan(batch).map_err(|source| ReferenceError::Plan { batch: index, source })
     }
 
     /// Runs `block`. `on_tx` is shown the outcome and the logs of each transaction, and may stop the

@@ -214,19 +214,19 @@ impl<'w> PlannedState<'w> {
         Ok(())
     }
 
-    /// Hashes those of the `codes` of the family at `place` that are not hashed yet.
+    /// Hashes those of the `codes` of the family at `family_index` that are not hashed yet.
     fn make_codes(
         &mut self,
-        place: u32,
+        family_index: u32,
         family: &'w AccountFamily,
         codes: impl Iterator<Item = u64>,
     ) {
-        let missing = codes.filter(|code| !self.made_hashes.contains_key(&(place, *code)));
+        let missing = codes.filter(|code| !self.made_hashes.contains_key(&(family_index, *code)));
         let missing: BTreeSet<u64> = missing.collect();
         let hash = |code: u64| (code, keccak256(family.code(code)));
         let hashes: Vec<(u64, B256)> = missing.into_par_iter().map(hash).collect();
         for (code, hash) in hashes {
-            self.made_hashes.insert((place, code), hash);
+            self.made_hashes.insert((family_index, code), hash);
             self.made_codes.insert(hash, (family, code));
         }
     }

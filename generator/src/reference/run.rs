@@ -113,30 +113,30 @@ impl<'w> ReferenceRun<'w> {
     ) -> Option<Result<BatchReference, ReferenceError>> {
         let batch = self.workload.batches.get(self.next)?;
         let state = self.state.take()?;
-        let place = self.next;
+        let batch_index = self.next;
         self.next += 1;
-        Some(self.run_batch(place, batch, state, watch))
+        Some(self.run_batch(batch_index, batch, state, watch))
     }
 
     fn run_batch(
         &mut self,
-        place: usize,
+        batch_index: usize,
         batch: &Batch,
         mut state: PlannedState<'w>,
         watch: &mut Watch<'_>,
     ) -> Result<BatchReference, ReferenceError> {
-        state.plan(batch).map_err(|source| ReferenceError::Plan { batch: place, source })?;
-        let (made, state) = run_planned(self.workload, place, batch, state, watch)?;
+        state.plan(batch).map_err(|source| ReferenceError::Plan { batch: batch_index, source })?;
+        let (made, state) = run_planned(self.workload, batch_index, batch, state, watch)?;
         self.state = Some(state);
         Ok(made)
     }
 }
 
-/// Runs `batch`, at `place` in `workload`, over the state before it, in whose plan its reads are.
+/// Runs `batch`, at `batch_index` in `workload`, over the state before it, in whose plan its reads are.
 /// Gives the state after it back.
 pub(super) fn run_planned<'w>(
     workload: &Workload,
-    place: usize,
+    batch_index: usize,
     batch: &Batch,
     state: PlannedState<'w>,
     watch: &mut Watch<'_>,
@@ -146,7 +146,7 @@ pub(super) fn run_planned<'w>(
     let mut out = BatchReference::default();
     for (index, step) in Steps::of(batch).iter() {
         let block = &batch.blocks[step.block];
-        let at = At { batch: place, block: step.block, kind: step.kind, index };
+        let at = At { batch: batch_index, block: step.block, kind: step.kind, index };
         match step.kind {
             StepKind::BeforeTransactions => {
                 runner.enter(block);
@@ -178,8 +178,8 @@ pub(super) fn run_planned<'w>(
     db.merge_transitions(BundleRetention::PlainState);
     out.changes = net_changes(&db.take_bundle());
     let mut state = db.database;
-    out.full_list =
-        full_list(&list, &state).map_err(|source| ReferenceError::Plan { batch: place, source })?;
+    out.full_list = full_list(&list, &state)
+        .map_err(|source| ReferenceError::Plan { batch: batch_index, source })?;
     out.list = list::encode(&list);
     out.list_sizes = ListSizes {
         parallel_io_bytes: list::encode(&list::parallel_io_form(&list)).len() as u64,
@@ -189,7 +189,9 @@ pub(super) fn run_planned<'w>(
     let fork = workload.fork;
     out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
     out.expected.net_changes = out.changes.digest();
-    state.commit(&out.changes).map_err(|source| ReferenceError::Plan { batch: place, source })?;
+    state
+        .commit(&out.changes)
+        .map_err(|source| ReferenceError::Plan { batch: batch_index, source })?;
     Ok((out, state))
 }
 

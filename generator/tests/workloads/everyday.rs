@@ -162,18 +162,18 @@ fn the_pairs_that_are_not_hot_are_traded_at_by_zipfs_law() {
         for tx in &made.batches[0].blocks[0].transactions {
             *swaps.entry(tx.to.unwrap()).or_default() += 1;
         }
-        let pair = |place: usize| {
-            let name = format!("stress contract load[0]/Pair/{place}");
+        let pair = |index: usize| {
+            let name = format!("stress contract load[0]/Pair/{index}");
             Address::from_word(keccak256(name))
         };
         let norm: f64 = (1..=8).map(|rank| f64::from(rank).powf(-exponent)).sum();
-        for place in 0..=8 {
-            let law = (place as f64).powf(-exponent) / norm;
-            let share = if place == 0 { hot } else { (1.0 - hot) * law };
-            let found = swaps.get(&pair(place)).copied().unwrap_or(0) as f64;
+        for index in 0..=8 {
+            let law = (index as f64).powf(-exponent) / norm;
+            let share = if index == 0 { hot } else { (1.0 - hot) * law };
+            let found = swaps.get(&pair(index)).copied().unwrap_or(0) as f64;
             // Five standard errors: every trader swaps once.
             let error = 5.0 * (4_000.0 * share * (1.0 - share)).sqrt();
-            assert!((found - 4_000.0 * share).abs() <= error, "{exponent} {place}: {found}");
+            assert!((found - 4_000.0 * share).abs() <= error, "{exponent} {index}: {found}");
         }
     }
 }

@@ -32,8 +32,8 @@ fn error(overrides: &[(&str, &str)]) -> GeneratorError {
 }
 
 /// A word of a transaction's calldata.
-fn word(tx: &Transaction, place: usize) -> U256 {
-    U256::from_be_slice(&tx.input[4 + 32 * place..36 + 32 * place])
+fn word(tx: &Transaction, index: usize) -> U256 {
+    U256::from_be_slice(&tx.input[4 + 32 * index..36 + 32 * index])
 }
 
 fn transactions(made: &Workload) -> Vec<&Transaction> {
@@ -128,7 +128,7 @@ fn hotspots_are_the_same_in_every_block_and_share_the_conflicts_equally() {
             hot.push(counts);
         }
         assert_eq!(hot[0].len(), 3);
-        assert!(hot[0].keys().all(|place| hot[1].contains_key(place)), "{through}");
+        assert!(hot[0].keys().all(|index| hot[1].contains_key(index)), "{through}");
     }
 }
 

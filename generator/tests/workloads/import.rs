@@ -106,10 +106,10 @@ fn transactions_as_rlp_unsigned_with_secrets_or_named_senders_are_the_same_block
             }
         })
     };
-    let named = unsigned(&|place| ("from", json!(senders[place])));
+    let named = unsigned(&|index| ("from", json!(senders[index])));
     assert_eq!(named.complete().unwrap().workload, signed);
-    let secret = |place: usize| if senders[place] == senders[0] { 1 } else { 2 };
-    let secrets = unsigned(&|place| ("secretKey", json!(format!("0x{:064x}", secret(place)))));
+    let secret = |index: usize| if senders[index] == senders[0] { 1 } else { 2 };
+    let secrets = unsigned(&|index| ("secretKey", json!(format!("0x{:064x}", secret(index)))));
     assert_eq!(secrets.complete().unwrap().workload, signed);
 }
 

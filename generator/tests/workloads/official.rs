@@ -59,9 +59,9 @@ fn assert_greedy(made: &Workload, gas: u64) {
     let used = gas_used(made);
     let rest = gas % TX_GAS;
     assert_eq!(used.len() as u64, gas / TX_GAS + 1);
-    for (place, used) in used.iter().enumerate() {
-        let limit = if place + 1 < (gas / TX_GAS + 1) as usize { TX_GAS } else { rest };
-        assert!((limit - 200..=limit).contains(used), "{place}: {used} of {limit}");
+    for (index, used) in used.iter().enumerate() {
+        let limit = if index + 1 < (gas / TX_GAS + 1) as usize { TX_GAS } else { rest };
+        assert!((limit - 200..=limit).contains(used), "{index}: {used} of {limit}");
     }
 }
 
@@ -89,8 +89,8 @@ fn groups_have_the_lengths_and_the_densities_of_the_official_test_and_take_turns
             let writers = writers_of_slot_0(&made);
             assert_eq!(writers.len() as u64, group_count, "{length} {density}");
             assert!(writers.values().all(|writers| writers.len() as u64 == length));
-            for (place, tx) in all.iter().enumerate() {
-                let first = all[place % group_count as usize];
+            for (index, tx) in all.iter().enumerate() {
+                let first = all[index % group_count as usize];
                 assert_eq!(tx.to, first.to, "groups take turns");
             }
             counts.push((tx_count, gas_used(&made)));
@@ -222,8 +222,8 @@ fn each_jump_reads_where_its_predecessor_said_and_none_where_the_state_says() {
     let senders: BTreeSet<_> = all.iter().map(|tx| tx.sender).collect();
     assert_eq!(senders.len(), 9);
     assert!(all[0].gas_limit < 100_000 && all[1..8].iter().all(|tx| tx.gas_limit == TX_GAS));
-    let word = |tx: &Transaction, place: usize| -> u64 {
-        U256::from_be_slice(&tx.input[32 * place..32 * place + 32]).to()
+    let word = |tx: &Transaction, index: usize| -> u64 {
+        U256::from_be_slice(&tx.input[32 * index..32 * index + 32]).to()
     };
     let mut expected = BTreeSet::new();
     for two in all.windows(2) {

@@ -71,7 +71,7 @@ pub(crate) fn compare(section: &Section, chart: &Chart, results: &[Value], check
                 checked.differences.push(format!("{}: no cell has {}", section.id, mark.at));
                 continue;
             };
-            seen.insert((cell.result, cell.place));
+            seen.insert((cell.result, cell.index));
             let place = format!("{}, {}", section.id, mark.words);
             let compared = mark_at(section, mark, &cell, results).map(|wanted| {
                 wanted.note(&axes, mark, &place, checked);

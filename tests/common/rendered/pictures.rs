@@ -43,7 +43,7 @@ fn compare_one(
             checked.differences.push(format!("throughput: {:?} is of no variant", row.name));
             continue;
         };
-        seen.insert((cell.result, cell.place));
+        seen.insert((cell.result, cell.index));
         match scale_of(row, &picture.ticks) {
             Ok(scale) => compare_row(row, &cell, scale, checked),
             Err(difference) => checked.note(&row.variant, Err(difference)),

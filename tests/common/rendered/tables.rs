@@ -51,7 +51,7 @@ fn of_variants(
             compared.filter_map(Result::err).collect()
         };
         let Some(cell) = best(row, results, of_row, checked, place) else { continue };
-        seen.insert((cell.result, cell.place));
+        seen.insert((cell.result, cell.index));
         checked.field_count += columns.len();
         bars(row, &cell, columns, results, checked);
     }

@@ -1,5 +1,5 @@
 //! A table with a row for each cell, designs and then clients: numbers as the results write them,
-//! nothing rounded. What is not known, and what a client has not, is empty.
+//! nothing rounded. A value that is unknown, or that a client lacks, is empty.
 
 use result::{Bottleneck, Cell, ClientCell, Estimate, RunResult, Shown};
 use variant::ListForm;
@@ -106,7 +106,7 @@ pub fn csv(results: &[Shown]) -> String {
     text
 }
 
-/// What a row is of.
+/// The subject of a row.
 #[derive(Clone, Copy)]
 enum Row<'a> {
     Design(&'a Cell),
@@ -130,7 +130,7 @@ impl Row<'_> {
     }
 }
 
-/// What a client has of the column of this name.
+/// A client's value of the column of this name.
 fn of_client(column: &str, client: &ClientCell) -> String {
     match column {
         "variant" => field(&client.client),

@@ -1,12 +1,12 @@
-//! A summary for a pull request or a job: what was found, the best of each design, what gives
-//! reason for doubt. At most a screen, however many results there are.
+//! A summary for a pull request or a job: the finding, the best of each design, the warnings.
+//! At most a screen, however many results there are.
 
 use result::{
     Bottleneck, Bound, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict,
 };
 
 use crate::{
-    axes, facts, html, units,
+    axes, facts, found, html, units,
     warnings::{Warning, grouped},
 };
 
@@ -116,7 +116,9 @@ fn of_run(run: &RunResult, name: &str) -> Vec<String> {
         return lines;
     }
     let interrupted = if run.interrupted { "**interrupted**; " } else { "" };
-    let conclusion = run.conclusion.as_deref().map_or("nothing was measured".to_owned(), text);
+    let short = found::over_stores(run);
+    let conclusion = short.as_deref().or(run.conclusion.as_deref());
+    let conclusion = conclusion.map_or("nothing was measured".to_owned(), text);
     lines.push(format!("- {name}{interrupted}{conclusion}"));
     if !run.databases.is_empty() {
         let count = units::things(run.databases.len() as u64, "database");
@@ -276,7 +278,12 @@ fn commands(results: &[Shown]) -> Vec<String> {
 
 /// Text that is not taken for markup: of a result, which may say anything.
 pub(super) fn text(text: &str) -> String {
-    let short: String = text.chars().take(TEXT_LENGTH).collect();
+    let mut short: String = text.chars().take(TEXT_LENGTH).collect();
+    if short.len() < text.len()
+        && let Some((words, _)) = short.rsplit_once(' ')
+    {
+        short.truncate(words.len());
+    }
     let dots = if short.len() < text.len() { "…" } else { "" };
     let mut safe = String::new();
     for c in short.chars() {

@@ -168,3 +168,19 @@ fn text_of_a_result_is_no_markup() {
     assert!(!text.contains("[a](b)") || text.contains("`<img src=x> [a](b)"), "{text}");
     assert!(!text.lines().any(|line| line.starts_with("# e")), "{text}");
 }
+
+#[test]
+fn a_long_finding_ends_at_a_word_and_one_of_several_stores_names_each() {
+    let long = result(|run| run.conclusion = Some("several words ".repeat(60)));
+    let text = markdown(&[long]);
+    assert!(text.contains("several…") || text.contains("words…"), "{text}");
+    let stores = result(|run| {
+        let mut cell = run.cells[4].clone();
+        cell.store = StoreKind::Memory;
+        run.cells.push(cell);
+        run.conclusion = Some("rocksdb: batched 1 s; and so on".repeat(20));
+    });
+    let text = markdown(&[stores]);
+    assert!(text.contains("- rocksdb: ") && text.contains("memory: "), "{text}");
+    assert!(!text.contains("and so on"), "{text}");
+}

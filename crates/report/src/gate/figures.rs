@@ -1,4 +1,4 @@
-//! The judged figures of a gate as a table: verdict, change, bounds, the change that is still none, and
+//! The judged figures of a gate as a table: verdict, change, bounds, the allowed change, and
 //! how much A differs from itself. On a page that is too narrow each figure is a paragraph.
 
 use unicode_width::UnicodeWidthStr;

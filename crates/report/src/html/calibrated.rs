@@ -29,9 +29,9 @@ pub(super) fn ranks(figures: &Figures<'_>) -> Section {
             parts.push_str(&format!("<li><code>{}</code> at {words}</li>", of.design));
         }
     }
-    let heads = ["Design", "Workloads", "Spearman", "Client’s time by ours", "Ranks part at"];
+    let heads = ["Design", "Workloads", "Spearman", "Client’s time by ours", "Ranks differ at"];
     let parts = match parts.is_empty() {
-        true => "<p>The ranks part nowhere.</p>".to_owned(),
+        true => "<p>The ranks differ nowhere.</p>".to_owned(),
         false => format!("<ul>{parts}</ul>"),
     };
     Section {

@@ -1,7 +1,7 @@
 //! Charts of points and lines as SVG. Places along x are shares of the width, so that a chart
 //! takes the room it has and its text keeps its size; y is in pixels.
 //!
-//! Knows nothing of results: what is drawn comes as fractions, with words for whoever cannot see
+//! Knows nothing of results: positions come as fractions, with words for whoever cannot see
 //! it. Designs are told apart by their shape and their label; colour only repeats it.
 
 use variant::Design;
@@ -310,10 +310,11 @@ fn guide(svg: &mut String, guide: &Guide, height: f64) {
         pixel(y1, height),
     ));
     if !guide.name.is_empty() {
-        let (class, x) = if is_across { ("", 1.0) } else { ("end", end - 1.0) };
+        // The name of a line across stands below that of one that ends at the top.
+        let (class, x, room) = if is_across { ("", 1.0, 45.0) } else { ("end", end - 1.0, 20.0) };
         svg.push_str(&format!(
             "<text x=\"{x:.2}%\" y=\"{:.1}\" class=\"{class}\">{}</text>",
-            if y_end > TOP + 20.0 { y_end - 6.0 } else { y_end + 14.0 },
+            if y_end > TOP + room { y_end - 6.0 } else { y_end + 14.0 },
             esc(&guide.name)
         ));
     }
@@ -356,7 +357,7 @@ fn marks(svg: &mut String, series: &Series, height: f64) {
     }
 }
 
-/// A mark at (0, 0) that can be reached by the keyboard and says what it is.
+/// A mark at (0, 0) with a label, reachable by the keyboard.
 pub(super) fn mark(design: Design, words: &str, figure: &Figure, whisker: &str) -> String {
     let words = esc(words);
     format!(
@@ -391,6 +392,23 @@ const fn way(nth: usize) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_names_of_two_guides_near_the_top_stand_apart() {
+        let height = 240.0;
+        let name_y = |from: [f64; 2], to: [f64; 2]| {
+            let mut svg = String::new();
+            guide(&mut svg, &Guide { name: "x".to_owned(), from, to }, height);
+            let text = svg.split("<text").nth(1).expect("a name");
+            let y = text.split("y=\"").nth(1).and_then(|y| y.split('"').next()).expect("a number");
+            y.parse::<f64>().expect("a number")
+        };
+        let ideal = name_y([0.0, 0.0], [0.5, 1.0]);
+        for share in [0.85, 0.9, 0.95] {
+            let across = name_y([0.0, share], [1.0, share]);
+            assert!((across - ideal).abs() >= 11.0, "{share}: {ideal} {across}");
+        }
+    }
 
     #[test]
     fn ticks_are_round_and_lie_on_the_axis() {

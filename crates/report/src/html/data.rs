@@ -1,4 +1,4 @@
-//! What the page shows of the results: their cells as rows with the settings that tell them
+//! The results as the page shows them: their cells as rows with the settings that tell them
 //! apart.
 //!
 //! A result whose designs disagree has no row: a wrong outcome is never a number.
@@ -49,9 +49,9 @@ impl<'a> Source<'a> {
     /// `swept`.
     fn rows(&self, swept: &[String], keys: &Keys) -> Vec<Row<'a>> {
         let Some(run) = self.run() else { return Vec::new() };
-        let has_sample = |place: &usize| !run.cells[*place].samples.is_empty();
+        let has_sample = |index: &usize| !run.cells[*index].samples.is_empty();
         let places = (0..run.cells.len()).filter(has_sample);
-        let row = |place: usize| Row::new(self, part!(run, cells[place])?, swept, keys);
+        let row = |index: usize| Row::new(self, part!(run, cells[index])?, swept, keys);
         places.filter_map(row).collect()
     }
 
@@ -124,8 +124,8 @@ impl<'a> Row<'a> {
     /// The same row where a sweep has these values of keys that the variant tells.
     fn at(mut self, keys: &Keys, is_left_out: IsLeftOut) -> Self {
         for (key, value) in keys {
-            if let Some((place, setting)) = Setting::told(key, value) {
-                self.settings[place] = Some(setting);
+            if let Some((index, setting)) = Setting::told(key, value) {
+                self.settings[index] = Some(setting);
             }
         }
         Self { is_left_out, ..self }
@@ -165,8 +165,8 @@ impl<'a> Row<'a> {
     }
 
     /// The setting at this place of [`SETTINGS`].
-    pub(super) fn setting(&self, place: usize) -> Option<&Setting> {
-        self.settings[place].as_ref()
+    pub(super) fn setting(&self, index: usize) -> Option<&Setting> {
+        self.settings[index].as_ref()
     }
 }
 
@@ -219,16 +219,16 @@ impl<'a> Report<'a> {
     }
 
     /// Returns whether a setting is an axis of the sweep whose cells the results are.
-    pub(super) fn is_axis(&self, place: usize) -> bool {
-        let has_key = |key: &String| place_told(key) == Some(place);
-        place >= SETTINGS.len() || self.sources.iter().any(|of| of.shown.swept.keys().any(has_key))
+    pub(super) fn is_axis(&self, index: usize) -> bool {
+        let has_key = |key: &String| place_told(key) == Some(index);
+        index >= SETTINGS.len() || self.sources.iter().any(|of| of.shown.swept.keys().any(has_key))
     }
 
     /// Name of a setting.
-    pub(super) fn setting_name(&self, place: usize) -> &str {
-        match place.checked_sub(SETTINGS.len()) {
-            None => SETTINGS[place].0,
-            Some(place) => &self.swept[place],
+    pub(super) fn setting_name(&self, index: usize) -> &str {
+        match index.checked_sub(SETTINGS.len()) {
+            None => SETTINGS[index].0,
+            Some(index) => &self.swept[index],
         }
     }
 
@@ -244,11 +244,11 @@ impl<'a> Report<'a> {
         'a: 'r,
     {
         let fixed: Vec<usize> =
-            self.varying.iter().copied().filter(|place| !free.contains(place)).collect();
+            self.varying.iter().copied().filter(|index| !free.contains(index)).collect();
         let mut groups: Vec<Vec<&'r Row<'a>>> = Vec::new();
         for row in rows {
             let same = |group: &&mut Vec<&'r Row<'a>>| {
-                fixed.iter().all(|place| is_like(group[0].setting(*place), row.setting(*place)))
+                fixed.iter().all(|index| is_like(group[0].setting(*index), row.setting(*index)))
             };
             match groups.iter_mut().find(same) {
                 Some(group) => group.push(row),
@@ -258,26 +258,26 @@ impl<'a> Report<'a> {
         groups
     }
 
-    /// What tells a row from the others, but for the settings at `but`: `gas 64M, slots 2M`.
+    /// The settings that tell a row from the others, but for the settings at `but`: `gas 64M, slots 2M`.
     pub(super) fn told_apart(&self, row: &Row<'_>, but: &[usize]) -> String {
-        let places = self.varying.iter().filter(|place| !but.contains(place));
-        let words = places.filter_map(|place| {
-            let text = row.setting(*place)?.text.as_str();
-            Some(match *place {
+        let places = self.varying.iter().filter(|index| !but.contains(index));
+        let words = places.filter_map(|index| {
+            let text = row.setting(*index)?.text.as_str();
+            Some(match *index {
                 STORE | DESIGN => text.to_owned(),
                 DIGEST => format!("workload {}", text.chars().take(8).collect::<String>()),
-                place => format!("{} {text}", self.setting_name(place)),
+                index => format!("{} {text}", self.setting_name(index)),
             })
         });
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// What tells a row from others of its design, threads and group: schedule, way of reading.
+    /// The settings that tell a row from others of its design, threads and group: schedule, way of reading.
     pub(super) fn told_apart_in_design(&self, row: &Row<'_>) -> String {
-        let own = self.varying.iter().filter(|place| OF_DESIGN.contains(*place));
-        let words = own.filter_map(|place| row.setting(*place).map(|setting| (*place, setting)));
+        let own = self.varying.iter().filter(|index| OF_DESIGN.contains(*index));
+        let words = own.filter_map(|index| row.setting(*index).map(|setting| (*index, setting)));
         let words: Vec<_> = words
-            .map(|(place, setting)| format!("{} {}", SETTINGS[place].0, setting.text))
+            .map(|(index, setting)| format!("{} {}", SETTINGS[index].0, setting.text))
             .collect();
         words.join(", ")
     }
@@ -343,41 +343,41 @@ fn swept(results: &[&Source<'_>]) -> Vec<String> {
 /// where all else is the same. What follows from the keys that were swept says no more than these
 /// do: gas, that is a little different with each value of another key, would set all rows apart.
 fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
-    let text = |row: &Row<'_>, place: usize| row.setting(place).map(|it| it.text.clone());
-    let differs = |place: &usize| {
+    let text = |row: &Row<'_>, index: usize| row.setting(index).map(|it| it.text.clone());
+    let differs = |index: &usize| {
         // Facts of a store say no more than its name, unless they differ within one.
-        let is_of_store = OF_STORE.contains(place);
+        let is_of_store = OF_STORE.contains(index);
         let store = |row: &Row<'_>| is_of_store.then(|| text(row, STORE));
         let mut firsts: BTreeMap<Option<Option<String>>, &Setting> = BTreeMap::new();
-        let known = rows.iter().filter_map(|row| Some((store(row), row.setting(*place)?)));
+        let known = rows.iter().filter_map(|row| Some((store(row), row.setting(*index)?)));
         known.into_iter().any(|(store, own)| *firsts.entry(store).or_insert(own) != own)
     };
     let swept = SETTINGS.len()..SETTINGS.len() + swept_count;
-    let follows = |place: &usize| {
-        let of_variant = *place == STORE || OF_VARIANT.contains(place);
+    let follows = |index: &usize| {
+        let of_variant = *index == STORE || OF_VARIANT.contains(index);
         let mut known: BTreeMap<Vec<Option<String>>, Option<String>> = BTreeMap::new();
         !of_variant
             && rows.iter().all(|row| {
-                let keys = swept.clone().chain([STORE]).map(|place| text(row, place)).collect();
-                let own = text(row, *place);
+                let keys = swept.clone().chain([STORE]).map(|index| text(row, index)).collect();
+                let own = text(row, *index);
                 *known.entry(keys).or_insert_with(|| own.clone()) == own
             })
     };
     let mut places: Vec<usize> = (0..DIGEST).filter(differs).collect();
     if swept_count > 0 {
-        places.retain(|place| !follows(place));
+        places.retain(|index| !follows(index));
     }
     places.extend(swept.clone().filter(differs));
     let told_apart = |places: &[usize]| {
         // A variant's name has all that tells the cells of one result apart.
         let key = |row: &Row<'_>| {
-            let known: Vec<_> = places.iter().map(|place| text(row, *place)).collect();
+            let known: Vec<_> = places.iter().map(|index| text(row, *index)).collect();
             (known, row.variant().to_owned())
         };
         rows.iter().map(key).collect::<BTreeSet<_>>().len()
     };
-    for place in [DIGEST, SOURCE] {
-        let more: Vec<usize> = places.iter().copied().chain([place]).collect();
+    for index in [DIGEST, SOURCE] {
+        let more: Vec<usize> = places.iter().copied().chain([index]).collect();
         if told_apart(&more) > told_apart(&places) {
             places = more;
         }

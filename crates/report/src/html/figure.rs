@@ -90,7 +90,7 @@ impl<'a, T> Part<'a, T> {
     ) -> Option<[Figure; 2]> {
         let [low, high] = read(self.value)?;
         let end =
-            |place: usize, value: f64| self.figure(&format!("{path}/{place}"), |_| Some(value));
+            |index: usize, value: f64| self.figure(&format!("{path}/{index}"), |_| Some(value));
         Some([end(0, low)?, end(1, high)?])
     }
 }

@@ -65,6 +65,12 @@ impl<'r, 'a> Map<'r, 'a> {
         best.filter(|row| data::speed(row) > 0.0).map(|row| (row, count))
     }
 
+    /// Returns whether `row` is shown to be the fastest of the map.
+    fn is_fastest(&self, row: &Row<'_>) -> bool {
+        let all = self.rows.iter().filter(|row| !is_left_out(row)).map(|row| row.cell.value);
+        certainty::is_fastest(row.cell.value, all)
+    }
+
     /// Fields that have a figure, if the map has two values or more on each side and is well
     /// filled: settings that were not varied together make no map.
     fn field_count(&self) -> usize {
@@ -93,7 +99,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         let more = format!("<div class=\"maps\">{}</div>", folded.concat());
         body.push_str(&markup::fold(&format!("{} more", folded.len()), &more));
     }
-    let [down, across] = maps[0].axes.map(|place| report.setting_name(place));
+    let [down, across] = maps[0].axes.map(|index| report.setting_name(index));
     let left_out = maps.iter().flat_map(|map| &map.rows).any(|row| is_left_out(row));
     let left_out = if left_out { LEFT_OUT } else { "" };
     let unchanged = maps.iter().flat_map(|map| &map.rows).any(|row| is_unchanged(row));
@@ -104,7 +110,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         title: "Heat map",
         lede: format!(
             "Median throughput in MGas/s by <em>{}</em> (down) and <em>{}</em> (across): {which}. A \
-             stronger shade is faster within a map; the fastest field is framed, unless it has one sample. \
+             stronger shade is faster within a map; a field is framed where its 95 % interval shows that no \
+             other is as fast. \
              <em>No run</em>: there is no result.{left_out}{unchanged}",
             esc(down),
             esc(across)
@@ -116,8 +123,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
 
 /// Whether a row's design has other threads than the keys of its cell name.
 fn is_unchanged(row: &Row<'_>) -> bool {
-    let differs = |place: usize, own: u64| {
-        row.setting(place).and_then(|setting| setting.number).is_some_and(|n| n != own as f64)
+    let differs = |index: usize, own: u64| {
+        row.setting(index).and_then(|setting| setting.number).is_some_and(|n| n != own as f64)
     };
     !is_left_out(row)
         && (differs(THREADS, row.cell.threads) || differs(IO_THREADS, row.cell.io_threads))
@@ -135,7 +142,7 @@ fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
             let maps: Vec<_> = groups.into_iter().map(|rows| Map { rows, axes }).collect();
             let maps: Vec<_> = maps.into_iter().filter(|map| map.field_count() >= 4).collect();
             let count: usize = maps.iter().map(Map::field_count).sum();
-            let axis_count = axes.iter().filter(|place| report.is_axis(**place)).count();
+            let axis_count = axes.iter().filter(|index| report.is_axis(**index)).count();
             let rank = [axis_count, count];
             if count > 0 && best.as_ref().is_none_or(|(most, _)| rank > *most) {
                 best = Some((rank, maps));
@@ -147,8 +154,8 @@ fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
 
 /// The setting with fewer values goes across: a phone is narrow.
 fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
-    let count = |place: usize| {
-        let texts = report.rows_in_sweep.iter().filter_map(|row| row.setting(place));
+    let count = |index: usize| {
+        let texts = report.rows_in_sweep.iter().filter_map(|row| row.setting(index));
         texts.map(|setting| &setting.text).collect::<std::collections::BTreeSet<_>>().len()
     };
     if count(a) < count(b) { [b, a] } else { [a, b] }
@@ -166,7 +173,7 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str) -> String {
     let speeds = map.rows.iter().map(|row| data::speed(row)).filter(|speed| *speed > 0.0);
     let (low, high) =
         speeds.fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(s), high.max(s)));
-    let [down_name, across_name] = map.axes.map(|place| report.setting_name(place));
+    let [down_name, across_name] = map.axes.map(|index| report.setting_name(index));
     let mut html = format!(
         "<figure><div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Heat map {t}\">\
          <table class=\"heat\"><caption>{t}</caption><thead><tr><th scope=\"col\">{} ↓ \
@@ -182,7 +189,7 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str) -> String {
     for value in &down {
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>", esc(&value.text)));
         for other in &across {
-            html.push_str(&field(report, map.field(value, other), [low, high]));
+            html.push_str(&field(report, map, map.field(value, other), [low, high]));
         }
         html.push_str("</tr>\n");
     }
@@ -191,14 +198,19 @@ fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str) -> String {
 }
 
 /// A field, shaded by its figure on a logarithmic scale from the map's lowest to its highest.
-fn field(report: &Report<'_>, found: Option<(&Row<'_>, usize)>, [low, high]: [f64; 2]) -> String {
+fn field(
+    report: &Report<'_>,
+    map: &Map<'_, '_>,
+    found: Option<(&Row<'_>, usize)>,
+    [low, high]: [f64; 2],
+) -> String {
     let Some((row, count)) = found else {
         return "<td class=\"empty\"><small>no run</small></td>".to_owned();
     };
     let speed = data::speed(row);
     let share = if high > low { (speed / low).ln() / (high / low).ln() } else { 1.0 };
     let percent = (share.clamp(0.0, 1.0) * 100.0).round();
-    let is_best = speed >= high && certainty::is_repeated(row.cell.value) && !is_left_out(row);
+    let is_best = !is_left_out(row) && map.is_fastest(row);
     let best = if is_best { " best" } else { "" };
     let ink = match percent {
         percent if percent > DEEP_PERCENT => " deep",

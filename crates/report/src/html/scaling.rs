@@ -95,9 +95,9 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
         lede: "Median throughput with its 95 % interval where there is one; both axes are \
                logarithmic. Single samples are joined by no line. A dotted line is <em>ideal</em>, for the first \
                line of each design: twice the threads, twice the throughput. The dashed line is the <em>device’s \
-               ceiling</em>: what the gas would take if the fewest block reads of the lines came \
-               at the most reads a second that the device gave in this run, and nothing else \
-               took time."
+               ceiling</em>: the throughput if only the fewest block reads of the lines took time, at the \
+               highest rate of reads that the device gave in this run. A store that reads neighbouring \
+               blocks in one request can lie above it."
             .to_owned(),
         body,
         results: report.results_of(rows),
@@ -224,10 +224,10 @@ fn series(
     [x, y]: [Scale; 2],
 ) -> Series {
     // A line stands for the values between its ends: single samples have none.
-    let is_repeated = |place: usize| {
-        line.get(place).is_some_and(|point| certainty::is_repeated(point.row.cell.value))
+    let is_repeated = |index: usize| {
+        line.get(index).is_some_and(|point| certainty::is_repeated(point.row.cell.value))
     };
-    let point = |(place, Counted { count, row }): (usize, &Counted<'_, '_>)| {
+    let point = |(index, Counted { count, row }): (usize, &Counted<'_, '_>)| {
         let figure = row.throughput()?;
         let interval = interval!(row.cell, mgas_per_s.ci95);
         let words = format!(
@@ -238,7 +238,7 @@ fn series(
             units::number(figure.value)
         );
         let ends = interval.map(|ends| ends.map(|end| y.at(end.value)));
-        let is_joined = place > 0 && is_repeated(place - 1) && is_repeated(place);
+        let is_joined = index > 0 && is_repeated(index - 1) && is_repeated(index);
         Some(Point { x: x.at(*count), y: y.at(figure.value), ends, words, figure, is_joined })
     };
     let first = line[0].row;

@@ -148,7 +148,7 @@ fn duties(cell: &Cell) -> String {
 /// Finds a setting; `None` where the row has not got it.
 type Find = fn(&Found<'_>) -> Option<Setting>;
 
-/// What may tell one row from another, as the page names it. `result` counts only where nothing
+/// Settings that may tell one row from another, as the page names them. `result` counts only where nothing
 /// else does.
 pub(super) const SETTINGS: [(&str, Find); 38] = [
     ("store", |of| Some(Setting::text(of.cell.store.name()))),
@@ -167,7 +167,7 @@ pub(super) const SETTINGS: [(&str, Find); 38] = [
     ("cache", |of| Some(Setting::text(of.cell.cache.want.name()))),
     ("schedule", |of| Some(Setting::text(of.cell.schedule.name()))),
     ("fibers", |of| Some(Setting::count(of.cell.fibers))),
-    ("reads a reader", |of| of.cell.reads_per_reader.map(Setting::count)),
+    ("depth per I/O thread", |of| of.cell.reads_per_reader.map(Setting::count)),
     ("prefetch time", |of| Some(Setting::text(of.cell.prefetch?.time.name()))),
     ("prefetch order", |of| Some(Setting::text(of.cell.prefetch?.order.name()))),
     ("prefetch accounts", |of| Some(Setting::text(of.cell.prefetch?.accounts.name()))),

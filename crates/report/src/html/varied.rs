@@ -15,6 +15,8 @@ use crate::{
     facts, units,
 };
 
+/// The head of the figures.
+const BEST: &str = "Best, MGas/s";
 /// Said of a table that has such lines.
 const LEFT_OUT: &str =
     " <em>Left out</em>: the cell would be the run of the result named beside it.";
@@ -26,9 +28,10 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     if columns.is_empty() || report.sources.len() < 2 && !has_left_out {
         return None;
     }
-    let mut heads: Vec<&str> = vec![""];
+    // A phone shows the first columns: the figure is one of them.
+    let mut heads: Vec<&str> = vec!["", BEST];
     heads.extend(columns.iter().map(|column| column.name(report)));
-    heads.extend(["Best, MGas/s", "by"]);
+    heads.push("by");
     let rows = report.sources.iter().flat_map(|source| {
         let own = row(report, source, &columns);
         let left_out = source.shown.left_out.iter();
@@ -48,7 +51,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     })
 }
 
-/// A column: an axis of the sweep, or another setting by its place.
+/// A column: an axis of the sweep, or another setting by its index.
 enum Column {
     Axis(Axis),
     Setting(usize),
@@ -98,9 +101,9 @@ fn row(report: &Report<'_>, source: &Source<'_>, columns: &[Column]) -> Vec<Stri
         own.iter().filter(|row| most.iter().any(|cell| std::ptr::eq(*cell, row.cell.value)));
     let best = alike.max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
     let name = |row: &Row<'_>| format!("{} {}", row.cell.design, facts::threads(row.cell.value));
-    let mut texts = vec![source.label.clone()];
+    let figure = number(best.and_then(|row| row.throughput()).as_ref(), units::number);
+    let mut texts = vec![source.label.clone(), figure];
     texts.extend(columns.iter().map(setting));
-    texts.push(number(best.and_then(|row| row.throughput()).as_ref(), units::number));
     texts.push(best.map_or_else(unknown, |row| esc(&name(row))));
     texts
 }
@@ -111,9 +114,9 @@ fn left_out_row(source: &Source<'_>, keys: &Keys, columns: &[Column]) -> Vec<Str
         Column::Axis(axis) => of_keys(keys, axis),
         Column::Setting(_) => format!("as {}", source.label),
     };
-    let mut texts = vec!["left out".to_owned()];
+    let mut texts = vec!["left out".to_owned(), format!("= {}", source.label)];
     texts.extend(columns.iter().map(setting));
-    texts.extend([format!("= {}", source.label), String::new()]);
+    texts.push(String::new());
     texts
 }
 

@@ -1,5 +1,5 @@
-//! What comes first: do the designs agree, do the claims hold, what did the gate say, what was
-//! found; and which results the page is made of.
+//! The first part of the page: agreement of the designs, claims, the gate's verdict, the finding;
+//! and the last one, the list of results.
 
 use result::{Bound, Claim, RunResult, Verdict, gate};
 
@@ -9,7 +9,7 @@ use super::{
     markup::{self, Section, command, esc, number, unknown},
     settings::OF_VARIANT,
 };
-use crate::{facts, units};
+use crate::{facts, found, units};
 
 /// Differences and claims that are shown; all are in the result.
 const SHOWN_COUNT: usize = 12;
@@ -119,26 +119,35 @@ fn of_result(
         html.push_str("</ul>");
     }
     let sound = source.shown.run().filter(|_| source.is_sound);
-    if let Some(conclusion) = sound.and_then(|run| run.conclusion.as_ref()) {
-        html.push_str(&found(conclusion));
+    if let Some(run) = sound {
+        html.push_str(&found(run));
     }
     html.push_str("</div>\n");
     html
 }
 
-/// The finding: its first part, the times, stands open; the rest is folded away.
-fn found(conclusion: &str) -> String {
-    let (times, rest) = conclusion.split_once("; ").unwrap_or((conclusion, ""));
-    let items: String = rest
-        .split("; ")
-        .filter(|part| !part.is_empty())
-        .map(|part| format!("<li>{}</li>", esc(part)))
-        .collect();
+/// The finding: the times, of every store, stand open; the rest is folded away.
+fn found(run: &RunResult) -> String {
+    let Some(conclusion) = run.conclusion.as_deref() else { return String::new() };
+    let short = found::over_stores(run);
+    let (times, rest) = match &short {
+        Some(short) => (short.as_str(), conclusion),
+        None => conclusion.split_once("; ").unwrap_or((conclusion, "")),
+    };
+    let begins =
+        |part: &str| run.stores.iter().any(|of| part.starts_with(&format!("{}: ", of.store)));
+    let mut items = String::new();
+    for part in rest.split("; ").filter(|part| !part.is_empty()) {
+        // The last part of a store ends where the next store begins.
+        let cut = part.match_indices(". ").map(|(at, _)| at).find(|at| begins(&part[at + 2..]));
+        let (own, next) = cut.map_or((part, None), |at| (&part[..at], Some(&part[at + 2..])));
+        for part in [own].into_iter().chain(next) {
+            items.push_str(&format!("<li>{}</li>", esc(part)));
+        }
+    }
     let more = match items.as_str() {
         "" => String::new(),
-        items => {
-            markup::fold("How sure, by what and on which ground", &format!("<ul>{items}</ul>"))
-        }
+        items => markup::fold("Certainty, bottleneck and cache", &format!("<ul>{items}</ul>")),
     };
     format!("<p class=\"found\">{}</p>{more}", esc(times))
 }
@@ -152,7 +161,7 @@ fn lines(source: &Source<'_>) -> Vec<Line> {
             lines.extend(claims(&run));
         }
         if run.interrupted {
-            let text = "Interrupted: what was finished is shown".to_owned();
+            let text = "Interrupted: finished samples are shown".to_owned();
             lines.push(Line { grade: Grade::Open, text, more: String::new() });
         }
     }

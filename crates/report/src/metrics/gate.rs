@@ -16,7 +16,7 @@ const VERDICT: Metric = Metric::gauge(
 );
 const DURATION: Metric = Metric::gauge("stress_gate_duration_seconds", "How long the gate took.");
 const DELTA: Metric =
-    Metric::gauge("stress_gate_delta_ratio", "The change that is still none, as it was asked for.");
+    Metric::gauge("stress_gate_delta_ratio", "The allowed change, as given by --delta.");
 const CHANGE: Metric = Metric::gauge(
     "stress_gate_change_ratio",
     "How much more B takes than A, as a share of A: the estimate.",
@@ -31,7 +31,7 @@ const UPPER: Metric = Metric::gauge(
 );
 const ALLOWED: Metric = Metric::gauge(
     "stress_gate_allowed_ratio",
-    "The change of this figure that is still none: delta, or the floor of the metric.",
+    "The allowed change of this figure: delta, or the floor of the metric.",
 );
 const FIGURE_VERDICT: Metric =
     Metric::gauge("stress_gate_figure_verdict", "A figure with its verdict as a label; always 1.");

@@ -19,7 +19,7 @@ enum Reading {
 }
 
 impl StealClock {
-    /// Starts to count by what `now` reads.
+    /// Starts to count from the values that `now` reads.
     pub fn start(now: ReadStolen) -> Self {
         Self(Reading::Running { start: Instant::now(), before: now(), now })
     }

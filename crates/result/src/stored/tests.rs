@@ -20,6 +20,13 @@ fn error(text: &str) -> String {
 #[test]
 fn what_is_no_result_is_refused_with_its_reason() {
     assert!(error("{\"schema\": \"stress.res").contains("not valid JSON (truncated?)"));
+    assert!(error("").contains("not valid JSON (truncated?)"));
+    assert!(error("# a scenario\nschema = 1\n").contains("stress FILE --out DIR"));
+    let dir = tempfile::tempdir().expect("a directory");
+    let scenario = dir.path().join("my.toml");
+    fs::write(&scenario, "[state]\n").expect("written");
+    let refused = Stored::read(&scenario).expect_err("a scenario").to_string();
+    assert!(refused.contains("my.toml is not a result") && !refused.contains("truncated"));
     assert!(error("{}").contains("has no `schema`"));
     assert!(error("{\"schema\": 7}").contains("has no `schema`"));
     assert!(error("[]").contains("has no `schema`"));

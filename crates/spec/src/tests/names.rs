@@ -1,5 +1,7 @@
 //! Names of scenarios that are not shipped.
 
+use std::fs;
+
 use crate::{load, shipped};
 
 #[test]
@@ -24,4 +26,14 @@ fn a_name_that_is_not_shipped_is_answered_with_the_nearest_ones_that_are() {
     }
     let none = help("zzz");
     assert!(!none.contains("did you mean") && !none.contains("sload-storm"), "{none}");
+}
+
+#[test]
+fn a_name_whose_file_is_beside_it_is_answered_with_the_file() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let name = dir.path().join("my-storm");
+    fs::write(name.with_extension("toml"), "schema = 1").expect("written");
+    let error = crate::unknown_name(name.to_str().expect("text")).to_string();
+    assert!(error.contains("a file is given by its path: ") && error.contains("my-storm.toml"));
+    assert!(!error.contains("did you mean"), "{error}");
 }

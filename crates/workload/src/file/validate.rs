@@ -104,9 +104,9 @@ impl Workload {
         if self.batches.is_empty() {
             return Err(WorkloadError::NoBatches);
         }
-        for (place, batch) in self.batches.iter().enumerate() {
-            validate_batch(place, batch)?;
-            validate_plan(place, &batch.plan, &self.genesis)?;
+        for (index, batch) in self.batches.iter().enumerate() {
+            validate_batch(index, batch)?;
+            validate_plan(index, &batch.plan, &self.genesis)?;
         }
         self.validate_blocks()?;
         let outcomes = self.batches.iter().flat_map(|batch| &batch.expected.transactions);
@@ -191,27 +191,27 @@ fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {
     sum.map(drop).ok_or(WorkloadError::TooManyRows)
 }
 
-fn validate_batch(place: usize, batch: &Batch) -> Result<(), WorkloadError> {
+fn validate_batch(index: usize, batch: &Batch) -> Result<(), WorkloadError> {
     let tx_count: usize = batch.blocks.iter().map(|block| block.transactions.len()).sum();
     let block_count = batch.blocks.len();
     if block_count == 0 {
-        return Err(WorkloadError::NoBlocks { batch: place });
+        return Err(WorkloadError::NoBlocks { batch: index });
     }
     let step_count = tx_count as u64 + 2 * block_count as u64;
     if step_count > u64::from(u32::MAX) {
-        return Err(WorkloadError::TooManySteps { batch: place });
+        return Err(WorkloadError::TooManySteps { batch: index });
     }
     let outcome_count = batch.expected.transactions.len();
     if outcome_count != tx_count {
-        return Err(WorkloadError::OutcomeCount { batch: place, tx_count, outcome_count });
+        return Err(WorkloadError::OutcomeCount { batch: index, tx_count, outcome_count });
     }
     let header_gas_count = batch.expected.header_gas.len();
     if header_gas_count != block_count {
-        return Err(WorkloadError::HeaderGasCount { batch: place, block_count, header_gas_count });
+        return Err(WorkloadError::HeaderGasCount { batch: index, block_count, header_gas_count });
     }
     let (got_bytes, said_bytes) = (batch.list.len() as u64, batch.list_sizes.batched_io_bytes);
     if got_bytes != said_bytes {
-        return Err(WorkloadError::ListBytes { batch: place, got_bytes, said_bytes });
+        return Err(WorkloadError::ListBytes { batch: index, got_bytes, said_bytes });
     }
     Ok(())
 }

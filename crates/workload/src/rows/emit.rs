@@ -111,8 +111,8 @@ impl<R: Record, V: AsRef<[u8]> + Copy> Buffers<R, V> {
             self.chunk.parts.clear();
             // Reads at random: all of them first, so that they overlap.
             for entry in entries {
-                self.chunk.parts.push(self.parts[entry.place as usize]);
-                self.chunk.records.push(self.records[entry.place as usize]);
+                self.chunk.parts.push(self.parts[entry.index as usize]);
+                self.chunk.records.push(self.records[entry.index as usize]);
             }
             self.chunk.hand_over(source, &mut key, sink)?;
         }

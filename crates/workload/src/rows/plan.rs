@@ -80,20 +80,20 @@ impl<S: Source> Plan<S> {
         let scratch = Scratch::new(scattered_rows * S::Record::BYTES as u64, settings)?;
         let mut plan = Self { sources: Vec::with_capacity(sources.len()), parts: vec![], scratch };
         for source in sources {
-            let place = plan.sources.len();
+            let index = plan.sources.len();
             let row_count = source.row_count();
             let mut buckets = None;
             if let Some(order) = source.known_order() {
-                plan.add_runs(place, row_count, order, settings, &scanned)?;
+                plan.add_runs(index, row_count, order, settings, &scanned)?;
             } else if row_count <= part_rows {
-                plan.add_whole(place, row_count, part_rows);
+                plan.add_whole(index, row_count, part_rows);
             } else {
                 // Random keys fill buckets unevenly, by a few square roots of their mean.
                 let count = row_count.div_ceil((part_rows - part_rows / 16).max(1));
                 let made = Buckets::scatter(&source, count, &plan.scratch, settings, &scanned)?;
                 plan.parts.extend(made.row_counts().enumerate().map(|(bucket, row_count)| Part {
                     row_count,
-                    kind: PartKind::Bucket { source: place, bucket },
+                    kind: PartKind::Bucket { source: index, bucket },
                 }));
                 buckets = Some(made);
             }
@@ -103,15 +103,15 @@ impl<S: Source> Plan<S> {
     }
 
     /// Adds a whole source, to the part before if that has room.
-    fn add_whole(&mut self, place: usize, row_count: u64, part_rows: u64) {
+    fn add_whole(&mut self, source: usize, row_count: u64, part_rows: u64) {
         if let Some(Part { row_count: rows, kind: PartKind::Whole(range) }) = self.parts.last_mut()
             && *rows + row_count <= part_rows
         {
             *rows += row_count;
-            range.end = place + 1;
+            range.end = source + 1;
             return;
         }
-        self.parts.push(Part { row_count, kind: PartKind::Whole(place..place + 1) });
+        self.parts.push(Part { row_count, kind: PartKind::Whole(source..source + 1) });
     }
 
     fn add_runs(

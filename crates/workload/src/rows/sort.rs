@@ -10,7 +10,7 @@ pub(super) struct Entry {
     /// Its first eight bytes, big-endian.
     prefix: u64,
     /// Its place among the unsorted keys.
-    pub(super) place: u32,
+    pub(super) index: u32,
 }
 
 /// First eight bytes of a key part, big-endian: its order, but for ties.
@@ -56,10 +56,10 @@ impl Sorter {
         }
         self.entries.clear();
         self.entries.resize(parts.len(), Entry::default());
-        for (place, part) in parts.iter().enumerate() {
+        for (index, part) in parts.iter().enumerate() {
             let prefix = prefix(part);
             let end = &mut self.ends[pile(prefix)];
-            self.entries[*end as usize] = Entry { prefix, place: place as u32 };
+            self.entries[*end as usize] = Entry { prefix, index: index as u32 };
             *end += 1;
         }
         let mut start = 0;
@@ -76,13 +76,13 @@ impl Sorter {
 fn sort_pile(pile: &mut [Entry], parts: &[[u8; 32]]) {
     let before = |a: &Entry, b: &Entry| {
         a.prefix < b.prefix
-            || (a.prefix == b.prefix && parts[a.place as usize] < parts[b.place as usize])
+            || (a.prefix == b.prefix && parts[a.index as usize] < parts[b.index as usize])
     };
     if pile.len() > 4 * PILE_KEYS {
         pile.sort_unstable_by(|a, b| {
             a.prefix
                 .cmp(&b.prefix)
-                .then_with(|| parts[a.place as usize].cmp(&parts[b.place as usize]))
+                .then_with(|| parts[a.index as usize].cmp(&parts[b.index as usize]))
         });
         return;
     }
@@ -106,7 +106,7 @@ mod tests {
     fn check(parts: &[[u8; 32]], bucket_count: u64) {
         let mut sorter = Sorter::default();
         let order = sorter.sort(parts, bucket_count);
-        let sorted: Vec<_> = order.iter().map(|entry| parts[entry.place as usize]).collect();
+        let sorted: Vec<_> = order.iter().map(|entry| parts[entry.index as usize]).collect();
         let mut expected = parts.to_vec();
         expected.sort_unstable();
         assert_eq!(sorted, expected);

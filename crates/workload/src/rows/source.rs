@@ -194,7 +194,7 @@ pub(super) struct AccountSource<'a> {
 #[derive(Debug)]
 struct Members<'a> {
     /// Its place in its list in the recipe.
-    place: usize,
+    family_index: usize,
     kind: MemberKind<'a>,
     /// Index of the first among all accounts.
     start: u64,
@@ -212,7 +212,7 @@ impl Members<'_> {
         match self.kind {
             MemberKind::Senders(senders, _) => senders
                 .addresses(range)
-                .map_err(|source| RowError::Sender { family: self.place, source }),
+                .map_err(|source| RowError::Sender { family: self.family_index, source }),
             MemberKind::Hashed(family) => {
                 let mut addresses = Vec::new();
                 family.addresses(&range.collect::<Vec<_>>(), &mut addresses);
@@ -225,7 +225,7 @@ impl Members<'_> {
         match self.kind {
             MemberKind::Senders(_, value) => value,
             MemberKind::Hashed(family) => {
-                let code_hash = code_hashes.get(self.place, family, index);
+                let code_hash = code_hashes.get(self.family_index, family, index);
                 encode_account(&family.state(index, code_hash))
             }
         }
@@ -242,15 +242,15 @@ pub(super) struct AccountRecord {
 impl<'a> AccountSource<'a> {
     pub(super) fn new(layout: Layout, genesis: &'a Genesis, code_hashes: CodeHashes) -> Self {
         let mut start = genesis.accounts.len() as u64;
-        let senders = genesis.senders.iter().enumerate().map(|(place, family)| {
+        let senders = genesis.senders.iter().enumerate().map(|(family_index, family)| {
             let state = AccountState { balance: family.balance, ..AccountState::default() };
-            (place, MemberKind::Senders(family, encode_account(&state)), family.count)
+            (family_index, MemberKind::Senders(family, encode_account(&state)), family.count)
         });
         let families = genesis.account_families.iter().enumerate();
-        let families =
-            families.map(|(place, family)| (place, MemberKind::Hashed(family), family.count));
-        let members = senders.chain(families).map(|(place, kind, count)| {
-            let members = Members { place, kind, start, count };
+        let families = families
+            .map(|(family_index, family)| (family_index, MemberKind::Hashed(family), family.count));
+        let members = senders.chain(families).map(|(family_index, kind, count)| {
+            let members = Members { family_index, kind, start, count };
             start += count;
             members
         });
@@ -261,12 +261,12 @@ impl<'a> AccountSource<'a> {
     /// The family that has account `index`; `None` for an explicit one.
     fn family_of(&self, index: u64) -> Option<&Members<'a>> {
         let after = self.members.partition_point(|members| members.start <= index);
-        after.checked_sub(1).map(|place| &self.members[place])
+        after.checked_sub(1).map(|at| &self.members[at])
     }
 
     fn origin(&self, index: u64) -> AccountOrigin {
         let Some(members) = self.family_of(index) else { return AccountOrigin::Explicit };
-        let (family, index) = (members.place, index - members.start);
+        let (family, index) = (members.family_index, index - members.start);
         match members.kind {
             MemberKind::Senders(..) => AccountOrigin::Sender { family, index },
             MemberKind::Hashed(_) => AccountOrigin::Family { family, index },

@@ -79,7 +79,7 @@ pub(super) struct Work<'a> {
     pub(super) logs: &'a Logs,
     pub(super) last_runs: &'a LastRuns,
     /// Place of the batch.
-    pub(super) place: usize,
+    pub(super) batch_index: usize,
 }
 
 /// Works until nothing is left, or all is given up.
@@ -121,7 +121,7 @@ impl<R: Reader> Worker<'_, '_, R> {
     ) -> Result<Report, (BlockAccessIndex, EngineError)> {
         let step = self.work.steps.at(index);
         let ground = &self.work.ground;
-        let block = &ground.workload.batches[self.work.place].blocks[step.block];
+        let block = &ground.workload.batches[self.work.batch_index].blocks[step.block];
         if self.entered.replace(step.block) != Some(step.block) {
             self.runner.enter(block);
         }
@@ -130,10 +130,10 @@ impl<R: Reader> Worker<'_, '_, R> {
         let ran = self.runner.run(block, step.kind, |view, state| view.take_in(&state));
         let end = Instant::now();
         let latency = end - start;
-        let place = self.work.place;
+        let batch_index = self.work.batch_index;
         if let Some(trace) = self.runner.db().trace() {
             let gas = ran.as_ref().ok().and_then(StepOutput::receipt_gas);
-            trace.seldom(What::Step { batch: place, index, step, gas }, start, end);
+            trace.seldom(What::Step { batch: batch_index, index, step, gas }, start, end);
         }
         match ran {
             Ok(output) => {
@@ -146,14 +146,14 @@ impl<R: Reader> Worker<'_, '_, R> {
             }
             Err(StepError::Database(ReadError::View(
                 error @ (ViewError::Store(_) | ViewError::Cancelled),
-            ))) => Err((index, EngineError::of_read(place, index, error))),
+            ))) => Err((index, EngineError::of_read(batch_index, index, error))),
             // On values that lower steps may still change, no step can be judged.
             Err(_) if finality == Finality::Speculative => {
                 Ok(Report::GivenUp { index, until: Until::Lowest })
             }
             Err(error) => {
                 let reason = error.to_string();
-                Err((index, EngineError::Step { batch: place, index, reason }))
+                Err((index, EngineError::Step { batch: batch_index, index, reason }))
             }
         }
     }

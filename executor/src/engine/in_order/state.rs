@@ -2,7 +2,7 @@
 //! is, side by side, so that the net changes are one pass over it. revm's own `State` keeps
 //! transitions and a bundle with reverts beside its cache; nothing here wants those.
 //!
-//! Accounts lie in order of arrival. revm takes an account's place along as its id and brings it
+//! Accounts lie in order of arrival. revm takes an account's index along as its id and brings it
 //! back with each slot, so a slot costs one look-up and not two.
 
 use alloy_primitives::{
@@ -81,7 +81,7 @@ impl<'d, D: Database> BatchState<'d, D> {
     }
 
     fn commit_account(&mut self, address: Address, account: Account) {
-        let place = match self.places.entry(address) {
+        let index = match self.places.entry(address) {
             Entry::Occupied(entry) => *entry.get() as usize,
             // Nobody asked for it: it is as the step found it.
             Entry::Vacant(entry) => {
@@ -91,7 +91,7 @@ impl<'d, D: Database> BatchState<'d, D> {
                 self.accounts.len() - 1
             }
         };
-        let held = &mut self.accounts[place];
+        let held = &mut self.accounts[index];
         held.is_touched = true;
         // The storage of a contract that destroys itself in the transaction that made it never was
         // (EIP-6780); an account left empty does not exist (EIP-161).
@@ -118,22 +118,22 @@ impl<'d, D: Database> BatchState<'d, D> {
         }
     }
 
-    /// The place of the account at `address`, which is read if nobody has.
-    fn place(&mut self, address: Address) -> Result<usize, D::Error> {
+    /// The index of the account at `address`, which is read if nobody has.
+    fn index_of(&mut self, address: Address) -> Result<usize, D::Error> {
         match self.places.entry(address) {
             Entry::Occupied(entry) => Ok(*entry.get() as usize),
             Entry::Vacant(entry) => {
                 let info = self.database.basic(address)?;
-                let place = self.accounts.len();
-                entry.insert(place as u32);
+                let index = self.accounts.len();
+                entry.insert(index as u32);
                 self.accounts.push(Held::new(address, info));
-                Ok(place)
+                Ok(index)
             }
         }
     }
 
-    fn slot(&mut self, place: usize, key: U256) -> Result<U256, D::Error> {
-        let held = &mut self.accounts[place];
+    fn slot(&mut self, index: usize, key: U256) -> Result<U256, D::Error> {
+        let held = &mut self.accounts[index];
         match held.slots.entry(key) {
             Entry::Occupied(entry) => Ok(entry.get().now),
             Entry::Vacant(_) if held.is_bare => Ok(U256::ZERO),
@@ -184,9 +184,9 @@ impl<D: Database> Database for BatchState<'_, D> {
     type Error = D::Error;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, D::Error> {
-        let place = self.place(address)?;
-        let account_id = AccountId::new(place);
-        Ok(self.accounts[place].now.as_ref().map(|info| AccountInfo { account_id, ..info.clone() }))
+        let index = self.index_of(address)?;
+        let account_id = AccountId::new(index);
+        Ok(self.accounts[index].now.as_ref().map(|info| AccountInfo { account_id, ..info.clone() }))
     }
 
     fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, D::Error> {
@@ -199,8 +199,8 @@ impl<D: Database> Database for BatchState<'_, D> {
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, D::Error> {
-        let place = self.place(address)?;
-        self.slot(place, key)
+        let index = self.index_of(address)?;
+        self.slot(index, key)
     }
 
     fn storage_by_account_id(

@@ -10,7 +10,7 @@ use crate::{engine::error::EngineError, span::Spans};
 /// One batch as the workers of the pass see it.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(super) place: usize,
+    pub(super) batch_index: usize,
     pub(super) steps: Steps,
     pub(super) next_step: AtomicU32,
     /// Steps that the run in order has finished, or runs past at once: the next one is no longer

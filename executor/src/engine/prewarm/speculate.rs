@@ -67,9 +67,9 @@ impl<'a> Ahead<'a> {
     /// # Errors
     /// A state that cannot be read; never the result of a transaction.
     pub(super) fn run<R: Reader>(self, reading: Reading<'a, R>) -> Result<Vec<u64>, EngineError> {
-        let Job { place, steps, next_step, passed_count, .. } = self.job;
-        let place = *place;
-        let batch = &self.workload.batches[place];
+        let Job { batch_index, steps, next_step, passed_count, .. } = self.job;
+        let batch_index = *batch_index;
+        let batch = &self.workload.batches[batch_index];
         let lifted = (Address::ZERO, 0, U256::ZERO);
         let Reading { reader, tally } = reading;
         let database = Before { ahead: self, reader, tally, index: 0, read: Vec::new(), lifted };
@@ -98,14 +98,18 @@ impl<'a> Ahead<'a> {
             let ran = runner.run(block, step.kind, |_, _| ());
             if let Some(trace) = &mut runner.db().tally.trace {
                 let gas = ran.as_ref().ok().and_then(StepOutput::receipt_gas);
-                trace.seldom(What::Step { batch: place, index, step, gas }, start, Instant::now());
+                trace.seldom(
+                    What::Step { batch: batch_index, index, step, gas },
+                    start,
+                    Instant::now(),
+                );
             }
             // A state that cannot be read ends the batch: the run in order may wait for the value.
             // All other ends of a speculative run are the same.
             if let Err(StepError::Database(error)) = ran
                 && !matches!(error, ViewError::Cancelled | ViewError::MissingBlockHash(_))
             {
-                return Err(EngineError::of_read(place, index, error));
+                return Err(EngineError::of_read(batch_index, index, error));
             }
         }
         Ok(runner.into_db().read)

@@ -60,14 +60,14 @@ impl Shape {
         (BLOCK_BYTES - HEADER_BYTES) / self.row_bytes()
     }
 
-    fn row(self, place: usize) -> Range<usize> {
-        let start = HEADER_BYTES + place * self.row_bytes();
+    fn row(self, index: usize) -> Range<usize> {
+        let start = HEADER_BYTES + index * self.row_bytes();
         start..start + self.row_bytes()
     }
 
-    /// Puts a row at `place` of an unfinished block.
-    pub(super) fn put(self, block: &mut Block, place: usize, key: &[u8], value: &[u8]) {
-        let (to_key, to_value) = block.0[self.row(place)].split_at_mut(self.key_bytes);
+    /// Puts a row at `index` of an unfinished block.
+    pub(super) fn put(self, block: &mut Block, index: usize, key: &[u8], value: &[u8]) {
+        let (to_key, to_value) = block.0[self.row(index)].split_at_mut(self.key_bytes);
         to_key.copy_from_slice(key);
         to_value.copy_from_slice(value);
     }
@@ -139,9 +139,9 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Key and value at `place`.
-    fn at(&self, place: usize) -> (&'a [u8], &'a [u8]) {
-        self.block.0[self.shape.row(place)].split_at(self.shape.key_bytes)
+    /// Key and value at `index`.
+    fn at(&self, index: usize) -> (&'a [u8], &'a [u8]) {
+        self.block.0[self.shape.row(index)].split_at(self.shape.key_bytes)
     }
 
     /// The first key.
@@ -166,7 +166,7 @@ impl<'a> Rows<'a> {
 
     /// All rows, by ascending key where the block is as it was written.
     pub(super) fn iter(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
-        (0..self.count).map(move |place| self.at(place))
+        (0..self.count).map(move |index| self.at(index))
     }
 }
 
@@ -176,9 +176,9 @@ mod tests {
 
     fn full(shape: Shape) -> Block {
         let mut block = Block::ZERO;
-        for place in 0..shape.rows_per_block() {
-            let key = vec![place as u8 * 2; shape.key_bytes];
-            shape.put(&mut block, place, &key, &vec![place as u8; shape.value_bytes]);
+        for index in 0..shape.rows_per_block() {
+            let key = vec![index as u8 * 2; shape.key_bytes];
+            shape.put(&mut block, index, &key, &vec![index as u8; shape.value_bytes]);
         }
         shape.seal(&mut block, 7, shape.rows_per_block());
         block

@@ -18,9 +18,9 @@ pub struct MdbxSettings {
 impl MdbxSettings {
     pub(super) const fn sync_mode(self) -> (SyncMode, &'static str) {
         match self.durability {
-            Durability::Synced => (SyncMode::Durable, "Synced (SYNC_DURABLE)"),
-            Durability::Logged => (SyncMode::SafeNoSync, "Logged (SAFE_NOSYNC)"),
-            Durability::Unlogged => (SyncMode::UtterlyNoSync, "Unlogged (UTTERLY_NOSYNC)"),
+            Durability::Synced => (SyncMode::Durable, "synced (SYNC_DURABLE)"),
+            Durability::Logged => (SyncMode::SafeNoSync, "logged (SAFE_NOSYNC)"),
+            Durability::Unlogged => (SyncMode::UtterlyNoSync, "unlogged (UTTERLY_NOSYNC)"),
         }
     }
 }

@@ -173,8 +173,8 @@ impl TableJob<'_> {
         let writer =
             options::writer(self.format).map_err(failed("set the options of table files"))?;
         let pool = threads::pool(self.input.threads.min(runs.len()))?;
-        let write = |buffers: &mut PartBuffers, place: usize, run: &Range<usize>| {
-            let name = format!("{}-{place:06}.{TABLE_EXTENSION}", options::family_of(self.table));
+        let write = |buffers: &mut PartBuffers, index: usize, run: &Range<usize>| {
+            let name = format!("{}-{index:06}.{TABLE_EXTENSION}", options::family_of(self.table));
             let path = self.files.join(name);
             let digest = self.write_file(&stream, run.clone(), &writer, buffers, &path)?;
             Ok::<_, StateError>(Written { paths: vec![path], digest })

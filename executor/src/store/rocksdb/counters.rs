@@ -4,7 +4,7 @@ use ::rocksdb::perf::{PerfContext, PerfMetric};
 
 use crate::read_counters::ReadCounters;
 
-/// What RocksDB has counted on this thread.
+/// RocksDB's counters of this thread.
 pub(super) fn thread_counters() -> ReadCounters {
     let context = PerfContext::default();
     ReadCounters {

@@ -56,7 +56,7 @@ impl TrieBuild<'_> {
         };
         let (root, written) = rows.hash(|range| {
             Ok(NodeFiles {
-                name: format!("{}-{:06}", options::TRIES, range.place),
+                name: format!("{}-{:06}", options::TRIES, range.index),
                 files: self.files,
                 file_bytes: self.rocks.file_bytes,
                 options: &writer,

@@ -39,8 +39,8 @@ pub(super) trait NodeTarget: NodeSink + Sized {
 /// Which nodes a target is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NodeRange {
-    /// Place among all targets, by ascending keys; that of the accounts comes first.
-    pub(super) place: usize,
+    /// Index among all targets, by ascending keys; that of the accounts comes first.
+    pub(super) index: usize,
     /// Lower bound of the rows' keys.
     pub(super) first: Vec<u8>,
     /// The first key that is not in it; `None`: to the last one.
@@ -101,18 +101,18 @@ fn after(account: &B256) -> Option<Vec<u8>> {
 
 impl Part {
     /// The nodes of its rows.
-    fn nodes(&self, place: usize) -> NodeRange {
+    fn nodes(&self, index: usize) -> NodeRange {
         let of_slots = |key: &[u8]| [&[1], key].concat();
         match self.kind {
             PartKind::Tries => NodeRange {
-                place,
+                index,
                 first: of_slots(&self.first),
                 end: self.end.as_ref().map(|end| of_slots(end)),
             },
             // Keys of nodes have a byte a nibble.
             PartKind::Shard(account, nibble) => {
                 let at = |nibble: u8| [&[1], account.as_slice(), &[nibble]].concat();
-                NodeRange { place, first: at(nibble), end: Some(at(nibble + 1)) }
+                NodeRange { index, first: at(nibble), end: Some(at(nibble + 1)) }
             }
         }
     }
@@ -177,8 +177,7 @@ impl TrieRows<'_> {
             shards.push(floating);
             if shards.len() == 16 {
                 let at = |end: u8| [&[1], account.as_slice(), &[end]].concat();
-                let place = 2 * index + 2;
-                let range = NodeRange { place, first: at(16), end: Some(at(18)) };
+                let range = NodeRange { index: 2 * index + 2, first: at(16), end: Some(at(18)) };
                 let mut target = target(range)?;
                 target.begin(TrieId::Slots(account));
                 let mut builder = Builder::new(self.format, target);
@@ -190,7 +189,7 @@ impl TrieRows<'_> {
                 targets.push(built.sink);
             }
         }
-        let range = NodeRange { place: 0, first: vec![0], end: Some(vec![1]) };
+        let range = NodeRange { index: 0, first: vec![0], end: Some(vec![1]) };
         let (root, accounts) = self.hash_accounts(&roots, target(range)?)?;
         targets.insert(0, accounts);
         Ok((root, targets))

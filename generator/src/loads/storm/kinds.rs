@@ -41,21 +41,22 @@ impl<'g> At<'g, '_> {
     fn families(&self) -> impl Iterator<Item = (u32, &'g SlotFamily)> + use<'g> {
         let state = self.state;
         let families = self.placed.families.clone();
-        families.map(move |place| (place, &state.genesis.slots[place as usize]))
+        families
+            .map(move |family_index| (family_index, &state.genesis.slots[family_index as usize]))
     }
 
     /// The load's slot families, each asked by its own contract, which is told their seed.
     fn slots(&self, tail: &[B256]) -> Vec<Target<'g>> {
-        let target = |place: u32, family: &'g SlotFamily| Target {
+        let target = |family_index: u32, family: &'g SlotFamily| Target {
             to: family.address,
             asked: Asked::Slots,
-            family: place,
+            family: family_index,
             held_count: family.count,
             first: First::Word(family.seed),
             tail: tail.to_vec(),
             start: None,
         };
-        self.families().map(|(place, family)| target(place, family)).collect()
+        self.families().map(|(family_index, family)| target(family_index, family)).collect()
     }
 
     fn meter(&self, contract: Contract, ground: &Ground) -> Result<Meter, GeneratorError> {

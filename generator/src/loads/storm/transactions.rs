@@ -67,15 +67,19 @@ struct Cursor {
 impl<'g> Storm<'g> {
     /// A storm of `parts`. The stream gives the indices it starts at.
     pub(crate) fn new(parts: Parts<'g>, stream: &Stream) -> Self {
-        let cursor = |place: usize, target: &Target<'_>| {
-            let word = stream.word(format_args!("start/{place}"));
+        let cursor = |target_index: usize, target: &Target<'_>| {
+            let word = stream.word(format_args!("start/{target_index}"));
             let [start, absent, ..] = *U256::from_be_bytes(word.0).as_limbs();
             let start = target.start.unwrap_or(start % target.held_count.max(1));
             let absent = target.held_count + absent % ABSENT_SPREAD;
             Cursor { start, used_count: 0, asked_count: 0, absent }
         };
-        let cursors: Vec<Cursor> =
-            parts.targets.iter().enumerate().map(|(place, target)| cursor(place, target)).collect();
+        let cursors: Vec<Cursor> = parts
+            .targets
+            .iter()
+            .enumerate()
+            .map(|(target_index, target)| cursor(target_index, target))
+            .collect();
         let picks = parts.below.iter().flat_map(|below| {
             let families = below.families.iter().zip(&cursors);
             families.map(|(family, cursor)| Picks::new(family, below.nibble, cursor.start))
@@ -88,17 +92,17 @@ impl<'g> Storm<'g> {
     /// The transaction that asks for most within `gas_limit`; `None` where that is less than a
     /// useful one.
     fn most_within(&mut self, gas_limit: u64) -> Option<StormTx> {
-        let place = (self.tx_count % self.parts.targets.len() as u64) as usize;
+        let target_index = (self.tx_count % self.parts.targets.len() as u64) as usize;
         let mut count = self.parts.meter.count_at_most(gas_limit);
-        if let Some(picks) = self.picks.get_mut(place) {
+        if let Some(picks) = self.picks.get_mut(target_index) {
             picks.find(count);
         }
         // Not a bisection: one more can be cheaper, where it completes an unrolled block.
         while count >= self.parts.meter.useful_count() {
-            let mut tx = self.with_count(place, count);
+            let mut tx = self.with_count(target_index, count);
             if tx.price.limit <= gas_limit {
                 tx.input = self.carried(&tx);
-                self.take(place, &tx, count);
+                self.take(target_index, &tx, count);
                 return Some(tx);
             }
             count -= 1;
@@ -106,11 +110,11 @@ impl<'g> Storm<'g> {
         None
     }
 
-    fn with_count(&self, place: usize, count: u64) -> StormTx {
-        let target = &self.parts.targets[place];
+    fn with_count(&self, target_index: usize, count: u64) -> StormTx {
+        let target = &self.parts.targets[target_index];
         let present_count = self.present_of_next(count);
-        let cursor = &self.cursors[place];
-        let mut pairs = match self.picks.get(place) {
+        let cursor = &self.cursors[target_index];
+        let mut pairs = match self.picks.get(target_index) {
             Some(picks) => picks.ranges(present_count),
             None => cursor.present(target.held_count, present_count),
         };
@@ -142,7 +146,7 @@ impl<'g> Storm<'g> {
             count: *count,
         };
         let ranges = pairs.iter().map(range).collect();
-        StormTx { target: place, input, padding_count, price, ranges }
+        StormTx { target: target_index, input, padding_count, price, ranges }
     }
 
     /// The calldata of `tx` as it is carried: its indices in their order, or with the bytes after
@@ -170,12 +174,12 @@ impl<'g> Storm<'g> {
         all.saturating_sub(self.present_count).min(count)
     }
 
-    fn take(&mut self, place: usize, tx: &StormTx, count: u64) {
+    fn take(&mut self, target_index: usize, tx: &StormTx, count: u64) {
         let present_count = self.present_of_next(count);
-        if let Some(picks) = self.picks.get_mut(place) {
+        if let Some(picks) = self.picks.get_mut(target_index) {
             picks.take(count);
         }
-        let cursor = &mut self.cursors[place];
+        let cursor = &mut self.cursors[target_index];
         cursor.asked_count = cursor.asked_count.max(cursor.used_count + present_count);
         if self.parts.overlap == Overlap::Nothing {
             cursor.used_count += present_count;
@@ -237,8 +241,8 @@ impl Planner for Storm<'_> {
 
     fn shortfall(&self) -> Option<(u64, u64)> {
         let asked = self.cursors.iter().zip(&self.parts.targets).enumerate();
-        let short = asked.map(|(place, (cursor, target))| {
-            let picked_count = self.picks.get(place).and_then(Picks::held_count);
+        let short = asked.map(|(target_index, (cursor, target))| {
+            let picked_count = self.picks.get(target_index).and_then(Picks::held_count);
             (cursor.asked_count, picked_count.unwrap_or(target.held_count))
         });
         short.filter(|(asked, held)| asked > held).max_by_key(|(asked, held)| asked - held)

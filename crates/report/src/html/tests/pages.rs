@@ -71,3 +71,23 @@ fn pages_to_look_at_are_written_where_somebody_names_a_folder() {
     write("axes.html", &over_gas_and_threads());
     write("gate.html", &[result_of_gate()]);
 }
+
+#[test]
+fn the_finding_of_every_store_stands_open_and_the_rest_is_folded_store_by_store() {
+    use variant::StoreKind;
+    let shown = result(|run| {
+        let mut cell = run.cells[4].clone();
+        (cell.store, cell.variant) = (StoreKind::Memory, cell.variant.replace("rocksdb", "memory"));
+        run.cells.push(cell);
+        let mut facts = run.stores[0].clone();
+        facts.store = StoreKind::Memory;
+        run.stores.push(facts);
+        run.conclusion = crate::conclude(run);
+    });
+    let html = page(&[shown]);
+    let at = html.find("<p class=\"found\">").expect("a finding");
+    let open = &html[at..at + html[at..].find("</p>").expect("its end")];
+    assert!(open.contains("rocksdb: ") && open.contains("memory: "), "{open}");
+    let folded = &html[at..at + html[at..].find("</details>").expect("folded")];
+    assert!(folded.contains("<li>rocksdb: batched") && folded.contains("<li>memory: batched"));
+}

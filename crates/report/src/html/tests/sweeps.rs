@@ -59,10 +59,10 @@ fn a_field_of_a_cell_that_was_left_out_has_the_figure_of_the_run_and_says_so() {
         let keys = [("run.designs", design), ("run.io_threads", io_threads)];
         Keys::from(keys.map(|(key, value)| (key.to_owned(), value.to_owned())))
     };
-    let of = |place: usize| result(|run| run.cells = vec![run.cells[place].clone()]);
+    let of = |index: usize| result(|run| run.cells = vec![run.cells[index].clone()]);
     let alone = of(1).with_swept(keys("parallel-io", "16"));
     let batched =
-        [(3, "16"), (4, "64")].map(|(place, io)| of(place).with_swept(keys("batched-io", io)));
+        [(3, "16"), (4, "64")].map(|(index, io)| of(index).with_swept(keys("batched-io", io)));
     let left_out = vec![keys("parallel-io", "64")];
     for (left_out, field_count) in [(left_out, 4), (Vec::new(), 0)] {
         let mut cells = vec![alone.clone().with_cell(7).with_left_out(left_out)];
@@ -114,6 +114,33 @@ fn the_map_of_a_sweep_is_over_its_axes_and_a_run_in_order_has_a_field_in_each_ce
     assert_eq!(html.matches("<td class=\"field").count(), 12, "{html}");
     assert!(!html.contains("best of 2") && !html.contains("<small>no run"), "{html}");
     assert!(html.contains("as threads do not change a run in order"), "{html}");
+}
+
+#[test]
+fn a_field_is_framed_only_where_its_interval_shows_it_to_be_the_fastest() {
+    let framed = |interval: fn(f64) -> [f64; 2]| {
+        let cells = swept(|run| {
+            let cell = &mut run.cells[0];
+            let gas = run.workload.gas as f64;
+            let ms = gas / cell.mgas_per_s.median.expect("a median") / 1e3;
+            cell.ms_per_batch.median = Some(ms);
+            cell.ms_per_batch.ci95 = Some(interval(ms));
+        });
+        let html = page(&cells);
+        html.matches("<td class=\"field best").count()
+    };
+    assert_eq!(framed(|ms| [ms * 0.999, ms * 1.001]), 1, "it lies apart");
+    assert_eq!(framed(|ms| [ms * 0.5, ms * 2.0]), 0, "intervals overlap");
+    let few = swept(|run| run.cells[0].samples.truncate(2));
+    assert_eq!(page(&few).matches("<td class=\"field best").count(), 0, "no interval");
+}
+
+#[test]
+fn the_figure_of_a_result_is_one_of_the_first_columns_which_a_phone_shows() {
+    let html = page(&over_gas_and_threads());
+    let table = &html[html.find("id=\"varied\"").expect("a table")..];
+    let figure = table.find("Best, MGas/s").expect("a figure");
+    assert!(figure < table.find(">block.gas<").expect("an axis"), "{table}");
 }
 
 #[test]

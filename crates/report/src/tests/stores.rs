@@ -1,0 +1,44 @@
+//! Runs over several stores: each fact once, behind the stores that it is of.
+
+use variant::StoreKind;
+
+use crate::{Paint, facts, found, table};
+
+use super::two_stores;
+
+#[test]
+fn words_that_stores_share_are_told_once() {
+    let mut result = two_stores();
+    for cell in &mut result.cells {
+        cell.cache.proved = None;
+        cell.cache.reason = "no counter".to_owned();
+        cell.samples.truncate(2);
+    }
+    let text = table(&result, 120, Paint::Plain);
+    let count = |words: &str| text.matches(words).count();
+    assert_eq!(count("cache    rocksdb, memory: cold not proved: no counter"), 1, "{text}");
+    assert_eq!(count("\ncache "), 1, "{text}");
+    let words = [("a", StoreKind::Rocksdb), ("b", StoreKind::Mdbx), ("a", StoreKind::Flat)];
+    let grouped = facts::by_words(words.map(|(words, store)| (store, words.to_owned())));
+    let grouped: Vec<_> = grouped.iter().map(|(of, words)| (of.as_str(), words.as_str())).collect();
+    assert_eq!(grouped, [("rocksdb, flat", "a"), ("mdbx", "b")]);
+}
+
+#[test]
+fn a_hint_names_the_samples_that_an_interval_needs() {
+    let mut result = two_stores();
+    result.cells.iter_mut().for_each(|cell| cell.samples.truncate(2));
+    assert!(table(&result, 80, Paint::Plain).contains("--samples 6: intervals"));
+}
+
+#[test]
+fn the_short_finding_of_several_stores_names_each_of_them() {
+    let mut result = two_stores();
+    let short = found::over_stores(&result).expect("two stores");
+    assert!(short.contains("rocksdb: ") && short.contains("memory: "), "{short}");
+    result.workload.state_slot_count = 100_000;
+    let small = found::over_stores(&result).expect("two stores");
+    assert!(small.ends_with("; small state: not the real thing"), "{small}");
+    result.cells.retain(|cell| cell.store == result.stores[0].store);
+    assert_eq!(found::over_stores(&result), None);
+}
