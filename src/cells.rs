@@ -294,8 +294,13 @@ impl CellSamples {
     }
 
     /// The largest of the terms that bound the time from below: the device's reads, the CPU's
-    /// work, the reads that one thread makes one after the other (see [`chain`]).
+    /// work, the reads that one thread makes one after the other (see [`chain`]). Unknown where the
+    /// store works beside commits: its threads have a part of the CPU time, and its writes are in
+    /// no term.
     fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
+        if self.samples.iter().any(has_background) {
+            return None;
+        }
         let device = input.device?;
         // Joined blocks come faster than single ones: their own ceiling, if it is known.
         let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
@@ -450,6 +455,11 @@ fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
         share: policy.share,
         chunk_key_count: policy.chunk.map(|keys| u64::from(keys.get())),
     }
+}
+
+/// Whether the store worked beside commits.
+fn has_background(sample: &SampleFacts) -> bool {
+    sample.writes.as_ref().is_some_and(|writes| writes.store.is_some())
 }
 
 /// Bytes that came from a device for blocks: reads of compactions prove nothing.

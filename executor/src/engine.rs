@@ -51,7 +51,7 @@ pub(crate) use sequential::rebuild_lists;
 pub use tally::ReadTally;
 pub(crate) use tally::Reading;
 pub use task::Task;
-pub use writes::{Space, Writes};
+pub use writes::{BackgroundWrites, Space, Writes};
 
 /// Executes a workload once.
 ///

@@ -2,6 +2,7 @@
 //! measures. Knows no scenario, no TOML and no terminal; what a batch must come to is told by
 //! the workload.
 
+mod background;
 mod checked_trie;
 pub mod device;
 pub mod engine;
@@ -28,4 +29,3 @@ pub mod store;
 pub mod trace;
 pub mod tries;
 mod try_map;
-mod write_counters;

@@ -15,7 +15,11 @@ use crate::{
     tries::{StateTries, TrieId, Tries},
 };
 
-pub use crate::{error::StoreError, read_counters::ReadCounters, write_counters::WriteCounters};
+pub use crate::{
+    background::{Background, Settled, WriteCounters},
+    error::StoreError,
+    read_counters::ReadCounters,
+};
 
 pub mod any;
 pub mod flat;
@@ -209,41 +213,12 @@ pub trait Sample: Sync {
         None
     }
 
-    /// Lets compactions begin, where the store makes any. Called just before the clock starts; a
-    /// sample without a clock makes none.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    fn begin_writes(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    /// Waits for the flushes and compactions that commits have caused.
-    ///
-    /// # Errors
-    /// [`StoreError`]: one of them failed.
-    fn settle(&self) -> Result<Settled, StoreError> {
-        Ok(Settled::NothingRuns)
-    }
-
-    /// Counts of flushes and compactions; `None` where the store makes none or counts none.
-    fn write_counters(&self) -> Option<WriteCounters> {
-        None
-    }
+    /// Its work beside commits; `None` for a store that does all of it inside its calls. A wrapper hands
+    /// out that of the sample below: so there is no default.
+    fn background(&self) -> Option<&dyn Background>;
 
     /// Bytes of the sample's files now; `None` where there are none or they cannot be looked at.
-    fn file_bytes(&self) -> Option<u64> {
-        None
-    }
-}
-
-/// The end of [`Sample::settle`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// The store does all its work inside its calls.
-    NothingRuns,
-    /// All work in the background has ended.
-    Waited,
+    fn file_bytes(&self) -> Option<u64>;
 }
 
 /// A built state.

@@ -79,8 +79,7 @@ pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes
     let accounts = format.expected_nodes(genesis.account_count(), ACCOUNT_BYTES);
     // Many contracts have as many slots each.
     let mut tries_by_rows = BTreeMap::<u64, u64>::new();
-    let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
-    for rows in explicit.chain(genesis.slots.iter().map(|family| family.count)) {
+    for rows in slot_counts(genesis) {
         *tries_by_rows.entry(rows).or_default() += 1;
     }
     let slots = tries_by_rows.into_iter().fold(accounts, |nodes, (rows, tries)| {
@@ -88,6 +87,17 @@ pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes
     });
     let deep = genesis.slots.iter().filter(|family| family.keys == KeyRule::Deep).count();
     slots.plus(deep as f64, DEEP_NODES)
+}
+
+/// The number of tries of slots that have rows.
+pub(crate) fn slot_trie_count(genesis: &Genesis) -> u64 {
+    slot_counts(genesis).filter(|rows| *rows > 0).count() as u64
+}
+
+/// The slots of each account that may have any.
+fn slot_counts(genesis: &Genesis) -> impl Iterator<Item = u64> {
+    let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
+    explicit.chain(genesis.slots.iter().map(|family| family.count))
 }
 
 /// Bytes that expected nodes take with so many bytes of key and header each, in blocks of which some bytes

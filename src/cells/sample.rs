@@ -1,7 +1,7 @@
 //! From one measurement to the sample of a result.
 
 use executor::{
-    engine::{Executed, Speculation, Writes},
+    engine::{BackgroundWrites, Executed, Speculation, Writes},
     sample::Measurement,
     span,
 };
@@ -84,8 +84,8 @@ pub(super) fn sample(
 
 /// Writes for the commits.
 fn writes(executed: &Executed) -> WriteFacts {
-    let Writes { committed_bytes, counters, due_bytes, space } = executed.writes;
-    let store = counters.map(|counters| StoreWriteFacts {
+    let Writes { committed_bytes, background, space } = executed.writes;
+    let store = background.map(|BackgroundWrites { counters, due_bytes }| StoreWriteFacts {
         log_bytes: counters.log_bytes,
         flush_count: counters.flush_count,
         flush_bytes: counters.flush_bytes,
@@ -93,7 +93,7 @@ fn writes(executed: &Executed) -> WriteFacts {
         compaction_read_bytes: counters.compaction_read_bytes,
         compaction_write_bytes: counters.compaction_write_bytes,
         stall_ns: ns(counters.stall),
-        due_bytes: due_bytes.unwrap_or(0),
+        due_bytes,
         pending_bytes: counters.pending_compaction_bytes,
         buffered_bytes: counters.buffered_bytes,
     });

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use executor::{
-    engine::{BatchResult, Executed, WarmUp},
+    engine::{BackgroundWrites, BatchResult, Executed, WarmUp},
     process,
     sample::Disagreement,
 };
@@ -223,6 +223,21 @@ fn cpu_time_is_divided_among_no_more_cores_than_there_are_threads() {
     // On four cores the same work is 1 ms; the longest transaction reads for 1.5 ms.
     let parallel = input(&workload, &device, variant(Design::ParallelIo, 64, 1));
     assert_eq!(cell(&parallel, &[measurement(30, 30)]).bottleneck, Some(Bottleneck::Chain));
+}
+
+#[test]
+fn nothing_binds_where_the_store_works_on_threads_of_its_own() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::Sequential, 1, 1));
+    // The work of two threads within a second, on one thread of the variant.
+    let mut busy = measurement(30, 30);
+    let usage = busy.process.usage.as_mut().unwrap();
+    usage.user = Duration::from_secs(2);
+    let alone = cell(&input, &[busy.clone()]);
+    assert_eq!((alone.bottleneck, alone.bottleneck_share), (Some(Bottleneck::Cpu), Some(2.0)));
+    busy.executed.writes.background = Some(BackgroundWrites::default());
+    let beside = cell(&input, &[busy]);
+    assert_eq!((beside.bottleneck, beside.bottleneck_share), (None, None));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use executor::{
     engine::{self, EngineError, Executed, Speculation, Task},
     sample,
     store::{
-        ReadCounters, Reader, Sample, Store, StoreError,
+        Background, ReadCounters, Reader, Sample, Store, StoreError,
         memory::{MemoryReader, MemorySample, MemoryStore},
     },
 };
@@ -103,6 +103,14 @@ impl Sample for Faulty {
 
     fn sync(&self) -> Result<(), StoreError> {
         self.inner.sync()
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        self.inner.background()
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.inner.file_bytes()
     }
 }
 

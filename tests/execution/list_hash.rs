@@ -7,6 +7,7 @@ use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, ListFault, Task},
     sample,
+    span::Span,
 };
 use generator::reference;
 use variant::{CacheMode, Design, ListDuty, ListForm, Phase, Variant};
@@ -39,7 +40,15 @@ fn a_list_that_is_not_the_one_that_the_header_names_is_rejected_before_it_is_rea
         let taken = take(right).unwrap();
         assert_eq!(taken.disagreement, None, "{variant}");
         let hashed = taken.executed.spans.iter().filter(|span| span.phase == phase);
-        assert_eq!(hashed.count(), workload.batches.len(), "{variant}");
+        assert_eq!(hashed.clone().count(), workload.batches.len(), "{variant}");
+        // The list is measured before its hash and read after it, in a phase of their own.
+        let has_decode = |at: &dyn Fn(&Span) -> bool| {
+            taken.executed.spans.iter().any(|span| span.phase == Phase::Decode && at(span))
+        };
+        for hash in hashed.filter(|_| variant.list.is_some()) {
+            assert!(has_decode(&|span| span.end == hash.start), "{variant}");
+            assert!(has_decode(&|span| span.start == hash.end), "{variant}");
+        }
         match take(B256::ZERO) {
             Err(EngineError::List {
                 fault: ListFault::WrongHash { got, header }, spent, ..

@@ -13,7 +13,7 @@ use executor::{
     engine::{EngineError, ListFault, Task},
     sample::{self, Measurement},
     store::{
-        ReadCounters, Reader, Sample, Store, StoreError,
+        Background, ReadCounters, Reader, Sample, Store, StoreError,
         memory::{MemoryReader, MemorySample, MemoryStore},
     },
 };
@@ -234,6 +234,14 @@ impl Sample for FailingSample<'_> {
 
     fn sync(&self) -> Result<(), StoreError> {
         self.inner.sync()
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        self.inner.background()
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.inner.file_bytes()
     }
 }
 

@@ -17,7 +17,7 @@ use executor::{
     engine::{self, EngineError, Executed, Task},
     sample,
     store::{
-        ReadCounters, Reader, Sample, Store, StoreError,
+        Background, ReadCounters, Reader, Sample, Store, StoreError,
         memory::{MemoryReader, MemorySample, MemoryStore},
     },
 };
@@ -120,6 +120,14 @@ impl Sample for Watched {
 
     fn sync(&self) -> Result<(), StoreError> {
         self.inner.sync()
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        self.inner.background()
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.inner.file_bytes()
     }
 }
 

@@ -8,7 +8,7 @@ use executor::{
     span,
     state::{DataDir, Quiet, StateFormat, StateSpec},
     store::{
-        Sample, Settled, Store, StoreError, WriteCounters,
+        Background, Sample, Store, StoreError,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         rocksdb::{RocksFormat, RocksSettings, RocksStore},
     },
@@ -114,13 +114,13 @@ fn every_design_agrees_while_rocksdb_compacts_and_the_state_stays_as_it_was() {
         assert_timed(&taken, variant);
         let writes = taken.executed.writes;
         assert_eq!(*committed.get_or_insert(writes.committed_bytes), writes.committed_bytes);
-        let counters = writes.counters.unwrap();
+        let counters = writes.background.unwrap().counters;
         assert!(counters.flush_count > 4 && counters.flush_bytes > 0, "{variant}: {counters:?}");
-        assert!(counters.compaction_count > 1, "{variant}: {counters:?}");
+        assert!(counters.compaction_count > 0, "{variant}: {counters:?}");
         assert!(counters.compaction_write_bytes > 0, "{variant}: {counters:?}");
         assert!(counters.log_bytes >= writes.committed_bytes, "{variant}: {writes:?}");
         let space = writes.space.unwrap();
-        assert!(space.peak_bytes >= space.before_bytes.max(space.after_bytes), "{space:?}");
+        assert!(space.peak_bytes > space.before_bytes, "a log, and files of flushes: {space:?}");
         let settled = taken.executed.spans.iter().filter(|span| span.phase == Phase::Settle);
         assert_eq!(settled.count(), 1, "{variant}");
         assert_eq!(contents(store.state().dir()), before, "{variant}");
@@ -143,7 +143,7 @@ fn without_compactions_and_in_mdbx_blocks_are_timed_and_nothing_is_waited_for() 
         let taken = [take(&rocks, &workload, variant), take(&mdbx, &workload, variant)];
         for taken in &taken {
             assert_timed(taken, variant);
-            assert_eq!(taken.executed.writes.counters, None);
+            assert_eq!(taken.executed.writes.background, None);
             assert!(!taken.executed.spans.iter().any(|span| span.phase == Phase::Settle));
         }
         let [rocks, mdbx] = taken.map(|taken| taken.executed.writes);
@@ -216,16 +216,12 @@ impl Sample for ForgetfulSample {
         self.sample.tries()
     }
 
-    fn begin_writes(&self) -> Result<(), StoreError> {
-        self.sample.begin_writes()
+    fn background(&self) -> Option<&dyn Background> {
+        self.sample.background()
     }
 
-    fn settle(&self) -> Result<Settled, StoreError> {
-        self.sample.settle()
-    }
-
-    fn write_counters(&self) -> Option<WriteCounters> {
-        self.sample.write_counters()
+    fn file_bytes(&self) -> Option<u64> {
+        self.sample.file_bytes()
     }
 }
 
@@ -237,7 +233,7 @@ fn a_write_that_is_lost_in_one_of_many_blocks_is_found() {
     let right = take(&store, &workload, variant);
     assert_timed(&right, variant);
     let taken = take(&Forgetful(&store), &workload, variant);
-    assert!(taken.executed.writes.counters.unwrap().compaction_count > 0);
+    assert!(taken.executed.writes.background.unwrap().counters.compaction_count > 0);
     let lost = right.executed.batches[FAULTY_BLOCK].net_changes.slots.last().copied().unwrap();
     match taken.disagreement {
         Some(Disagreement::ReadBack { what, .. }) => {

@@ -345,7 +345,7 @@ pub struct PrefetchFacts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleFacts {
     /// From the clock's start to the last commit, or to the end of the flushes and compactions that commits
-    /// have caused.
+    /// have caused, without looks at files between batches.
     pub wall_ns: u64,
     /// Seed of the work that it ran: the workload's, or one of its own over the same state.
     pub seed: u64,

@@ -34,7 +34,7 @@ pub struct BatchFigures {
     pub store_amplification: Option<f64>,
 }
 
-/// Counts of a store that flushes write buffers and compacts files.
+/// Counts of a store that flushes write buffers and compacts files, from the start of the clock to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreWriteFacts {
     /// Bytes of the write-ahead log.
@@ -56,7 +56,7 @@ pub struct StoreWriteFacts {
     pub due_bytes: u64,
     /// The same at the end of the clock.
     pub pending_bytes: u64,
-    /// Memory of write buffers at the end of the clock: rows that are in no table file yet.
+    /// Memory of write buffers at the end of the clock; an empty buffer has some, too.
     pub buffered_bytes: u64,
 }
 
@@ -72,7 +72,7 @@ impl StoreWriteFacts {
 pub struct SpaceFacts {
     /// Before the clock.
     pub before_bytes: u64,
-    /// The most after any batch.
+    /// The most before the clock, after any batch if the store works beside commits, and after the clock.
     pub peak_bytes: u64,
     /// After the clock.
     pub after_bytes: u64,

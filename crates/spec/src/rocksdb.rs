@@ -46,7 +46,7 @@ const OPEN_FILES: Range = Range {
 };
 
 /// Options that `options` does not take, each with the reason or the key in its place.
-const REFUSED: [(&str, &str); 11] = [
+const REFUSED: [(&str, &str); 13] = [
     (
         "block_based_table_factory",
         "tables are shaped by block, filter and index, and cached by block_cache",
@@ -54,6 +54,14 @@ const REFUSED: [(&str, &str); 11] = [
     ("table_factory", "tables are shaped by block, filter and index, and cached by block_cache"),
     ("max_open_files", "it has a key: open_files"),
     ("disable_auto_compactions", "it has a key: compaction"),
+    (
+        "max_background_flushes",
+        "max_background_jobs sets the threads of flushes and of compactions; write that",
+    ),
+    (
+        "max_background_compactions",
+        "max_background_jobs sets the threads of flushes and of compactions; write that",
+    ),
     ("write_buffer_size", "it has a key: write_buffer"),
     ("use_direct_reads", "it has a key: access"),
     (
@@ -210,6 +218,16 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
         let misfit = Misfit::new("there are no bits without a filter", remedy);
         return Err(fields.fault("filter_bits", misfit));
     }
+    let aged_share = aged(fields)?.unwrap_or(default.aged_share);
+    let compaction = fields.named("compaction")?.unwrap_or(default.compaction);
+    if compaction == Compaction::On && aged_share > 0.0 {
+        let rule = format!(
+            "files of an aged state (aged = {aged_share}) are due for compaction before the first \
+             block, and the clock would pay for them"
+        );
+        let remedy = Remedy::advice("leave aged out, or compaction");
+        return Err(fields.fault("compaction", Misfit::new(rule, remedy)));
+    }
     let narrowed = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(RocksdbSpec {
         block_bytes: size(fields, "block", &BLOCK)?.unwrap_or(default.block_bytes),
@@ -217,7 +235,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
         filter_bits: filter_bits.map_or(default.filter_bits, narrowed),
         index: fields.named("index")?.unwrap_or(default.index),
         file_bytes: size(fields, "file", &FILE)?.unwrap_or(default.file_bytes),
-        aged_share: aged(fields)?.unwrap_or(default.aged_share),
+        aged_share,
         block_cache_bytes: size(fields, "block_cache", &CACHE)?
             .unwrap_or(default.block_cache_bytes),
         warm_cache_bytes: size(fields, "warm_cache", &CACHE)?.unwrap_or(default.warm_cache_bytes),
@@ -226,7 +244,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
             .count("multi_get_keys", &MULTI_GET_KEYS)?
             .map_or(default.multi_get_key_count, narrowed),
         open_file_count: fields.count("open_files", &OPEN_FILES)?.map(narrowed),
-        compaction: fields.named("compaction")?.unwrap_or(default.compaction),
+        compaction,
         write_buffer: size(fields, "write_buffer", &WRITE_BUFFER)?,
         options: options(fields)?,
     })

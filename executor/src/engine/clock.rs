@@ -2,9 +2,12 @@
 //! state root if that is asked for, commits it, waits at the end for the work that commits have left to
 //! the store, stops the time and closes the trace. An engine knows how a batch runs and nothing of this.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use variant::{BlockDuty, Phase};
@@ -14,7 +17,7 @@ use super::{
     error::{EngineError, Spent},
     executed::{BatchResult, Executed},
     task::Task,
-    writes::Writes,
+    writes::WriteWatch,
 };
 use crate::{
     error::StoreError,
@@ -23,7 +26,7 @@ use crate::{
     received::Reception,
     root::{self, Lists, RootedSample, Rooting},
     span::Spans,
-    store::{Sample, Settled},
+    store::Sample,
 };
 
 /// One execution of a task.
@@ -206,10 +209,11 @@ fn lead<E: Engine, S: Sample>(
     if at.stop.load(Ordering::Relaxed) {
         return Err(EngineError::Cancelled);
     }
-    at.sample.begin_writes()?;
-    executed.writes = Writes::begin(at.sample);
+    let mut writes = WriteWatch::new(at.sample)?;
     let before = process::Snapshot::now();
     let spans = Arc::new(Spans::start());
+    // Nothing runs in the background before the clock does.
+    writes.begin(&spans)?;
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
         let begin = spans.elapsed();
@@ -227,29 +231,19 @@ fn lead<E: Engine, S: Sample>(
             let rooted = rooting.root(&result.net_changes, &spans);
             result.rooted = Some(rooted.map_err(|error| EngineError::of_root(index, error))?);
         }
-        let start = spans.elapsed();
-        match (&rooting, &result.rooted) {
-            (Some(rooting), Some(rooted)) => rooting.commit(&result.net_changes, rooted)?,
-            _ => at.sample.commit(&result.net_changes)?,
-        }
-        let mut end = spans.close(Phase::Commit, start).end;
-        if at.task.variant.block_duties.has(BlockDuty::Sync) {
-            let start = spans.elapsed();
-            at.sample.sync()?;
-            end = spans.close(Phase::Sync, start).end;
-        }
+        let end = commit(at, rooting.as_ref(), &result, &spans)?;
         executed.batches.push(result);
         executed.batch_times.push(end - begin);
-        // Between batches: the time of none of them.
-        if index + 1 < at.task.workload.batches.len() {
-            executed.writes.look(at.sample);
-        }
+        writes.look(&spans);
         Ok(())
     });
-    let done = done.and_then(|()| settle(at.sample, &spans, &mut executed.writes));
-    executed.wall = spans.elapsed();
+    let done = done.and_then(|()| writes.settle(&spans, at.task.cancel));
+    executed.wall = spans.elapsed().saturating_sub(writes.time_apart());
     executed.process = process::Snapshot::now().since(&before);
-    executed.writes.end(at.sample);
+    let done = done.and_then(|()| {
+        executed.writes = writes.end()?;
+        Ok(())
+    });
     executed.spans = spans.spans();
     executed.root_work = rooting.as_ref().map(Rooting::work);
     engine.leave(lead, &mut executed);
@@ -259,15 +253,23 @@ fn lead<E: Engine, S: Sample>(
     Ok(Timed { executed, done })
 }
 
-/// Waits for the flushes and compactions that commits have caused: they are part of the clock's work.
-fn settle<S: Sample>(sample: &S, spans: &Spans, writes: &mut Writes) -> Result<(), EngineError> {
+/// Commits a batch, with the nodes of its root where it has one. Returns the end.
+fn commit<S: Sample>(
+    at: Execution<'_, S>,
+    rooting: Option<&Rooting<'_, '_>>,
+    result: &BatchResult,
+    spans: &Spans,
+) -> Result<Duration, EngineError> {
     let start = spans.elapsed();
-    writes.due_bytes = sample.write_counters().map(|counters| counters.pending_compaction_bytes);
-    match sample.settle()? {
-        Settled::NothingRuns => {}
-        Settled::Waited => {
-            spans.close(Phase::Settle, start);
-        }
+    match (rooting, &result.rooted) {
+        (Some(rooting), Some(rooted)) => rooting.commit(&result.net_changes, rooted)?,
+        _ => at.sample.commit(&result.net_changes)?,
     }
-    Ok(())
+    let end = spans.close(Phase::Commit, start).end;
+    if !at.task.variant.block_duties.has(BlockDuty::Sync) {
+        return Ok(end);
+    }
+    let start = spans.elapsed();
+    at.sample.sync()?;
+    Ok(spans.close(Phase::Sync, start).end)
 }

@@ -55,7 +55,7 @@ pub struct Speculation {
 #[derive(Clone, Debug, Default)]
 pub struct Executed {
     /// From the start of the clock to the last commit, or to the end of the flushes and compactions that
-    /// commits have caused.
+    /// commits have caused; without the time in which these were let to begin and files were looked at.
     pub wall: Duration,
     /// Counters of the process in that time.
     pub process: process::Delta,

@@ -1,17 +1,37 @@
-//! Writes of an execution: the space of the sample's files from batch to batch, and the store's counts at
-//! the end.
+//! Writes of an execution: the work that the store does beside commits, and the space of the sample's
+//! files.
 
-use crate::{store::Sample, write_counters::WriteCounters};
+use std::{sync::atomic::AtomicBool, time::Duration};
+
+use variant::Phase;
+
+use super::error::EngineError;
+use crate::{
+    background::{Background, Settled, WriteCounters},
+    error::StoreError,
+    span::Spans,
+    store::Sample,
+};
 
 /// Bytes of a sample's files, those that it shares with the state below it included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Space {
     /// Before the clock.
     pub before_bytes: u64,
-    /// The most after any batch; a file that came and went within one is not seen.
+    /// The most before the clock, after any batch, and after the clock. Without work beside commits nothing
+    /// is looked at between the two ends.
     pub peak_bytes: u64,
     /// After the clock.
     pub after_bytes: u64,
+}
+
+/// Work of a store beside commits, from the start of the clock to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackgroundWrites {
+    /// The store's counts.
+    pub counters: WriteCounters,
+    /// Compaction that was due when the last batch was committed, as the store estimates it.
+    pub due_bytes: u64,
 }
 
 /// The writes of an execution.
@@ -19,36 +39,91 @@ pub struct Space {
 pub struct Writes {
     /// Bytes of the keys and values of all commits: rows, and nodes of tries.
     pub committed_bytes: u64,
-    /// Counts of the store once the clock has stopped; `None` if it counts none.
-    pub counters: Option<WriteCounters>,
-    /// Compaction that was due when the last batch was committed, as the store estimates it.
-    pub due_bytes: Option<u64>,
+    /// Work beside commits; `None` for a store that does none.
+    pub background: Option<BackgroundWrites>,
     /// Space of the files; `None` without files.
     pub space: Option<Space>,
 }
 
-impl Writes {
-    /// Of a sample whose clock is about to start.
-    pub(crate) fn begin<S: Sample>(sample: &S) -> Self {
+/// Follows the writes of a sample from before its clock until after it.
+pub(super) struct WriteWatch<'s, S> {
+    sample: &'s S,
+    background: Option<&'s dyn Background>,
+    /// Counts before the clock.
+    counted: WriteCounters,
+    due_bytes: u64,
+    space: Option<Space>,
+    /// Time inside the clock that went to the watch itself.
+    apart: Duration,
+}
+
+impl<'s, S: Sample> WriteWatch<'s, S> {
+    /// Takes the counts of a sample whose clock is about to start.
+    pub(super) fn new(sample: &'s S) -> Result<Self, StoreError> {
+        let background = sample.background();
+        let counted = background.map(Background::counters).transpose()?.unwrap_or_default();
         let space = sample.file_bytes().map(|bytes| Space {
             before_bytes: bytes,
             peak_bytes: bytes,
             after_bytes: bytes,
         });
-        Self { space, ..Self::default() }
+        Ok(Self { sample, background, counted, due_bytes: 0, space, apart: Duration::ZERO })
     }
 
-    /// Looks at the space of the files.
-    pub(crate) fn look<S: Sample>(&mut self, sample: &S) {
-        if let (Some(space), Some(bytes)) = (&mut self.space, sample.file_bytes()) {
+    /// Lets the store's work begin, once the clock has started.
+    pub(super) fn begin(&mut self, spans: &Spans) -> Result<(), StoreError> {
+        self.apart(spans, |watch| watch.background.map_or(Ok(()), Background::begin))
+    }
+
+    /// Looks at the space after a batch, where it may shrink again.
+    pub(super) fn look(&mut self, spans: &Spans) {
+        if self.background.is_some() {
+            self.apart(spans, Self::measure);
+        }
+    }
+
+    /// Waits for the work that commits have caused: it is part of the clock's.
+    pub(super) fn settle(&mut self, spans: &Spans, cancel: &AtomicBool) -> Result<(), EngineError> {
+        let Some(background) = self.background else { return Ok(()) };
+        let counters = self.apart(spans, |_| background.counters())?;
+        self.due_bytes = counters.pending_compaction_bytes;
+        let start = spans.elapsed();
+        match background.settle(cancel)? {
+            Settled::Cancelled => Err(EngineError::Cancelled),
+            Settled::Waited => {
+                spans.close(Phase::Settle, start);
+                Ok(())
+            }
+        }
+    }
+
+    /// Time to be taken off the clock's.
+    pub(super) const fn time_apart(&self) -> Duration {
+        self.apart
+    }
+
+    /// The writes, once the clock has stopped.
+    pub(super) fn end(mut self) -> Result<Writes, StoreError> {
+        self.measure();
+        let counters = self.background.map(Background::counters).transpose()?;
+        let background = counters.map(|counters| BackgroundWrites {
+            counters: counters.since(&self.counted),
+            due_bytes: self.due_bytes,
+        });
+        Ok(Writes { committed_bytes: 0, background, space: self.space })
+    }
+
+    fn measure(&mut self) {
+        if let (Some(space), Some(bytes)) = (&mut self.space, self.sample.file_bytes()) {
             space.after_bytes = bytes;
             space.peak_bytes = space.peak_bytes.max(bytes);
         }
     }
 
-    /// Takes in the counts once the clock has stopped.
-    pub(crate) fn end<S: Sample>(&mut self, sample: &S) {
-        self.look(sample);
-        self.counters = sample.write_counters();
+    fn apart<T>(&mut self, spans: &Spans, work: impl FnOnce(&mut Self) -> T) -> T {
+        let start = spans.elapsed();
+        let done = work(self);
+        self.apart += spans.elapsed() - start;
+        done
     }
 }

@@ -12,9 +12,7 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{Layout, NetChanges, genesis::AccountState};
 
-use super::{
-    Batching, ReadCounters, Reader, Sample, Settled, SlotRow, Store, StoreError, WriteCounters,
-};
+use super::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
 use crate::tries::{StateTries, Tries};
 use variant::CacheMode;
 
@@ -128,16 +126,8 @@ impl<T: Sample> Sample for HandicappedSample<T> {
         self.sample.tries()
     }
 
-    fn begin_writes(&self) -> Result<(), StoreError> {
-        self.sample.begin_writes()
-    }
-
-    fn settle(&self) -> Result<Settled, StoreError> {
-        self.sample.settle()
-    }
-
-    fn write_counters(&self) -> Option<WriteCounters> {
-        self.sample.write_counters()
+    fn background(&self) -> Option<&dyn Background> {
+        self.sample.background()
     }
 
     fn file_bytes(&self) -> Option<u64> {

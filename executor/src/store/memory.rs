@@ -232,6 +232,14 @@ impl Sample for MemorySample {
         let tries = self.tries.as_ref()?;
         Some(Box::new(OverlaidTries { tries, overlay: &self.overlay }))
     }
+
+    fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// One thread's reads of a [`MemorySample`].

@@ -14,7 +14,7 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{AccountState, Layout, NetChanges};
 
-use super::{Batching, ReadCounters, Reader, Sample, Settled, SlotRow, StoreError, WriteCounters};
+use super::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, StoreError};
 use crate::{place::AskedRow, tries::Tries};
 
 /// The reads of a sample.
@@ -114,16 +114,8 @@ impl<S: Sample> Sample for Recorded<'_, S> {
         self.sample.tries()
     }
 
-    fn begin_writes(&self) -> Result<(), StoreError> {
-        self.sample.begin_writes()
-    }
-
-    fn settle(&self) -> Result<Settled, StoreError> {
-        self.sample.settle()
-    }
-
-    fn write_counters(&self) -> Option<WriteCounters> {
-        self.sample.write_counters()
+    fn background(&self) -> Option<&dyn Background> {
+        self.sample.background()
     }
 
     fn file_bytes(&self) -> Option<u64> {

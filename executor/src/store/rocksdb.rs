@@ -221,13 +221,13 @@ fn describe_reads(settings: &RocksSettings) -> String {
     }
 }
 
-/// Whether a sample is compacted, and by how many threads, in words.
+/// Whether a sample is compacted, and by how many threads at most, in words.
 fn describe_compaction(settings: &RocksSettings) -> String {
     let (flushing, compacting) = writes::thread_counts(&settings.options);
     match settings.compaction {
         Compaction::Off => Compaction::Off.to_string(),
         Compaction::On => {
-            format!("on, by {compacting} thread(s); flushes by {flushing} thread(s)")
+            format!("on, by up to {compacting} thread(s); flushes by up to {flushing} thread(s)")
         }
     }
 }
@@ -246,7 +246,7 @@ impl Store for RocksStore {
         let tables = if drops { self.state.table_files() } else { Vec::new() };
         device::fadvise_dontneed(&tables)
             .map_err(failed_io(format!("drop {} from the page cache", self.state.name())))?;
-        self.table_memory_bytes.store(sample.table_memory_bytes(), Ordering::Relaxed);
+        self.table_memory_bytes.store(sample.table_memory_bytes()?, Ordering::Relaxed);
         self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         if drops {
             // The kernel need not obey: this tells whether it did.

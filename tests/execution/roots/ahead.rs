@@ -12,7 +12,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use executor::{
     root::RootWork,
     store::{
-        ReadCounters, Reader, Sample, Store, StoreError,
+        Background, ReadCounters, Reader, Sample, Store, StoreError,
         memory::{MemoryReader, MemorySample, MemoryStore},
     },
     tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
@@ -147,6 +147,14 @@ impl Sample for GatedSample<'_> {
 
     fn sync(&self) -> Result<(), StoreError> {
         self.sample.sync()
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        self.sample.background()
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.sample.file_bytes()
     }
 
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {

@@ -8,7 +8,7 @@ use std::sync::{
 use alloy_primitives::{B256, U256};
 use executor::{
     sample::Disagreement,
-    store::{Sample, Store, StoreError},
+    store::{Background, Sample, Store, StoreError},
     tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
 };
 use trie::{Format, NodeKey, RowRange};
@@ -144,6 +144,14 @@ impl<T: Sample> Sample for FaultySample<T> {
 
     fn sync(&self) -> Result<(), StoreError> {
         self.sample.sync()
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        self.sample.background()
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.sample.file_bytes()
     }
 
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {

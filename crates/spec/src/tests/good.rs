@@ -92,7 +92,7 @@ warm_cache = "1GiB"
 access = "buffered"
 multi_get_keys = 256
 open_files = "1k"
-compaction = "on"
+compaction = "off"
 write_buffer = "8MiB"
 options = " compression_opts={level=1;strategy=0}; max_background_jobs=1; "
 
@@ -245,7 +245,7 @@ fn every_key_is_read() {
         access: FileAccess::Buffered,
         multi_get_key_count: 256,
         open_file_count: Some(1_000),
-        compaction: Compaction::On,
+        compaction: Compaction::Off,
         write_buffer: Some(8 << 20),
         options: "compression_opts={level=1;strategy=0}; max_background_jobs=1;".to_owned(),
     };

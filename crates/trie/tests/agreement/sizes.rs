@@ -27,9 +27,11 @@ fn nodes_of_hashed_rows_are_as_many_and_as_large_as_expected() {
     for row_count in [2_000, 4_300, 9_000, 17_000, 33_000] {
         for format in formats() {
             let [expected, found] = both(format, row_count);
-            let near = |a: f64, b: f64| (a - b).abs() <= 0.06 * b + 300.0;
+            // A cut has some twenty nodes for 2,000 rows: an allowance of hundreds would hide all of them.
+            let near_count = (expected.0 - found.0).abs() <= (0.06 * found.0).max(1.5);
+            let near_bytes = (expected.1 - found.1).abs() <= 0.06 * found.1 + 300.0;
             assert!(
-                near(expected.0, found.0) && near(expected.1, found.1),
+                near_count && near_bytes,
                 "{format:?} of {row_count} rows: expected {expected:?}, found {found:?}"
             );
         }

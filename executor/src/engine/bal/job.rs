@@ -151,9 +151,9 @@ impl<P: PreState> Job<P> {
         // A list of any length must not cost its hash.
         list::check_length(&task.lists[place], P::max_bytes(&bounds))
             .map_err(|error| rejected(error.into()))?;
+        let start = spans.close(Phase::Decode, start).end;
         task.check_hash(place, &task.lists[place])?;
-        spans.close(Phase::Hash, start);
-        let start = spans.elapsed();
+        let start = spans.close(Phase::Hash, start).end;
         let (list, pre_state) = P::decode(&task.lists[place], &bounds).map_err(rejected)?;
         let declared_count = u64::from(list.slot_count());
         let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);

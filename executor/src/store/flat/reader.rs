@@ -320,6 +320,14 @@ impl Sample for FlatSample {
         let (nodes, committed) = (self.files.nodes.as_ref()?, self.tries.as_ref()?);
         Some(Box::new(FlatTries { sample: self, nodes, committed }))
     }
+
+    fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl Reader for FlatReader<'_> {

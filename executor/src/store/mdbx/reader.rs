@@ -128,6 +128,10 @@ impl Sample for MdbxSample {
         Some(Box::new(MdbxTries { sample: self, format }))
     }
 
+    fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
     fn file_bytes(&self) -> Option<u64> {
         self.length()
     }

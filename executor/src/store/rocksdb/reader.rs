@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    store::{Batching, ReadCounters, Reader, Sample, Settled, SlotRow, WriteCounters},
+    store::{Background, Batching, ReadCounters, Reader, Sample, SlotRow},
     tries::Tries,
 };
 use variant::ReadMethod;
@@ -196,16 +196,8 @@ impl Sample for RocksSample {
         Some(Box::new(RocksTries { sample: self, format: self.trie_format()? }))
     }
 
-    fn begin_writes(&self) -> Result<(), StoreError> {
-        self.let_compact()
-    }
-
-    fn settle(&self) -> Result<Settled, StoreError> {
-        self.wait_for_compactions()
-    }
-
-    fn write_counters(&self) -> Option<WriteCounters> {
-        self.counts_of_writes()
+    fn background(&self) -> Option<&dyn Background> {
+        self.compacts().then_some(self)
     }
 
     fn file_bytes(&self) -> Option<u64> {

@@ -93,17 +93,28 @@ impl RocksSample {
     }
 
     /// Memory of indices and filters in bytes.
-    pub(super) fn table_memory_bytes(&self) -> u64 {
+    pub(super) fn table_memory_bytes(&self) -> Result<u64, StoreError> {
         self.sum_over_families(properties::ESTIMATE_TABLE_READERS_MEM)
     }
 
-    /// Sum of a property of the families that have rows.
-    pub(super) fn sum_over_families(&self, property: &PropName) -> u64 {
+    /// Sum of a property of the families that have rows. A family without it is an error: a sum of the others
+    /// would be too small.
+    pub(super) fn sum_over_families(&self, property: &PropName) -> Result<u64, StoreError> {
         let of = |name| {
-            let family = self.db.cf_handle(name)?;
-            self.db.property_int_value_cf(family, property).ok()?
+            let action = || format!("read {property} of {name}");
+            let value = self.db.property_int_value_cf(self.family(name)?, property);
+            value.map_err(|error| failed(action())(error))?.ok_or_else(|| StoreError::Failed {
+                store: NAME,
+                action: action(),
+                reason: "this RocksDB has no such property".to_owned(),
+            })
         };
-        self.families().filter_map(of).sum()
+        self.families().map(of).sum()
+    }
+
+    /// Whether files are compacted while a clock runs.
+    pub(super) fn compacts(&self) -> bool {
+        self.settings.compaction == Compaction::On
     }
 
     /// The families that have rows.

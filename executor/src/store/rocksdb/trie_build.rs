@@ -19,15 +19,19 @@ use crate::{
     tries::{self, TrieId},
 };
 
-/// Bytes of a node beside its own: the end of its key, which it shares with the nodes beside it, lengths, a
-/// sequence number, its part of filter and index.
+/// Bytes of a node beside its own: the end of its key, whose beginning it shares with the nodes beside it,
+/// lengths, a sequence number, its part of filter and index.
 const HEADER_BYTES: u64 = 30;
 /// The used share of blocks, which hold whole nodes.
 const FILL: f64 = 0.93;
 
+/// Bytes of the key of a trie's first node that the node before it does not share: the hash of an address.
+const TRIE_KEY_BYTES: u64 = 32;
+
 /// Upper estimate of the bytes of the tables of nodes.
 pub(super) fn node_bytes(format: Format, genesis: &Genesis) -> u64 {
-    tries::byte_estimate(tries::expected_nodes(format, genesis), HEADER_BYTES, FILL)
+    let nodes = tries::byte_estimate(tries::expected_nodes(format, genesis), HEADER_BYTES, FILL);
+    nodes.saturating_add(tries::slot_trie_count(genesis).saturating_mul(TRIE_KEY_BYTES))
 }
 
 /// A database whose rows are to get their tries.

@@ -1,22 +1,31 @@
-//! Flushes and compactions of a sample, where they are asked for: let to begin with the clock, counted by
+//! Flushes and compactions of a sample, where they are asked for: let to begin inside the clock, counted by
 //! RocksDB's statistics, and waited for at the end.
 //!
 //! **Invariant**: only files of the sample's own directory are written. A compaction reads the base's table
 //! files through their links, writes new files, and removes links; the base keeps its own.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use ::rocksdb::{
-    WaitForCompactOptions, properties,
+    ErrorKind, WaitForCompactOptions, properties,
     statistics::{Histogram, Ticker},
 };
-use variant::Compaction;
 
-use super::{sample::RocksSample, settings::failed};
-use crate::{
-    error::StoreError,
-    store::{Settled, WriteCounters},
+use super::{
+    sample::RocksSample,
+    settings::{NAME, failed},
 };
+use crate::{
+    background::{Background, Settled, WriteCounters},
+    error::StoreError,
+};
+
+/// Polling interval for the cancel flag in microseconds, while compactions are waited for.
+const CANCEL_POLL_MICROS: u64 = 10_000;
 
 /// RocksDB's default of `max_background_jobs`.
 const BACKGROUND_JOBS: u32 = 2;
@@ -24,23 +33,32 @@ const BACKGROUND_JOBS: u32 = 2;
 /// The option that says otherwise.
 const BACKGROUND_JOBS_OPTION: &str = "max_background_jobs";
 
-/// Threads that flush and threads that compact, as RocksDB divides `max_background_jobs` of `options`.
+/// The most threads that flush and that compact, as RocksDB divides `max_background_jobs` of `options`. Options
+/// that set the two apart are refused by the scenario. RocksDB compacts on one thread until it lags behind.
 pub(super) fn thread_counts(options: &str) -> (u32, u32) {
     let value = |pair: &str| {
         let (name, value) = pair.split_once('=')?;
         (name.trim() == BACKGROUND_JOBS_OPTION).then(|| value.trim().parse::<u32>().ok())?
     };
-    let jobs = options.split(';').filter_map(value).next_back().unwrap_or(BACKGROUND_JOBS);
+    // Semicolons in braces part the fields of one option's value.
+    let mut depth = 0_u32;
+    let pairs = options.split(move |c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ';' && depth == 0
+    });
+    // The last one counts. From the end, braces would be counted the wrong way.
+    let jobs = pairs.filter_map(value).fold(BACKGROUND_JOBS, |_, jobs| jobs);
     let flushing = (jobs / 4).max(1);
     (flushing, jobs.saturating_sub(flushing).max(1))
 }
 
-impl RocksSample {
-    /// Lets compactions begin: the database was opened without.
-    pub(super) fn let_compact(&self) -> Result<(), StoreError> {
-        if self.settings().compaction == Compaction::Off {
-            return Ok(());
-        }
+impl Background for RocksSample {
+    /// The database was opened without compactions.
+    fn begin(&self) -> Result<(), StoreError> {
         for name in self.families() {
             let set = self
                 .db()
@@ -50,23 +68,30 @@ impl RocksSample {
         Ok(())
     }
 
-    /// Waits until no flush and no compaction is under way or due. Rows in write buffers stay there.
-    pub(super) fn wait_for_compactions(&self) -> Result<Settled, StoreError> {
-        if self.settings().compaction == Compaction::Off {
-            return Ok(Settled::NothingRuns);
+    /// Rows in write buffers stay there.
+    fn settle(&self, cancel: &AtomicBool) -> Result<Settled, StoreError> {
+        let mut options = WaitForCompactOptions::default();
+        options.set_timeout(CANCEL_POLL_MICROS);
+        while !cancel.load(Ordering::Relaxed) {
+            match self.db().wait_for_compact(&options) {
+                Ok(()) => return Ok(Settled::Waited),
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                Err(error) => return Err(failed("wait for flushes and compactions")(error)),
+            }
         }
-        let waited = self.db().wait_for_compact(&WaitForCompactOptions::default());
-        waited.map_err(failed("wait for flushes and compactions"))?;
-        Ok(Settled::Waited)
+        Ok(Settled::Cancelled)
     }
 
-    /// RocksDB's counts since the sample was opened; `None` where it keeps none.
-    pub(super) fn counts_of_writes(&self) -> Option<WriteCounters> {
-        let statistics = self.statistics()?;
+    fn counters(&self) -> Result<WriteCounters, StoreError> {
+        let statistics = self.statistics().ok_or_else(|| StoreError::Failed {
+            store: NAME,
+            action: "count flushes and compactions".to_owned(),
+            reason: "the sample was opened without statistics".to_owned(),
+        })?;
         let ticker = |ticker| statistics.get_ticker_count(ticker);
         let times = |histogram| statistics.get_histogram_data(histogram).count();
         let sum_of = |property| self.sum_over_families(property);
-        Some(WriteCounters {
+        Ok(WriteCounters {
             log_bytes: ticker(Ticker::WalFileBytes),
             flush_count: times(Histogram::FlushTime),
             flush_bytes: ticker(Ticker::FlushWriteBytes),
@@ -74,11 +99,13 @@ impl RocksSample {
             compaction_read_bytes: ticker(Ticker::CompactReadBytes),
             compaction_write_bytes: ticker(Ticker::CompactWriteBytes),
             stall: Duration::from_micros(ticker(Ticker::StallMicros)),
-            pending_compaction_bytes: sum_of(properties::ESTIMATE_PENDING_COMPACTION_BYTES),
-            buffered_bytes: sum_of(properties::CUR_SIZE_ALL_MEM_TABLES),
+            pending_compaction_bytes: sum_of(properties::ESTIMATE_PENDING_COMPACTION_BYTES)?,
+            buffered_bytes: sum_of(properties::CUR_SIZE_ALL_MEM_TABLES)?,
         })
     }
+}
 
+impl RocksSample {
     /// Bytes of all files in the sample's directory, links to the base's too.
     pub(super) fn bytes_on_disk(&self) -> Option<u64> {
         let mut bytes = 0;
@@ -100,5 +127,10 @@ mod tests {
         assert_eq!(thread_counts("max_background_jobs=8"), (2, 6));
         assert_eq!(thread_counts("ttl=77; max_background_jobs = 1"), (1, 1));
         assert_eq!(thread_counts("max_background_jobs=8;max_background_jobs=4"), (1, 3));
+        assert_eq!(thread_counts("a={b=1;max_background_jobs=8};max_background_jobs=4"), (1, 3));
+        assert_eq!(
+            thread_counts("a={b={c=1;max_background_jobs=8};max_background_jobs=8}"),
+            (1, 1)
+        );
     }
 }

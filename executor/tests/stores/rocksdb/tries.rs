@@ -4,16 +4,16 @@
 
 use std::{fs, path::Path, sync::atomic::AtomicBool};
 
-use alloy_primitives::{B256, keccak256};
+use alloy_primitives::{Address, B256, U256, keccak256};
 use executor::{
-    state::{DataDir, FileEntry, Manifest, Quiet, StateError, StateSpec},
+    state::{DataDir, FileEntry, Manifest, Quiet, StateError, StateFormat, StateSpec},
     store::{Store, memory::MemoryStore, rocksdb::RocksFormat},
     tries::{self, TrieId},
 };
 use rocksdb::{ColumnFamilyDescriptor, DB, IteratorMode, Options};
 use trie::{Format, NodeKey, Path as TriePath};
 use variant::TrieForm;
-use workload::{Genesis, Layout};
+use workload::{Genesis, GenesisAccount, Layout};
 
 use crate::common::{FORMAT, KECCAK, genesis};
 
@@ -65,6 +65,47 @@ fn a_large_trie_is_hashed_in_parts_and_verified_whole() {
     let format = tries::format_of(TrieForm::Cut);
     let (name, manifest) = build(data.path(), &genesis, format);
     assert_eq!(verify(data.path(), &name).unwrap(), manifest);
+}
+
+/// Contracts with so many slots each.
+fn many_tries(trie_count: u32, slot_count: u64) -> Genesis {
+    let account = |index: u32| GenesisAccount {
+        address: Address::from_word(keccak256(index.to_be_bytes())),
+        nonce: 1,
+        storage: (0..slot_count).map(|slot| (U256::from(slot), U256::MAX)).collect(),
+        ..GenesisAccount::default()
+    };
+    let mut accounts: Vec<_> = (0..trie_count).map(account).collect();
+    accounts.sort_by_key(|account| account.address);
+    Genesis { accounts, ..Genesis::default() }
+}
+
+/// A full disk in the middle of a build would be the alternative.
+#[test]
+fn nodes_of_many_small_tries_stay_below_the_estimate() {
+    for (trie_count, slot_count) in [(20_000, 1), (20_000, 2), (3_000, 17), (1_000, 100)] {
+        let genesis = many_tries(trie_count, slot_count);
+        let data = tempfile::tempdir().unwrap();
+        let figures = |tries| {
+            let format = RocksFormat { tries, ..RocksFormat::DEFAULT };
+            let (layout, format) = (Layout::Hashed, &format);
+            let spec =
+                StateSpec { genesis: &genesis, layout, format, scenario: "test", threads: 2 };
+            let dir = DataDir::open(data.path()).unwrap();
+            let state = dir.open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap();
+            [format.byte_estimate(&genesis, layout), state.manifest().byte_count()]
+        };
+        let [plain_estimate, plain_bytes] = figures(None);
+        for tries in formats() {
+            let [estimate, bytes] = figures(Some(tries));
+            // Without the rows, whose estimate has room that nodes must not use up.
+            let (estimate, bytes) = (estimate - plain_estimate, bytes - plain_bytes);
+            let of = format!("{trie_count} tries of {slot_count} rows, {tries:?}");
+            println!("{of}: {bytes} bytes, {estimate} expected");
+            assert!(bytes <= estimate, "{of}: {bytes} bytes, {estimate} expected");
+            assert!(estimate < 4 * bytes, "{of}: {bytes} bytes, {estimate} expected");
+        }
+    }
 }
 
 /// Writes `node` under a key of the state's tries, or deletes it, and makes the manifest fit.
