@@ -6,17 +6,17 @@ mod numbers;
 mod pieces;
 mod sample;
 mod scheduling;
+mod ways;
 
 use executor::{place::RowPages, process, recover::Recovered, sample::Measurement};
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
-    Bottleneck, CacheFacts, Cell, Counters, Estimate, PrefetchFacts, Priority, RootWayFacts,
-    SampleFacts, TimesAsFast,
+    Bottleneck, CacheFacts, Cell, Counters, Estimate, Priority, SampleFacts, TimesAsFast,
     stats::{self, Warmup},
     sustained,
 };
-use variant::{CacheMode, Io, Prefetch, ReadTime, RootWay, SampleKeys};
+use variant::{CacheMode, Io, Prefetch, ReadTime, SampleKeys, Variant};
 
 use crate::counters;
 
@@ -25,6 +25,7 @@ use numbers::{ns, ratio};
 use pieces::Pieces;
 use sample::sample;
 use scheduling::Scheduling;
+use ways::{policy_facts, root_way, shard_way};
 
 pub use input::CellInput;
 pub use pieces::piece_size;
@@ -211,12 +212,7 @@ impl CellSamples {
         let gas_rates: Vec<_> =
             samples.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
         let batch_count = input.workload.batches.len().max(1) as f64;
-        let batch_ms: Vec<_> =
-            samples.iter().map(|s| s.wall_ns as f64 / 1e6 / batch_count).collect();
-        let unverified_ms: Vec<_> = samples
-            .iter()
-            .filter_map(|s| Some(s.unverified_wall_ns? as f64 / 1e6 / batch_count))
-            .collect();
+        let [batch_ms, unverified_ms] = batch_ms(samples, batch_count);
         let present_keys = present_keys(input);
         let [tx_latencies, read_latencies] = self.latencies(warm_up);
         let share = self.device_share(input, samples);
@@ -236,6 +232,8 @@ impl CellSamples {
             root_way: root_way(&variant.root),
             threads: variant.thread_count as u64,
             fibers: variant.fiber_count as u64,
+            shards: variant.sharding.count as u64,
+            sharding: shard_way(&variant.sharding),
             io_threads: variant.io_thread_count as u64,
             reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
             counters: self.counters.clone(),
@@ -266,7 +264,7 @@ impl CellSamples {
             device_bytes_per_block: self
                 .median(|s| ratio(s.device_read_bytes? as f64, s.blocks_read? as f64)),
             reads_in_flight: stats::median(&self.reads_in_flight),
-            ready_share: self.median(ready_share).filter(|_| variant.list.is_some()),
+            ready_share: self.median(ready_share).filter(|_| asks_for_values(variant)),
             cpu_ns_per_read: self.median(|s| ratio(s.cpu_ns? as f64, s.store_reads as f64)),
             abort_rate: self.median(abort_rate),
             bottleneck: bottleneck.map(|of| of.term),
@@ -301,7 +299,8 @@ impl CellSamples {
         if self.samples.iter().any(has_background) {
             return None;
         }
-        let device = input.device?;
+        // Work of shards is not counted here.
+        let device = input.device.filter(|_| input.variant.sharding.is_none())?;
         // Joined blocks come faster than single ones: their own ceiling, if it is known.
         let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
         let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
@@ -437,26 +436,6 @@ const fn priority(of: process::Priority) -> Priority {
     }
 }
 
-/// How roots are computed; `None` without one.
-fn root_way(way: &RootWay) -> Option<RootWayFacts> {
-    let RootWay { shard_count, reads, cache, .. } = *way;
-    let facts =
-        RootWayFacts { root_shards: u64::from(shard_count), root_reads: reads, root_cache: cache };
-    (!way.is_none()).then_some(facts)
-}
-
-fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
-    PrefetchFacts {
-        time: policy.time,
-        order: policy.order,
-        accounts: policy.accounts,
-        codes: policy.codes,
-        stop: policy.stop,
-        share: policy.share,
-        chunk_key_count: policy.chunk.map(|keys| u64::from(keys.get())),
-    }
-}
-
 /// Whether the store worked beside commits.
 fn has_background(sample: &SampleFacts) -> bool {
     sample.writes.as_ref().is_some_and(|writes| writes.store.is_some())
@@ -475,6 +454,13 @@ fn asked_bytes(sample: &SampleFacts) -> Option<u64> {
     Some(sample.block_bytes? + for_root.unwrap_or(0))
 }
 
+/// Milliseconds per batch of samples: with and, where something is verified, without waiting for verification.
+fn batch_ms(samples: &[SampleFacts], batch_count: f64) -> [Vec<f64>; 2] {
+    let ms = |wall_ns: u64| wall_ns as f64 / 1e6 / batch_count;
+    let all = samples.iter().map(|s| ms(s.wall_ns)).collect();
+    [all, samples.iter().filter_map(|s| s.unverified_wall_ns.map(ms)).collect()]
+}
+
 /// `found` over `asked` of the warm-up.
 fn found_share(sample: &SampleFacts) -> Option<f64> {
     let warm_up = sample.warm_up?;
@@ -485,6 +471,11 @@ fn found_share(sample: &SampleFacts) -> Option<f64> {
 fn abort_rate(sample: &SampleFacts) -> Option<f64> {
     let speculation = sample.speculation?;
     ratio(speculation.abort_count as f64, speculation.execution_count as f64)
+}
+
+/// Whether its own threads ask for values that others may have read.
+const fn asks_for_values(variant: &Variant) -> bool {
+    variant.list.is_some() && variant.sharding.is_none()
 }
 
 /// Share of the values present at the request of an executing thread.

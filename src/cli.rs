@@ -29,6 +29,7 @@ use crate::{
         scenarios::{self, ShowArgs, ValidateArgs},
         schema::{self, SchemaArgs},
         send::{self, SendArgs},
+        shard::{self, ShardArgs},
         state::{self, StateArgs},
         sweep::{self, SweepArgs},
     },
@@ -153,6 +154,8 @@ pub enum Command {
     Man(ManArgs),
     /// Measure raw random reads of the stores, beside the device's rate
     Io(IoArgs),
+    /// Execute parts of batches for a coordinator, as a shard of execution
+    Shard(ShardArgs),
     /// Run a matrix of settings, cell by cell; also one cell of a fleet's, and joining the results
     Sweep(SweepArgs),
 }
@@ -264,6 +267,7 @@ impl Command {
             Self::Completions(args) => help::completions(&args, Cli::command()),
             Self::Man(args) => help::man(&args, Cli::command()),
             Self::Io(args) => io::io(&args),
+            Self::Shard(args) => shard::shard(&args),
             Self::Sweep(args) => sweep::sweep(&args),
         }
     }

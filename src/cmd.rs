@@ -20,5 +20,6 @@ pub mod run;
 pub mod scenarios;
 pub mod schema;
 pub mod send;
+pub mod shard;
 pub mod state;
 pub mod sweep;

@@ -44,6 +44,7 @@ impl Effect {
             stores,
             thread_counts: _,
             fiber_counts: _,
+            shards: _,
             io_thread_counts: _,
             list_duties: _,
             prefetch: _,

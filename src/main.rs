@@ -42,6 +42,7 @@ mod sampling;
 mod seed;
 mod send;
 mod session;
+mod shards;
 mod sweep;
 mod terminal;
 mod trace;

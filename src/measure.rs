@@ -216,7 +216,9 @@ impl<'a> Measuring<'a> {
                 measured.differences.push(Difference::OfSample(error.to_string()));
                 Ok(None)
             }
-            Err(error @ EngineError::Store(_)) => Err(Unmeasured::Failed(error.into())),
+            Err(error @ (EngineError::Store(_) | EngineError::Shard { .. })) => {
+                Err(Unmeasured::Failed(error.into()))
+            }
         }
     }
 

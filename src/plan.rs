@@ -155,6 +155,7 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
                 let variants = variants.flat_map(|variant| under_policies(variant, run, *store));
                 let variants =
                     variants.flat_map(|variant| on_fibers(variant, run, *store, machine));
+                let variants = variants.flat_map(|variant| on_shards(variant, run));
                 let variants = variants.flat_map(|variant| under_schedules(variant, run));
                 let variants = variants.flat_map(|variant| with_roots(variant, run));
                 for variant in variants.flat_map(|variant| with_block_duties(variant, run)) {
@@ -229,9 +230,17 @@ fn on_fibers(variant: Variant, run: &RunSpec, store: StoreKind, machine: &Machin
     run.fiber_counts.iter().map(with).collect()
 }
 
+/// A variant in each way to execute on shards; itself where none execute it.
+fn on_shards(variant: Variant, run: &RunSpec) -> Vec<Variant> {
+    if !variant.can_be_sharded() || run.shards.counts.is_empty() {
+        return vec![variant];
+    }
+    run.shards.ways().into_iter().map(|way| variant.on_shards(way)).collect()
+}
+
 /// A variant under each schedule, where its engine can follow one.
 fn under_schedules(variant: Variant, run: &RunSpec) -> Vec<Variant> {
-    if !variant.engine.takes_any_order() {
+    if !variant.engine.takes_any_order() || !variant.sharding.is_none() {
         return vec![variant];
     }
     let with = |schedule: &Schedule| Variant { schedule: *schedule, ..variant };

@@ -26,6 +26,7 @@ use crate::{
     plan::Machine,
     progress::Progress,
     session::Session,
+    shards::Running,
 };
 
 pub use data_dir::{asked_data_dir, data_dir, data_path, known_data_path};
@@ -140,5 +141,8 @@ impl Preparation<'_> {
 /// # Errors
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
-    work::with_lists(workload, &run.designs, run.block_duties(), progress).map(Session::new)
+    // Before all that takes long: a shard that is not there is told at once.
+    let shards = Running::of(run).or_exit(Code::Io)?;
+    let work = work::with_lists(workload, &run.designs, run.block_duties(), progress)?;
+    Ok(Session::new(work).with_shards(shards))
 }

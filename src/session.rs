@@ -2,6 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
 
+use crate::shards::Running;
 use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, Task},
@@ -94,12 +95,20 @@ impl Work {
 pub struct Session {
     work: Work,
     stores: Vec<AnyStore>,
+    /// Shards, where variants execute on them.
+    shards: Option<Running>,
 }
 
 impl Session {
     /// A session without stores.
     pub const fn new(work: Work) -> Self {
-        Self { work, stores: Vec::new() }
+        Self { work, stores: Vec::new(), shards: None }
+    }
+
+    /// This session with shards.
+    #[must_use]
+    pub fn with_shards(self, shards: Option<Running>) -> Self {
+        Self { shards, ..self }
     }
 
     /// The workload with its lists.
@@ -158,7 +167,8 @@ impl Session {
         let lists = lists.unwrap_or_else(|| panic!("no list for {variant}"));
         let task = Task::new(&work.workload, &lists.encoded, variant, cancel);
         let (list_hashes, blocks) = (&lists.hashes, &work.blocks);
-        let task = Task { list_hashes, blocks, known_costs, trace, ..task };
+        let shards = self.shards.as_ref().map(Running::shards);
+        let task = Task { list_hashes, blocks, known_costs, trace, shards, ..task };
         sample::take_any(&self.stores[store], &task, cache, keep)
     }
 }

@@ -14,7 +14,7 @@ use variant::{Engine, ListForm, RootTime};
 
 use self::{
     alone::Alone,
-    bal::{Bal, Declared, Listed, Undeclared},
+    bal::{Bal, Declared, Listed, Sharded, Undeclared},
     bare_revm::BareRevm,
     block_stm::BlockStm,
     clock::Execution,
@@ -45,6 +45,7 @@ mod tally;
 mod task;
 mod writes;
 
+pub use bal::run_shard;
 pub use error::{EngineError, ListFault, Spent, ViewError};
 pub use executed::{BatchResult, Executed, Speculation, WarmUp};
 pub(crate) use sequential::rebuild_lists;
@@ -72,6 +73,7 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
         Engine::BareRevm => clock::run(&Alone::<_, BareRevm>::new(at), at)?,
         Engine::BlockStm => clock::run(&BlockStm(at), at)?,
         Engine::Prewarm(warming) => clock::run(&Prewarm::new(at, warming), at)?,
+        Engine::Bal if !task.variant.sharding.is_none() => clock::run(&Sharded::new(at)?, at)?,
         Engine::Bal => match task.variant.list {
             Some(ListForm::ParallelIo) => clock::run(&Bal::<_, Undeclared>::new(at), at)?,
             Some(ListForm::Full) => clock::run(&Bal::<_, Listed>::new(at), at)?,

@@ -22,6 +22,7 @@ pub mod replay;
 pub mod root;
 pub mod sample;
 pub mod schedule;
+pub mod shards;
 mod single_flight;
 pub mod span;
 pub mod state;

@@ -102,9 +102,13 @@ impl<'a, J> WorkerPool<'a, J> {
             let _end = self.guard();
             for worker in 0..self.size {
                 let (live, end_life) = (&live, &end_life);
-                let begun = thread::Builder::new()
-                    .name(name(worker).to_owned())
-                    .spawn_scoped(scope, move || end_life(live(worker)));
+                let begun = thread::Builder::new().name(name(worker).to_owned()).spawn_scoped(
+                    scope,
+                    move || {
+                        let _absence = Absence(self);
+                        end_life(live(worker));
+                    },
+                );
                 if let Err(error) = begun {
                     end_life(Err(no_thread(error)));
                 }
@@ -184,6 +188,17 @@ impl<'a, J> WorkerPool<'a, J> {
     }
 }
 
+/// Gives up for a worker that is dropped by a panic: nobody must wait for it.
+struct Absence<'c, 'a, J>(&'c WorkerPool<'a, J>);
+
+impl<J> Drop for Absence<'_, '_, J> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.give_up();
+        }
+    }
+}
+
 /// Ends a pool when dropped.
 struct Guard<'c, 'a, J>(&'c WorkerPool<'a, J>);
 
@@ -240,6 +255,22 @@ mod tests {
             .run(|_| "test", |error| error.to_string(), live, || pool.wait_idle())
             .expect_err("one failed");
         assert_eq!(error, "no database");
+        assert!(stop.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_panic_before_the_first_job_is_waited_for_by_nobody() {
+        let (stop, interrupt) = (AtomicBool::new(false), AtomicBool::new(false));
+        let pool = WorkerPool::<()>::new(2, &stop, &interrupt);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            let live = |worker| {
+                assert_ne!(worker, 1, "it cannot begin");
+                pool.serve(|()| ());
+                Ok(())
+            };
+            pool.run(|_| "test", |error| error.to_string(), live, || pool.wait_idle())
+        }));
+        assert!(caught.is_err());
         assert!(stop.load(Ordering::Relaxed));
     }
 

@@ -45,12 +45,14 @@ pub const WARMING_THREAD: &str = "warm-up";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Disagreement {
     /// A transaction ended otherwise.
-    #[error("batch {batch}, transaction {tx_index}: expected {expected:?}, got {got:?}")]
+    #[error("batch {batch}, transaction {tx_index}{by}: expected {expected:?}, got {got:?}")]
     Outcome {
         /// 0-based place of the batch.
         batch: usize,
         /// 0-based place of the transaction in the batch.
         tx_index: usize,
+        /// The shard that ran it, after a comma; empty without shards.
+        by: String,
         /// The reference's.
         expected: Option<TxOutcome>,
         /// This execution's.
@@ -408,6 +410,7 @@ fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
             return Some(Disagreement::Outcome {
                 batch: place,
                 tx_index,
+                by: executed.by_shard(place, tx_index),
                 expected: expected.get(tx_index).copied(),
                 got: got.get(tx_index).copied(),
             });

@@ -57,11 +57,9 @@ impl Spans {
         span
     }
 
-    /// Records the same of a worker's part, which the worker's own track is to show.
-    pub(crate) fn close_on_own_track(&self, phase: Phase, start: Duration) -> Span {
-        let span = Span { phase, start, end: self.elapsed() };
+    /// Records a worker's part, which the worker's own track is to show.
+    pub(crate) fn add_on_own_track(&self, span: Span) {
         self.push(Closed { span, is_on_main_track: false });
-        span
     }
 
     fn push(&self, closed: Closed) {

@@ -14,7 +14,7 @@ use std::{
 
 use workload::{BlockAccessIndex, Step, StepKind};
 
-use crate::span::Spans;
+use crate::span::{Span, Spans};
 use variant::Phase;
 
 /// Reads and waits that are kept of a sample, over all its threads.
@@ -31,6 +31,8 @@ pub(crate) enum Track {
     Executor(usize),
     /// One that only reads, from 0.
     Reader(usize),
+    /// One that talks to a shard, from 0.
+    Shard(usize),
     /// The one that works for roots while batches run.
     Root,
 }
@@ -41,6 +43,7 @@ impl fmt::Display for Track {
             Self::Main => f.write_str("main"),
             Self::Executor(number) => write!(f, "executor {number}"),
             Self::Reader(number) => write!(f, "reader {number}"),
+            Self::Shard(number) => write!(f, "shard {number}"),
             Self::Root => f.write_str("root"),
         }
     }
@@ -135,9 +138,15 @@ pub(crate) fn close_part(
     start: Duration,
     recorder: Option<&mut Recorder>,
 ) {
-    let span = spans.close_on_own_track(phase, start);
+    let end = spans.elapsed();
+    add_part(spans, Span { phase, start, end }, recorder);
+}
+
+/// Records a worker's part of a phase, and shows it on the worker's track where `recorder` records.
+pub(crate) fn add_part(spans: &Spans, span: Span, recorder: Option<&mut Recorder>) {
+    spans.add_on_own_track(span);
     if let Some(recorder) = recorder {
-        recorder.seldom(What::Phase(phase), spans.at(span.start), spans.at(span.end));
+        recorder.seldom(What::Phase(span.phase), spans.at(span.start), spans.at(span.end));
     }
 }
 

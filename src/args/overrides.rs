@@ -64,6 +64,10 @@ pub struct HowArgs {
     /// flat) [default: 1]
     #[arg(long, value_name = "LIST")]
     pub fibers: Option<String>,
+    /// Shards that execute batched-io, each a process of its own; started on this host unless
+    /// run.shard_addresses says where they are. For `describe`: partitions among so many
+    #[arg(long, value_name = "LIST")]
+    pub shards: Option<String>,
     /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub io_threads: Option<String>,
@@ -164,6 +168,7 @@ impl HowArgs {
             ("store", "run.stores", &self.store),
             ("threads", "run.threads", &self.threads),
             ("fibers", "run.fibers", &self.fibers),
+            ("shards", "run.shards", &self.shards),
             ("io-threads", "run.io_threads", &self.io_threads),
             ("schedule", "run.schedule", &self.schedule),
             ("cache", "run.cache", &self.cache),

@@ -13,8 +13,8 @@ use super::{
     scheduling::Scheduling,
 };
 use result::{
-    PhasesNs, RootFacts, SampleFacts, SpaceFacts, SpeculationFacts, StoreWriteFacts, WarmUpFacts,
-    WriteFacts,
+    PhasesNs, RootFacts, SampleFacts, ShardWorkFacts, SpaceFacts, SpeculationFacts,
+    StoreWriteFacts, WarmUpFacts, WriteFacts,
 };
 
 /// A sample of a result.
@@ -77,6 +77,7 @@ pub(super) fn sample(
             root_block_bytes: work.root_block_bytes.filter(|_| on_disk),
             ..work
         }),
+        shard_work: (!input.variant.sharding.is_none()).then(|| shard_work(executed)),
         batch_ns: executed.batch_times.iter().copied().map(ns).collect(),
         writes: Some(writes(executed)),
     }
@@ -136,6 +137,18 @@ fn root_work(executed: &Executed) -> Option<RootFacts> {
         permutations: work.permutation_count,
         fold_cpu_ns: ns(work.fold_cpu),
     })
+}
+
+/// Work for execution on shards.
+fn shard_work(executed: &Executed) -> ShardWorkFacts {
+    let times = executed.shard_times;
+    ShardWorkFacts {
+        partition_ns: ns(executed.partitioning),
+        value_wait_ns: ns(times.value_wait),
+        ahead_request_count: times.ahead_request_count,
+        ahead_key_count: times.ahead_key_count,
+        demand_request_count: times.demand_request_count,
+    }
 }
 
 /// Cost of running steps before their turn.

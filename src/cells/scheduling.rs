@@ -35,7 +35,7 @@ impl Scheduling {
         if executed.step_times.is_empty() || variant.fiber_count > 1 {
             return Self::default();
         }
-        let threads = variant.thread_count.max(1);
+        let threads = variant.executor_count().max(1);
         let makespan = span::total(&executed.spans, Phase::Execute);
         let had = makespan * u32::try_from(threads).unwrap_or(u32::MAX);
         let busy: Duration = executed.step_times.iter().flatten().sum();

@@ -131,6 +131,7 @@ fn client_words(args: &CalibrateAgainstArgs, sample_count: u64) -> Result<Vec<Os
         ("--store", &how.store),
         ("--threads", &how.threads),
         ("--fibers", &how.fibers),
+        ("--shards", &how.shards),
         ("--io-threads", &how.io_threads),
         ("--schedule", &how.schedule),
         ("--keys", &how.keys),

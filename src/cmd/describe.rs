@@ -6,8 +6,8 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use clap::{Args, value_parser};
-use partition::{Hypergraph, SHARD_COUNT_MAX};
+use clap::Args;
+use partition::Hypergraph;
 use spec::RunSpec;
 
 use crate::{
@@ -47,7 +47,7 @@ pub struct DescribeArgs {
     /// 30M gas, 200k slots and the memory store where nothing else is said
     #[arg(
         long,
-        conflicts_with_all = ["json", "svg", "shards", "HowArgs", "words", "scenario", "quick"]
+        conflicts_with_all = ["json", "svg", "HowArgs", "words", "scenario", "quick"]
     )]
     pub table: bool,
     /// Print all figures as JSON
@@ -56,15 +56,6 @@ pub struct DescribeArgs {
     /// Also write the components of the conflict graph as a picture
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Partition the transactions over so many shards of execution (1 to 64) by each partitioner:
-    /// shards that touch a key, values between shards, balance
-    #[arg(
-        long,
-        value_name = "N[,M]",
-        value_delimiter = ',',
-        value_parser = value_parser!(u32).range(1..=i64::from(SHARD_COUNT_MAX))
-    )]
-    pub shards: Vec<u32>,
     /// Also write the hypergraph of transactions and keys in the format of hMETIS, for other
     /// partitioners; of several batches the first
     #[arg(long, value_name = "FILE", requires = "shards")]
@@ -117,12 +108,13 @@ fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure>
             how.extend(args.of.work.beside_file().or_exit(Code::Usage)?);
             let run = minimal::default_run(&how).or_exit(Code::Usage)?;
             let workload = prepare::read_workload(&path, progress)?;
-            let asked = Asked { threads: &threads(&run), shards: &args.shards };
+            let asked = Asked { threads: &threads(&run), shards: &run.shards.counts };
             describe::of_workload(&workload, asked, progress)
         }
         Some(Which::Scenario(name)) => {
             let scenario = args.of.load_by_name(&name)?;
-            let asked = Asked { threads: &threads(&scenario.run), shards: &args.shards };
+            let run = &scenario.run;
+            let asked = Asked { threads: &threads(run), shards: &run.shards.counts };
             Ok(describe::of_scenario(&scenario, asked, progress)?.0)
         }
         None => {

@@ -156,6 +156,9 @@ impl<'a> Cell<'a> {
     /// `2+64io` or `2x32`, as pages write threads.
     fn threads(&self) -> String {
         let count = |key: &str| self.value(key).as_u64().unwrap_or(0);
+        if count("shards") > 0 {
+            return format!("{}+{}sh", count("threads"), count("shards"));
+        }
         match (count("threads"), count("fibers"), count("io_threads")) {
             (threads, 1, 0) => threads.to_string(),
             (threads, fibers, 0) => format!("{threads}x{fibers}"),

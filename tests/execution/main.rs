@@ -19,6 +19,7 @@ mod random_blocks;
 mod received;
 mod recovery;
 mod roots;
+mod sharded;
 mod sustained;
 mod trace;
 mod wrong_lists;

@@ -32,6 +32,7 @@ mod rendered;
 mod report;
 mod schemas;
 mod send;
+mod sharded;
 mod states;
 mod sweep;
 mod terminal;

@@ -149,9 +149,12 @@ pub(super) fn by_duties<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     groups
 }
 
-/// `64`, `2x32` with fibers, or `2+64io`.
+/// `64`, `2x32` with fibers, `2+64io`, or `2+4sh` on shards.
 pub(super) fn threads(cell: &Cell) -> String {
     let threads = units::count(cell.threads);
+    if cell.shards > 0 {
+        return format!("{threads}+{}sh", units::count(cell.shards));
+    }
     match (cell.fibers, cell.io_threads) {
         (1, 0) => threads,
         (fibers, 0) => format!("{threads}x{}", units::count(fibers)),

@@ -274,6 +274,8 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         root_way: None,
         threads: executing,
         fibers: 1,
+        shards: 0,
+        sharding: None,
         io_threads: reading,
         reads_per_reader: (reading > 0).then_some(1),
         counters: Some(Counters { gas: GAS, ..Counters::default() }),
@@ -288,14 +290,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         warm_up_found_share: None,
         batch_figures: sustained::batch_figures(&[&sample(ms)]),
         tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
-        read_latency_ns: Percentiles {
-            p50: Some(p50),
-            p90: Some(p50 * 2),
-            p99: Some(p50 * 4),
-            max: Some(p50 * 30),
-            count: 290_912,
-            ..Percentiles::default()
-        },
+        read_latency_ns: read_latencies(p50),
         read_latency_of_batches: false,
         longest_tx_share: Some(520.0 / ms),
         scheduling_quality: None,
@@ -320,6 +315,18 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
             proved: Some(true),
             reason: "device bytes are 1.00 of the bytes asked for".to_owned(),
         },
+    }
+}
+
+/// Latencies of reads with this median.
+fn read_latencies(p50: u64) -> Percentiles {
+    Percentiles {
+        p50: Some(p50),
+        p90: Some(p50 * 2),
+        p99: Some(p50 * 4),
+        max: Some(p50 * 30),
+        count: 290_912,
+        ..Percentiles::default()
     }
 }
 
@@ -375,6 +382,7 @@ fn sample(ms: f64) -> SampleFacts {
         digest_ns: 1_800_000,
         recover_ns: None,
         root_work: None,
+        shard_work: None,
         batch_ns: vec![wall_ns],
         writes: None,
     }

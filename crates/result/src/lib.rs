@@ -32,6 +32,7 @@ mod root;
 mod run;
 mod schema;
 pub mod send;
+mod sharding;
 pub mod stats;
 pub mod stored;
 pub mod sustained;
@@ -55,5 +56,6 @@ pub use run::{
     SampleFacts, SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts,
     WorkloadFacts,
 };
+pub use sharding::{ShardWayFacts, ShardWorkFacts};
 pub use stored::{Content, Shown, Stored};
 pub use writes::{BatchFigures, SpaceFacts, StoreWriteFacts, WriteFacts};

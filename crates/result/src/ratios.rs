@@ -54,7 +54,7 @@ fn is_baseline(other: &Cell, cell: &Cell) -> bool {
 /// Returns whether two cells differ in their executing threads at most.
 fn is_twin(a: &Cell, b: &Cell) -> bool {
     (a.design, a.list, a.engine, a.io, a.prefetch) == (b.design, b.list, b.engine, b.io, b.prefetch)
-        && a.fibers == b.fibers
+        && (a.fibers, a.shards, a.sharding) == (b.fibers, b.shards, b.sharding)
         && (a.schedule, a.io_threads, a.list_duty) == (b.schedule, b.io_threads, b.list_duty)
 }
 

@@ -19,6 +19,7 @@ use crate::{
     pooled::{CellDatabases, DatabaseFacts},
     root::{RootFacts, RootWayFacts},
     schema::schema,
+    sharding::{ShardWayFacts, ShardWorkFacts},
     writes::{BatchFigures, WriteFacts},
 };
 
@@ -223,6 +224,12 @@ pub struct Cell {
     /// Transactions under way on each of those; 1 where a read holds its thread.
     #[serde(default = "one")]
     pub fibers: u64,
+    /// Shards that execute, each with those threads; 0 where the program itself does.
+    #[serde(default)]
+    pub shards: u64,
+    /// How shards execute; `null` without any, and in results of before there were shards.
+    #[serde(default)]
+    pub sharding: Option<ShardWayFacts>,
     /// Threads that only read.
     pub io_threads: u64,
     /// Reads that each of those has under way at most; `null` where there are none.
@@ -423,6 +430,9 @@ pub struct SampleFacts {
     /// Work for the state roots; `null` where none is computed.
     #[serde(default)]
     pub root_work: Option<RootFacts>,
+    /// Work for execution on shards; `null` without any.
+    #[serde(default)]
+    pub shard_work: Option<ShardWorkFacts>,
     /// Time of each batch to the end of its commit, in their order; empty in results of before these
     /// were kept.
     #[serde(default)]

@@ -23,6 +23,7 @@ mod root;
 mod scenario;
 mod schema;
 mod shape;
+mod sharding;
 pub mod shipped;
 mod sizes;
 mod starter;
@@ -53,7 +54,9 @@ pub use names::{
 pub use overrides::Override;
 pub use paths::all_paths;
 pub use rocksdb::RocksdbSpec;
-pub use scenario::{BlockSpec, BlockTarget, PrefetchSpec, RootSpec, RunSpec, Scenario, WholeSpec};
+pub use scenario::{
+    BlockSpec, BlockTarget, PrefetchSpec, RootSpec, RunSpec, Scenario, ShardSpec, WholeSpec,
+};
 pub use schema::json_schema;
 pub use sizes::{Sizes, TX_GAS_MIN};
 pub use starter::starter;

@@ -16,7 +16,7 @@ use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario};
 use crate::sizes::TX_GAS_MIN;
 use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
-use crate::{keys, mdbx, metric, prefetch, rocksdb, root, state, whole};
+use crate::{keys, mdbx, metric, prefetch, rocksdb, root, sharding, state, whole};
 use variant::{
     CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, Variant, WarmCache,
 };
@@ -235,6 +235,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         stores,
         thread_counts: thread_counts(fields, "threads")?,
         fiber_counts: fiber_counts(fields)?,
+        shards: sharding::read(fields)?,
         io_thread_counts: thread_counts(fields, "io_threads")?,
         list_duties: fields.one_or_more("list")?,
         prefetch: prefetch::read(fields)?,
@@ -274,6 +275,7 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         }
     }
     check_fibers(&spec, fields)?;
+    sharding::check(&spec, fields)?;
     root::check(&spec, fields, state)?;
     whole::check(&spec, fields)?;
     if let (2.., Some(seed)) = (spec.database_count, state.seed) {

@@ -12,8 +12,8 @@ use crate::rocksdb::RocksdbSpec;
 use crate::state::StateSpec;
 use variant::{
     AccountReads, BlockDuty, CacheFill, CacheMode, Checksums, CodeReads, Design, Durability,
-    ListDuty, ReadMethod, ReadOrder, ReadTime, RootCache, RootReads, RootTime, SampleKeys,
-    Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache, WholeRows,
+    ListDuty, PartitionTime, Partitioner, ReadMethod, ReadOrder, ReadTime, RootCache, RootReads,
+    RootTime, SampleKeys, Schedule, Sharing, StopRule, StoreKind, TrieForm, WarmCache, WholeRows,
 };
 
 /// A workload to generate and how to run it.
@@ -78,6 +78,8 @@ pub struct RunSpec {
     pub thread_counts: Vec<u32>,
     /// Transactions under way on each thread, for variants and stores that can; at least one.
     pub fiber_counts: Vec<u32>,
+    /// Shards that execute `batched-io`.
+    pub shards: ShardSpec,
     /// Reading threads; empty: chosen by the tool.
     pub io_thread_counts: Vec<u32>,
     /// List duties of designs that take no list and run in order; empty: none.
@@ -146,6 +148,23 @@ pub struct PrefetchSpec {
     pub shares: Vec<Sharing>,
     /// Keys that each takes at a time.
     pub chunk_key_counts: Vec<u32>,
+}
+
+/// Execution on shards: the values of each axis to compare; empty: the default of each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShardSpec {
+    /// Numbers of shards; empty: this process executes.
+    pub counts: Vec<u32>,
+    /// Addresses of shards; empty: they are started on this host.
+    pub addresses: Vec<String>,
+    /// Partitioners of transactions over shards.
+    pub partitioners: Vec<Partitioner>,
+    /// When they run.
+    pub partition_times: Vec<PartitionTime>,
+    /// Keys of a request that a shard makes ahead.
+    pub micro_batch_key_counts: Vec<u32>,
+    /// Delays of messages that are added, in microseconds.
+    pub delays_us: Vec<u32>,
 }
 
 /// How state roots are computed: when, and the values of each other axis to compare.

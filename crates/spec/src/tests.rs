@@ -9,6 +9,7 @@ mod overridden;
 mod panics;
 mod schema;
 mod several;
+mod sharding;
 mod tries;
 mod whole;
 mod wrong;

@@ -126,6 +126,18 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
         ("stores", Ok(list(run.stores.iter().map(|store| quoted(store.name()))))),
         ("threads", Ok(list(run.thread_counts.iter().map(u32::to_string)))),
         ("fibers", Ok(list(run.fiber_counts.iter().map(u32::to_string)))),
+        ("shards", counts_or(&run.shards.counts, "none")),
+        (
+            "shard_addresses",
+            match run.shards.addresses.as_slice() {
+                [] => Err("started on this host"),
+                given => Ok(quoted(&given.join(","))),
+            },
+        ),
+        ("partitioner", names_or(&run.shards.partitioners, "by-sender")),
+        ("partition", names_or(&run.shards.partition_times, "inside")),
+        ("shard_batch", counts_or(&run.shards.micro_batch_key_counts, "256")),
+        ("shard_delay_us", counts_or(&run.shards.delays_us, "0")),
         ("io_threads", Ok(list(run.io_thread_counts.iter().map(u32::to_string)))),
         ("list", names(&run.list_duties)),
         ("prefetch", names(&run.prefetch.times)),
@@ -247,6 +259,11 @@ fn list(items: impl Iterator<Item = String>) -> String {
 
 fn root_shards(counts: &[u8]) -> Result<String, &'static str> {
     if counts.is_empty() { Err("1") } else { Ok(list(counts.iter().map(u8::to_string))) }
+}
+
+/// A list of counts, or the meaning of none.
+fn counts_or(counts: &[u32], unsaid: &'static str) -> Result<String, &'static str> {
+    if counts.is_empty() { Err(unsaid) } else { Ok(list(counts.iter().map(u32::to_string))) }
 }
 
 /// A list of names, or that nothing is said.

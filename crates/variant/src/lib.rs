@@ -1,5 +1,5 @@
 //! The axes along which executions differ: design, list form, engine, I/O, prefetch policy,
-//! schedule, partitioner, store, cache, durability and state root. Enums and their names, nothing else:
+//! schedule, shards, store, cache, durability and state root. Enums and their names, nothing else:
 //! scenarios, results and the executor share these types, so that no name is mapped twice.
 
 mod block;
@@ -10,6 +10,7 @@ mod phase;
 mod prefetch;
 mod root;
 mod schedule;
+mod sharding;
 mod store;
 mod variant;
 
@@ -21,6 +22,7 @@ pub use phase::Phase;
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
 pub use root::{RootCache, RootReads, RootTime, RootWay, TrieForm};
 pub use schedule::Schedule;
+pub use sharding::{PartitionTime, Sharding};
 pub use store::{
     CacheFill, CacheMode, Checksums, Compaction, Durability, FileAccess, FilterKind, IndexShape,
     ReadMethod, SampleKeys, SlotTable, StoreKind, Waiting,

@@ -14,16 +14,22 @@ crate::named! {
         Decode = "decode",
         /// Ordering the steps for the threads, where it is not the block's order.
         Schedule = "schedule",
+        /// Partitioning the transactions over shards.
+        Partition = "partition",
+        /// From the first byte of a shard's part of a batch until the shard is ready to execute it.
+        ShardSend = "shard-send",
         /// Running transactions speculatively for what they read.
         WarmUp = "warm-up",
         /// Sorting the declared keys into the order in which they are read.
         Order = "order",
-        /// Reading declared keys by I/O threads.
+        /// Reading declared keys by I/O threads; of shards, until the last key that they ask for ahead.
         Prefetch = "prefetch",
         /// Executing steps, reads on demand included.
         Execute = "execute",
         /// Reading the keys of a `full` list and comparing their values.
         Verify = "verify",
+        /// From a shard's last step until its last result is checked.
+        ShardResults = "shard-results",
         /// Encoding the list that was built while steps ran, hashing it, and comparing with the
         /// header's hash.
         Build = "build",

@@ -4,7 +4,7 @@ use std::{fmt, num::NonZeroUsize};
 
 use crate::{
     BlockDuties, Design, Engine, Io, ListDuty, ListForm, Prefetch, Preset, ReadTime, RootWay,
-    Schedule,
+    Schedule, Sharding,
 };
 
 /// One way to execute, but for the store.
@@ -25,6 +25,8 @@ pub struct Variant {
     /// Transactions under way on each of those, each on a fiber: one that waits for a read yields its
     /// thread to another. 1 where the thread waits itself.
     pub fiber_count: usize,
+    /// The shards that execute in place of this process.
+    pub sharding: Sharding,
     /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
     /// execute read ahead themselves before they do, or verify themselves after it.
     pub io_thread_count: usize,
@@ -51,6 +53,7 @@ impl Variant {
             io,
             thread_count,
             fiber_count: 1,
+            sharding: Sharding::NONE,
             io_thread_count,
             schedule: Schedule::BlockOrder,
             root: RootWay::NONE,
@@ -79,10 +82,29 @@ impl Variant {
         Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
     }
 
+    /// Returns whether shards can execute it: the list declares all keys, and each step has a state of its own.
+    pub const fn can_be_sharded(&self) -> bool {
+        matches!((self.engine, self.list), (Engine::Bal, Some(ListForm::BatchedIo)))
+    }
+
+    /// This variant on shards, which ask for values themselves.
+    #[must_use]
+    pub const fn on_shards(self, sharding: Sharding) -> Self {
+        Self { io: Io::OnDemand, io_thread_count: 0, sharding, ..self }
+    }
+
+    /// Threads that execute, over all shards.
+    pub const fn executor_count(&self) -> usize {
+        if self.sharding.is_none() {
+            return self.thread_count;
+        }
+        self.thread_count * self.sharding.count
+    }
+
     /// Returns whether transactions can yield their thread: all start at once on states of their own, and
     /// read for themselves.
     pub const fn can_yield(&self) -> bool {
-        matches!((self.engine, self.io), (Engine::Bal, Io::OnDemand))
+        matches!((self.engine, self.io), (Engine::Bal, Io::OnDemand)) && self.sharding.is_none()
     }
 
     /// Returns whether the threads that execute read ahead too.
@@ -125,6 +147,9 @@ impl fmt::Display for Variant {
         if self.io_thread_count > 0 {
             write!(f, "+{}io", self.io_thread_count)?;
         }
+        if !self.sharding.is_none() {
+            write!(f, "+{}", self.sharding)?;
+        }
         Ok(())
     }
 }
@@ -132,7 +157,7 @@ impl fmt::Display for Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Named, RootCache, RootReads, RootTime};
+    use crate::{Named, PartitionTime, Partitioner, RootCache, RootReads, RootTime};
 
     #[test]
     fn the_engine_of_every_design_is_found_by_its_name() {
@@ -159,6 +184,17 @@ mod tests {
         let variant =
             Variant { fiber_count: 32, ..Variant::of(Design::ParallelIo, count(2), count(1)) };
         assert_eq!(variant.to_string(), "parallel-io/bal+on-demand@2x32");
+        let variant = Variant::of(Design::BatchedIo, count(2), count(1));
+        let on = |sharding| variant.on_shards(sharding).to_string();
+        assert_eq!(on(Sharding::on(4)), "batched-io/bal+on-demand@2+4shards");
+        let sharding = Sharding {
+            partitioner: Partitioner::Fanout,
+            partition_time: PartitionTime::Before,
+            micro_batch_key_count: 64,
+            delay_us: 500,
+            ..Sharding::on(4)
+        };
+        assert_eq!(on(sharding), "batched-io/bal+on-demand@2+4shards-fanout-before-64keys-500us");
         let variant = Variant::of(Design::Sequential, count(1), count(1));
         let variant = Variant { list_duty: ListDuty::Build, ..variant };
         assert_eq!(variant.to_string(), "build/sequential+on-demand@1");

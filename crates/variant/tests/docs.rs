@@ -2,9 +2,9 @@
 
 use variant::{
     AccountReads, CacheFill, CacheMode, Checksums, CodeReads, Compaction, Design, Durability,
-    FileAccess, FilterKind, IndexShape, ListForm, Named, Partitioner, Phase, ReadMethod, ReadOrder,
-    ReadTime, RootCache, RootReads, RootTime, Schedule, Sharing, StopRule, StoreKind, TrieForm,
-    WarmCache,
+    FileAccess, FilterKind, IndexShape, ListForm, Named, PartitionTime, Partitioner, Phase,
+    ReadMethod, ReadOrder, ReadTime, RootCache, RootReads, RootTime, Schedule, Sharing, StopRule,
+    StoreKind, TrieForm, WarmCache,
 };
 
 fn page(name: &str) -> String {
@@ -45,6 +45,8 @@ fn every_value_that_a_scenario_takes_is_in_the_page_on_scenarios() {
     let name = "docs/scenario.md";
     assert_named::<ListForm>(name);
     assert_named::<WarmCache>(name);
+    assert_named::<Partitioner>(name);
+    assert_named::<PartitionTime>(name);
     assert_named::<Schedule>(name);
     assert_named::<CacheMode>(name);
     assert_named::<Durability>(name);

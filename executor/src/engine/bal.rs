@@ -12,6 +12,8 @@
 //! | `fibers.rs` | several transactions under way on one thread |
 //! | `check.rs`, `feasible.rs` | whether the list is right |
 //! | `join.rs` | the net changes |
+//! | `sharded.rs`, `parts.rs`, `job/remote.rs` | steps that shards execute, as the coordinator sees them |
+//! | `shard.rs` | a shard's part of a batch |
 
 use std::{marker::PhantomData, sync::atomic::Ordering};
 
@@ -41,8 +43,11 @@ mod gate;
 mod handover;
 mod job;
 mod join;
+mod parts;
 mod prefetch;
 mod prestate;
+mod shard;
+mod sharded;
 mod verify;
 mod view;
 
@@ -50,6 +55,8 @@ use job::{Job, JobInput, Leavings, Tallies};
 pub(crate) use prefetch::{Lane, ReadAhead, Target};
 use prestate::PreState;
 pub(crate) use prestate::{Declared, Listed, Undeclared};
+pub use shard::run_shard;
+pub(super) use sharded::Sharded;
 pub(crate) use view::CodeRows;
 
 /// The engine, for lists whose state below the batch is a `P`.

@@ -196,6 +196,16 @@ pub enum EngineError {
         /// The reason.
         reason: String,
     },
+    /// A shard of execution ended, hangs, or answers nonsense.
+    #[error("batch {batch}: {shard}: {reason}")]
+    Shard {
+        /// 0-based place of the batch.
+        batch: usize,
+        /// Its name.
+        shard: String,
+        /// The reason.
+        reason: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -220,6 +230,31 @@ impl EngineError {
     /// The list of the batch at `batch` is rejected.
     pub fn rejected(batch: usize, fault: impl Into<ListFault>) -> Self {
         Self::List { batch, fault: fault.into(), spent: Box::default() }
+    }
+
+    /// The step at which it is, if it is at one.
+    pub const fn index(&self) -> Option<BlockAccessIndex> {
+        match self {
+            Self::Step { index, .. } => Some(*index),
+            Self::List { fault, .. } => match fault {
+                ListFault::Undeclared { index, .. }
+                | ListFault::InvalidStep { index, .. }
+                | ListFault::WrongChange { index, .. }
+                | ListFault::SurplusChanges { index, .. } => Some(*index),
+                ListFault::WrongHash { .. }
+                | ListFault::Malformed(_)
+                | ListFault::MoreThanChanges(_)
+                | ListFault::Infeasible { .. }
+                | ListFault::WrongValue { .. }
+                | ListFault::SurplusAccount(_)
+                | ListFault::SurplusSlot { .. } => None,
+            },
+            Self::Block { .. }
+            | Self::Root { .. }
+            | Self::Shard { .. }
+            | Self::Store(_)
+            | Self::Cancelled => None,
+        }
     }
 
     /// The root of the batch at `batch` could not be computed.

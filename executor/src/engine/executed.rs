@@ -12,6 +12,7 @@ use crate::{
     process,
     received::DecodedBlocks,
     root::{RootWork, Rooted},
+    shards::ShardTimes,
     span::Span,
     store::ReadCounters,
 };
@@ -22,6 +23,8 @@ pub struct BatchResult {
     /// Of each transaction, in order: content of its receipt and its return data. Emptied once
     /// digested.
     pub results: Vec<TxResult>,
+    /// Index of the shard that ran each transaction; empty without shards.
+    pub shard_of_tx: Vec<u32>,
     /// Digests of those, made once the clock has stopped.
     pub outcomes: Vec<TxOutcome>,
     /// Of the state, from the transactions' writes.
@@ -95,10 +98,26 @@ pub struct Executed {
     pub digests: Vec<B256>,
     /// Time of the digests of logs, return data and net changes, after the clock.
     pub digesting: Duration,
+    /// Names of the shards that executed.
+    pub shard_names: Vec<String>,
+    /// Times and requests of the shards, summed over them and over all batches.
+    pub shard_times: ShardTimes,
+    /// Time of partitioning all batches over shards, inside the clock or before it.
+    pub partitioning: Duration,
     /// Cost of running steps before their turn, of an engine that does.
     pub speculation: Option<Speculation>,
     /// Work for the roots of all batches, where they are computed. Its reads are none of `counters`.
     pub root_work: Option<RootWork>,
+}
+
+impl Executed {
+    /// `, run by shard 1 at 127.0.0.1:7001`; empty without shards. A wrong receipt is its shard's: writes alone are
+    /// compared with the list.
+    pub(crate) fn by_shard(&self, batch: usize, tx_index: usize) -> String {
+        let shard = self.batches[batch].shard_of_tx.get(tx_index);
+        let name = shard.and_then(|shard| self.shard_names.get(*shard as usize));
+        name.map_or_else(String::new, |name| format!(", run by {name}"))
+    }
 }
 
 /// Use of the speculative pass. A key is an account, a slot or a code.

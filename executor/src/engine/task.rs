@@ -7,7 +7,7 @@ use variant::{ListForm, Variant};
 use workload::{ReceivedBlock, Workload};
 
 use super::error::{EngineError, ListFault};
-use crate::{received::Received, root::RootInputs, trace::Trace};
+use crate::{received::Received, root::RootInputs, shards::Shards, trace::Trace};
 
 /// The workload, and the way to execute it.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,8 @@ pub struct Task<'a> {
     pub known_costs: &'a [Vec<Duration>],
     /// The recorder of reads and steps; `None` costs nothing.
     pub trace: Option<&'a Trace>,
+    /// Shards of execution, for variants that execute on them.
+    pub shards: Option<&'a dyn Shards>,
     /// Inputs of state roots. Samples and engines add theirs.
     pub root: RootInputs<'a>,
 }
@@ -48,8 +50,19 @@ impl<'a> Task<'a> {
     ) -> Self {
         let (list_hashes, blocks, known_costs) = (&[], &[], &[]);
         let root = RootInputs { kept: None, written: None };
-        let trace = None;
-        Self { workload, lists, list_hashes, blocks, variant, cancel, known_costs, trace, root }
+        let (trace, shards) = (None, None);
+        Self {
+            workload,
+            lists,
+            list_hashes,
+            blocks,
+            variant,
+            cancel,
+            known_costs,
+            trace,
+            shards,
+            root,
+        }
     }
 
     /// The blocks and the duties on them. Headers name the list of engines that take this form, and of

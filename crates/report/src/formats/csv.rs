@@ -32,7 +32,7 @@ const OF_RESULT: [Column<RunResult>; 12] = [
     column("ceiling_iops", |run| run.device.as_ref().and_then(|device| device.ceiling_iops).text()),
 ];
 /// Columns of the cell for its variant.
-const OF_CELL: [Column<Cell>; 18] = [
+const OF_CELL: [Column<Cell>; 23] = [
     column("variant", |cell| field(&cell.variant)),
     column("store", |cell| field(cell.store.name())),
     column("design", |cell| field(cell.design.name())),
@@ -42,6 +42,11 @@ const OF_CELL: [Column<Cell>; 18] = [
     column("schedule", |cell| field(cell.schedule.name())),
     column("threads", |cell| cell.threads.text()),
     column("fibers", |cell| cell.fibers.text()),
+    column("shards", |cell| cell.shards.text()),
+    column("partitioner", |cell| word(cell.sharding.map(|way| way.partitioner.name()))),
+    column("partition_time", |cell| word(cell.sharding.map(|way| way.partition_time.name()))),
+    column("micro_batch_keys", |cell| cell.sharding.map(|way| way.micro_batch_key_count).text()),
+    column("delay_ns", |cell| cell.sharding.map(|way| way.delay_ns).text()),
     column("io_threads", |cell| cell.io_threads.text()),
     column("prefetch_time", |cell| word(cell.prefetch.map(|prefetch| prefetch.time.name()))),
     column("prefetch_order", |cell| word(cell.prefetch.map(|prefetch| prefetch.order.name()))),

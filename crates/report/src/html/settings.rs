@@ -150,7 +150,7 @@ type Find = fn(&Found<'_>) -> Option<Setting>;
 
 /// Settings that may tell one row from another, as the page names them. `result` counts only where nothing
 /// else does.
-pub(super) const SETTINGS: [(&str, Find); 38] = [
+pub(super) const SETTINGS: [(&str, Find); 43] = [
     ("store", |of| Some(Setting::text(of.cell.store.name()))),
     ("design", |of| Some(Setting::text(of.cell.design.name()))),
     ("threads", |of| Some(Setting::count(of.cell.threads))),
@@ -180,6 +180,11 @@ pub(super) const SETTINGS: [(&str, Find); 38] = [
     ("root reads", |of| Some(Setting::text(of.cell.root_way?.root_reads.name()))),
     ("root cache", |of| Some(Setting::text(of.cell.root_way?.root_cache.name()))),
     ("duties", |of| Some(Setting::text(&duties(of.cell)))),
+    ("shards", |of| Some(Setting::count(of.cell.shards))),
+    ("partitioner", |of| Some(Setting::text(of.cell.sharding?.partitioner.name()))),
+    ("partition time", |of| Some(Setting::text(of.cell.sharding?.partition_time.name()))),
+    ("keys a request", |of| Some(Setting::count(of.cell.sharding?.micro_batch_key_count))),
+    ("added delay in ns", |of| Some(Setting::count(of.cell.sharding?.delay_ns))),
     ("shape", |of| of.store("shape")),
     ("reads", |of| of.store("reads")),
     ("read method", |of| of.store("read_method")),
@@ -197,13 +202,15 @@ pub(super) const DESIGN: usize = 1;
 pub(super) const THREADS: usize = 2;
 pub(super) const IO_THREADS: usize = 3;
 const SCHEDULE: usize = 14;
-/// Design, threads, schedule, prefetch, root and duties: they tell the variants of one result apart, beside
-/// the store.
-pub(super) const OF_VARIANT: [usize; 18] =
-    [DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28];
-/// Schedule, fibers, prefetch, root and duties: they tell variants of one design apart beside their threads.
-pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=28;
+/// Design, threads, schedule, prefetch, root, duties and shards: they tell the variants of one result apart,
+/// beside the store.
+pub(super) const OF_VARIANT: [usize; 23] = [
+    DESIGN, THREADS, IO_THREADS, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+    30, 31, 32, 33,
+];
+/// Schedule, fibers, prefetch, root, duties and shards: they tell variants of one design apart beside their threads.
+pub(super) const OF_DESIGN: RangeInclusive<usize> = 14..=33;
 /// Facts of a store.
-pub(super) const OF_STORE: RangeInclusive<usize> = 29..=34;
-pub(super) const DIGEST: usize = 36;
-pub(super) const SOURCE: usize = 37;
+pub(super) const OF_STORE: RangeInclusive<usize> = 34..=39;
+pub(super) const DIGEST: usize = 41;
+pub(super) const SOURCE: usize = 42;

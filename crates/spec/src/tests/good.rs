@@ -153,6 +153,7 @@ fn what_is_left_out_has_its_default() {
             stores: vec![StoreKind::Rocksdb],
             thread_counts: vec![],
             fiber_counts: vec![1],
+            shards: ShardSpec::default(),
             io_thread_counts: vec![],
             list_duties: vec![],
             prefetch: PrefetchSpec::default(),

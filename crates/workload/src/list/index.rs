@@ -240,6 +240,23 @@ impl ListIndex {
         [balance, nonce, code].into_iter().flatten().min()
     }
 
+    /// The indices at which steps write the slot, ascending.
+    pub fn slot_change_indices(&self, slot: SlotId) -> impl Iterator<Item = BlockAccessIndex> {
+        self.slots.of(slot.0).map(|(index, _)| index)
+    }
+
+    /// The indices at which steps change balance, nonce or code of the account; those of one that
+    /// changes several of them come several times.
+    pub fn account_change_indices(
+        &self,
+        account: AccountId,
+    ) -> impl Iterator<Item = BlockAccessIndex> {
+        let balances = self.balances.of(account.0).map(|(index, _)| index);
+        let nonces = self.nonces.of(account.0).map(|(index, _)| index);
+        let codes = self.codes.of(account.0).map(|(index, _)| index);
+        balances.chain(nonces).chain(codes)
+    }
+
     /// Number of changes of the step at `index`: slots, balances, nonces and codes.
     pub fn change_count_at(&self, index: BlockAccessIndex) -> u32 {
         self.change_counts.get(index as usize).copied().unwrap_or(0)

@@ -13,6 +13,19 @@ impl Bitset {
         Self { words: vec![0; count.div_ceil(64)], count }
     }
 
+    /// The ids of these words' bits, from the lowest on; `None` where they are not the words of `count`
+    /// ids.
+    pub(crate) fn from_words(words: Vec<u64>, count: usize) -> Option<Self> {
+        let beyond = words.last().copied().unwrap_or(0).checked_shr(count as u32 % 64);
+        let is_whole = count.is_multiple_of(64) || beyond == Some(0);
+        (words.len() == count.div_ceil(64) && is_whole).then_some(Self { words, count })
+    }
+
+    /// Its words.
+    pub(crate) fn into_words(self) -> Vec<u64> {
+        self.words
+    }
+
     /// Adds `id`; whether it was missing.
     #[inline]
     pub(crate) fn insert(&mut self, id: usize) -> bool {
@@ -41,6 +54,22 @@ impl Bitset {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_make_the_set_that_they_are_of_and_no_other() {
+        for count in [0, 1, 63, 64, 65, 128] {
+            let mut set = Bitset::new(count);
+            (0..count).step_by(3).for_each(|id| assert!(set.insert(id)));
+            let words = set.clone().into_words();
+            let back = Bitset::from_words(words.clone(), count).map(Bitset::into_words);
+            assert_eq!(back, Some(words.clone()), "{count} ids");
+            assert!(Bitset::from_words([&words[..], &[0]].concat(), count).is_none());
+            if !count.is_multiple_of(64) {
+                let beyond = words.iter().map(|_| u64::MAX).collect();
+                assert!(Bitset::from_words(beyond, count).is_none(), "{count} ids");
+            }
+        }
+    }
 
     #[test]
     fn the_first_missing_id_is_found_at_every_place() {

@@ -4,6 +4,7 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        mpsc,
     },
     time::{Duration, Instant},
 };
@@ -12,7 +13,7 @@ use evm::{Runner, StepError, StepOutput, StepWrites, TxResult};
 use variant::Phase;
 use workload::{
     Batch, BlockAccessIndex, Layout, StepKind, Steps,
-    list::{self, ListBounds},
+    list::{self, ListBounds, ListIndex},
 };
 
 use super::{
@@ -21,7 +22,7 @@ use super::{
     gate::Gate,
     join::{self, Written},
     prefetch::{Lane, ReadAhead, Target},
-    prestate::{PreState, Reads},
+    prestate::{Declared, PreState, Reads},
     verify::{Verifier, WrongValue},
     view::{CodeRows, Shared, Touched, View},
 };
@@ -34,17 +35,24 @@ use crate::{
     },
     lock::lock,
     process, schedule,
+    shards::{Met, ShardStep, ShardTimes},
     single_flight::SingleFlight,
     span::Spans,
     store::{ReadCounters, Reader},
     trace::{What, close_part},
 };
 
+pub(super) mod remote;
+
 /// Counts of one worker over all batches: made before the clock, joined after it.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     pub(super) on_demand: ReadTally,
     pub(super) prefetched: ReadTally,
+    /// Receives the result of each step, on a shard.
+    pub(super) steps: Option<mpsc::Sender<ShardStep>>,
+    /// Of a shard, at the coordinator.
+    pub(super) shard_times: ShardTimes,
 }
 
 /// Counts of one worker.
@@ -94,6 +102,10 @@ struct Course {
     writes: StepWrites,
     /// Writes of all steps so far.
     written: Written,
+    /// Receives the result of each step, on a shard.
+    sent: Option<mpsc::Sender<ShardStep>>,
+    /// Slots that the view had met when the last result was sent.
+    sent_met_count: u64,
 }
 
 /// A failure of a worker. The batch reports the first one by rank.
@@ -123,7 +135,9 @@ impl Failure {
 pub(crate) struct Job<P> {
     shared: Shared<P>,
     steps: Steps,
-    /// In which order steps are taken; `None` for that of their indices.
+    /// Number of steps to run: all, or those of the order.
+    run_count: u32,
+    /// In which order steps are taken; `None` for that of their indices. On a shard, its own steps.
     order: Option<Vec<BlockAccessIndex>>,
     place: usize,
     spans: Arc<Spans>,
@@ -173,6 +187,7 @@ impl<P: PreState> Job<P> {
                 codes: SingleFlight::default(),
                 code_rows: CodeRows::default(),
             },
+            run_count: order.as_ref().map_or(steps.count(), |order| order.len() as u32),
             steps,
             order,
             place,
@@ -241,13 +256,14 @@ impl<P: PreState> Job<P> {
             EngineError::List { fault, .. } => !matches!(fault, ListFault::Infeasible { .. }),
             EngineError::Block { .. }
             | EngineError::Root { .. }
+            | EngineError::Shard { .. }
             | EngineError::Store(_)
             | EngineError::Cancelled => false,
         };
         if !may_be_caused || self.shared.pre_state.listed().is_none() {
             return Err(failure);
         }
-        self.next_step.store(self.steps.count(), Ordering::Relaxed);
+        self.next_step.store(self.run_count, Ordering::Relaxed);
         lock(&self.failures).push(failure);
         Ok(())
     }
@@ -303,10 +319,10 @@ impl<P: PreState> Job<P> {
         );
         let mut runner = Runner::new(task.workload, view);
         let mut steps = Vec::new();
-        let mut course = Course::default();
+        let mut course = Course { sent: tallies.steps.clone(), ..Course::default() };
         while !stop.load(Ordering::Relaxed) {
             let next = self.next_step.fetch_add(1, Ordering::Relaxed);
-            if next >= self.steps.count() {
+            if next >= self.run_count {
                 break;
             }
             let taken = next as usize;
@@ -339,7 +355,7 @@ impl<P: PreState> Job<P> {
     ) -> Result<StepResult, EngineError> {
         let step = self.steps.at(index);
         let block = &task.workload.batches[self.place].blocks[step.block];
-        let Course { entered, unreported, writes, written } = course;
+        let Course { entered, unreported, writes, written, .. } = course;
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
@@ -380,7 +396,32 @@ impl<P: PreState> Job<P> {
             let met_count = runner.db().met_slot_count();
             self.feasible.ended(ended, met_count, unreported).map_err(rejected)?;
         }
+        if let Some(sent) = &course.sent {
+            let met_count = runner.db().met_slot_count();
+            let met_slot_count =
+                met_count - std::mem::replace(&mut course.sent_met_count, met_count);
+            let (result, writes) = (output.result.clone(), course.writes.clone());
+            // Where nobody receives it, the coordinator has gone, and the shard stops.
+            drop(sent.send(ShardStep { index, result, writes, latency, met_slot_count }));
+        }
         Ok(StepResult { index, result: output.result, latency })
+    }
+
+    /// The list.
+    pub(super) const fn list(&self) -> &ListIndex {
+        &self.shared.list
+    }
+
+    /// The steps of the batch.
+    pub(super) const fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// The failure that the batch reports, if there is one.
+    fn failure(&self) -> Option<EngineError> {
+        let mut failures = std::mem::take(&mut *lock(&self.failures));
+        failures.sort_by_key(Failure::rank);
+        failures.into_iter().next().map(|failure| failure.error)
     }
 
     /// Checks and joins the workers' results.
@@ -391,10 +432,8 @@ impl<P: PreState> Job<P> {
         stop: &AtomicBool,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let mut failures = std::mem::take(&mut *lock(&self.failures));
-        failures.sort_by_key(Failure::rank);
-        if let Some(failure) = failures.into_iter().next() {
-            return Err(failure.error);
+        if let Some(error) = self.failure() {
+            return Err(error);
         }
         if task.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
@@ -426,5 +465,31 @@ impl<P: PreState> Job<P> {
             .map_err(|error| EngineError::of_read(self.place, self.steps.count(), error))?;
         let results = steps.into_iter().filter_map(|step| step.result).collect();
         Ok(BatchResult { results, net_changes, ..BatchResult::default() })
+    }
+}
+
+impl Job<Declared> {
+    /// This job on a shard.
+    pub(super) fn on_shard(self) -> Self {
+        Self { feasible: Feasibility::unbounded(), ..self }
+    }
+
+    /// The values before the batch.
+    pub(super) const fn declared(&self) -> &Declared {
+        &self.shared.pre_state
+    }
+
+    /// The keys that a shard's steps met.
+    ///
+    /// # Errors
+    /// The failure of a step.
+    pub(super) fn met(&self) -> Result<Met, EngineError> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let mut touched = Touched::new(&self.shared.list);
+        lock(&self.parts).iter().for_each(|part| touched.union(&part.touched));
+        let Touched { accounts, slots } = touched;
+        Ok(Met { accounts: accounts.into_words(), slots: slots.into_words() })
     }
 }

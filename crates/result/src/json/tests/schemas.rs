@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json, to_value};
-use variant::{Design, RootCache, RootReads};
+use variant::{Design, PartitionTime, Partitioner, RootCache, RootReads};
 
 use super::*;
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     json_schema::{FileKind, json_schema},
     root::{RootFacts, RootWayFacts},
     run::{FrameFacts, ProfileFacts, SampleFacts, SpeculationFacts, WarmUpFacts},
+    sharding::{ShardWayFacts, ShardWorkFacts},
     sweep::{CELL_SCHEMA, CellFile, MANIFEST_SCHEMA, Manifest},
 };
 
@@ -48,12 +49,19 @@ fn whole_run(of: &mut Figures<'_>) -> RunResult {
         warm_up: Some(WarmUpFacts::default()),
         speculation: Some(SpeculationFacts::default()),
         root_work: Some(RootFacts::default()),
+        shard_work: Some(ShardWorkFacts::default()),
         ..sample
     }];
     run.cells[0].root_way = Some(RootWayFacts {
         root_shards: 16,
         root_reads: RootReads::AtOnce,
         root_cache: RootCache::Warm,
+    });
+    run.cells[0].sharding = Some(ShardWayFacts {
+        partitioner: Partitioner::Fanout,
+        partition_time: PartitionTime::Before,
+        micro_batch_key_count: 256,
+        delay_ns: 500_000,
     });
     let frames = vec![FrameFacts::default()];
     run.profile = Some(ProfileFacts { frames, ..ProfileFacts::default() });

@@ -1,0 +1,349 @@
+//! Messages as the executor has them, and as they travel. A message that cannot be is an error in words.
+
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, Bytes, Log, U256};
+use evm::{AccountWrite, StepWrites, TxResult};
+use executor::shards::{Finished, Met, Report, ShardStep, ShardTimes, StateValues, Wanted};
+use workload::{TxStatus, genesis::AccountState};
+
+use crate::wire::proto::{self, from_shard, tx_result::Status};
+
+/// Bytes of a slot that was written: address, key, value.
+const SLOT_BYTES: usize = 20 + 32 + 32;
+
+/// An array of bytes.
+fn array<const N: usize>(bytes: &[u8], what: &str) -> Result<[u8; N], String> {
+    let found = bytes.len();
+    bytes.try_into().map_err(|_| format!("{what} has {found} bytes, and not {N}"))
+}
+
+fn number(bytes: &[u8], what: &str) -> Result<U256, String> {
+    Ok(U256::from_be_bytes(array::<32>(bytes, what)?))
+}
+
+fn hash(bytes: &[u8], what: &str) -> Result<B256, String> {
+    Ok(B256::from(array::<32>(bytes, what)?))
+}
+
+fn address(bytes: &[u8], what: &str) -> Result<Address, String> {
+    Ok(Address::from(array::<20>(bytes, what)?))
+}
+
+/// Words of `N` bytes each.
+fn words<'b, const N: usize>(
+    bytes: &'b [u8],
+    what: &str,
+) -> Result<impl Iterator<Item = [u8; N]> + use<'b, N>, String> {
+    if !bytes.len().is_multiple_of(N) {
+        return Err(format!("{what} have {} bytes, no multiple of {N}", bytes.len()));
+    }
+    Ok(bytes.chunks_exact(N).map(|word| {
+        let mut array = [0; N];
+        array.copy_from_slice(word);
+        array
+    }))
+}
+
+pub(crate) fn values_to_wire(request: u64, values: StateValues) -> proto::Values {
+    let account = |account: Option<AccountState>| match account {
+        None => proto::Account::default(),
+        Some(AccountState { nonce, balance, code_hash }) => proto::Account {
+            exists: true,
+            nonce,
+            balance: balance.to_be_bytes_vec(),
+            code_hash: code_hash.to_vec(),
+        },
+    };
+    let code = |code: Option<Bytes>| proto::Code {
+        exists: code.is_some(),
+        bytes: code.unwrap_or_default().to_vec(),
+    };
+    proto::Values {
+        request,
+        accounts: values.accounts.into_iter().map(account).collect(),
+        slots: values.slots.iter().flat_map(|slot| slot.to_be_bytes::<32>()).collect(),
+        codes: values.codes.into_iter().map(code).collect(),
+    }
+}
+
+pub(crate) fn values_of_wire(values: proto::Values) -> Result<StateValues, String> {
+    let account = |account: proto::Account| {
+        if !account.exists {
+            return Ok(None);
+        }
+        Ok(Some(AccountState {
+            nonce: account.nonce,
+            balance: number(&account.balance, "a balance")?,
+            code_hash: hash(&account.code_hash, "a code's hash")?,
+        }))
+    };
+    let code = |code: proto::Code| code.exists.then(|| Bytes::from(code.bytes));
+    Ok(StateValues {
+        accounts: values.accounts.into_iter().map(account).collect::<Result<_, String>>()?,
+        slots: words::<32>(&values.slots, "slots")?.map(U256::from_be_bytes).collect(),
+        codes: values.codes.into_iter().map(code).collect(),
+    })
+}
+
+pub(crate) fn wanted_to_wire(request: u64, keys: Wanted) -> proto::Wanted {
+    let Wanted { accounts, slots, codes } = keys;
+    let codes = codes.iter().flat_map(|hash| hash.0).collect();
+    proto::Wanted { request, accounts, slots, codes }
+}
+
+pub(crate) fn step_to_wire(step: ShardStep) -> proto::Step {
+    let ShardStep { index, result, writes, latency, met_slot_count } = step;
+    let StepWrites { accounts, slots } = writes;
+    let write = |write: AccountWrite| proto::AccountWrite {
+        address: write.address.to_vec(),
+        balance: write.balance.map(|balance| balance.to_be_bytes_vec()),
+        nonce: write.nonce,
+        code: write
+            .code
+            .map(|(hash, bytes)| proto::NewCode { hash: hash.to_vec(), bytes: bytes.to_vec() }),
+    };
+    let mut written = Vec::with_capacity(slots.len() * SLOT_BYTES);
+    for (address, key, value) in slots {
+        written.extend_from_slice(address.as_slice());
+        written.extend_from_slice(&key.to_be_bytes::<32>());
+        written.extend_from_slice(&value.to_be_bytes::<32>());
+    }
+    proto::Step {
+        index,
+        result: result.map(result_to_wire),
+        accounts: accounts.into_iter().map(write).collect(),
+        slots: written,
+        latency_ns: ns(latency),
+        met_slot_count,
+    }
+}
+
+fn result_to_wire(result: TxResult) -> proto::TxResult {
+    let TxResult { status, gas_used, block_regular_gas, block_state_gas, logs, output } = result;
+    let status = match status {
+        TxStatus::Success => Status::Success,
+        TxStatus::Revert => Status::Revert,
+        TxStatus::Halt => Status::Halt,
+    };
+    let log = |log: Log| proto::Log {
+        address: log.address.to_vec(),
+        topics: log.topics().iter().flat_map(|topic| topic.0).collect(),
+        data: log.data.data.to_vec(),
+    };
+    proto::TxResult {
+        status: status.into(),
+        gas_used,
+        block_regular_gas,
+        block_state_gas,
+        logs: logs.into_iter().map(log).collect(),
+        output: output.to_vec(),
+    }
+}
+
+fn step_of_wire(step: proto::Step) -> Result<ShardStep, String> {
+    let write = |write: proto::AccountWrite| {
+        let code = |code: proto::NewCode| {
+            Ok::<_, String>((hash(&code.hash, "a code's hash")?, Bytes::from(code.bytes)))
+        };
+        Ok(AccountWrite {
+            address: address(&write.address, "an account")?,
+            balance: write.balance.map(|value| number(&value, "a balance")).transpose()?,
+            nonce: write.nonce,
+            code: write.code.map(code).transpose()?,
+        })
+    };
+    let slots = words::<SLOT_BYTES>(&step.slots, "slots")?.map(|slot| {
+        let word = |at: usize| U256::from_be_slice(&slot[at..at + 32]);
+        (Address::from_slice(&slot[..20]), word(20), word(52))
+    });
+    Ok(ShardStep {
+        index: step.index,
+        result: step.result.map(result_of_wire).transpose()?,
+        writes: StepWrites {
+            accounts: step.accounts.into_iter().map(write).collect::<Result<_, String>>()?,
+            slots: slots.collect(),
+        },
+        latency: Duration::from_nanos(step.latency_ns),
+        met_slot_count: step.met_slot_count,
+    })
+}
+
+fn result_of_wire(result: proto::TxResult) -> Result<TxResult, String> {
+    let status = match result.status() {
+        Status::Success => TxStatus::Success,
+        Status::Revert => TxStatus::Revert,
+        Status::Halt => TxStatus::Halt,
+        Status::Unknown => return Err(format!("a result has the status {}", result.status)),
+    };
+    let log = |log: proto::Log| {
+        let topics = words::<32>(&log.topics, "topics")?.map(B256::from).collect();
+        let address = address(&log.address, "a log's account")?;
+        Log::new(address, topics, log.data.into()).ok_or("a log has five topics or more".to_owned())
+    };
+    Ok(TxResult {
+        status,
+        gas_used: result.gas_used,
+        block_regular_gas: result.block_regular_gas,
+        block_state_gas: result.block_state_gas,
+        logs: result.logs.into_iter().map(log).collect::<Result<_, String>>()?,
+        output: result.output.into(),
+    })
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn finished_to_wire(finished: Finished) -> proto::Done {
+    let bytes = |words: Vec<u64>| words.into_iter().flat_map(u64::to_le_bytes).collect();
+    let Finished { met, times } = finished;
+    proto::Done {
+        accounts: bytes(met.accounts),
+        slots: bytes(met.slots),
+        ahead_ns: ns(times.ahead),
+        executed_ns: ns(times.executed),
+        value_wait_ns: ns(times.value_wait),
+        ahead_request_count: times.ahead_request_count,
+        ahead_key_count: times.ahead_key_count,
+        demand_request_count: times.demand_request_count,
+    }
+}
+
+fn finished_of_wire(done: &proto::Done) -> Result<Finished, String> {
+    let words = |bytes: &[u8]| {
+        Ok::<_, String>(words::<8>(bytes, "bits")?.map(u64::from_le_bytes).collect())
+    };
+    Ok(Finished {
+        met: Met { accounts: words(&done.accounts)?, slots: words(&done.slots)? },
+        times: ShardTimes {
+            ahead: Duration::from_nanos(done.ahead_ns),
+            executed: Duration::from_nanos(done.executed_ns),
+            value_wait: Duration::from_nanos(done.value_wait_ns),
+            ahead_request_count: done.ahead_request_count,
+            ahead_key_count: done.ahead_key_count,
+            demand_request_count: done.demand_request_count,
+        },
+    })
+}
+
+/// A shard's message.
+pub(crate) fn report(message: proto::FromShard) -> Result<Report, String> {
+    Ok(match message.message {
+        None => return Err("a message without content".to_owned()),
+        Some(from_shard::Message::Wanted(wanted)) => {
+            let codes = words::<32>(&wanted.codes, "codes")?.map(B256::from).collect();
+            let keys = Wanted { accounts: wanted.accounts, slots: wanted.slots, codes };
+            Report::Wanted { request: wanted.request, keys }
+        }
+        Some(from_shard::Message::Steps(steps)) => {
+            let steps = steps.steps.into_iter().map(step_of_wire);
+            Report::Steps(steps.collect::<Result<_, String>>()?)
+        }
+        Some(from_shard::Message::Fault(fault)) => {
+            Report::Failed { index: fault.index, reason: fault.reason }
+        }
+        Some(from_shard::Message::Ready(proto::Ready {})) => Report::Ready,
+        Some(from_shard::Message::Done(done)) => Report::Done(finished_of_wire(&done)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::LogData;
+
+    use super::*;
+
+    fn step() -> ShardStep {
+        let word = |byte| U256::from_be_bytes([byte; 32]);
+        let address = Address::repeat_byte(7);
+        let log = LogData::new_unchecked(vec![B256::repeat_byte(1); 4], vec![1, 2, 3].into());
+        ShardStep {
+            index: 9,
+            result: Some(TxResult {
+                status: TxStatus::Revert,
+                gas_used: 1,
+                block_regular_gas: 2,
+                block_state_gas: 3,
+                logs: vec![Log { address, data: log }],
+                output: vec![4; 100].into(),
+            }),
+            writes: StepWrites {
+                accounts: vec![
+                    AccountWrite { address, balance: Some(word(3)), nonce: None, code: None },
+                    AccountWrite {
+                        address,
+                        balance: None,
+                        nonce: Some(0),
+                        code: Some((B256::repeat_byte(5), Bytes::new())),
+                    },
+                ],
+                slots: vec![(address, word(1), U256::ZERO), (address, word(2), word(9))],
+            },
+            latency: Duration::from_nanos(77),
+            met_slot_count: 3,
+        }
+    }
+
+    fn heard(message: from_shard::Message) -> Result<Report, String> {
+        report(proto::FromShard { message: Some(message) })
+    }
+
+    #[test]
+    fn messages_arrive_as_they_were_sent() {
+        let system = ShardStep { index: 0, ..ShardStep::default() };
+        let steps = vec![system, step()];
+        let sent = steps.iter().cloned().map(step_to_wire).collect();
+        let sent = from_shard::Message::Steps(proto::Steps { steps: sent });
+        assert_eq!(heard(sent), Ok(Report::Steps(steps)));
+        let keys = Wanted {
+            accounts: vec![1, 9],
+            slots: vec![4],
+            codes: vec![B256::repeat_byte(1), B256::repeat_byte(2)],
+        };
+        let sent = from_shard::Message::Wanted(wanted_to_wire(5, keys.clone()));
+        assert_eq!(heard(sent), Ok(Report::Wanted { request: 5, keys }));
+        let finished = Finished {
+            met: Met { accounts: vec![3, u64::MAX], slots: vec![] },
+            times: ShardTimes {
+                ahead: Duration::from_nanos(1),
+                executed: Duration::from_nanos(2),
+                value_wait: Duration::from_nanos(3),
+                ahead_request_count: 4,
+                ahead_key_count: 5,
+                demand_request_count: 6,
+            },
+        };
+        let sent = from_shard::Message::Done(finished_to_wire(finished.clone()));
+        assert_eq!(heard(sent), Ok(Report::Done(finished)));
+        assert_eq!(heard(from_shard::Message::Ready(proto::Ready {})), Ok(Report::Ready));
+        let account =
+            AccountState { nonce: 7, balance: U256::MAX, code_hash: B256::repeat_byte(3) };
+        let values = StateValues {
+            accounts: vec![None, Some(account)],
+            slots: vec![U256::ZERO, U256::MAX],
+            codes: vec![None, Some(Bytes::new()), Some(vec![1].into())],
+        };
+        assert_eq!(values_of_wire(values_to_wire(1, values.clone())), Ok(values));
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_is_told_in_words() {
+        let of_step = |change: fn(&mut proto::Step)| {
+            let mut step = step_to_wire(step());
+            change(&mut step);
+            heard(from_shard::Message::Steps(proto::Steps { steps: vec![step] })).unwrap_err()
+        };
+        let short = of_step(|step| step.accounts[0].address.truncate(3));
+        assert_eq!(short, "an account has 3 bytes, and not 20");
+        assert!(of_step(|step| step.slots.truncate(83)).contains("no multiple of 84"));
+        let unknown = of_step(|step| step.result.iter_mut().for_each(|of| of.status = 77));
+        assert_eq!(unknown, "a result has the status 77");
+        let topics = of_step(|step| {
+            let logs = step.result.iter_mut().flat_map(|of| &mut of.logs);
+            logs.for_each(|log| log.topics.extend([0; 32]));
+        });
+        assert_eq!(topics, "a log has five topics or more");
+        assert_eq!(report(proto::FromShard::default()).unwrap_err(), "a message without content");
+    }
+}

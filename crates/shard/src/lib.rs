@@ -1,0 +1,15 @@
+//! Shards of execution over gRPC: the server of a shard, and the coordinator's connections. What a shard
+//! executes and how results are checked is the executor's; messages are in `proto/shard.proto`.
+
+mod cluster;
+mod convert;
+mod delay;
+mod error;
+mod link;
+mod server;
+mod talk;
+mod wire;
+
+pub use cluster::{Cluster, Reach};
+pub use server::{Serving, serve};
+pub use wire::PROTOCOL;

@@ -1,0 +1,175 @@
+//! A batch under way on a shard, as the coordinator's thread sees it: messages out and in, each held back by
+//! the delay that the run adds to the network.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use executor::shards::{Conversation, Report, ShardError, StateValues};
+use tokio::{
+    runtime::Runtime,
+    sync::mpsc::{self, error::TrySendError},
+};
+use tonic::{Status, Streaming};
+
+use crate::{
+    convert,
+    delay::Line,
+    error::{ended, silent, within},
+    wire::proto::{FromCoordinator, FromShard, from_coordinator::Message},
+};
+
+/// Interval in which a waiting thread looks whether it is to stop.
+const STOP_CHECK: Duration = Duration::from_millis(20);
+
+/// The next message of a shard; `None` at the end.
+type Heard = Result<Option<FromShard>, Status>;
+
+/// Messages to a shard.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    /// To the connection.
+    Direct(mpsc::Sender<FromCoordinator>),
+    /// To a line before it.
+    Delayed(Line<FromCoordinator>),
+}
+
+impl Outgoing {
+    /// Messages that enter the connection by `to`, each this long after it was sent.
+    pub(crate) fn new(to: mpsc::Sender<FromCoordinator>, delay: Duration) -> Self {
+        if delay.is_zero() {
+            return Self::Direct(to);
+        }
+        Self::Delayed(Line::new(delay, move |message| to.blocking_send(message).ok()))
+    }
+
+    /// Sends a message without waiting. Gives it back where there is no room.
+    pub(crate) fn post(&self, message: Message) -> Result<(), Message> {
+        let wrapped = FromCoordinator { message: Some(message) };
+        let back = match self {
+            Self::Direct(to) => match to.try_send(wrapped) {
+                Err(TrySendError::Full(back)) => back.message,
+                // The shard's status says why, and is heard next.
+                Ok(()) | Err(TrySendError::Closed(_)) => None,
+            },
+            Self::Delayed(line) => {
+                // A line that has ended tells the same.
+                line.enter(wrapped).and(None)
+            }
+        };
+        back.map_or(Ok(()), Err)
+    }
+
+    /// Sends a message. Returns whether somebody wants it.
+    async fn send(&self, message: Message) -> bool {
+        let message = FromCoordinator { message: Some(message) };
+        match self {
+            Self::Direct(to) => to.send(message).await.is_ok(),
+            Self::Delayed(line) => line.enter(message).is_some(),
+        }
+    }
+}
+
+/// Messages of a shard.
+#[derive(Debug)]
+enum Incoming {
+    /// From the connection.
+    Direct(Box<Streaming<FromShard>>),
+    /// From a line behind it.
+    Delayed(mpsc::UnboundedReceiver<Heard>),
+}
+
+impl Incoming {
+    fn new(runtime: &Runtime, mut from: Streaming<FromShard>, delay: Duration) -> Self {
+        if delay.is_zero() {
+            return Self::Direct(Box::new(from));
+        }
+        let (to, held) = mpsc::unbounded_channel();
+        let line = Line::new(delay, move |heard: Heard| to.send(heard).ok());
+        runtime.spawn(async move {
+            loop {
+                let heard = from.message().await;
+                let is_last = !matches!(heard, Ok(Some(_)));
+                if line.enter(heard).is_none() || is_last {
+                    return;
+                }
+            }
+        });
+        Self::Delayed(held)
+    }
+
+    async fn next(&mut self) -> Heard {
+        match self {
+            Self::Direct(from) => from.message().await,
+            Self::Delayed(held) => held.recv().await.unwrap_or(Ok(None)),
+        }
+    }
+}
+
+/// A batch under way on a shard.
+#[derive(Debug)]
+pub(crate) struct Talk<'c> {
+    runtime: &'c Runtime,
+    deadline: Duration,
+    to: Outgoing,
+    from: Incoming,
+}
+
+impl<'c> Talk<'c> {
+    /// A batch whose answers come from `from`, each held back for `delay`.
+    pub(crate) fn new(
+        runtime: &'c Runtime,
+        deadline: Duration,
+        to: Outgoing,
+        from: Streaming<FromShard>,
+        delay: Duration,
+    ) -> Self {
+        Self { runtime, deadline, to, from: Incoming::new(runtime, from, delay) }
+    }
+
+    /// Sends a message, and waits while the shard is behind.
+    ///
+    /// # Errors
+    /// [`ShardError`]: the shard does not take it.
+    pub(crate) fn send(&mut self, message: Message) -> Result<(), ShardError> {
+        let sent = within(self.runtime, self.deadline, self.to.send(message));
+        if sent.ok_or_else(|| silent(self.deadline))? {
+            return Ok(());
+        }
+        // Its last message says why it has closed the stream.
+        Err(match within(self.runtime, STOP_CHECK, self.from.next()) {
+            Some(Err(status)) => ended(&status),
+            _ => {
+                ShardError("it ended, or the connection did: it takes no more messages".to_owned())
+            }
+        })
+    }
+}
+
+impl Conversation for Talk<'_> {
+    fn hear(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
+        let since = Instant::now();
+        loop {
+            match within(self.runtime, STOP_CHECK, self.from.next()) {
+                Some(Ok(Some(message))) => {
+                    let report = convert::report(message);
+                    return report.map_err(|what| ShardError(format!("it sent nonsense: {what}")));
+                }
+                Some(Ok(None)) => {
+                    return Err(ShardError("it ended before its last result".to_owned()));
+                }
+                Some(Err(status)) => return Err(ended(&status)),
+                None if stop.load(Ordering::Relaxed) => {
+                    return Err(ShardError("the sample was stopped".to_owned()));
+                }
+                None if since.elapsed() >= self.deadline => return Err(silent(self.deadline)),
+                None => {}
+            }
+        }
+    }
+
+    fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError> {
+        self.send(Message::Values(convert::values_to_wire(request, values)))
+    }
+}

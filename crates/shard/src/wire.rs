@@ -1,0 +1,32 @@
+//! The generated messages, and the numbers that both sides keep to.
+
+use std::time::Duration;
+
+/// Version of the messages. It grows with each change of `proto/shard.proto`.
+pub const PROTOCOL: u32 = 1;
+
+/// Bytes of a piece of a workload or a list.
+pub(crate) const PIECE_BYTES: usize = 1 << 20;
+
+/// Largest message. Steps of a batch are in one.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
+
+/// Messages in a direction that wait for the network: a sender beyond that waits itself.
+pub(crate) const WINDOW: usize = 8;
+
+/// Longest time in which a shard must be reached, and greet.
+pub(crate) const REACH_MAX: Duration = Duration::from_millis(900);
+
+/// Key of the shared token in the metadata of a call.
+pub(crate) const TOKEN_KEY: &str = "stress-shard-token";
+
+/// The messages of `proto/shard.proto`.
+#[expect(
+    unreachable_pub,
+    clippy::doc_markdown,
+    clippy::allow_attributes_without_reason,
+    reason = "generated; the file has the comments"
+)]
+pub(crate) mod proto {
+    tonic::include_proto!("stress.shard.v1");
+}

@@ -1,0 +1,86 @@
+//! Sharded execution: how many shards, which transactions each has, and the network between them and the
+//! coordinator.
+
+use std::{fmt, time::Duration};
+
+use crate::Partitioner;
+
+crate::named! {
+    /// Time at which a batch is partitioned over shards.
+    #[derive(Default)]
+    pub enum PartitionTime: "time of the partition" {
+        /// At the start of each batch, inside the clock.
+        #[default]
+        Inside = "inside",
+        /// All batches before the clock.
+        Before = "before",
+    }
+}
+
+/// One way to execute on shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sharding {
+    /// Shards, each another process with the variant's threads; 0 where this process executes.
+    pub count: usize,
+    /// Partitioner of the transactions.
+    pub partitioner: Partitioner,
+    /// When it runs.
+    pub partition_time: PartitionTime,
+    /// Keys of a request that a shard makes ahead: a micro-batch.
+    pub micro_batch_key_count: u32,
+    /// Delay of each message in one direction that the transport adds, in microseconds.
+    pub delay_us: u32,
+}
+
+impl Sharding {
+    /// No shards.
+    pub const NONE: Self = Self {
+        count: 0,
+        partitioner: Partitioner::BySender,
+        partition_time: PartitionTime::Inside,
+        micro_batch_key_count: 256,
+        delay_us: 0,
+    };
+
+    /// So many shards, by sender, without a delay.
+    pub const fn on(count: usize) -> Self {
+        Self { count, ..Self::NONE }
+    }
+
+    /// Returns whether this process executes itself.
+    pub const fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The delay.
+    pub const fn delay(&self) -> Duration {
+        Duration::from_micros(self.delay_us as u64)
+    }
+}
+
+impl Default for Sharding {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl fmt::Display for Sharding {
+    /// `4shards`, `4shards-fanout-before-64keys-500us`: their number, and all that is not the default.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, partitioner, partition_time, micro_batch_key_count, delay_us } = self;
+        write!(f, "{count}shards")?;
+        if *partitioner != Self::NONE.partitioner {
+            write!(f, "-{partitioner}")?;
+        }
+        if *partition_time != Self::NONE.partition_time {
+            write!(f, "-{partition_time}")?;
+        }
+        if *micro_batch_key_count != Self::NONE.micro_batch_key_count {
+            write!(f, "-{micro_batch_key_count}keys")?;
+        }
+        if *delay_us > 0 {
+            write!(f, "-{delay_us}us")?;
+        }
+        Ok(())
+    }
+}

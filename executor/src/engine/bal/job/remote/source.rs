@@ -1,0 +1,115 @@
+//! Values that a shard wants, from the coordinator's store. Keys that nobody has asked for are read together, in calls
+//! that suit the store; those that another shard's thread reads are waited for.
+
+use std::sync::atomic::AtomicBool;
+
+use workload::list::{AccountId, SlotId};
+
+use crate::{
+    engine::{
+        bal::{
+            prestate::{Declared, PreState},
+            view::Shared,
+        },
+        error::ViewError,
+        tally::{CallClock, Reading},
+    },
+    error::StoreError,
+    shards::{StateValues, Wanted},
+    store::{Reader, SlotRow},
+    trace::Key,
+};
+
+/// The state of a batch below its list.
+pub(super) struct Source<'a, R> {
+    pub(super) shared: &'a Shared<Declared>,
+    pub(super) reading: Reading<'a, R>,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl<R: Reader> Source<'_, R> {
+    /// The values of keys, which the list has. Each key is read once, whichever shards want it.
+    ///
+    /// # Errors
+    /// [`ViewError`]: the store failed, or the sample was stopped.
+    pub(super) fn answer_to(&mut self, keys: &Wanted) -> Result<StateValues, ViewError> {
+        let own_accounts = self.read_new_accounts(&keys.accounts)?;
+        let own_slots = self.read_new_slots(&keys.slots)?;
+        let Shared { list, pre_state, code_rows, .. } = self.shared;
+        let stop = self.stop;
+        let Reading { reader, tally } = &mut self.reading;
+        let mut values = StateValues::default();
+        for id in keys.accounts.iter().map(|id| AccountId(*id)) {
+            let address = list.address(id);
+            let (value, arrival) = pre_state.account(Some(id), address, stop, || {
+                tally
+                    .timed::<R, _>(Key::Account, || reader.account(address))
+                    .map_err(ViewError::from)
+            })?;
+            if own_accounts.binary_search(&id).is_err() {
+                tally.note(Key::Account, arrival, None);
+            }
+            values.accounts.push(value);
+        }
+        for id in keys.slots.iter().map(|id| SlotId(*id)) {
+            let (address, key) = (list.address(list.account_of(id)), list.slot_key(id));
+            let (value, arrival) = pre_state.slot(Some(id), address, &key, stop, || {
+                tally
+                    .timed::<R, _>(Key::Slot, || reader.slot(address, &key))
+                    .map_err(ViewError::from)
+            })?;
+            if own_slots.binary_search(&id).is_err() {
+                tally.note(Key::Slot, arrival, None);
+            }
+            values.slots.push(value);
+        }
+        for hash in &keys.codes {
+            let (code, arrival) = code_rows.get_or_read(*hash, stop, || {
+                tally.timed::<R, _>(Key::Code, || reader.code(hash)).map_err(ViewError::from)
+            })?;
+            tally.note(Key::Code, arrival, None);
+            values.codes.push(code);
+        }
+        Ok(values)
+    }
+
+    /// Reads the accounts that nobody has asked for. Returns them, ascending.
+    fn read_new_accounts(&mut self, ids: &[u32]) -> Result<Vec<AccountId>, StoreError> {
+        let Shared { list, pre_state, .. } = self.shared;
+        let Reading { reader, tally } = &mut self.reading;
+        let mut new: Vec<_> = ids.iter().map(|id| AccountId(*id)).collect();
+        new.retain(|id| pre_state.accounts.claims().claim(id.get()));
+        new.sort_unstable();
+        let addresses: Vec<_> = new.iter().map(|id| *list.address(*id)).collect();
+        let mut clock = CallClock::start(&**reader, Key::Account, tally);
+        reader.accounts(&addresses, &mut |place, row| {
+            pre_state.accounts.put(new[place].get(), row);
+            clock.arrived::<R>();
+        })?;
+        clock.stop(&**reader, new.len());
+        Ok(new)
+    }
+
+    /// Reads the slots that nobody has asked for. Returns them, ascending.
+    fn read_new_slots(&mut self, ids: &[u32]) -> Result<Vec<SlotId>, StoreError> {
+        let Shared { list, pre_state, .. } = self.shared;
+        let Reading { reader, tally } = &mut self.reading;
+        let mut new: Vec<_> = ids.iter().map(|id| SlotId(*id)).collect();
+        new.retain(|id| pre_state.slots.claims().claim(id.get()));
+        // Those of an account beside each other.
+        new.sort_unstable();
+        let row = |id: &SlotId| SlotRow {
+            address: list.address(list.account_of(*id)),
+            key: list.slot_key(*id),
+            row: None,
+        };
+        let rows: Vec<_> = new.iter().map(row).collect();
+        let mut clock = CallClock::start(&**reader, Key::Slot, tally);
+        reader.slot_rows(&rows, &mut |place, value| {
+            pre_state.slots.put(new[place].get(), value);
+            clock.arrived::<R>();
+        })?;
+        clock.stop(&**reader, new.len());
+        Ok(new)
+    }
+}

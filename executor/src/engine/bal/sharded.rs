@@ -1,0 +1,200 @@
+//! Batches whose steps are executed by shards: a thread for each shard talks to it. Values come from this
+//! process's store; writes are checked, joined and committed here, as those of `bal` are.
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use alloy_primitives::Bytes;
+use variant::{PartitionTime, Phase};
+use workload::{
+    Batch,
+    list::{ListBounds, ListIndex},
+};
+
+use super::{
+    job::{Job, JobInput, Leavings, Tallies, remote::Side},
+    parts::Parts,
+    prestate::Declared,
+};
+use crate::{
+    engine::{
+        clock::{Engine, Execution, Turn},
+        error::EngineError,
+        executed::{BatchResult, Executed},
+        task::Task,
+    },
+    error::StoreError,
+    lock::lock,
+    pool::WorkerPool,
+    shards::{Assignment, Shards},
+    store::{Reader, Sample},
+    trace::Track,
+};
+
+/// The engine.
+pub(in crate::engine) struct Sharded<'a, S> {
+    at: Execution<'a, S>,
+    shards: &'a dyn Shards,
+}
+
+/// A batch and the parts of it.
+pub(in crate::engine) struct ShardedJob {
+    job: Job<Declared>,
+    parts: Vec<Assignment>,
+}
+
+/// State of the leading thread.
+pub(in crate::engine) struct Lead<R> {
+    reader: R,
+    /// Of each batch, where batches are partitioned before the clock.
+    parts: std::vec::IntoIter<Parts>,
+    partitioning: Duration,
+}
+
+impl<'a, S> Sharded<'a, S> {
+    /// The engine for an execution.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] where fewer shards are connected than the variant has.
+    pub(in crate::engine) fn new(at: Execution<'a, S>) -> Result<Self, EngineError> {
+        let wanted = at.task.variant.sharding.count;
+        let connected = at.task.shards.map_or(0, Shards::count);
+        match at.task.shards {
+            Some(shards) if connected >= wanted => Ok(Self { at, shards }),
+            _ => Err(EngineError::Store(StoreError::Failed {
+                store: "shards",
+                action: format!("execute on {wanted}"),
+                reason: format!("{connected} are connected"),
+            })),
+        }
+    }
+}
+
+impl<'a, S: Sample> Engine for Sharded<'a, S> {
+    type Job = ShardedJob;
+    type Lead = Lead<S::Reader<'a>>;
+    type Leavings = Leavings;
+
+    const NAME: &'static str = "sharded";
+
+    fn worker_count(&self) -> usize {
+        self.at.task.variant.sharding.count
+    }
+
+    fn worker_name(&self, _worker: usize) -> &'static str {
+        "shard"
+    }
+
+    fn work(
+        &self,
+        worker: usize,
+        pool: &WorkerPool<'_, ShardedJob>,
+    ) -> Result<Leavings, StoreError> {
+        let Execution { sample, task, stop } = self.at;
+        let mut reader = sample.reader()?;
+        let mut tallies = Tallies::default();
+        tallies.on_demand.trace = task.trace.map(|trace| trace.recorder(self.worker_count()));
+        let loaded = self.shards.load(worker, task.workload);
+        loaded.map_err(|error| StoreError::Failed {
+            store: "shards",
+            action: format!("give the workload to {}", self.shards.name(worker)),
+            reason: error.0,
+        })?;
+        pool.serve(|ShardedJob { job, parts }| {
+            let mut side = Side {
+                task,
+                stop,
+                shards: self.shards,
+                shard: worker,
+                assignment: &parts[worker],
+                reader: &mut reader,
+                tallies: &mut tallies,
+            };
+            if let Err(failure) = side.run(job) {
+                stop.store(true, Ordering::Relaxed);
+                lock(&job.failures).push(failure);
+            }
+        });
+        if let Some(trace) = task.trace {
+            trace.give(Track::Shard(worker), tallies.on_demand.trace.take());
+        }
+        Ok(Leavings { tallies, counters: reader.counters(), priority: None })
+    }
+
+    fn lead(&self) -> Result<Self::Lead, EngineError> {
+        let Execution { sample, task, .. } = self.at;
+        let mut partitioning = Duration::ZERO;
+        let parts = match task.variant.sharding.partition_time {
+            PartitionTime::Before => parts_before(task, &mut partitioning)?,
+            PartitionTime::Inside => Vec::new(),
+        };
+        Ok(Lead { reader: sample.reader()?, parts: parts.into_iter(), partitioning })
+    }
+
+    fn run_batch(
+        &self,
+        lead: &mut Self::Lead,
+        turn: &Turn<'_, ShardedJob>,
+        executed: &mut Executed,
+    ) -> Result<BatchResult, EngineError> {
+        let Execution { sample, task, stop } = self.at;
+        let (batch, spans, layout) = (turn.batch, turn.spans, sample.row_layout());
+        let input = JobInput { task, index: turn.index, batch, spans, layout, known_order: None };
+        let job = Job::new(input)?;
+        let sharding = &task.variant.sharding;
+        let known = lead.parts.next();
+        let parts = known.unwrap_or_else(|| {
+            let start = spans.elapsed();
+            let parts = Parts::of(batch, job.list(), sharding);
+            let span = spans.close(Phase::Partition, start);
+            lead.partitioning += span.end - span.start;
+            parts
+        });
+        let Parts { steps, shard_of_tx } = parts;
+        let parts = steps.into_iter().map(|steps| Assignment {
+            batch: turn.index,
+            list: task.lists[turn.index].clone(),
+            steps,
+            thread_count: task.variant.thread_count,
+            micro_batch_key_count: sharding.micro_batch_key_count,
+            delay: sharding.delay(),
+        });
+        let parts = parts.collect();
+        let done = turn.work_on(ShardedJob { job, parts });
+        let start = spans.elapsed();
+        let result = done.job.finish(task, &mut lead.reader, stop, executed)?;
+        spans.close(Phase::Validate, start);
+        Ok(BatchResult { shard_of_tx, ..result })
+    }
+
+    fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
+        executed.counters = lead.reader.counters();
+        executed.partitioning = lead.partitioning;
+        executed.shard_names =
+            (0..self.worker_count()).map(|shard| self.shards.name(shard)).collect();
+    }
+
+    fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
+        for worker in &left {
+            executed.counters.add(&worker.counters);
+            executed.on_demand.merge(&worker.tallies.on_demand);
+            executed.shard_times.add(&worker.tallies.shard_times);
+        }
+    }
+}
+
+/// The parts of all batches, before the clock. Adds their time, without that of the lists, to `partitioning`.
+fn parts_before(task: &Task<'_>, partitioning: &mut Duration) -> Result<Vec<Parts>, EngineError> {
+    let of_batch = |(index, (batch, list)): (usize, (&Batch, &Bytes))| {
+        let bounds = ListBounds::of(batch, task.workload.fork);
+        let list = ListIndex::decode(list, &bounds);
+        let list = list.map_err(|error| EngineError::rejected(index, error))?;
+        let start = Instant::now();
+        let parts = Parts::of(batch, &list, &task.variant.sharding);
+        *partitioning += start.elapsed();
+        Ok(parts)
+    };
+    task.workload.batches.iter().zip(task.lists).enumerate().map(of_batch).collect()
+}

@@ -1,0 +1,217 @@
+//! Shards of execution as an engine sees them: other processes that execute steps of a batch by its
+//! list. How messages travel is not known here; `crates/shard/` does that.
+
+use std::{fmt, sync::atomic::AtomicBool, time::Duration};
+
+use alloy_primitives::{B256, Bytes, U256};
+use evm::{StepWrites, TxResult};
+use workload::{BlockAccessIndex, Workload, genesis::AccountState};
+
+/// The part of a batch that a shard executes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// 0-based index of the batch.
+    pub batch: usize,
+    /// The list of the batch, in the form `batched-io`.
+    pub list: Bytes,
+    /// The steps, ascending.
+    pub steps: Vec<BlockAccessIndex>,
+    /// Threads to execute with.
+    pub thread_count: usize,
+    /// Keys of a request that is made ahead.
+    pub micro_batch_key_count: u32,
+    /// Delay of each message of the batch in one direction that the transport adds.
+    pub delay: Duration,
+}
+
+/// Declared keys whose values before the batch a shard wants: accounts and slots by their numbers in
+/// the list, codes by their hashes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Accounts.
+    pub accounts: Vec<u32>,
+    /// Slots.
+    pub slots: Vec<u32>,
+    /// Codes.
+    pub codes: Vec<B256>,
+}
+
+/// Their values, in the same order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateValues {
+    /// Of accounts; `None` where there is no account.
+    pub accounts: Vec<Option<AccountState>>,
+    /// Of slots.
+    pub slots: Vec<U256>,
+    /// Of codes; `None` where the state has no such code.
+    pub codes: Vec<Option<Bytes>>,
+}
+
+/// The result of a step on a shard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardStep {
+    /// The step.
+    pub index: BlockAccessIndex,
+    /// Its result; `None` for a system step.
+    pub result: Option<TxResult>,
+    /// What it wrote.
+    pub writes: StepWrites,
+    /// Its time on the shard, with reads.
+    pub latency: Duration,
+    /// Declared slots that it met first on its thread.
+    pub met_slot_count: u64,
+}
+
+/// Declared keys that the steps of a shard met: a bit for each by its number in the list, in words of
+/// 64 from the lowest bit on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Accounts.
+    pub accounts: Vec<u64>,
+    /// Slots.
+    pub slots: Vec<u64>,
+}
+
+/// Times of a shard's part of a batch, by its own clock, and its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShardTimes {
+    /// From when it was ready until the last value that it asked for ahead had come.
+    pub ahead: Duration,
+    /// From when it was ready until its last step had ended.
+    pub executed: Duration,
+    /// Time that its threads waited for values, summed.
+    pub value_wait: Duration,
+    /// Requests ahead: micro-batches.
+    pub ahead_request_count: u64,
+    /// Keys of those.
+    pub ahead_key_count: u64,
+    /// Requests that a step waited for: one key each.
+    pub demand_request_count: u64,
+}
+
+impl ShardTimes {
+    /// Adds those of another shard or batch, which may be nonsense: sums end at the largest number.
+    pub fn add(&mut self, other: &Self) {
+        let times = [(&mut self.ahead, other.ahead), (&mut self.executed, other.executed)];
+        let times = times.into_iter().chain([(&mut self.value_wait, other.value_wait)]);
+        times.for_each(|(sum, time)| *sum = sum.saturating_add(time));
+        for (sum, count) in [
+            (&mut self.ahead_request_count, other.ahead_request_count),
+            (&mut self.ahead_key_count, other.ahead_key_count),
+            (&mut self.demand_request_count, other.demand_request_count),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
+    }
+}
+
+/// The end of a shard's part of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// The keys that it met.
+    pub met: Met,
+    /// Its times.
+    pub times: ShardTimes,
+}
+
+/// A message of a shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// It has the list and its steps, and begins.
+    Ready,
+    /// It wants values.
+    Wanted {
+        /// Number of the request, which the answer repeats.
+        request: u64,
+        /// The keys.
+        keys: Wanted,
+    },
+    /// Steps ended.
+    Steps(Vec<ShardStep>),
+    /// It cannot go on.
+    Failed {
+        /// The step at which it is, if it is at one.
+        index: Option<BlockAccessIndex>,
+        /// The reason.
+        reason: String,
+    },
+    /// All steps have ended, and their results were sent before.
+    Done(Finished),
+}
+
+/// Why a shard gave no result: what happened, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ShardError(pub String);
+
+/// Shards that are connected.
+pub trait Shards: fmt::Debug + Sync {
+    /// Their number.
+    fn count(&self) -> usize;
+
+    /// Name of a shard in errors: its number and its address.
+    fn name(&self, shard: usize) -> String;
+
+    /// Gives a shard the workload, before any clock; nothing where it has it.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn load(&self, shard: usize, workload: &Workload) -> Result<(), ShardError>;
+
+    /// Has a shard begin its part of a batch of the workload that it was given last.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn begin(
+        &self,
+        shard: usize,
+        assignment: &Assignment,
+    ) -> Result<Box<dyn Conversation + '_>, ShardError>;
+}
+
+/// A batch under way on a shard.
+pub trait Conversation {
+    /// Waits for the shard's next message, until its deadline, or until `stop` is set.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn hear(&mut self, stop: &AtomicBool) -> Result<Report, ShardError>;
+
+    /// Answers the request of this number.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError>;
+}
+
+/// Values on their way: waits for them.
+pub type Answer<'c> = Box<dyn FnOnce() -> Result<StateValues, ShardError> + Send + 'c>;
+
+/// The coordinator as the threads of a shard see it.
+pub trait Coordinator: Sync {
+    /// Tells that the shard begins.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn ready(&self) -> Result<(), ShardError>;
+
+    /// Asks for values. Further requests can be made before the answer.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn ask(&self, keys: Wanted) -> Result<Answer<'_>, ShardError>;
+
+    /// Asks for values, and waits for them.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn fetch(&self, keys: Wanted) -> Result<StateValues, ShardError> {
+        self.ask(keys)?()
+    }
+
+    /// Sends results of steps, and waits while the coordinator is behind.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn send(&self, steps: Vec<ShardStep>) -> Result<(), ShardError>;
+}

@@ -1,0 +1,37 @@
+//! The ways of a variant as a result has them: reading ahead, roots, shards.
+
+use result::{PrefetchFacts, RootWayFacts, ShardWayFacts};
+use variant::{Prefetch, RootWay, Sharding};
+
+/// How roots are computed; `None` without one.
+pub(super) fn root_way(way: &RootWay) -> Option<RootWayFacts> {
+    let RootWay { shard_count, reads, cache, .. } = *way;
+    let facts =
+        RootWayFacts { root_shards: u64::from(shard_count), root_reads: reads, root_cache: cache };
+    (!way.is_none()).then_some(facts)
+}
+
+/// How shards execute; `None` without any.
+pub(super) fn shard_way(way: &Sharding) -> Option<ShardWayFacts> {
+    let Sharding { partitioner, partition_time, micro_batch_key_count, delay_us, .. } = *way;
+    let facts = ShardWayFacts {
+        partitioner,
+        partition_time,
+        micro_batch_key_count: u64::from(micro_batch_key_count),
+        delay_ns: u64::from(delay_us) * 1_000,
+    };
+    (!way.is_none()).then_some(facts)
+}
+
+/// How readers read ahead.
+pub(super) fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
+    PrefetchFacts {
+        time: policy.time,
+        order: policy.order,
+        accounts: policy.accounts,
+        codes: policy.codes,
+        stop: policy.stop,
+        share: policy.share,
+        chunk_key_count: policy.chunk.map(|keys| u64::from(keys.get())),
+    }
+}

@@ -1,0 +1,187 @@
+//! Execution on shards: every kind of load and random blocks equal the reference, on servers that are reached by
+//! gRPC.
+
+use std::{
+    net::SocketAddr,
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use alloy_primitives::Bytes;
+use executor::{
+    engine::{EngineError, Task},
+    sample::{self, Measurement},
+    shards::Shards,
+};
+use generator::random_blocks::RandomBlocks;
+use shard::{Cluster, Reach, Serving};
+use spec::Scenario;
+use variant::{CacheMode, Design, ListForm, Sharding, Variant};
+use workload::Workload;
+
+use crate::common::{
+    agree,
+    loads::{MEETING_LOADS, OTHER_STORMS, SHAPED_LOADS},
+};
+
+mod faults;
+mod ways;
+
+const PROGRAM: &str = "stress of the test";
+
+/// A shard in this process.
+struct Server {
+    address: SocketAddr,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    fn start(program: &str, token: Option<&str>) -> Self {
+        let serving = Serving {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            token: token.map(str::to_owned),
+            program: program.to_owned(),
+        };
+        let ends = Arc::new(AtomicBool::new(false));
+        let (bound, address) = mpsc::channel();
+        let ended = Arc::clone(&ends);
+        let thread = thread::spawn(move || {
+            let interval = Duration::from_millis(5);
+            let listening = |at| bound.send(at).unwrap();
+            shard::serve(&serving, listening, interval, || ended.load(Ordering::Relaxed)).unwrap();
+        });
+        Self { address: address.recv().unwrap(), ends, thread: Some(thread) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        // It ends once its connections have: a failed test may still hold one.
+        if !thread::panicking() {
+            self.thread.take().unwrap().join().unwrap();
+        }
+    }
+}
+
+fn reach(addresses: &[SocketAddr]) -> Reach {
+    Reach {
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+        token: None,
+        program: PROGRAM.to_owned(),
+        deadline: Duration::from_secs(10),
+    }
+}
+
+fn generated(load: &str, block: &str) -> Workload {
+    generated_on("accounts = 300\nslots = 60_000", load, block)
+}
+
+fn generated_on(state: &str, load: &str, block: &str) -> Workload {
+    let text =
+        format!("schema = 1\nname = \"s\"\n[state]\n{state}\n[block]\n{block}\n[[load]]\n{load}\n");
+    let scenario = Scenario::parse("s.toml", &text, &[]).unwrap();
+    generator::generate(&scenario, |_| ()).unwrap()
+}
+
+fn sample(
+    workload: &Workload,
+    shards: &dyn Shards,
+    sharding: Sharding,
+    threads: usize,
+) -> Result<Measurement, EngineError> {
+    let lists = agree::lists(workload, Some(ListForm::BatchedIo)).unwrap();
+    sample_with(workload, &lists, shards, variant(sharding, threads))
+}
+
+fn variant(sharding: Sharding, threads: usize) -> Variant {
+    let threads = NonZeroUsize::new(threads).unwrap();
+    Variant::of(Design::BatchedIo, threads, threads).on_shards(sharding)
+}
+
+fn sample_with(
+    workload: &Workload,
+    lists: &[Bytes],
+    shards: &dyn Shards,
+    variant: Variant,
+) -> Result<Measurement, EngineError> {
+    let cancel = AtomicBool::new(false);
+    let task = Task::new(workload, lists, variant, &cancel);
+    let task = Task { shards: Some(shards), ..task };
+    sample::take(&agree::in_memory(workload), &task, CacheMode::Cold)
+}
+
+/// Servers, and the connection to them.
+struct Running {
+    cluster: Cluster,
+    _servers: Vec<Server>,
+}
+
+fn running(count: usize) -> Running {
+    let servers: Vec<_> = (0..count).map(|_| Server::start(PROGRAM, None)).collect();
+    let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
+    Running { cluster: Cluster::connect(&reach(&addresses)).unwrap(), _servers: servers }
+}
+
+#[test]
+fn every_kind_of_load_equals_the_reference_on_shards() {
+    let running = running(3);
+    let small = MEETING_LOADS.iter().chain(SHAPED_LOADS);
+    let small = small.map(|load| (load, "gas = \"2M\"\nblocks = 4\nbatch = 2"));
+    let storms = "gas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\nbatch = 2";
+    let loads = small.chain(OTHER_STORMS.iter().map(|load| (load, storms)));
+    for (number, (load, block)) in loads.enumerate() {
+        let workload = generated(load, block);
+        let (shard_count, threads) = (1 + number % 3, 1 + number % 2);
+        let taken = sample(&workload, &running.cluster, Sharding::on(shard_count), threads);
+        let taken = taken.unwrap_or_else(|error| panic!("{load}: {error}"));
+        assert_eq!(taken.disagreement, None, "{load}");
+        assert_eq!(taken.executed.shard_names.len(), shard_count, "{load}");
+        let ran: Vec<_> = taken.executed.batches.iter().map(|of| of.shard_of_tx.len()).collect();
+        let there: Vec<usize> = workload
+            .batches
+            .iter()
+            .map(|batch| batch.blocks.iter().map(|block| block.transactions.len()).sum())
+            .collect();
+        assert_eq!(ran, there, "{load}: each transaction has its shard");
+    }
+}
+
+/// What shards ask for is read once of the store, whichever of them ask, and no more than is declared.
+#[test]
+fn shards_have_each_declared_key_read_once() {
+    let running = running(2);
+    let workload =
+        generated("kind = \"sload-storm\"\noverlap = \"all\"", "gas = \"4M\"\ntx_gas = \"1M\"");
+    let taken = sample(&workload, &running.cluster, Sharding::on(2), 2).unwrap();
+    assert_eq!(taken.disagreement, None);
+    let on_demand = &taken.executed.on_demand;
+    let bounds = workload::list::ListBounds::of(&workload.batches[0], workload.fork);
+    let list = workload::list::ListIndex::decode(&workload.batches[0].list, &bounds).unwrap();
+    let declared = u64::from(list.account_count()) + u64::from(list.slot_count());
+    let code_count = 20;
+    assert!(on_demand.read_count <= declared + code_count, "{}", on_demand.read_count);
+    assert!(on_demand.ready_count > 400, "the other shard asks for the same keys: {on_demand:?}");
+}
+
+#[test]
+fn random_blocks_equal_the_reference_on_one_to_four_shards() {
+    let running = running(4);
+    for seed in 1..=24 {
+        let built = RandomBlocks::draw(seed, 10).build().unwrap();
+        for shard_count in 1..=4 {
+            let threads = 1 + (seed as usize + shard_count) % 2;
+            let sharding = Sharding::on(shard_count);
+            let taken = sample(&built.workload, &running.cluster, sharding, threads);
+            let taken = taken.unwrap_or_else(|error| panic!("seed {seed}, {sharding}: {error}"));
+            assert_eq!(taken.disagreement, None, "seed {seed}, {sharding}");
+        }
+    }
+}

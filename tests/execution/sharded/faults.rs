@@ -1,0 +1,309 @@
+//! Whatever a shard, the network or the list does wrong ends the sample: with the name of the one that is at
+//! fault.
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use alloy_primitives::U256;
+use executor::{
+    engine::EngineError,
+    shards::{
+        Assignment, Conversation, Report, ShardError, ShardStep, Shards, StateValues, Wanted,
+    },
+};
+use shard::{Cluster, Reach};
+use variant::{ListForm, Sharding};
+use workload::Workload;
+
+use super::{PROGRAM, Server, generated, reach, running, sample, sample_with, variant};
+use crate::hostile;
+
+fn refused(reach: &Reach) -> String {
+    Cluster::connect(reach).expect_err("it is refused").0
+}
+
+fn storm() -> Workload {
+    generated("kind = \"sload-storm\"", "gas = \"8M\"\ntx_gas = \"1M\"")
+}
+
+#[test]
+fn a_wrong_list_is_blamed_on_the_list_and_not_on_the_shard_that_finds_it() {
+    let server = Server::start(PROGRAM, None);
+    let cluster = Cluster::connect(&reach(&[server.address])).unwrap();
+    let workload = storm();
+    for list in hostile::lists(&workload, ListForm::BatchedIo) {
+        let lists = std::slice::from_ref(&list.bytes);
+        match sample_with(&workload, lists, &cluster, variant(Sharding::on(1), 2)) {
+            Err(EngineError::List { .. }) => {}
+            other => panic!("{}: {:?}", list.what, other.map(|taken| taken.disagreement)),
+        }
+    }
+    // It is as good as before afterwards.
+    assert_eq!(sample(&workload, &cluster, Sharding::on(1), 2).unwrap().disagreement, None);
+    drop(cluster);
+}
+
+/// Something that a shard does wrong.
+type Wrong = fn(Report) -> Vec<Report>;
+
+/// Shards of which the first does something wrong.
+#[derive(Debug)]
+struct Faulty<'c> {
+    inner: &'c Cluster,
+    wrong: Wrong,
+}
+
+struct FaultyTalk<'c> {
+    inner: Box<dyn Conversation + 'c>,
+    wrong: Option<Wrong>,
+    held: Vec<Report>,
+}
+
+impl Shards for Faulty<'_> {
+    fn count(&self) -> usize {
+        self.inner.count()
+    }
+
+    fn name(&self, shard: usize) -> String {
+        self.inner.name(shard)
+    }
+
+    fn load(&self, shard: usize, workload: &Workload) -> Result<(), ShardError> {
+        self.inner.load(shard, workload)
+    }
+
+    fn begin(
+        &self,
+        shard: usize,
+        assignment: &Assignment,
+    ) -> Result<Box<dyn Conversation + '_>, ShardError> {
+        let inner = self.inner.begin(shard, assignment)?;
+        let wrong = (shard == 0).then_some(self.wrong);
+        Ok(Box::new(FaultyTalk { inner, wrong, held: Vec::new() }))
+    }
+}
+
+impl Conversation for FaultyTalk<'_> {
+    fn hear(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
+        while self.held.is_empty() {
+            let report = self.inner.hear(stop)?;
+            self.held = match self.wrong {
+                Some(wrong) => wrong(report),
+                None => vec![report],
+            };
+        }
+        Ok(self.held.remove(0))
+    }
+
+    fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError> {
+        self.inner.answer(request, values)
+    }
+}
+
+/// The report with all its transactions changed.
+fn each_tx(report: Report, change: impl Fn(&mut ShardStep)) -> Vec<Report> {
+    let Report::Steps(mut steps) = report else { return vec![report] };
+    steps.iter_mut().filter(|step| step.result.is_some()).for_each(change);
+    vec![Report::Steps(steps)]
+}
+
+#[test]
+fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
+    let running = running(2);
+    let cluster = &running.cluster;
+    let workload = generated("kind = \"erc20\"", "gas = \"3M\"");
+    let wrongs: [(&str, Wrong); 9] = [
+        ("in the list", |report| {
+            each_tx(report, |step| {
+                step.writes.slots.iter_mut().for_each(|slot| slot.2 += U256::ONE);
+            })
+        }),
+        ("the list has", |report| each_tx(report, |step| step.writes.slots.clear())),
+        ("which it was not to run", |report| each_tx(report, |step| step.index += 1_000_000)),
+        ("or twice", |report| match report {
+            Report::Steps(_) => vec![report.clone(), report],
+            other => vec![other],
+        }),
+        ("of another kind of step", |report| each_tx(report, |step| step.result = None)),
+        ("sent no result of step", |report| match report {
+            Report::Steps(_) => Vec::new(),
+            other => vec![other],
+        }),
+        ("words of bits", |report| match report {
+            Report::Done(mut finished) => {
+                finished.met.slots.push(1);
+                vec![Report::Done(finished)]
+            }
+            other => vec![other],
+        }),
+        ("it wants slot 4294967295", |_| {
+            vec![Report::Wanted {
+                request: 1,
+                keys: Wanted { slots: vec![u32::MAX], ..Wanted::default() },
+            }]
+        }),
+        ("runs this step without a fault", |report| match report {
+            Report::Steps(steps) => {
+                let index = Some(steps[0].index);
+                vec![Report::Failed { index, reason: "it is tired".to_owned() }]
+            }
+            other => vec![other],
+        }),
+    ];
+    for (what, wrong) in wrongs {
+        let faulty = Faulty { inner: cluster, wrong };
+        match sample(&workload, &faulty, Sharding::on(2), 1) {
+            Err(EngineError::Shard { shard, reason, .. }) => {
+                assert_eq!(shard, cluster.name(0), "{what}");
+                let is_told = reason.contains(what) || what == "in the list";
+                assert!(is_told, "{what:?} is not in {reason:?}");
+            }
+            other => panic!("{what}: {:?}", other.map(|taken| taken.disagreement)),
+        }
+        assert_eq!(
+            sample(&workload, cluster, Sharding::on(2), 1).unwrap().disagreement,
+            None,
+            "{what}"
+        );
+    }
+    // Nothing in the clock can tell a wrong receipt: the comparison after it names the shard.
+    let wrong: Wrong = |report| {
+        each_tx(report, |step| step.result.iter_mut().for_each(|of| of.output = vec![7].into()))
+    };
+    let taken = sample(&workload, &Faulty { inner: cluster, wrong }, Sharding::on(2), 1).unwrap();
+    let told = taken.disagreement.unwrap().to_string();
+    assert!(told.contains(&format!("run by {}", cluster.name(0))), "{told}");
+}
+
+/// Forwards bytes between a coordinator and a shard, until it has forwarded so many from the shard.
+struct Network {
+    address: SocketAddr,
+    forwarded: Arc<AtomicU64>,
+}
+
+/// What happens then.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    /// Nothing arrives any more.
+    Silence,
+    /// The connection ends.
+    End,
+}
+
+impl Network {
+    fn start(to: SocketAddr, most_bytes: u64, then: Then) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let forwarded = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&forwarded);
+        thread::spawn(move || {
+            for near in listener.incoming().map_while(Result::ok) {
+                let far = TcpStream::connect(to).unwrap();
+                let (near_out, far_out) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+                thread::spawn(move || drop(std::io::copy(&mut &near, &mut &far_out)));
+                let count = Arc::clone(&count);
+                thread::spawn(move || forward(far, near_out, &count, most_bytes, then));
+            }
+        });
+        Self { address, forwarded }
+    }
+}
+
+fn forward(mut from: TcpStream, mut to: TcpStream, count: &AtomicU64, most: u64, then: Then) {
+    let mut bytes = [0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut bytes) {
+        if count.fetch_add(read as u64, Ordering::Relaxed) + read as u64 > most {
+            if then == Then::End {
+                drop(to.shutdown(Shutdown::Both));
+                drop(from.shutdown(Shutdown::Both));
+            }
+            // Silence: the connection stays as long as the coordinator keeps it.
+            drop(from.read(&mut bytes));
+            return;
+        }
+        if to.write_all(&bytes[..read]).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
+    let server = Server::start(PROGRAM, None);
+    let workload = storm();
+    for (then, words) in [(Then::End, "ended"), (Then::Silence, "says nothing for 0.3 s")] {
+        // Greeting and loading pass, and a part of the batch.
+        let network = Network::start(server.address, u64::MAX, then);
+        let whole = Reach { deadline: Duration::from_secs(9), ..reach(&[network.address]) };
+        let cluster = Cluster::connect(&whole).unwrap();
+        assert_eq!(sample(&workload, &cluster, Sharding::on(1), 1).unwrap().disagreement, None);
+        drop(cluster);
+        let most = network.forwarded.load(Ordering::Relaxed) / 2;
+        let network = Network::start(server.address, most, then);
+        let short = Reach { deadline: Duration::from_millis(300), ..reach(&[network.address]) };
+        let cluster = Cluster::connect(&short).unwrap();
+        match sample(&workload, &cluster, Sharding::on(1), 1) {
+            Err(EngineError::Shard { shard, reason, .. }) => {
+                assert!(shard.contains(&network.address.to_string()), "{shard}");
+                assert!(reason.contains(words), "{words:?} is not in {reason:?}");
+            }
+            other => panic!("{words}: {:?}", other.map(|taken| taken.disagreement)),
+        }
+        drop(cluster);
+    }
+}
+
+#[test]
+fn an_address_without_a_shard_is_one_error_within_a_second() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let start = Instant::now();
+    let error = refused(&reach(&[free]));
+    assert!(error.contains(&format!("the shard at {free} cannot be reached")), "{error}");
+    assert!(error.contains(&format!("stress shard --listen {free}")), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+
+    // One that takes connections and says nothing, and one that is no shard.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let start = Instant::now();
+    let error = refused(&reach(&[silent.local_addr().unwrap()]));
+    assert!(error.contains("does not"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in other.incoming().map_while(Result::ok) {
+            drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno"));
+        }
+    });
+    let error = refused(&reach(&[address]));
+    assert!(error.contains(&address.to_string()), "{error}");
+    let error = refused(&Reach { addresses: vec!["not an address".to_owned()], ..reach(&[]) });
+    assert!(error.contains("HOST:PORT"), "{error}");
+}
+
+#[test]
+fn a_shard_of_another_version_or_with_another_token_is_refused_by_name() {
+    let server = Server::start("stress of yesterday", None);
+    let error = refused(&reach(&[server.address]));
+    for word in [&server.address.to_string(), "stress of yesterday", PROGRAM, "another version"] {
+        assert!(error.contains(word), "{word:?} is not in {error:?}");
+    }
+    let server = Server::start(PROGRAM, Some("secret"));
+    for token in [None, Some("guess")] {
+        let token = token.map(str::to_owned);
+        let error = refused(&Reach { token, ..reach(&[server.address]) });
+        assert!(error.contains("STRESS_SHARD_TOKEN"), "{error}");
+    }
+    let token = Some("secret".to_owned());
+    let cluster = Cluster::connect(&Reach { token, ..reach(&[server.address]) }).unwrap();
+    assert_eq!(sample(&storm(), &cluster, Sharding::on(1), 1).unwrap().disagreement, None);
+    drop(cluster);
+}

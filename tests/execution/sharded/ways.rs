@@ -1,0 +1,119 @@
+//! Ways to execute on shards: partitioners, their time, micro-batches, and the delay that a run adds. All equal the
+//! reference, and each has the effect that it is for.
+
+use std::time::Duration;
+
+use executor::sample::Measurement;
+use generator::random_blocks::RandomBlocks;
+use variant::{PartitionTime, Partitioner, Phase, Sharding};
+
+use super::{generated, generated_on, running, sample};
+
+/// Transfers of a few senders: those of one pay several recipients.
+const TRANSFERS: &str = "kind = \"transfers\"";
+
+#[test]
+fn every_way_equals_the_reference() {
+    let running = running(3);
+    let workloads = [
+        RandomBlocks::draw(77, 8).build().unwrap().workload,
+        generated("kind = \"erc20\"", "gas = \"2M\"\nblocks = 4\nbatch = 2"),
+    ];
+    for workload in &workloads {
+        for partitioner in Partitioner::ALL {
+            for (partition_time, micro_batch_key_count, delay_us) in [
+                (PartitionTime::Inside, 1, 0),
+                (PartitionTime::Before, 7, 300),
+                (PartitionTime::Inside, 1 << 16, 1_000),
+            ] {
+                let sharding = Sharding {
+                    partitioner: *partitioner,
+                    partition_time,
+                    micro_batch_key_count,
+                    delay_us,
+                    ..Sharding::on(3)
+                };
+                let taken = sample(workload, &running.cluster, sharding, 2);
+                let taken = taken.unwrap_or_else(|error| panic!("{sharding}: {error}"));
+                assert_eq!(taken.disagreement, None, "{sharding}");
+                let spans = &taken.executed.spans;
+                let count = spans.iter().filter(|span| span.phase == Phase::Partition).count();
+                let inside = usize::from(partition_time == PartitionTime::Inside);
+                assert_eq!(count, inside * workload.batches.len(), "{sharding}");
+                assert!(taken.executed.partitioning > Duration::ZERO, "{sharding}");
+            }
+        }
+    }
+}
+
+/// The shard of each transaction of the first batch.
+fn shards(taken: &Measurement) -> &[u32] {
+    &taken.executed.batches[0].shard_of_tx
+}
+
+#[test]
+fn partitioners_keep_together_the_transactions_that_they_are_for() {
+    let running = running(3);
+    let workload = generated_on("accounts = 40", TRANSFERS, "transactions = 120");
+    let taken = |partitioner| {
+        let sharding = Sharding { partitioner, ..Sharding::on(3) };
+        sample(&workload, &running.cluster, sharding, 1).unwrap()
+    };
+    let round_robin = taken(Partitioner::RoundRobin);
+    let turns: Vec<u32> = (0..120).map(|tx| tx % 3).collect();
+    assert_eq!(shards(&round_robin), turns);
+    let txs = &workload.batches[0].blocks[0].transactions;
+    let apart = |taken: &Measurement| {
+        let of = shards(taken);
+        let pairs = (0..txs.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let same = pairs.filter(|(a, b)| txs[*a].sender == txs[*b].sender);
+        same.filter(|(a, b)| of[*a] != of[*b]).count()
+    };
+    assert!(apart(&round_robin) > 0, "the load has senders of several transactions");
+    for partitioner in [Partitioner::BySender, Partitioner::ByComponent] {
+        assert_eq!(apart(&taken(partitioner)), 0, "{partitioner}");
+    }
+}
+
+#[test]
+fn micro_batches_share_the_same_keys_out() {
+    let running = running(1);
+    let workload =
+        generated("kind = \"sload-storm\"\noverlap = \"all\"", "gas = \"4M\"\ntx_gas = \"1M\"");
+    let times = |micro_batch_key_count| {
+        let sharding = Sharding { micro_batch_key_count, delay_us: 2_000, ..Sharding::on(1) };
+        let taken = sample(&workload, &running.cluster, sharding, 1).unwrap();
+        assert_eq!(taken.disagreement, None);
+        taken.executed.shard_times
+    };
+    let (small, large) = (times(16), times(1 << 16));
+    // Accounts and slots are apart. A step that comes first takes a key from a batch.
+    assert!(large.ahead_request_count <= 2, "{large:?}");
+    assert!(small.ahead_request_count > 10, "{small:?}");
+    for times in [small, large] {
+        let most = times.ahead_request_count * 16;
+        assert!(times.ahead_key_count <= most || times == large, "{times:?}");
+        assert!(times.ahead_key_count > 400, "keys of a called contract are foreseen: {times:?}");
+        assert!(times.ahead_key_count > 10 * times.demand_request_count, "{times:?}");
+    }
+}
+
+/// A message never arrives before its time: a batch takes four delays at least.
+#[test]
+fn a_delay_holds_each_message_back() {
+    let running = running(2);
+    let workload = generated("kind = \"erc20\"", "gas = \"2M\"\nblocks = 2");
+    let delay_us = 4_000;
+    let sharding = Sharding { delay_us, ..Sharding::on(2) };
+    let taken = sample(&workload, &running.cluster, sharding, 1).unwrap();
+    assert_eq!(taken.disagreement, None);
+    let (spans, two_ways) = (&taken.executed.spans, 2 * sharding.delay());
+    let of = |phase| spans.iter().filter(move |span| span.phase == phase);
+    assert_eq!(of(Phase::ShardSend).count(), 4, "a shard and batch each");
+    let delay = sharding.delay();
+    assert!(of(Phase::ShardSend).all(|span| span.end - span.start >= delay), "{spans:?}");
+    let times = taken.executed.shard_times;
+    assert!(times.ahead >= 4 * two_ways, "{times:?}");
+    assert!(times.executed >= 4 * two_ways, "steps wait for values: {times:?}");
+    assert!(taken.executed.wall >= 2 * 2 * two_ways, "{:?}", taken.executed.wall);
+}
