@@ -114,6 +114,12 @@ mod tests {
 
     use super::*;
 
+    pub(super) fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+        let mut histogram = Histogram::new(3).unwrap();
+        values.into_iter().for_each(|value| histogram.record(value).unwrap());
+        histogram
+    }
+
     const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
 
     #[test]
