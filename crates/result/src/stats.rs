@@ -110,6 +110,7 @@ fn median_ranks(count: usize, tail_max: f64) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
     use super::*;
