@@ -16,7 +16,7 @@ use workload::{
 mod tries;
 
 use self::tries::{BaseTries, OverlaidTries, SampleTries};
-use super::{ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
+use super::{Background, ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
 use crate::tries::{StateTries, Tries};
 use variant::CacheMode;
 

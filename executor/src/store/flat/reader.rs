@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    store::{Batching, ReadCounters, Reader, Sample},
+    store::{Background, Batching, ReadCounters, Reader, Sample},
     tries::Tries,
 };
 

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     error::StoreError,
     process::thread_major_fault_count,
-    store::{ReadCounters, Reader, Sample},
+    store::{Background, ReadCounters, Reader, Sample},
     tries::Tries,
 };
 
