@@ -65,7 +65,7 @@ pub struct HowArgs {
     #[arg(long, value_name = "LIST")]
     pub fibers: Option<String>,
     /// Shards that execute batched-io, each a process of its own; started on this host unless
-    /// run.shard_addresses says where they are. For `describe`: partitions among so many
+    /// `run.shard_addresses` says where they are. For `describe`: partitions among so many
     #[arg(long, value_name = "LIST")]
     pub shards: Option<String>,
     /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]

@@ -26,7 +26,7 @@ const END_CHECK: Duration = Duration::from_millis(50);
 
 docs/shards.md says how work and values travel.")]
 pub struct ShardArgs {
-    /// Address and port to listen on; beyond the loopback STRESS_SHARD_TOKEN must be set, here and at the
+    /// Address and port to listen on; beyond the loopback `STRESS_SHARD_TOKEN` must be set, here and at the
     /// coordinator
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7001")]
     pub listen: SocketAddr,
