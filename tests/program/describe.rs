@@ -140,11 +140,11 @@ fn the_page_is_not_wider_than_asked_and_the_picture_stands_alone() {
 #[test]
 fn partitions_over_shards_are_compared_and_written_for_other_partitioners() {
     let dir = tempfile::tempdir().unwrap();
-    let sharded = ["--shards", "2,3,2", "--hmetis", "x.hgr"];
+    let sharded = ["--shards", "2,3", "--hmetis", "x.hgr"];
     let facts =
         described(&[&["dapps", "--set", "load.outside=4"][..], &sharded].concat(), dir.path());
     let tx_count = facts["all"]["tx_count"].as_u64().unwrap();
-    assert_eq!(facts["shards"].as_array().unwrap().len(), 2, "each number once");
+    assert_eq!(facts["shards"].as_array().unwrap().len(), 2);
     for (index, count) in [2, 3].into_iter().enumerate() {
         let of_count = &facts["shards"][index];
         assert_eq!(of_count["shard_count"], count);
@@ -187,8 +187,9 @@ fn wrong_arguments_of_describe_are_errors_that_name_the_remedy() {
     refused(&["one-slot", "--threads", "0"], 2, &["--threads"]);
     refused(&["one-slot", "--set", "load.tx_gas=1M"], 2, &["--set load.tx_gas=1M", "sload-storm"]);
     refused(&["one-slot", "--table"], 2, &["--table"]);
-    refused(&["one-slot", "--shards", "0"], 2, &["--shards", "1..=64"]);
-    refused(&["one-slot", "--shards", "65"], 2, &["--shards", "1..=64"]);
+    refused(&["one-slot", "--shards", "0"], 2, &["--shards 0", "0 is below 1"]);
+    refused(&["one-slot", "--shards", "65"], 2, &["--shards 65", "65 is above 64"]);
+    refused(&["one-slot", "--shards", "2,3,2"], 2, &["--shards 2,3,2", "2 is listed twice"]);
     refused(&["one-slot", "--hmetis", "x.hgr"], 2, &["--shards"]);
     refused(&["one-slot", "--gas", "1M", "--svg", "no/such/dir.svg"], 6, &["no/such/dir.svg"]);
 }
