@@ -37,7 +37,6 @@ impl<T: Send + 'static> Line<T> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 
