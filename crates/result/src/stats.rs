@@ -110,9 +110,16 @@ fn median_ranks(count: usize, tail_max: f64) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
     use super::*;
+
+    pub(super) fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+        let mut histogram = Histogram::new(3).unwrap();
+        values.into_iter().for_each(|value| histogram.record(value).unwrap());
+        histogram
+    }
 
     const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
 

@@ -68,13 +68,8 @@ fn steps(ended: &Histogram<u64>, open: &Histogram<u64>) -> Vec<Step> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::tests::histogram;
     use super::*;
-
-    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
-        let mut histogram = Histogram::new(3).unwrap();
-        values.into_iter().for_each(|value| histogram.record(value).unwrap());
-        histogram
-    }
 
     #[test]
     fn times_that_did_not_end_move_the_percentiles_of_those_that_did() {
