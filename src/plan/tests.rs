@@ -84,8 +84,9 @@ fn whole_blocks_stand_beside_execution_alone_unless_it_is_left_out() {
     let of = |extra: &str| names(&format!("designs = [\"sequential\"]\nwhole = \"all\"\n{extra}"));
     assert_eq!(of(""), [whole, alone]);
     assert_eq!(of("execution_alone = false"), [whole]);
-    assert_eq!(of("duties = \"recover\"")[0], whole.replace("whole", "block-decode+recover"));
-    assert_eq!(of("root = \"none\"")[0], whole.replace("+root-after", ""));
+    let some =
+        names("designs = [\"sequential\"]\nduties = \"recover\"\ntrie = \"cut\"\nroot = \"after\"");
+    assert_eq!(some[0], whole.replace("whole", "block-decode+recover"));
 }
 
 /// A cell without root and duties: the row of execution alone.

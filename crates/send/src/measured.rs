@@ -171,6 +171,9 @@ pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration) {
 impl Latencies {
     /// Times of the entries of a load that ended at `end`; those of calls are given.
     pub(crate) fn of(entries: &[Entry], end: Duration, call: Histogram<u64>) -> Self {
+        fn included(entry: &Entry) -> Option<Duration> {
+            Some(entry.inclusion.as_ref()?.at)
+        }
         let since_due = |when: fn(&Entry) -> Option<Duration>| {
             let mut waits = Waits { ended: histogram(), open: histogram() };
             for entry in entries {
@@ -182,10 +185,9 @@ impl Latencies {
             }
             waits
         };
-        let included = |entry: &Entry| Some(entry.inclusion.as_ref()?.at);
         Self {
             delay: since_due(|entry| entry.sent),
-            acceptance: since_due(|entry| entry.taken.or(Some(entry.inclusion.as_ref()?.at))),
+            acceptance: since_due(|entry| entry.taken.or_else(|| included(entry))),
             inclusion: since_due(included),
             call,
         }

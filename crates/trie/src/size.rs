@@ -56,6 +56,9 @@ impl Format {
                 break;
             }
             let at_path = match self {
+                // How many rows the whole trie has is known.
+                Self::Cut(cut) if depth == 0 => branch_of(row_count, cut.rows()),
+                Self::Branches if depth == 0 => branch_of(row_count, 1),
                 Self::Cut(cut) => below.cut(cut.rows()),
                 Self::RethLike => below.reth_like(),
                 Self::Branches => below.cut(1),
@@ -66,6 +69,18 @@ impl Format {
         }
         nodes
     }
+}
+
+/// The branch above so many rows, if they are more than `most`.
+fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
+    if row_count <= u64::from(most) {
+        return ExpectedNodes::default();
+    }
+    let rows = row_count.min(u64::from(u16::MAX)) as f64;
+    // Not all of them below one child.
+    let count = 1.0 - (1.0_f64 / 16.0).powf(rows - 1.0);
+    let children = 16.0 * (1.0 - (15.0_f64 / 16.0).powf(rows));
+    ExpectedNodes { count, bytes: count * (MASK_BYTES + CHILD_BYTES * children) }
 }
 
 /// The rows below a path.
@@ -102,11 +117,7 @@ impl Below {
         let mut chance = (-self.mean).exp();
         for rows in 0..ROWS_MAX {
             if rows > i32::from(most) {
-                // Not all of them below one child.
-                let branch = chance * (1.0 - (1.0_f64 / 16.0).powi(rows - 1));
-                let children = 16.0 * (1.0 - (15.0_f64 / 16.0).powi(rows));
-                let bytes = MASK_BYTES + CHILD_BYTES * children;
-                nodes = nodes.plus(branch, ExpectedNodes { count: 1.0, bytes });
+                nodes = nodes.plus(chance, branch_of(rows.unsigned_abs().into(), most));
             }
             chance *= self.mean / f64::from(rows + 1);
         }

@@ -45,16 +45,16 @@ const SCALED: [(&str, &str); 5] = [
 
 const MANY_BLOCKS: [(&str, &str); 12] = [
     ("Values", "batch_figures/time_ns/count"),
-    ("50", "batch_figures/time_ns/p50"),
-    ("90", "batch_figures/time_ns/p90"),
-    ("99", "batch_figures/time_ns/p99"),
+    ("p50", "batch_figures/time_ns/p50"),
+    ("p90", "batch_figures/time_ns/p90"),
+    ("p99", "batch_figures/time_ns/p99"),
     ("max", "batch_figures/time_ns/max"),
-    ("Written", "batch_figures/device_amplification"),
-    ("By store", "batch_figures/store_amplification"),
+    ("Written ×", "batch_figures/device_amplification"),
+    ("By store ×", "batch_figures/store_amplification"),
     ("Stalls", "samples/*/writes/store/stall_ns"),
     ("Settling", "samples/*/phases_ns/settle"),
     ("Before", "samples/*/writes/space/before_bytes"),
-    ("Most", "samples/*/writes/space/peak_bytes"),
+    ("Peak", "samples/*/writes/space/peak_bytes"),
     ("After", "samples/*/writes/space/after_bytes"),
 ];
 
