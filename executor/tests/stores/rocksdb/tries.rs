@@ -101,7 +101,6 @@ fn nodes_of_many_small_tries_stay_below_the_estimate() {
             // Without the rows, whose estimate has room that nodes must not use up.
             let (estimate, bytes) = (estimate - plain_estimate, bytes - plain_bytes);
             let of = format!("{trie_count} tries of {slot_count} rows, {tries:?}");
-            println!("{of}: {bytes} bytes, {estimate} expected");
             assert!(bytes <= estimate, "{of}: {bytes} bytes, {estimate} expected");
             assert!(estimate < 4 * bytes, "{of}: {bytes} bytes, {estimate} expected");
         }
