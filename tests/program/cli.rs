@@ -191,7 +191,7 @@ fn a_damaged_state_is_refused_or_found_and_can_be_removed() {
 }
 
 #[test]
-fn a_data_directory_that_is_in_use_or_cannot_be_written_is_an_io_error() {
+fn a_data_directory_that_is_in_use_is_an_io_error_and_a_file_in_its_place_is_refused() {
     let dir = dir();
     let path = dir.path().join("storm.workload");
     let generate = [
@@ -220,7 +220,7 @@ fn a_data_directory_that_is_in_use_or_cannot_be_written_is_an_io_error() {
     drop(held);
     assert_eq!(stress(&args, dir.path()).status.code(), Some(0));
 
-    refused(&args, &path.join("below-a-file"), 6, &["--data-dir"]);
+    refused(&args, &path.join("below-a-file"), 2, &["--data-dir", "is a file"]);
     let out = path.join("below-a-file");
     let args = small(&["--store", "memory", "--out", out.to_str().unwrap()]);
     refused(&args, dir.path(), 6, &["--out"]);
