@@ -98,7 +98,8 @@ fn a_name_that_is_none_and_one_that_is_not_there_are_told_with_the_names_there_a
     let calibrate = ["calibrate", "sload-storm", "--save-baseline", "main"];
     refused(dir, &calibrate, 2, &["--save-baseline"]);
     // A place that cannot be written is told before the run.
-    fs::write(dir.join("file"), "").unwrap();
-    let args = [&RUN[..], &HOW, &[SAVE, "main", "--data-dir", "file"]].concat();
-    refused(dir, &args, 6, &["cannot save a baseline in file/baselines"]);
+    fs::create_dir(dir.join("data")).unwrap();
+    fs::write(dir.join("data/baselines"), "").unwrap();
+    let args = [&RUN[..], &HOW, &[SAVE, "main", "--data-dir", "data"]].concat();
+    refused(dir, &args, 6, &["cannot save a baseline in data/baselines"]);
 }
