@@ -72,7 +72,9 @@ impl<'s, S: Sample> WriteWatch<'s, S> {
 
     /// Lets the store's work begin, once the clock has started.
     pub(super) fn begin(&mut self, spans: &Spans) -> Result<(), StoreError> {
-        self.apart(spans, |watch| watch.background.map_or(Ok(()), Background::begin))
+        // A clock from which nothing is taken ends after all that is traced.
+        let Some(background) = self.background else { return Ok(()) };
+        self.apart(spans, |_| background.begin())
     }
 
     /// Looks at the space after a batch, where it may shrink again.
