@@ -83,6 +83,9 @@ impl Children {
         let program = env::current_exe().context("this program is not found again")?;
         let mut command = Command::new(program);
         command.args(["shard", "--listen", "127.0.0.1:0", "--attached"]);
+        // An interrupt from the keyboard is for the coordinator: its shards end with it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.context("cannot start a shard")?;
         let out = child.stdout.take();

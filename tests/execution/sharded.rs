@@ -168,7 +168,8 @@ fn shards_have_each_declared_key_read_once() {
     let declared = u64::from(list.account_count()) + u64::from(list.slot_count());
     let code_count = 20;
     assert!(on_demand.read_count <= declared + code_count, "{}", on_demand.read_count);
-    assert!(on_demand.ready_count > 400, "the other shard asks for the same keys: {on_demand:?}");
+    let shared_count = on_demand.ready_count + on_demand.waited_count;
+    assert!(shared_count > 400, "the other shard asks for the same keys: {on_demand:?}");
 }
 
 #[test]

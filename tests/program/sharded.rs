@@ -2,7 +2,7 @@
 //! the error where one is missing, killed or not allowed.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     path::Path,
     process::{Child, Command, Stdio},
     thread,
@@ -132,10 +132,22 @@ const SCHEDULER: [(&str, &str); 2] = [
     ("scontrol", "#!/bin/sh\necho 127.0.0.1\necho localhost\n"),
     (
         "srun",
-        "#!/bin/sh\nshift\nSLURM_PROCID=0 \"$@\" &\nfirst=$!\nSLURM_PROCID=1 \"$@\" &\nsecond=$!\n\
+        "#!/bin/sh\nshift 2\nSLURM_PROCID=0 \"$@\" &\nfirst=$!\nSLURM_PROCID=1 \"$@\" &\nsecond=$!\n\
          trap 'kill $first $second' TERM\nwait $first $second\n",
     ),
 ];
+
+/// A port that nobody listens on, like the next one.
+#[cfg(unix)]
+fn two_free_ports() -> u16 {
+    let bound = |port: u16| std::net::TcpListener::bind(("0.0.0.0", port)).ok();
+    let pairs = std::iter::repeat_with(|| {
+        let first = bound(0)?;
+        let port = first.local_addr().ok()?.port();
+        bound(port.checked_add(1)?).map(|_| port)
+    });
+    pairs.take(100).flatten().next().expect("two free ports beside each other")
+}
 
 #[cfg(unix)]
 #[test]
@@ -149,8 +161,7 @@ fn the_slurm_script_starts_a_shard_on_each_node_and_ends_them() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fleet/shards.sbatch");
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let port = free.port().clamp(1_024, 60_000);
+    let port = two_free_ports();
     let paths = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap());
     let mut job = Command::new("sh");
     job.arg(script).args(WORK).args(["--design=batched-io", "--samples=1", "--format=json"]);
@@ -161,7 +172,8 @@ fn the_slurm_script_starts_a_shard_on_each_node_and_ends_them() {
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["agree"], true);
     assert_eq!(result["cells"][0]["shards"], 2);
-    let gone = || std::net::TcpStream::connect(("127.0.0.1", port)).is_err();
+    let is_gone = |port: u16| std::net::TcpStream::connect(("127.0.0.1", port)).is_err();
+    let gone = || is_gone(port) && is_gone(port + 1);
     let since = Instant::now();
     while !gone() {
         assert!(since.elapsed() < Duration::from_secs(30), "a shard has outlived its job");
@@ -188,12 +200,10 @@ fn the_kubernetes_manifest_has_an_address_for_each_replica() {
 #[test]
 fn a_shard_that_is_missing_or_not_allowed_is_one_error_before_the_work() {
     let dir = tempfile::tempdir().unwrap();
-    let start = Instant::now();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let addresses = format!("run.shard_addresses={free}");
     let error = refused(&["--design=batched-io", "--shards=1", "--set", &addresses], dir.path(), 6);
     assert!(error.contains(&format!("the shard at {free} cannot be reached")), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 
     let error = refused(&["--design=sequential", "--shards=1"], dir.path(), 2);
     assert!(error.contains("batched-io"), "{error}");
@@ -214,11 +224,13 @@ fn a_shard_that_is_killed_ends_the_run_with_its_name() {
     command.args(WORK).args(["--design=batched-io", "--shards=1", "--samples=100000"]);
     command.args(["--set", &shard.addresses()]).current_dir(dir.path());
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    thread::sleep(Duration::from_secs(2));
-    assert!(run.try_wait().unwrap().is_none(), "the run is under way");
+    let mut said = BufReader::new(run.stderr.take().unwrap());
+    let mut error = String::new();
+    while !error.contains("round 2") {
+        assert!(said.read_line(&mut error).unwrap() > 0, "it ended: {error}");
+    }
     shard.child.kill().unwrap();
-    let output = run.wait_with_output().unwrap();
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(6), "{error}");
+    said.read_to_string(&mut error).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(6), "{error}");
     assert!(error.contains(&format!("shard 0 at {}", shard.address)), "{error}");
 }

@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// How shards are reached.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Reach {
     /// Addresses, as `127.0.0.1:7001`.
     pub addresses: Vec<String>,
@@ -44,6 +44,16 @@ pub struct Reach {
     pub program: String,
     /// Longest silence of a shard that executes.
     pub deadline: Duration,
+}
+
+/// Without the token.
+impl fmt::Debug for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { addresses, program, deadline, token: _ } = self;
+        let mut out = f.debug_struct("Reach");
+        out.field("addresses", addresses).field("program", program).field("deadline", deadline);
+        out.finish_non_exhaustive()
+    }
 }
 
 /// Shards that were reached and have this program's version.
@@ -89,10 +99,13 @@ impl Cluster {
 
 async fn connect(address: String, reach: &Reach) -> Result<Connected, ShardError> {
     let of = |reason: String| ShardError(format!("the shard at {address} {reason}"));
-    let token = reach.token.as_deref().map(str::parse).transpose();
-    let token = token.map_err(|_| {
+    let token = reach.token.as_deref().map(str::parse::<MetadataValue<Ascii>>).transpose();
+    let mut token = token.map_err(|_| {
         ShardError("the shared token of shards has characters beyond ASCII".to_owned())
     })?;
+    if let Some(token) = &mut token {
+        token.set_sensitive(true);
+    }
     let endpoint = Endpoint::from_shared(format!("http://{address}"));
     let endpoint = endpoint.map_err(|error| {
         of(format!("has no valid address: {error}; write HOST:PORT, as in 127.0.0.1:7001"))

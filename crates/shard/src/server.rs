@@ -1,6 +1,7 @@
 //! The server of a shard: keeps one workload, and executes parts of its batches.
 
 use std::{
+    fmt,
     net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -41,7 +42,7 @@ use crate::{
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// How a shard serves.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Serving {
     /// Where it listens.
     pub listen: SocketAddr,
@@ -49,6 +50,15 @@ pub struct Serving {
     pub token: Option<String>,
     /// Name and version of this program, which callers must have too.
     pub program: String,
+}
+
+/// Without the token.
+impl fmt::Debug for Serving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { listen, program, token: _ } = self;
+        let mut out = f.debug_struct("Serving");
+        out.field("listen", listen).field("program", program).finish_non_exhaustive()
+    }
 }
 
 /// Serves until `ends` returns true, which is asked after each `interval`. `listening` is called with the

@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use alloy_primitives::U256;
@@ -120,13 +120,29 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
     let running = running(2);
     let cluster = &running.cluster;
     let workload = generated("kind = \"erc20\"", "gas = \"3M\"");
-    let wrongs: [(&str, Wrong); 9] = [
-        ("in the list", |report| {
+    let wrongs: [(&str, Wrong); 12] = [
+        ("slot 0x", |report| {
             each_tx(report, |step| {
                 step.writes.slots.iter_mut().for_each(|slot| slot.2 += U256::ONE);
             })
         }),
         ("the list has", |report| each_tx(report, |step| step.writes.slots.clear())),
+        ("twice", |report| {
+            each_tx(report, |step| {
+                if let [first, .., last] = &mut step.writes.slots[..] {
+                    *last = *first;
+                }
+            })
+        }),
+        ("has a gas limit of", |report| {
+            each_tx(report, |step| {
+                step.result.iter_mut().for_each(|of| of.block_regular_gas = u64::MAX);
+            })
+        }),
+        ("twice that it is ready", |report| match report {
+            Report::Ready => vec![Report::Ready, Report::Ready],
+            other => vec![other],
+        }),
         ("which it was not to run", |report| each_tx(report, |step| step.index += 1_000_000)),
         ("or twice", |report| match report {
             Report::Steps(_) => vec![report.clone(), report],
@@ -163,8 +179,7 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
         match sample(&workload, &faulty, Sharding::on(2), 1) {
             Err(EngineError::Shard { shard, reason, .. }) => {
                 assert_eq!(shard, cluster.name(0), "{what}");
-                let is_told = reason.contains(what) || what == "in the list";
-                assert!(is_told, "{what:?} is not in {reason:?}");
+                assert!(reason.contains(what), "{what:?} is not in {reason:?}");
             }
             other => panic!("{what}: {:?}", other.map(|taken| taken.disagreement)),
         }
@@ -181,6 +196,27 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
     let taken = sample(&workload, &Faulty { inner: cluster, wrong }, Sharding::on(2), 1).unwrap();
     let told = taken.disagreement.unwrap().to_string();
     assert!(told.contains(&format!("run by {}", cluster.name(0))), "{told}");
+}
+
+#[test]
+fn code_that_is_not_that_of_its_hash_ends_the_sample_with_the_shards_name() {
+    let running = running(1);
+    let workload = generated("kind = \"deploy\"", "gas = \"20M\"");
+    let wrong: Wrong = |report| {
+        each_tx(report, |step| {
+            for (_, code) in step.writes.accounts.iter_mut().filter_map(|write| write.code.as_mut())
+            {
+                *code = vec![0].into();
+            }
+        })
+    };
+    let faulty = Faulty { inner: &running.cluster, wrong };
+    match sample(&workload, &faulty, Sharding::on(1), 1) {
+        Err(EngineError::Shard { reason, .. }) => {
+            assert!(reason.contains("has not the hash"), "{reason}");
+        }
+        other => panic!("{:?}", other.map(|taken| taken.disagreement)),
+    }
 }
 
 /// Forwards bytes between a coordinator and a shard, until it has forwarded so many from the shard.
@@ -239,7 +275,11 @@ fn forward(mut from: TcpStream, mut to: TcpStream, count: &AtomicU64, most: u64,
 fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
     let server = Server::start(PROGRAM, None);
     let workload = storm();
-    for (then, words) in [(Then::End, "ended"), (Then::Silence, "says nothing for 0.3 s")] {
+    // A connection that ends is told at once, however long a silence is allowed.
+    for (then, words, deadline) in [
+        (Then::End, "ended", Duration::from_secs(60)),
+        (Then::Silence, "says nothing for 0.3 s", Duration::from_millis(300)),
+    ] {
         // Greeting and loading pass, and a part of the batch.
         let network = Network::start(server.address, u64::MAX, then);
         let whole = Reach { deadline: Duration::from_secs(9), ..reach(&[network.address]) };
@@ -248,7 +288,7 @@ fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
         drop(cluster);
         let most = network.forwarded.load(Ordering::Relaxed) / 2;
         let network = Network::start(server.address, most, then);
-        let short = Reach { deadline: Duration::from_millis(300), ..reach(&[network.address]) };
+        let short = Reach { deadline, ..reach(&[network.address]) };
         let cluster = Cluster::connect(&short).unwrap();
         match sample(&workload, &cluster, Sharding::on(1), 1) {
             Err(EngineError::Shard { shard, reason, .. }) => {
@@ -262,20 +302,16 @@ fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
 }
 
 #[test]
-fn an_address_without_a_shard_is_one_error_within_a_second() {
+fn an_address_without_a_shard_is_one_error() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let start = Instant::now();
     let error = refused(&reach(&[free]));
     assert!(error.contains(&format!("the shard at {free} cannot be reached")), "{error}");
     assert!(error.contains(&format!("stress shard --listen {free}")), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 
     // One that takes connections and says nothing, and one that is no shard.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let start = Instant::now();
     let error = refused(&reach(&[silent.local_addr().unwrap()]));
     assert!(error.contains("does not"), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap();
     thread::spawn(move || {

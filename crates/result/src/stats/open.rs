@@ -4,7 +4,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::percentile::{BEYOND_COUNT_MIN, Percentile, percentiles};
+use super::percentile::{BEYOND_COUNT_MIN, Percentile, each, percentiles};
 use crate::figures::Percentiles;
 
 /// Rounding errors of a product of shares.
@@ -26,17 +26,7 @@ pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> P
         is_valid.then_some(step.value)
     };
     let has_longest = !ended.is_empty() && open.max() < ended.max();
-    Percentiles {
-        p50: of(Percentile::P50),
-        p75: of(Percentile::P75),
-        p90: of(Percentile::P90),
-        p95: of(Percentile::P95),
-        p99: of(Percentile::P99),
-        p999: of(Percentile::P999),
-        p9999: of(Percentile::P9999),
-        max: has_longest.then(|| ended.max()),
-        count,
-    }
+    each(count, has_longest.then(|| ended.max()), of)
 }
 
 /// A time that some ended at.

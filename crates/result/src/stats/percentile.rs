@@ -54,16 +54,26 @@ impl Percentile {
 
 /// A histogram in a few numbers of its unit; each is `None` where too few values lie beyond it.
 pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
+    let max = (!histogram.is_empty()).then(|| histogram.max());
+    each(histogram.len(), max, |percentile| percentile.of(histogram))
+}
+
+/// Each percentile as `of` has it, of so many values.
+pub(super) fn each(
+    count: u64,
+    max: Option<u64>,
+    of: impl Fn(Percentile) -> Option<u64>,
+) -> Percentiles {
     Percentiles {
-        p50: Percentile::P50.of(histogram),
-        p75: Percentile::P75.of(histogram),
-        p90: Percentile::P90.of(histogram),
-        p95: Percentile::P95.of(histogram),
-        p99: Percentile::P99.of(histogram),
-        p999: Percentile::P999.of(histogram),
-        p9999: Percentile::P9999.of(histogram),
-        max: (!histogram.is_empty()).then(|| histogram.max()),
-        count: histogram.len(),
+        p50: of(Percentile::P50),
+        p75: of(Percentile::P75),
+        p90: of(Percentile::P90),
+        p95: of(Percentile::P95),
+        p99: of(Percentile::P99),
+        p999: of(Percentile::P999),
+        p9999: of(Percentile::P9999),
+        max,
+        count,
     }
 }
 
@@ -77,17 +87,7 @@ pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
         let index = usize::try_from(rank.checked_sub(1)?).ok()?;
         sorted.get(index).copied().filter(|_| percentile.is_valid(count))
     };
-    Percentiles {
-        p50: of(Percentile::P50),
-        p75: of(Percentile::P75),
-        p90: of(Percentile::P90),
-        p95: of(Percentile::P95),
-        p99: of(Percentile::P99),
-        p999: of(Percentile::P999),
-        p9999: of(Percentile::P9999),
-        max: sorted.last().copied(),
-        count,
-    }
+    each(count, sorted.last().copied(), of)
 }
 
 #[cfg(test)]

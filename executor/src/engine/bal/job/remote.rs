@@ -35,6 +35,7 @@ use crate::{
     trace::add_part,
 };
 
+mod message;
 mod source;
 
 use source::Source;
@@ -61,7 +62,7 @@ struct Taken {
     /// Slots that the shard's threads have met.
     met_slot_count: u64,
     /// When the shard was ready, since the start of the clock.
-    ready: Duration,
+    ready: Option<Duration>,
 }
 
 impl<R: Reader> Side<'_, R> {
@@ -83,15 +84,18 @@ impl<R: Reader> Side<'_, R> {
             steps: Vec::with_capacity(self.assignment.steps.len()),
             course: Course::default(),
             met_slot_count: 0,
-            ready: start,
+            ready: None,
         };
         let Finished { met, times } = loop {
             let heard = conversation.hear(self.stop);
             match heard.map_err(|error| self.blame(job, error))? {
                 Report::Ready => {
                     let heard = job.spans.elapsed();
-                    taken.ready = heard.saturating_sub(self.assignment.delay).max(start);
-                    let span = Span { phase: Phase::ShardSend, start, end: taken.ready };
+                    let end = heard.saturating_sub(self.assignment.delay).max(start);
+                    if taken.ready.replace(end).is_some() {
+                        return Err(self.blame_for(job, "it says twice that it is ready"));
+                    }
+                    let span = Span { phase: Phase::ShardSend, start, end };
                     let recorder = self.tallies.on_demand.trace.as_deref_mut();
                     add_part(&job.spans, span, recorder);
                 }
@@ -120,8 +124,13 @@ impl<R: Reader> Side<'_, R> {
             let reason = format!("it says that all is done, and sent no result of step {index}");
             return Err(self.blame(job, ShardError(reason)));
         }
+        let Some(ready) = taken.ready else {
+            return Err(
+                self.blame_for(job, "it says that all is done, and never that it was ready")
+            );
+        };
         let touched = touched(job, met).map_err(|error| self.blame(job, error))?;
-        let Taken { steps, mut course, ready, .. } = taken;
+        let Taken { steps, mut course, .. } = taken;
         self.add_times(job, ready, &times);
         course.written.keep_last();
         job.executed_ns.fetch_max(job.now_ns(), Ordering::Relaxed);
@@ -170,7 +179,7 @@ impl<R: Reader> Side<'_, R> {
         step: ShardStep,
         taken: &mut Taken,
     ) -> Result<(), EngineError> {
-        let ShardStep { index, result, writes, latency, met_slot_count } = step;
+        let index = step.index;
         let place = self.assignment.steps.binary_search(&index);
         let is_due =
             place.is_ok_and(|place| !std::mem::replace(&mut taken.has_result[place], true));
@@ -180,10 +189,20 @@ impl<R: Reader> Side<'_, R> {
             return Err(self.blame(job, ShardError(reason)));
         }
         let at = job.steps.at(index);
-        if result.is_some() != matches!(at.kind, StepKind::Transaction(_)) {
+        let tx = match at.kind {
+            StepKind::Transaction(tx_index) => {
+                Some(&self.task.workload.batches[job.place].blocks[at.block].transactions[tx_index])
+            }
+            _ => None,
+        };
+        if step.result.is_some() != tx.is_some() {
             let reason = format!("its result of step {index} is of another kind of step");
             return Err(self.blame(job, ShardError(reason)));
         }
+        if let Some(reason) = message::fault(&step, tx) {
+            return Err(self.blame(job, ShardError(reason)));
+        }
+        let ShardStep { result, writes, latency, met_slot_count, .. } = step;
         let Course { written, unreported, .. } = &mut taken.course;
         if let Err(fault) = check::check_writes(&job.shared.list, index, &writes, written) {
             return Err(self.judge(job, index, fault.to_string()));
@@ -192,8 +211,7 @@ impl<R: Reader> Side<'_, R> {
             keys.add_writes(&writes);
         }
         taken.met_slot_count = taken.met_slot_count.saturating_add(met_slot_count);
-        if let (Some(result), StepKind::Transaction(tx_index)) = (&result, at.kind) {
-            let tx = &self.task.workload.batches[job.place].blocks[at.block].transactions[tx_index];
+        if let (Some(result), Some(tx)) = (&result, tx) {
             let ended = Ended { tx, gas: &result.gas(), fork: self.task.workload.fork };
             let ended = job.feasible.ended(ended, taken.met_slot_count, unreported);
             ended.map_err(|fault| EngineError::rejected(job.place, fault))?;
@@ -227,8 +245,12 @@ impl<R: Reader> Side<'_, R> {
         }
     }
 
+    fn blame_for(&self, job: &Job<Declared>, reason: &str) -> EngineError {
+        self.blame(job, ShardError(reason.to_owned()))
+    }
+
     fn blame(&self, job: &Job<Declared>, error: ShardError) -> EngineError {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stop.load(Ordering::Relaxed) || self.task.cancel.load(Ordering::Relaxed) {
             // Another thread has failed, or the user interrupted: that is the cause.
             return EngineError::Cancelled;
         }

@@ -1,7 +1,7 @@
 //! Values that a shard wants, from the coordinator's store. Keys that nobody has asked for are read together, in calls
 //! that suit the store; those that another shard's thread reads are waited for.
 
-use std::sync::atomic::AtomicBool;
+use std::{sync::atomic::AtomicBool, time::Instant};
 
 use workload::list::{AccountId, SlotId};
 
@@ -40,34 +40,36 @@ impl<R: Reader> Source<'_, R> {
         let Reading { reader, tally } = &mut self.reading;
         let mut values = StateValues::default();
         for id in keys.accounts.iter().map(|id| AccountId(*id)) {
-            let address = list.address(id);
+            let (address, since) = (list.address(id), Instant::now());
             let (value, arrival) = pre_state.account(Some(id), address, stop, || {
                 tally
                     .timed::<R, _>(Key::Account, || reader.account(address))
                     .map_err(ViewError::from)
             })?;
             if own_accounts.binary_search(&id).is_err() {
-                tally.note(Key::Account, arrival, None);
+                tally.note(Key::Account, arrival, Some(since));
             }
             values.accounts.push(value);
         }
         for id in keys.slots.iter().map(|id| SlotId(*id)) {
             let (address, key) = (list.address(list.account_of(id)), list.slot_key(id));
+            let since = Instant::now();
             let (value, arrival) = pre_state.slot(Some(id), address, &key, stop, || {
                 tally
                     .timed::<R, _>(Key::Slot, || reader.slot(address, &key))
                     .map_err(ViewError::from)
             })?;
             if own_slots.binary_search(&id).is_err() {
-                tally.note(Key::Slot, arrival, None);
+                tally.note(Key::Slot, arrival, Some(since));
             }
             values.slots.push(value);
         }
         for hash in &keys.codes {
+            let since = Instant::now();
             let (code, arrival) = code_rows.get_or_read(*hash, stop, || {
                 tally.timed::<R, _>(Key::Code, || reader.code(hash)).map_err(ViewError::from)
             })?;
-            tally.note(Key::Code, arrival, None);
+            tally.note(Key::Code, arrival, Some(since));
             values.codes.push(code);
         }
         Ok(values)
