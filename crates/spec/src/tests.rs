@@ -14,7 +14,7 @@ mod tries;
 mod whole;
 mod wrong;
 
-use crate::{Override, Scenario, ScenarioError};
+use crate::{Override, RunSpec, Scenario, ScenarioError};
 
 /// The least a scenario can be.
 const MINIMAL_SCENARIO: &str = r#"schema = 1
@@ -33,6 +33,18 @@ fn parse(text: &str) -> Result<Scenario, ScenarioError> {
 
 fn parsed(text: &str) -> Scenario {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The least scenario with these keys of its run.
+fn with_run(keys: &str) -> String {
+    format!("{MINIMAL_SCENARIO}[run]\n{keys}\n")
+}
+
+/// The run with these keys, which is the same when it is written and read again.
+fn run(keys: &str) -> RunSpec {
+    let scenario = parsed(&with_run(keys));
+    assert_eq!(parsed(&scenario.to_toml()), scenario, "{keys}");
+    scenario.run
 }
 
 fn given(key: &str, value: &str) -> Override {

@@ -2,18 +2,8 @@
 
 use variant::{PartitionTime, Partitioner, Sharding};
 
-use super::{MINIMAL_SCENARIO, assert_error, parse, parsed};
-use crate::{RunSpec, ScenarioError};
-
-fn text(keys: &str) -> String {
-    format!("{MINIMAL_SCENARIO}[run]\n{keys}\n")
-}
-
-fn run(keys: &str) -> RunSpec {
-    let scenario = parsed(&text(keys));
-    assert_eq!(parsed(&scenario.to_toml()), scenario, "{keys}");
-    scenario.run
-}
+use super::{assert_error, parse, run, with_run};
+use crate::ScenarioError;
 
 #[test]
 fn a_run_without_shards_has_no_way_and_one_with_them_the_default_of_each_key() {
@@ -43,7 +33,7 @@ fn all_that_is_said_is_combined() {
 
 #[test]
 fn shards_that_could_make_no_difference_are_refused() {
-    let run = |keys: &str| -> Result<_, ScenarioError> { parse(&text(keys)) };
+    let run = |keys: &str| -> Result<_, ScenarioError> { parse(&with_run(keys)) };
     assert_error(run("shards = [0]"), &["run.shards: 0 is below 1"]);
     assert_error(run("shards = [65]"), &["run.shards: 65 is above 64"]);
     assert_error(

@@ -2,18 +2,7 @@
 
 use variant::{BlockDuties, Durability, RootTime, RootWay, TrieForm, WholeRows};
 
-use super::{MINIMAL_SCENARIO, assert_error, parse, parsed};
-use crate::RunSpec;
-
-fn text(keys: &str) -> String {
-    format!("{MINIMAL_SCENARIO}[run]\n{keys}\n")
-}
-
-fn run(keys: &str) -> RunSpec {
-    let scenario = parsed(&text(keys));
-    assert_eq!(parsed(&scenario.to_toml()), scenario, "{keys}");
-    scenario.run
-}
+use super::{assert_error, parse, run, with_run};
 
 #[test]
 fn without_a_word_the_verb_chooses_and_one_row_of_each_design_is_whole() {
@@ -68,14 +57,14 @@ fn every_row_is_whole_where_all_are_asked_for() {
 
 #[test]
 fn wrong_choices_are_refused_with_their_remedy() {
-    let whole = |keys: &str| parse(&text(&format!("whole = \"one\"\n{keys}")));
+    let whole = |keys: &str| parse(&with_run(&format!("whole = \"one\"\n{keys}")));
     assert_error(
         whole("commit = \"unlogged\""),
         &["run.commit", "stays in memory", "run.commit = \"logged\""],
     );
     assert_error(whole("trie = \"none\""), &["run.whole", "so it has no root", "run.trie"]);
     for rows in ["one", "all"] {
-        let partly = |key: &str| parse(&text(&format!("whole = \"{rows}\"\n{key}")));
+        let partly = |key: &str| parse(&with_run(&format!("whole = \"{rows}\"\n{key}")));
         for duties in ["[]", "\"receipts\"", "[\"header\", \"recover\"]"] {
             assert_error(
                 partly(&format!("duties = {duties}")),
@@ -87,7 +76,7 @@ fn wrong_choices_are_refused_with_their_remedy() {
             &["run.root", "the root of its state", "\"after\""],
         );
     }
-    assert_error(parse(&text("whole = \"some\"")), &["run.whole", "some is no choice", "all"]);
-    let plain = text("whole = \"all\"").replace("\"2M\"", "\"2M\"\nlayout = \"plain\"");
+    assert_error(parse(&with_run("whole = \"some\"")), &["run.whole", "some is no choice", "all"]);
+    let plain = with_run("whole = \"all\"").replace("\"2M\"", "\"2M\"\nlayout = \"plain\"");
     assert_error(parse(&plain), &["run.whole", "the plain layout", "state.layout = \"hashed\""]);
 }
