@@ -183,8 +183,10 @@ fn whole_of(rows: &[PlannedCell], run: &RunSpec) -> Option<PlannedCell> {
         return None;
     }
     let depth = |row: &PlannedCell| {
-        let Variant { list_duty, thread_count, io_thread_count, fiber_count, .. } = row.variant;
-        (list_duty == ListDuty::Build, io_thread_count, thread_count * fiber_count)
+        let Variant { list_duty, thread_count, io_thread_count, fiber_count, sharding, .. } =
+            row.variant;
+        let execute_count = thread_count * fiber_count * sharding.count.max(1);
+        (list_duty == ListDuty::Build, io_thread_count, execute_count)
     };
     let deepest = rows.iter().map(depth).max()?;
     let row = rows.iter().find(|row| depth(row) == deepest)?;

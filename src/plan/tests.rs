@@ -148,6 +148,8 @@ fn the_whole_row_is_the_deepest_and_roots_that_are_said_stay_those_of_all_rows()
     assert_eq!(whole(of("")), expected);
     let built = of("designs = [\"sequential\"]\nlist = [\"none\", \"build\"]");
     assert_eq!(whole(built), ["build/sequential+on-demand+root-after+whole@1"]);
+    let sharded = whole(of("designs = [\"batched-io\"]\nshards = [1, 2]\nthreads = [1, 2]"));
+    assert_eq!(sharded, ["batched-io/bal+on-demand+root-after+whole@2+2shards"]);
     let rooted = of("designs = [\"sequential\"]\ntrie = \"cut\"\nroot = \"pipelined\"");
     let expected = [
         "none/sequential+on-demand+root-pipelined+whole@1",
