@@ -1,6 +1,6 @@
 //! Reads and commits of tries: nodes in a column family of their own, rows by iterators.
 
-use ::rocksdb::{ColumnFamily, DB, IteratorMode, ReadOptions};
+use ::rocksdb::{ColumnFamily, DB, ReadOptions};
 use alloy_primitives::{B256, U256};
 use trie::{Format, NodeKey, RowRange};
 use workload::{
@@ -70,35 +70,53 @@ struct Reader<'a> {
     start: ReadCounters,
 }
 
-/// Takes a row's key, behind the prefix, and its value.
-type RowSink<'s> = dyn FnMut(B256, &[u8]) -> Result<(), StoreError> + 's;
+/// Takes the index of a range, a row's key behind the prefix, and its value.
+type RowSink<'s> = dyn FnMut(usize, B256, &[u8]) -> Result<(), StoreError> + 's;
+
+/// Keys of a table that begin with these bytes and go on with a key in the range.
+struct Span<'r> {
+    prefix: &'r [u8],
+    range: &'r RowRange,
+}
+
+impl Span<'_> {
+    fn first(&self) -> Vec<u8> {
+        [self.prefix, self.range.first.as_slice()].concat()
+    }
+
+    fn last(&self) -> Vec<u8> {
+        [self.prefix, self.range.last.as_slice()].concat()
+    }
+}
 
 impl Reader<'_> {
     const fn db(&self) -> &DB {
         self.sample.db()
     }
 
-    /// Reads the rows whose keys are the prefix and a key in the range.
+    /// Reads the rows of spans by one iterator, as making one costs more than a seek.
     fn rows(
         &mut self,
         family: &ColumnFamily,
-        prefix: &[u8],
-        range: &RowRange,
+        spans: &[Span<'_>],
         sink: &mut RowSink<'_>,
     ) -> Result<(), StoreError> {
-        let first = [prefix, range.first.as_slice()].concat();
-        // The bound is the first key that is not wanted.
-        let end = [prefix, range.last.as_slice(), &[0]].concat();
+        let Some(end) = spans.iter().map(Span::last).max() else { return Ok(()) };
         let mut options = self.sample.read_options().1;
-        options.set_iterate_lower_bound(first);
-        options.set_iterate_upper_bound(end);
-        let db = self.sample.db();
-        for row in db.iterator_cf_opt(family, options, IteratorMode::Start) {
-            let (key, value) = row.map_err(failed("read rows of a trie"))?;
-            self.key_count += 1;
-            let part = key.get(prefix.len()..).filter(|part| part.len() == 32);
-            let part = part.ok_or_else(|| damaged(&key, "has a key of another length"))?;
-            sink(B256::from_slice(part), &value)?;
+        // The bound is the first key that is not wanted.
+        options.set_iterate_upper_bound([end, vec![0]].concat());
+        let mut rows = self.sample.db().raw_iterator_cf_opt(family, options);
+        for (index, span) in spans.iter().enumerate() {
+            let last = span.last();
+            rows.seek(span.first());
+            while let Some((key, value)) = rows.item().filter(|(key, _)| *key <= last.as_slice()) {
+                self.key_count += 1;
+                let part = key.get(span.prefix.len()..).filter(|part| part.len() == 32);
+                let part = part.ok_or_else(|| damaged(key, "has a key of another length"))?;
+                sink(index, B256::from_slice(part), value)?;
+                rows.next();
+            }
+            rows.status().map_err(failed("read rows of a trie"))?;
         }
         Ok(())
     }
@@ -145,9 +163,20 @@ impl TrieReader for Reader<'_> {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<(), StoreError> {
-        self.rows(self.storage, account.as_slice(), range, &mut |key, value| {
+        self.slot_ranges(&[(*account, *range)], &mut |_, key, value| sink(key, value))
+    }
+
+    fn slot_ranges(
+        &mut self,
+        ranges: &[(B256, RowRange)],
+        sink: &mut dyn FnMut(usize, B256, U256),
+    ) -> Result<(), StoreError> {
+        let spans =
+            ranges.iter().map(|(account, range)| Span { prefix: account.as_slice(), range });
+        let spans: Vec<_> = spans.collect();
+        self.rows(self.storage, &spans, &mut |index, key, value| {
             let value = decode_slot(value);
-            sink(key, value.ok_or_else(|| damaged(key.as_slice(), WRONG_VALUE))?);
+            sink(index, key, value.ok_or_else(|| damaged(key.as_slice(), WRONG_VALUE))?);
             Ok(())
         })
     }
@@ -157,7 +186,7 @@ impl TrieReader for Reader<'_> {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, AccountState),
     ) -> Result<(), StoreError> {
-        self.rows(self.accounts, &[], range, &mut |key, value| {
+        self.rows(self.accounts, &[Span { prefix: &[], range }], &mut |_, key, value| {
             let state = decode_account(value);
             sink(key, state.ok_or_else(|| damaged(key.as_slice(), WRONG_VALUE))?);
             Ok(())
