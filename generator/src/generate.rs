@@ -188,6 +188,7 @@ fn assemble(
         block_hashes: environments.block_hashes(block_count),
         genesis,
         batches,
+        ..Workload::default()
     })
 }
 

@@ -88,15 +88,17 @@ pub struct ImportedBlock {
     pub list_hash: Option<B256>,
     /// The list's RLP.
     pub list: Option<Bytes>,
-    made: MadeRoots,
+    /// Its transactions as it carries them; `None` where one is not signed.
+    signed: Option<Vec<Bytes>>,
+    /// Root of the withdrawals that were read, which no run is needed for; `None` where a file leaves
+    /// out a part of one.
+    made_withdrawals_root: Option<B256>,
 }
 
-/// Roots of the parts that were read, which no run is needed for; `None` where a file leaves a part
-/// out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct MadeRoots {
-    txs_root: Option<B256>,
-    withdrawals_root: Option<B256>,
+/// The signed transactions of all blocks; none where one of them is not signed.
+fn signed_transactions(blocks: &[ImportedBlock]) -> Vec<Bytes> {
+    let of_blocks: Option<Vec<_>> = blocks.iter().map(|block| block.signed.as_deref()).collect();
+    of_blocks.map(|of_blocks| of_blocks.concat()).unwrap_or_default()
 }
 
 /// A receipt in a file.

@@ -41,6 +41,9 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
         }
         _ => "",
     };
+    if !workload.signed_transactions.is_empty() {
+        return None;
+    }
     let signer = match Signer::new(workload) {
         Ok(signer) => signer,
         Err(error) => return Some(format!("blocks cannot be signed: {error}{remedy}")),
@@ -48,7 +51,8 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
     let unsigned =
         blocks.flat_map(|block| &block.transactions).any(|tx| signer.unknown(tx).is_some());
-    let reason = "blocks cannot be signed: secrets of their senders are not known";
+    let reason = "blocks cannot be signed: they were imported without signatures, and secrets of their \
+                  senders are not known";
     unsigned.then(|| format!("{reason}{remedy}"))
 }
 

@@ -127,9 +127,9 @@ fn received_blocks(
             ExportError::UnknownSecret { block, tx_index, account } => (
                 Code::Usage,
                 anyhow::anyhow!(
-                    "block {block}, transaction {tx_index}: the secret of {account} is not known, \
-                     only those of generated senders are, so the block has no bytes: run this \
-                     workload without --whole and run.duties"
+                    "block {block}, transaction {tx_index}: the workload has no signatures, and the \
+                     secret of {account} is not known, only those of generated senders are, so the \
+                     block has no bytes: run this workload without --whole and run.duties"
                 ),
             ),
             ExportError::Reference(_) => (Code::Disagree, error.into()),

@@ -1,7 +1,7 @@
 //! Whole rows as a user meets them: there by default, on top, beside the rows of before; declined; and why
 //! there are none where work cannot be whole.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -94,6 +94,23 @@ fn a_run_on_disk_has_a_state_with_tries_beside_the_one_of_execution_alone() {
     assert_eq!(states(), 2, "both are kept");
 }
 
+/// The transactions of a file as they are told without signatures: by their senders, which the workload
+/// that was imported from them has.
+fn without_signatures(txs: &Path, dir: &Path) -> PathBuf {
+    let shown = printed(&["show", "--workload", "signed.workload", "--json"], dir);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let mut all: Value = serde_json::from_slice(&std::fs::read(txs).unwrap()).unwrap();
+    let known = shown["batches"][0]["blocks"][0]["transactions"].as_array().unwrap();
+    for (tx, known) in all.as_array_mut().unwrap().iter_mut().zip(known) {
+        let tx = tx.as_object_mut().unwrap();
+        tx.retain(|key, _| !["v", "r", "s", "yParity"].contains(&key.as_str()));
+        tx.insert("from".to_owned(), known["sender"].clone());
+    }
+    let path = dir.join("unsigned.json");
+    std::fs::write(&path, all.to_string()).unwrap();
+    path
+}
+
 #[test]
 fn work_that_cannot_be_whole_runs_alone_and_one_line_says_why() {
     let dir = tempfile::tempdir().unwrap();
@@ -109,16 +126,26 @@ fn work_that_cannot_be_whole_runs_alone_and_one_line_says_why() {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/t8n");
     let file = |name: &str| from.join(name).to_str().unwrap().to_owned();
     let (alloc, env, txs) = (file("alloc.json"), file("env.json"), file("txs.json"));
-    let import = ["import", "t8n", "--alloc", &alloc, "--env", &env, "--txs", &txs];
-    printed(&[&import[..], &["--fork", "BPO2", "-o", "block.workload"]].concat(), dir.path());
-    let imported = ["block.workload", "--store", "memory", "--design", "sequential"];
-    let one = [&imported[..], &["--samples", "1"]].concat();
+    let import = |txs: &str, to: &str| {
+        let from = ["import", "t8n", "--alloc", &alloc, "--env", &env, "--txs", txs];
+        printed(&[&from[..], &["--fork", "BPO2", "-o", to]].concat(), dir.path());
+    };
+    let sampled = ["--store", "memory", "--design", "sequential", "--samples", "1"];
+    import(&txs, "signed.workload");
+    let signed = result(&[&["signed.workload"], &sampled[..]].concat(), dir.path());
+    assert_eq!(signed["not_whole"], Value::Null);
+    assert_eq!(signed["agree"], true);
+    assert_eq!(signed["cells"].as_array().unwrap().len(), 2, "whole and alone: {signed}");
+    let phases = &signed["cells"][0]["samples"][0]["phases_ns"];
+    assert!(phases["recover"].as_u64() > Some(0), "{phases}");
+    import(without_signatures(Path::new(&txs), dir.path()).to_str().unwrap(), "block.workload");
+    let one = [&["block.workload"], &sampled[..]].concat();
     let page = printed(&one, dir.path());
     let remedy = ["--set", "run.trie=reth-like", "--set", "run.root=after"];
     let told = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = format!(
-        "not run: blocks cannot be signed: secrets of their senders are not known; for the state \
-         root alone {}",
+        "not run: blocks cannot be signed: they were imported without signatures, and secrets of their \
+         senders are not known; for the state root alone {}",
         remedy.join(" ")
     );
     assert!(told.contains(&line), "{page}");

@@ -11,6 +11,10 @@ use crate::{fork::Fork, genesis::Genesis, layout::Layout, outcome::TxOutcome};
 pub struct Workload {
     /// Name of the scenario; no part of the digest, so it stays the first field.
     pub scenario: String,
+    /// All transactions through all blocks as their blocks carried them, signed (EIP-2718), where blocks
+    /// were imported with their signatures; else empty, as generated ones are signed when that is
+    /// needed. No part of the digest, so it stays the second field.
+    pub signed_transactions: Vec<Bytes>,
     /// The scenario's work keys in canonical form, as text.
     pub work: String,
     /// The one seed.

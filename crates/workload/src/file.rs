@@ -15,7 +15,7 @@ use std::{
 };
 
 use alloy_primitives::B256;
-use postcard::ser_flavors::Flavor;
+use postcard::ser_flavors::{Flavor, Size};
 
 pub use validate::{FamilyKind, MAX_BLOCK_GAS, WorkloadError};
 
@@ -25,7 +25,7 @@ use crate::block::Workload;
 pub const MAGIC: [u8; 8] = *b"stresswl";
 
 /// Version of the format this build reads and writes.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Largest body in bytes: 4 GiB, many times a batch of blocks at ten times today's gas.
 pub const MAX_BODY_BYTES: u64 = 1 << 32;
@@ -112,14 +112,16 @@ pub enum FileError {
 
 impl Workload {
     /// Name of the workload: BLAKE3 of its body in a workload file, but for the scenario's
-    /// name, which comes first there: the same work under another name is the same work.
+    /// name and the signed transactions, which come first there: the same work under another name, or
+    /// by others' signatures, is the same work.
     ///
     /// # Panics
     /// In no case: a workload has no part that postcard refuses.
     pub fn digest(&self) -> B256 {
-        let name = postcard::to_allocvec(&self.scenario);
-        let name = name.unwrap_or_else(|error| panic!("a text encodes: {error}"));
-        body_hash(self, name.len())
+        let before = (&self.scenario, &self.signed_transactions);
+        let before = postcard::serialize_with_flavor(&before, Size::default());
+        let skip_bytes = before.unwrap_or_else(|error| panic!("texts and bytes encode: {error}"));
+        body_hash(self, skip_bytes)
     }
 }
 

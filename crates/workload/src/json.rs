@@ -11,7 +11,7 @@ mod list;
 mod outcome;
 mod state;
 
-use alloy_primitives::B256;
+use alloy_primitives::{B256, Bytes};
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -54,6 +54,7 @@ impl Serialize for WorkloadJson<'_> {
             genesis: genesis::Recipe::of(&workload.genesis),
             first_hash_number: workload.first_hash_number,
             block_hashes: &workload.block_hashes,
+            signed_transactions: &workload.signed_transactions,
             batches: workload,
         };
         whole.serialize(serializer)
@@ -76,6 +77,7 @@ struct Whole<'a> {
     genesis: genesis::Recipe<'a>,
     first_hash_number: u64,
     block_hashes: &'a [B256],
+    signed_transactions: &'a [Bytes],
     #[serde(serialize_with = "batches")]
     batches: &'a Workload,
 }

@@ -64,6 +64,13 @@ fn workload() -> Workload {
     }
 }
 
+/// The same, imported with its signatures.
+fn signed() -> Workload {
+    let one = |index| Bytes::from(vec![2, index]);
+    let signed_transactions = (0..workload().tx_count() as u8).map(one).collect();
+    Workload { signed_transactions, ..workload() }
+}
+
 fn bytes() -> Vec<u8> {
     file::encode(&workload()).expect("the workload is consistent")
 }
@@ -103,12 +110,16 @@ fn a_workload_survives_a_round_trip_and_leaves_no_other_file() {
 }
 
 #[test]
-fn the_digest_is_that_of_the_body_but_for_the_scenarios_name() {
-    // The name comes first: the length, 4, then "test".
-    let of_body = |body: &[u8]| B256::from(*blake3::hash(&body[5..]).as_bytes());
+fn the_digest_is_that_of_the_body_but_for_the_scenarios_name_and_signed_transactions() {
+    // The name comes first: the length, 4, then "test". Then the number of signed transactions, 0.
+    let of_body = |body: &[u8]| B256::from(*blake3::hash(&body[6..]).as_bytes());
     assert_eq!(workload().digest(), of_body(&body()));
     let renamed = Workload { scenario: "x".repeat(300), ..workload() };
     assert_eq!(renamed.digest(), workload().digest());
+    let signed = signed();
+    assert_eq!(signed.digest(), workload().digest());
+    let read = file::decode(&file::encode(&signed).expect("it is consistent"));
+    assert_eq!(read.expect("it is read"), signed);
     let large = Workload { work: "x".repeat(1 << 20), ..workload() };
     let bytes = file::encode(&large).expect("it is consistent");
     assert_eq!(large.digest(), of_body(&bytes[BODY_START..bytes.len() - HASH_BYTES]));

@@ -26,7 +26,7 @@ pub enum ExportError {
         /// Its sender, or the account that delegates in it.
         account: Address,
     },
-    /// An invalid secret.
+    /// An invalid secret, or an imported transaction that cannot be decoded.
     #[error("block {block}, transaction {tx_index}: {reason}")]
     Sign {
         /// The block.

@@ -5,23 +5,25 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use alloy_eips::eip2718::Decodable2718;
 use alloy_primitives::{B256, Bytes};
 use workload::{Batch, ReceivedBlock, Workload, block::BatchOutcome, signing::Signer};
 
 use super::{
     block::{CameTo, ChainBlock, Parent, Receipts},
+    envelope::Envelope,
     error::ExportError,
     sealed::signed,
 };
 use crate::reference::{BatchReference, ReferenceError, ReferenceRun};
 
-/// Signs the blocks of each batch and seals them with the outcome of the reference, which is run once
-/// more. They are no chain: each header names the parent hash of the workload, and no state root. A
-/// header of Amsterdam has the hash of its batch's list. `secrets` are those of senders that are in no
-/// sender family.
+/// Seals the blocks of each batch with the outcome of the reference, which is run once more. Transactions
+/// that were imported signed are as they were; others are signed, by `secrets` where senders are in no
+/// sender family. The blocks are no chain: each header names the parent hash of the workload, and no
+/// state root. A header of Amsterdam has the hash of its batch's list.
 ///
 /// # Errors
-/// [`ExportError`]: a sender's secret is unknown, or `cancel` was set.
+/// [`ExportError`]: a sender's secret is unknown, a signed transaction is none, or `cancel` was set.
 pub fn received_blocks(
     workload: &Workload,
     secrets: &[B256],
@@ -29,6 +31,7 @@ pub fn received_blocks(
 ) -> Result<Vec<Vec<ReceivedBlock>>, ExportError> {
     let mut signer = Signer::new(workload)?;
     secrets.iter().try_for_each(|secret| signer.learn(*secret))?;
+    let mut imported = workload.signed_transactions.as_slice();
     let mut run = ReferenceRun::new(workload)?;
     let of_batch = |batch: &Batch| {
         let mut receipts = vec![Receipts::default(); batch.blocks.len()];
@@ -44,7 +47,13 @@ pub fn received_blocks(
         let made = made.unwrap_or(Err(ReferenceError::Cancelled))?;
         let receipts = batch.blocks.iter().zip(receipts).enumerate();
         let sealed = receipts.map(|(place, (block, receipts))| {
-            let transactions = signed(block, workload.chain_id, &signer, cancel)?;
+            let transactions = match imported.split_at_checked(block.transactions.len()) {
+                Some((of_block, rest)) => {
+                    imported = rest;
+                    decoded(block.env.number, of_block)?
+                }
+                None => signed(block, workload.chain_id, &signer, cancel)?,
+            };
             let of_block = BatchReference {
                 list: made.list.clone(),
                 expected: BatchOutcome {
@@ -61,6 +70,15 @@ pub fn received_blocks(
         sealed.collect()
     };
     workload.batches.iter().map(of_batch).collect()
+}
+
+/// Transactions of a block that was imported.
+fn decoded(block: u64, signed: &[Bytes]) -> Result<Vec<Envelope>, ExportError> {
+    let decode = |(tx_index, bytes): (usize, &Bytes)| {
+        let fault = |reason| ExportError::Sign { block, tx_index, reason };
+        Envelope::decode_2718_exact(bytes).map_err(|error| fault(error.to_string()))
+    };
+    signed.iter().enumerate().map(decode).collect()
 }
 
 fn received(sealed: &ChainBlock) -> ReceivedBlock {

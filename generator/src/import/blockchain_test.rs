@@ -7,7 +7,7 @@ use workload::{Batch, Fork, Genesis, Workload};
 use super::{
     ImportError, Imported, Source, fork_names, fork_of, header,
     node::{self, Node},
-    read,
+    read, signed_transactions,
 };
 
 /// Reads all tests of a file, by name. `file` is the name that errors use.
@@ -52,6 +52,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         genesis: Genesis { accounts, ..Genesis::default() },
         first_hash_number,
         block_hashes,
+        signed_transactions: signed_transactions(&blocks),
         batches,
         ..Workload::default()
     };

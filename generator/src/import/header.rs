@@ -19,7 +19,7 @@ pub(super) fn block(
         None => read::Transactions::none(),
     };
     let (withdrawals, root) = read::withdrawals(&body.items_at("withdrawals")?)?;
-    (said.made.txs_root, said.made.withdrawals_root) = (transactions.root, root);
+    (said.signed, said.made_withdrawals_root) = (transactions.signed, root);
     let env = env(header, fork)?;
     Ok((Block { env, transactions: transactions.all, withdrawals }, said))
 }

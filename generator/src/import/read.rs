@@ -21,8 +21,8 @@ use super::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transactions {
     pub(super) all: Vec<Transaction>,
-    /// Root of the trie of their encodings; `None` where one is not signed.
-    pub(super) root: Option<B256>,
+    /// Their encodings; `None` where one is not signed.
+    pub(super) signed: Option<Vec<Bytes>>,
 }
 
 impl Transactions {
@@ -32,10 +32,10 @@ impl Transactions {
     }
 
     fn of(envelopes: Vec<(Envelope, Address)>) -> Self {
-        let encoded: Option<Vec<Vec<u8>>> =
-            envelopes.iter().map(|(envelope, _)| envelope.encode()).collect();
+        let signed = envelopes.iter().map(|(envelope, _)| envelope.encode().map(Bytes::from));
+        let signed = signed.collect();
         let all = envelopes.into_iter().map(|(envelope, sender)| envelope.into_transaction(sender));
-        Self { all: all.collect(), root: encoded.map(roots::list_root) }
+        Self { all: all.collect(), signed }
     }
 }
 

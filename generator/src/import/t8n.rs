@@ -11,7 +11,7 @@ use workload::{Batch, Block, BlockEnv, Fork, Genesis, GenesisAccount, Workload};
 use super::{
     ImportError, Imported, ImportedBlock, Source,
     node::{self, Node},
-    read,
+    read, signed_transactions,
 };
 
 /// A file's text, and the name that errors use.
@@ -72,7 +72,8 @@ pub fn transition(
     };
     // The tool's root is that of all accounts of the file.
     said.state_root = said.state_root.filter(|_| left_out_count == 0);
-    (said.made.txs_root, said.made.withdrawals_root) = (transactions.root, withdrawals_root);
+    (said.signed, said.made_withdrawals_root) = (transactions.signed, withdrawals_root);
+    let blocks = vec![said];
     let name = format!("block-{number}");
     let workload = Workload {
         scenario: name.clone(),
@@ -81,11 +82,11 @@ pub fn transition(
         genesis: Genesis { accounts, ..Genesis::default() },
         first_hash_number,
         block_hashes,
+        signed_transactions: signed_transactions(&blocks),
         batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
         ..Workload::default()
     };
-    let (blocks, post_state) = (vec![said], Vec::new());
-    Ok(Imported { name, workload, blocks, post_state, source: Source::Files })
+    Ok(Imported { name, workload, blocks, post_state: Vec::new(), source: Source::Files })
 }
 
 /// A block calls some contracts whether its transactions do or not, and is invalid without them

@@ -39,6 +39,8 @@ pub enum WorkloadError {
     AccountFamily { family: usize, source: CodeRuleError },
     #[error("genesis has more rows than 64 bits count")]
     TooManyRows,
+    #[error("there are {tx_count} transactions, and {signed_count} signed ones")]
+    SignedCount { tx_count: u64, signed_count: usize },
     #[error("there is no batch, and so nothing to run")]
     NoBatches,
     #[error("batch {batch} has no blocks, and so nothing to run")]
@@ -103,6 +105,10 @@ impl Workload {
         self.first_hash_number.checked_add(hash_count).ok_or(WorkloadError::HashNumbers)?;
         if self.batches.is_empty() {
             return Err(WorkloadError::NoBatches);
+        }
+        let (tx_count, signed_count) = (self.tx_count(), self.signed_transactions.len());
+        if signed_count > 0 && signed_count as u64 != tx_count {
+            return Err(WorkloadError::SignedCount { tx_count, signed_count });
         }
         for (index, batch) in self.batches.iter().enumerate() {
             validate_batch(index, batch)?;

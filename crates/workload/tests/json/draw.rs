@@ -272,8 +272,13 @@ pub(crate) fn workloads() -> impl Strategy<Value = Workload> {
                     absent_accounts: absent.clone(),
                 };
             }
+            let tx_count = batches.iter().flat_map(|batch| &batch.blocks);
+            let tx_count: usize = tx_count.map(|block| block.transactions.len()).sum();
+            // Imported with signatures, or not.
+            let signed_count = if names.2.is_multiple_of(2) { 0 } else { tx_count };
             Workload {
                 scenario: names.0,
+                signed_transactions: vec![Bytes::from_static(&[2, 0xc0]); signed_count],
                 work: names.1,
                 seed: names.2,
                 generator_version: names.3,

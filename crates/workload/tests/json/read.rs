@@ -77,6 +77,7 @@ pub(crate) fn workload(json: &Value) -> Workload {
         genesis: genesis(&json["genesis"]),
         first_hash_number: number(&json["first_hash_number"]),
         block_hashes: each(&json["block_hashes"], hash),
+        signed_transactions: each(&json["signed_transactions"], bytes),
         batches: each(&json["batches"], batch),
     }
 }

@@ -6,7 +6,9 @@ use serde_json::json;
 use workload::{Batch, Block, Genesis, Workload};
 
 use super::{
-    super::{ImportError, Imported, SaidReceipt, Source, header, node::Node, read},
+    super::{
+        ImportError, Imported, SaidReceipt, Source, header, node::Node, read, signed_transactions,
+    },
     BlockName, Call, Rpc, Tracer, Wanted,
     ask::{Asker, Need, Reply},
     below::{Below, changed_untraced, system_contracts},
@@ -47,6 +49,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         chain_id,
         first_hash_number,
         block_hashes,
+        signed_transactions: signed_transactions(&blocks),
         batches,
         ..Workload::default()
     };
