@@ -124,17 +124,33 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         read
     }
 
+    /// Claims `key` if nobody has it or is about to; the caller then has to [`Self::put`] it.
+    pub(crate) fn claim(&self, key: K) -> bool {
+        match lock(&self.shard(&key).map).entry(key) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(None);
+                true
+            }
+        }
+    }
+
+    /// Hands over the value of `key`, which the caller has claimed.
+    pub(crate) fn put(&self, key: K, value: V) {
+        let shard = self.shard(&key);
+        lock(&shard.map).insert(key, Some(value));
+        shard.arrived.notify_all();
+    }
+
     /// Reads `key` if nobody has or is about to; does not wait.
     ///
     /// # Errors
     /// The error of `read`.
     pub(crate) fn fill<E>(&self, key: K, read: impl FnOnce() -> Result<V, E>) -> Result<(), E> {
-        let shard = self.shard(&key);
-        match lock(&shard.map).entry(key) {
-            Entry::Occupied(_) => return Ok(()),
-            Entry::Vacant(vacant) => vacant.insert(None),
-        };
-        Self::read_claimed(shard, key, read).map(drop)
+        match self.claim(key) {
+            true => Self::read_claimed(self.shard(&key), key, read).map(drop),
+            false => Ok(()),
+        }
     }
 
     /// Waits for the value of `key`. `None`: its read has failed, and the caller has now claimed
@@ -217,6 +233,19 @@ mod tests {
         flight.fill(1, || -> Result<u64, Cancelled> { panic!("it is there") }).unwrap();
         let read = || -> Result<u64, Cancelled> { panic!("it is there") };
         assert_eq!(flight.get_or_read(1, &cancel, read), Ok((10, Arrival::Ready)));
+    }
+
+    #[test]
+    fn a_key_is_claimed_once_and_put_for_who_waits() {
+        let flight = SingleFlight::<u64, u64>::default();
+        assert!(flight.claim(1) && !flight.claim(1));
+        let read = || -> Result<u64, Cancelled> { panic!("it is claimed") };
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| flight.get_or_read(1, &AtomicBool::new(false), read));
+            flight.put(1, 10);
+            assert_eq!(waiter.join().unwrap().unwrap().0, 10);
+        });
+        assert!(!flight.claim(1));
     }
 
     #[test]

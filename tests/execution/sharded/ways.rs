@@ -87,14 +87,31 @@ fn micro_batches_share_the_same_keys_out() {
         taken.executed.shard_times
     };
     let (small, large) = (times(16), times(1 << 16));
-    // Accounts and slots are apart. A step that comes first takes a key from a batch.
-    assert!(large.ahead_request_count <= 2, "{large:?}");
+    // Accounts, slots and codes are apart.
+    assert_eq!(large.ahead_request_count, 3, "{large:?}");
     assert!(small.ahead_request_count > 10, "{small:?}");
     for times in [small, large] {
         let most = times.ahead_request_count * 16;
         assert!(times.ahead_key_count <= most || times == large, "{times:?}");
         assert!(times.ahead_key_count > 400, "keys of a called contract are foreseen: {times:?}");
-        assert!(times.ahead_key_count > 10 * times.demand_request_count, "{times:?}");
+        assert_eq!(times.demand_request_count, 0, "no step waits for a key of its own: {times:?}");
+    }
+}
+
+/// Steps that call no contract but one each have all keys in their micro-batches, on every shard: codes
+/// too, and those of system steps.
+#[test]
+fn steps_whose_keys_are_foreseen_ask_for_none() {
+    let running = running(3);
+    for load in ["kind = \"non-conflicting\"", "kind = \"transfers\"", "kind = \"sload-storm\""] {
+        let workload = generated(load, "gas = \"4M\"\ntx_gas = \"200k\"\nblocks = 2\nbatch = 2");
+        for count in [1, 3] {
+            let taken = sample(&workload, &running.cluster, Sharding::on(count), 2).unwrap();
+            assert_eq!(taken.disagreement, None);
+            let times = taken.executed.shard_times;
+            assert_eq!(times.demand_request_count, 0, "{load} on {count}: {times:?}");
+            assert!(times.ahead_key_count > 0, "{times:?}");
+        }
     }
 }
 

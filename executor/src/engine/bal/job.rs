@@ -474,9 +474,9 @@ impl Job<Declared> {
         Self { feasible: Feasibility::unbounded(), ..self }
     }
 
-    /// The values before the batch.
-    pub(super) const fn declared(&self) -> &Declared {
-        &self.shared.pre_state
+    /// The state that all of its threads share.
+    pub(super) const fn shared(&self) -> &Shared<Declared> {
+        &self.shared
     }
 
     /// The keys that a shard's steps met.

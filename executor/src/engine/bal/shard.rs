@@ -1,8 +1,9 @@
 //! A shard's part of a batch: its threads run their steps as those of `bal` do, over values that the
 //! coordinator sends. Keys that the list lets foresee are fetched ahead, in micro-batches that do not wait for
-//! one another: accounts of its transactions' senders and recipients, keys that one of its steps is the
-//! first to write, and slots of the called contracts that no step writes. Which step reads what is not in a list
-//! (EIP-7928): some of the last are another shard's, and keys beyond these are fetched on demand.
+//! one another: accounts of its transactions' senders and recipients, of who gets fees or withdrawals and of the contracts
+//! that its system steps call, keys that one of its steps is the first to write, slots of the called contracts that no step writes,
+//! and, once an account is there, its code. Which step reads what is not in a list (EIP-7928): some of these
+//! slots are another shard's, and keys beyond these are fetched on demand.
 
 use std::{
     num::NonZeroUsize,
@@ -15,17 +16,20 @@ use std::{
     time::Instant,
 };
 
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
+use evm::system::{self, SystemCall};
 use variant::{Design, Io, Variant};
 use workload::{
-    BlockAccessIndex, StepKind, Workload,
+    BlockAccessIndex, StepKind, Steps, Workload,
     genesis::AccountState,
     list::{AccountId, ListIndex, SlotId},
 };
 
 use super::{
+    bitset::Bitset,
     job::{Job, JobInput, Tallies},
     prestate::Declared,
+    view::Shared,
 };
 use crate::{
     engine::{error::EngineError, task::Task},
@@ -67,17 +71,20 @@ pub fn run_shard(
     let known_order = Some(steps.clone());
     let job = JobInput { task, index, batch, spans, layout: None, known_order };
     let job = &Job::<Declared>::new(job)?.on_shard();
-    let ahead = &Ahead::of(workload, assignment, job);
+    let mut ahead = Ahead::of(workload, assignment, job.list(), job.steps());
+    ahead.claim(&job.shared().pre_state);
     // A coordinator that has gone wants nothing.
     stop.fetch_or(coordinator.ready().is_err(), Ordering::Relaxed);
     let ready = Instant::now();
     let times = &Mutex::new(ShardTimes::default());
     let (ended, results) = mpsc::channel::<ShardStep>();
     let (asked, answers) = mpsc::channel();
+    let line = Line { job, coordinator, stop, times };
     thread::scope(|scope| {
-        scope.spawn(move || ahead.ask(coordinator, stop, &asked, times));
+        let key_count = assignment.micro_batch_key_count;
+        scope.spawn(move || line.ask_ahead(&ahead, key_count, &asked));
         scope.spawn(move || {
-            take_in(job, answers, stop);
+            line.take_in(answers);
             lock(times).ahead = ready.elapsed();
         });
         for worker in 0..threads.get() {
@@ -111,108 +118,146 @@ pub fn run_shard(
     Ok(Finished { met: job.met()?, times })
 }
 
-/// Keys to fetch ahead.
-struct Ahead<'j> {
-    values: &'j Declared,
+/// Keys to fetch ahead, in the order in which the shard's steps come to them as far as that is known.
+struct Ahead {
     accounts: Vec<AccountId>,
     slots: Vec<SlotId>,
-    /// Keys of a micro-batch.
-    key_count: usize,
+}
+
+impl Ahead {
+    /// Keys that the list lets foresee: accounts of senders, of recipients, of who gets fees or a withdrawal, of contracts
+    /// that system steps call, and of own first writes; slots of own first writes, and slots that are read
+    /// alone, of the accounts that are called.
+    fn of(workload: &Workload, assignment: &Assignment, list: &ListIndex, steps: &Steps) -> Self {
+        let batch = &workload.batches[assignment.batch];
+        let (mut accounts, mut callees) = (Vec::new(), Vec::new());
+        for index in &assignment.steps {
+            let step = steps.at(*index);
+            let block = &batch.blocks[step.block];
+            let called: Vec<Address> = match step.kind {
+                StepKind::Transaction(tx_index) => {
+                    let tx = &block.transactions[tx_index];
+                    let paid = [tx.sender, block.env.beneficiary];
+                    accounts.extend(paid.iter().filter_map(|address| list.account_id(address)));
+                    tx.to.into_iter().collect()
+                }
+                StepKind::BeforeTransactions => contracts(system::before_transactions(&block.env)),
+                StepKind::AfterTransactions => {
+                    let paid = block.withdrawals.iter().map(|withdrawal| withdrawal.address);
+                    accounts.extend(paid.filter_map(|address| list.account_id(&address)));
+                    contracts(system::after_transactions(workload.fork))
+                }
+            };
+            let called = called.iter().filter_map(|address| list.account_id(address));
+            callees.extend(called.clone());
+            accounts.extend(called);
+        }
+        let is_own = |index: BlockAccessIndex| assignment.steps.binary_search(&index).is_ok();
+        let is_first = |id: &AccountId| list.first_account_change(*id).is_some_and(is_own);
+        accounts.extend(list.accounts().filter(is_first));
+        let written = list.slots().filter(|id| list.first_slot_change(*id).is_some_and(is_own));
+        let mut slots: Vec<SlotId> = written.collect();
+        let mut known = Bitset::new(list.account_count() as usize);
+        callees.retain(|id: &AccountId| known.insert(id.get()));
+        let of_callees = callees.iter().flat_map(|id| list.slots_of(*id)).map(SlotId);
+        slots.extend(of_callees.filter(|id| !list.has_changes(*id)));
+        Self { accounts, slots }
+    }
+
+    /// Claims them, each once, so that a step that comes to one waits for its micro-batch.
+    fn claim(&mut self, values: &Declared) {
+        self.accounts.retain(|id| values.accounts.claims().claim(id.get()));
+        self.slots.retain(|id| values.slots.claims().claim(id.get()));
+    }
+}
+
+fn contracts(calls: impl IntoIterator<Item = SystemCall>) -> Vec<Address> {
+    calls.into_iter().map(|call| call.contract).collect()
 }
 
 /// A micro-batch on its way.
 type Asked<'c> = (Wanted, Answer<'c>);
 
-impl<'j> Ahead<'j> {
-    /// Keys that the list lets foresee: accounts of senders and recipients and of own first writes,
-    /// slots of own first writes, and slots that are read alone, of accounts that the steps call.
-    fn of(workload: &Workload, assignment: &Assignment, job: &'j Job<Declared>) -> Self {
-        let list = job.list();
-        let is_own = |index: BlockAccessIndex| assignment.steps.binary_search(&index).is_ok();
-        let written =
-            list.accounts().filter(|id| list.first_account_change(*id).is_some_and(is_own));
-        let mut accounts: Vec<AccountId> = written.collect();
-        let mut callees: Vec<AccountId> = Vec::new();
-        let batch = &workload.batches[assignment.batch];
-        for index in &assignment.steps {
-            let step = job.steps().at(*index);
-            if let StepKind::Transaction(tx_index) = step.kind {
-                let tx = &batch.blocks[step.block].transactions[tx_index];
-                let callee = tx.to.and_then(|address| list.account_id(&address));
-                accounts.extend(list.account_id(&tx.sender));
-                accounts.extend(callee);
-                callees.extend(callee);
-            }
-        }
-        for ids in [&mut accounts, &mut callees] {
-            ids.sort_unstable();
-            ids.dedup();
-        }
-        let written = list.slots().filter(|id| list.first_slot_change(*id).is_some_and(is_own));
-        let mut slots: Vec<SlotId> = written.collect();
-        let of_callees = callees.iter().flat_map(|id| list.slots_of(*id)).map(SlotId);
-        slots.extend(of_callees.filter(|id| !list.has_changes(*id)));
-        let key_count = assignment.micro_batch_key_count.max(1) as usize;
-        Self { values: job.declared(), accounts, slots, key_count }
-    }
-
-    /// Asks for one micro-batch after the other, without waiting for answers. A key that a step has claimed
-    /// meanwhile is left to it.
-    fn ask<'c>(
-        &self,
-        coordinator: &'c dyn Coordinator,
-        stop: &AtomicBool,
-        asked: &mpsc::Sender<Asked<'c>>,
-        times: &Mutex<ShardTimes>,
-    ) {
-        let accounts = self.accounts.chunks(self.key_count).map(|ids| (ids, &[][..]));
-        let slots = self.slots.chunks(self.key_count).map(|ids| (&[][..], ids));
-        for (accounts, slots) in accounts.chain(slots) {
-            if stop.load(Ordering::Relaxed) {
-                return;
-            }
-            let claims = self.values.accounts.claims();
-            let accounts = accounts.iter().filter(|id| claims.claim(id.get())).map(|id| id.0);
-            let claims = self.values.slots.claims();
-            let slots = slots.iter().filter(|id| claims.claim(id.get())).map(|id| id.0);
-            let (accounts, slots) = (accounts.collect::<Vec<_>>(), slots.collect::<Vec<_>>());
-            if accounts.is_empty() && slots.is_empty() {
-                continue;
-            }
-            let mut sums = lock(times);
-            sums.ahead_request_count += 1;
-            sums.ahead_key_count += (accounts.len() + slots.len()) as u64;
-            drop(sums);
-            let keys = Wanted { accounts, slots, codes: Vec::new() };
-            let answer = coordinator.ask(keys.clone());
-            let sent = answer.is_ok_and(|answer| asked.send((keys, answer)).is_ok());
-            if !sent {
-                // Whoever waits for these keys must not wait for ever.
-                stop.store(true, Ordering::Relaxed);
-                return;
-            }
-        }
-    }
+/// A shard's requests ahead, and their answers.
+#[derive(Clone, Copy)]
+struct Line<'c> {
+    job: &'c Job<Declared>,
+    coordinator: &'c dyn Coordinator,
+    stop: &'c AtomicBool,
+    times: &'c Mutex<ShardTimes>,
 }
 
-/// Takes values in as they come. A failure is the coordinator's, and ends all.
-fn take_in<'c>(
-    job: &Job<Declared>,
-    answers: impl IntoIterator<Item = Asked<'c>>,
-    stop: &AtomicBool,
-) {
-    let values = job.declared();
-    for (keys, answer) in answers {
-        let Ok(StateValues { accounts, slots, .. }) = answer() else {
-            stop.store(true, Ordering::Relaxed);
-            return;
-        };
+impl<'c> Line<'c> {
+    /// Asks for one micro-batch of `key_count` keys after the other, without waiting for answers.
+    fn ask_ahead(&self, ahead: &Ahead, key_count: u32, asked: &mpsc::Sender<Asked<'c>>) {
+        let key_count = key_count.max(1) as usize;
+        let accounts = ahead.accounts.chunks(key_count).map(|ids| Wanted {
+            accounts: ids.iter().map(|id| id.0).collect(),
+            ..Wanted::default()
+        });
+        let slots = ahead
+            .slots
+            .chunks(key_count)
+            .map(|ids| Wanted { slots: ids.iter().map(|id| id.0).collect(), ..Wanted::default() });
+        for keys in accounts.chain(slots) {
+            let answer = self.ask(keys);
+            if !answer.is_some_and(|answer| asked.send(answer).is_ok()) {
+                return;
+            }
+        }
+    }
+
+    /// Asks for keys that are claimed. Whoever waits for them must not wait for ever: a failure ends all.
+    fn ask(&self, keys: Wanted) -> Option<Asked<'c>> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut sums = lock(self.times);
+        sums.ahead_request_count += 1;
+        sums.ahead_key_count += (keys.accounts.len() + keys.slots.len() + keys.codes.len()) as u64;
+        drop(sums);
+        let answer = self.coordinator.ask(keys.clone()).ok();
+        self.stop.fetch_or(answer.is_none(), Ordering::Relaxed);
+        Some((keys, answer?))
+    }
+
+    /// Takes values in as they come, and asks for the codes of accounts.
+    fn take_in(&self, answers: impl IntoIterator<Item = Asked<'c>>) {
+        let mut codes = Vec::new();
+        for asked in answers {
+            let Some(wanted) = self.put(asked) else { return };
+            if wanted.is_empty() {
+                continue;
+            }
+            let Some(asked) = self.ask(Wanted { codes: wanted, ..Wanted::default() }) else {
+                return;
+            };
+            codes.push(asked);
+        }
+        codes.into_iter().try_for_each(|asked| self.put(asked).map(drop));
+    }
+
+    /// Waits for values, and hands them over. Gives the codes of the accounts among them that it has
+    /// claimed; `None` where there was no answer, which is the coordinator's fault and ends all.
+    fn put(&self, (keys, answer): Asked<'c>) -> Option<Vec<B256>> {
+        let answer = answer().ok();
+        self.stop.fetch_or(answer.is_none(), Ordering::Relaxed);
+        let StateValues { accounts, slots, codes } = answer?;
+        let Shared { pre_state: values, code_rows, .. } = self.job.shared();
+        let of_accounts = accounts.iter().flatten().map(|account| account.code_hash);
+        let wanted = of_accounts.filter(|hash| *hash != KECCAK256_EMPTY);
+        // Before a step sees the account, and asks for its code itself.
+        let wanted = wanted.filter(|hash| code_rows.claim(*hash)).collect();
         for (id, account) in keys.accounts.iter().zip(accounts) {
             values.accounts.put(*id as usize, account);
         }
         for (id, slot) in keys.slots.iter().zip(slots) {
             values.slots.put(*id as usize, slot);
         }
+        for (hash, code) in keys.codes.iter().zip(codes) {
+            code_rows.put(*hash, code);
+        }
+        Some(wanted)
     }
 }
 
