@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use spec::{Expect, RunSpec, Scenario};
-use variant::{CacheMode, StoreKind, Waiting};
+use variant::CacheMode;
 
 use crate::{
     plan::{self, Machine, PlannedCell},
@@ -62,6 +62,7 @@ impl Effect {
             trie: _,
             rocksdb: _,
             mdbx: _,
+            redis_addresses: _,
             cache,
             // By variant.
             keys: _,
@@ -73,8 +74,7 @@ impl Effect {
         } = run;
         let cells = plan::cells(run, machine);
         let are_fresh: Vec<_> = cells.iter().map(|cell| FreshWorks::are_for(cell, run)).collect();
-        let is_on_device = |store: &StoreKind| store.waiting() != Waiting::Never;
-        let has_device = stores.iter().any(is_on_device);
+        let has_device = stores.iter().any(|store| store.has_device());
         let draws = has_device || are_fresh.contains(&true);
         Self {
             database_count: *database_count,
@@ -155,6 +155,8 @@ mod tests {
             (memory, "run.commit", ["logged", "synced"]),
             (memory, "run.checksums", ["verify", "skip"]),
             (memory, "run.draw_seed", ["1", "2"]),
+            (on("redis", "batched-io"), "run.cache", ["cold", "warm"]),
+            (on("redis", "batched-io"), "run.commit", ["logged", "synced"]),
             (on("flat", "batched-io"), "run.rocksdb.block_cache", ["1MiB", "2MiB"]),
         ] {
             assert!(is_one(&fixed, key, values), "{fixed:?} {key} {values:?}");
@@ -192,6 +194,8 @@ mod tests {
             (on("memory", "batched-io"), "run.trie", ["none", "cut"]),
             (on("mdbx", "batched-io"), "run.mdbx.storage", ["rows", "dupsort"]),
             (on("mdbx", "batched-io"), "run.commit", ["logged", "synced"]),
+            (on("redis", "batched-io"), "run.redis_addresses", ["a:7000", "b:7000"]),
+            (on("redis", "batched-io"), "run.io_threads", ["1", "2"]),
         ] {
             assert!(!is_one(&fixed, key, values), "{fixed:?} {key} {values:?}");
         }

@@ -60,6 +60,11 @@ impl Machine {
         store.waiting() == Waiting::ByMethod && is_available
     }
 
+    /// Whether readers of `store`, which can ask for hundreds of keys at once, do so here.
+    fn keeps_many(&self, store: StoreKind) -> bool {
+        !store.has_device() || self.io_uring == IoUring::Available
+    }
+
     /// Reading threads where the scenario does not say how many.
     fn io_threads(&self, run: &RunSpec, store: StoreKind) -> Vec<usize> {
         match store.waiting() {
@@ -102,13 +107,17 @@ impl Machine {
             }
             if run.io_thread_counts.is_empty() {
                 let counts = self.io_threads(run, *store);
-                choices.push(match together {
-                    true => format!(
+                choices.push(match (together, store.waiting()) {
+                    (true, _) => format!(
                         "{name}: io_threads = {counts:?}: {READERS_PER_CORE} a core on {cores} \
                          cores, each with {READS_AT_ONCE} reads under way, and as many as have \
                          {MANY_THREADS} together"
                     ),
-                    false => format!(
+                    (false, Waiting::ManyAtOnce) if self.keeps_many(*store) => format!(
+                        "{name}: io_threads = {counts:?}: 1 and {READERS_PER_CORE} a core on \
+                         {cores} cores, each with hundreds of reads under way"
+                    ),
+                    (false, _) => format!(
                         "{name}: io_threads = {counts:?}: each waits for one read, so their \
                          number is the depth"
                     ),

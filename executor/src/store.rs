@@ -30,6 +30,7 @@ pub mod memory;
 mod ordered;
 mod overlay;
 pub mod recorded;
+pub mod redis;
 pub mod rocksdb;
 mod sealed;
 mod trie_stream;

@@ -6,6 +6,9 @@ use variant::{CacheMode, Design, Named, Schedule, StoreKind, WholeRows};
 
 const SCHEDULE_HELP: &str = "In which order the threads of a parallel design take transactions";
 
+const REDIS_HELP: &str =
+    "redis starts its servers on this host unless `run.redis_addresses` says where they are";
+
 /// The names of all values of an axis, for its help.
 pub fn names<T: Named>() -> String {
     T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ")
@@ -55,7 +58,7 @@ pub struct HowArgs {
     #[arg(long, value_name = "LIST", help = names::<Design>())]
     pub design: Option<String>,
     /// Stores.
-    #[arg(long, value_name = "LIST", help = names::<StoreKind>())]
+    #[arg(long, value_name = "LIST", help = format!("{}; {REDIS_HELP}", names::<StoreKind>()))]
     pub store: Option<String>,
     /// Threads that execute; more than cores too [default: a few are tried]
     #[arg(long, value_name = "LIST")]

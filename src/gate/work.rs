@@ -141,7 +141,7 @@ impl Work {
         let word = |given: &Override| (given.key.clone(), given.value.clone());
         let given = input.settings.each_ref();
         let given = given.map(|own| input.how.iter().chain(own).map(word).collect());
-        let is_cold = |store| run.cache == CacheMode::Cold && store != StoreKind::Memory;
+        let is_cold = |store: StoreKind| run.cache == CacheMode::Cold && store.has_device();
         let variants = cells.iter().zip(names).map(|(cell, name)| Shared {
             name,
             busy_count: Some(cell.busy_count()),

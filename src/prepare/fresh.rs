@@ -5,7 +5,7 @@
 use std::num::NonZeroUsize;
 
 use spec::{RunSpec, Scenario};
-use variant::{CacheMode, SampleKeys, Schedule, Variant, Waiting};
+use variant::{CacheMode, SampleKeys, Schedule, Variant};
 use workload::signing::TxSignatures;
 
 use super::{
@@ -37,7 +37,7 @@ impl FreshWorks {
     pub fn are_for(cell: &PlannedCell, run: &RunSpec) -> bool {
         let is_wanted = match run.keys {
             Some(keys) => keys == SampleKeys::Fresh,
-            None => run.cache == CacheMode::Cold && cell.store.waiting() != Waiting::Never,
+            None => run.cache == CacheMode::Cold && cell.store.has_device(),
         };
         is_wanted && cell.variant.schedule != Schedule::KnownCost
     }

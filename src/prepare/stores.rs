@@ -1,16 +1,17 @@
 //! Stores as a scenario asks for them: from the words of `[run]` to formats and settings, and to
 //! open stores, whose state is built first where there is none.
 
-use std::{path::Path, thread, time::Duration};
+use std::{env, path::Path, thread, time::Duration};
 
 use anyhow::anyhow;
 use executor::{
-    state::{BuiltState, StateError, StateFormat, StateSpec},
+    state::{BuiltState, StateError, StateFormat, StateSpec, Watch},
     store::{
         any::AnyStore,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
+        redis::{Credentials, RedisError, RedisInput, RedisStore},
         rocksdb::{self, Filter, PPM, RocksFormat, RocksSettings, RocksStore},
     },
     tries,
@@ -31,7 +32,12 @@ use crate::{
 /// Between two looks whether a state is free.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Share of the machine's free memory that the memory store may take.
+/// The variables with the user and the password of a Redis Cluster.
+const REDIS_USER: &str = "STRESS_REDIS_USER";
+/// See [`REDIS_USER`].
+const REDIS_PASSWORD: &str = "STRESS_REDIS_PASSWORD";
+
+/// Share of the machine's free memory that a store in memory may take.
 const MEMORY_SHARE: u64 = 2;
 
 /// Reaction to a state that another process uses.
@@ -81,6 +87,11 @@ pub enum StoreSettings {
         /// How it is read and committed to.
         settings: FlatSettings,
     },
+    /// A Redis Cluster.
+    Redis {
+        /// Where its nodes listen; empty: they are started on this host.
+        addresses: Vec<String>,
+    },
 }
 
 impl StoreSettings {
@@ -96,6 +107,7 @@ impl StoreSettings {
                 format: MdbxFormat { slots: run.mdbx.storage, tries },
                 settings: MdbxSettings { durability },
             },
+            StoreKind::Redis => Self::Redis { addresses: run.redis_addresses.clone() },
             StoreKind::Flat => {
                 let settings = FlatSettings { durability, ..FlatSettings::default() };
                 Self::Flat { format: FlatFormat { tries }, settings }
@@ -147,6 +159,9 @@ impl StoreOpener<'_> {
                 let store = FlatStore::open(self.state(&format)?, settings);
                 AnyStore::Flat(Box::new(store.or_exit(Code::Io)?))
             }
+            StoreSettings::Redis { addresses } => {
+                AnyStore::Redis(Box::new(self.redis(&addresses)?))
+            }
         })
     }
 
@@ -160,6 +175,34 @@ impl StoreOpener<'_> {
         };
         stage.finish();
         store.or_exit(Code::Usage)
+    }
+
+    /// The store in the Redis Cluster of `addresses`, or in one that is started on this host.
+    fn redis(&self, addresses: &[String]) -> Result<RedisStore, Failure> {
+        let word = |name| env::var(name).ok().filter(|word: &String| !word.is_empty());
+        let credentials = Credentials { user: word(REDIS_USER), password: word(REDIS_PASSWORD) };
+        let dir = data_dir(self.databases.dir)?;
+        let input = RedisInput {
+            genesis: self.genesis,
+            layout: self.layout,
+            addresses,
+            credentials: &credentials,
+            data_dir: dir.path(),
+            limit_bytes: memory_limit_bytes(),
+            threads: self.machine.core_count.get(),
+        };
+        let watch = Watch { progress: self.progress, cancel: interrupt::flag() };
+        // The servers that are started end with this process, in an orderly way where it can be.
+        let _hold = interrupt::hold();
+        let opened = RedisStore::open(&input, &watch);
+        self.progress.clear();
+        opened.map_err(|error| match error {
+            RedisError::State(StateError::Cancelled) => {
+                Failure { code: Code::Interrupted, error: error.into() }
+            }
+            RedisError::TooLarge { .. } => Failure { code: Code::Usage, error: error.into() },
+            error => Failure { code: Code::Io, error: error.into() },
+        })
     }
 
     /// The state in `format`, built first where there is none.
@@ -198,7 +241,7 @@ impl StoreOpener<'_> {
     }
 }
 
-/// Bytes that the memory store may take.
+/// Bytes that a store in memory may take.
 fn memory_limit_bytes() -> u64 {
     environment::memory_available_bytes().map_or(u64::MAX, |free| free / MEMORY_SHARE)
 }

@@ -31,6 +31,9 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
         let reason = "rows of the plain layout have no tries; --layout hashed";
         return Some(reason.to_owned());
     }
+    if let Some(store) = run.stores.iter().find(|store| !store.has_tries()) {
+        return Some(format!("the {store} store keeps no tries; leave it out"));
+    }
     if run.commit == Durability::Unlogged {
         let reason = "a commit without a log is not durable; --set run.commit=logged";
         return Some(reason.to_owned());
@@ -96,6 +99,7 @@ mod tests {
             ((unsigned, run), ["secrets of their senders are not known", "run.root=after"]),
             (small(&[("state.layout", "plain")]), ["plain layout", "--layout hashed"]),
             (small(&[("run.commit", "unlogged")]), ["not durable", "run.commit=logged"]),
+            (small(&[("run.stores", "redis")]), ["the redis store keeps no tries", "leave it out"]),
         ] {
             let before = work.1.clone();
             let WithWhole { run, reason } = resolved(WholeRows::One, work);

@@ -11,14 +11,13 @@
 use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
 };
 
 use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, WarmUp},
     sample::Measurement,
-    state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
+    state::StateFormat,
     store::{
         Store,
         any::format_of,
@@ -43,6 +42,7 @@ use crate::common::{
     agree,
     loads::{MEETING_LOADS, OTHER_STORMS, SHAPED_LOADS},
     policies::policies,
+    redis,
     vectors::{json_files, unpack, vectors},
 };
 
@@ -226,22 +226,10 @@ fn all_variants_agree_under_the_earlier_fork() {
     assert_all_agree(&generate(text, "keys = \"keccak\""), "osaka");
 }
 
-/// The state of `workload`, built in `dir`.
-fn build(dir: &Path, workload: &Workload, format: &dyn StateFormat) -> BuiltState {
-    let spec = StateSpec {
-        genesis: &workload.genesis,
-        layout: workload.layout,
-        format,
-        scenario: "small",
-        threads: 2,
-    };
-    DataDir::open(dir).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
-}
-
 /// The same over the store `kind`, whose state is built in `dir`.
 fn assert_all_agree_over(kind: StoreKind, dir: &Path, workload: &Workload, name: &str) {
     let name = format!("{kind}, {name}");
-    let built = |format: &dyn StateFormat| build(dir, workload, format);
+    let built = |format: &dyn StateFormat| agree::built(dir, workload, format);
     match kind {
         StoreKind::Rocksdb => {
             let format = RocksFormat::default();
@@ -256,6 +244,11 @@ fn assert_all_agree_over(kind: StoreKind, dir: &Path, workload: &Workload, name:
         }
         StoreKind::Flat => {
             let store = FlatStore::open(built(&FlatFormat::ROWS), FlatSettings::default()).unwrap();
+            assert_all_agree_on(&store, workload, &name);
+        }
+        StoreKind::Redis if !redis::is_here() => {}
+        StoreKind::Redis => {
+            let store = redis::open(workload, dir, &[]).unwrap();
             assert_all_agree_on(&store, workload, &name);
         }
         StoreKind::Memory => assert_all_agree(workload, &name),
@@ -297,7 +290,7 @@ fn all_variants_agree_over_rocksdb_however_it_reads() {
                 [block]\ngas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\n";
     let workload = generate(text, "keys = \"keccak\"");
     for read_method in [ReadMethod::Get, ReadMethod::MultiGet] {
-        let built = build(dir.path(), &workload, &RocksFormat::default());
+        let built = agree::built(dir.path(), &workload, &RocksFormat::default());
         let settings =
             RocksSettings { read_method, multi_get_key_count: 100, ..RocksSettings::default() };
         let store = RocksStore::open(built, settings).unwrap();

@@ -3,4 +3,5 @@
 pub(crate) mod agree;
 pub(crate) mod loads;
 pub(crate) mod policies;
+pub(crate) mod redis;
 pub(crate) mod vectors;

@@ -18,6 +18,7 @@ mod prefetch;
 mod random_blocks;
 mod received;
 mod recovery;
+mod redis;
 mod roots;
 mod sharded;
 mod sustained;

@@ -27,6 +27,7 @@ mod named;
 mod options;
 #[path = "../common/page.rs"]
 mod page;
+mod redis;
 #[path = "../common/rendered.rs"]
 mod rendered;
 mod report;

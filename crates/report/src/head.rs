@@ -125,6 +125,8 @@ pub(super) fn store_words(store: &str, facts: &Map<String, Value>) -> String {
     let parts = [
         text(store),
         size("file_bytes"),
+        size("server_memory_bytes").map(|bytes| format!("{bytes} of its servers' memory")),
+        text("filled").map(|filled| format!("filled: {filled}")),
         text("rows"),
         text("reads"),
         size("block_cache_bytes").map(|bytes| format!("block cache {bytes}")),

@@ -112,6 +112,23 @@ impl<'tree> Fields<'tree> {
         text(node).map(Some).map_err(|misfit| self.fault(key, misfit))
     }
 
+    /// Addresses with ports, separated by commas, if there are any; `example` is a valid one.
+    pub(crate) fn addresses(&self, key: &str, example: &str) -> Result<Vec<String>, Fault> {
+        let Some(given) = self.text(key)? else { return Ok(Vec::new()) };
+        let addresses: Vec<String> = given.split(',').map(|one| one.trim().to_owned()).collect();
+        let is_whole = |address: &String| {
+            let port = address.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
+            port.is_some_and(|(host, port)| !host.is_empty() && port.is_ok())
+        };
+        match addresses.iter().find(|address| !is_whole(address)) {
+            None => Ok(addresses),
+            Some(address) => {
+                let rule = format!("{} is no HOST:PORT", shown(address));
+                Err(self.fault(key, Misfit::new(rule, Remedy::text(example))))
+            }
+        }
+    }
+
     pub(crate) fn count(&self, key: &str, range: &Range) -> Result<Option<u64>, Fault> {
         self.table.ask(key, || Shape::Count(range.least, range.most));
         self.read(key, |node| count(node, key, range))

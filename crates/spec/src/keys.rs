@@ -54,6 +54,7 @@ pub(crate) const RUN: &[&str] = &[
     "budget",
     "rocksdb",
     "mdbx",
+    "redis_addresses",
     "recover_senders",
 ];
 /// The keys of [`RUN`] that are tables.

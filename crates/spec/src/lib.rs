@@ -18,6 +18,7 @@ mod paths;
 mod prefetch;
 mod quantity;
 mod read;
+mod redis;
 mod rocksdb;
 mod root;
 mod scenario;

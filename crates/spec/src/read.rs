@@ -16,7 +16,7 @@ use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario};
 use crate::sizes::TX_GAS_MIN;
 use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
-use crate::{keys, mdbx, metric, prefetch, rocksdb, root, sharding, state, whole};
+use crate::{keys, mdbx, metric, prefetch, redis, rocksdb, root, sharding, state, whole};
 use variant::{
     CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, Variant, WarmCache,
 };
@@ -261,21 +261,13 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
             None => RocksdbSpec::default(),
         },
         mdbx,
+        redis_addresses: redis::addresses(fields)?,
         recover_senders: fields.flag("recover_senders")?.unwrap_or(false),
     };
-    for (key, is_empty) in [
-        ("designs", spec.designs.is_empty()),
-        ("stores", spec.stores.is_empty()),
-        ("schedule", spec.schedules.is_empty()),
-        ("fibers", spec.fiber_counts.is_empty()),
-    ] {
-        if is_empty {
-            let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
-            return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));
-        }
-    }
+    check_lists(&spec, fields)?;
     check_fibers(&spec, fields)?;
     sharding::check(&spec, fields)?;
+    redis::check(&spec, fields)?;
     root::check(&spec, fields, state)?;
     whole::check(&spec, fields)?;
     if let (2.., Some(seed)) = (spec.database_count, state.seed) {
@@ -291,6 +283,22 @@ fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
         return Err(fields.fault("budget", misfit));
     }
     Ok(spec)
+}
+
+/// Refuses lists that name nothing to compare.
+fn check_lists(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
+    for (key, is_empty) in [
+        ("designs", spec.designs.is_empty()),
+        ("stores", spec.stores.is_empty()),
+        ("schedule", spec.schedules.is_empty()),
+        ("fibers", spec.fiber_counts.is_empty()),
+    ] {
+        if is_empty {
+            let remedy = Remedy::advice(&format!("name at least one, or leave {key} out"));
+            return Err(fields.fault(key, Misfit::new("the list is empty", remedy)));
+        }
+    }
+    Ok(())
 }
 
 fn thread_counts(fields: &Fields<'_>, key: &str) -> Result<Vec<u32>, Fault> {

@@ -128,6 +128,8 @@ pub struct RunSpec {
     pub rocksdb: RocksdbSpec,
     /// The MDBX store's file.
     pub mdbx: MdbxSpec,
+    /// Addresses of nodes of the Redis Cluster; empty: servers are started on this host.
+    pub redis_addresses: Vec<String>,
 }
 
 /// How the readers of batched I/O read: the values of each axis to compare; empty: chosen by the

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::fault::{Fault, Misfit, Remedy, shown};
+use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
 use crate::scenario::{RunSpec, ShardSpec};
 use variant::{Design, Sharding, Variant};
@@ -30,28 +30,12 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<ShardSpec, Fault> {
     };
     Ok(ShardSpec {
         counts: counts("shards", &SHARDS)?,
-        addresses: addresses(fields)?,
+        addresses: fields.addresses("shard_addresses", "127.0.0.1:7001")?,
         partitioners: fields.one_or_more("partitioner")?,
         partition_times: fields.one_or_more("partition")?,
         micro_batch_key_counts: counts("shard_batch", &KEYS)?,
         delays_us: counts("shard_delay_us", &DELAY_US)?,
     })
-}
-
-fn addresses(fields: &Fields<'_>) -> Result<Vec<String>, Fault> {
-    let Some(given) = fields.text("shard_addresses")? else { return Ok(Vec::new()) };
-    let addresses: Vec<String> = given.split(',').map(|one| one.trim().to_owned()).collect();
-    let is_whole = |address: &String| {
-        let port = address.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
-        port.is_some_and(|(host, port)| !host.is_empty() && port.is_ok())
-    };
-    match addresses.iter().find(|address| !is_whole(address)) {
-        None => Ok(addresses),
-        Some(address) => {
-            let rule = format!("{} is no HOST:PORT", shown(address));
-            Err(fields.fault("shard_addresses", Misfit::new(rule, Remedy::text("127.0.0.1:7001"))))
-        }
-    }
 }
 
 /// Refuses shards where no row of the run can have them, and the other keys where there are no shards.

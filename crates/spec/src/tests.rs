@@ -7,6 +7,7 @@ mod good;
 mod names;
 mod overridden;
 mod panics;
+mod redis;
 mod schema;
 mod several;
 mod sharding;

@@ -170,6 +170,13 @@ pub(crate) fn run_entries(run: &RunSpec) -> Vec<Entry> {
             run.sample_count.map_or(Err("as many as the budget allows"), |n| Ok(n.to_string())),
         ),
         ("budget", Ok(quoted(&duration(run.budget)))),
+        (
+            "redis_addresses",
+            match run.redis_addresses.as_slice() {
+                [] => Err("started on this host"),
+                given => Ok(quoted(&given.join(","))),
+            },
+        ),
         ("recover_senders", Ok(run.recover_senders.to_string())),
     ]
 }

@@ -10,6 +10,8 @@ crate::named! {
         Mdbx = "mdbx",
         /// Sorted rows in a flat file: what is left between execution and the device.
         Flat = "flat",
+        /// A Redis Cluster: values come over the network, from the memory of its servers.
+        Redis = "redis",
         /// A map in memory: what is left when reads are free.
         Memory = "memory",
     }
@@ -34,7 +36,7 @@ impl StoreKind {
         match self {
             Self::Rocksdb => Waiting::ByMethod,
             Self::Mdbx => Waiting::OneByOne,
-            Self::Flat => Waiting::ManyAtOnce,
+            Self::Flat | Self::Redis => Waiting::ManyAtOnce,
             Self::Memory => Waiting::Never,
         }
     }
@@ -45,7 +47,23 @@ impl StoreKind {
     pub const fn can_yield(self) -> bool {
         match self {
             Self::Flat => true,
-            Self::Rocksdb | Self::Mdbx | Self::Memory => false,
+            Self::Rocksdb | Self::Mdbx | Self::Redis | Self::Memory => false,
+        }
+    }
+
+    /// Returns whether values lie on a device: a store without one is never cold.
+    pub const fn has_device(self) -> bool {
+        match self {
+            Self::Rocksdb | Self::Mdbx | Self::Flat => true,
+            Self::Redis | Self::Memory => false,
+        }
+    }
+
+    /// Returns whether its states can have tries beside their rows.
+    pub const fn has_tries(self) -> bool {
+        match self {
+            Self::Rocksdb | Self::Mdbx | Self::Flat | Self::Memory => true,
+            Self::Redis => false,
         }
     }
 }

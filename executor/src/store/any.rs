@@ -9,6 +9,7 @@ use super::{
     handicap::Handicapped,
     mdbx::{MdbxFormat, MdbxStore},
     memory::MemoryStore,
+    redis::RedisStore,
     rocksdb::{RocksFormat, RocksStore},
 };
 use crate::state::{BuiltState, StateFormat};
@@ -19,7 +20,7 @@ pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
         StoreKind::Rocksdb => Some(Box::new(RocksFormat::default())),
         StoreKind::Mdbx => Some(Box::new(MdbxFormat::default())),
         StoreKind::Flat => Some(Box::new(FlatFormat::default())),
-        StoreKind::Memory => None,
+        StoreKind::Redis | StoreKind::Memory => None,
     }
 }
 
@@ -32,6 +33,8 @@ pub enum AnyStore {
     Mdbx(Box<MdbxStore>),
     /// State in flat files.
     Flat(Box<FlatStore>),
+    /// State in a Redis Cluster.
+    Redis(Box<RedisStore>),
     /// State in memory.
     Memory(MemoryStore),
     /// State in memory, made worse on purpose. A kind of its own: a check for a handicap in each
@@ -55,6 +58,10 @@ macro_rules! on_store {
                 let $store = boxed.as_ref();
                 $call
             }
+            $crate::store::any::AnyStore::Redis(boxed) => {
+                let $store = boxed.as_ref();
+                $call
+            }
             $crate::store::any::AnyStore::Memory($store) => $call,
             $crate::store::any::AnyStore::Handicapped($store) => $call,
         }
@@ -69,6 +76,7 @@ impl AnyStore {
             Self::Rocks(_) => StoreKind::Rocksdb,
             Self::Mdbx(_) => StoreKind::Mdbx,
             Self::Flat(_) => StoreKind::Flat,
+            Self::Redis(_) => StoreKind::Redis,
             Self::Memory(_) | Self::Handicapped(_) => StoreKind::Memory,
         }
     }

@@ -3,12 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{num::NonZeroUsize, sync::atomic::AtomicBool};
+use std::{num::NonZeroUsize, path::Path, sync::atomic::AtomicBool};
 
 use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Measurement},
+    state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{Store, memory::MemoryStore},
 };
 use generator::reference;
@@ -74,6 +75,18 @@ pub(crate) fn variants() -> Vec<Variant> {
 /// The genesis of `workload` in memory.
 pub(crate) fn in_memory(workload: &Workload) -> MemoryStore {
     MemoryStore::build(&workload.genesis, MEMORY_LIMIT_BYTES).unwrap()
+}
+
+/// The state of `workload`, built in `dir`.
+pub(crate) fn built(dir: &Path, workload: &Workload, format: &dyn StateFormat) -> BuiltState {
+    let spec = StateSpec {
+        genesis: &workload.genesis,
+        layout: workload.layout,
+        format,
+        scenario: "small",
+        threads: 2,
+    };
+    DataDir::open(dir).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
 }
 
 /// The lists of `workload` in the form that a variant takes.

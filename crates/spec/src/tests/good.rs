@@ -175,6 +175,7 @@ fn what_is_left_out_has_its_default() {
             sample_count: None,
             budget: Duration::from_secs(60),
             mdbx: MdbxSpec { storage: SlotTable::Rows },
+            redis_addresses: vec![],
             rocksdb: RocksdbSpec {
                 block_bytes: 4_096,
                 filter: FilterKind::Bloom,

@@ -1,0 +1,33 @@
+//! The Redis Cluster of a run: where its nodes listen.
+
+use crate::fault::{Fault, Misfit, Remedy, listed};
+use crate::fields::Fields;
+use crate::scenario::RunSpec;
+use variant::{StoreKind, TrieForm};
+
+/// The key with the addresses.
+const ADDRESSES: &str = "redis_addresses";
+
+/// Reads the addresses.
+pub(crate) fn addresses(fields: &Fields<'_>) -> Result<Vec<String>, Fault> {
+    fields.addresses(ADDRESSES, "127.0.0.1:7000")
+}
+
+/// Refuses addresses where no store of the run has them, and tries where a store has none.
+pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
+    if !spec.redis_addresses.is_empty() && !spec.stores.contains(&StoreKind::Redis) {
+        let names: Vec<&str> = spec.stores.iter().map(|store| store.name()).collect();
+        let rule = format!(
+            "it says where the redis store is, and the stores of the run are {}",
+            listed(&names, "and")
+        );
+        let advice = format!("add redis to run.stores (--store redis), or leave {ADDRESSES} out");
+        return Err(fields.fault(ADDRESSES, Misfit::new(rule, Remedy::advice(&advice))));
+    }
+    let without = spec.stores.iter().find(|store| !store.has_tries());
+    let (Some(store), true) = (without, spec.trie != TrieForm::Nothing) else { return Ok(()) };
+    let rule = format!("the {store} store keeps no tries, so its rows have no state root");
+    let remedy = Remedy::advice("take another store, or write run.trie = \"none\" (--no-whole)");
+    let key = if fields.get("trie").is_some() { "trie" } else { "stores" };
+    Err(fields.fault(key, Misfit::new(rule, remedy)))
+}

@@ -1,0 +1,255 @@
+//! The nodes of a cluster, which of them has which hash slot, and the connections to them. Slots must not move
+//! while a state is in use: a server that says so ends the sample.
+
+use std::{fmt, thread, time::Duration};
+
+use alloy_primitives::map::HashMap;
+use redis::{
+    Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisResult,
+    Value, cluster_routing::Slot,
+};
+
+use super::error::{RedisError, failed, said};
+use crate::error::StoreError;
+
+/// Hash slots of every cluster.
+pub(super) const SLOT_COUNT: u16 = 16_384;
+
+/// Longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(800);
+/// Longest wait for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// User and password of the servers.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    /// User; `None`: the default one.
+    pub user: Option<String>,
+    /// Password.
+    pub password: Option<String>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credentials")
+    }
+}
+
+/// A server.
+#[derive(Clone)]
+pub(super) struct Node {
+    /// Host and port.
+    pub(super) address: String,
+    client: Client,
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address)
+    }
+}
+
+impl Node {
+    /// The server at an address, to which nothing is connected yet.
+    ///
+    /// # Errors
+    /// The address is none.
+    pub(super) fn at(address: &str, credentials: &Credentials) -> Result<Self, RedisError> {
+        let wrong =
+            |reason: String| RedisError::Unreachable { address: address.to_owned(), reason };
+        let (host, port) =
+            address.rsplit_once(':').ok_or_else(|| wrong("it is no HOST:PORT".to_owned()))?;
+        let port = port.parse().map_err(|_| wrong(format!("{port} is no port")))?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let mut settings = RedisConnectionInfo::default().set_skip_set_lib_name();
+        if let Some(user) = &credentials.user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = &credentials.password {
+            settings = settings.set_password(password);
+        }
+        let info = ConnectionAddr::Tcp(host, port).into_connection_info();
+        let client = info.and_then(|info| {
+            let tcp = info.tcp_settings().clone().set_nodelay(true);
+            Client::open(info.set_redis_settings(settings).set_tcp_settings(tcp))
+        });
+        let client = client.map_err(|error| wrong(said(&error)))?;
+        Ok(Self { address: address.to_owned(), client })
+    }
+
+    /// A connection that waits for each answer for a while.
+    pub(super) fn connect(&self) -> RedisResult<Connection> {
+        let connection = self.client.get_connection_with_timeout(CONNECT_TIMEOUT)?;
+        connection.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        connection.set_write_timeout(Some(ANSWER_TIMEOUT))?;
+        Ok(connection)
+    }
+
+    /// The same for a sample.
+    pub(super) fn connect_for_sample(&self) -> Result<Connection, StoreError> {
+        self.connect().map_err(failed("connect to", &self.address))
+    }
+}
+
+/// Hash slots of a server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Range {
+    first: u16,
+    last: u16,
+    /// The server's id, which is the same whoever is asked.
+    id: String,
+    address: String,
+}
+
+/// The servers that have hash slots.
+#[derive(Debug)]
+pub(super) struct Topology {
+    nodes: Vec<Node>,
+    node_of: HashMap<Slot, u16>,
+}
+
+impl Topology {
+    /// The cluster of the servers at `addresses`, all of which must be nodes of it.
+    ///
+    /// # Errors
+    /// One does not answer, or is none.
+    pub(super) fn of(addresses: &[String], credentials: &Credentials) -> Result<Self, RedisError> {
+        // Beside each other: each may take its time not to answer.
+        let asked = thread::scope(|scope| {
+            let threads: Vec<_> = addresses
+                .iter()
+                .map(|address| scope.spawn(move || ranges_of(address, credentials)))
+                .collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined
+                .map(|ranges| ranges.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect::<Result<Vec<Vec<Range>>, _>>()
+        })?;
+        for (address, ranges) in addresses.iter().zip(&asked) {
+            let is_same =
+                |(a, b): (&Range, &Range)| (a.first, a.last, &a.id) == (b.first, b.last, &b.id);
+            if ranges.len() != asked[0].len() || !ranges.iter().zip(&asked[0]).all(is_same) {
+                let reason = format!("it is of another cluster than {}", addresses[0]);
+                return Err(RedisError::NoCluster { address: address.clone(), reason });
+            }
+        }
+        let (mut nodes, mut node_of): (Vec<Node>, _) = (Vec::new(), HashMap::default());
+        for Range { first, last, address, .. } in asked.into_iter().next().unwrap_or_default() {
+            let known = nodes.iter().position(|node| node.address == address);
+            let place = match known {
+                Some(place) => place,
+                None => {
+                    nodes.push(Node::at(&address, credentials)?);
+                    nodes.len() - 1
+                }
+            };
+            let slots = (first..=last).filter_map(Slot::new);
+            node_of.extend(slots.map(|slot| (slot, place as u16)));
+        }
+        if node_of.len() != usize::from(SLOT_COUNT) {
+            let reason = format!("{} of its {SLOT_COUNT} hash slots have a node", node_of.len());
+            let address = addresses.first().cloned().unwrap_or_default();
+            return Err(RedisError::NoCluster { address, reason });
+        }
+        Ok(Self { nodes, node_of })
+    }
+
+    /// The servers.
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Index of the server that has `key`.
+    pub(super) fn node_of(&self, key: &[u8]) -> usize {
+        self.node_of.get(&Slot::for_key(key)).copied().map_or(0, usize::from)
+    }
+}
+
+/// Which server has which slots, as the one at `address` says.
+fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, RedisError> {
+    let node = Node::at(address, credentials)?;
+    let unreachable = |error: redis::RedisError| {
+        let reason = said(&error);
+        RedisError::Unreachable { address: address.to_owned(), reason }
+    };
+    let mut connection = node.connect().map_err(unreachable)?;
+    let no_cluster = |reason: String| RedisError::NoCluster { address: address.to_owned(), reason };
+    let slots: Value = redis::cmd("CLUSTER")
+        .arg("SLOTS")
+        .query(&mut connection)
+        .map_err(|error| no_cluster(said(&error)))?;
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let mut ranges = ranges_in(slots, host)
+        .ok_or_else(|| no_cluster("its answer to CLUSTER SLOTS is not understood".to_owned()))?;
+    ranges.sort_unstable();
+    Ok(ranges)
+}
+
+/// The ranges of an answer to `CLUSTER SLOTS`; a node without a host is that of the answering one.
+fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<Range>> {
+    let Value::Array(ranges) = slots else { return None };
+    let range = |range: Value| {
+        let Value::Array(parts) = range else { return None };
+        let mut parts = parts.into_iter();
+        let (Value::Int(first), Value::Int(last), Value::Array(node)) =
+            (parts.next()?, parts.next()?, parts.next()?)
+        else {
+            return None;
+        };
+        let mut node = node.into_iter();
+        let host = match node.next()? {
+            Value::BulkString(host) if !host.is_empty() => String::from_utf8(host).ok()?,
+            Value::BulkString(_) | Value::Nil => answering_host.to_owned(),
+            _ => return None,
+        };
+        let Value::Int(port) = node.next()? else { return None };
+        // As an address has it: a host that has colons stands in brackets.
+        let is_bare = host.contains(':') && !host.starts_with('[');
+        let host = if is_bare { format!("[{host}]") } else { host };
+        let Value::BulkString(id) = node.next()? else { return None };
+        Some(Range {
+            first: u16::try_from(first).ok()?,
+            last: u16::try_from(last).ok()?,
+            id: String::from_utf8(id).ok()?,
+            address: format!("{host}:{port}"),
+        })
+    };
+    ranges.into_iter().map(range).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first: i64, last: i64, host: Value, port: i64) -> Value {
+        let node = Value::Array(vec![host, Value::Int(port), Value::BulkString(b"id".to_vec())]);
+        Value::Array(vec![Value::Int(first), Value::Int(last), node])
+    }
+
+    #[test]
+    fn an_answer_says_which_server_has_which_slots() {
+        let host = |name: &str| Value::BulkString(name.as_bytes().to_vec());
+        let slots = Value::Array(vec![
+            range(0, 9, host("10.0.0.1"), 7000),
+            range(10, 19, host(""), 7001),
+            range(20, 29, Value::Nil, 7002),
+            range(30, 39, host("::1"), 7003),
+        ]);
+        let found = ranges_in(slots, "here").unwrap();
+        let addresses: Vec<_> = found.iter().map(|range| range.address.as_str()).collect();
+        assert_eq!(addresses, ["10.0.0.1:7000", "here:7001", "here:7002", "[::1]:7003"]);
+        assert_eq!((found[3].first, found[3].last), (30, 39));
+        for wrong in [Value::Nil, Value::Array(vec![Value::Int(1)]), Value::Okay] {
+            assert_eq!(ranges_in(wrong, "here"), None);
+        }
+        assert_eq!(ranges_in(Value::Array(vec![range(0, 70_000, host("a"), 1)]), "here"), None);
+    }
+
+    #[test]
+    fn credentials_are_not_shown() {
+        let secret = Credentials { user: Some("u5er".into()), password: Some("s3cret".into()) };
+        let node = Node::at("127.0.0.1:7000", &secret).unwrap();
+        let shown = format!("{secret:?} {node:?}");
+        assert!(!shown.contains("s3cret") && !shown.contains("u5er"), "{shown}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Why a state in Redis cannot be used, and the errors of reads.
+
+use redis::ServerErrorKind;
+
+use crate::{error::StoreError, state::StateError};
+
+/// The store's name in variants and errors.
+pub(super) const NAME: &str = "redis";
+
+/// The remedy where nothing else helps, in words that fit behind a semicolon.
+pub(super) const EMPTY_IT: &str = "empty the cluster (FLUSHALL on each node) and run again";
+
+/// A state in Redis that cannot be opened or filled.
+#[derive(Debug, thiserror::Error)]
+pub enum RedisError {
+    /// The server is not installed.
+    #[error(
+        "redis store: there is no redis-server on PATH: install it (apt-get install redis-server), or say \
+         where a cluster listens (--set run.redis_addresses=HOST:PORT,…)"
+    )]
+    NoServer,
+    /// Servers cannot be started here.
+    #[error("redis store: cannot {action}: {reason}")]
+    NotStarted {
+        /// The attempt, in words that fit after "cannot".
+        action: String,
+        /// The reason.
+        reason: String,
+    },
+    /// No server answers there.
+    #[error(
+        "redis store: no Redis server answers at {address}: {reason}; correct run.redis_addresses"
+    )]
+    Unreachable {
+        /// The address.
+        address: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A server is there, and it is not one of a whole cluster.
+    #[error(
+        "redis store: the server at {address} is no node of a Redis Cluster that works: {reason}; \
+         name nodes of one cluster in run.redis_addresses, or leave it out"
+    )]
+    NoCluster {
+        /// The address.
+        address: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The cluster holds data that are not ours.
+    #[error(
+        "redis store: the cluster of {address} holds data that `stress` has not written, such as the key \
+         {key}; they are left as they are: give `stress` a cluster of its own"
+    )]
+    Foreign {
+        /// One of its nodes.
+        address: String,
+        /// A key, as text.
+        key: String,
+    },
+    /// Another process uses it.
+    #[error(
+        "redis store: the cluster holds {holds}, and another `stress` is connected to it from {user}; wait \
+         for that, or take another cluster"
+    )]
+    InUse {
+        /// What it holds.
+        holds: String,
+        /// The address of the other's connection.
+        user: String,
+    },
+    /// The state would not fit.
+    #[error(
+        "redis store: {row_count} rows with their codes need about {need_bytes} bytes of memory, and \
+         {limit_bytes} are there; take fewer (state.slots), or a store on disk"
+    )]
+    TooLarge {
+        /// Rows.
+        row_count: u64,
+        /// Bytes that they would need.
+        need_bytes: u64,
+        /// Bytes that may be used.
+        limit_bytes: u64,
+    },
+    /// The servers may drop rows.
+    #[error(
+        "redis store: the server at {address} drops keys when its memory is full (maxmemory-policy \
+         {policy}); set it to noeviction"
+    )]
+    Evicts {
+        /// The address.
+        address: String,
+        /// The policy.
+        policy: String,
+    },
+    /// The rows cannot be made, or the user interrupted.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A server failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// An error of the library in words.
+pub(super) fn said(error: &redis::RedisError) -> String {
+    if error.is_timeout() {
+        return "it says nothing in time".to_owned();
+    }
+    let moves = [ServerErrorKind::Moved, ServerErrorKind::Ask, ServerErrorKind::TryAgain];
+    if moves.iter().any(|kind| error.kind() == redis::ErrorKind::Server(*kind)) {
+        return format!("the cluster moves slots between its nodes meanwhile ({error})");
+    }
+    error.to_string()
+}
+
+/// For `map_err` on a command to the server at `address`.
+pub(super) fn failed<'a>(
+    action: &'a str,
+    address: &'a str,
+) -> impl FnOnce(redis::RedisError) -> StoreError + use<'a> {
+    move |error| fault(format!("{action} {address}"), said(&error))
+}
+
+pub(super) fn fault(action: impl Into<String>, reason: impl Into<String>) -> StoreError {
+    StoreError::Failed { store: NAME, action: action.into(), reason: reason.into() }
+}

@@ -1,0 +1,178 @@
+//! Filling a cluster: the rows of a recipe in the order of their keys, each to the node that has its slot, in
+//! pipelines. A marker without a number of rows comes first, so that a half-filled cluster is known for what it
+//! is.
+
+use std::{fs, path::Path, time::Instant};
+
+use workload::{AccountFamily, ContentDigest, Genesis, Layout, Table};
+
+use super::{
+    cluster::Topology,
+    error::{RedisError, fault},
+    held::{Content, Held, Marker, Memory},
+    lines::Lines,
+    row::{Key, seal},
+};
+use crate::{
+    error::StoreError,
+    state::{BuildInput, StateError, Watch},
+    store::ordered,
+};
+
+/// Rows of a pipeline to a node.
+const PIPELINED_ROWS: usize = 500;
+
+/// About the bytes of a row in Redis: key, value, two objects, an entry of a table at half its load.
+const BYTES_PER_ROW: u64 = 230;
+/// About the bytes of an empty cluster and of buffers.
+const BYTES_AT_LEAST: u64 = 16 << 20;
+
+/// A state to be filled in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    /// The recipe.
+    pub(super) genesis: &'a Genesis,
+    /// How its rows are keyed.
+    pub(super) layout: Layout,
+    /// A directory for scratch files.
+    pub(super) scratch: &'a Path,
+    /// Threads that make rows.
+    pub(super) threads: usize,
+}
+
+/// A state that is in the cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Filled {
+    /// All rows.
+    pub(super) row_count: u64,
+    /// How it came there, for the result.
+    pub(super) history: String,
+}
+
+/// About the bytes that the rows of `genesis` take.
+pub(super) fn needed_bytes(genesis: &Genesis) -> u64 {
+    let made = genesis.account_families.iter().map(AccountFamily::code_bytes);
+    let written = genesis.accounts.iter().map(|account| account.code.len() as u64);
+    row_count(genesis)
+        .saturating_mul(BYTES_PER_ROW)
+        .saturating_add(made.chain(written).fold(BYTES_AT_LEAST, u64::saturating_add))
+}
+
+/// Slots and accounts.
+fn row_count(genesis: &Genesis) -> u64 {
+    genesis.slot_count().saturating_add(genesis.account_count())
+}
+
+/// Fails where the rows of `genesis` would not fit.
+pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), RedisError> {
+    let need_bytes = needed_bytes(genesis);
+    if need_bytes <= limit_bytes {
+        return Ok(());
+    }
+    Err(RedisError::TooLarge { row_count: row_count(genesis), need_bytes, limit_bytes })
+}
+
+/// Sees to it that the cluster holds the wanted state.
+///
+/// # Errors
+/// It holds something that is not ours, is in use, or cannot be filled.
+pub(super) fn see_to_it(
+    held: &Held,
+    topology: &Topology,
+    wanted: &Wanted<'_>,
+    watch: &Watch<'_>,
+) -> Result<Filled, RedisError> {
+    let marker = Marker::begun(wanted.genesis.digest(), wanted.layout);
+    let content = held.content()?;
+    if let Content::Marked(Some(found)) = &content
+        && found.is_of(&marker)
+        && let Some(row_count) = found.row_count
+        && held.check_key_count(row_count).is_ok()
+    {
+        return Ok(Filled { row_count, history: "before this run".to_owned() });
+    }
+    let Memory { used_bytes, limit_bytes } = held.memory()?;
+    // What is ours makes room.
+    let free_bytes = match content {
+        Content::Nothing | Content::Unmarked => limit_bytes.saturating_sub(used_bytes),
+        Content::Marked(_) => limit_bytes,
+    };
+    check_size(wanted.genesis, free_bytes)?;
+    if let Content::Marked(found) = &content {
+        let state = match found {
+            Some(found) if found.is_of(&marker) => "a part of this state, or more than it",
+            _ => "another state",
+        };
+        watch.progress.note(&format!("the Redis Cluster holds {state}: it is filled again"));
+    }
+    held.clear(&content)?;
+    let start = Instant::now();
+    held.mark(&marker)?;
+    let digest = fill(topology, wanted, watch)?;
+    let row_count = digest.row_count();
+    held.check_key_count(row_count)?;
+    held.mark(&Marker { row_count: Some(row_count), content: Some(digest.finish()), ..marker })?;
+    let seconds = start.elapsed().as_secs_f64();
+    let rate = row_count as f64 / seconds.max(1e-3);
+    let history = format!("{row_count} rows in {seconds:.2} s, {rate:.0} a second");
+    Ok(Filled { row_count, history })
+}
+
+/// Writes all rows.
+fn fill(
+    topology: &Topology,
+    wanted: &Wanted<'_>,
+    watch: &Watch<'_>,
+) -> Result<ContentDigest, RedisError> {
+    let scratch = wanted.scratch.join("scratch");
+    fs::create_dir_all(&scratch).map_err(StateError::io("make", &scratch))?;
+    let input = BuildInput {
+        name: super::error::NAME,
+        genesis: wanted.genesis,
+        layout: wanted.layout,
+        dir: &scratch,
+        scratch: &scratch,
+        threads: wanted.threads.max(1),
+    };
+    let written = write_tables(topology, &input, watch);
+    fs::remove_dir_all(&scratch).map_err(StateError::io("remove", &scratch))?;
+    written
+}
+
+fn write_tables(
+    topology: &Topology,
+    input: &BuildInput<'_>,
+    watch: &Watch<'_>,
+) -> Result<ContentDigest, RedisError> {
+    let mut lines = Lines::connect(topology)?;
+    let mut digest = ContentDigest::default();
+    let mut sealed = Vec::new();
+    for table in [Table::Slots, Table::Accounts, Table::Codes] {
+        let written = ordered::hand_over(input, watch, table, &mut |row, value| {
+            let key = Key::of(table, row);
+            seal(&key, value, &mut sealed);
+            let line = &mut lines.lines[topology.node_of(key.as_slice())];
+            line.add(redis::cmd("SET").arg(key.as_slice()).arg(&sealed), 0);
+            if line.collected_count() < PIPELINED_ROWS {
+                return Ok(());
+            }
+            // The answers to the pipeline before: the node has worked on it meanwhile.
+            line.receive(&mut expect_ok)?;
+            Ok(line.send()?)
+        })?;
+        digest.merge(&written);
+    }
+    for line in &mut lines.lines {
+        line.receive(&mut expect_ok)?;
+        line.send()?;
+        line.receive(&mut expect_ok)?;
+    }
+    Ok(digest)
+}
+
+fn expect_ok(_number: usize, answer: redis::Value) -> Result<(), StoreError> {
+    match answer {
+        redis::Value::Okay => Ok(()),
+        other => Err(fault("write a row", format!("the server answers {other:?}"))),
+    }
+}

@@ -1,0 +1,299 @@
+//! A connection to each node for as long as a store is open: it looks at what the cluster holds, and its name
+//! shows other processes that the cluster is in use.
+
+use std::{
+    collections::BTreeMap,
+    fmt, process,
+    sync::{Arc, Mutex},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use alloy_primitives::{B256, hex};
+use redis::{Connection, FromRedisValue};
+use serde::{Deserialize, Serialize};
+use workload::Layout;
+
+use super::{
+    cluster::Topology,
+    error::{EMPTY_IT, RedisError, failed, fault},
+    row::{MARKER_KEY, is_ours},
+};
+use crate::{error::StoreError, lock::lock};
+
+/// Begins the names of our connections.
+const NAME_PREFIX: &str = "stress:";
+/// Keys that a server is asked to look at in one call.
+const SCAN_COUNT: usize = 10_000;
+/// Characters of a foreign key that an error shows.
+const SHOWN_BYTES: usize = 40;
+
+/// Version of the form of rows and marker.
+const FORMAT_VERSION: u32 = 1;
+
+/// The state that a cluster holds, as its marker says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Marker {
+    /// Version of the form of its rows.
+    pub(super) format_version: u32,
+    /// Digest of the recipe.
+    pub(super) recipe: B256,
+    /// How its rows are keyed.
+    pub(super) layout: Layout,
+    /// All rows, once it is filled.
+    pub(super) row_count: Option<u64>,
+    /// Digest of the rows.
+    pub(super) content: Option<B256>,
+}
+
+impl Marker {
+    /// Of a state that is being filled.
+    pub(super) const fn begun(recipe: B256, layout: Layout) -> Self {
+        Self { format_version: FORMAT_VERSION, recipe, layout, row_count: None, content: None }
+    }
+
+    /// Whether it is of the same state as `other`, filled or not.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        (self.format_version, self.recipe, self.layout)
+            == (other.format_version, other.recipe, other.layout)
+    }
+
+    /// In words.
+    fn described(&self) -> String {
+        let (recipe, layout) = (self.recipe.to_string(), self.layout.name());
+        let recipe = recipe.get(..18).unwrap_or(&recipe);
+        match self.row_count {
+            Some(rows) => format!("the state of recipe {recipe}… ({layout}, {rows} rows)"),
+            None => format!("the half-filled state of recipe {recipe}… ({layout})"),
+        }
+    }
+}
+
+/// What a cluster holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// No key.
+    Nothing,
+    /// Keys, and this marker, or one that cannot be read.
+    Marked(Option<Marker>),
+    /// Keys without a marker.
+    Unmarked,
+}
+
+/// Memory of all servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// In use.
+    pub(super) used_bytes: u64,
+    /// That may be used.
+    pub(super) limit_bytes: u64,
+}
+
+/// Connections to all nodes, in their order.
+pub(super) struct Held {
+    topology: Arc<Topology>,
+    connections: Mutex<Vec<Connection>>,
+    /// Name of these connections.
+    name: String,
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Held {
+    /// Connects to all nodes.
+    pub(super) fn connect(topology: Arc<Topology>) -> Result<Self, StoreError> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{NAME_PREFIX}{}-{:x}", process::id(), now.as_nanos());
+        let connect = |node: &super::cluster::Node| {
+            let mut connection = node.connect_for_sample()?;
+            let named = redis::cmd("CLIENT").arg("SETNAME").arg(&name).exec(&mut connection);
+            named.map_err(failed("name the connection to", &node.address))?;
+            Ok::<_, StoreError>(connection)
+        };
+        let connections = topology.nodes().iter().map(connect).collect::<Result<_, _>>()?;
+        Ok(Self { topology, connections: Mutex::new(connections), name })
+    }
+
+    /// The answers of all nodes to a command, with their addresses.
+    fn ask<T: FromRedisValue>(
+        &self,
+        action: &str,
+        command: &[&str],
+    ) -> Result<Vec<(&str, T)>, StoreError> {
+        let mut connections = lock(&self.connections);
+        let nodes = self.topology.nodes().iter().zip(connections.iter_mut());
+        nodes
+            .map(|(node, connection)| {
+                let mut asked = redis::cmd(command[0]);
+                command[1..].iter().for_each(|word| {
+                    asked.arg(word);
+                });
+                let answer = asked.query(connection).map_err(failed(action, &node.address))?;
+                Ok((node.address.as_str(), answer))
+            })
+            .collect()
+    }
+
+    /// Address of another process that uses the cluster.
+    pub(super) fn other_user(&self) -> Result<Option<String>, StoreError> {
+        let lists = self.ask::<String>("list the clients of", &["CLIENT", "LIST"])?;
+        let clients = lists.iter().flat_map(|(_, list)| list.lines());
+        let mut others = clients.filter_map(|client| {
+            let word = |key: &str| client.split(' ').find_map(|word| word.strip_prefix(key));
+            let name = word("name=")?;
+            let is_other = name.starts_with(NAME_PREFIX) && name != self.name;
+            is_other.then(|| word("addr=").unwrap_or("an unknown address").to_owned())
+        });
+        Ok(others.next())
+    }
+
+    /// Keys on all nodes.
+    pub(super) fn key_count(&self) -> Result<u64, StoreError> {
+        Ok(self.ask::<u64>("count the keys of", &["DBSIZE"])?.iter().map(|(_, count)| count).sum())
+    }
+
+    /// Fails where the number of keys is not that of a state with `row_count` rows.
+    pub(super) fn check_key_count(&self, row_count: u64) -> Result<(), StoreError> {
+        let found = self.key_count()?;
+        // And the marker.
+        let expected = row_count + 1;
+        if found == expected {
+            return Ok(());
+        }
+        let reason = format!(
+            "its nodes have {found} keys, and its state has {expected}: others write to it, or a node lost \
+             its data; run again, and it is filled again where nobody else's keys are in it"
+        );
+        Err(fault("trust the cluster", reason))
+    }
+
+    /// What the cluster holds.
+    pub(super) fn content(&self) -> Result<Content, StoreError> {
+        if self.key_count()? == 0 {
+            return Ok(Content::Nothing);
+        }
+        let of_marker: Option<Vec<u8>> = self.on_marker("GET", None)?;
+        Ok(match of_marker {
+            None => Content::Unmarked,
+            Some(text) => Content::Marked(serde_json::from_slice(&text).ok()),
+        })
+    }
+
+    /// Writes the marker.
+    pub(super) fn mark(&self, marker: &Marker) -> Result<(), StoreError> {
+        let text = serde_json::to_vec(marker);
+        let text = text.map_err(|error| fault("write the marker", error.to_string()))?;
+        self.on_marker("SET", Some(&text))
+    }
+
+    fn on_marker<T: FromRedisValue>(
+        &self,
+        command: &str,
+        value: Option<&[u8]>,
+    ) -> Result<T, StoreError> {
+        let place = self.topology.node_of(MARKER_KEY);
+        let mut connections = lock(&self.connections);
+        let asked = redis::cmd(command).arg(MARKER_KEY).arg(value).query(&mut connections[place]);
+        asked.map_err(failed("ask for the marker", &self.topology.nodes()[place].address))
+    }
+
+    /// Empties the cluster, of which every key must be ours, and which nobody else may use.
+    pub(super) fn clear(&self, content: &Content) -> Result<(), RedisError> {
+        if let Some(user) = self.other_user()? {
+            let holds = match content {
+                Content::Marked(Some(marker)) => marker.described(),
+                _ => "another state".to_owned(),
+            };
+            return Err(RedisError::InUse { holds, user });
+        }
+        if let Some((address, key)) = self.foreign_key()? {
+            return Err(RedisError::Foreign { address, key });
+        }
+        self.ask::<()>("empty", &["FLUSHALL", "ASYNC"])?;
+        Ok(())
+    }
+
+    /// A key that is not ours, with the address of its node.
+    pub(super) fn foreign_key(&self) -> Result<Option<(String, String)>, StoreError> {
+        let mut connections = lock(&self.connections);
+        for (node, connection) in self.topology.nodes().iter().zip(connections.iter_mut()) {
+            let mut cursor = 0_u64;
+            loop {
+                let mut scan = redis::cmd("SCAN");
+                scan.arg(cursor).arg("COUNT").arg(SCAN_COUNT);
+                let answer = scan.query::<(u64, Vec<Vec<u8>>)>(connection);
+                let (next, keys) = answer.map_err(failed("look at the keys of", &node.address))?;
+                if let Some(key) = keys.iter().find(|key| !is_ours(key)) {
+                    return Ok(Some((node.address.clone(), shown(key))));
+                }
+                cursor = next;
+                if cursor == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Memory of all servers. Those without a limit of their own share that of their host.
+    ///
+    /// # Errors
+    /// A server does not say it, or drops keys when its memory is full.
+    pub(super) fn memory(&self) -> Result<Memory, RedisError> {
+        let mut all = Memory::default();
+        let mut of_hosts = BTreeMap::new();
+        for (address, info) in self.ask::<String>("see the memory of", &["INFO", "memory"])? {
+            let word =
+                |key: &str| info.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+            let number = |key: &str| word(key)?.trim().parse::<u64>().ok();
+            all.used_bytes += number("used_memory").unwrap_or(0);
+            match number("maxmemory") {
+                Some(limit_bytes @ 1..) => {
+                    let policy = word("maxmemory_policy").unwrap_or("unknown").trim();
+                    // Rows have no time to live, which the others go by.
+                    if policy.starts_with("allkeys") {
+                        let (address, policy) = (address.to_owned(), policy.to_owned());
+                        return Err(RedisError::Evicts { address, policy });
+                    }
+                    all.limit_bytes += limit_bytes;
+                }
+                _ => {
+                    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+                    of_hosts.insert(host, number("total_system_memory").unwrap_or(u64::MAX));
+                }
+            }
+        }
+        let of_hosts = of_hosts.into_values().fold(0, u64::saturating_add);
+        all.limit_bytes = all.limit_bytes.saturating_add(of_hosts);
+        Ok(all)
+    }
+
+    /// Version of the servers.
+    pub(super) fn version(&self) -> Result<String, StoreError> {
+        let infos = self.ask::<String>("see the version of", &["INFO", "server"])?;
+        let version = infos.iter().find_map(|(_, info)| {
+            info.lines()
+                .find_map(|line| Some(line.strip_prefix("redis_version:")?.trim().to_owned()))
+        });
+        Ok(version.unwrap_or_else(|| "of an unknown version".to_owned()))
+    }
+}
+
+/// A key as text.
+fn shown(key: &[u8]) -> String {
+    let is_text = key.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
+    let some = &key[..key.len().min(SHOWN_BYTES)];
+    let text = match is_text {
+        true => String::from_utf8_lossy(some).into_owned(),
+        false => hex::encode_prefixed(some),
+    };
+    if some.len() < key.len() { format!("{text}…") } else { text }
+}
+
+/// The error of a value that is not as it was written.
+pub(super) fn damaged(what: &str, address: &str, reason: &str) -> StoreError {
+    fault(format!("read {what} from {address}"), format!("it is damaged: {reason}; {EMPTY_IT}"))
+}

@@ -1,0 +1,137 @@
+//! One thread's connections to all nodes. Commands are collected by node and sent in one piece to each, and
+//! all nodes work before the first answer is awaited: a pipeline for each node.
+
+use std::{fmt, sync::Mutex};
+
+use redis::{Cmd, Connection, Value};
+
+use super::{
+    cluster::Topology,
+    error::{failed, fault},
+};
+use crate::{error::StoreError, lock::lock};
+
+/// Takes an answer: the number of its command, and the server's value.
+pub(super) type Take<'a> = dyn FnMut(usize, Value) -> Result<(), StoreError> + 'a;
+
+/// The connection to a node.
+pub(super) struct Line {
+    pub(super) address: String,
+    connection: Connection,
+    /// Commands that are not sent yet.
+    out: Vec<u8>,
+    /// Their numbers.
+    collected: Vec<usize>,
+    /// Numbers of commands without an answer so far.
+    sent: Vec<usize>,
+}
+
+impl Line {
+    /// Adds a command; `number` comes back with its answer.
+    pub(super) fn add(&mut self, command: &Cmd, number: usize) {
+        command.write_packed_command(&mut self.out);
+        self.collected.push(number);
+    }
+
+    /// Commands that are not sent yet.
+    pub(super) fn collected_count(&self) -> usize {
+        self.collected.len()
+    }
+
+    /// Sends what is collected.
+    pub(super) fn send(&mut self) -> Result<(), StoreError> {
+        if self.collected.is_empty() {
+            return Ok(());
+        }
+        let sent = self.connection.send_packed_command(&self.out);
+        sent.map_err(failed("send to", &self.address))?;
+        self.out.clear();
+        self.sent.append(&mut self.collected);
+        Ok(())
+    }
+
+    /// Awaits the answers to all that was sent.
+    pub(super) fn receive(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
+        for number in self.sent.drain(..) {
+            let answer = self.connection.recv_response().and_then(Value::extract_error);
+            take(number, answer.map_err(failed("hear", &self.address))?)?;
+        }
+        Ok(())
+    }
+
+    /// Whether no command is under way.
+    fn is_idle(&self) -> bool {
+        self.sent.is_empty() && self.collected.is_empty()
+    }
+}
+
+/// Connections to all nodes, in their order.
+pub(super) struct Lines {
+    pub(super) lines: Vec<Line>,
+    /// False while answers are awaited: after an error those that come late would be taken for others.
+    is_sound: bool,
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines").field("is_sound", &self.is_sound).finish_non_exhaustive()
+    }
+}
+
+impl Lines {
+    /// Connects to all nodes.
+    pub(super) fn connect(topology: &Topology) -> Result<Self, StoreError> {
+        let line = |node: &super::cluster::Node| {
+            Ok(Line {
+                address: node.address.clone(),
+                connection: node.connect_for_sample()?,
+                out: Vec::new(),
+                collected: Vec::new(),
+                sent: Vec::new(),
+            })
+        };
+        let lines = topology.nodes().iter().map(line).collect::<Result<_, StoreError>>()?;
+        Ok(Self { lines, is_sound: true })
+    }
+
+    /// Itself, if all nodes answer.
+    fn alive(mut self) -> Option<Self> {
+        self.lines.iter_mut().for_each(|line| line.add(&redis::cmd("PING"), 0));
+        self.exchange(&mut |_, _| Ok(())).is_ok().then_some(self)
+    }
+
+    /// Sends what is collected to all nodes, and awaits all answers.
+    pub(super) fn exchange(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
+        if !self.is_sound {
+            return Err(fault("read", "a connection was lost before"));
+        }
+        self.is_sound = false;
+        self.lines.iter_mut().try_for_each(Line::send)?;
+        self.lines.iter_mut().try_for_each(|line| line.receive(take))?;
+        self.is_sound = true;
+        Ok(())
+    }
+}
+
+/// Connections that no reader has: readers of the next sample connect no more.
+#[derive(Debug, Default)]
+pub(super) struct Pool(Mutex<Vec<Lines>>);
+
+impl Pool {
+    /// Connections of an earlier reader, or new ones.
+    pub(super) fn take(&self, topology: &Topology) -> Result<Lines, StoreError> {
+        let kept = lock(&self.0).pop();
+        // A server may close a connection on which nothing goes.
+        match kept.and_then(Lines::alive) {
+            Some(lines) => Ok(lines),
+            None => Lines::connect(topology),
+        }
+    }
+
+    /// Keeps connections on which nothing is under way.
+    pub(super) fn put(&self, lines: Lines) {
+        if lines.is_sound && lines.lines.iter().all(Line::is_idle) {
+            lock(&self.0).push(lines);
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! One thread's reads: a command for a key that is asked for alone, a pipeline to each node for many. Keys that
+//! the sample's commits have changed are not asked of the servers.
+
+use std::fmt;
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
+use redis::Value;
+use workload::{
+    AccountState, NetChanges, Table,
+    layout::{RowKey, decode_account, decode_slot},
+};
+
+use super::{
+    error::fault,
+    held::damaged,
+    lines::Lines,
+    row::{Key, unsealed},
+    sample::RedisSample,
+    shared::Shared,
+};
+use crate::{
+    error::StoreError,
+    store::{Background, Batching, ReadCounters, Reader, Sample, SlotRow},
+};
+
+/// Keys of one exchange with all nodes.
+const KEYS_PER_CALL: usize = 256;
+
+/// One thread's reads of a sample.
+pub struct RedisReader<'a> {
+    sample: &'a RedisSample,
+    /// None once it is dropped.
+    lines: Option<Lines>,
+    /// The account asked for last, and its key: slots come in runs of one account.
+    last_account: Option<(Address, RowKey)>,
+    batch: Batch,
+    /// Codes whose bytes have been hashed.
+    checked_codes: B256Set,
+    counters: ReadCounters,
+}
+
+/// Room for the keys of one exchange.
+#[derive(Default)]
+struct Batch {
+    /// With the places where the caller has them.
+    keys: Vec<(Key, usize)>,
+    /// Slots whose second parts are to be made, with their places.
+    slots: Vec<U256>,
+    places: Vec<usize>,
+    parts: Vec<[u8; 32]>,
+}
+
+impl fmt::Debug for RedisReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisReader").field("counters", &self.counters).finish_non_exhaustive()
+    }
+}
+
+impl Drop for RedisReader<'_> {
+    fn drop(&mut self) {
+        if let Some(lines) = self.lines.take() {
+            self.sample.shared.pool.put(lines);
+        }
+    }
+}
+
+/// Takes a value: its place, its key, and its bytes where it exists.
+type Take<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
+
+impl<'a> RedisReader<'a> {
+    pub(super) fn new(sample: &'a RedisSample, lines: Lines) -> Self {
+        Self {
+            sample,
+            lines: Some(lines),
+            last_account: None,
+            batch: Batch::default(),
+            checked_codes: B256Set::default(),
+            counters: ReadCounters::default(),
+        }
+    }
+
+    fn account_row(&mut self, address: &Address) -> RowKey {
+        match self.last_account {
+            Some((last, key)) if last == *address => key,
+            _ => {
+                let key = self.sample.shared.layout.account_key(address);
+                self.last_account = Some((*address, key));
+                key
+            }
+        }
+    }
+
+    /// Reads the rows of `batch.keys`, which are empty afterwards.
+    fn fetch(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
+        let (shared, keys) = (&self.sample.shared, &mut self.batch.keys);
+        let Some(lines) = &mut self.lines else { return Ok(()) };
+        for (number, (key, _)) in keys.iter().enumerate() {
+            let key = key.as_slice();
+            let line = &mut lines.lines[shared.topology.node_of(key)];
+            line.add(redis::cmd("GET").arg(key), number);
+        }
+        let exchanged = lines.exchange(&mut |number, value| {
+            let (key, place) = &keys[number];
+            let sealed = match value {
+                Value::Nil => return take(*place, key, None),
+                Value::BulkString(sealed) => sealed,
+                other => return Err(fault("read a row", format!("the server answers {other:?}"))),
+            };
+            let value = unsealed(key, &sealed)
+                .ok_or_else(|| shared.damaged(key, "its checksum is not that of its bytes"))?;
+            take(*place, key, Some(value))
+        });
+        keys.clear();
+        exchanged.inspect_err(|_| self.sample.note_failure())
+    }
+
+    /// Reads one row, and hands its value to `decode`.
+    fn get<T>(
+        &mut self,
+        key: Key,
+        decode: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let (mut found, sample) = (None, self.sample);
+        self.batch.keys.clear();
+        self.batch.keys.push((key, 0));
+        self.fetch(&mut |_, key, value| {
+            let value = value.map(|value| decoded(&sample.shared, key, value, &decode));
+            found = value.transpose()?;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Makes keys of the slots of the account at `address` that `batch.slots` has.
+    fn make_keys(&mut self, address: &Address) {
+        if self.batch.slots.is_empty() {
+            return;
+        }
+        let account = self.account_row(address);
+        let layout = self.sample.shared.layout;
+        let Batch { keys, slots, places, parts } = &mut self.batch;
+        parts.resize(slots.len(), [0; 32]);
+        layout.slot_key_parts(slots, parts);
+        for (part, place) in parts.iter().zip(places.iter()) {
+            let row = layout.slot_key_of_part(&account, part);
+            keys.push((Key::of(Table::Slots, row.as_slice()), *place));
+        }
+        slots.clear();
+        places.clear();
+    }
+
+    /// Reads the slots of `batch.keys`.
+    fn fetch_slots(&mut self, sink: &mut dyn FnMut(usize, U256)) -> Result<(), StoreError> {
+        let sample = self.sample;
+        self.fetch(&mut |place, key, value| {
+            let value = value.map(|value| decoded(&sample.shared, key, value, decode_slot));
+            sink(place, value.transpose()?.unwrap_or_default());
+            Ok(())
+        })
+    }
+}
+
+/// A row's value in the form of its table.
+fn decoded<T>(
+    shared: &Shared,
+    key: &Key,
+    value: &[u8],
+    decode: impl Fn(&[u8]) -> Option<T>,
+) -> Result<T, StoreError> {
+    let wrong = || shared.damaged(key, "its value has another length than its table's");
+    decode(value).ok_or_else(wrong)
+}
+
+impl Sample for RedisSample {
+    type Reader<'a> = RedisReader<'a>;
+
+    fn reader(&self) -> Result<RedisReader<'_>, StoreError> {
+        let lines = self.shared.pool.take(&self.shared.topology);
+        Ok(RedisReader::new(self, lines.inspect_err(|_| self.note_failure())?))
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.overlay.add(changes);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Reader for RedisReader<'_> {
+    const IS_TIMED: bool = true;
+
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
+        self.counters.key_count += 1;
+        if let Some(found) = self.sample.overlay.find(|changed| changed.account(address)) {
+            return Ok(found);
+        }
+        let row = self.account_row(address);
+        self.get(Key::of(Table::Accounts, row.as_slice()), decode_account)
+    }
+
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
+        self.counters.key_count += 1;
+        if let Some(value) = self.sample.overlay.find(|changed| changed.slot(address, key)) {
+            return Ok(value);
+        }
+        let account = self.account_row(address);
+        let row = self.sample.shared.layout.slot_key(&account, key);
+        let value = self.get(Key::of(Table::Slots, row.as_slice()), decode_slot)?;
+        Ok(value.unwrap_or_default())
+    }
+
+    fn accounts(
+        &mut self,
+        addresses: &[Address],
+        sink: &mut dyn FnMut(usize, Option<AccountState>),
+    ) -> Result<(), StoreError> {
+        self.counters.key_count += addresses.len() as u64;
+        let sample = self.sample;
+        let shared = &sample.shared;
+        for (first, chunk) in (0..).step_by(KEYS_PER_CALL).zip(addresses.chunks(KEYS_PER_CALL)) {
+            self.batch.keys.clear();
+            self.batch.parts.resize(chunk.len(), [0; 32]);
+            shared.layout.account_key_parts(chunk, &mut self.batch.parts);
+            for (number, address) in chunk.iter().enumerate() {
+                match self.sample.overlay.find(|changed| changed.account(address)) {
+                    Some(found) => sink(first + number, found),
+                    None => {
+                        let row = shared.layout.account_key_of_part(&self.batch.parts[number]);
+                        let key = Key::of(Table::Accounts, row.as_slice());
+                        self.batch.keys.push((key, first + number));
+                    }
+                }
+            }
+            self.fetch(&mut |place, key, value| {
+                let row = value.map(|value| decoded(shared, key, value, decode_account));
+                sink(place, row.transpose()?);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Slots of several accounts are one exchange.
+    fn slot_rows(
+        &mut self,
+        rows: &[SlotRow<'_>],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        self.counters.key_count += rows.len() as u64;
+        for (first, chunk) in (0..).step_by(KEYS_PER_CALL).zip(rows.chunks(KEYS_PER_CALL)) {
+            self.batch.keys.clear();
+            for (number, SlotRow { address, key, row }) in chunk.iter().enumerate() {
+                let place = first + number;
+                if let Some(value) = self.sample.overlay.find(|changed| changed.slot(address, key))
+                {
+                    sink(place, value);
+                } else if let Some(row) = row {
+                    self.batch.keys.push((Key::of(Table::Slots, row.as_slice()), place));
+                } else {
+                    self.batch.slots.push(*key);
+                    self.batch.places.push(place);
+                }
+                if chunk.get(number + 1).is_none_or(|next| next.address != *address) {
+                    self.make_keys(address);
+                }
+            }
+            self.fetch_slots(sink)?;
+        }
+        Ok(())
+    }
+
+    fn slots(
+        &mut self,
+        address: &Address,
+        keys: &[U256],
+        sink: &mut dyn FnMut(usize, U256),
+    ) -> Result<(), StoreError> {
+        self.counters.key_count += keys.len() as u64;
+        for (first, chunk) in (0..).step_by(KEYS_PER_CALL).zip(keys.chunks(KEYS_PER_CALL)) {
+            self.batch.keys.clear();
+            for (number, key) in chunk.iter().enumerate() {
+                match self.sample.overlay.find(|changed| changed.slot(address, key)) {
+                    Some(value) => sink(first + number, value),
+                    None => {
+                        self.batch.slots.push(*key);
+                        self.batch.places.push(first + number);
+                    }
+                }
+            }
+            self.make_keys(address);
+            self.fetch_slots(sink)?;
+        }
+        Ok(())
+    }
+
+    fn batching(&self) -> Batching {
+        Batching {
+            slots_per_call: KEYS_PER_CALL,
+            rows_per_call: KEYS_PER_CALL,
+            reads_accounts_together: true,
+            reads_at_once: Some(KEYS_PER_CALL),
+        }
+    }
+
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
+        self.counters.key_count += 1;
+        let code = match self.sample.overlay.find(|changed| changed.code(hash)) {
+            Some(code) => code,
+            None => {
+                let key = Key::of(Table::Codes, hash.as_slice());
+                let code = self.get(key, |code| Some(Bytes::copy_from_slice(code)))?;
+                let Some(code) = code else { return Ok(None) };
+                code
+            }
+        };
+        // Hashing 24 KiB takes some 50 us, so a code is checked when it is first met.
+        if !self.checked_codes.contains(hash) {
+            let found = keccak256(&code);
+            if found != *hash {
+                let reason = format!("its {} bytes have hash {found}", code.len());
+                return Err(damaged(&format!("code {hash}"), "the cluster", &reason));
+            }
+            self.checked_codes.insert(*hash);
+        }
+        Ok(Some(code))
+    }
+
+    fn counters(&self) -> ReadCounters {
+        self.counters
+    }
+}

@@ -1,0 +1,314 @@
+//! Servers that are started here: three nodes of a cluster on the loopback, with a directory that goes with
+//! them. A process that is killed takes its servers with it: each has a watcher that ends it when the pipe from
+//! this process closes.
+
+use std::{
+    fs, io,
+    net::{Ipv4Addr, TcpListener},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{self, Child, Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use redis::Connection;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::{
+    cluster::{Credentials, Node, SLOT_COUNT},
+    error::{RedisError, said},
+};
+use crate::state::{StateError, Watch};
+
+/// The program.
+const PROGRAM: &str = "redis-server";
+/// Nodes of a cluster.
+const NODE_COUNT: u16 = 3;
+/// First version with `CLUSTER ADDSLOTSRANGE` and `cluster-port`.
+const VERSION_LEAST: u32 = 7;
+/// Begins the names of directories of servers in a data directory; the process follows.
+const DIR_PREFIX: &str = "redis-servers-";
+/// Starts of a cluster: a port that was free may be taken meanwhile.
+const ATTEMPTS: usize = 3;
+/// Longest time until the nodes have found each other.
+const FORMING_TIMEOUT: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Lines of a server's log that an error shows.
+const LOG_LINES: usize = 3;
+
+/// Runs the server in place of the shell, and beside it a watcher, which ends it once standard input closes.
+const SCRIPT: &str =
+    "exec 3<&0; (read -r line; kill -KILL $$) <&3 & exec 3<&-; exec redis-server redis.conf";
+
+/// Servers of a cluster on this host, which end with it.
+#[derive(Debug)]
+pub struct RedisServers {
+    addresses: Vec<String>,
+    children: Children,
+    place: ServerDir,
+}
+
+/// A directory of this process, removed with it.
+#[derive(Debug)]
+pub(super) struct ServerDir(PathBuf);
+
+impl ServerDir {
+    /// A new one in the data directory; those that dead processes left are removed.
+    pub(super) fn make(data_dir: &Path) -> Result<Self, StateError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        remove_leftovers(data_dir);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = data_dir.join(format!("{DIR_PREFIX}{}-{number}", process::id()));
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StateError::io("remove", &path)(error));
+            }
+            _ => fs::create_dir_all(&path).map_err(StateError::io("make", &path))?,
+        }
+        Ok(Self(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for ServerDir {
+    fn drop(&mut self) {
+        // The next run removes what is left.
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Removes directories of processes that are no more, where the system tells.
+fn remove_leftovers(data_dir: &Path) {
+    let Ok(entries) = fs::read_dir(data_dir) else { return };
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix(DIR_PREFIX).and_then(|rest| rest.split_once('-'));
+        let pid = pid.and_then(|(pid, _)| pid.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            drop(fs::remove_dir_all(entry.path()));
+        }
+    }
+}
+
+/// Processes, each the leader of a group, which end with it.
+#[derive(Debug, Default)]
+struct Children(Vec<Child>);
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // The watcher is in the group; either may have ended by itself.
+            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+                let _ended_by_itself = kill_process_group(group, Signal::KILL);
+            }
+            drop(child.kill());
+            drop(child.wait());
+        }
+    }
+}
+
+/// Ports of a node: for clients, and for the other nodes.
+#[derive(Clone, Copy, Debug)]
+struct Ports {
+    clients: u16,
+    nodes: u16,
+}
+
+impl RedisServers {
+    /// Starts a cluster in a directory of the data directory.
+    ///
+    /// # Errors
+    /// [`RedisError::NoServer`] without the program; [`RedisError::NotStarted`].
+    pub fn start(data_dir: &Path, watch: &Watch<'_>) -> Result<Self, RedisError> {
+        check_version()?;
+        let mut last = None;
+        for _ in 0..ATTEMPTS {
+            match Self::attempt(ServerDir::make(data_dir)?, watch) {
+                Err(error @ RedisError::NotStarted { .. }) => last = Some(error),
+                started => return started,
+            }
+        }
+        Err(last.unwrap_or(RedisError::NoServer))
+    }
+
+    fn attempt(place: ServerDir, watch: &Watch<'_>) -> Result<Self, RedisError> {
+        let ports = free_ports().map_err(not_started("find free ports"))?;
+        let mut children = Children::default();
+        for (number, ports) in ports.iter().enumerate() {
+            children.0.push(start_one(&node_dir(&place, number), *ports)?);
+        }
+        let addresses: Vec<_> = ports
+            .iter()
+            .map(|ports| format!("{}:{}", Ipv4Addr::LOCALHOST, ports.clients))
+            .collect();
+        let mut servers = Self { addresses, children, place };
+        servers.form(&ports, watch)?;
+        Ok(servers)
+    }
+
+    /// Host and port of each.
+    pub fn addresses(&self) -> &[String] {
+        &self.addresses
+    }
+
+    /// Their directory.
+    pub fn dir(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Makes the servers one cluster.
+    fn form(&mut self, ports: &[Ports], watch: &Watch<'_>) -> Result<(), RedisError> {
+        let deadline = Instant::now() + FORMING_TIMEOUT;
+        let mut connections = Vec::new();
+        for number in 0..self.addresses.len() {
+            connections.push(self.connect(number, deadline, watch)?);
+        }
+        let failed = |error: redis::RedisError| RedisError::NotStarted {
+            action: "form a cluster".to_owned(),
+            reason: said(&error),
+        };
+        let share = SLOT_COUNT.div_ceil(NODE_COUNT);
+        for (number, connection) in (0..).zip(&mut connections) {
+            let (first, end) = (number * share, ((number + 1) * share).min(SLOT_COUNT));
+            let mut add = redis::cmd("CLUSTER");
+            add.arg("ADDSLOTSRANGE").arg(first).arg(end - 1).exec(connection).map_err(failed)?;
+            let mut epoch = redis::cmd("CLUSTER");
+            epoch.arg("SET-CONFIG-EPOCH").arg(number + 1).exec(connection).map_err(failed)?;
+        }
+        for other in &ports[1..] {
+            let mut meet = redis::cmd("CLUSTER");
+            meet.arg("MEET").arg("127.0.0.1").arg(other.clients).arg(other.nodes);
+            meet.exec(&mut connections[0]).map_err(failed)?;
+        }
+        for (number, connection) in connections.iter_mut().enumerate() {
+            while !is_formed(connection).map_err(failed)? {
+                self.wait(number, deadline, "form a cluster", watch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Connects to a server that may still be starting.
+    fn connect(
+        &mut self,
+        number: usize,
+        deadline: Instant,
+        watch: &Watch<'_>,
+    ) -> Result<Connection, RedisError> {
+        let node = Node::at(&self.addresses[number], &Credentials::default())?;
+        loop {
+            match node.connect() {
+                Ok(connection) => return Ok(connection),
+                Err(_) => self.wait(number, deadline, "start redis-server", watch)?,
+            }
+        }
+    }
+
+    /// Waits a moment, unless the server has ended or the time is over.
+    fn wait(
+        &mut self,
+        number: usize,
+        deadline: Instant,
+        action: &str,
+        watch: &Watch<'_>,
+    ) -> Result<(), RedisError> {
+        watch.check()?;
+        let ended = self.children.0[number].try_wait().map_err(not_started(action))?;
+        let reason = match ended {
+            Some(status) => format!("it ended with {status}"),
+            None if Instant::now() > deadline => {
+                format!("it took more than {} s", FORMING_TIMEOUT.as_secs())
+            }
+            None => {
+                thread::sleep(POLL_INTERVAL);
+                return Ok(());
+            }
+        };
+        let log = last_words(&node_dir(&self.place, number));
+        Err(RedisError::NotStarted { action: action.to_owned(), reason: format!("{reason}{log}") })
+    }
+}
+
+fn node_dir(place: &ServerDir, number: usize) -> PathBuf {
+    place.path().join(format!("node-{number}"))
+}
+
+/// For `map_err` on an operation of the system.
+fn not_started(action: &str) -> impl FnOnce(io::Error) -> RedisError {
+    let action = action.to_owned();
+    move |error| RedisError::NotStarted { action, reason: error.to_string() }
+}
+
+/// Fails where the program is missing or too old.
+fn check_version() -> Result<(), RedisError> {
+    let asked = Command::new(PROGRAM).arg("--version").output();
+    let said = asked.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => RedisError::NoServer,
+        _ => not_started("start redis-server")(error),
+    })?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let version = said.split(' ').find_map(|word| word.strip_prefix("v="));
+    let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+    if major.is_some_and(|major| major >= VERSION_LEAST) {
+        return Ok(());
+    }
+    let version = version.unwrap_or("of an unknown version");
+    let reason = format!(
+        "redis-server on PATH is {version}, and a cluster takes {VERSION_LEAST} or later; install that, or \
+         say where a cluster listens (run.redis_addresses)"
+    );
+    Err(RedisError::NotStarted { action: "start a cluster".to_owned(), reason })
+}
+
+/// Ports that nobody listens on.
+fn free_ports() -> io::Result<Vec<Ports>> {
+    // All are bound until all are known.
+    let bound = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let all = (0..NODE_COUNT).map(|_| Ok((bound()?, bound()?))).collect::<io::Result<Vec<_>>>()?;
+    let port = |listener: &TcpListener| Ok::<_, io::Error>(listener.local_addr()?.port());
+    all.iter()
+        .map(|(clients, nodes)| Ok(Ports { clients: port(clients)?, nodes: port(nodes)? }))
+        .collect()
+}
+
+/// Starts a server in a new directory.
+fn start_one(dir: &Path, ports: Ports) -> Result<Child, RedisError> {
+    fs::create_dir(dir).map_err(StateError::io("make", dir))?;
+    let Ports { clients, nodes } = ports;
+    let settings = format!(
+        "bind 127.0.0.1\nport {clients}\ncluster-enabled yes\ncluster-port {nodes}\n\
+         cluster-config-file nodes.conf\ncluster-node-timeout 5000\nsave \"\"\nappendonly no\n\
+         daemonize no\nlogfile redis.log\n"
+    );
+    let path = dir.join("redis.conf");
+    fs::write(&path, settings).map_err(StateError::io("write", &path))?;
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(SCRIPT).current_dir(dir);
+    // An interrupt from the keyboard is for this process: its servers end with it.
+    command.process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map_err(not_started("start redis-server"))
+}
+
+/// Whether a server knows the others, and all slots.
+fn is_formed(connection: &mut Connection) -> redis::RedisResult<bool> {
+    let info: String = redis::cmd("CLUSTER").arg("INFO").query(connection)?;
+    let has = |line: &str| info.lines().any(|has| has.trim() == line);
+    Ok(has("cluster_state:ok") && has(&format!("cluster_known_nodes:{NODE_COUNT}")))
+}
+
+/// The last lines of a server's log, behind a colon.
+fn last_words(dir: &Path) -> String {
+    let log = fs::read_to_string(dir.join("redis.log")).unwrap_or_default();
+    let lines: Vec<_> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
+    if last.is_empty() { String::new() } else { format!(": {}", last.join("; ")) }
+}
