@@ -38,6 +38,8 @@ mod error;
 mod executed;
 mod in_order;
 mod laps;
+mod lifted;
+mod on_shards;
 mod prewarm;
 mod row;
 mod sequential;
@@ -46,8 +48,9 @@ mod task;
 mod writes;
 
 pub use bal::run_shard;
+pub use block_stm::run_optimistic_shard;
 pub use error::{EngineError, ListFault, Spent, ViewError};
-pub use executed::{BatchResult, Executed, Speculation, WarmUp};
+pub use executed::{BatchResult, CrossShard, Executed, Speculation, WarmUp};
 pub(crate) use sequential::rebuild_lists;
 pub use tally::ReadTally;
 pub(crate) use tally::Reading;
@@ -71,6 +74,9 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
     let mut executed = match task.variant.engine {
         Engine::Sequential => clock::run(&Alone::<_, Sequential>::new(at), at)?,
         Engine::BareRevm => clock::run(&Alone::<_, BareRevm>::new(at), at)?,
+        Engine::BlockStm if !task.variant.sharding.is_none() => {
+            clock::run(&block_stm::Sharded::new(at)?, at)?
+        }
         Engine::BlockStm => clock::run(&BlockStm(at), at)?,
         Engine::Prewarm(warming) => clock::run(&Prewarm::new(at, warming), at)?,
         Engine::Bal if !task.variant.sharding.is_none() => clock::run(&Sharded::new(at)?, at)?,

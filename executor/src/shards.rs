@@ -1,5 +1,5 @@
-//! Shards of execution as an engine sees them: other processes that execute steps of a batch by its
-//! list. How messages travel is not known here; `crates/shard/` does that.
+//! Shards of execution as an engine sees them: other processes that execute steps of a batch, by its
+//! list or optimistically. How messages travel is not known here; `crates/shard/` does that.
 
 use std::{fmt, sync::atomic::AtomicBool, time::Duration};
 
@@ -7,12 +7,16 @@ use alloy_primitives::{B256, Bytes, U256};
 use evm::{StepWrites, TxResult};
 use workload::{BlockAccessIndex, Workload, genesis::AccountState};
 
+use self::versions::{Keys, OptimisticStep, Order};
+
+pub mod versions;
+
 /// The part of a batch that a shard executes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// 0-based index of the batch.
     pub batch: usize,
-    /// The list of the batch, in the form `batched-io`.
+    /// The list of the batch, in the form `batched-io`; empty where shards execute optimistically.
     pub list: Bytes,
     /// The steps, ascending.
     pub steps: Vec<BlockAccessIndex>,
@@ -139,6 +143,52 @@ pub enum Report {
     Done(Finished),
 }
 
+/// Cost of running steps of a shard before their turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShardRuns {
+    /// Executions of steps, aborted ones included.
+    pub executions: u64,
+    /// Validations of a step's reads, by the shard.
+    pub validations: u64,
+    /// Aborted executions: given up, or invalid when validated.
+    pub aborts: u64,
+    /// Runs that waited for a lower step.
+    pub waits: u64,
+    /// Steps with at least one aborted execution.
+    pub aborted_steps: u64,
+    /// The most aborted executions of one step.
+    pub most_aborts_of_a_step: u64,
+}
+
+/// The end of a shard's part of an optimistic batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptimisticFinished {
+    /// Its times.
+    pub times: ShardTimes,
+    /// Its runs.
+    pub runs: ShardRuns,
+}
+
+/// A message of a shard that executes optimistically.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OptimisticReport {
+    /// It has its steps, and begins.
+    Ready,
+    /// It wants keys.
+    Wanted {
+        /// Number of the request, which the answer repeats: 0 where a step waits for it.
+        request: u64,
+        /// The keys.
+        keys: Keys,
+    },
+    /// Runs of steps ended.
+    Steps(Vec<OptimisticStep>),
+    /// It cannot go on.
+    Failed(String),
+    /// It was told that all steps are committed.
+    Done(OptimisticFinished),
+}
+
 /// Why a shard gave no result: what happened, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -167,6 +217,53 @@ pub trait Shards: fmt::Debug + Sync {
         shard: usize,
         assignment: &Assignment,
     ) -> Result<Box<dyn Conversation + '_>, ShardError>;
+
+    /// Has a shard begin its part of a batch optimistically, of the workload that it was given last.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn begin_optimistic(
+        &self,
+        shard: usize,
+        assignment: &Assignment,
+    ) -> Result<Ends<'_>, ShardError>;
+}
+
+/// The two directions of an optimistic batch under way on a shard, for a thread each.
+pub struct Ends<'s> {
+    /// To the shard.
+    pub teller: Box<dyn Teller + 's>,
+    /// From the shard.
+    pub hearer: Box<dyn Hearer + 's>,
+}
+
+impl fmt::Debug for Ends<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ends").finish_non_exhaustive()
+    }
+}
+
+/// Messages to a shard.
+pub trait Teller: Send {
+    /// Sends orders, and waits while the shard is behind.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn tell(&mut self, orders: Vec<Order>) -> Result<(), ShardError>;
+}
+
+/// Messages of a shard.
+pub trait Hearer {
+    /// Waits for the shard's next message: until it was silent up to its deadline although it `owes` one, or
+    /// until `stop` is set.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn hear(
+        &mut self,
+        stop: &AtomicBool,
+        owes: &dyn Fn() -> bool,
+    ) -> Result<OptimisticReport, ShardError>;
 }
 
 /// A batch under way on a shard.
@@ -214,4 +311,31 @@ pub trait Coordinator: Sync {
     /// # Errors
     /// [`ShardError`].
     fn send(&self, steps: Vec<ShardStep>) -> Result<(), ShardError>;
+}
+
+/// The coordinator of an optimistic batch as the threads of a shard see it.
+pub trait OptimisticCoordinator: Sync {
+    /// Tells that the shard begins.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn ready(&self) -> Result<(), ShardError>;
+
+    /// Asks for keys. Their values come among the orders.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn want(&self, request: u64, keys: Keys) -> Result<(), ShardError>;
+
+    /// Sends results of steps, and waits while the coordinator is behind.
+    ///
+    /// # Errors
+    /// [`ShardError`].
+    fn send(&self, steps: Vec<OptimisticStep>) -> Result<(), ShardError>;
+
+    /// The next order, for one thread; `None` where none came for a while.
+    ///
+    /// # Errors
+    /// [`ShardError`]: the coordinator has gone.
+    fn next(&self) -> Result<Option<Order>, ShardError>;
 }

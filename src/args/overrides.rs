@@ -67,7 +67,7 @@ pub struct HowArgs {
     /// flat) [default: 1]
     #[arg(long, value_name = "LIST")]
     pub fibers: Option<String>,
-    /// Shards that execute batched-io, each a process of its own; started on this host unless
+    /// Shards that execute batched-io and block-stm, each a process of its own; started on this host unless
     /// `run.shard_addresses` says where they are. For `describe`: partitions among so many
     #[arg(long, value_name = "LIST")]
     pub shards: Option<String>,

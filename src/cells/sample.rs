@@ -142,12 +142,16 @@ fn root_work(executed: &Executed) -> Option<RootFacts> {
 /// Work for execution on shards.
 fn shard_work(executed: &Executed) -> ShardWorkFacts {
     let times = executed.shard_times;
+    let between = executed.cross_shard.unwrap_or_default();
     ShardWorkFacts {
         partition_ns: ns(executed.partitioning),
         value_wait_ns: ns(times.value_wait),
         ahead_request_count: times.ahead_request_count,
         ahead_key_count: times.ahead_key_count,
         demand_request_count: times.demand_request_count,
+        cross_shard_value_count: between.value_count,
+        replaced_result_count: between.replaced_result_count,
+        stale_result_count: between.stale_result_count,
     }
 }
 

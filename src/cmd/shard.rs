@@ -22,7 +22,7 @@ const END_CHECK: Duration = Duration::from_millis(50);
   stress shard --listen 127.0.0.1:7001
   STRESS_SHARD_TOKEN=$(cat token) stress shard --listen 10.0.0.7:7001
   stress sload-storm --design batched-io --set run.shards=1 --set run.shard_addresses=127.0.0.1:7001
-  stress dapps --design batched-io --shards 2      starts two shards on this host by itself
+  stress dapps --design block-stm --shards 2       starts two shards on this host by itself
 
 docs/shards.md says how work and values travel.")]
 pub struct ShardArgs {

@@ -24,6 +24,7 @@ use variant::{CacheMode, Design, Variant};
 use workload::{NetChanges, Workload, genesis::AccountState};
 
 use self::workloads::{COINBASE, COUNTER_CODE, Recipe, sender};
+use crate::sharded;
 
 mod workloads;
 
@@ -151,6 +152,8 @@ fn assert_agrees(workload: &Workload, what: &str) -> Speculation {
             all.validations += speculation.validations;
         }
     }
+    let between = sharded::assert_agrees_on_shards(workload, &sharded::running(4), what);
+    assert!(all.aborts == 0 || between.value_count > 0, "{what}: {between:?}");
     all
 }
 

@@ -14,10 +14,11 @@ use variant::{
 use workload::Workload;
 
 /// Phases that are no duty of a client: ways to fulfil one, and the work that a store puts off.
-const WAYS: [Phase; 12] = [
+const WAYS: [Phase; 13] = [
     Phase::Schedule,
     Phase::Partition,
     Phase::ShardSend,
+    Phase::ShardValues,
     Phase::ShardResults,
     Phase::WarmUp,
     Phase::Order,

@@ -31,7 +31,11 @@ use crate::common::{
 };
 
 mod faults;
+mod optimistic;
+mod optimistic_faults;
 mod ways;
+
+pub(crate) use optimistic::assert_agrees_on_shards;
 
 const PROGRAM: &str = "stress of the test";
 
@@ -106,6 +110,19 @@ fn variant(sharding: Sharding, threads: usize) -> Variant {
     Variant::of(Design::BatchedIo, threads, threads).on_shards(sharding)
 }
 
+/// A sample of `block-stm`.
+fn sample_optimistic(
+    workload: &Workload,
+    shards: &dyn Shards,
+    sharding: Sharding,
+    threads: usize,
+) -> Result<Measurement, EngineError> {
+    let threads = NonZeroUsize::new(threads).unwrap();
+    let variant = Variant::of(Design::BlockStm, threads, threads).on_shards(sharding);
+    let lists = agree::lists(workload, None).unwrap();
+    sample_with(workload, &lists, shards, variant)
+}
+
 fn sample_with(
     workload: &Workload,
     lists: &[Bytes],
@@ -119,15 +136,15 @@ fn sample_with(
 }
 
 /// Servers, and the connection to them.
-struct Running {
+pub(crate) struct Running {
     cluster: Cluster,
-    _servers: Vec<Server>,
+    servers: Vec<Server>,
 }
 
-fn running(count: usize) -> Running {
+pub(crate) fn running(count: usize) -> Running {
     let servers: Vec<_> = (0..count).map(|_| Server::start(PROGRAM, None)).collect();
     let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
-    Running { cluster: Cluster::connect(&reach(&addresses)).unwrap(), _servers: servers }
+    Running { cluster: Cluster::connect(&reach(&addresses)).unwrap(), servers: servers }
 }
 
 #[test]

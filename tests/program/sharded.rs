@@ -90,6 +90,43 @@ fn shards_that_are_started_here_and_one_that_is_reached_equal_the_reference() {
 }
 
 #[test]
+fn shards_execute_without_a_list_and_say_what_went_between_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let ways = [
+        "--design=block-stm",
+        "--shards=1,3",
+        "--set=run.partitioner=round-robin,fanout",
+        "--samples=1",
+        "--format=json",
+    ];
+    let work = ["one-slot", "--transactions", "120", "--store", "memory", "--threads", "2"];
+    let small = ["--set=state.accounts=200", "--no-whole"];
+    let args = [&work[..], &small, &ways].concat();
+    let result: Value = serde_json::from_str(&printed(&args, dir.path())).unwrap();
+    assert_eq!(result["agree"], true);
+    let cells = result["cells"].as_array().unwrap();
+    let found: Vec<_> = cells.iter().map(|cell| cell["variant"].as_str().unwrap()).collect();
+    let expected = [
+        "memory/none/block-stm+on-demand@2+1shards-round-robin",
+        "memory/none/block-stm+on-demand@2+1shards-fanout",
+        "memory/none/block-stm+on-demand@2+3shards-round-robin",
+        "memory/none/block-stm+on-demand@2+3shards-fanout",
+    ];
+    assert_eq!(found, expected);
+    for cell in cells {
+        let sample = &cell["samples"][0];
+        let count = sample["shard_work"]["cross_shard_value_count"].as_u64().unwrap();
+        let is_between = cell["shards"] == 3;
+        assert_eq!(count > 0, is_between, "{}: {sample}", cell["variant"]);
+        let phase = sample["phases_ns"]["shard_values"].as_u64().unwrap();
+        assert_eq!(phase > 0, is_between, "{sample}");
+        let runs = &sample["speculation"];
+        assert_eq!(runs["step_count"], 122);
+        assert!(runs["execution_count"].as_u64().unwrap() >= 122, "{runs}");
+    }
+}
+
+#[test]
 fn a_result_has_the_ways_of_its_shards_and_their_stages() {
     let dir = tempfile::tempdir().unwrap();
     let ways = [

@@ -34,4 +34,13 @@ pub struct ShardWorkFacts {
     pub ahead_key_count: u64,
     /// Requests that a step waited for, one key each.
     pub demand_request_count: u64,
+    /// Values that a step of one shard wrote and another shard was sent; 0 where shards execute by a list.
+    #[serde(default)]
+    pub cross_shard_value_count: u64,
+    /// Results that came in the place of one of an earlier run of the step.
+    #[serde(default)]
+    pub replaced_result_count: u64,
+    /// Results whose reads were not what lower steps left, when it was their turn to be committed.
+    #[serde(default)]
+    pub stale_result_count: u64,
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use alloy_primitives::B256;
-use executor::shards::{Assignment, Conversation, ShardError, Shards};
+use executor::shards::{Assignment, Conversation, Ends, ShardError, Shards};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::mpsc,
@@ -25,7 +25,7 @@ use crate::{
     error::{ended, root, silent, within, words},
     talk::{Outgoing, Talk},
     wire::{
-        MESSAGE_BYTES_MAX, PIECE_BYTES, PROTOCOL, REACH_MAX, TOKEN_KEY, WINDOW,
+        MESSAGE_BYTES_MAX, PIECE_BYTES, PROTOCOL, REACH_MAX, TOKEN_KEY, WINDOW, Way,
         proto::{
             Begin, HelloAnswer, HelloRequest, Piece, from_coordinator::Message,
             shard_client::ShardClient,
@@ -189,12 +189,32 @@ impl Shards for Cluster {
         shard: usize,
         assignment: &Assignment,
     ) -> Result<Box<dyn Conversation + '_>, ShardError> {
+        Ok(Box::new(self.talk(shard, assignment, Way::ByList)?))
+    }
+
+    fn begin_optimistic(
+        &self,
+        shard: usize,
+        assignment: &Assignment,
+    ) -> Result<Ends<'_>, ShardError> {
+        Ok(self.talk(shard, assignment, Way::Optimistic)?.into_ends())
+    }
+}
+
+impl Cluster {
+    /// Begins a batch on a shard.
+    fn talk(
+        &self,
+        shard: usize,
+        assignment: &Assignment,
+        way: Way,
+    ) -> Result<Talk<'_>, ShardError> {
         let Connected { client, token, loaded, .. } = &self.shards[shard];
         let digest = loaded.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default();
         let (runtime, deadline, delay) = (&self.runtime, self.deadline, assignment.delay);
         let (to, from) = mpsc::channel(WINDOW);
         let to = Outgoing::new(to, delay);
-        let mut messages = first_messages(digest, assignment);
+        let mut messages = first_messages(digest, assignment, way);
         // As many as there is room for are under way before the shard has answered the call.
         let waiting = messages.find_map(|message| to.post(message).err());
         let request = with_token(Request::new(ReceiverStream::new(from)), token.as_ref());
@@ -204,12 +224,16 @@ impl Shards for Cluster {
         let from = begun.map_err(|status| ended(&status))?.into_inner();
         let mut talk = Talk::new(runtime, deadline, to, from, delay);
         waiting.into_iter().chain(messages).try_for_each(|message| talk.send(message))?;
-        Ok(Box::new(talk))
+        Ok(talk)
     }
 }
 
 /// The assignment, and the list in pieces.
-fn first_messages(digest: B256, assignment: &Assignment) -> impl Iterator<Item = Message> + '_ {
+fn first_messages(
+    digest: B256,
+    assignment: &Assignment,
+    way: Way,
+) -> impl Iterator<Item = Message> + '_ {
     let begin = Message::Begin(Begin {
         workload_digest: digest.to_vec(),
         batch: assignment.batch as u32,
@@ -217,6 +241,7 @@ fn first_messages(digest: B256, assignment: &Assignment) -> impl Iterator<Item =
         steps: assignment.steps.clone(),
         list_bytes: assignment.list.len() as u64,
         micro_batch_key_count: assignment.micro_batch_key_count,
+        is_optimistic: way == Way::Optimistic,
     });
     std::iter::once(begin).chain(pieces(&assignment.list).map(Message::List))
 }

@@ -2,87 +2,35 @@
 
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, Bytes, Log, U256};
-use evm::{AccountWrite, StepWrites, TxResult};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use evm::{AccountWrite, StepWrites};
 use executor::shards::{Finished, Met, Report, ShardStep, ShardTimes, StateValues, Wanted};
-use workload::{TxStatus, genesis::AccountState};
 
-use crate::wire::proto::{self, from_shard, tx_result::Status};
+use crate::{
+    fields::{
+        account_of_wire, account_to_wire, address, code_of_wire, code_to_wire, hash, ns, number,
+        result_of_wire, result_to_wire, words,
+    },
+    wire::proto::{self, from_shard},
+};
 
 /// Bytes of a slot that was written: address, key, value.
 const SLOT_BYTES: usize = 20 + 32 + 32;
 
-/// An array of bytes.
-fn array<const N: usize>(bytes: &[u8], what: &str) -> Result<[u8; N], String> {
-    let found = bytes.len();
-    bytes.try_into().map_err(|_| format!("{what} has {found} bytes, and not {N}"))
-}
-
-fn number(bytes: &[u8], what: &str) -> Result<U256, String> {
-    Ok(U256::from_be_bytes(array::<32>(bytes, what)?))
-}
-
-fn hash(bytes: &[u8], what: &str) -> Result<B256, String> {
-    Ok(B256::from(array::<32>(bytes, what)?))
-}
-
-fn address(bytes: &[u8], what: &str) -> Result<Address, String> {
-    Ok(Address::from(array::<20>(bytes, what)?))
-}
-
-/// Words of `N` bytes each.
-fn words<'b, const N: usize>(
-    bytes: &'b [u8],
-    what: &str,
-) -> Result<impl Iterator<Item = [u8; N]> + use<'b, N>, String> {
-    if !bytes.len().is_multiple_of(N) {
-        return Err(format!("{what} have {} bytes, no multiple of {N}", bytes.len()));
-    }
-    Ok(bytes.chunks_exact(N).map(|word| {
-        let mut array = [0; N];
-        array.copy_from_slice(word);
-        array
-    }))
-}
-
 pub(crate) fn values_to_wire(request: u64, values: StateValues) -> proto::Values {
-    let account = |account: Option<AccountState>| match account {
-        None => proto::Account::default(),
-        Some(AccountState { nonce, balance, code_hash }) => proto::Account {
-            exists: true,
-            nonce,
-            balance: balance.to_be_bytes_vec(),
-            code_hash: code_hash.to_vec(),
-        },
-    };
-    let code = |code: Option<Bytes>| proto::Code {
-        exists: code.is_some(),
-        bytes: code.unwrap_or_default().to_vec(),
-    };
     proto::Values {
         request,
-        accounts: values.accounts.into_iter().map(account).collect(),
+        accounts: values.accounts.into_iter().map(account_to_wire).collect(),
         slots: values.slots.iter().flat_map(|slot| slot.to_be_bytes::<32>()).collect(),
-        codes: values.codes.into_iter().map(code).collect(),
+        codes: values.codes.into_iter().map(code_to_wire).collect(),
     }
 }
 
 pub(crate) fn values_of_wire(values: proto::Values) -> Result<StateValues, String> {
-    let account = |account: proto::Account| {
-        if !account.exists {
-            return Ok(None);
-        }
-        Ok(Some(AccountState {
-            nonce: account.nonce,
-            balance: number(&account.balance, "a balance")?,
-            code_hash: hash(&account.code_hash, "a code's hash")?,
-        }))
-    };
-    let code = |code: proto::Code| code.exists.then(|| Bytes::from(code.bytes));
     Ok(StateValues {
-        accounts: values.accounts.into_iter().map(account).collect::<Result<_, String>>()?,
+        accounts: values.accounts.into_iter().map(account_of_wire).collect::<Result<_, _>>()?,
         slots: words::<32>(&values.slots, "slots")?.map(U256::from_be_bytes).collect(),
-        codes: values.codes.into_iter().map(code).collect(),
+        codes: values.codes.into_iter().map(code_of_wire).collect(),
     })
 }
 
@@ -119,28 +67,6 @@ pub(crate) fn step_to_wire(step: ShardStep) -> proto::Step {
     }
 }
 
-fn result_to_wire(result: TxResult) -> proto::TxResult {
-    let TxResult { status, gas_used, block_regular_gas, block_state_gas, logs, output } = result;
-    let status = match status {
-        TxStatus::Success => Status::Success,
-        TxStatus::Revert => Status::Revert,
-        TxStatus::Halt => Status::Halt,
-    };
-    let log = |log: Log| proto::Log {
-        address: log.address.to_vec(),
-        topics: log.topics().iter().flat_map(|topic| topic.0).collect(),
-        data: log.data.data.to_vec(),
-    };
-    proto::TxResult {
-        status: status.into(),
-        gas_used,
-        block_regular_gas,
-        block_state_gas,
-        logs: logs.into_iter().map(log).collect(),
-        output: output.to_vec(),
-    }
-}
-
 fn step_of_wire(step: proto::Step) -> Result<ShardStep, String> {
     let write = |write: proto::AccountWrite| {
         let code = |code: proto::NewCode| {
@@ -167,32 +93,6 @@ fn step_of_wire(step: proto::Step) -> Result<ShardStep, String> {
         latency: Duration::from_nanos(step.latency_ns),
         met_slot_count: step.met_slot_count,
     })
-}
-
-fn result_of_wire(result: proto::TxResult) -> Result<TxResult, String> {
-    let status = match result.status() {
-        Status::Success => TxStatus::Success,
-        Status::Revert => TxStatus::Revert,
-        Status::Halt => TxStatus::Halt,
-        Status::Unknown => return Err(format!("a result has the status {}", result.status)),
-    };
-    let log = |log: proto::Log| {
-        let topics = words::<32>(&log.topics, "topics")?.map(B256::from).collect();
-        let address = address(&log.address, "a log's account")?;
-        Log::new(address, topics, log.data.into()).ok_or("a log has five topics or more".to_owned())
-    };
-    Ok(TxResult {
-        status,
-        gas_used: result.gas_used,
-        block_regular_gas: result.block_regular_gas,
-        block_state_gas: result.block_state_gas,
-        logs: result.logs.into_iter().map(log).collect::<Result<_, String>>()?,
-        output: result.output.into(),
-    })
-}
-
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 pub(crate) fn finished_to_wire(finished: Finished) -> proto::Done {
@@ -245,12 +145,19 @@ pub(crate) fn report(message: proto::FromShard) -> Result<Report, String> {
         }
         Some(from_shard::Message::Ready(proto::Ready {})) => Report::Ready,
         Some(from_shard::Message::Done(done)) => Report::Done(finished_of_wire(&done)?),
+        Some(
+            from_shard::Message::WantedKeys(_)
+            | from_shard::Message::Runs(_)
+            | from_shard::Message::OptimisticDone(_),
+        ) => return Err("a message of a batch without a list".to_owned()),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::LogData;
+    use alloy_primitives::{Log, LogData};
+    use evm::TxResult;
+    use workload::{TxStatus, genesis::AccountState};
 
     use super::*;
 

@@ -12,8 +12,8 @@ use std::{
 
 use alloy_primitives::B256;
 use executor::{
-    engine::{EngineError, run_shard},
-    shards::{Assignment, Finished, ShardError},
+    engine::{EngineError, run_optimistic_shard, run_shard},
+    shards::{Assignment, ShardError},
 };
 use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
@@ -27,8 +27,10 @@ use workload::{Steps, Workload, file};
 use crate::{
     convert,
     link::Link,
+    optimistic,
+    orders::Orders,
     wire::{
-        MESSAGE_BYTES_MAX, PROTOCOL, TOKEN_KEY, WINDOW,
+        MESSAGE_BYTES_MAX, PROTOCOL, TOKEN_KEY, WINDOW, Way,
         proto::{
             Begin, Fault, FromCoordinator, FromShard, HelloAnswer, HelloRequest, Loaded, Piece,
             from_coordinator,
@@ -175,16 +177,74 @@ impl Shard for Service {
     }
 }
 
+/// The coordinator of a batch under way, as its threads see it.
+#[derive(Clone)]
+enum Side {
+    /// Of a batch with a list.
+    ByList(Arc<Link>),
+    /// Of one without.
+    Optimistic(Arc<Orders>),
+}
+
+impl Side {
+    fn new(way: Way, to: mpsc::Sender<Result<FromShard, Status>>) -> Self {
+        match way {
+            Way::ByList => Self::ByList(Arc::new(Link::new(to))),
+            Way::Optimistic => Self::Optimistic(Arc::new(Orders::new(to))),
+        }
+    }
+
+    /// Executes the shard's part. Returns its last message.
+    fn run(
+        &self,
+        work: &Work,
+        assignment: &Assignment,
+        stop: &AtomicBool,
+    ) -> Result<Message, EngineError> {
+        match self {
+            Self::ByList(link) => {
+                let finished = run_shard(&work.workload, assignment, link.as_ref(), stop)?;
+                Ok(Message::Done(convert::finished_to_wire(finished)))
+            }
+            Self::Optimistic(orders) => {
+                let finished =
+                    run_optimistic_shard(&work.workload, assignment, orders.as_ref(), stop)?;
+                Ok(Message::OptimisticDone(optimistic::finished_to_wire(&finished)))
+            }
+        }
+    }
+
+    /// Takes a message of the coordinator.
+    fn take(&self, message: from_coordinator::Message) -> Result<(), String> {
+        match (self, message) {
+            (Self::ByList(link), from_coordinator::Message::Values(values)) => {
+                link.answered(values)
+            }
+            (Self::Optimistic(link), from_coordinator::Message::Orders(orders)) => {
+                link.take(orders)
+            }
+            _ => Err("another message than values or orders".to_owned()),
+        }
+    }
+
+    fn close(&self) {
+        match self {
+            Self::ByList(link) => link.close(),
+            Self::Optimistic(orders) => orders.close(),
+        }
+    }
+}
+
 /// Ends the threads of a batch when dropped, by an end of the server too.
 struct Ending {
-    link: Arc<Link>,
+    side: Side,
     stop: Arc<AtomicBool>,
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.link.close();
+        self.side.close();
     }
 }
 
@@ -195,13 +255,13 @@ async fn converse(
     to: &mpsc::Sender<Result<FromShard, Status>>,
 ) -> Result<(), Status> {
     let work = work.ok_or_else(|| Status::failed_precondition("no workload was sent before"))?;
-    let assignment = assignment(&work, &mut incoming).await?;
-    let link = Arc::new(Link::new(to.clone()));
+    let (assignment, way) = assignment(&work, &mut incoming).await?;
+    let side = Side::new(way, to.clone());
     let stop = Arc::new(AtomicBool::new(false));
-    let ending = Ending { link: Arc::clone(&link), stop: Arc::clone(&stop) };
-    let running: JoinHandle<Result<Finished, EngineError>> = tokio::task::spawn_blocking({
-        let (link, stop) = (Arc::clone(&link), Arc::clone(&stop));
-        move || run_shard(&work.workload, &assignment, link.as_ref(), &stop)
+    let ending = Ending { side: side.clone(), stop: Arc::clone(&stop) };
+    let running: JoinHandle<Result<Message, EngineError>> = tokio::task::spawn_blocking({
+        let (side, stop) = (side.clone(), Arc::clone(&stop));
+        move || side.run(&work, &assignment, &stop)
     });
     tokio::pin!(running);
     let ran = loop {
@@ -209,10 +269,8 @@ async fn converse(
             ran = &mut running => break ran,
             message = incoming.message() => {
                 let answered = match message {
-                    Ok(Some(FromCoordinator {
-                        message: Some(from_coordinator::Message::Values(values)),
-                    })) => link.answered(values),
-                    Ok(Some(_)) => Err("another message than values".to_owned()),
+                    Ok(Some(FromCoordinator { message: Some(message) })) => side.take(message),
+                    Ok(Some(_)) => Err("a message without content".to_owned()),
                     Ok(None) | Err(_) => Err("the coordinator has gone".to_owned()),
                 };
                 if let Err(reason) = answered {
@@ -224,7 +282,7 @@ async fn converse(
         }
     };
     let message = match ran {
-        Ok(Ok(finished)) => Message::Done(convert::finished_to_wire(finished)),
+        Ok(Ok(done)) => done,
         Ok(Err(error)) => Message::Fault(Fault { index: error.index(), reason: error.to_string() }),
         Err(panic) => Message::Fault(Fault { index: None, reason: panic.to_string() }),
     };
@@ -236,15 +294,15 @@ async fn converse(
 async fn assignment(
     work: &Work,
     incoming: &mut Streaming<FromCoordinator>,
-) -> Result<Assignment, Status> {
+) -> Result<(Assignment, Way), Status> {
     let wrong = |reason: &str| Status::invalid_argument(reason.to_owned());
     let Some(FromCoordinator { message: Some(from_coordinator::Message::Begin(begin)) }) =
         incoming.message().await?
     else {
         return Err(wrong("a batch begins with its assignment"));
     };
-    let Begin { workload_digest, batch, thread_count, steps, list_bytes, micro_batch_key_count } =
-        begin;
+    let Begin { workload_digest, batch, thread_count, steps, list_bytes, .. } = begin;
+    let way = if begin.is_optimistic { Way::Optimistic } else { Way::ByList };
     if workload_digest != work.digest.as_slice() {
         return Err(wrong("the batch is of another workload than was sent"));
     }
@@ -265,13 +323,14 @@ async fn assignment(
             _ => return Err(wrong("the list is cut off")),
         }
     }
-    Ok(Assignment {
+    let assignment = Assignment {
         batch,
         list: list.into(),
         steps,
         thread_count: thread_count as usize,
-        micro_batch_key_count,
+        micro_batch_key_count: begin.micro_batch_key_count,
         // It is the coordinator's side that holds messages back, in both directions.
         delay: Duration::ZERO,
-    })
+    };
+    Ok((assignment, way))
 }

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use executor::shards::{Conversation, Report, ShardError, StateValues};
+use executor::shards::{
+    Conversation, Ends, Hearer, OptimisticReport, Report, ShardError, StateValues, Teller,
+    versions::Order,
+};
 use tokio::{
     runtime::Runtime,
     sync::mpsc::{self, error::TrySendError},
@@ -17,6 +20,7 @@ use crate::{
     convert,
     delay::Line,
     error::{ended, silent, within},
+    optimistic,
     wire::proto::{FromCoordinator, FromShard, from_coordinator::Message},
 };
 
@@ -110,10 +114,24 @@ impl Incoming {
 /// A batch under way on a shard.
 #[derive(Debug)]
 pub(crate) struct Talk<'c> {
+    mouth: Mouth<'c>,
+    ear: Ear<'c>,
+}
+
+/// The end of a conversation that tells the shard.
+#[derive(Debug)]
+struct Mouth<'c> {
     runtime: &'c Runtime,
     deadline: Duration,
     to: Outgoing,
-    from: Incoming,
+}
+
+impl Mouth<'_> {
+    /// Sends a message, and waits while the shard is behind. Returns whether somebody wants it.
+    fn send(&self, message: Message) -> Result<bool, ShardError> {
+        let sent = within(self.runtime, self.deadline, self.to.send(message));
+        sent.ok_or_else(|| silent(self.deadline))
+    }
 }
 
 impl<'c> Talk<'c> {
@@ -125,7 +143,13 @@ impl<'c> Talk<'c> {
         from: Streaming<FromShard>,
         delay: Duration,
     ) -> Self {
-        Self { runtime, deadline, to, from: Incoming::new(runtime, from, delay) }
+        let from = Incoming::new(runtime, from, delay);
+        Self { mouth: Mouth { runtime, deadline, to }, ear: Ear { runtime, deadline, from } }
+    }
+
+    /// Its two directions, for a thread each.
+    pub(crate) fn into_ends(self) -> Ends<'c> {
+        Ends { teller: Box::new(self.mouth), hearer: Box::new(self.ear) }
     }
 
     /// Sends a message, and waits while the shard is behind.
@@ -133,12 +157,11 @@ impl<'c> Talk<'c> {
     /// # Errors
     /// [`ShardError`]: the shard does not take it.
     pub(crate) fn send(&mut self, message: Message) -> Result<(), ShardError> {
-        let sent = within(self.runtime, self.deadline, self.to.send(message));
-        if sent.ok_or_else(|| silent(self.deadline))? {
+        if self.mouth.send(message)? {
             return Ok(());
         }
         // Its last message says why it has closed the stream.
-        Err(match within(self.runtime, STOP_CHECK, self.from.next()) {
+        Err(match within(self.ear.runtime, STOP_CHECK, self.ear.from.next()) {
             Some(Err(status)) => ended(&status),
             _ => {
                 ShardError("it ended, or the connection did: it takes no more messages".to_owned())
@@ -147,15 +170,25 @@ impl<'c> Talk<'c> {
     }
 }
 
-impl Conversation for Talk<'_> {
-    fn hear(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
-        let since = Instant::now();
+/// The end of a conversation that hears the shard.
+#[derive(Debug)]
+struct Ear<'c> {
+    runtime: &'c Runtime,
+    deadline: Duration,
+    from: Incoming,
+}
+
+impl Ear<'_> {
+    /// Waits for the next message, until a silence up to the deadline in which one was owed, or until `stop`.
+    fn hear(
+        &mut self,
+        stop: &AtomicBool,
+        owes: &dyn Fn() -> bool,
+    ) -> Result<FromShard, ShardError> {
+        let mut since = Instant::now();
         loop {
             match within(self.runtime, STOP_CHECK, self.from.next()) {
-                Some(Ok(Some(message))) => {
-                    let report = convert::report(message);
-                    return report.map_err(|what| ShardError(format!("it sent nonsense: {what}")));
-                }
+                Some(Ok(Some(message))) => return Ok(message),
                 Some(Ok(None)) => {
                     return Err(ShardError("it ended before its last result".to_owned()));
                 }
@@ -163,13 +196,43 @@ impl Conversation for Talk<'_> {
                 None if stop.load(Ordering::Relaxed) => {
                     return Err(ShardError("the sample was stopped".to_owned()));
                 }
+                None if !owes() => since = Instant::now(),
                 None if since.elapsed() >= self.deadline => return Err(silent(self.deadline)),
                 None => {}
             }
         }
     }
+}
+
+fn nonsense(what: String) -> ShardError {
+    ShardError(format!("it sent nonsense: {what}"))
+}
+
+impl Conversation for Talk<'_> {
+    fn hear(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
+        convert::report(self.ear.hear(stop, &|| true)?).map_err(nonsense)
+    }
 
     fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError> {
         self.send(Message::Values(convert::values_to_wire(request, values)))
+    }
+}
+
+impl Teller for Mouth<'_> {
+    fn tell(&mut self, orders: Vec<Order>) -> Result<(), ShardError> {
+        // The thread that hears the shard is told why it takes no more.
+        let gone = || ShardError("it takes no more messages".to_owned());
+        let is_wanted = self.send(Message::Orders(optimistic::orders_to_wire(orders)))?;
+        is_wanted.then_some(()).ok_or_else(gone)
+    }
+}
+
+impl Hearer for Ear<'_> {
+    fn hear(
+        &mut self,
+        stop: &AtomicBool,
+        owes: &dyn Fn() -> bool,
+    ) -> Result<OptimisticReport, ShardError> {
+        optimistic::report(self.hear(stop, owes)?).map_err(nonsense)
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Version of the messages. It grows with each change of `proto/shard.proto`.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Bytes of a piece of a workload or a list.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
@@ -19,6 +19,15 @@ pub(crate) const REACH_MAX: Duration = Duration::from_millis(900);
 
 /// Key of the shared token in the metadata of a call.
 pub(crate) const TOKEN_KEY: &str = "stress-shard-token";
+
+/// How a batch is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By its list.
+    ByList,
+    /// Without one.
+    Optimistic,
+}
 
 /// The messages of `proto/shard.proto`.
 #[expect(

@@ -60,8 +60,8 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     if counts.is_empty() || spec.designs.iter().any(can) {
         return Ok(());
     }
-    let rule = "shards execute the design batched-io alone: the run has no such row";
-    let remedy = Remedy::advice("add batched-io to designs, or leave shards out");
+    let rule = "shards execute the designs batched-io and block-stm alone: the run has no such row";
+    let remedy = Remedy::advice("add batched-io or block-stm to designs, or leave shards out");
     Err(fields.fault("shards", Misfit::new(rule, remedy)))
 }
 

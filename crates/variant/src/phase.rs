@@ -28,6 +28,8 @@ crate::named! {
         Execute = "execute",
         /// Reading the keys of a `full` list and comparing their values.
         Verify = "verify",
+        /// Sending values that steps of one shard wrote to others, from the first one to the last.
+        ShardValues = "shard-values",
         /// From a shard's last step until its last result is checked.
         ShardResults = "shard-results",
         /// Encoding the list that was built while steps ran, hashing it, and comparing with the

@@ -82,9 +82,13 @@ impl Variant {
         Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
     }
 
-    /// Returns whether shards can execute it: the list declares all keys, and each step has a state of its own.
+    /// Returns whether shards can execute it: the list declares all keys, and each step has a state of its own;
+    /// or steps are validated, whoever runs them.
     pub const fn can_be_sharded(&self) -> bool {
-        matches!((self.engine, self.list), (Engine::Bal, Some(ListForm::BatchedIo)))
+        matches!(
+            (self.engine, self.list),
+            (Engine::Bal, Some(ListForm::BatchedIo)) | (Engine::BlockStm, None)
+        )
     }
 
     /// This variant on shards, which ask for values themselves.
@@ -195,6 +199,9 @@ mod tests {
             ..Sharding::on(4)
         };
         assert_eq!(on(sharding), "batched-io/bal+on-demand@2+4shards-fanout-before-64keys-500us");
+        let variant = Variant::of(Design::BlockStm, count(2), count(1));
+        let on_shards = variant.on_shards(Sharding::on(4)).to_string();
+        assert_eq!(on_shards, "none/block-stm+on-demand@2+4shards");
         let variant = Variant::of(Design::Sequential, count(1), count(1));
         let variant = Variant { list_duty: ListDuty::Build, ..variant };
         assert_eq!(variant.to_string(), "build/sequential+on-demand@1");

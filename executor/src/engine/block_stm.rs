@@ -14,7 +14,9 @@
 //! | `cell.rs` | the versions of one key; plain values |
 //! | `memory.rs`, `deferred_fees.rs` | all cells; all fees |
 //! | `view.rs`, `publish.rs` | reads and writes of one run |
-//! | `worker.rs`, `settle.rs` | a worker's life; the net changes |
+//! | `worker.rs`, `runs.rs`, `settle.rs` | a worker's life; counts of its runs; the net changes |
+//! | `shard.rs`, `intake.rs` | a shard's part of a batch whose steps several processes run |
+//! | `sharded.rs`, `side.rs`, `hub.rs`, `accesses.rs` | such a batch as the coordinator sees it |
 //!
 //! It knows no list, and leaves the store alone but for reading below the batch.
 
@@ -34,8 +36,8 @@ use self::{
     deferred_fees::BatchFees,
     memory::Memory,
     scheduler::Scheduler,
-    view::Ground,
-    worker::{LastRuns, Logs, Work},
+    view::{Ground, Source},
+    worker::{LastRuns, Logs, Results, Work},
 };
 use super::{
     clock::{Engine, Execution, Turn},
@@ -53,18 +55,29 @@ use crate::{
     trace::{Track, close_part},
 };
 
+mod accesses;
 mod board;
 mod cell;
 mod deferred_fees;
+mod hub;
+mod intake;
 mod memory;
 #[cfg(test)]
 mod model;
 mod publish;
+mod runs;
 mod scheduler;
 mod settle;
+mod shard;
+mod sharded;
+mod side;
+mod task;
 mod view;
 mod window;
 mod worker;
+
+pub use shard::run_optimistic_shard;
+pub(super) use sharded::Sharded;
 
 /// The engine.
 pub(super) struct BlockStm<'a, S>(pub(super) Execution<'a, S>);
@@ -115,7 +128,8 @@ impl<'a, S: Sample> Engine for BlockStm<'a, S> {
             let start = job.spans.elapsed();
             let (ground, batch_index) = (job.ground(task, stop), job.batch_index);
             let Job { steps, logs, last_runs, .. } = job;
-            let work = Work { ground, steps, logs, last_runs, batch_index };
+            let results = Results::Kept(last_runs);
+            let work = Work { ground, steps, logs, results, batch_index };
             let reading = Reading { reader: &mut reader, tally: &mut tally };
             if let Err(failure) = worker::work(&work, reading) {
                 stop.store(true, Ordering::Relaxed);
@@ -188,6 +202,7 @@ impl<'a> Job<'a> {
             board: &self.board,
             workload: task.workload,
             written: task.root.written,
+            source: Source::Store,
             stop,
         }
     }
@@ -209,7 +224,8 @@ impl<'a> Job<'a> {
             return Err(EngineError::Cancelled);
         }
         let scheduler = self.board.into_scheduler();
-        count(&mut lead.speculation, &scheduler, &self.steps);
+        lead.speculation.add(&runs::speculation(&runs::of(&scheduler)));
+        lead.speculation.steps += u64::from(self.steps.count());
         let mut results = Vec::with_capacity(self.steps.count() as usize);
         let mut longest = Duration::ZERO;
         for run in self.last_runs.into_runs() {
@@ -223,20 +239,5 @@ impl<'a> Job<'a> {
         let net_changes =
             settle::net_changes(&self.memory, &self.deferred_fees, step_count, &mut lead.reader)?;
         Ok(BatchResult { results, net_changes, ..BatchResult::default() })
-    }
-}
-
-/// Adds the counts of a batch.
-fn count(total: &mut Speculation, scheduler: &Scheduler, steps: &Steps) {
-    let counts = scheduler.counts();
-    total.executions += counts.executions;
-    total.validations += counts.validations;
-    total.aborts += counts.aborts;
-    total.waits += counts.waits;
-    total.steps += u64::from(steps.count());
-    for incarnation in scheduler.incarnations() {
-        let aborts = incarnation.saturating_sub(1);
-        total.aborted_steps += u64::from(aborts > 0);
-        total.most_aborts_of_a_step = total.most_aborts_of_a_step.max(u64::from(aborts));
     }
 }

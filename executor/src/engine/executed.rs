@@ -54,6 +54,43 @@ pub struct Speculation {
     pub most_aborts_of_a_step: u64,
 }
 
+impl Speculation {
+    /// Adds the runs of others, which may be nonsense of a shard: sums end at the largest number.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (sum, count) in [
+            (&mut self.steps, other.steps),
+            (&mut self.executions, other.executions),
+            (&mut self.validations, other.validations),
+            (&mut self.aborts, other.aborts),
+            (&mut self.waits, other.waits),
+            (&mut self.aborted_steps, other.aborted_steps),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
+        self.most_aborts_of_a_step = self.most_aborts_of_a_step.max(other.most_aborts_of_a_step);
+    }
+}
+
+/// Values between shards that execute without a list, and their price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrossShard {
+    /// Values that a step of one shard wrote and another shard was sent.
+    pub value_count: u64,
+    /// Results that came in the place of one of an earlier run.
+    pub replaced_result_count: u64,
+    /// Results whose reads were not what lower steps left, when it was their turn to be committed.
+    pub stale_result_count: u64,
+}
+
+impl CrossShard {
+    /// Adds those of another batch.
+    pub fn add(&mut self, other: &Self) {
+        self.value_count += other.value_count;
+        self.replaced_result_count += other.replaced_result_count;
+        self.stale_result_count += other.stale_result_count;
+    }
+}
+
 /// The result of an execution and its cost.
 #[derive(Clone, Debug, Default)]
 pub struct Executed {
@@ -102,6 +139,8 @@ pub struct Executed {
     pub shard_names: Vec<String>,
     /// Times and requests of the shards, summed over them and over all batches.
     pub shard_times: ShardTimes,
+    /// Values between shards, of all batches; `None` where shards execute by a list, or none do.
+    pub cross_shard: Option<CrossShard>,
     /// Time of partitioning all batches over shards, inside the clock or before it.
     pub partitioning: Duration,
     /// Cost of running steps before their turn, of an engine that does.

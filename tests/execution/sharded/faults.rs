@@ -15,15 +15,18 @@ use std::{
 use alloy_primitives::U256;
 use executor::{
     engine::EngineError,
+    sample::Measurement,
     shards::{
-        Assignment, Conversation, Report, ShardError, ShardStep, Shards, StateValues, Wanted,
+        Assignment, Conversation, Ends, Report, ShardError, ShardStep, Shards, StateValues, Wanted,
     },
 };
 use shard::{Cluster, Reach};
 use variant::{ListForm, Sharding};
 use workload::Workload;
 
-use super::{PROGRAM, Server, generated, reach, running, sample, sample_with, variant};
+use super::{
+    PROGRAM, Server, generated, reach, running, sample, sample_optimistic, sample_with, variant,
+};
 use crate::hostile;
 
 fn refused(reach: &Reach) -> String {
@@ -88,6 +91,10 @@ impl Shards for Faulty<'_> {
         let inner = self.inner.begin(shard, assignment)?;
         let wrong = (shard == 0).then_some(self.wrong);
         Ok(Box::new(FaultyTalk { inner, wrong, held: Vec::new() }))
+    }
+
+    fn begin_optimistic(&self, shard: usize, of: &Assignment) -> Result<Ends<'_>, ShardError> {
+        self.inner.begin_optimistic(shard, of)
     }
 }
 
@@ -271,14 +278,21 @@ fn forward(mut from: TcpStream, mut to: TcpStream, count: &AtomicU64, most: u64,
     }
 }
 
+/// A sample of one of the designs that shards execute.
+type Sampled = fn(&Workload, &dyn Shards, Sharding, usize) -> Result<Measurement, EngineError>;
+
 #[test]
 fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
     let server = Server::start(PROGRAM, None);
     let workload = storm();
     // A connection that ends is told at once, however long a silence is allowed.
-    for (then, words, deadline) in [
-        (Then::End, "ended", Duration::from_secs(60)),
-        (Then::Silence, "says nothing for 0.3 s", Duration::from_millis(300)),
+    let ended = (Then::End, "ended", Duration::from_secs(60));
+    let silent = (Then::Silence, "says nothing for 0.3 s", Duration::from_millis(300));
+    for ((then, words, deadline), sample) in [
+        (ended, sample as Sampled),
+        (silent, sample),
+        (ended, sample_optimistic),
+        (silent, sample_optimistic),
     ] {
         // Greeting and loading pass, and a part of the batch.
         let network = Network::start(server.address, u64::MAX, then);

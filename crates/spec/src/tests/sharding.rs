@@ -38,7 +38,10 @@ fn shards_that_could_make_no_difference_are_refused() {
     assert_error(run("shards = [65]"), &["run.shards: 65 is above 64"]);
     assert_error(
         run("shards = [2]\ndesigns = [\"sequential\", \"full\"]"),
-        &["run.shards: shards execute the design batched-io alone", "leave shards out"],
+        &[
+            "run.shards: shards execute the designs batched-io and block-stm alone",
+            "leave shards out",
+        ],
     );
     assert_error(
         run("shards = [2]\nshard_addresses = \"10.0.0.1\""),

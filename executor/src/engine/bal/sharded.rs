@@ -15,7 +15,7 @@ use workload::{
 
 use super::{
     job::{Job, JobInput, Leavings, Tallies, remote::Side},
-    parts::Parts,
+    parts,
     prestate::Declared,
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
         clock::{Engine, Execution, Turn},
         error::EngineError,
         executed::{BatchResult, Executed},
+        on_shards::{self, Parts},
         task::Task,
     },
     error::StoreError,
@@ -59,16 +60,7 @@ impl<'a, S> Sharded<'a, S> {
     /// # Errors
     /// [`EngineError::Store`] where fewer shards are connected than the variant has.
     pub(in crate::engine) fn new(at: Execution<'a, S>) -> Result<Self, EngineError> {
-        let wanted = at.task.variant.sharding.count;
-        let connected = at.task.shards.map_or(0, Shards::count);
-        match at.task.shards {
-            Some(shards) if connected >= wanted => Ok(Self { at, shards }),
-            _ => Err(EngineError::Store(StoreError::Failed {
-                store: "shards",
-                action: format!("execute on {wanted}"),
-                reason: format!("{connected} are connected"),
-            })),
-        }
+        Ok(Self { at, shards: on_shards::connected(at.task)? })
     }
 }
 
@@ -96,12 +88,7 @@ impl<'a, S: Sample> Engine for Sharded<'a, S> {
         let mut reader = sample.reader()?;
         let mut tallies = Tallies::default();
         tallies.on_demand.trace = task.trace.map(|trace| trace.recorder(self.worker_count()));
-        let loaded = self.shards.load(worker, task.workload);
-        loaded.map_err(|error| StoreError::Failed {
-            store: "shards",
-            action: format!("give the workload to {}", self.shards.name(worker)),
-            reason: error.0,
-        })?;
+        on_shards::load(self.shards, worker, task)?;
         pool.serve(|ShardedJob { job, parts }| {
             let mut side = Side {
                 task,
@@ -147,21 +134,14 @@ impl<'a, S: Sample> Engine for Sharded<'a, S> {
         let known = lead.parts.next();
         let parts = known.unwrap_or_else(|| {
             let start = spans.elapsed();
-            let parts = Parts::of(batch, job.list(), sharding);
+            let parts = parts::of(batch, job.list(), sharding);
             let span = spans.close(Phase::Partition, start);
             lead.partitioning += span.end - span.start;
             parts
         });
         let Parts { steps, shard_of_tx } = parts;
-        let parts = steps.into_iter().map(|steps| Assignment {
-            batch: turn.index,
-            list: task.lists[turn.index].clone(),
-            steps,
-            thread_count: task.variant.thread_count,
-            micro_batch_key_count: sharding.micro_batch_key_count,
-            delay: sharding.delay(),
-        });
-        let parts = parts.collect();
+        let list = &task.lists[turn.index];
+        let parts = on_shards::assignments(steps, turn.index, list, &task.variant);
         let done = turn.work_on(ShardedJob { job, parts });
         let start = spans.elapsed();
         let result = done.job.finish(task, &mut lead.reader, stop, executed)?;
@@ -192,7 +172,7 @@ fn parts_before(task: &Task<'_>, partitioning: &mut Duration) -> Result<Vec<Part
         let list = ListIndex::decode(list, &bounds);
         let list = list.map_err(|error| EngineError::rejected(index, error))?;
         let start = Instant::now();
-        let parts = Parts::of(batch, &list, &task.variant.sharding);
+        let parts = parts::of(batch, &list, &task.variant.sharding);
         *partitioning += start.elapsed();
         Ok(parts)
     };

@@ -13,7 +13,10 @@ use std::{
 
 use workload::BlockAccessIndex;
 
-use super::scheduler::{Answer, Asking, Report, Scheduler, Task};
+use super::{
+    scheduler::Scheduler,
+    task::{Answer, Asking, Report, Task},
+};
 
 /// Looks before a worker sleeps, each a few pauses of the processor.
 const LOOKS: u32 = 200;
@@ -121,6 +124,15 @@ impl<'a> Board<'a> {
                 task => return Some(task),
             }
         }
+    }
+
+    /// Changes the scheduler by word that came from other shards.
+    pub(super) fn hear(&self, change: impl FnOnce(&mut Scheduler)) {
+        let mut guarded = self.lock();
+        change(&mut guarded.scheduler);
+        self.committed.store(guarded.scheduler.committed(), Ordering::Release);
+        self.change_count.fetch_add(1, Ordering::Release);
+        self.tell(&guarded);
     }
 
     /// Tells others of changes for them.

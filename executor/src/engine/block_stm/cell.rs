@@ -7,7 +7,7 @@
 
 use workload::BlockAccessIndex;
 
-use super::scheduler::Finality;
+use super::task::Finality;
 
 /// The write of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +100,29 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
             }
             return Found::Written(version.index, version.value.clone());
         }
+        self.base_or_claim()
+    }
+
+    /// Reads as [`Self::read`] does, on a shard: what other shards wrote is known here only once the value
+    /// below the batch is, as both come together.
+    pub(super) fn read_on_shard(
+        &mut self,
+        index: BlockAccessIndex,
+        finality: Finality,
+    ) -> Found<B, V> {
+        match self.base_or_claim() {
+            Found::Base(_) => self.read(index, finality),
+            unknown => {
+                if finality == Finality::Speculative && self.reader < index {
+                    self.reader = index;
+                }
+                unknown
+            }
+        }
+    }
+
+    /// The value below the batch, or who reads it; the caller where nobody does.
+    pub(super) fn base_or_claim(&mut self) -> Found<B, V> {
         match &self.base {
             Base::Known(base) => Found::Base(base.clone()),
             Base::Claimed => Found::BeingRead,
@@ -108,6 +131,22 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
                 Found::ToRead
             }
         }
+    }
+
+    /// The value that the step `index` wrote, if it did.
+    pub(super) fn written_by(&self, index: BlockAccessIndex) -> Option<&V> {
+        self.versions().find(|version| version.0 == index).map(|version| version.2)
+    }
+
+    /// Step, incarnation and value of each version, ascending.
+    pub(super) fn versions(&self) -> impl Iterator<Item = (BlockAccessIndex, u32, &V)> {
+        let all = self.lower.iter().chain(&self.top);
+        all.map(|version| (version.index, version.incarnation, &version.value))
+    }
+
+    /// The highest write below the step `index`, as it would read it.
+    pub(super) fn written_below(&self, index: BlockAccessIndex) -> Option<(BlockAccessIndex, &V)> {
+        self.below(index).map(|version| (version.index, &version.value))
     }
 
     /// Reads as the step `index` where the value below the batch does not matter: what was

@@ -20,7 +20,10 @@ use revm::state::Bytecode;
 use workload::genesis::AccountState;
 
 use super::cell::Cell;
-use crate::single_flight::{Cancelled, SingleFlight};
+use crate::{
+    shards::versions::AccountVersion,
+    single_flight::{Cancelled, SingleFlight},
+};
 
 /// Shards of a table; far more than threads, so that they seldom meet.
 const SHARD_COUNT: usize = 256;
@@ -57,15 +60,17 @@ impl PartialEq for Account {
 }
 
 /// An account that others of the batch wrote, as a step saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SeenAccount {
-    state: Option<AccountState>,
-    is_born: bool,
-}
+pub(super) type SeenAccount = AccountVersion;
 
 impl From<&Account> for SeenAccount {
     fn from(account: &Account) -> Self {
         Self { state: account.state, is_born: account.is_born }
+    }
+}
+
+impl From<SeenAccount> for Account {
+    fn from(seen: SeenAccount) -> Self {
+        Self { state: seen.state, code: None, is_born: seen.is_born }
     }
 }
 

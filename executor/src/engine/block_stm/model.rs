@@ -10,7 +10,8 @@ use std::collections::HashSet;
 
 use super::{
     cell::{Cell, Found, Keep},
-    scheduler::{Answer, Asking, Finality, NO_STEP, Report, Scheduler, Task, Until},
+    scheduler::{NO_STEP, Scheduler},
+    task::{Answer, Asking, Finality, Report, Task, Until},
 };
 
 /// The operations of a step of the model, in order.
@@ -85,6 +86,8 @@ struct World {
     cells: Vec<Cell<u64, u64>>,
     logs: Vec<Log>,
     workers: Vec<Doing>,
+    /// Final runs keep their reads, too.
+    is_shard: bool,
 }
 
 struct Explorer<'p> {
@@ -95,6 +98,8 @@ struct Explorer<'p> {
 }
 
 const CELLS: usize = 2;
+
+mod shard;
 
 /// The content of the cells after the programs ran in order.
 fn in_order(programs: &[Program]) -> Vec<u64> {
@@ -127,6 +132,7 @@ impl World {
             cells,
             logs: vec![Log::default(); links.len()],
             workers: vec![Doing::Asking(None); workers],
+            is_shard: false,
         }
     }
 
@@ -255,7 +261,8 @@ impl World {
         } else {
             let index = run.index;
             let writes = run.writes.iter().map(|(cell, _)| *cell).collect();
-            let reads = if run.is_final() { Vec::new() } else { run.reads };
+            let keeps_reads = self.is_shard || !run.is_final();
+            let reads = if keeps_reads { run.reads } else { Vec::new() };
             self.logs[index as usize] = Log { reads, writes };
             return Doing::Asking(Some(Report::Finished { index, readers_to, logged: 0 }));
         }

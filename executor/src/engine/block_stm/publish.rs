@@ -1,16 +1,19 @@
 //! From the EVM's output of a step to versions that others can read: which fields a step wrote
 //! is decided as in `evm::StepWrites`, and nothing else is published.
 
-use alloy_primitives::{Address, KECCAK256_EMPTY, U256};
+use alloy_primitives::{Address, KECCAK256_EMPTY, U256, map::HashSet};
 use revm::state::EvmState;
 use workload::genesis::AccountState;
 
 use super::{
     cell::Keep,
-    memory::{Account, CellId, Memory},
+    memory::{Account, CellId, Memory, SeenAccount},
     view::{Log, StepView},
 };
-use crate::store::Reader;
+use crate::{
+    shards::versions::{Reads, VersionWrites},
+    store::Reader,
+};
 
 impl<R: Reader> StepView<'_, R> {
     /// Takes in the writes of a part of the step.
@@ -37,6 +40,8 @@ impl<R: Reader> StepView<'_, R> {
         let id = self.account_id(address);
         if is_gone || is_new {
             let info = &account.info;
+            self.has_new_code |=
+                self.is_on_shard() && info.code_hash != account.original_info().code_hash;
             let after = AccountState {
                 nonce: info.nonce,
                 balance: info.balance,
@@ -56,6 +61,35 @@ impl<R: Reader> StepView<'_, R> {
                 self.slots.push((slot, value));
             }
         }
+    }
+
+    /// The step's writes, with each key once and with the codes that are new.
+    pub(super) fn writes(&self) -> VersionWrites {
+        let memory = self.ground.memory;
+        let mut writes = VersionWrites::default();
+        let mut met = HashSet::<CellId>::default();
+        // The last part of the step that wrote a key counts.
+        for (id, account) in self.accounts.iter().rev() {
+            if !met.insert(*id) {
+                continue;
+            }
+            let address = memory.accounts.cell(*id).key;
+            writes.accounts.push((address, SeenAccount::from(account)));
+            if let (true, Some(state), Some(code)) =
+                (self.has_new_code, account.state, &account.code)
+                && writes.codes.iter().all(|(hash, _)| *hash != state.code_hash)
+            {
+                writes.codes.push((state.code_hash, code.original_bytes()));
+            }
+        }
+        met.clear();
+        for (id, value) in self.slots.iter().rev() {
+            if met.insert(*id) {
+                let (account, key) = memory.slots.cell(*id).key;
+                writes.slots.push((memory.accounts.cell(account).key, key, *value));
+            }
+        }
+        writes
     }
 
     /// Lets others read the step's writes, in place of those of its last run. Returns the
@@ -84,6 +118,20 @@ impl<R: Reader> StepView<'_, R> {
             readers_to = readers_to.max(cell.cell.remove_older(index, incarnation));
         }
         readers_to
+    }
+}
+
+/// The reads of a run in full, for the coordinator.
+pub(super) fn reads(memory: &Memory, log: &Log) -> Reads {
+    let address = |id: CellId| memory.accounts.cell(id).key;
+    let slot = |(id, seen): &(CellId, Option<U256>)| {
+        let (account, key) = memory.slots.cell(*id).key;
+        (address(account), key, *seen)
+    };
+    Reads {
+        accounts: log.accounts.iter().map(|(id, seen)| (address(*id), *seen)).collect(),
+        slots: log.slots.iter().map(slot).collect(),
+        paid: log.paid.iter().map(|(id, seen)| (address(*id), *seen)).collect(),
     }
 }
 

@@ -15,121 +15,29 @@
 //! start, nobody can disturb it: its run is *final*.
 //!
 //! Nobody waits when nobody can run: a step may wait only while another worker does not.
+//!
+//! On a shard of execution the steps of other shards are *remote*: nobody runs them here, and they disturb
+//! others when word of their writes comes. No step is committed here before the coordinator has committed it
+//! there, and then only where it is executed and not dirty: an outcome that the coordinator has replaced is
+//! put right first.
 
 use workload::BlockAccessIndex;
 
-use super::window::{LARGEST, Ran, Window};
+use super::{
+    task::{Answer, Asking, Counts, Finality, Report, Task, Until},
+    window::{LARGEST, Ran, Window},
+};
 
 /// The step that nothing is linked to.
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
 /// Number of steps that cannot run yet and are passed over in search of one that can.
 const LOOK: usize = 32;
+/// Steps ahead of the commit on a shard, for each of the window and each shard: word of a commit is under way
+/// while the shard goes on.
+const SHARD_STRETCH: u32 = 16;
 /// Reads and writes of steps that are executed and not committed, above which only the lowest
 /// step may run.
 const MOST_LOGGED: u64 = 1 << 20;
-
-/// The event that a ready step waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Until {
-    /// Nothing.
-    Now,
-    /// This lower step has executed.
-    Executed(BlockAccessIndex),
-    /// All lower steps are committed.
-    Lowest,
-}
-
-/// The certainty of the values that a run reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Finality {
-    /// All lower steps are committed: its reads are final.
-    Final,
-    /// Lower steps may still write keys that it reads.
-    Speculative,
-}
-
-/// The next task of a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Task {
-    /// Run this step.
-    Execute {
-        /// The step.
-        index: BlockAccessIndex,
-        /// Number of its runs, this one included.
-        incarnation: u32,
-        /// The certainty of the values that it reads.
-        finality: Finality,
-    },
-    /// Validate: compare the step's reads with the present values.
-    Validate {
-        /// The step.
-        index: BlockAccessIndex,
-    },
-    /// Nothing, until something changes.
-    Idle,
-    /// Nothing any more.
-    Done,
-}
-
-/// The report of a worker that is done with a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Report {
-    /// A step ran to its end and its writes can be read.
-    Finished {
-        /// The step.
-        index: BlockAccessIndex,
-        /// The highest step that may have read a key that this one has now written.
-        readers_to: Option<BlockAccessIndex>,
-        /// Reads and writes that are kept for it.
-        logged: u32,
-    },
-    /// A run was given up.
-    GivenUp {
-        /// The step.
-        index: BlockAccessIndex,
-        /// The condition under which it may run again.
-        until: Until,
-    },
-    /// The step would still read the values that it has read.
-    Valid {
-        /// The step.
-        index: BlockAccessIndex,
-    },
-    /// It is not; the step's writes are marked as estimates.
-    Invalid {
-        /// The step.
-        index: BlockAccessIndex,
-    },
-}
-
-/// The answer to a run that cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Answer {
-    /// Go on: the awaited value is there.
-    GoOn,
-    /// Ask again when something has changed.
-    Wait,
-    /// Give the run up.
-    GiveUp,
-}
-
-/// The state of a run that asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Asking {
-    /// It asks for the first time.
-    First,
-    /// It was told to wait, and has.
-    Again,
-}
-
-/// Counts of the work that was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Counts {
-    pub(super) executions: u64,
-    pub(super) validations: u64,
-    pub(super) aborts: u64,
-    pub(super) waits: u64,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
@@ -137,6 +45,11 @@ enum Phase {
     Executing,
     Executed,
     Validating,
+    /// Another shard runs it.
+    Remote {
+        /// Word of its writes has come.
+        has_run: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -156,8 +69,16 @@ pub(super) struct Scheduler {
     waiting_count: usize,
     /// All steps below are committed.
     committed: BlockAccessIndex,
+    /// The steps that are run here, ascending; `None`: all.
+    own: Option<Vec<BlockAccessIndex>>,
+    /// Steps from this one on may not be committed yet.
+    finalized: BlockAccessIndex,
+    /// Steps ahead of the commit for each of the window.
+    stretch: u32,
     /// All steps from here on were never looked at.
     next: BlockAccessIndex,
+    /// Place of the first of them among those that are run here.
+    next_place: usize,
     /// Steps below `next` that are ready, ascending.
     redo: Vec<BlockAccessIndex>,
     /// Steps that are executed and dirty, ascending.
@@ -182,13 +103,55 @@ impl Scheduler {
             worker_count,
             waiting_count: 0,
             committed: 0,
+            own: None,
+            finalized: BlockAccessIndex::MAX,
+            stretch: 1,
             next: 0,
+            next_place: 0,
             redo: Vec::new(),
             dirty: Vec::new(),
             logged: 0,
             window: Window::new(worker_count),
             counts: Counts::default(),
         }
+    }
+
+    /// This scheduler on a shard that runs the steps `own`, ascending. Nothing is committed before
+    /// [`Self::finalize`].
+    pub(super) fn on_shard(mut self, own: &[BlockAccessIndex]) -> Self {
+        let mut place = 0;
+        for (step, index) in self.steps.iter_mut().zip(0..) {
+            if own.get(place) == Some(&index) {
+                place += 1;
+            } else {
+                step.phase = Phase::Remote { has_run: false };
+            }
+        }
+        let shards = self.steps.len().div_ceil(own.len().max(1)) as u32;
+        self.own = Some(own.to_vec());
+        self.finalized = 0;
+        self.stretch = shards.saturating_mul(SHARD_STRETCH);
+        // Others run beside the only worker.
+        self.window = Window::new(self.worker_count.max(2));
+        self
+    }
+
+    /// Lets all steps below `to` be committed.
+    pub(super) fn finalize(&mut self, to: BlockAccessIndex) {
+        self.finalized = self.finalized.max(to);
+        self.commit();
+    }
+
+    /// A step of another shard has written keys that steps up to `readers_to` may have read.
+    pub(super) fn take_remote(
+        &mut self,
+        index: BlockAccessIndex,
+        readers_to: Option<BlockAccessIndex>,
+    ) {
+        if let Phase::Remote { has_run } = &mut self.step_mut(index).phase {
+            *has_run = true;
+        }
+        self.disturb(index, readers_to);
     }
 
     /// All steps below are committed.
@@ -230,7 +193,13 @@ impl Scheduler {
                 self.execute(index)
             }
             Choice::New(index) => {
-                self.redo.extend(self.next..index);
+                while let Some(met) = self.own_at(self.next_place) {
+                    self.next_place += 1;
+                    if met == index {
+                        break;
+                    }
+                    self.redo.push(met);
+                }
                 self.next = index + 1;
                 self.execute(index)
             }
@@ -263,7 +232,7 @@ impl Scheduler {
         debug_assert!(of < index, "step {index} asks for {of}");
         let wanted = match self.step(of).phase {
             _ if of < self.committed => Answer::GoOn,
-            Phase::Executed => Answer::GoOn,
+            Phase::Executed | Phase::Remote { .. } => Answer::GoOn,
             Phase::Executing | Phase::Validating => Answer::Wait,
             Phase::Ready(_) => Answer::GiveUp,
         };
@@ -301,7 +270,8 @@ impl Scheduler {
     }
 
     fn is_done(&self) -> bool {
-        self.committed as usize == self.steps.len()
+        let count = self.steps.len();
+        self.committed as usize == count || self.finalized as usize == count
     }
 
     fn step(&self, index: BlockAccessIndex) -> &StepState {
@@ -327,11 +297,29 @@ impl Scheduler {
 
     /// The first step that was never looked at and can run.
     fn new_step(&self) -> Option<BlockAccessIndex> {
-        let room = LOOK.saturating_sub(self.redo.len()) as u32;
-        let end = (self.committed.saturating_add(self.window.size()))
-            .min(self.next.saturating_add(room))
-            .min(self.steps.len() as u32);
-        (self.next..end).find(|index| self.can_run(*index))
+        let room = LOOK.saturating_sub(self.redo.len());
+        let end = self.committed.saturating_add(self.distance());
+        let places = self.next_place..self.next_place.saturating_add(room);
+        places
+            .map_while(|place| self.own_at(place))
+            .take_while(|index| *index < end)
+            .find(|index| self.can_run(*index))
+    }
+
+    /// The step at this place among those that are run here.
+    fn own_at(&self, place: usize) -> Option<BlockAccessIndex> {
+        match &self.own {
+            None => (place < self.steps.len()).then_some(place as BlockAccessIndex),
+            Some(own) => own.get(place).copied(),
+        }
+    }
+
+    /// Steps that may run ahead of the commit. One at a time is one of all shards.
+    const fn distance(&self) -> u32 {
+        match self.window.size() {
+            1 => 1,
+            size => size.saturating_mul(self.stretch),
+        }
     }
 
     fn can_run(&self, index: BlockAccessIndex) -> bool {
@@ -342,10 +330,13 @@ impl Scheduler {
             return false;
         }
         match self.step(index).phase {
-            Phase::Ready(Until::Now) => index - self.committed < self.window.size(),
+            Phase::Ready(Until::Now) => index - self.committed < self.distance(),
             Phase::Ready(Until::Executed(lower)) => {
                 lower < self.committed
-                    || matches!(self.step(lower).phase, Phase::Executed | Phase::Validating)
+                    || matches!(
+                        self.step(lower).phase,
+                        Phase::Executed | Phase::Validating | Phase::Remote { has_run: true }
+                    )
             }
             _ => false,
         }
@@ -371,15 +362,21 @@ impl Scheduler {
         self.window.note(Ran::ToItsEnd);
         self.step_mut(index).logged = logged;
         self.logged += u64::from(logged);
+        self.disturb(index, readers_to);
+        self.executed(index);
+    }
+
+    /// The steps above `index`, up to the last that may have read a key that it wrote, are dirty.
+    fn disturb(&mut self, index: BlockAccessIndex, readers_to: Option<BlockAccessIndex>) {
         let end = readers_to.map_or(0, |last| last.saturating_add(1)).min(self.next);
-        for reader in index + 1..end {
+        // A write that comes late from another shard is no news for committed steps.
+        for reader in (index + 1).max(self.committed)..end {
             let step = self.step_mut(reader);
             let was_dirty = std::mem::replace(&mut step.is_dirty, true);
             if step.phase == Phase::Executed && !was_dirty {
                 insert(&mut self.dirty, reader);
             }
         }
-        self.executed(index);
     }
 
     fn executed(&mut self, index: BlockAccessIndex) {
@@ -399,8 +396,9 @@ impl Scheduler {
 
     fn commit(&mut self) {
         while let Some(step) = self.steps.get(self.committed as usize)
-            && step.phase == Phase::Executed
-            && !step.is_dirty
+            && self.committed < self.finalized
+            && (matches!(step.phase, Phase::Remote { .. })
+                || step.phase == Phase::Executed && !step.is_dirty)
         {
             self.logged -= u64::from(step.logged);
             self.committed += 1;
@@ -425,62 +423,4 @@ fn insert(sorted: &mut Vec<BlockAccessIndex>, index: BlockAccessIndex) {
 pub(super) const MOST_UNCOMMITTED: u32 = LARGEST;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn claim_all(scheduler: &mut Scheduler) -> Vec<BlockAccessIndex> {
-        let mut claimed = Vec::new();
-        while let Task::Execute { index, .. } = scheduler.claim() {
-            claimed.push(index);
-        }
-        claimed
-    }
-
-    fn finish(scheduler: &mut Scheduler, index: BlockAccessIndex, logged: u32) {
-        scheduler.take(Report::Finished { index, readers_to: None, logged });
-    }
-
-    #[test]
-    fn no_step_runs_further_ahead_of_the_commit_than_the_window() {
-        let mut scheduler = Scheduler::new(&[NO_STEP; 2000], 64);
-        let mut claimed = claim_all(&mut scheduler);
-        for commit in 0..2000 {
-            assert!(claimed.iter().all(|index| *index < scheduler.committed() + MOST_UNCOMMITTED));
-            // Lowest last, so that many are executed and not committed.
-            for index in claimed.drain(1..).rev() {
-                finish(&mut scheduler, index, 1);
-            }
-            assert_eq!(claimed, [scheduler.committed()], "{commit}");
-            finish(&mut scheduler, claimed[0], 1);
-            claimed = claim_all(&mut scheduler);
-            if claimed.is_empty() {
-                break;
-            }
-        }
-        assert_eq!((scheduler.claim(), scheduler.committed()), (Task::Done, 2000));
-    }
-
-    #[test]
-    fn while_too_much_is_logged_only_the_lowest_step_runs() {
-        let mut scheduler = Scheduler::new(&[NO_STEP; 100], 2);
-        assert_eq!(claim_all(&mut scheduler).len(), 16);
-        for index in (1..16).rev() {
-            finish(&mut scheduler, index, 1 << 18);
-        }
-        assert_eq!(scheduler.claim(), Task::Idle);
-        finish(&mut scheduler, 0, 1);
-        assert_eq!((scheduler.committed(), scheduler.logged), (16, 0));
-        assert_eq!(claim_all(&mut scheduler).len(), 16);
-    }
-
-    #[test]
-    fn the_last_worker_that_does_not_wait_may_not() {
-        let mut scheduler = Scheduler::new(&[NO_STEP; 3], 2);
-        assert_eq!(claim_all(&mut scheduler), [0, 1, 2]);
-        assert_eq!(scheduler.ask_for_step(2, 1, Asking::First), Answer::Wait);
-        assert_eq!(scheduler.ask_for_lowest(1, Asking::First), Answer::GiveUp);
-        finish(&mut scheduler, 1, 1);
-        assert_eq!(scheduler.ask_for_step(2, 1, Asking::Again), Answer::GoOn);
-        assert_eq!(scheduler.ask_for_lowest(2, Asking::First), Answer::Wait);
-    }
-}
+mod tests;

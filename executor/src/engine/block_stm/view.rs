@@ -17,10 +17,10 @@ use workload::{BlockAccessIndex, Workload, genesis::AccountState};
 
 use super::{
     board::{Board, Need, Verdict},
-    cell::Found,
+    cell::{Cell, Found},
     deferred_fees::BatchFees,
     memory::{Account, CellId, Memory, SeenAccount},
-    scheduler::{Finality, Until},
+    task::{Finality, Until},
 };
 use crate::{
     engine::{
@@ -61,6 +61,8 @@ pub(super) struct Log {
     pub(super) accounts: Vec<(CellId, Option<SeenAccount>)>,
     /// Slots read, likewise.
     pub(super) slots: Vec<(CellId, Option<U256>)>,
+    /// On a shard: beneficiaries read, with all fees so far. Nothing can change them by then.
+    pub(super) paid: Vec<(CellId, SeenAccount)>,
     /// Accounts written.
     pub(super) written_accounts: Vec<CellId>,
     /// Slots written.
@@ -79,9 +81,20 @@ impl Log {
     pub(super) fn clear(&mut self) {
         self.accounts.clear();
         self.slots.clear();
+        self.paid.clear();
         self.written_accounts.clear();
         self.written_slots.clear();
     }
+}
+
+/// The source of values below the batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The store.
+    Store,
+    /// The coordinator of this shard, which sends what steps of other shards wrote with them. All reads are
+    /// logged: it validates them.
+    Coordinator,
 }
 
 /// The sources that all runs of a batch read from.
@@ -93,6 +106,7 @@ pub(super) struct Ground<'a> {
     pub(super) workload: &'a Workload,
     /// Takes the keys that steps write, valid or not.
     pub(super) written: Option<&'a WrittenKeys>,
+    pub(super) source: Source,
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -110,6 +124,8 @@ pub(super) struct StepView<'a, R> {
     /// Writes of the step so far; a later part of the step sees them.
     pub(super) accounts: Vec<(CellId, Account)>,
     pub(super) slots: Vec<(CellId, U256)>,
+    /// An account has another code than before the step, or a part of it.
+    pub(super) has_new_code: bool,
     /// Accounts met in this step, the last ones last.
     met: Vec<(Address, CellId)>,
     /// Of those, the ones that this batch created.
@@ -133,6 +149,7 @@ impl<'a, R: Reader> StepView<'a, R> {
             log: Log::default(),
             accounts: Vec::new(),
             slots: Vec::new(),
+            has_new_code: false,
             met: Vec::new(),
             born: HashSet::default(),
         }
@@ -144,10 +161,29 @@ impl<'a, R: Reader> StepView<'a, R> {
         self.log.clear();
         self.accounts.clear();
         self.slots.clear();
+        self.has_new_code = false;
         self.met.clear();
         if !self.born.is_empty() {
             self.born.clear();
         }
+    }
+
+    /// Returns whether this is a shard.
+    pub(super) fn is_on_shard(&self) -> bool {
+        self.ground.source == Source::Coordinator
+    }
+
+    /// Reads a key as this step.
+    fn read<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> Found<B, V> {
+        match self.ground.source {
+            Source::Store => cell.read(self.index, self.finality),
+            Source::Coordinator => cell.read_on_shard(self.index, self.finality),
+        }
+    }
+
+    /// Returns whether this run keeps its reads.
+    fn logs_reads(&self) -> bool {
+        self.finality == Finality::Speculative || self.is_on_shard()
     }
 
     /// The number of the account at `address`.
@@ -180,14 +216,20 @@ impl<'a, R: Reader> StepView<'a, R> {
         let memory = self.ground.memory;
         let of_base = |state| Account { state, ..Account::default() };
         loop {
-            let found = memory.accounts.cell(id).cell.read(self.index, self.finality);
+            let found = self.read(&mut memory.accounts.cell(id).cell);
             let (seen, account) = match found {
                 Found::Written(_, account) => (Some(SeenAccount::from(&account)), account),
                 Found::Base(state) => {
                     self.tally.note(Key::Account, Arrival::Ready, None);
                     (None, of_base(state))
                 }
-                Found::ToRead => (None, of_base(self.read_account(id, address)?)),
+                Found::ToRead => {
+                    let state = self.read_account(id, address)?;
+                    if self.is_on_shard() {
+                        continue;
+                    }
+                    (None, of_base(state))
+                }
                 Found::BeingRead => {
                     self.wait(Key::Account, id, || memory.accounts.cell(id).cell.base().is_some())?;
                     continue;
@@ -197,7 +239,7 @@ impl<'a, R: Reader> StepView<'a, R> {
                     continue;
                 }
             };
-            if self.finality == Finality::Speculative {
+            if self.logs_reads() {
                 self.log.accounts.push((id, seen));
             }
             return Ok(account);
@@ -226,7 +268,12 @@ impl<'a, R: Reader> StepView<'a, R> {
         let memory = self.ground.memory;
         let mut account = loop {
             // Apart from the match, whose arms must not hold the cell's lock.
-            let found = memory.accounts.cell(id).cell.read(self.index, Finality::Final);
+            let found = match self.ground.source {
+                Source::Store => memory.accounts.cell(id).cell.read(self.index, Finality::Final),
+                Source::Coordinator => {
+                    memory.accounts.cell(id).cell.read_on_shard(self.index, Finality::Final)
+                }
+            };
             match found {
                 Found::Written(index, account) => break (index + 1, account),
                 Found::Base(state) => break (0, Account { state, ..Account::default() }),
@@ -241,10 +288,15 @@ impl<'a, R: Reader> StepView<'a, R> {
                 }
             }
             let state = self.read_account(id, address)?;
-            break (0, Account { state, ..Account::default() });
+            if !self.is_on_shard() {
+                break (0, Account { state, ..Account::default() });
+            }
         };
         let owed = self.ground.deferred_fees.sum(id, account.0, self.index);
         pay(&mut account.1, owed);
+        if self.is_on_shard() {
+            self.log.paid.push((id, SeenAccount::from(&account.1)));
+        }
         Ok(account.1)
     }
 
@@ -263,8 +315,9 @@ impl<'a, R: Reader> StepView<'a, R> {
         {
             return Ok(*value);
         }
+        let is_born = self.is_born(account);
         loop {
-            let found = if self.is_born(account) {
+            let found = if is_born && !self.is_on_shard() {
                 let mut slot = memory.slots.cell(id);
                 match slot.cell.read_written(self.index, self.finality) {
                     Ok(Some(value)) => Found::Written(0, value),
@@ -272,15 +325,21 @@ impl<'a, R: Reader> StepView<'a, R> {
                     Err(of) => Found::Estimate(of),
                 }
             } else {
-                memory.slots.cell(id).cell.read(self.index, self.finality)
+                self.read(&mut memory.slots.cell(id).cell)
             };
             let (seen, value) = match found {
                 Found::Written(_, value) => (Some(value), value),
                 Found::Base(value) => {
                     self.tally.note(Key::Slot, Arrival::Ready, None);
+                    (None, if is_born { U256::ZERO } else { value })
+                }
+                Found::ToRead => {
+                    let value = self.read_slot(id, address, &key)?;
+                    if self.is_on_shard() {
+                        continue;
+                    }
                     (None, value)
                 }
-                Found::ToRead => (None, self.read_slot(id, address, &key)?),
                 Found::BeingRead => {
                     self.wait(Key::Slot, id, || memory.slots.cell(id).cell.base().is_some())?;
                     continue;
@@ -290,7 +349,7 @@ impl<'a, R: Reader> StepView<'a, R> {
                     continue;
                 }
             };
-            if self.finality == Finality::Speculative {
+            if self.logs_reads() {
                 self.log.slots.push((id, seen));
             }
             return Ok(value);

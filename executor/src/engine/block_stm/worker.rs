@@ -11,7 +11,8 @@ use workload::{BlockAccessIndex, Steps};
 
 use super::{
     publish,
-    scheduler::{Finality, MOST_UNCOMMITTED, Report, Task, Until},
+    scheduler::MOST_UNCOMMITTED,
+    task::{Finality, Report, Task, Until},
     view::{Ground, Log, ReadError, StepView},
 };
 use crate::{
@@ -20,6 +21,7 @@ use crate::{
         tally::Reading,
     },
     lock::lock,
+    shards::versions::OptimisticStep,
     store::Reader,
     trace::What,
 };
@@ -65,19 +67,33 @@ impl Logs {
         Self((0..step_count.min(MOST_UNCOMMITTED)).map(|_| Mutex::default()).collect())
     }
 
+    /// A log for each step: on a shard steps run far ahead of the commit.
+    pub(super) fn of_all(step_count: BlockAccessIndex) -> Self {
+        Self((0..step_count).map(|_| Mutex::default()).collect())
+    }
+
     fn of(&self, index: BlockAccessIndex) -> MutexGuard<'_, Log> {
         let log = &self.0[index as usize % self.0.len()];
         log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// The place where results of runs go.
+#[derive(Clone, Copy)]
+pub(super) enum Results<'a> {
+    /// Here, until all is done.
+    Kept(&'a LastRuns),
+    /// To the coordinator of this shard, with the reads of the run.
+    Sent(&'a (dyn Fn(OptimisticStep) + Sync)),
+}
+
 /// The input of a worker.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Work<'a> {
     pub(super) ground: Ground<'a>,
     pub(super) steps: &'a Steps,
     pub(super) logs: &'a Logs,
-    pub(super) last_runs: &'a LastRuns,
+    pub(super) results: Results<'a>,
     /// Place of the batch.
     pub(super) batch_index: usize,
 }
@@ -104,6 +120,12 @@ pub(super) fn work<R: Reader>(
         };
     }
     Ok(())
+}
+
+/// The output of a run, and its time.
+struct Output {
+    output: StepOutput,
+    latency: Duration,
 }
 
 struct Worker<'w, 'a, R: Reader> {
@@ -138,8 +160,8 @@ impl<R: Reader> Worker<'_, '_, R> {
         match ran {
             Ok(output) => {
                 ground.deferred_fees.set(index, output.fee_apart);
-                self.work.last_runs.replace(index, Run { result: output.result, latency });
-                Ok(self.finish(index, incarnation))
+                let output = Output { output, latency };
+                Ok(self.end(index, incarnation, finality, output))
             }
             Err(StepError::Database(ReadError::GivenUp(until))) => {
                 Ok(Report::GivenUp { index, until })
@@ -154,6 +176,40 @@ impl<R: Reader> Worker<'_, '_, R> {
             Err(error) => {
                 let reason = error.to_string();
                 Err((index, EngineError::Step { batch: batch_index, index, reason }))
+            }
+        }
+    }
+
+    /// Ends a run: its writes can be read, and its result goes where results go.
+    fn end(
+        &mut self,
+        index: BlockAccessIndex,
+        incarnation: u32,
+        finality: Finality,
+        output: Output,
+    ) -> Report {
+        let Output { output, latency } = output;
+        match self.work.results {
+            Results::Kept(last_runs) => {
+                last_runs.replace(index, Run { result: output.result, latency });
+                self.finish(index, incarnation)
+            }
+            Results::Sent(send) => {
+                let view = self.runner.db();
+                let step = OptimisticStep {
+                    index,
+                    incarnation,
+                    is_final: finality == Finality::Final,
+                    result: output.result,
+                    fee: output.fee_apart.saturating_to(),
+                    latency,
+                    reads: publish::reads(view.ground.memory, &view.log),
+                    writes: view.writes(),
+                };
+                let report = self.finish(index, incarnation);
+                // Not before the writes are published: word of its commit must find them.
+                send(step);
+                report
             }
         }
     }

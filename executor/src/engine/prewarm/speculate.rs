@@ -16,7 +16,7 @@ use revm::{
     Database,
     state::{AccountInfo, Bytecode},
 };
-use workload::{BlockAccessIndex, StepKind, Workload, block::Transaction, genesis::AccountState};
+use workload::{BlockAccessIndex, StepKind, Workload, block::Transaction};
 
 use super::{
     cache::{Cache, Key},
@@ -25,6 +25,7 @@ use super::{
 use crate::{
     engine::{
         error::{EngineError, ViewError},
+        lifted::Lifted,
         row,
         tally::{ReadTally, Reading},
     },
@@ -32,9 +33,6 @@ use crate::{
     store::Reader,
     trace::{self, What},
 };
-
-/// Gas of a blob (EIP-4844).
-const GAS_PER_BLOB: u128 = 1 << 17;
 
 /// One worker's pass over a batch.
 #[derive(Clone, Copy)]
@@ -56,8 +54,7 @@ struct Before<'a, R> {
     index: BlockAccessIndex,
     /// Hashes of the keys that were read here, if they are counted one by one.
     read: Vec<u64>,
-    /// The sender, the nonce it is to have, and what it is to have at least.
-    lifted: (Address, u64, U256),
+    lifted: Lifted,
 }
 
 impl<'a> Ahead<'a> {
@@ -70,7 +67,7 @@ impl<'a> Ahead<'a> {
         let Job { batch_index, steps, next_step, passed_count, .. } = self.job;
         let batch_index = *batch_index;
         let batch = &self.workload.batches[batch_index];
-        let lifted = (Address::ZERO, 0, U256::ZERO);
+        let lifted = Lifted::default();
         let Reading { reader, tally } = reading;
         let database = Before { ahead: self, reader, tally, index: 0, read: Vec::new(), lifted };
         let mut runner = Runner::new(self.workload, database);
@@ -121,11 +118,7 @@ impl<R: Reader> Before<'_, R> {
     /// have run here.
     fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
         self.index = index;
-        let gas = U256::from(tx.gas_limit).saturating_mul(U256::from(tx.max_fee_per_gas));
-        let blob_gas = U256::from(tx.blob_hashes.len() as u128 * GAS_PER_BLOB);
-        let blobs = blob_gas.saturating_mul(U256::from(tx.max_fee_per_blob_gas));
-        let most = gas.saturating_add(blobs).saturating_add(tx.value);
-        self.lifted = (tx.sender, tx.nonce, most);
+        self.lifted = Lifted::of(tx);
     }
 
     /// Checks that the transaction at hand is still to come in the run in order.
@@ -152,18 +145,13 @@ impl<R: Reader> Database for Before<'_, R> {
         self.is_wanted()?;
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let (mut row, arrival) = cache.accounts.get_or_read(address, cancel, || {
+        let (row, arrival) = cache.accounts.get_or_read(address, cancel, || {
             tally
                 .timed::<R, _>(trace::Key::Account, || reader.account(&address))
                 .map_err(ViewError::from)
         })?;
         self.note(Key::Account(address), arrival);
-        let (sender, nonce, least) = self.lifted;
-        if sender == address {
-            let found = row.unwrap_or_default();
-            row = Some(AccountState { nonce, balance: found.balance.max(least), ..found });
-        }
-        Ok(row.map(row::info))
+        Ok(self.lifted.see(address, row).map(row::info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {

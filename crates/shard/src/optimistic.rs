@@ -1,0 +1,331 @@
+//! Messages of batches without a list, as the executor has them and as they travel.
+
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256, U256};
+use executor::shards::{
+    OptimisticFinished, OptimisticReport, ShardRuns, ShardTimes,
+    versions::{
+        AccountValue, AccountVersion, KeyValue, KeyValues, Keys, OptimisticStep, Order, Reads,
+        RemoteWrites, SlotValue, Version, VersionWrites,
+    },
+};
+
+use crate::{
+    fields::{
+        account_of_wire, account_to_wire, address, array, code_of_wire, code_to_wire, hash, ns,
+        number, result_of_wire, result_to_wire, words,
+    },
+    wire::proto::{self, from_shard, order::Order as Wire},
+};
+
+/// Bytes of a slot's name: address and key.
+const NAME_BYTES: usize = 20 + 32;
+/// Bytes of a slot that was written: address, key, value.
+const SLOT_BYTES: usize = NAME_BYTES + 32;
+
+fn state_to_wire(state: AccountVersion) -> proto::AccountState {
+    let AccountVersion { state, is_born } = state;
+    proto::AccountState { account: Some(account_to_wire(state)), is_born }
+}
+
+fn state_of_wire(state: proto::AccountState) -> Result<AccountVersion, String> {
+    let account = state.account.ok_or("a state without an account")?;
+    Ok(AccountVersion { state: account_of_wire(account)?, is_born: state.is_born })
+}
+
+fn named_account(address: Address, value: Option<AccountVersion>) -> proto::NamedAccount {
+    proto::NamedAccount { address: address.to_vec(), value: value.map(state_to_wire) }
+}
+
+fn account_of_name(
+    account: proto::NamedAccount,
+) -> Result<(Address, Option<AccountVersion>), String> {
+    let value = account.value.map(state_of_wire).transpose()?;
+    Ok((address(&account.address, "an account")?, value))
+}
+
+/// An account that must have a value.
+fn valued(account: proto::NamedAccount) -> Result<(Address, AccountVersion), String> {
+    let (address, value) = account_of_name(account)?;
+    Ok((address, value.ok_or("an account without a value")?))
+}
+
+fn named_slot(address: Address, key: U256, value: Option<U256>) -> proto::NamedSlot {
+    proto::NamedSlot {
+        address: address.to_vec(),
+        key: key.to_be_bytes_vec(),
+        value: value.map(|value| value.to_be_bytes_vec()),
+    }
+}
+
+fn accounts_to_wire(of: Vec<(Address, Option<AccountVersion>)>) -> Vec<proto::NamedAccount> {
+    of.into_iter().map(|(address, value)| named_account(address, value)).collect()
+}
+
+fn slots_to_wire(of: Vec<(Address, U256, Option<U256>)>) -> Vec<proto::NamedSlot> {
+    of.into_iter().map(|(address, key, value)| named_slot(address, key, value)).collect()
+}
+
+fn slot_of_name(slot: proto::NamedSlot) -> Result<(Address, U256, Option<U256>), String> {
+    let value = slot.value.map(|value| number(&value, "a slot's value")).transpose()?;
+    Ok((address(&slot.address, "a slot's account")?, number(&slot.key, "a slot's key")?, value))
+}
+
+fn all<F, T>(of: Vec<F>, each: impl Fn(F) -> Result<T, String>) -> Result<Vec<T>, String> {
+    of.into_iter().map(each).collect()
+}
+
+pub(crate) fn orders_to_wire(orders: Vec<Order>) -> proto::Orders {
+    let order = |order| {
+        let order = match order {
+            Order::Values(values) => Wire::Values(values_to_wire(values)),
+            Order::Writes(writes) => Wire::Writes(proto::RemoteWrites {
+                index: writes.index,
+                incarnation: writes.incarnation,
+                accounts: accounts_to_wire(writes.accounts),
+                slots: slots_to_wire(writes.slots),
+            }),
+            Order::Committed { to, fees } => Wire::Committed(proto::Committed {
+                to,
+                fees: fees.into_iter().flat_map(u128::to_be_bytes).collect(),
+            }),
+        };
+        proto::Order { order: Some(order) }
+    };
+    proto::Orders { orders: orders.into_iter().map(order).collect() }
+}
+
+pub(crate) fn orders_of_wire(orders: proto::Orders) -> Result<Vec<Order>, String> {
+    all(orders.orders, |order| {
+        Ok(match order.order.ok_or("an order without content")? {
+            Wire::Values(values) => Order::Values(values_of_wire(values)?),
+            Wire::Writes(writes) => Order::Writes(RemoteWrites {
+                index: writes.index,
+                incarnation: writes.incarnation,
+                accounts: all(writes.accounts, account_of_name)?,
+                slots: all(writes.slots, slot_of_name)?,
+            }),
+            Wire::Committed(proto::Committed { to, fees }) => Order::Committed {
+                to,
+                fees: words::<16>(&fees, "fees")?.map(u128::from_be_bytes).collect(),
+            },
+        })
+    })
+}
+
+fn values_to_wire(values: KeyValues) -> proto::KeyValues {
+    let KeyValues { request, accounts, slots, codes } = values;
+    let account = |value: AccountValue| proto::AccountValue {
+        address: value.key.to_vec(),
+        base: Some(account_to_wire(value.base)),
+        versions: (value.versions.into_iter())
+            .map(|Version { index, incarnation, value }| proto::AccountVersion {
+                index,
+                incarnation,
+                value: Some(state_to_wire(value)),
+            })
+            .collect(),
+    };
+    let slot = |value: SlotValue| proto::SlotValue {
+        address: value.key.0.to_vec(),
+        key: value.key.1.to_be_bytes_vec(),
+        base: value.base.to_be_bytes_vec(),
+        versions: (value.versions.into_iter())
+            .map(|Version { index, incarnation, value }| proto::SlotVersion {
+                index,
+                incarnation,
+                value: value.to_be_bytes_vec(),
+            })
+            .collect(),
+    };
+    let code = |(hash, code): (B256, _)| proto::CodeValue {
+        hash: hash.to_vec(),
+        code: Some(code_to_wire(code)),
+    };
+    proto::KeyValues {
+        request,
+        accounts: accounts.into_iter().map(account).collect(),
+        slots: slots.into_iter().map(slot).collect(),
+        codes: codes.into_iter().map(code).collect(),
+    }
+}
+
+fn values_of_wire(values: proto::KeyValues) -> Result<KeyValues, String> {
+    let proto::KeyValues { request, accounts, slots, codes } = values;
+    let account = |value: proto::AccountValue| {
+        let version = |version: proto::AccountVersion| {
+            let value = state_of_wire(version.value.ok_or("a version without a value")?)?;
+            let proto::AccountVersion { index, incarnation, .. } = version;
+            Ok(Version { index, incarnation, value })
+        };
+        Ok(KeyValue {
+            key: address(&value.address, "an account")?,
+            base: account_of_wire(value.base.unwrap_or_default())?,
+            versions: all(value.versions, version)?,
+        })
+    };
+    let slot = |value: proto::SlotValue| {
+        let version = |version: proto::SlotVersion| {
+            let proto::SlotVersion { index, incarnation, value } = version;
+            Ok(Version { index, incarnation, value: number(&value, "a slot's value")? })
+        };
+        Ok(KeyValue {
+            key: (
+                address(&value.address, "a slot's account")?,
+                number(&value.key, "a slot's key")?,
+            ),
+            base: number(&value.base, "a slot's value")?,
+            versions: all(value.versions, version)?,
+        })
+    };
+    let code = |value: proto::CodeValue| {
+        Ok((hash(&value.hash, "a code's hash")?, value.code.and_then(code_of_wire)))
+    };
+    Ok(KeyValues {
+        request,
+        accounts: all(accounts, account)?,
+        slots: all(slots, slot)?,
+        codes: all(codes, code)?,
+    })
+}
+
+pub(crate) fn wanted_to_wire(request: u64, keys: &Keys) -> proto::WantedKeys {
+    let slot = |(address, key): &(Address, U256)| {
+        let mut name = [0; NAME_BYTES];
+        name[..20].copy_from_slice(address.as_slice());
+        name[20..].copy_from_slice(&key.to_be_bytes::<32>());
+        name
+    };
+    proto::WantedKeys {
+        request,
+        accounts: keys.accounts.iter().flat_map(|address| address.0.0).collect(),
+        slots: keys.slots.iter().flat_map(slot).collect(),
+        codes: keys.codes.iter().flat_map(|hash| hash.0).collect(),
+    }
+}
+
+fn wanted_of_wire(wanted: &proto::WantedKeys) -> Result<Keys, String> {
+    let slot = |name: [u8; NAME_BYTES]| {
+        (Address::from_slice(&name[..20]), U256::from_be_slice(&name[20..]))
+    };
+    Ok(Keys {
+        accounts: words::<20>(&wanted.accounts, "accounts")?.map(Address::from).collect(),
+        slots: words::<NAME_BYTES>(&wanted.slots, "slots")?.map(slot).collect(),
+        codes: words::<32>(&wanted.codes, "codes")?.map(B256::from).collect(),
+    })
+}
+
+pub(crate) fn run_to_wire(step: OptimisticStep) -> proto::Run {
+    let OptimisticStep { index, incarnation, is_final, result, fee, reads, writes, latency } = step;
+    let Reads { accounts, slots, paid } = reads;
+    let some = |(address, version)| named_account(address, Some(version));
+    let mut written_slots = Vec::with_capacity(writes.slots.len() * SLOT_BYTES);
+    for (address, key, value) in writes.slots {
+        written_slots.extend_from_slice(address.as_slice());
+        written_slots.extend_from_slice(&key.to_be_bytes::<32>());
+        written_slots.extend_from_slice(&value.to_be_bytes::<32>());
+    }
+    let codes = writes.codes.into_iter();
+    proto::Run {
+        index,
+        incarnation,
+        is_final,
+        result: result.map(result_to_wire),
+        fee: fee.to_be_bytes().to_vec(),
+        latency_ns: ns(latency),
+        read_accounts: accounts_to_wire(accounts),
+        read_slots: slots_to_wire(slots),
+        read_paid: paid.into_iter().map(some).collect(),
+        written_accounts: writes.accounts.into_iter().map(some).collect(),
+        written_slots,
+        new_codes: codes
+            .map(|(hash, bytes)| proto::NewCode { hash: hash.to_vec(), bytes: bytes.to_vec() })
+            .collect(),
+    }
+}
+
+fn run_of_wire(run: proto::Run) -> Result<OptimisticStep, String> {
+    let slot = |slot: [u8; SLOT_BYTES]| {
+        let word = |at: usize| U256::from_be_slice(&slot[at..at + 32]);
+        (Address::from_slice(&slot[..20]), word(20), word(NAME_BYTES))
+    };
+    let code = |code: proto::NewCode| Ok((hash(&code.hash, "a code's hash")?, code.bytes.into()));
+    Ok(OptimisticStep {
+        index: run.index,
+        incarnation: run.incarnation,
+        is_final: run.is_final,
+        result: run.result.map(result_of_wire).transpose()?,
+        fee: u128::from_be_bytes(array(&run.fee, "a fee")?),
+        latency: Duration::from_nanos(run.latency_ns),
+        reads: Reads {
+            accounts: all(run.read_accounts, account_of_name)?,
+            slots: all(run.read_slots, slot_of_name)?,
+            paid: all(run.read_paid, valued)?,
+        },
+        writes: VersionWrites {
+            accounts: all(run.written_accounts, valued)?,
+            slots: words::<SLOT_BYTES>(&run.written_slots, "slots")?.map(slot).collect(),
+            codes: all(run.new_codes, code)?,
+        },
+    })
+}
+
+pub(crate) fn finished_to_wire(finished: &OptimisticFinished) -> proto::OptimisticDone {
+    let OptimisticFinished { times, runs } = finished;
+    proto::OptimisticDone {
+        ahead_ns: ns(times.ahead),
+        executed_ns: ns(times.executed),
+        value_wait_ns: ns(times.value_wait),
+        ahead_request_count: times.ahead_request_count,
+        ahead_key_count: times.ahead_key_count,
+        demand_request_count: times.demand_request_count,
+        execution_count: runs.executions,
+        validation_count: runs.validations,
+        abort_count: runs.aborts,
+        wait_count: runs.waits,
+        aborted_step_count: runs.aborted_steps,
+        most_aborts_of_a_step: runs.most_aborts_of_a_step,
+    }
+}
+
+const fn finished_of_wire(done: &proto::OptimisticDone) -> OptimisticFinished {
+    OptimisticFinished {
+        times: ShardTimes {
+            ahead: Duration::from_nanos(done.ahead_ns),
+            executed: Duration::from_nanos(done.executed_ns),
+            value_wait: Duration::from_nanos(done.value_wait_ns),
+            ahead_request_count: done.ahead_request_count,
+            ahead_key_count: done.ahead_key_count,
+            demand_request_count: done.demand_request_count,
+        },
+        runs: ShardRuns {
+            executions: done.execution_count,
+            validations: done.validation_count,
+            aborts: done.abort_count,
+            waits: done.wait_count,
+            aborted_steps: done.aborted_step_count,
+            most_aborts_of_a_step: done.most_aborts_of_a_step,
+        },
+    }
+}
+
+/// A shard's message.
+pub(crate) fn report(message: proto::FromShard) -> Result<OptimisticReport, String> {
+    Ok(match message.message.ok_or("a message without content")? {
+        from_shard::Message::Ready(proto::Ready {}) => OptimisticReport::Ready,
+        from_shard::Message::WantedKeys(wanted) => {
+            OptimisticReport::Wanted { request: wanted.request, keys: wanted_of_wire(&wanted)? }
+        }
+        from_shard::Message::Runs(runs) => OptimisticReport::Steps(all(runs.runs, run_of_wire)?),
+        from_shard::Message::Fault(fault) => OptimisticReport::Failed(fault.reason),
+        from_shard::Message::OptimisticDone(done) => {
+            OptimisticReport::Done(finished_of_wire(&done))
+        }
+        from_shard::Message::Wanted(_)
+        | from_shard::Message::Steps(_)
+        | from_shard::Message::Done(_) => {
+            return Err("a message of a batch with a list".to_owned());
+        }
+    })
+}

@@ -1,0 +1,183 @@
+//! The keys that transactions touch, for partitioners of a batch that has no list: each transaction is run
+//! alone on the state before the batch, its sender with whatever nonce and balance it takes to begin. A guess:
+//! in its turn a transaction may go another way. The result of the batch does not depend on it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use alloy_primitives::{Address, B256, U256, map::HashMap};
+use evm::{Fees, Runner, StepError};
+use partition::Access;
+use revm::{
+    Database,
+    state::{AccountInfo, Bytecode, EvmState},
+};
+use workload::{Batch, StepKind, Steps, Workload, genesis::AccountState};
+
+use crate::{
+    engine::{
+        error::{EngineError, ViewError},
+        lifted::Lifted,
+        row,
+    },
+    store::Reader,
+};
+
+/// An account, or a slot of one.
+type Key = (Address, Option<U256>);
+
+/// A key that a transaction touched.
+struct Touch {
+    key: Key,
+    writes: bool,
+}
+
+/// The keys of each transaction of the batch at `place` that another one touches too and one of them writes:
+/// others tie nothing together. The account of a fee recipient, which all transactions write, is left out.
+///
+/// # Errors
+/// A state that cannot be read, or `stop`; never the result of a transaction.
+pub(super) fn of<R: Reader>(
+    workload: &Workload,
+    place: usize,
+    reader: &mut R,
+    stop: &AtomicBool,
+) -> Result<Vec<Vec<Access>>, EngineError> {
+    let batch = &workload.batches[place];
+    let mut runner = Runner::new(workload, Before::new(workload, reader)).with_fees(Fees::Apart);
+    let mut touched = Vec::new();
+    let mut entered = None;
+    for (index, step) in Steps::of(batch).iter() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(EngineError::Cancelled);
+        }
+        let StepKind::Transaction(tx_index) = step.kind else { continue };
+        let block = &batch.blocks[step.block];
+        if entered.replace(step.block) != Some(step.block) {
+            runner.enter(block);
+        }
+        runner.db().lifted = Lifted::of(&block.transactions[tx_index]);
+        match runner.run(block, step.kind, |before, state| before.note_writes(&state)) {
+            // A run that comes to nothing has touched what it has touched.
+            Ok(_) | Err(StepError::Database(ViewError::MissingBlockHash(_))) => {}
+            Err(StepError::Database(error)) => {
+                return Err(EngineError::of_read(place, index, error));
+            }
+            Err(_) => {}
+        }
+        touched.push(std::mem::take(&mut runner.db().touched));
+    }
+    Ok(shared(batch, touched))
+}
+
+/// Keys as numbers, without those that tie nothing.
+fn shared(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
+    #[derive(Default)]
+    struct Seen {
+        tx_count: u32,
+        last_tx: usize,
+        is_written: bool,
+        number: Option<u32>,
+    }
+    let recipients: Vec<Address> = batch.blocks.iter().map(|block| block.env.beneficiary).collect();
+    let mut keys: HashMap<Key, Seen> = HashMap::default();
+    for (tx, touches) in touched.iter().enumerate() {
+        for Touch { key, writes } in touches {
+            let seen = keys.entry(*key).or_default();
+            if seen.tx_count == 0 || seen.last_tx != tx {
+                (seen.tx_count, seen.last_tx) = (seen.tx_count + 1, tx);
+            }
+            seen.is_written |= writes;
+        }
+    }
+    let mut count = 0;
+    let number = |Touch { key, writes }: Touch| {
+        let seen = keys.get_mut(&key)?;
+        let is_recipient = key.1.is_none() && recipients.contains(&key.0);
+        if seen.tx_count < 2 || !seen.is_written || is_recipient {
+            return None;
+        }
+        let key = *seen.number.get_or_insert_with(|| {
+            count += 1;
+            count - 1
+        });
+        Some(Access { key, writes })
+    };
+    let mut number = number;
+    touched.into_iter().map(|of| of.into_iter().filter_map(&mut number).collect()).collect()
+}
+
+/// The state before the batch, as the transaction at hand may see it.
+struct Before<'a, R> {
+    workload: &'a Workload,
+    reader: &'a mut R,
+    lifted: Lifted,
+    touched: Vec<Touch>,
+    accounts: HashMap<Address, Option<AccountState>>,
+    slots: HashMap<(Address, U256), U256>,
+    codes: HashMap<B256, Bytecode>,
+}
+
+impl<'a, R> Before<'a, R> {
+    fn new(workload: &'a Workload, reader: &'a mut R) -> Self {
+        Self {
+            workload,
+            reader,
+            lifted: Lifted::default(),
+            touched: Vec::new(),
+            accounts: HashMap::default(),
+            slots: HashMap::default(),
+            codes: HashMap::default(),
+        }
+    }
+
+    fn note_writes(&mut self, state: &EvmState) {
+        for (address, account) in state.iter().filter(|(_, account)| account.is_touched()) {
+            if account.is_changed() || account.is_created() || account.is_selfdestructed() {
+                self.touched.push(Touch { key: (*address, None), writes: true });
+            }
+            let changed = account.storage.iter().filter(|(_, slot)| slot.is_changed());
+            let slots = changed.map(|(key, _)| Touch { key: (*address, Some(*key)), writes: true });
+            self.touched.extend(slots);
+        }
+    }
+}
+
+impl<R: Reader> Database for Before<'_, R> {
+    type Error = ViewError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
+        self.touched.push(Touch { key: (address, None), writes: false });
+        let row = match self.accounts.get(&address) {
+            Some(row) => *row,
+            None => {
+                let row = self.reader.account(&address)?;
+                self.accounts.insert(address, row);
+                row
+            }
+        };
+        Ok(self.lifted.see(address, row).map(row::info))
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ViewError> {
+        if let Some(code) = self.codes.get(&hash) {
+            return Ok(code.clone());
+        }
+        let code = row::bytecode(hash, self.reader.code(&hash)?)?;
+        self.codes.insert(hash, code.clone());
+        Ok(code)
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
+        self.touched.push(Touch { key: (address, Some(key)), writes: false });
+        if let Some(value) = self.slots.get(&(address, key)) {
+            return Ok(*value);
+        }
+        let value = self.reader.slot(&address, &key)?;
+        self.slots.insert((address, key), value);
+        Ok(value)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {
+        self.workload.block_hash(number).ok_or(ViewError::MissingBlockHash(number))
+    }
+}

@@ -1,0 +1,425 @@
+//! The last run of every step of an optimistic batch that shards execute, and the one decision on it: steps
+//! are committed in order, each when all that its run read are the values that committed steps left. Plain
+//! values behind one lock; the versions of keys and the fees are the structures of the engine itself.
+//!
+//! A shard is sent each write of another shard's step to a key that it has asked for, and each commit. So a
+//! run that is not right is disturbed there, and runs again. One that began after all lower steps were
+//! committed has no excuse: if its reads are wrong, its shard is at fault.
+
+use std::sync::mpsc::Sender;
+
+use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
+use evm::TxResult;
+use revm::state::Bytecode;
+use workload::{BlockAccessIndex, Transaction};
+
+use super::{
+    cell::{Cell, Keep},
+    deferred_fees::BatchFees,
+    memory::{Account, CellId, Memory, SeenAccount},
+    publish,
+    view::{self, Log},
+};
+use crate::{
+    engine::{executed::CrossShard, row},
+    shards::versions::{
+        AccountVersion, KeyValue, KeyValues, Keys, OptimisticStep, Order, Reads, RemoteWrites,
+        Version, VersionWrites,
+    },
+};
+
+mod message;
+
+/// All keys of a batch: the same for every shard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ledger<'a> {
+    pub(super) memory: &'a Memory,
+    pub(super) fees: &'a BatchFees,
+}
+
+/// The last run of a step.
+#[derive(Debug, Default)]
+pub(super) struct LastRun {
+    pub(super) result: Option<TxResult>,
+    pub(super) latency: std::time::Duration,
+    /// 0 before the first run.
+    incarnation: u32,
+    fee: u128,
+    log: Log,
+    /// Its reads were found to be wrong when all lower steps had been committed.
+    is_stale: bool,
+}
+
+/// The order `None` ends a shard's.
+pub(super) type Outbox = Sender<Option<Order>>;
+
+/// The state of a batch.
+#[derive(Debug)]
+pub(super) struct Hub {
+    /// The shard of each step.
+    owner: Vec<u32>,
+    runs: Vec<LastRun>,
+    committed: BlockAccessIndex,
+    /// All of these steps are committed and not announced.
+    fees: Vec<u128>,
+    /// A bit for each shard that has asked for the account, by its number.
+    account_readers: Vec<u64>,
+    /// The same of slots.
+    slot_readers: Vec<u64>,
+    /// Codes of this batch.
+    codes: HashMap<B256, Bytecode>,
+    outboxes: Vec<Outbox>,
+    counts: CrossShard,
+}
+
+impl Hub {
+    /// Of a batch whose steps these shards run.
+    pub(super) fn new(owner: Vec<u32>, outboxes: Vec<Outbox>) -> Self {
+        Self {
+            runs: owner.iter().map(|_| LastRun::default()).collect(),
+            owner,
+            committed: 0,
+            fees: Vec::new(),
+            account_readers: Vec::new(),
+            slot_readers: Vec::new(),
+            codes: HashMap::default(),
+            outboxes,
+            counts: CrossShard::default(),
+        }
+    }
+
+    /// The shard whose turn it is, as the lowest step that is not committed is its own; `None` at the end.
+    pub(super) fn next_owner(&self) -> Option<u32> {
+        self.owner.get(self.committed as usize).copied()
+    }
+
+    /// All steps below are committed.
+    pub(super) const fn committed(&self) -> BlockAccessIndex {
+        self.committed
+    }
+
+    /// The last runs of all steps, and the counts.
+    pub(super) fn into_runs(self) -> (Vec<LastRun>, CrossShard) {
+        (self.runs, self.counts)
+    }
+
+    /// Takes a run of a step in, whose transaction is `tx`, and commits what can be.
+    ///
+    /// # Errors
+    /// The fault of the shard: a run that it cannot have made.
+    pub(super) fn take(
+        &mut self,
+        ledger: Ledger<'_>,
+        shard: u32,
+        step: OptimisticStep,
+        tx: Option<&Transaction>,
+    ) -> Result<(), String> {
+        let index = step.index;
+        if self.owner.get(index as usize) != Some(&shard) {
+            return Err(format!("it sent a run of step {index}, which it was not to run"));
+        }
+        if step.result.is_some() != tx.is_some() {
+            return Err(format!("its result of step {index} is of another kind of step"));
+        }
+        if let Some(reason) = message::fault(&step, tx) {
+            return Err(reason);
+        }
+        let last = &mut self.runs[index as usize];
+        let (incarnation, before) = (step.incarnation, last.incarnation);
+        if incarnation <= before {
+            return Err(format!("it sent run {incarnation} of step {index} after run {before}"));
+        }
+        last.incarnation = incarnation;
+        self.counts.replaced_result_count += u64::from(before > 0);
+        if index < self.committed {
+            // It was disturbed by a value that has been taken back meanwhile.
+            return Ok(());
+        }
+        if step.is_final && index > self.committed {
+            let lower = self.committed;
+            return Err(format!(
+                "it says that all steps below {index} are committed, and step {lower} is not"
+            ));
+        }
+        self.add_codes(index, &step.writes.codes)?;
+        let written = self.write(ledger, shard, &step);
+        let last = &mut self.runs[index as usize];
+        last.log = log_of(ledger.memory, &step.reads, written);
+        (last.result, last.latency, last.fee) = (step.result, step.latency, step.fee);
+        last.is_stale = false;
+        self.commit(ledger);
+        if step.is_final && index == self.committed {
+            let different = self.difference(ledger).unwrap_or_default();
+            return Err(format!(
+                "run {incarnation} of step {index} had all to go by, and {different}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn add_codes(
+        &mut self,
+        index: BlockAccessIndex,
+        codes: &[(B256, Bytes)],
+    ) -> Result<(), String> {
+        for (hash, code) in codes {
+            let code = row::bytecode(*hash, Some(code.clone()));
+            let code = code.map_err(|error| format!("step {index}: {error}"))?;
+            self.codes.insert(*hash, code);
+        }
+        Ok(())
+    }
+
+    /// Puts the writes of a run in place of those of the step's last run, and tells the shards that read
+    /// these keys where they differ. Returns the log of its writes.
+    fn write(&mut self, ledger: Ledger<'_>, shard: u32, step: &OptimisticStep) -> Log {
+        let memory = ledger.memory;
+        let (index, incarnation) = (step.index, step.incarnation);
+        let old = std::mem::take(&mut self.runs[index as usize].log);
+        let VersionWrites { accounts, slots, .. } = &step.writes;
+        let mut log = Log::default();
+        let mut news = News::new(self.outboxes.len(), index, incarnation);
+        let run = Run { index, incarnation, keep: Keep::From(self.committed) };
+        for (address, version) in accounts {
+            let id = memory.accounts.id(address);
+            let hash = version.state.map_or(B256::ZERO, |state| state.code_hash);
+            let code = self.codes.get(&hash).cloned();
+            let account = Account { code, ..Account::from(*version) };
+            let is_new = run.write(&mut memory.accounts.cell(id).cell, account);
+            news.account(
+                readers(&self.account_readers, id, shard, is_new),
+                *address,
+                Some(*version),
+            );
+            log.written_accounts.push(id);
+        }
+        for (address, key, value) in slots {
+            let id = memory.slots.id(&(memory.accounts.id(address), *key));
+            let is_new = run.write(&mut memory.slots.cell(id).cell, *value);
+            news.slot(readers(&self.slot_readers, id, shard, is_new), *address, *key, Some(*value));
+            log.written_slots.push(id);
+        }
+        for id in &old.written_accounts {
+            let mut cell = memory.accounts.cell(*id);
+            let is_gone = run.take_back(&mut cell.cell);
+            news.account(readers(&self.account_readers, *id, shard, is_gone), cell.key, None);
+        }
+        for id in &old.written_slots {
+            let mut cell = memory.slots.cell(*id);
+            let is_gone = run.take_back(&mut cell.cell);
+            let (account, key) = cell.key;
+            let address = memory.accounts.cell(account).key;
+            news.slot(readers(&self.slot_readers, *id, shard, is_gone), address, key, None);
+        }
+        for (outbox, writes) in self.outboxes.iter().zip(news.0) {
+            if !writes.is_empty() {
+                self.counts.value_count += writes.len() as u64;
+                // A shard that has gone is told by the thread that hears it.
+                drop(outbox.send(Some(Order::Writes(writes))));
+            }
+        }
+        log
+    }
+
+    /// Commits steps in order, as far as their runs read what committed steps left.
+    fn commit(&mut self, ledger: Ledger<'_>) {
+        while let Some(run) = self.runs.get_mut(self.committed as usize)
+            && run.incarnation > 0
+        {
+            if !is_valid(ledger, self.committed, &run.log) {
+                self.counts.stale_result_count += u64::from(!run.is_stale);
+                run.is_stale = true;
+                return;
+            }
+            run.log = Log::default();
+            ledger.fees.set(self.committed, U256::from(run.fee));
+            self.fees.push(run.fee);
+            self.committed += 1;
+        }
+    }
+
+    /// Tells all shards how far steps are committed, if it is news.
+    pub(super) fn announce(&mut self) {
+        if self.fees.is_empty() {
+            return;
+        }
+        let fees = std::mem::take(&mut self.fees);
+        for outbox in &self.outboxes {
+            let fees = fees.clone();
+            drop(outbox.send(Some(Order::Committed { to: self.committed, fees })));
+        }
+    }
+
+    /// The first read of the lowest step that is not committed whose value is another one now.
+    pub(super) fn difference(&self, ledger: Ledger<'_>) -> Option<String> {
+        let index = self.committed;
+        let log = &self.runs.get(index as usize)?.log;
+        let Ledger { memory, .. } = ledger;
+        for (id, seen) in &log.accounts {
+            let cell = memory.accounts.cell(*id);
+            if !cell.cell.would_read(index, *seen) {
+                let now = cell.cell.written_below(index).map(|(_, now)| SeenAccount::from(now));
+                let address = cell.key;
+                return Some(format!("read account {address} as {seen:?}, where it is {now:?}"));
+            }
+        }
+        for (id, seen) in &log.slots {
+            let cell = memory.slots.cell(*id);
+            if !cell.cell.would_read(index, *seen) {
+                let now = cell.cell.written_below(index).map(|(_, now)| *now);
+                let (account, key) = cell.key;
+                let address = memory.accounts.cell(account).key;
+                return Some(format!(
+                    "read slot {key:#x} of {address} as {seen:?}, where it is {now:?}"
+                ));
+            }
+        }
+        let paid = log.paid.iter().find(|(id, seen)| !is_paid(ledger, index, *id, seen))?;
+        let address = memory.accounts.cell(paid.0).key;
+        Some(format!("read the beneficiary {address} with other fees than lower steps owe to it"))
+    }
+
+    /// The code of this hash, if a step has sent it.
+    pub(super) fn code(&self, hash: &B256) -> Option<Bytes> {
+        self.codes.get(hash).map(Bytecode::original_bytes)
+    }
+
+    /// Answers a shard, which is sent all later writes to these keys. `values` has the codes among them; those
+    /// below the batch are known.
+    pub(super) fn answer(
+        &mut self,
+        ledger: Ledger<'_>,
+        shard: u32,
+        keys: &Keys,
+        mut values: KeyValues,
+    ) {
+        let memory = ledger.memory;
+        for address in &keys.accounts {
+            let id = memory.accounts.id(address);
+            subscribe(&mut self.account_readers, id, shard);
+            let cell = memory.accounts.cell(id);
+            let base = cell.cell.base().copied().flatten();
+            let versions = self.versions(&cell.cell, shard, |account| SeenAccount::from(account));
+            values.accounts.push(KeyValue { key: *address, base, versions });
+        }
+        for (address, key) in &keys.slots {
+            let id = memory.slots.id(&(memory.accounts.id(address), *key));
+            subscribe(&mut self.slot_readers, id, shard);
+            let cell = memory.slots.cell(id);
+            let base = cell.cell.base().copied().unwrap_or_default();
+            let versions = self.versions(&cell.cell, shard, |value| *value);
+            values.slots.push(KeyValue { key: (*address, *key), base, versions });
+        }
+        let of_accounts = values.accounts.iter().map(|value| value.versions.len());
+        let of_slots = values.slots.iter().map(|value| value.versions.len());
+        self.counts.value_count += of_accounts.chain(of_slots).sum::<usize>() as u64;
+        drop(self.outboxes[shard as usize].send(Some(Order::Values(values))));
+    }
+
+    /// What steps of other shards than `shard` wrote, of committed ones the last only.
+    fn versions<B: Clone, V: Clone + PartialEq, W>(
+        &self,
+        cell: &Cell<B, V>,
+        shard: u32,
+        of: impl Fn(&V) -> W,
+    ) -> Vec<Version<W>> {
+        let old = cell.versions().filter(|version| version.0 < self.committed).count();
+        let needed = cell.versions().skip(old.saturating_sub(1));
+        let of_others = needed.filter(|version| self.owner[version.0 as usize] != shard);
+        of_others
+            .map(|(index, incarnation, value)| Version { index, incarnation, value: of(value) })
+            .collect()
+    }
+}
+
+/// A run that writes.
+struct Run {
+    index: BlockAccessIndex,
+    incarnation: u32,
+    keep: Keep,
+}
+
+impl Run {
+    /// Writes a key. Returns whether the step's last run wrote another value, or none.
+    fn write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>, value: V) -> bool {
+        let is_new = cell.written_by(self.index) != Some(&value);
+        cell.write(self.index, self.incarnation, value, self.keep);
+        is_new
+    }
+
+    /// Takes the write of the step's last run back, unless this one wrote the key too. Returns whether it
+    /// is gone.
+    fn take_back<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> bool {
+        cell.remove_older(self.index, self.incarnation);
+        cell.written_by(self.index).is_none()
+    }
+}
+
+/// The news of a run for each shard.
+struct News(Vec<RemoteWrites>);
+
+impl News {
+    fn new(shard_count: usize, index: BlockAccessIndex, incarnation: u32) -> Self {
+        let empty = RemoteWrites { index, incarnation, ..RemoteWrites::default() };
+        Self(vec![empty; shard_count])
+    }
+
+    fn account(&mut self, readers: u64, address: Address, version: Option<AccountVersion>) {
+        let to = self.0.iter_mut().zip(0..).filter(|(_, shard)| readers >> shard & 1 == 1);
+        to.for_each(|(writes, _)| writes.accounts.push((address, version)));
+    }
+
+    fn slot(&mut self, readers: u64, address: Address, key: U256, value: Option<U256>) {
+        let to = self.0.iter_mut().zip(0..).filter(|(_, shard)| readers >> shard & 1 == 1);
+        to.for_each(|(writes, _)| writes.slots.push((address, key, value)));
+    }
+}
+
+/// The other shards that have asked for a key, if there is news for them.
+fn readers(of: &[u64], id: CellId, shard: u32, is_news: bool) -> u64 {
+    let all = of.get(id as usize).copied().unwrap_or(0);
+    if is_news { all & !(1 << shard) } else { 0 }
+}
+
+fn subscribe(of: &mut Vec<u64>, id: CellId, shard: u32) {
+    let id = id as usize;
+    if of.len() <= id {
+        of.resize(id + 1, 0);
+    }
+    of[id] |= 1 << shard;
+}
+
+/// The log of a run, by numbers.
+fn log_of(memory: &Memory, reads: &Reads, written: Log) -> Log {
+    let account = |address: &Address| memory.accounts.id(address);
+    let slot = |(address, key, seen): &(Address, U256, Option<U256>)| {
+        (memory.slots.id(&(account(address), *key)), *seen)
+    };
+    Log {
+        accounts: reads.accounts.iter().map(|(address, seen)| (account(address), *seen)).collect(),
+        slots: reads.slots.iter().map(slot).collect(),
+        paid: reads.paid.iter().map(|(address, seen)| (account(address), *seen)).collect(),
+        ..written
+    }
+}
+
+/// Returns whether the step, all lower ones being committed, would read the same.
+fn is_valid(ledger: Ledger<'_>, index: BlockAccessIndex, log: &Log) -> bool {
+    publish::is_valid(ledger.memory, index, log)
+        && log.paid.iter().all(|(id, seen)| is_paid(ledger, index, *id, seen))
+}
+
+/// Returns whether the step would see this in a beneficiary's account, all lower ones being committed.
+fn is_paid(ledger: Ledger<'_>, index: BlockAccessIndex, id: CellId, seen: &SeenAccount) -> bool {
+    if !ledger.fees.has(id) {
+        return false;
+    }
+    let cell = ledger.memory.accounts.cell(id);
+    let (since, mut account) = match (cell.cell.written_below(index), cell.cell.base()) {
+        (Some((written, account)), _) => (written + 1, account.clone()),
+        (None, Some(base)) => (0, Account { state: *base, ..Account::default() }),
+        (None, None) => return false,
+    };
+    view::pay(&mut account, ledger.fees.sum(id, since, index));
+    *seen == account
+}

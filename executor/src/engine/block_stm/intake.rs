@@ -1,0 +1,237 @@
+//! The coordinator as a shard's part of an optimistic batch has it: its orders go into the memory in the order
+//! in which they come, and readers wait there for keys that they ask for.
+
+use std::{
+    sync::{
+        Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
+use workload::{BlockAccessIndex, genesis::AccountState};
+
+use super::{
+    board::Board,
+    cell::{Cell, Keep},
+    deferred_fees::BatchFees,
+    memory::{Account, CellId, Memory},
+};
+use crate::{
+    error::StoreError,
+    lock::lock,
+    shards::{
+        OptimisticCoordinator, ShardError,
+        versions::{KeyValues, Keys, Order, RemoteWrites, Version},
+    },
+    store::{ReadCounters, Reader},
+};
+
+/// Longest sleep of a thread that waits for a code.
+const CODE_CHECK: Duration = Duration::from_millis(1);
+
+/// Codes that came.
+#[derive(Debug, Default)]
+pub(super) struct Codes {
+    arrived: Mutex<HashMap<B256, Option<Bytes>>>,
+    changed: Condvar,
+}
+
+/// The thread that takes orders in.
+#[derive(Clone, Copy)]
+pub(super) struct Intake<'a> {
+    pub(super) coordinator: &'a dyn OptimisticCoordinator,
+    pub(super) memory: &'a Memory,
+    pub(super) fees: &'a BatchFees,
+    pub(super) board: &'a Board<'a>,
+    pub(super) codes: &'a Codes,
+    pub(super) step_count: BlockAccessIndex,
+    /// Nanoseconds from `ready` until the last value came that was asked for ahead.
+    pub(super) ahead_ns: &'a AtomicU64,
+    pub(super) ready: Instant,
+}
+
+impl Intake<'_> {
+    /// Takes orders in until all steps are committed, or `stop` or `over` is set. Sets `over` in the end.
+    /// Returns whether all steps are committed.
+    pub(super) fn run(&self, stop: &AtomicBool, over: &AtomicBool) -> bool {
+        let mut is_whole = false;
+        while !is_whole && !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
+            match self.coordinator.next() {
+                Ok(Some(Order::Values(values))) => self.values(values),
+                Ok(Some(Order::Writes(writes))) => self.writes(&writes),
+                Ok(Some(Order::Committed { to, fees })) => {
+                    self.committed(to, &fees);
+                    is_whole = to == self.step_count;
+                }
+                Ok(None) => {}
+                Err(ShardError(_)) => break,
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        is_whole
+    }
+
+    fn values(&self, values: KeyValues) {
+        let KeyValues { request, accounts, slots, codes } = values;
+        let keep = Keep::From(self.board.committed());
+        let mut heard = Vec::new();
+        for value in accounts {
+            let id = self.memory.accounts.id(&value.key);
+            let mut cell = self.memory.accounts.cell(id);
+            cell.cell.set_base(value.base);
+            for version in value.versions {
+                heard.push(take_in(&mut cell.cell, version, keep, Account::from));
+            }
+            drop(cell);
+            self.memory.gates.open(id);
+        }
+        for value in slots {
+            let (address, key) = value.key;
+            let id = self.memory.slots.id(&(self.memory.accounts.id(&address), key));
+            let mut cell = self.memory.slots.cell(id);
+            cell.cell.set_base(value.base);
+            for version in value.versions {
+                heard.push(take_in(&mut cell.cell, version, keep, |value| value));
+            }
+            drop(cell);
+            self.memory.gates.open(id);
+        }
+        if !codes.is_empty() {
+            lock(&self.codes.arrived).extend(codes);
+            self.codes.changed.notify_all();
+        }
+        if request > 0 {
+            let ns = u64::try_from(self.ready.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.ahead_ns.store(ns, Ordering::Relaxed);
+        }
+        if !heard.is_empty() {
+            self.board.hear(|scheduler| {
+                heard.iter().for_each(|(index, to)| scheduler.take_remote(*index, *to));
+            });
+        }
+    }
+
+    fn writes(&self, writes: &RemoteWrites) {
+        let RemoteWrites { index, incarnation, accounts, slots } = writes;
+        let keep = Keep::From(self.board.committed());
+        let mut readers_to = None;
+        for (address, value) in accounts {
+            let id = self.memory.accounts.id(address);
+            let mut cell = self.memory.accounts.cell(id);
+            readers_to = readers_to.max(match value {
+                Some(value) => cell.cell.write(*index, *incarnation, Account::from(*value), keep),
+                None => cell.cell.remove_older(*index, *incarnation),
+            });
+        }
+        for (address, key, value) in slots {
+            let id = self.memory.slots.id(&(self.memory.accounts.id(address), *key));
+            let mut cell = self.memory.slots.cell(id);
+            readers_to = readers_to.max(match value {
+                Some(value) => cell.cell.write(*index, *incarnation, *value, keep),
+                None => cell.cell.remove_older(*index, *incarnation),
+            });
+        }
+        self.board.hear(|scheduler| scheduler.take_remote(*index, readers_to));
+    }
+
+    fn committed(&self, to: BlockAccessIndex, fees: &[u128]) {
+        let first = to.saturating_sub(fees.len() as BlockAccessIndex);
+        for (index, fee) in (first..to).zip(fees) {
+            self.fees.set(index, U256::from(*fee));
+        }
+        self.board.hear(|scheduler| scheduler.finalize(to));
+    }
+}
+
+/// Takes a version in. Returns its step, and the highest that may have read something else.
+fn take_in<B: Clone, V: Clone + PartialEq, W>(
+    cell: &mut Cell<B, V>,
+    version: Version<W>,
+    keep: Keep,
+    of: impl Fn(W) -> V,
+) -> (BlockAccessIndex, Option<BlockAccessIndex>) {
+    let Version { index, incarnation, value } = version;
+    (index, cell.write(index, incarnation, of(value), keep))
+}
+
+/// The state below the batch, at the coordinator. A value that was asked for is in the memory, with what steps
+/// of other shards wrote.
+pub(super) struct Values<'a> {
+    pub(super) coordinator: &'a dyn OptimisticCoordinator,
+    pub(super) memory: &'a Memory,
+    pub(super) codes: &'a Codes,
+    pub(super) over: &'a AtomicBool,
+    /// Requests that a step waited for, and that time.
+    pub(super) request_count: u64,
+    pub(super) wait: Duration,
+}
+
+impl Values<'_> {
+    fn fetch<T>(
+        &mut self,
+        keys: Keys,
+        wait: impl FnOnce(&Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let start = Instant::now();
+        self.request_count += 1;
+        let asked = self.coordinator.want(0, keys);
+        asked.map_err(|ShardError(reason)| failed(reason))?;
+        let waited = wait(self);
+        self.wait += start.elapsed();
+        waited
+    }
+
+    fn wait_for(&self, id: CellId, has_come: impl Fn() -> bool) -> Result<(), StoreError> {
+        let waited = self.memory.gates.wait(id, self.over, has_come);
+        waited.map_err(|_| failed("the batch has ended".to_owned()))
+    }
+}
+
+fn failed(reason: String) -> StoreError {
+    StoreError::Failed { store: "coordinator", action: "fetch values".to_owned(), reason }
+}
+
+impl Reader for Values<'_> {
+    const IS_TIMED: bool = true;
+
+    fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
+        let memory = self.memory;
+        let id = memory.accounts.id(address);
+        self.fetch(Keys { accounts: vec![*address], ..Keys::default() }, |values| {
+            let base = || memory.accounts.cell(id).cell.base().copied();
+            values.wait_for(id, || base().is_some())?;
+            Ok(base().flatten())
+        })
+    }
+
+    fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
+        let memory = self.memory;
+        let id = memory.slots.id(&(memory.accounts.id(address), *key));
+        self.fetch(Keys { slots: vec![(*address, *key)], ..Keys::default() }, |values| {
+            let base = || memory.slots.cell(id).cell.base().copied();
+            values.wait_for(id, || base().is_some())?;
+            Ok(base().unwrap_or_default())
+        })
+    }
+
+    fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
+        self.fetch(Keys { codes: vec![*hash], ..Keys::default() }, |values| {
+            let Codes { arrived, changed } = values.codes;
+            let mut arrived = lock(arrived);
+            while !values.over.load(Ordering::Relaxed) {
+                if let Some(code) = arrived.remove(hash) {
+                    return Ok(code);
+                }
+                let slept = changed.wait_timeout(arrived, CODE_CHECK);
+                arrived = slept.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            Err(failed("the batch has ended".to_owned()))
+        })
+    }
+
+    fn counters(&self) -> ReadCounters {
+        ReadCounters::default()
+    }
+}

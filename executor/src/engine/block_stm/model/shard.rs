@@ -1,0 +1,252 @@
+//! All interleavings of a shard with its coordinator: the shard's steps on the real scheduler and cells, the
+//! others on a shard that is nowhere in detail. Word goes both ways in order, and any number of words may be under
+//! way. The coordinator commits as `hub.rs` does: in order, a run whose reads are what committed steps left.
+//!
+//! The laws: those of `model.rs`, and that the coordinator's outcome is that in order, whatever the shard was told
+//! and has told meanwhile.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+
+use super::{CELLS, Doing, Op, Program, Report, World, in_order, mix};
+use crate::engine::block_stm::{cell::Keep, scheduler::NO_STEP};
+
+/// Word to the shard.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Order {
+    /// A run of another shard's step: the cells whose value is another one than after its last.
+    Writes {
+        index: u32,
+        incarnation: u32,
+        values: Vec<(usize, Option<u64>)>,
+    },
+    Committed(u32),
+}
+
+/// A run of a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Ran {
+    incarnation: u32,
+    reads: Vec<(usize, Option<u64>)>,
+    writes: BTreeMap<usize, u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Both {
+    shard: World,
+    /// Runs of the shard that are under way to the coordinator, with their steps.
+    runs: VecDeque<(u32, Ran)>,
+    orders: VecDeque<Order>,
+    /// At the coordinator: the last run of each step, and how far they are committed.
+    last: Vec<Option<Ran>>,
+    committed: u32,
+}
+
+impl Both {
+    fn new(own: &[u32], programs: &[Program], workers: usize) -> Self {
+        let links = vec![NO_STEP; programs.len()];
+        let mut shard = World::new(&links, workers);
+        shard.is_shard = true;
+        shard.scheduler = shard.scheduler.on_shard(own);
+        let last = vec![None; programs.len()];
+        Self { shard, runs: VecDeque::new(), orders: VecDeque::new(), last, committed: 0 }
+    }
+
+    /// What the step `index` reads at the coordinator.
+    fn seen(&self, index: u32, cell: usize) -> Option<u64> {
+        let below = self.last[..index as usize].iter().rev().flatten();
+        below.filter_map(|ran| ran.writes.get(&cell)).next().copied()
+    }
+
+    fn is_right(&self, index: u32, ran: &Ran) -> bool {
+        ran.reads.iter().all(|(cell, seen)| self.seen(index, *cell) == *seen)
+    }
+
+    /// Takes a run in, and commits what can be.
+    fn take(&mut self, index: u32, ran: Ran) {
+        if index >= self.committed {
+            self.last[index as usize] = Some(ran);
+        }
+        let before = self.committed;
+        while let Some(Some(ran)) = self.last.get(self.committed as usize)
+            && self.is_right(self.committed, ran)
+        {
+            self.committed += 1;
+        }
+        if self.committed > before {
+            self.orders.push_back(Order::Committed(self.committed));
+        }
+    }
+
+    /// All states after one transition.
+    fn all_next(&self, own: &[u32], programs: &[Program]) -> Vec<Self> {
+        let mut all = Vec::new();
+        for worker in 0..self.shard.workers.len() {
+            let Some(shard) = self.shard.after(worker, programs) else { continue };
+            let mut next = Self { shard, ..self.clone() };
+            if let Doing::Asking(Some(Report::Finished { index, .. })) = next.shard.workers[worker]
+            {
+                let ran = next.ran_here(index);
+                next.runs.push_back((index, ran));
+            }
+            all.push(next);
+        }
+        if let Some((index, ran)) = self.runs.front() {
+            let mut next = self.clone();
+            next.runs.pop_front();
+            next.take(*index, ran.clone());
+            all.push(next);
+        }
+        if let Some(order) = self.orders.front() {
+            let mut next = self.clone();
+            next.orders.pop_front();
+            next.hear(order);
+            all.push(next);
+        }
+        for index in (self.committed..programs.len() as u32).filter(|index| !own.contains(index)) {
+            all.extend(self.after_remote_run(index, &programs[index as usize]));
+        }
+        all
+    }
+
+    /// The last run of a step of the shard.
+    fn ran_here(&self, index: u32) -> Ran {
+        let reads = self.shard.logs[index as usize].reads.clone();
+        let incarnation = self.shard.scheduler.incarnations().nth(index as usize).unwrap();
+        let written =
+            |cell: usize| self.shard.cells[cell].written_by(index).map(|value| (cell, *value));
+        Ran { incarnation, reads, writes: (0..CELLS).filter_map(written).collect() }
+    }
+
+    fn hear(&mut self, order: &Order) {
+        match order {
+            Order::Committed(to) => self.shard.scheduler.finalize(*to),
+            Order::Writes { index, incarnation, values } => {
+                let keep = Keep::From(self.shard.scheduler.committed());
+                let mut readers_to = None;
+                for (cell, value) in values {
+                    let cell = &mut self.shard.cells[*cell];
+                    readers_to = readers_to.max(match value {
+                        Some(value) => cell.write(*index, *incarnation, *value, keep),
+                        None => cell.remove_older(*index, *incarnation),
+                    });
+                }
+                self.shard.scheduler.take_remote(*index, readers_to);
+            }
+        }
+    }
+
+    /// After another shard's step has run on what the coordinator has; `None` where it has run on the same.
+    fn after_remote_run(&self, index: u32, program: &Program) -> Option<Self> {
+        let before = self.last[index as usize].clone();
+        if before.as_ref().is_some_and(|ran| self.is_right(index, ran)) {
+            return None;
+        }
+        let before = before.unwrap_or_default();
+        let mut ran = Ran { incarnation: before.incarnation + 1, ..Ran::default() };
+        let mut has = 0;
+        for op in program {
+            match *op {
+                Op::Read(cell) => {
+                    let seen = self.seen(index, cell);
+                    ran.reads.push((cell, seen));
+                    has = mix(has, seen.unwrap_or(0));
+                }
+                Op::Write(cell) => drop(ran.writes.insert(cell, has + 1)),
+                Op::WriteIfEven(cell) if has % 2 == 0 => drop(ran.writes.insert(cell, has + 1)),
+                Op::WriteIfEven(_) | Op::NeedLowest => {}
+                Op::NeedNonZero(_) => unreachable!("no program of another shard needs one"),
+            }
+        }
+        let mut next = self.clone();
+        let changed = |cell: &usize| before.writes.get(cell) != ran.writes.get(cell);
+        let values = (0..CELLS).filter(changed).map(|cell| (cell, ran.writes.get(&cell).copied()));
+        let values = values.collect();
+        let incarnation = ran.incarnation;
+        next.orders.push_back(Order::Writes { index, incarnation, values });
+        next.take(index, ran);
+        Some(next)
+    }
+
+    /// The content of the cells after all committed steps.
+    fn outcome(&self) -> Vec<u64> {
+        let count = self.last.len() as u32;
+        (0..CELLS).map(|cell| self.seen(count, cell).unwrap_or(0)).collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.committed as usize == self.last.len()
+            && self.shard.workers.iter().all(|doing| *doing == Doing::Gone)
+    }
+}
+
+/// Tries all interleavings; returns how many states there are.
+fn try_all(own: &[u32], programs: &[Program], workers: usize) -> usize {
+    let expected = in_order(programs);
+    let own: Vec<u32> = own.iter().copied().filter(|i| (*i as usize) < programs.len()).collect();
+    let own = &own[..];
+    let mut seen = HashSet::new();
+    let mut path = HashSet::new();
+    let first = Both::new(own, programs, workers);
+    let next = first.all_next(own, programs);
+    let mut stack = vec![(first, next)];
+    while let Some((both, next)) = stack.last_mut() {
+        match next.pop() {
+            Some(after) if seen.contains(&after) => {}
+            Some(after) => {
+                assert!(!path.contains(&after), "a run that never ends: {after:#?}");
+                let next = after.all_next(own, programs);
+                if next.is_empty() {
+                    assert!(after.is_over(), "nobody can go on: {after:#?}");
+                    assert_eq!(after.outcome(), expected, "{programs:?}: {after:#?}");
+                }
+                path.insert(after.clone());
+                stack.push((after, next));
+            }
+            None => {
+                path.remove(both);
+                let (both, _) = stack.pop().unwrap();
+                seen.insert(both);
+            }
+        }
+    }
+    seen.len()
+}
+
+#[test]
+fn a_chain_that_alternates_between_shards_comes_out_as_in_order() {
+    let step = vec![Op::Read(0), Op::Write(0)];
+    for own in [&[0, 2][..], &[1], &[1, 2], &[0], &[2]] {
+        let states = try_all(own, &vec![step.clone(); 3], 1);
+        assert!(states > 20, "{own:?}: {states}");
+    }
+    try_all(&[1, 2], &vec![step; 3], 2);
+}
+
+#[test]
+fn steps_of_shards_that_write_elsewhere_when_they_run_again_come_out_as_in_order() {
+    let programs = [
+        vec![Op::Write(0)],
+        vec![Op::Read(0), Op::WriteIfEven(1), Op::Write(0)],
+        vec![Op::Read(1), Op::WriteIfEven(0)],
+        vec![Op::Read(0), Op::Read(1), Op::Write(1)],
+    ];
+    for own in [&[0, 2][..], &[1, 3], &[2, 3], &[1, 2]] {
+        try_all(own, &programs[..3], 1);
+        try_all(own, &programs, 1);
+    }
+    try_all(&[1, 2], &programs[..3], 2);
+}
+
+/// A value that comes and is taken back: the coordinator may commit a run while the shard makes another one.
+#[test]
+fn a_run_that_the_coordinator_committed_is_put_right_on_the_shard() {
+    let programs = [
+        vec![Op::Read(1), Op::Write(1)],
+        vec![Op::Read(1), Op::WriteIfEven(0)],
+        vec![Op::Read(0), Op::Write(0), Op::Write(1)],
+        vec![Op::NeedLowest, Op::Read(0), Op::Read(1), Op::Write(0)],
+    ];
+    for own in [&[2][..], &[2, 3], &[1, 3], &[3]] {
+        try_all(own, &programs, 1);
+    }
+}

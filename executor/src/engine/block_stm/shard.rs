@@ -1,0 +1,259 @@
+//! A shard's part of an optimistic batch: its threads run its steps as those of the engine do, over a memory
+//! that has the writes of other shards' steps too. The coordinator sends these, and the state below the
+//! batch, and it alone commits. Accounts that the transactions name are asked for ahead, in micro-batches that do
+//! not wait for one another; keys beyond these when a step comes to them.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use alloy_primitives::{Address, U256};
+use workload::{Batch, BlockAccessIndex, StepKind, Steps, Workload};
+
+use super::{
+    board::Board,
+    cell::Found,
+    deferred_fees::{self, BatchFees},
+    intake::{Codes, Intake, Values},
+    memory::Memory,
+    runs,
+    scheduler::Scheduler,
+    view::{Ground, Source},
+    worker::{self, Logs, Results, Work},
+};
+use crate::{
+    engine::{
+        error::EngineError,
+        tally::{ReadTally, Reading},
+    },
+    lock::lock,
+    shards::{
+        Assignment, OptimisticCoordinator, OptimisticFinished, ShardTimes,
+        versions::{Keys, OptimisticStep},
+    },
+};
+
+/// Results that are sent together at most.
+const SENT_STEP_COUNT: usize = 64;
+
+/// A part of a batch as its threads see it.
+struct Part<'a> {
+    workload: &'a Workload,
+    assignment: &'a Assignment,
+    coordinator: &'a dyn OptimisticCoordinator,
+    steps: Steps,
+    memory: Memory,
+    fees: BatchFees,
+    logs: Logs,
+    codes: Codes,
+    times: Mutex<ShardTimes>,
+    failures: Mutex<Vec<EngineError>>,
+}
+
+/// Executes a shard's part of a batch without a list. `stop` ends it early.
+///
+/// # Errors
+/// [`EngineError`]: a step that is not valid, or a coordinator that does not answer.
+///
+/// # Panics
+/// On a batch or a step that the workload does not have.
+pub fn run_optimistic_shard(
+    workload: &Workload,
+    assignment: &Assignment,
+    coordinator: &dyn OptimisticCoordinator,
+    stop: &AtomicBool,
+) -> Result<OptimisticFinished, EngineError> {
+    let batch = &workload.batches[assignment.batch];
+    let steps = Steps::of(batch);
+    let memory = Memory::new(assignment.steps.len());
+    let part = Part {
+        workload,
+        assignment,
+        coordinator,
+        fees: BatchFees::new(batch, &steps, &memory),
+        logs: Logs::of_all(steps.count()),
+        memory,
+        steps,
+        codes: Codes::default(),
+        times: Mutex::default(),
+        failures: Mutex::default(),
+    };
+    let threads = assignment.thread_count.max(1);
+    let links = deferred_fees::nonce_links(batch, &part.steps);
+    let scheduler = Scheduler::new(&links, threads).on_shard(&assignment.steps);
+    let over = AtomicBool::new(false);
+    let board = Board::new(scheduler, &over);
+    let gone = |_| EngineError::Cancelled;
+    coordinator.ready().map_err(gone)?;
+    let is_whole = part.run(&board, stop, &over);
+    if !is_whole {
+        return Err(lock(&part.failures).pop().unwrap_or(EngineError::Cancelled));
+    }
+    let times = part.times.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(OptimisticFinished { times, runs: runs::of(&board.into_scheduler()) })
+}
+
+impl Part<'_> {
+    /// Runs the steps. Returns whether all of the batch are committed.
+    fn run(&self, board: &Board<'_>, stop: &AtomicBool, over: &AtomicBool) -> bool {
+        let ready = Instant::now();
+        let (ahead_ns, executed_ns) = (&AtomicU64::new(0), &AtomicU64::new(0));
+        let (ended, results) = mpsc::channel::<OptimisticStep>();
+        let intake = Intake {
+            coordinator: self.coordinator,
+            memory: &self.memory,
+            fees: &self.fees,
+            board,
+            codes: &self.codes,
+            step_count: self.steps.count(),
+            ahead_ns,
+            ready,
+        };
+        let is_whole = thread::scope(|scope| {
+            scope.spawn(move || self.ask_ahead(over));
+            let taking = scope.spawn(move || intake.run(stop, over));
+            for _ in 0..self.assignment.thread_count.max(1) {
+                let ended = ended.clone();
+                let send = move |step| {
+                    let ns = u64::try_from(ready.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    executed_ns.fetch_max(ns, Ordering::Relaxed);
+                    // Nobody wants it once the batch is over.
+                    drop(ended.send(step));
+                };
+                scope.spawn(move || self.work(board, over, &send));
+            }
+            drop(ended);
+            while let Ok(first) = results.recv() {
+                let mut steps = vec![first];
+                steps.extend(results.try_iter().take(SENT_STEP_COUNT - 1));
+                if self.coordinator.send(steps).is_err() {
+                    over.store(true, Ordering::Relaxed);
+                    break;
+                }
+            }
+            taking.join().unwrap_or(false)
+        });
+        let mut times = lock(&self.times);
+        times.ahead = Duration::from_nanos(ahead_ns.load(Ordering::Relaxed));
+        times.executed = Duration::from_nanos(executed_ns.load(Ordering::Relaxed));
+        is_whole
+    }
+
+    /// A worker's life.
+    fn work(&self, board: &Board<'_>, over: &AtomicBool, send: &(dyn Fn(OptimisticStep) + Sync)) {
+        let ground = Ground {
+            memory: &self.memory,
+            deferred_fees: &self.fees,
+            board,
+            workload: self.workload,
+            written: None,
+            source: Source::Coordinator,
+            stop: over,
+        };
+        let work = Work {
+            ground,
+            steps: &self.steps,
+            logs: &self.logs,
+            results: Results::Sent(send),
+            batch_index: self.assignment.batch,
+        };
+        let mut values = Values {
+            coordinator: self.coordinator,
+            memory: &self.memory,
+            codes: &self.codes,
+            over,
+            request_count: 0,
+            wait: Duration::ZERO,
+        };
+        let mut tally = ReadTally::default();
+        let done = worker::work(&work, Reading { reader: &mut values, tally: &mut tally });
+        if let Err((_, error)) = done
+            && !over.swap(true, Ordering::Relaxed)
+        {
+            lock(&self.failures).push(error);
+        }
+        let mut times = lock(&self.times);
+        times.value_wait += values.wait + tally.wait;
+        times.demand_request_count += values.request_count;
+    }
+
+    /// Asks for one micro-batch after the other, without waiting for answers. A key that a step has claimed
+    /// meanwhile is left to it.
+    fn ask_ahead(&self, over: &AtomicBool) {
+        let Assignment { micro_batch_key_count, steps, .. } = self.assignment;
+        let batch = &self.workload.batches[self.assignment.batch];
+        let (accounts, slots) = foreseen(batch, &self.steps, steps);
+        let key_count = (*micro_batch_key_count).max(1) as usize;
+        let accounts = accounts.chunks(key_count).map(|keys| (keys, &[][..]));
+        let slots = slots.chunks(key_count).map(|keys| (&[][..], keys));
+        for ((accounts, slots), request) in accounts.chain(slots).zip(1..) {
+            if over.load(Ordering::Relaxed) {
+                return;
+            }
+            let keys = self.claimed(accounts, slots);
+            let count = keys.accounts.len() + keys.slots.len();
+            if count == 0 {
+                continue;
+            }
+            let mut times = lock(&self.times);
+            times.ahead_request_count += 1;
+            times.ahead_key_count += count as u64;
+            drop(times);
+            if self.coordinator.want(request, keys).is_err() {
+                // Whoever waits for these keys must not wait for ever.
+                over.store(true, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    /// Those of the keys that nobody has asked for.
+    fn claimed(&self, accounts: &[Address], slots: &[(Address, U256)]) -> Keys {
+        let Memory { accounts: all_accounts, slots: all_slots, .. } = &self.memory;
+        let accounts = accounts.iter().filter(|address| {
+            let id = all_accounts.id(address);
+            all_accounts.cell(id).cell.base_or_claim() == Found::ToRead
+        });
+        let slots = slots.iter().filter(|(address, key)| {
+            let id = all_slots.id(&(all_accounts.id(address), *key));
+            all_slots.cell(id).cell.base_or_claim() == Found::ToRead
+        });
+        Keys {
+            accounts: accounts.copied().collect(),
+            slots: slots.copied().collect(),
+            codes: Vec::new(),
+        }
+    }
+}
+
+/// The keys that transactions name: senders, recipients, and their access lists (EIP-2930).
+fn foreseen(
+    batch: &Batch,
+    steps: &Steps,
+    own: &[BlockAccessIndex],
+) -> (Vec<Address>, Vec<(Address, U256)>) {
+    let (mut accounts, mut slots) = (Vec::new(), Vec::new());
+    for index in own {
+        let step = steps.at(*index);
+        if let StepKind::Transaction(tx_index) = step.kind {
+            let tx = &batch.blocks[step.block].transactions[tx_index];
+            accounts.push(tx.sender);
+            accounts.extend(tx.to);
+            for (address, keys) in &tx.access_list {
+                accounts.push(*address);
+                slots.extend(keys.iter().map(|key| (*address, U256::from_be_bytes(key.0))));
+            }
+        }
+    }
+    accounts.sort_unstable();
+    accounts.dedup();
+    slots.sort_unstable();
+    slots.dedup();
+    (accounts, slots)
+}

@@ -1,0 +1,337 @@
+//! An optimistic batch that shards execute, as the thread sees it that talks to one of them: it answers requests
+//! for keys from the store and from other shards' writes, and takes the shard's runs in. Another thread sends
+//! what the shard is to hear, from its own and from others' runs.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+        mpsc::Receiver,
+    },
+    thread,
+    time::Duration,
+};
+
+use alloy_primitives::{Address, B256, Bytes};
+use evm::{AccountWrite, StepWrites};
+use variant::Phase;
+use workload::{BlockAccessIndex, StepKind, Steps, Transaction};
+
+use super::{
+    deferred_fees::BatchFees,
+    hub::{self, Hub, Outbox},
+    memory::Memory,
+};
+use crate::{
+    engine::{
+        error::EngineError,
+        tally::{ReadTally, Reading},
+        task::Task,
+    },
+    lock::lock,
+    shards::{
+        Assignment, Ends, Hearer, OptimisticFinished, OptimisticReport, ShardRuns, ShardTimes,
+        Shards, Teller,
+        versions::{KeyValues, Keys, OptimisticStep, Order, VersionWrites},
+    },
+    single_flight::SingleFlight,
+    span::{Span, Spans},
+    store::Reader,
+    trace::add_part,
+};
+
+mod source;
+
+use source::Source;
+
+/// Keys of a request at most, and codes.
+const MOST_KEYS: usize = 1 << 16;
+const MOST_CODES: usize = 64;
+/// Values and steps in one message at most, unless one order has more.
+const MOST_WEIGHT: usize = 1 << 14;
+/// All steps are committed: every shard owes its last message.
+const EVERYBODY: u32 = u32::MAX;
+
+/// One batch as the threads that talk to shards see it.
+pub(in crate::engine) struct Job {
+    pub(super) place: usize,
+    pub(super) steps: Steps,
+    pub(super) memory: Memory,
+    pub(super) fees: BatchFees,
+    pub(super) hub: Mutex<Hub>,
+    pub(super) parts: Vec<Assignment>,
+    pub(super) outboxes: Vec<Outbox>,
+    pub(super) inboxes: Vec<Mutex<Option<Receiver<Option<Order>>>>>,
+    /// The shard whose step is the lowest that is not committed.
+    pub(super) next_owner: AtomicU32,
+    pub(super) codes: SingleFlight<B256, Option<Bytes>>,
+    pub(super) spans: Arc<Spans>,
+    pub(super) failures: Mutex<Vec<EngineError>>,
+}
+
+impl Job {
+    fn ledger(&self) -> hub::Ledger<'_> {
+        hub::Ledger { memory: &self.memory, fees: &self.fees }
+    }
+}
+
+/// Counts of the thread that talks to a shard.
+#[derive(Debug, Default)]
+pub(super) struct Tallies {
+    pub(super) on_demand: ReadTally,
+    pub(super) times: ShardTimes,
+    pub(super) runs: ShardRuns,
+}
+
+/// A thread that talks to a shard.
+pub(super) struct Side<'a, R> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) shards: &'a dyn Shards,
+    /// Index of the shard.
+    pub(super) shard: usize,
+    pub(super) reader: &'a mut R,
+    pub(super) tallies: &'a mut Tallies,
+}
+
+/// Ends the thread that tells a shard, when dropped.
+struct Ending<'j>(&'j Outbox);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        drop(self.0.send(None));
+    }
+}
+
+impl<R: Reader> Side<'_, R> {
+    /// Has the shard execute its part.
+    ///
+    /// # Errors
+    /// The failure of the shard or of the store.
+    pub(super) fn run(&mut self, job: &Job) -> Result<(), EngineError> {
+        let start = job.spans.elapsed();
+        let begun = self.shards.begin_optimistic(self.shard, &job.parts[self.shard]);
+        let Ends { teller, mut hearer } = begun.map_err(|error| self.blame(job, error.0))?;
+        let inbox = lock(&job.inboxes[self.shard]).take();
+        let inbox = inbox.unwrap_or_else(|| panic!("shard {} is heard once", self.shard));
+        thread::scope(|scope| {
+            let spans = &job.spans;
+            let told = scope.spawn(move || tell(teller, &inbox, spans));
+            let ending = Ending(&job.outboxes[self.shard]);
+            let heard = self.listen(job, hearer.as_mut(), start);
+            drop(ending);
+            if let Ok(Some(span)) = told.join() {
+                job.spans.add_on_own_track(span);
+            }
+            heard
+        })
+    }
+
+    fn listen(
+        &mut self,
+        job: &Job,
+        hearer: &mut dyn Hearer,
+        start: Duration,
+    ) -> Result<(), EngineError> {
+        let mut ready = None;
+        let finished = loop {
+            let is_ready = ready.is_some();
+            let owes = || {
+                let next = job.next_owner.load(Ordering::Relaxed);
+                !is_ready || next == EVERYBODY || next as usize == self.shard
+            };
+            let heard = hearer.hear(self.stop, &owes);
+            match heard.map_err(|error| self.blame_silent(job, error.0))? {
+                OptimisticReport::Ready => {
+                    let heard = job.spans.elapsed();
+                    let end = heard.saturating_sub(job.parts[self.shard].delay).max(start);
+                    if ready.replace(end).is_some() {
+                        return Err(self.blame(job, "it says twice that it is ready".to_owned()));
+                    }
+                    let span = Span { phase: Phase::ShardSend, start, end };
+                    let recorder = self.tallies.on_demand.trace.as_deref_mut();
+                    add_part(&job.spans, span, recorder);
+                }
+                OptimisticReport::Wanted { request, keys } => self.answer(job, request, &keys)?,
+                OptimisticReport::Steps(steps) => self.take(job, steps)?,
+                OptimisticReport::Failed(reason) => {
+                    return Err(self.blame(job, format!("it cannot go on: {reason}")));
+                }
+                OptimisticReport::Done(finished) => break finished,
+            }
+        };
+        let lowest = lock(&job.hub).committed();
+        if lowest < job.steps.count() {
+            let reason = format!("it says that all is done, and step {lowest} is not committed");
+            return Err(self.blame(job, reason));
+        }
+        let Some(ready) = ready else {
+            let reason = "it says that all is done, and never that it was ready";
+            return Err(self.blame(job, reason.to_owned()));
+        };
+        self.add_times(job, ready, &finished);
+        Ok(())
+    }
+
+    /// Adds the shard's times, which are by its own clock: see `Side::add_times` of the engine `bal`.
+    fn add_times(&mut self, job: &Job, ready: Duration, finished: &OptimisticFinished) {
+        let OptimisticFinished { times, runs } = finished;
+        let now = job.spans.elapsed();
+        let executed = ready.saturating_add(times.executed).min(now);
+        for (phase, start, end) in [
+            (Phase::Prefetch, ready, ready.saturating_add(times.ahead).min(now)),
+            (Phase::Execute, ready, executed),
+            (Phase::ShardResults, executed, now),
+        ] {
+            job.spans.add_on_own_track(Span { phase, start, end });
+        }
+        self.tallies.times.add(times);
+        self.tallies.runs = *runs;
+    }
+
+    /// Takes runs in, commits what can be, and tells all shards.
+    fn take(&self, job: &Job, steps: Vec<OptimisticStep>) -> Result<(), EngineError> {
+        let shard = u32::try_from(self.shard).unwrap_or(EVERYBODY);
+        if let Some(keys) = self.task.root.written {
+            steps.iter().for_each(|step| keys.add_writes(&keys_of(&step.writes)));
+        }
+        let mut hub = lock(&job.hub);
+        for step in steps {
+            let tx = self.transaction(job, step.index);
+            let taken = hub.take(job.ledger(), shard, step, tx);
+            taken.map_err(|reason| self.blame(job, reason))?;
+        }
+        hub.announce();
+        let next = hub.next_owner().unwrap_or(EVERYBODY);
+        job.next_owner.store(next, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The transaction of a step, if it is one.
+    fn transaction(&self, job: &Job, index: BlockAccessIndex) -> Option<&Transaction> {
+        if index >= job.steps.count() {
+            return None;
+        }
+        let step = job.steps.at(index);
+        let block = &self.task.workload.batches[job.place].blocks[step.block];
+        match step.kind {
+            StepKind::Transaction(tx_index) => Some(&block.transactions[tx_index]),
+            StepKind::BeforeTransactions | StepKind::AfterTransactions => None,
+        }
+    }
+
+    /// Answers a request: reads of the store what nobody has read, outside the lock.
+    fn answer(&mut self, job: &Job, request: u64, keys: &Keys) -> Result<(), EngineError> {
+        let Keys { accounts, slots, codes } = keys;
+        if accounts.len() + slots.len() > MOST_KEYS || codes.len() > MOST_CODES {
+            let reason = format!(
+                "it wants {} accounts, {} slots and {} codes at once: {MOST_KEYS} keys and \
+                 {MOST_CODES} codes are the most",
+                accounts.len(),
+                slots.len(),
+                codes.len()
+            );
+            return Err(self.blame(job, reason));
+        }
+        let source = Source {
+            memory: &job.memory,
+            codes: &job.codes,
+            reading: Reading { reader: &mut *self.reader, tally: &mut self.tallies.on_demand },
+            stop: self.stop,
+        };
+        let read = source.read(keys, |hash| lock(&job.hub).code(hash));
+        let codes = read.map_err(|error| EngineError::of_read(job.place, 0, error))?;
+        let shard = u32::try_from(self.shard).unwrap_or(EVERYBODY);
+        let values = KeyValues { request, codes, ..KeyValues::default() };
+        lock(&job.hub).answer(job.ledger(), shard, keys, values);
+        Ok(())
+    }
+
+    /// The fault of a shard that ended or says nothing, and which of its runs is waited for.
+    fn blame_silent(&self, job: &Job, mut reason: String) -> EngineError {
+        let hub = lock(&job.hub);
+        if hub.next_owner() == u32::try_from(self.shard).ok() {
+            let index = hub.committed();
+            if let Some(different) = hub.difference(job.ledger()) {
+                reason += &format!("; step {index} {different}, and it has not run it again");
+            }
+        }
+        drop(hub);
+        self.blame(job, reason)
+    }
+
+    fn blame(&self, job: &Job, reason: String) -> EngineError {
+        if self.stop.load(Ordering::Relaxed) || self.task.cancel.load(Ordering::Relaxed) {
+            // Another thread has failed, or the user interrupted: that is the cause.
+            return EngineError::Cancelled;
+        }
+        EngineError::Shard { batch: job.place, shard: self.shards.name(self.shard), reason }
+    }
+}
+
+/// The keys of writes.
+fn keys_of(writes: &VersionWrites) -> StepWrites {
+    let account =
+        |(address, _): &(Address, _)| AccountWrite { address: *address, ..AccountWrite::default() };
+    StepWrites {
+        accounts: writes.accounts.iter().map(account).collect(),
+        slots: writes.slots.clone(),
+    }
+}
+
+/// Tells a shard what comes for it, several orders in a message where several have come. Returns from when to when
+/// values of other shards were sent.
+fn tell(
+    mut teller: Box<dyn Teller + '_>,
+    inbox: &Receiver<Option<Order>>,
+    spans: &Spans,
+) -> Option<Span> {
+    let mut sent: Option<Span> = None;
+    let mut is_last = false;
+    while !is_last && let Ok(Some(first)) = inbox.recv() {
+        let mut weight = weight(&first);
+        let mut orders = vec![first];
+        while weight < MOST_WEIGHT && !is_last {
+            match inbox.try_recv() {
+                Ok(Some(order)) => {
+                    weight += self::weight(&order);
+                    orders.push(order);
+                }
+                Ok(None) => is_last = true,
+                Err(_) => break,
+            }
+        }
+        let has_values = orders.iter().any(has_values);
+        let start = spans.elapsed();
+        if teller.tell(orders).is_err() {
+            // The thread that hears the shard is told why.
+            break;
+        }
+        if has_values {
+            let end = spans.elapsed();
+            sent.get_or_insert(Span { phase: Phase::ShardValues, start, end }).end = end;
+        }
+    }
+    sent
+}
+
+/// Number of values in an order.
+fn weight(order: &Order) -> usize {
+    match order {
+        Order::Values(values) => values.accounts.len() + values.slots.len() + values.codes.len(),
+        Order::Writes(writes) => writes.len(),
+        Order::Committed { fees, .. } => fees.len(),
+    }
+}
+
+/// Returns whether an order has values that steps of other shards wrote.
+fn has_values(order: &Order) -> bool {
+    match order {
+        Order::Values(values) => {
+            values.accounts.iter().any(|value| !value.versions.is_empty())
+                || values.slots.iter().any(|value| !value.versions.is_empty())
+        }
+        Order::Writes(_) => true,
+        Order::Committed { .. } => false,
+    }
+}

@@ -1,0 +1,121 @@
+//! Values below the batch that a shard asks for, from the coordinator's store. Each key is read once: those that
+//! another shard's thread reads are waited for.
+
+use std::{sync::atomic::AtomicBool, time::Instant};
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+
+use super::super::{cell::Found, memory::Memory};
+use crate::{
+    engine::{
+        error::ViewError,
+        tally::{CallClock, Reading},
+    },
+    shards::versions::Keys,
+    single_flight::{Arrival, SingleFlight},
+    store::{Reader, SlotRow},
+    trace::Key,
+};
+
+/// The state below a batch.
+pub(super) struct Source<'a, R> {
+    pub(super) memory: &'a Memory,
+    pub(super) codes: &'a SingleFlight<B256, Option<Bytes>>,
+    pub(super) reading: Reading<'a, R>,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl<R: Reader> Source<'_, R> {
+    /// Has the values of accounts and slots in the memory. Returns the codes, of which `new` has those that
+    /// are not in the store.
+    ///
+    /// # Errors
+    /// [`ViewError`]: the store failed, or the sample was stopped.
+    pub(super) fn read(
+        mut self,
+        keys: &Keys,
+        new: impl Fn(&B256) -> Option<Bytes>,
+    ) -> Result<Vec<(B256, Option<Bytes>)>, ViewError> {
+        self.read_accounts(&keys.accounts)?;
+        self.read_slots(&keys.slots)?;
+        let Reading { reader, tally } = self.reading;
+        let mut codes = Vec::with_capacity(keys.codes.len());
+        for hash in &keys.codes {
+            if let Some(code) = new(hash) {
+                codes.push((*hash, Some(code)));
+                continue;
+            }
+            let since = Instant::now();
+            let (code, arrival) = self.codes.get_or_read(*hash, self.stop, || {
+                tally.timed::<R, _>(Key::Code, || reader.code(hash)).map_err(ViewError::from)
+            })?;
+            tally.note(Key::Code, arrival, Some(since));
+            codes.push((*hash, code));
+        }
+        Ok(codes)
+    }
+
+    fn read_accounts(&mut self, addresses: &[Address]) -> Result<(), ViewError> {
+        let Memory { accounts: table, gates, .. } = self.memory;
+        let Reading { reader, tally } = &mut self.reading;
+        let (mut new, mut waited) = (Vec::new(), Vec::new());
+        for address in addresses {
+            let id = table.id(address);
+            // Apart from the match, whose arms must not hold the cell's lock.
+            let found = table.cell(id).cell.base_or_claim();
+            match found {
+                Found::ToRead => new.push((*address, id)),
+                Found::BeingRead => waited.push(id),
+                _ => tally.note(Key::Account, Arrival::Ready, None),
+            }
+        }
+        let rows: Vec<Address> = new.iter().map(|(address, _)| *address).collect();
+        let mut clock = CallClock::start(&**reader, Key::Account, tally);
+        reader.accounts(&rows, &mut |place, row| {
+            let (_, id) = new[place];
+            table.cell(id).cell.set_base(row);
+            gates.open(id);
+            clock.arrived::<R>();
+        })?;
+        clock.stop(&**reader, rows.len());
+        for id in waited {
+            let since = Instant::now();
+            gates.wait(id, self.stop, || table.cell(id).cell.base().is_some())?;
+            tally.note(Key::Account, Arrival::Waited, Some(since));
+        }
+        Ok(())
+    }
+
+    fn read_slots(&mut self, slots: &[(Address, U256)]) -> Result<(), ViewError> {
+        let Memory { accounts, slots: table, gates, .. } = self.memory;
+        let Reading { reader, tally } = &mut self.reading;
+        let (mut new, mut waited) = (Vec::new(), Vec::new());
+        for (address, key) in slots {
+            let id = table.id(&(accounts.id(address), *key));
+            let found = table.cell(id).cell.base_or_claim();
+            match found {
+                Found::ToRead => new.push((*address, *key, id)),
+                Found::BeingRead => waited.push(id),
+                _ => tally.note(Key::Slot, Arrival::Ready, None),
+            }
+        }
+        // Those of an account beside each other.
+        new.sort_unstable();
+        let rows = new.iter().map(|(address, key, _)| SlotRow { address, key: *key, row: None });
+        let rows: Vec<_> = rows.collect();
+        let mut clock = CallClock::start(&**reader, Key::Slot, tally);
+        reader.slot_rows(&rows, &mut |place, value| {
+            let id = new[place].2;
+            table.cell(id).cell.set_base(value);
+            gates.open(id);
+            clock.arrived::<R>();
+        })?;
+        clock.stop(&**reader, rows.len());
+        for id in waited {
+            let since = Instant::now();
+            gates.wait(id, self.stop, || table.cell(id).cell.base().is_some())?;
+            tally.note(Key::Slot, Arrival::Waited, Some(since));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! The words between the scheduler and its workers: tasks, reports, and the questions of a run that cannot go
+//! on. Plain values.
+
+use workload::BlockAccessIndex;
+
+/// The event that a ready step waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Until {
+    /// Nothing.
+    Now,
+    /// This lower step has executed.
+    Executed(BlockAccessIndex),
+    /// All lower steps are committed.
+    Lowest,
+}
+
+/// The certainty of the values that a run reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Finality {
+    /// All lower steps are committed: its reads are final.
+    Final,
+    /// Lower steps may still write keys that it reads.
+    Speculative,
+}
+
+/// The next task of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Task {
+    /// Run this step.
+    Execute {
+        /// The step.
+        index: BlockAccessIndex,
+        /// Number of its runs, this one included.
+        incarnation: u32,
+        /// The certainty of the values that it reads.
+        finality: Finality,
+    },
+    /// Validate: compare the step's reads with the present values.
+    Validate {
+        /// The step.
+        index: BlockAccessIndex,
+    },
+    /// Nothing, until something changes.
+    Idle,
+    /// Nothing any more.
+    Done,
+}
+
+/// The report of a worker that is done with a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Report {
+    /// A step ran to its end and its writes can be read.
+    Finished {
+        /// The step.
+        index: BlockAccessIndex,
+        /// The highest step that may have read a key that this one has now written.
+        readers_to: Option<BlockAccessIndex>,
+        /// Reads and writes that are kept for it.
+        logged: u32,
+    },
+    /// A run was given up.
+    GivenUp {
+        /// The step.
+        index: BlockAccessIndex,
+        /// The condition under which it may run again.
+        until: Until,
+    },
+    /// The step would still read the values that it has read.
+    Valid {
+        /// The step.
+        index: BlockAccessIndex,
+    },
+    /// It is not; the step's writes are marked as estimates.
+    Invalid {
+        /// The step.
+        index: BlockAccessIndex,
+    },
+}
+
+/// The answer to a run that cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Answer {
+    /// Go on: the awaited value is there.
+    GoOn,
+    /// Ask again when something has changed.
+    Wait,
+    /// Give the run up.
+    GiveUp,
+}
+
+/// The state of a run that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Asking {
+    /// It asks for the first time.
+    First,
+    /// It was told to wait, and has.
+    Again,
+}
+
+/// Counts of the work that was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Counts {
+    pub(super) executions: u64,
+    pub(super) validations: u64,
+    pub(super) aborts: u64,
+    pub(super) waits: u64,
+}
