@@ -30,6 +30,7 @@ use crate::{
         schema::{self, SchemaArgs},
         send::{self, SendArgs},
         shard::{self, ShardArgs},
+        simulate::{self, SimulateArgs},
         state::{self, StateArgs},
         sweep::{self, SweepArgs},
     },
@@ -156,6 +157,8 @@ pub enum Command {
     Io(IoArgs),
     /// Execute parts of batches for a coordinator, as a shard of execution
     Shard(ShardArgs),
+    /// Predict times on more shards of execution than there are here
+    Simulate(Box<SimulateArgs>),
     /// Run a matrix of settings, cell by cell; also one cell of a fleet's, and joining the results
     Sweep(SweepArgs),
 }
@@ -268,6 +271,7 @@ impl Command {
             Self::Man(args) => help::man(&args, Cli::command()),
             Self::Io(args) => io::io(&args),
             Self::Shard(args) => shard::shard(&args),
+            Self::Simulate(args) => simulate::simulate(*args),
             Self::Sweep(args) => sweep::sweep(&args),
         }
     }

@@ -21,5 +21,6 @@ pub mod scenarios;
 pub mod schema;
 pub mod send;
 pub mod shard;
+pub mod simulate;
 pub mod state;
 pub mod sweep;

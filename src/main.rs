@@ -43,6 +43,7 @@ mod seed;
 mod send;
 mod session;
 mod shards;
+mod simulate;
 mod sweep;
 mod terminal;
 mod trace;

@@ -3,12 +3,14 @@
 
 use std::{
     env,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use executor::shards::Shards;
 use shard::{Cluster, Reach};
 use spec::RunSpec;
@@ -26,6 +28,9 @@ const HASH_CHARS: usize = 18;
 
 /// Longest silence of a shard that executes. A transaction has 2^24 gas, which takes less than a second.
 const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Longest time in which a shard that is started here must listen.
+const START_MAX: Duration = Duration::from_secs(10);
 
 /// Shards that are connected; those that were started here end with it.
 #[derive(Debug)]
@@ -51,7 +56,7 @@ impl Running {
                 given.len()
             ),
         };
-        let reach = Reach { addresses, token: token(), program: program(), deadline: DEADLINE };
+        let reach = Reach { addresses, token: token(), program: program()?, deadline: DEADLINE };
         Ok(Some(Self { cluster: Cluster::connect(&reach)?, _children: children }))
     }
 
@@ -67,10 +72,22 @@ pub fn token() -> Option<String> {
 }
 
 /// Name and version of this program, and the beginning of its file's hash: both sides must be of one build.
-pub fn program() -> String {
-    let hash = environment::build().binary_hash.unwrap_or_else(|| "unknown".to_owned());
+///
+/// # Errors
+/// The file cannot be read: two builds of which neither is known would pass for one.
+pub fn program() -> Result<String> {
+    program_of(environment::build().binary_hash)
+}
+
+fn program_of(hash: Option<String>) -> Result<String> {
+    let hash = hash.ok_or_else(|| {
+        anyhow!(
+            "the file of this program cannot be read, so shards cannot tell its build; start it from a file \
+             that is still there"
+        )
+    })?;
     let hash = hash.get(..HASH_CHARS).unwrap_or(&hash);
-    format!("stress {} of the build {hash}", env!("CARGO_PKG_VERSION"))
+    Ok(format!("stress {} of the build {hash}", env!("CARGO_PKG_VERSION")))
 }
 
 /// Shards that were started here.
@@ -90,13 +107,29 @@ impl Children {
         let mut child = child.context("cannot start a shard")?;
         let out = child.stdout.take();
         self.0.push(child);
-        let mut line = String::new();
-        let read = out.map(|out| BufReader::new(out).read_line(&mut line));
-        read.transpose().context("cannot hear a shard that was started")?;
+        let line = out.map(|out| first_line(out, START_MAX)).transpose()?.unwrap_or_default();
         match line.trim().strip_prefix(LISTENING) {
             Some(address) => Ok(address.to_owned()),
             None => bail!("a shard that was started ended before it listened"),
         }
+    }
+}
+
+/// The first line that a shard prints, which it does within `most`.
+fn first_line(out: impl Read + Send + 'static, most: Duration) -> Result<String> {
+    let (to, read) = mpsc::channel();
+    thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(out).read_line(&mut line);
+        // Nobody waits any longer: the shard is ended.
+        drop(to.send(read.map(|_| line)));
+    });
+    match read.recv_timeout(most) {
+        Ok(line) => line.context("cannot hear a shard that was started"),
+        Err(RecvTimeoutError::Timeout) => {
+            bail!("a shard that was started does not listen after {} s", most.as_secs_f64())
+        }
+        Err(RecvTimeoutError::Disconnected) => bail!("cannot hear a shard that was started"),
     }
 }
 
@@ -107,5 +140,38 @@ impl Drop for Children {
             drop(child.kill());
             drop(child.wait());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An output on which nothing comes until the sender is dropped.
+    struct Silent(mpsc::Receiver<()>);
+
+    impl Read for Silent {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            self.0.recv().unwrap_or(());
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn a_shard_that_does_not_listen_in_time_is_an_error() {
+        let (end, silent) = mpsc::channel();
+        let error = first_line(Silent(silent), Duration::from_millis(20)).unwrap_err();
+        assert_eq!(error.to_string(), "a shard that was started does not listen after 0.02 s");
+        drop(end);
+        let said = first_line(&b"shard listens on 127.0.0.1:7\nmore"[..], START_MAX).unwrap();
+        assert_eq!(said.trim(), "shard listens on 127.0.0.1:7");
+        assert_eq!(first_line(&b""[..], START_MAX).unwrap(), "");
+    }
+
+    #[test]
+    fn a_build_that_is_not_known_is_taken_for_no_other_one() {
+        assert!(program_of(None).unwrap_err().to_string().contains("cannot tell its build"));
+        let program = program_of(Some("0x0123456789abcdef0123".to_owned())).unwrap();
+        assert!(program.ends_with("of the build 0x0123456789abcdef"), "{program}");
     }
 }

@@ -47,7 +47,7 @@ mod tally;
 mod task;
 mod writes;
 
-pub use bal::run_shard;
+pub use bal::{run_shard, shard_of_steps};
 pub use block_stm::run_optimistic_shard;
 pub use error::{EngineError, ListFault, Spent, ViewError};
 pub use executed::{BatchResult, CrossShard, Executed, Speculation, WarmUp};

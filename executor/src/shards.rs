@@ -109,6 +109,26 @@ impl ShardTimes {
     }
 }
 
+/// Work of the coordinator's threads that talk to shards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SideTimes {
+    /// Messages of shards.
+    pub message_count: u64,
+    /// Time of answering requests for values, reads included.
+    pub answering: Duration,
+    /// Time of taking in and checking results.
+    pub taking: Duration,
+}
+
+impl SideTimes {
+    /// Adds those of another thread or batch.
+    pub fn add(&mut self, other: &Self) {
+        self.message_count += other.message_count;
+        self.answering += other.answering;
+        self.taking += other.taking;
+    }
+}
+
 /// The end of a shard's part of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
@@ -202,31 +222,35 @@ pub trait Shards: fmt::Debug + Sync {
     /// Name of a shard in errors: its number and its address.
     fn name(&self, shard: usize) -> String;
 
-    /// Gives a shard the workload, before any clock; nothing where it has it.
+    /// Gives a shard the workload, before any clock; nothing where it has it. Ends early once `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
-    fn load(&self, shard: usize, workload: &Workload) -> Result<(), ShardError>;
+    fn load(&self, shard: usize, workload: &Workload, stop: &AtomicBool) -> Result<(), ShardError>;
 
-    /// Has a shard begin its part of a batch of the workload that it was given last.
+    /// Has a shard begin its part of a batch of the workload that it was given last. All that is sent waits
+    /// until `stop` is set at most.
     ///
     /// # Errors
     /// [`ShardError`].
-    fn begin(
-        &self,
+    fn begin<'a>(
+        &'a self,
         shard: usize,
         assignment: &Assignment,
-    ) -> Result<Box<dyn Conversation + '_>, ShardError>;
+        stop: &'a AtomicBool,
+    ) -> Result<Box<dyn Conversation + 'a>, ShardError>;
 
-    /// Has a shard begin its part of a batch optimistically, of the workload that it was given last.
+    /// Has a shard begin its part of a batch optimistically, of the workload that it was given last. All
+    /// that is sent waits until `stop` is set at most.
     ///
     /// # Errors
     /// [`ShardError`].
-    fn begin_optimistic(
-        &self,
+    fn begin_optimistic<'a>(
+        &'a self,
         shard: usize,
         assignment: &Assignment,
-    ) -> Result<Ends<'_>, ShardError>;
+        stop: &'a AtomicBool,
+    ) -> Result<Ends<'a>, ShardError>;
 }
 
 /// The two directions of an optimistic batch under way on a shard, for a thread each.

@@ -52,7 +52,8 @@ pub fn shard(args: &ShardArgs) -> Result<Code, Failure> {
             interrupt::flag().store(true, std::sync::atomic::Ordering::Relaxed);
         });
     }
-    let serving = Serving { listen, token, program: shards::program() };
+    let program = shards::program().or_exit(Code::Io)?;
+    let serving = Serving { listen, token, program };
     let listening = |at| terminal::out(&format!("{LISTENING}{at}\n"));
     let ends = || interrupt::happened();
     shard::serve(&serving, listening, END_CHECK, ends).or_exit(Code::Io)?;

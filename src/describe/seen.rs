@@ -74,7 +74,10 @@ fn figures(
 }
 
 /// The keys that the reference run touches.
-fn seen(workload: &Workload, kept: Kept, progress: &Progress) -> Result<Description, Failure> {
+///
+/// # Errors
+/// The reference differs from the workload, or the user interrupted.
+pub fn seen(workload: &Workload, kept: Kept, progress: &Progress) -> Result<Description, Failure> {
     let total = workload.tx_count();
     let stage = progress.stage("reading the touched keys", total);
     let mut done = 0;

@@ -17,7 +17,7 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Measurement},
-    shards::Shards,
+    shards::{Assignment, Conversation, Ends, ShardError, Shards},
 };
 use generator::random_blocks::RandomBlocks;
 use shard::{Cluster, Reach, Serving};
@@ -144,7 +144,7 @@ pub(crate) struct Running {
 pub(crate) fn running(count: usize) -> Running {
     let servers: Vec<_> = (0..count).map(|_| Server::start(PROGRAM, None)).collect();
     let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
-    Running { cluster: Cluster::connect(&reach(&addresses)).unwrap(), servers: servers }
+    Running { cluster: Cluster::connect(&reach(&addresses)).unwrap(), servers }
 }
 
 #[test]
@@ -187,6 +187,58 @@ fn shards_have_each_declared_key_read_once() {
     assert!(on_demand.read_count <= declared + code_count, "{}", on_demand.read_count);
     let shared_count = on_demand.ready_count + on_demand.waited_count;
     assert!(shared_count > 400, "the other shard asks for the same keys: {on_demand:?}");
+}
+
+/// Shards that are sent a workload when the user interrupts.
+#[derive(Debug)]
+struct Interrupted<'c>(&'c AtomicBool);
+
+impl Shards for Interrupted<'_> {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn name(&self, _: usize) -> String {
+        "a shard".to_owned()
+    }
+
+    fn load(&self, _: usize, _: &Workload, stop: &AtomicBool) -> Result<(), ShardError> {
+        self.0.store(true, Ordering::Relaxed);
+        assert!(stop.load(Ordering::Relaxed), "the interrupt is seen here");
+        Err(ShardError("the sample was stopped".to_owned()))
+    }
+
+    fn begin<'a>(
+        &'a self,
+        _: usize,
+        _: &Assignment,
+        _: &'a AtomicBool,
+    ) -> Result<Box<dyn Conversation + 'a>, ShardError> {
+        Err(ShardError("it has no workload".to_owned()))
+    }
+
+    fn begin_optimistic<'a>(
+        &'a self,
+        _: usize,
+        _: &Assignment,
+        _: &'a AtomicBool,
+    ) -> Result<Ends<'a>, ShardError> {
+        Err(ShardError("it has no workload".to_owned()))
+    }
+}
+
+#[test]
+fn an_interrupt_while_a_workload_is_sent_is_no_failure_of_the_shard() {
+    let workload = generated("kind = \"transfers\"", "gas = \"1M\"");
+    let lists = agree::lists(&workload, Some(ListForm::BatchedIo)).unwrap();
+    let cancel = AtomicBool::new(false);
+    let shards = Interrupted(&cancel);
+    let task = Task::new(&workload, &lists, variant(Sharding::on(1), 1), &cancel);
+    let task = Task { shards: Some(&shards), ..task };
+    match sample::take(&agree::in_memory(&workload), &task, CacheMode::Cold) {
+        Err(EngineError::Cancelled) => {}
+        other => panic!("{:?}", other.map(|taken| taken.disagreement)),
+    }
 }
 
 #[test]

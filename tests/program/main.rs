@@ -34,6 +34,7 @@ mod report;
 mod schemas;
 mod send;
 mod sharded;
+mod simulate;
 mod states;
 mod sweep;
 mod terminal;

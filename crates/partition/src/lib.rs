@@ -1,7 +1,8 @@
 //! Partitions of a batch's transactions over shards of execution. Transactions are vertices, keys are
 //! hyperedges, both plain numbers. The partitioner minimises fanout, the mean number of shards that
 //! touch a key, with shards of about equal gas; round-robin, by sender and by component are its
-//! baselines. Deterministic: a partition is a function of its input and the seed.
+//! baselines. Deterministic: a partition is a function of its input and the seed. `simulate` predicts the time of a
+//! partitioned batch.
 //!
 //! ```
 //! use partition::{Access, Partition, Quality, Transactions, Tx};
@@ -30,6 +31,7 @@ mod quality;
 mod random;
 mod rows;
 mod search;
+pub mod simulate;
 mod start;
 mod traffic;
 mod transactions;

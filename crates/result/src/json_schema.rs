@@ -13,6 +13,7 @@ use crate::{
     load_comparison::{LoadCompareSchema, LoadComparison},
     run::{RunResult, RunSchema},
     send::{SendResult, SendSchema},
+    simulation::{SimulateSchema, Simulation},
     sweep::{
         CELL_SCHEMA, CellFile, MANIFEST_SCHEMA, Manifest, Merged, MergedSchema, SweepDevice,
         SweepDeviceSchema,
@@ -46,6 +47,8 @@ variant::named! {
         SendComparison = "send-compare",
         /// The contents of a workload.
         Description = "describe",
+        /// Predicted times on shards of execution.
+        Simulation = "simulate",
         /// The checks of a machine.
         Doctor = "doctor",
     }
@@ -67,6 +70,7 @@ pub fn json_schema(kind: FileKind) -> Value {
         FileKind::Send => of::<SendResult>(SendSchema::NAME, "docs/send.md"),
         FileKind::SendComparison => of::<LoadComparison>(LoadCompareSchema::NAME, "docs/send.md"),
         FileKind::Description => of::<Described>(DescribeSchema::NAME, "docs/workloads.md"),
+        FileKind::Simulation => of::<Simulation>(SimulateSchema::NAME, "docs/shards.md"),
         FileKind::Doctor => of::<DoctorResult>(DoctorSchema::NAME, "docs/getting-started.md"),
     }
 }

@@ -33,6 +33,7 @@ mod run;
 mod schema;
 pub mod send;
 mod sharding;
+pub mod simulation;
 pub mod stats;
 pub mod stored;
 pub mod sustained;

@@ -2,7 +2,12 @@
 
 use std::{
     fmt,
-    sync::{Mutex, PoisonError},
+    hash::{BuildHasher, Hasher, RandomState},
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -22,10 +27,11 @@ use tonic::{
 use workload::{Workload, file};
 
 use crate::{
-    error::{ended, root, silent, within, words},
+    error::{Patience, ended, root, words},
     talk::{Outgoing, Talk},
     wire::{
-        MESSAGE_BYTES_MAX, PIECE_BYTES, PROTOCOL, REACH_MAX, TOKEN_KEY, WINDOW, Way,
+        COORDINATOR_KEY, MESSAGE_BYTES_MAX, PIECE_BYTES, PROGRAM_KEY, PROTOCOL, REACH_MAX,
+        TOKEN_KEY, WINDOW, Way,
         proto::{
             Begin, HelloAnswer, HelloRequest, Piece, from_coordinator::Message,
             shard_client::ShardClient,
@@ -67,9 +73,48 @@ pub struct Cluster {
 struct Connected {
     address: String,
     client: ShardClient<Channel>,
-    token: Option<MetadataValue<Ascii>>,
+    caller: Caller,
     /// Digest of the workload that it has.
     loaded: Mutex<Option<B256>>,
+}
+
+/// What each call says of the coordinator.
+#[derive(Clone, Debug)]
+struct Caller {
+    token: Option<MetadataValue<Ascii>>,
+    program: MetadataValue<Ascii>,
+    /// A number of its own.
+    coordinator: MetadataValue<Ascii>,
+}
+
+impl Caller {
+    fn of(reach: &Reach) -> Result<Self, ShardError> {
+        let ascii = |text: &str, what: &str| {
+            let of = |_| ShardError(format!("{what} has characters that a call cannot carry"));
+            text.parse::<MetadataValue<Ascii>>().map_err(of)
+        };
+        let token = reach.token.as_deref();
+        let token = token.map(|token| ascii(token, "the shared token (STRESS_SHARD_TOKEN)"));
+        let mut token = token.transpose()?;
+        if let Some(token) = &mut token {
+            token.set_sensitive(true);
+        }
+        let number = format!("{:016x}", RandomState::new().build_hasher().finish());
+        let coordinator = ascii(&number, "the coordinator's number")?;
+        Ok(Self { token, program: ascii(&reach.program, "the program's name")?, coordinator })
+    }
+
+    fn call<T>(&self, message: T) -> Request<T> {
+        let Self { token, program, coordinator } = self;
+        let mut request = Request::new(message);
+        let metadata = request.metadata_mut();
+        metadata.insert(PROGRAM_KEY, program.clone());
+        metadata.insert(COORDINATOR_KEY, coordinator.clone());
+        if let Some(token) = token {
+            metadata.insert(TOKEN_KEY, token.clone());
+        }
+        request
+    }
 }
 
 impl fmt::Debug for Cluster {
@@ -79,17 +124,24 @@ impl fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// Connects to all shards, within a second.
+    /// Connects to all shards at once, within a second.
     ///
     /// # Errors
     /// A shard cannot be reached, refuses the token, or is of another version.
     pub fn connect(reach: &Reach) -> Result<Self, ShardError> {
+        let caller = Caller::of(reach)?;
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| ShardError(format!("cannot start: {error}")))?;
         let shards = runtime.block_on(async {
-            let mut shards = Vec::new();
+            let mut connecting = Vec::new();
             for address in &reach.addresses {
-                shards.push(connect(address.clone(), reach).await?);
+                let (address, caller) = (address.clone(), caller.clone());
+                connecting.push(tokio::spawn(connect(address, caller, reach.program.clone())));
+            }
+            let mut shards = Vec::new();
+            for connected in connecting {
+                let connected = connected.await;
+                shards.push(connected.map_err(|panic| ShardError(panic.to_string()))??);
             }
             Ok::<_, ShardError>(shards)
         })?;
@@ -97,55 +149,71 @@ impl Cluster {
     }
 }
 
-async fn connect(address: String, reach: &Reach) -> Result<Connected, ShardError> {
-    let of = |reason: String| ShardError(format!("the shard at {address} {reason}"));
-    let token = reach.token.as_deref().map(str::parse::<MetadataValue<Ascii>>).transpose();
-    let mut token = token.map_err(|_| {
-        ShardError("the shared token of shards has characters beyond ASCII".to_owned())
-    })?;
-    if let Some(token) = &mut token {
-        token.set_sensitive(true);
+/// How a shard at an address is started.
+fn start_words(address: &str) -> String {
+    let (host, port) = address.rsplit_once(':').unwrap_or((address, "7001"));
+    let is_here = address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
+    match host {
+        _ if is_here => format!("start it by `stress shard --listen {address}`"),
+        "localhost" => format!("start it by `stress shard --listen 127.0.0.1:{port}`"),
+        _ => format!(
+            "start it on that host by `STRESS_SHARD_TOKEN=… stress shard --listen 0.0.0.0:{port}`, and give \
+             the coordinator the same token"
+        ),
     }
+}
+
+async fn connect(
+    address: String,
+    caller: Caller,
+    program: String,
+) -> Result<Connected, ShardError> {
+    let reached = timeout(REACH_MAX, greeted(&address, &caller)).await.unwrap_or_else(|_| {
+        Err(format!(
+            "does not answer within {} ms; {}",
+            REACH_MAX.as_millis(),
+            start_words(&address)
+        ))
+    });
+    let of = |reason: String| ShardError(format!("the shard at {address} {reason}"));
+    let (client, answer) = reached.map_err(of)?;
+    if answer.protocol != PROTOCOL || answer.program != program {
+        return Err(of(format!(
+            "is of another version: {} with protocol {}, and this is {program} with {PROTOCOL}; start it \
+             from this program",
+            answer.program, answer.protocol
+        )));
+    }
+    Ok(Connected { address, client, caller, loaded: Mutex::default() })
+}
+
+/// A shard that is reached and has answered, or the reason why not.
+async fn greeted(
+    address: &str,
+    caller: &Caller,
+) -> Result<(ShardClient<Channel>, HelloAnswer), String> {
     let endpoint = Endpoint::from_shared(format!("http://{address}"));
     let endpoint = endpoint.map_err(|error| {
-        of(format!("has no valid address: {error}; write HOST:PORT, as in 127.0.0.1:7001"))
+        format!("has no valid address: {error}; write HOST:PORT, as in 127.0.0.1:7001")
     })?;
     let endpoint = endpoint.connect_timeout(REACH_MAX).tcp_nodelay(true);
-    let start = format!("start it by `stress shard --listen {address}`");
-    let silent = || of(format!("does not answer within {} ms; {start}", REACH_MAX.as_millis()));
-    let channel = timeout(REACH_MAX, endpoint.connect()).await.map_err(|_| silent())?;
-    let channel =
-        channel.map_err(|error| of(format!("cannot be reached: {}; {start}", root(&error))))?;
+    let channel = endpoint.connect().await;
+    let channel = channel.map_err(|error| {
+        format!("cannot be reached: {}; {}", root(&error), start_words(address))
+    })?;
     let mut client = ShardClient::new(channel)
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
-    let hello = HelloRequest { protocol: PROTOCOL, program: reach.program.clone() };
-    let hello = with_token(Request::new(hello), token.as_ref());
-    let answer = timeout(REACH_MAX, client.hello(hello)).await.map_err(|_| silent())?;
-    let HelloAnswer { protocol, program } = answer
-        .map_err(|status| match status.code() {
-            tonic::Code::Unauthenticated => of(format!(
-                "refuses the call: {}; give both sides the same STRESS_SHARD_TOKEN",
-                status.message()
-            )),
-            _ => of(format!("does not greet: {}", words(&status))),
-        })?
-        .into_inner();
-    if protocol != PROTOCOL || program != reach.program {
-        return Err(of(format!(
-            "is of another version: {program} with protocol {protocol}, and this is {} with \
-             {PROTOCOL}; start it from this program",
-            reach.program
-        )));
-    }
-    Ok(Connected { address, client, token, loaded: Mutex::default() })
-}
-
-fn with_token<T>(mut request: Request<T>, token: Option<&MetadataValue<Ascii>>) -> Request<T> {
-    if let Some(token) = token {
-        request.metadata_mut().insert(TOKEN_KEY, token.clone());
-    }
-    request
+    let program = caller.program.to_str().unwrap_or_default().to_owned();
+    let answer = client.hello(caller.call(HelloRequest { protocol: PROTOCOL, program })).await;
+    let answer = answer.map_err(|status| match status.code() {
+        tonic::Code::Unauthenticated => format!(
+            "refuses the call: {}; give both sides the same STRESS_SHARD_TOKEN",
+            status.message()
+        ),
+        _ => format!("does not greet: {}", words(&status)),
+    })?;
+    Ok((client, answer.into_inner()))
 }
 
 fn pieces(bytes: &[u8]) -> impl Iterator<Item = Piece> + '_ {
@@ -161,8 +229,8 @@ impl Shards for Cluster {
         format!("shard {shard} at {}", self.shards[shard].address)
     }
 
-    fn load(&self, shard: usize, workload: &Workload) -> Result<(), ShardError> {
-        let Connected { client, token, loaded, .. } = &self.shards[shard];
+    fn load(&self, shard: usize, workload: &Workload, stop: &AtomicBool) -> Result<(), ShardError> {
+        let Connected { client, caller, loaded, .. } = &self.shards[shard];
         let digest = workload.digest();
         let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if *loaded == Some(digest) {
@@ -170,13 +238,17 @@ impl Shards for Cluster {
         }
         let bytes = file::encode(workload).map_err(|error| ShardError(error.to_string()))?;
         let pieces: Vec<Piece> = pieces(&bytes).collect();
-        let request = with_token(Request::new(tokio_stream::iter(pieces)), token.as_ref());
+        let sent_count = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&sent_count);
+        let pieces = pieces.into_iter().inspect(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        let request = caller.call(tokio_stream::iter(pieces));
         let mut client = client.clone();
-        // Decoding takes longer than a message of a batch: ten times the patience.
-        let sent = within(&self.runtime, 10 * self.deadline, client.load(request));
-        let sent =
-            sent.ok_or_else(|| ShardError("it does not take the workload in time".to_owned()))?;
-        let got = sent.map_err(|status| ShardError(words(&status)))?.into_inner().digest;
+        // It is one silence after the last piece, in which a workload is decoded: ten times the patience.
+        let patience = Patience { most: 10 * self.deadline, stop, progress: Some(&sent_count) };
+        let sent = patience.wait(&self.runtime, client.load(request))?;
+        let got = sent.map_err(|status| ended(&status))?.into_inner().digest;
         if got != digest.as_slice() {
             return Err(ShardError("it has another workload than was sent".to_owned()));
         }
@@ -184,45 +256,48 @@ impl Shards for Cluster {
         Ok(())
     }
 
-    fn begin(
-        &self,
+    fn begin<'a>(
+        &'a self,
         shard: usize,
         assignment: &Assignment,
-    ) -> Result<Box<dyn Conversation + '_>, ShardError> {
-        Ok(Box::new(self.talk(shard, assignment, Way::ByList)?))
+        stop: &'a AtomicBool,
+    ) -> Result<Box<dyn Conversation + 'a>, ShardError> {
+        Ok(Box::new(self.talk(shard, assignment, Way::ByList, stop)?))
     }
 
-    fn begin_optimistic(
-        &self,
+    fn begin_optimistic<'a>(
+        &'a self,
         shard: usize,
         assignment: &Assignment,
-    ) -> Result<Ends<'_>, ShardError> {
-        Ok(self.talk(shard, assignment, Way::Optimistic)?.into_ends())
+        stop: &'a AtomicBool,
+    ) -> Result<Ends<'a>, ShardError> {
+        Ok(self.talk(shard, assignment, Way::Optimistic, stop)?.into_ends())
     }
 }
 
 impl Cluster {
     /// Begins a batch on a shard.
-    fn talk(
-        &self,
+    fn talk<'a>(
+        &'a self,
         shard: usize,
         assignment: &Assignment,
         way: Way,
-    ) -> Result<Talk<'_>, ShardError> {
-        let Connected { client, token, loaded, .. } = &self.shards[shard];
+        stop: &'a AtomicBool,
+    ) -> Result<Talk<'a>, ShardError> {
+        let Connected { client, caller, loaded, .. } = &self.shards[shard];
         let digest = loaded.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default();
-        let (runtime, deadline, delay) = (&self.runtime, self.deadline, assignment.delay);
+        let (runtime, delay) = (&self.runtime, assignment.delay);
+        let patience = Patience { most: self.deadline, stop, progress: None };
         let (to, from) = mpsc::channel(WINDOW);
         let to = Outgoing::new(to, delay);
         let mut messages = first_messages(digest, assignment, way);
         // As many as there is room for are under way before the shard has answered the call.
         let waiting = messages.find_map(|message| to.post(message).err());
-        let request = with_token(Request::new(ReceiverStream::new(from)), token.as_ref());
+        let request = caller.call(ReceiverStream::new(from));
         let mut client = client.clone();
-        let begun = within(runtime, deadline, client.execute(request));
-        let begun = begun.ok_or_else(|| silent(deadline))?;
+        let begun = patience.wait(runtime, client.execute(request))?;
         let from = begun.map_err(|status| ended(&status))?.into_inner();
-        let mut talk = Talk::new(runtime, deadline, to, from, delay);
+        let mut talk = Talk::new(runtime, patience, to, from, delay);
         waiting.into_iter().chain(messages).try_for_each(|message| talk.send(message))?;
         Ok(talk)
     }

@@ -1,16 +1,29 @@
 //! A delay line: messages leave it in order, each a fixed time after it came. Threads wait by the
-//! system's clock, as timers of the runtime have whole milliseconds. It delays alone: neither the rate nor the
-//! number of messages on their way has a limit.
+//! system's clock, as timers of the runtime have whole milliseconds. It delays alone: the rate of messages has no
+//! limit, and their number one that bounds memory, which is far above that of a real network.
 
 use std::{
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
 
+use crate::wire::HELD_MAX;
+
+/// Interval in which one who waits for room looks for it.
+const ROOM_CHECK: Duration = Duration::from_millis(1);
+
 /// The entry of a line. The line ends once this is dropped and all messages have left.
 #[derive(Debug)]
-pub(crate) struct Line<T>(mpsc::Sender<(Instant, T)>);
+pub(crate) struct Line<T> {
+    to: mpsc::Sender<(Instant, T)>,
+    /// Messages that have not left.
+    held: Arc<AtomicUsize>,
+}
 
 impl<T: Send + 'static> Line<T> {
     /// A line of this delay. `leave` takes each message, and returns `None` once nobody wants more.
@@ -19,20 +32,32 @@ impl<T: Send + 'static> Line<T> {
         mut leave: impl FnMut(T) -> Option<()> + Send + 'static,
     ) -> Self {
         let (to, from) = mpsc::channel::<(Instant, T)>();
+        let held = Arc::new(AtomicUsize::new(0));
+        let left = Arc::clone(&held);
         thread::spawn(move || {
             for (came, message) in from {
                 thread::sleep((came + delay).saturating_duration_since(Instant::now()));
                 if leave(message).is_none() {
                     return;
                 }
+                left.fetch_sub(1, Ordering::Relaxed);
             }
         });
-        Self(to)
+        Self { to, held }
     }
 
-    /// Takes a message. Returns `None` once nobody wants more.
+    /// Takes a message, however many there are. Returns `None` once nobody wants more.
     pub(crate) fn enter(&self, message: T) -> Option<()> {
-        self.0.send((Instant::now(), message)).ok()
+        self.held.fetch_add(1, Ordering::Relaxed);
+        self.to.send((Instant::now(), message)).ok()
+    }
+
+    /// Takes a message once there is room for it. Returns `None` once nobody wants more.
+    pub(crate) async fn enter_with_room(&self, message: T) -> Option<()> {
+        while self.held.load(Ordering::Relaxed) >= HELD_MAX && Arc::strong_count(&self.held) > 1 {
+            tokio::time::sleep(ROOM_CHECK).await;
+        }
+        self.enter(message)
     }
 }
 
@@ -53,6 +78,26 @@ mod tests {
             Vec::from_iter(0..100)
         );
         assert!(left.iter().all(|(_, time)| *time >= delay), "{left:?}");
+    }
+
+    #[test]
+    fn a_line_that_is_full_makes_one_wait_until_a_message_leaves() {
+        let (to, from) = mpsc::sync_channel(0);
+        let line = Line::new(Duration::ZERO, move |number: usize| to.send(number).ok());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            for number in 0..HELD_MAX {
+                line.enter_with_room(number).await.unwrap();
+            }
+            let waits = line.enter_with_room(HELD_MAX);
+            let waited = tokio::time::timeout(Duration::from_millis(50), waits).await;
+            assert!(waited.is_err(), "there is no room before one has left");
+            assert_eq!(from.recv(), Ok(0));
+            line.enter_with_room(HELD_MAX).await.unwrap();
+            drop(from);
+            // A line that has ended makes nobody wait.
+            while line.enter_with_room(0).await.is_some() {}
+        });
     }
 
     #[test]

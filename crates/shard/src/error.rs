@@ -1,10 +1,19 @@
 //! Failures of connections in words, and calls with a deadline.
 
-use std::{error::Error, future::Future, time::Duration};
+use std::{
+    error::Error,
+    future::Future,
+    pin::pin,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
 
 use executor::shards::ShardError;
 use tokio::{runtime::Runtime, time::timeout};
-use tonic::Status;
+use tonic::{Code, Status};
+
+/// Interval in which a waiting thread looks whether it is to stop.
+pub(crate) const STOP_CHECK: Duration = Duration::from_millis(20);
 
 /// Waits for `call` on this thread, which is none of the runtime's. `None` once it has lasted `most`.
 pub(crate) fn within<T>(
@@ -14,6 +23,51 @@ pub(crate) fn within<T>(
 ) -> Option<T> {
     // The clock of a runtime is known within it alone.
     runtime.block_on(async { timeout(most, call).await.ok() })
+}
+
+/// How long a thread waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience<'a> {
+    /// The longest time without progress.
+    pub(crate) most: Duration,
+    /// Ends the wait once it is set.
+    pub(crate) stop: &'a AtomicBool,
+    /// Grows while there is progress; `None`: there is none before the end.
+    pub(crate) progress: Option<&'a AtomicU64>,
+}
+
+impl Patience<'_> {
+    fn progress(&self) -> u64 {
+        self.progress.map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// Waits for `call` on this thread, which is none of the runtime's.
+    ///
+    /// # Errors
+    /// It was stopped, or there was no progress for too long.
+    pub(crate) fn wait<T>(
+        self,
+        runtime: &Runtime,
+        call: impl Future<Output = T>,
+    ) -> Result<T, ShardError> {
+        let mut call = pin!(call);
+        let (mut since, mut progress) = (Instant::now(), self.progress());
+        loop {
+            if let Some(done) = within(runtime, STOP_CHECK.min(self.most), call.as_mut()) {
+                return Ok(done);
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(ShardError("the sample was stopped".to_owned()));
+            }
+            let now = self.progress();
+            if std::mem::replace(&mut progress, now) != now {
+                since = Instant::now();
+            }
+            if since.elapsed() >= self.most {
+                return Err(silent(self.most));
+            }
+        }
+    }
 }
 
 /// The innermost cause, which is the system's word.
@@ -39,7 +93,53 @@ pub(crate) fn silent(deadline: Duration) -> ShardError {
     ShardError(format!("it says nothing for {seconds} s: it hangs, or the network is cut"))
 }
 
-/// A shard whose connection ended.
+/// A shard that refuses a call, or whose connection ended.
 pub(crate) fn ended(status: &Status) -> ShardError {
-    ShardError(format!("it ended, or the connection did: {}", words(status)))
+    let words = words(status);
+    ShardError(match status.code() {
+        Code::InvalidArgument | Code::FailedPrecondition => format!("it refuses the call: {words}"),
+        _ => format!("it ended, or the connection did: {words}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future, thread};
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    fn runtime() -> Runtime {
+        Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+    }
+
+    #[test]
+    fn a_wait_ends_once_it_is_stopped_however_long_it_may_last() {
+        let stop = AtomicBool::new(true);
+        let patience = Patience { most: Duration::from_secs(600), stop: &stop, progress: None };
+        let ended = patience.wait(&runtime(), future::pending::<()>());
+        assert_eq!(ended.unwrap_err().0, "the sample was stopped");
+        assert_eq!(patience.wait(&runtime(), future::ready(7)), Ok(7), "what is there is taken");
+    }
+
+    #[test]
+    fn a_wait_lasts_as_long_as_there_is_progress_and_no_longer() {
+        let (stop, progress) = (AtomicBool::new(false), AtomicU64::new(0));
+        let most = Duration::from_millis(100);
+        let patience = Patience { most, stop: &stop, progress: Some(&progress) };
+        let start = Instant::now();
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    thread::sleep(Duration::from_millis(30));
+                    progress.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            patience.wait(&runtime(), future::pending::<()>())
+        });
+        assert!(ended.unwrap_err().0.contains("says nothing for 0.1 s"));
+        // A silence before the last progress can be no reason to end: only one after it.
+        assert!(start.elapsed() >= most, "{:?}", start.elapsed());
+    }
 }

@@ -19,10 +19,11 @@ use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{
     Request, Response, Status, Streaming,
+    metadata::MetadataMap,
     service::interceptor::InterceptedService,
     transport::{Server, server::TcpIncoming},
 };
-use workload::{Steps, Workload, file};
+use workload::{Steps, Workload, file, list::ListBounds};
 
 use crate::{
     convert,
@@ -30,7 +31,8 @@ use crate::{
     optimistic,
     orders::Orders,
     wire::{
-        MESSAGE_BYTES_MAX, PROTOCOL, TOKEN_KEY, WINDOW, Way,
+        COORDINATOR_KEY, MESSAGE_BYTES_MAX, PROGRAM_KEY, PROTOCOL, THREAD_COUNT_MAX, TOKEN_KEY,
+        WINDOW, WORKLOAD_BYTES_MAX, Way,
         proto::{
             Begin, Fault, FromCoordinator, FromShard, HelloAnswer, HelloRequest, Loaded, Piece,
             from_coordinator,
@@ -82,7 +84,8 @@ pub fn serve(
         let cannot = |error| ShardError(format!("cannot listen on {listen}: {error}"));
         let listener = TcpListener::bind(listen).await.map_err(cannot)?;
         listening(listener.local_addr().map_err(cannot)?);
-        let service = Service { program: program.clone(), work: Arc::default() };
+        let service =
+            Service { program: program.clone(), work: Arc::default(), user: Arc::default() };
         let server = ShardServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -132,6 +135,61 @@ struct Work {
 struct Service {
     program: String,
     work: Arc<Mutex<Option<Arc<Work>>>>,
+    user: Arc<Mutex<User>>,
+}
+
+/// The coordinator whose batches are under way.
+#[derive(Debug, Default)]
+struct User {
+    coordinator: Vec<u8>,
+    batch_count: usize,
+}
+
+/// A batch under way.
+#[derive(Debug)]
+struct UnderWay(Arc<Mutex<User>>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).batch_count -= 1;
+    }
+}
+
+impl Service {
+    /// Begins a call that takes the shard's time. Two coordinators would share its cores without a word, and
+    /// their times would be wrong.
+    fn begin(&self, metadata: &MetadataMap) -> Result<UnderWay, Status> {
+        let said = |key| metadata.get(key).map_or(&[][..], |value| value.as_bytes());
+        if said(PROGRAM_KEY) != self.program.as_bytes() {
+            // The build was compared before: a shard that is started anew is reached without a greeting.
+            return Err(Status::failed_precondition(format!(
+                "it was started anew, and is another program: {}; run again with shards of one build",
+                self.program
+            )));
+        }
+        let coordinator = said(COORDINATOR_KEY);
+        let mut user = self.user.lock().unwrap_or_else(PoisonError::into_inner);
+        if user.batch_count > 0 && user.coordinator != coordinator {
+            return Err(Status::failed_precondition(
+                "another coordinator has a batch under way here; start shards of its own for each run",
+            ));
+        }
+        user.coordinator = coordinator.to_vec();
+        user.batch_count += 1;
+        drop(user);
+        Ok(UnderWay(Arc::clone(&self.user)))
+    }
+}
+
+/// A workload's bytes with the next piece.
+fn joined(mut bytes: Vec<u8>, piece: &[u8], most: usize) -> Result<Vec<u8>, Status> {
+    if bytes.len() + piece.len() > most {
+        return Err(Status::invalid_argument(format!(
+            "the workload has more than {most} bytes, the most that a shard takes; give it a smaller one"
+        )));
+    }
+    bytes.extend_from_slice(piece);
+    Ok(bytes)
 }
 
 #[tonic::async_trait]
@@ -144,10 +202,11 @@ impl Shard for Service {
     }
 
     async fn load(&self, request: Request<Streaming<Piece>>) -> Result<Response<Loaded>, Status> {
+        let _under_way = self.begin(request.metadata())?;
         let mut pieces = request.into_inner();
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.message().await? {
-            bytes.extend_from_slice(&piece.bytes);
+            bytes = joined(bytes, &piece.bytes, WORKLOAD_BYTES_MAX)?;
         }
         let decoded = tokio::task::spawn_blocking(move || {
             let workload = file::decode(&bytes).map_err(|error| error.to_string())?;
@@ -165,9 +224,11 @@ impl Shard for Service {
         &self,
         request: Request<Streaming<FromCoordinator>>,
     ) -> Result<Response<Self::ExecuteStream>, Status> {
+        let under_way = self.begin(request.metadata())?;
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (to, from) = mpsc::channel(WINDOW);
         tokio::spawn(async move {
+            let _under_way = under_way;
             if let Err(status) = converse(work, request.into_inner(), &to).await {
                 // A coordinator that has gone wants no status either.
                 drop(to.send(Err(status)).await);
@@ -254,7 +315,8 @@ async fn converse(
     mut incoming: Streaming<FromCoordinator>,
     to: &mpsc::Sender<Result<FromShard, Status>>,
 ) -> Result<(), Status> {
-    let work = work.ok_or_else(|| Status::failed_precondition("no workload was sent before"))?;
+    let anew = "it has no workload: it was started anew since one was sent; run again";
+    let work = work.ok_or_else(|| Status::failed_precondition(anew))?;
     let (assignment, way) = assignment(&work, &mut incoming).await?;
     let side = Side::new(way, to.clone());
     let stop = Arc::new(AtomicBool::new(false));
@@ -304,7 +366,10 @@ async fn assignment(
     let Begin { workload_digest, batch, thread_count, steps, list_bytes, .. } = begin;
     let way = if begin.is_optimistic { Way::Optimistic } else { Way::ByList };
     if workload_digest != work.digest.as_slice() {
-        return Err(wrong("the batch is of another workload than was sent"));
+        return Err(Status::failed_precondition(
+            "it has another workload than that of the batch: another coordinator has used it since; start \
+             shards of its own for each run",
+        ));
     }
     let batch = batch as usize;
     let Some(of_workload) = work.workload.batches.get(batch) else {
@@ -313,6 +378,17 @@ async fn assignment(
     let count = Steps::of(of_workload).count();
     if !steps.is_sorted_by(|a, b| a < b) || steps.last().is_some_and(|last| *last >= count) {
         return Err(wrong("steps ascend, and are steps of the batch"));
+    }
+    let list_bytes_max = ListBounds::of(of_workload, work.workload.fork).max_bytes();
+    if list_bytes > list_bytes_max {
+        return Err(wrong(&format!(
+            "a list of {list_bytes} bytes, and one of this batch has {list_bytes_max} at most"
+        )));
+    }
+    if !(1..=THREAD_COUNT_MAX).contains(&thread_count) {
+        return Err(wrong(&format!(
+            "{thread_count} threads, and a shard has 1 to {THREAD_COUNT_MAX}"
+        )));
     }
     let mut list = Vec::new();
     while (list.len() as u64) < list_bytes {
@@ -333,4 +409,43 @@ async fn assignment(
         delay: Duration::ZERO,
     };
     Ok((assignment, way))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn called(program: &str, coordinator: &str) -> MetadataMap {
+        let mut metadata = MetadataMap::new();
+        metadata.insert(PROGRAM_KEY, program.parse().unwrap());
+        metadata.insert(COORDINATOR_KEY, coordinator.parse().unwrap());
+        metadata
+    }
+
+    #[test]
+    fn a_shard_serves_one_coordinator_at_a_time_and_one_program() {
+        let service =
+            Service { program: "this".to_owned(), work: Arc::default(), user: Arc::default() };
+        let refused = |program, coordinator| {
+            let begun = service.begin(&called(program, coordinator));
+            begun.unwrap_err().message().to_owned()
+        };
+        let first = service.begin(&called("this", "a")).unwrap();
+        let second = service.begin(&called("this", "a")).unwrap();
+        assert!(refused("this", "b").contains("another coordinator has a batch under way"));
+        drop(first);
+        assert!(refused("this", "b").contains("another coordinator"), "one batch is left");
+        drop(second);
+        drop(service.begin(&called("this", "b")).unwrap());
+        assert!(refused("that", "b").contains("started anew, and is another program: this"));
+        assert!(service.begin(&MetadataMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_workload_is_refused_once_it_is_larger_than_a_shard_takes() {
+        let bytes = joined(vec![1], &[2, 3], 3).unwrap();
+        assert_eq!(bytes, [1, 2, 3]);
+        let refused = joined(bytes, &[4], 3).unwrap_err();
+        assert!(refused.message().contains("more than 3 bytes"), "{refused}");
+    }
 }

@@ -13,19 +13,17 @@ use executor::shards::{
 use tokio::{
     runtime::Runtime,
     sync::mpsc::{self, error::TrySendError},
+    task::AbortHandle,
 };
 use tonic::{Status, Streaming};
 
 use crate::{
     convert,
     delay::Line,
-    error::{ended, silent, within},
+    error::{Patience, STOP_CHECK, ended, silent, within},
     optimistic,
     wire::proto::{FromCoordinator, FromShard, from_coordinator::Message},
 };
-
-/// Interval in which a waiting thread looks whether it is to stop.
-const STOP_CHECK: Duration = Duration::from_millis(20);
 
 /// The next message of a shard; `None` at the end.
 type Heard = Result<Option<FromShard>, Status>;
@@ -70,7 +68,7 @@ impl Outgoing {
         let message = FromCoordinator { message: Some(message) };
         match self {
             Self::Direct(to) => to.send(message).await.is_ok(),
-            Self::Delayed(line) => line.enter(message).is_some(),
+            Self::Delayed(line) => line.enter_with_room(message).await.is_some(),
         }
     }
 }
@@ -81,7 +79,17 @@ enum Incoming {
     /// From the connection.
     Direct(Box<Streaming<FromShard>>),
     /// From a line behind it.
-    Delayed(mpsc::UnboundedReceiver<Heard>),
+    Delayed { held: mpsc::UnboundedReceiver<Heard>, _reading: Reading },
+}
+
+/// The task that reads the connection: it ends with the batch, whether a message comes or not.
+#[derive(Debug)]
+struct Reading(AbortHandle);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Incoming {
@@ -91,22 +99,22 @@ impl Incoming {
         }
         let (to, held) = mpsc::unbounded_channel();
         let line = Line::new(delay, move |heard: Heard| to.send(heard).ok());
-        runtime.spawn(async move {
+        let reading = runtime.spawn(async move {
             loop {
                 let heard = from.message().await;
                 let is_last = !matches!(heard, Ok(Some(_)));
-                if line.enter(heard).is_none() || is_last {
+                if line.enter_with_room(heard).await.is_none() || is_last {
                     return;
                 }
             }
         });
-        Self::Delayed(held)
+        Self::Delayed { held, _reading: Reading(reading.abort_handle()) }
     }
 
     async fn next(&mut self) -> Heard {
         match self {
             Self::Direct(from) => from.message().await,
-            Self::Delayed(held) => held.recv().await.unwrap_or(Ok(None)),
+            Self::Delayed { held, .. } => held.recv().await.unwrap_or(Ok(None)),
         }
     }
 }
@@ -122,15 +130,14 @@ pub(crate) struct Talk<'c> {
 #[derive(Debug)]
 struct Mouth<'c> {
     runtime: &'c Runtime,
-    deadline: Duration,
+    patience: Patience<'c>,
     to: Outgoing,
 }
 
 impl Mouth<'_> {
     /// Sends a message, and waits while the shard is behind. Returns whether somebody wants it.
     fn send(&self, message: Message) -> Result<bool, ShardError> {
-        let sent = within(self.runtime, self.deadline, self.to.send(message));
-        sent.ok_or_else(|| silent(self.deadline))
+        self.patience.wait(self.runtime, self.to.send(message))
     }
 }
 
@@ -138,13 +145,13 @@ impl<'c> Talk<'c> {
     /// A batch whose answers come from `from`, each held back for `delay`.
     pub(crate) fn new(
         runtime: &'c Runtime,
-        deadline: Duration,
+        patience: Patience<'c>,
         to: Outgoing,
         from: Streaming<FromShard>,
         delay: Duration,
     ) -> Self {
         let from = Incoming::new(runtime, from, delay);
-        Self { mouth: Mouth { runtime, deadline, to }, ear: Ear { runtime, deadline, from } }
+        Self { mouth: Mouth { runtime, patience, to }, ear: Ear { runtime, patience, from } }
     }
 
     /// Its two directions, for a thread each.
@@ -174,7 +181,7 @@ impl<'c> Talk<'c> {
 #[derive(Debug)]
 struct Ear<'c> {
     runtime: &'c Runtime,
-    deadline: Duration,
+    patience: Patience<'c>,
     from: Incoming,
 }
 
@@ -197,7 +204,9 @@ impl Ear<'_> {
                     return Err(ShardError("the sample was stopped".to_owned()));
                 }
                 None if !owes() => since = Instant::now(),
-                None if since.elapsed() >= self.deadline => return Err(silent(self.deadline)),
+                None if since.elapsed() >= self.patience.most => {
+                    return Err(silent(self.patience.most));
+                }
                 None => {}
             }
         }

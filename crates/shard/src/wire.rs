@@ -17,6 +17,15 @@ pub(crate) const WINDOW: usize = 8;
 /// Longest time in which a shard must be reached, and greet.
 pub(crate) const REACH_MAX: Duration = Duration::from_millis(900);
 
+/// Messages that a line of a delay holds in a direction: more than any real network has on its way.
+pub(crate) const HELD_MAX: usize = 1 << 12;
+
+/// Most bytes of a workload's file form.
+pub(crate) const WORKLOAD_BYTES_MAX: usize = 4 << 30;
+
+/// Most threads of a shard.
+pub(crate) const THREAD_COUNT_MAX: u32 = 1 << 10;
+
 /// Key of the shared token in the metadata of a call.
 pub(crate) const TOKEN_KEY: &str = "stress-shard-token";
 
@@ -28,6 +37,12 @@ pub(crate) enum Way {
     /// Without one.
     Optimistic,
 }
+
+/// Key of the coordinator's number, by which a shard tells coordinators apart.
+pub(crate) const COORDINATOR_KEY: &str = "stress-shard-coordinator";
+
+/// Key of the coordinator's program.
+pub(crate) const PROGRAM_KEY: &str = "stress-shard-program";
 
 /// The messages of `proto/shard.proto`.
 #[expect(

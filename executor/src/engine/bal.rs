@@ -52,6 +52,7 @@ mod verify;
 mod view;
 
 use job::{Job, JobInput, Leavings, Tallies};
+pub use parts::shard_of_steps;
 pub(crate) use prefetch::{Lane, ReadAhead, Target};
 use prestate::PreState;
 pub(crate) use prestate::{Declared, Listed, Undeclared};

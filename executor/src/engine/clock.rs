@@ -171,7 +171,11 @@ pub(super) fn run<E: Engine, S: Sample>(
         })
     });
     let led = led.map_err(EngineError::Store)?.map_err(|error| EngineError::of_root(0, error))?;
-    let (timed, left) = led.map_err(EngineError::Store)?;
+    let (timed, left) = led.map_err(|error| match task.cancel.load(Ordering::Relaxed) {
+        // A worker that cannot begin because the user interrupts: a shard takes its workload no further.
+        true => EngineError::Cancelled,
+        false => EngineError::Store(error),
+    })?;
     let Timed { mut executed, done } = timed?;
     engine.gather(left, &mut executed);
     match done {

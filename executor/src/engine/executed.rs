@@ -12,7 +12,7 @@ use crate::{
     process,
     received::DecodedBlocks,
     root::{RootWork, Rooted},
-    shards::ShardTimes,
+    shards::{ShardTimes, SideTimes},
     span::Span,
     store::ReadCounters,
 };
@@ -141,6 +141,8 @@ pub struct Executed {
     pub shard_times: ShardTimes,
     /// Values between shards, of all batches; `None` where shards execute by a list, or none do.
     pub cross_shard: Option<CrossShard>,
+    /// Work of this process's threads that talk to shards.
+    pub side_times: SideTimes,
     /// Time of partitioning all batches over shards, inside the clock or before it.
     pub partitioning: Duration,
     /// Cost of running steps before their turn, of an engine that does.

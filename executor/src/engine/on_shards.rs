@@ -36,7 +36,7 @@ pub(super) fn connected<'a>(task: &Task<'a>) -> Result<&'a dyn Shards, EngineErr
 /// # Errors
 /// [`StoreError`] with the shard's name.
 pub(super) fn load(shards: &dyn Shards, shard: usize, task: &Task<'_>) -> Result<(), StoreError> {
-    shards.load(shard, task.workload).map_err(|error| StoreError::Failed {
+    shards.load(shard, task.workload, task.cancel).map_err(|error| StoreError::Failed {
         store: "shards",
         action: format!("give the workload to {}", shards.name(shard)),
         reason: error.0,

@@ -12,17 +12,18 @@ use std::{
     time::Duration,
 };
 
-use alloy_primitives::U256;
+use alloy_primitives::{B256, U256};
 use executor::{
     engine::EngineError,
     sample::Measurement,
     shards::{
-        Assignment, Conversation, Ends, Report, ShardError, ShardStep, Shards, StateValues, Wanted,
+        Assignment, Conversation, Ends, Finished, Report, ShardError, ShardStep, Shards,
+        StateValues, Wanted,
     },
 };
 use shard::{Cluster, Reach};
-use variant::{ListForm, Sharding};
-use workload::Workload;
+use variant::{ListForm, PartitionTime, Sharding};
+use workload::{Workload, list::ListBounds};
 
 use super::{
     PROGRAM, Server, generated, reach, running, sample, sample_optimistic, sample_with, variant,
@@ -39,34 +40,48 @@ fn storm() -> Workload {
 
 #[test]
 fn a_wrong_list_is_blamed_on_the_list_and_not_on_the_shard_that_finds_it() {
-    let server = Server::start(PROGRAM, None);
-    let cluster = Cluster::connect(&reach(&[server.address])).unwrap();
+    let running = running(2);
+    let cluster = &running.cluster;
     let workload = storm();
+    let before = Sharding { partition_time: PartitionTime::Before, ..Sharding::on(2) };
     for list in hostile::lists(&workload, ListForm::BatchedIo) {
         let lists = std::slice::from_ref(&list.bytes);
-        match sample_with(&workload, lists, &cluster, variant(Sharding::on(1), 2)) {
-            Err(EngineError::List { .. }) => {}
-            other => panic!("{}: {:?}", list.what, other.map(|taken| taken.disagreement)),
+        for sharding in [Sharding::on(1), Sharding::on(2), before] {
+            match sample_with(&workload, lists, cluster, variant(sharding, 2)) {
+                Err(EngineError::List { .. }) => {}
+                other => {
+                    let other = other.map(|taken| taken.disagreement);
+                    panic!("{}, {sharding}: {other:?}", list.what)
+                }
+            }
         }
     }
-    // It is as good as before afterwards.
-    assert_eq!(sample(&workload, &cluster, Sharding::on(1), 2).unwrap().disagreement, None);
-    drop(cluster);
+    // They are as good as before afterwards.
+    assert_eq!(sample(&workload, cluster, Sharding::on(2), 2).unwrap().disagreement, None);
 }
 
 /// Something that a shard does wrong.
 type Wrong = fn(Report) -> Vec<Report>;
 
-/// Shards of which the first does something wrong.
+/// Shards of which the first does something wrong, or is answered wrong.
 #[derive(Debug)]
 struct Faulty<'c> {
     inner: &'c Cluster,
     wrong: Wrong,
+    /// Changes each answer to it.
+    answered: fn(&mut StateValues),
+}
+
+impl<'c> Faulty<'c> {
+    fn new(inner: &'c Cluster, wrong: Wrong) -> Self {
+        Self { inner, wrong, answered: |_| () }
+    }
 }
 
 struct FaultyTalk<'c> {
     inner: Box<dyn Conversation + 'c>,
     wrong: Option<Wrong>,
+    answered: fn(&mut StateValues),
     held: Vec<Report>,
 }
 
@@ -79,22 +94,29 @@ impl Shards for Faulty<'_> {
         self.inner.name(shard)
     }
 
-    fn load(&self, shard: usize, workload: &Workload) -> Result<(), ShardError> {
-        self.inner.load(shard, workload)
+    fn load(&self, shard: usize, workload: &Workload, stop: &AtomicBool) -> Result<(), ShardError> {
+        self.inner.load(shard, workload, stop)
     }
 
-    fn begin(
-        &self,
+    fn begin<'a>(
+        &'a self,
         shard: usize,
         assignment: &Assignment,
-    ) -> Result<Box<dyn Conversation + '_>, ShardError> {
-        let inner = self.inner.begin(shard, assignment)?;
+        stop: &'a AtomicBool,
+    ) -> Result<Box<dyn Conversation + 'a>, ShardError> {
+        let inner = self.inner.begin(shard, assignment, stop)?;
         let wrong = (shard == 0).then_some(self.wrong);
-        Ok(Box::new(FaultyTalk { inner, wrong, held: Vec::new() }))
+        let answered = if shard == 0 { self.answered } else { |_: &mut StateValues| () };
+        Ok(Box::new(FaultyTalk { inner, wrong, answered, held: Vec::new() }))
     }
 
-    fn begin_optimistic(&self, shard: usize, of: &Assignment) -> Result<Ends<'_>, ShardError> {
-        self.inner.begin_optimistic(shard, of)
+    fn begin_optimistic<'a>(
+        &'a self,
+        shard: usize,
+        of: &Assignment,
+        stop: &'a AtomicBool,
+    ) -> Result<Ends<'a>, ShardError> {
+        self.inner.begin_optimistic(shard, of, stop)
     }
 }
 
@@ -110,8 +132,17 @@ impl Conversation for FaultyTalk<'_> {
         Ok(self.held.remove(0))
     }
 
-    fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError> {
+    fn answer(&mut self, request: u64, mut values: StateValues) -> Result<(), ShardError> {
+        (self.answered)(&mut values);
         self.inner.answer(request, values)
+    }
+}
+
+/// The report, with a request after that of being ready.
+fn once_ready(report: Report, keys: Wanted) -> Vec<Report> {
+    match report {
+        Report::Ready => vec![Report::Ready, Report::Wanted { request: 1 << 40, keys }],
+        other => vec![other],
     }
 }
 
@@ -127,7 +158,7 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
     let running = running(2);
     let cluster = &running.cluster;
     let workload = generated("kind = \"erc20\"", "gas = \"3M\"");
-    let wrongs: [(&str, Wrong); 12] = [
+    let wrongs: [(&str, Wrong); 18] = [
         ("slot 0x", |report| {
             each_tx(report, |step| {
                 step.writes.slots.iter_mut().for_each(|slot| slot.2 += U256::ONE);
@@ -167,11 +198,28 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
             }
             other => vec![other],
         }),
-        ("it wants slot 4294967295", |_| {
-            vec![Report::Wanted {
-                request: 1,
-                keys: Wanted { slots: vec![u32::MAX], ..Wanted::default() },
-            }]
+        ("it wants slot 4294967295", |report| {
+            once_ready(report, Wanted { slots: vec![u32::MAX], ..Wanted::default() })
+        }),
+        ("it wants slot 0 of the list again", |report| {
+            once_ready(report, Wanted { slots: vec![0, 0], ..Wanted::default() })
+        }),
+        ("which no account has that it was given", |report| {
+            let codes = vec![B256::repeat_byte(7)];
+            once_ready(report, Wanted { codes, ..Wanted::default() })
+        }),
+        ("it wants no key", |report| once_ready(report, Wanted::default())),
+        ("it sent no step as results", |report| match report {
+            Report::Ready => vec![Report::Ready, Report::Steps(Vec::new())],
+            other => vec![other],
+        }),
+        ("it says more before it says that it is ready", |report| match report {
+            Report::Ready => Vec::new(),
+            other => vec![other],
+        }),
+        ("and never that it was ready", |report| match report {
+            Report::Ready => vec![Report::Done(Finished::default())],
+            other => vec![other],
         }),
         ("runs this step without a fault", |report| match report {
             Report::Steps(steps) => {
@@ -182,7 +230,7 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
         }),
     ];
     for (what, wrong) in wrongs {
-        let faulty = Faulty { inner: cluster, wrong };
+        let faulty = Faulty::new(cluster, wrong);
         match sample(&workload, &faulty, Sharding::on(2), 1) {
             Err(EngineError::Shard { shard, reason, .. }) => {
                 assert_eq!(shard, cluster.name(0), "{what}");
@@ -200,9 +248,26 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
     let wrong: Wrong = |report| {
         each_tx(report, |step| step.result.iter_mut().for_each(|of| of.output = vec![7].into()))
     };
-    let taken = sample(&workload, &Faulty { inner: cluster, wrong }, Sharding::on(2), 1).unwrap();
+    let taken = sample(&workload, &Faulty::new(cluster, wrong), Sharding::on(2), 1).unwrap();
     let told = taken.disagreement.unwrap().to_string();
     assert!(told.contains(&format!("run by {}", cluster.name(0))), "{told}");
+}
+
+#[test]
+fn a_shard_that_is_answered_with_fewer_values_than_it_wants_tells_why_it_ends() {
+    let running = running(2);
+    let workload = generated("kind = \"erc20\"", "gas = \"3M\"");
+    let answered = |values: &mut StateValues| {
+        values.accounts.pop();
+    };
+    let faulty = Faulty { answered, ..Faulty::new(&running.cluster, |report| vec![report]) };
+    match sample(&workload, &faulty, Sharding::on(2), 1) {
+        Err(EngineError::Shard { shard, reason, .. }) => {
+            assert_eq!(shard, running.cluster.name(0));
+            assert!(reason.contains("the coordinator answered"), "{reason}");
+        }
+        other => panic!("{:?}", other.map(|taken| taken.disagreement)),
+    }
 }
 
 #[test]
@@ -217,7 +282,7 @@ fn code_that_is_not_that_of_its_hash_ends_the_sample_with_the_shards_name() {
             }
         })
     };
-    let faulty = Faulty { inner: &running.cluster, wrong };
+    let faulty = Faulty::new(&running.cluster, wrong);
     match sample(&workload, &faulty, Sharding::on(1), 1) {
         Err(EngineError::Shard { reason, .. }) => {
             assert!(reason.contains("has not the hash"), "{reason}");
@@ -316,6 +381,72 @@ fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
 }
 
 #[test]
+fn an_assignment_that_would_take_a_shards_memory_is_refused_with_both_numbers() {
+    let running = running(1);
+    let workload = storm();
+    let stop = AtomicBool::new(false);
+    running.cluster.load(0, &workload, &stop).unwrap();
+    let bounds = ListBounds::of(&workload.batches[0], workload.fork);
+    let assignment = Assignment {
+        batch: 0,
+        list: workload.batches[0].list.clone(),
+        steps: vec![0, 1],
+        thread_count: 1,
+        micro_batch_key_count: 256,
+        delay: Duration::ZERO,
+    };
+    let long = vec![0; bounds.max_bytes() as usize + 1];
+    for (assignment, words) in [
+        (
+            Assignment { thread_count: 5_000, ..assignment.clone() },
+            "5000 threads, and a shard has 1 to 1024".to_owned(),
+        ),
+        (Assignment { thread_count: 0, ..assignment.clone() }, "0 threads".to_owned()),
+        (
+            Assignment { list: long.into(), ..assignment },
+            format!("one of this batch has {} at most", bounds.max_bytes()),
+        ),
+    ] {
+        let begun = running.cluster.begin(0, &assignment, &stop);
+        let heard = begun.and_then(|mut talk| talk.hear(&stop));
+        let ShardError(reason) = heard.unwrap_err();
+        assert!(reason.contains(&words), "{words:?} is not in {reason:?}");
+    }
+}
+
+#[test]
+fn a_second_coordinator_is_refused_while_a_batch_is_under_way() {
+    let server = Server::start(PROGRAM, None);
+    let workload = storm();
+    let [first, second] = [(); 2].map(|()| Cluster::connect(&reach(&[server.address])).unwrap());
+    let stop = AtomicBool::new(false);
+    first.load(0, &workload, &stop).unwrap();
+    let assignment = Assignment {
+        batch: 0,
+        list: workload.batches[0].list.clone(),
+        steps: vec![0, 1],
+        thread_count: 1,
+        micro_batch_key_count: 256,
+        delay: Duration::ZERO,
+    };
+    // It is ready, and waits for values.
+    let mut talk = first.begin(0, &assignment, &stop).unwrap();
+    assert_eq!(talk.hear(&stop).unwrap(), Report::Ready);
+    let told = second.load(0, &workload, &stop).unwrap_err().0;
+    assert!(told.contains("another coordinator has a batch under way"), "{told}");
+    drop(talk);
+    drop(first);
+    // The shard gives the batch up, and serves the next caller.
+    let since = std::time::Instant::now();
+    while let Err(ShardError(told)) = second.load(0, &workload, &stop) {
+        assert!(told.contains("another coordinator") && since.elapsed().as_secs() < 60, "{told}");
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(sample(&workload, &second, Sharding::on(1), 1).unwrap().disagreement, None);
+    drop(second);
+}
+
+#[test]
 fn an_address_without_a_shard_is_one_error() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = refused(&reach(&[free]));
@@ -335,6 +466,12 @@ fn an_address_without_a_shard_is_one_error() {
     });
     let error = refused(&reach(&[address]));
     assert!(error.contains(&address.to_string()), "{error}");
+    // By a name: no address to listen on there, and no loopback.
+    let by_name = vec!["localhost:1".to_owned(), "no-such-host.invalid:7001".to_owned()];
+    let error = refused(&Reach { addresses: by_name.clone(), ..reach(&[]) });
+    assert!(error.contains("`stress shard --listen 127.0.0.1:1`"), "{error}");
+    let error = refused(&Reach { addresses: by_name[1..].to_vec(), ..reach(&[]) });
+    assert!(error.contains("STRESS_SHARD_TOKEN=… stress shard --listen 0.0.0.0:7001"), "{error}");
     let error = refused(&Reach { addresses: vec!["not an address".to_owned()], ..reach(&[]) });
     assert!(error.contains("HOST:PORT"), "{error}");
 }

@@ -60,7 +60,7 @@ fn random_blocks_equal_the_reference_without_a_list() {
         let built = RandomBlocks::draw(seed, 10).build().unwrap();
         for count in 1..=4 {
             let number = seed as usize + count;
-            let delay_us = if number % 8 == 0 { 300 } else { 0 };
+            let delay_us = if number.is_multiple_of(8) { 300 } else { 0 };
             let sharding = Sharding { delay_us, ..partitioned(number, count) };
             let threads = 1 + number % 3;
             let taken = sample_optimistic(&built.workload, &running.cluster, sharding, threads);

@@ -47,20 +47,26 @@ impl Shards for Faulty<'_> {
         self.inner.name(shard)
     }
 
-    fn load(&self, shard: usize, workload: &Workload) -> Result<(), ShardError> {
-        self.inner.load(shard, workload)
+    fn load(&self, shard: usize, workload: &Workload, stop: &AtomicBool) -> Result<(), ShardError> {
+        self.inner.load(shard, workload, stop)
     }
 
-    fn begin(
-        &self,
+    fn begin<'a>(
+        &'a self,
         shard: usize,
         assignment: &Assignment,
-    ) -> Result<Box<dyn Conversation + '_>, ShardError> {
-        self.inner.begin(shard, assignment)
+        stop: &'a AtomicBool,
+    ) -> Result<Box<dyn Conversation + 'a>, ShardError> {
+        self.inner.begin(shard, assignment, stop)
     }
 
-    fn begin_optimistic(&self, shard: usize, of: &Assignment) -> Result<Ends<'_>, ShardError> {
-        let Ends { teller, hearer } = self.inner.begin_optimistic(shard, of)?;
+    fn begin_optimistic<'a>(
+        &'a self,
+        shard: usize,
+        of: &Assignment,
+        stop: &'a AtomicBool,
+    ) -> Result<Ends<'a>, ShardError> {
+        let Ends { teller, hearer } = self.inner.begin_optimistic(shard, of, stop)?;
         if shard > 0 {
             return Ok(Ends { teller, hearer });
         }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Debug};
 
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
-use variant::{CacheMode, Partitioner, ReadMethod, StoreKind};
+use variant::{CacheMode, PartitionTime, Partitioner, ReadMethod, StoreKind};
 
 use super::*;
 use crate::{
@@ -20,6 +20,8 @@ use crate::{
     io::{self, DevicePoint, IoDevice, IoPoint, IoResult, IoState, IoStore},
     program::Program,
     run::{CacheFacts, Claim, Percentiles, RunResult},
+    sharding::ShardWayFacts,
+    simulation::{self, CheckedRow, SimulatedBound, SimulatedRow, Simulation, SimulationCosts},
     sweep::{
         self, Ceiling, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged,
         MergedCell, SweepDevice,
@@ -279,6 +281,56 @@ fn partition(of: &mut Figures<'_>) -> PartitionFacts {
     }
 }
 
+fn simulation(of: &mut Figures<'_>) -> Simulation {
+    let example = example::typical();
+    Simulation {
+        schema: simulation::SCHEMA,
+        tool: example.tool,
+        workload: example.workload,
+        core_count: 2,
+        coordinator_core_count: Some(60),
+        host_core_count: None,
+        costs: SimulationCosts {
+            given_tx_ns: Some(1_600_000),
+            tx_ns: description::Spread { mean: of.next(), max: 7 },
+            ..SimulationCosts::default()
+        },
+        assumptions: vec!["a network without a limit".to_owned()],
+        rows: vec![SimulatedRow {
+            shard_count: 30,
+            thread_count: 60,
+            sharding: ShardWayFacts {
+                partitioner: Partitioner::Fanout,
+                partition_time: PartitionTime::Inside,
+                micro_batch_key_count: 256,
+                delay_ns: 500_000,
+            },
+            has_list: false,
+            time_ns: 7,
+            tx_per_s: of.next(),
+            speedup: of.maybe(),
+            bound: SimulatedBound::CoordinatorThread,
+            bound_share: of.next(),
+            partition_ns: 1,
+            imbalance: of.next(),
+            chain_ns: 2,
+            value_wait_ns: 3,
+            coordinator_work_ns: 4,
+            busiest_thread_work_ns: 5,
+            ahead_request_count: 6,
+            ahead_key_count: 7,
+            demand_request_count: 8,
+            result_message_count: 10,
+            shard_message_count: 9,
+        }],
+        checks: vec![CheckedRow {
+            variant: "memory/x".to_owned(),
+            error: of.next(),
+            ..CheckedRow::default()
+        }],
+    }
+}
+
 fn doctor_result(of: &mut Figures<'_>) -> DoctorResult {
     let check = |status, remedy: Option<&str>| Check {
         name: "governor".to_owned(),
@@ -355,6 +407,7 @@ fn laws(all: &[f64]) {
     law(io_result, all);
     law(described, all);
     law(doctor_result, all);
+    law(simulation, all);
     law(compared, all);
 }
 
@@ -380,6 +433,7 @@ fn no_file_holds_a_figure_that_is_not_finite() {
             json(&io_result(&mut of())),
             json(&described(&mut of())),
             json(&doctor_result(&mut of())),
+            json(&simulation(&mut of())),
             json(&compared(&mut of())),
         ];
         for written in refused {

@@ -35,7 +35,7 @@ use crate::{
     },
     lock::lock,
     process, schedule,
-    shards::{Met, ShardStep, ShardTimes},
+    shards::{Met, ShardStep, ShardTimes, SideTimes},
     single_flight::SingleFlight,
     span::Spans,
     store::{ReadCounters, Reader},
@@ -53,6 +53,7 @@ pub(super) struct Tallies {
     pub(super) steps: Option<mpsc::Sender<ShardStep>>,
     /// Of a shard, at the coordinator.
     pub(super) shard_times: ShardTimes,
+    pub(super) side_times: SideTimes,
 }
 
 /// Counts of one worker.

@@ -21,6 +21,16 @@ pub(super) fn of(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> Parts 
     Parts::new(batch, sharding, accesses)
 }
 
+/// The shard of each step of a batch, as the engine partitions it.
+pub fn shard_of_steps(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> Vec<u32> {
+    let parts = of(batch, list, sharding);
+    let mut shard_of = vec![0; Steps::of(batch).count() as usize];
+    for (shard, steps) in (0..).zip(parts.steps) {
+        steps.into_iter().for_each(|index| shard_of[index as usize] = shard);
+    }
+    shard_of
+}
+
 /// Keys that two transactions or more write, by transaction: others tie nothing together.
 fn written(batch: &Batch, steps: &Steps, list: &ListIndex) -> Vec<Vec<Access>> {
     let mut tx_of_step = Vec::with_capacity(steps.count() as usize);

@@ -1,8 +1,8 @@
 //! A shard's part of a batch: its threads run their steps as those of `bal` do, over values that the
 //! coordinator sends. Keys that the list lets foresee are fetched ahead, in micro-batches that do not wait for
-//! one another: accounts of its transactions' senders and recipients, of who gets fees or withdrawals and of the contracts
-//! that its system steps call, keys that one of its steps is the first to write, slots of the called contracts that no step writes,
-//! and, once an account is there, its code. Which step reads what is not in a list (EIP-7928): some of these
+//! one another: accounts of its transactions' senders and recipients, of who gets fees or withdrawals and of the
+//! contracts that its system steps call, keys that one of its steps is the first to write, slots of the called
+//! contracts that no step writes, and, once an account is there, its code. Which step reads what is not in a list (EIP-7928): some of these
 //! slots are another shard's, and keys beyond these are fetched on demand.
 
 use std::{
@@ -77,14 +77,15 @@ pub fn run_shard(
     stop.fetch_or(coordinator.ready().is_err(), Ordering::Relaxed);
     let ready = Instant::now();
     let times = &Mutex::new(ShardTimes::default());
+    let lost = &Lost::default();
     let (ended, results) = mpsc::channel::<ShardStep>();
     let (asked, answers) = mpsc::channel();
     let line = Line { job, coordinator, stop, times };
     thread::scope(|scope| {
         let key_count = assignment.micro_batch_key_count;
-        scope.spawn(move || line.ask_ahead(&ahead, key_count, &asked));
+        scope.spawn(move || lost.note(line.ask_ahead(&ahead, key_count, &asked), stop));
         scope.spawn(move || {
-            line.take_in(answers);
+            lost.note(line.take_in(answers), stop);
             lock(times).ahead = ready.elapsed();
         });
         for worker in 0..threads.get() {
@@ -107,15 +108,36 @@ pub fn run_shard(
         while let Ok(first) = results.recv() {
             let mut steps = vec![first];
             steps.extend(results.try_iter().take(SENT_STEP_COUNT - 1));
-            if coordinator.send(steps).is_err() {
+            let sent = coordinator.send(steps);
+            if sent.is_err() {
                 // The coordinator has gone: nobody wants the rest.
-                stop.store(true, Ordering::Relaxed);
+                lost.note(sent, stop);
                 break;
             }
         }
     });
+    lost.end()?;
     let times = *lock(times);
     Ok(Finished { met: job.met()?, times })
+}
+
+/// Why the coordinator was lost, by the first thread that noticed.
+#[derive(Debug, Default)]
+struct Lost(Mutex<Option<ShardError>>);
+
+impl Lost {
+    /// Whoever waits for the coordinator must not wait for ever: a failure ends all.
+    fn note(&self, done: Result<(), ShardError>, stop: &AtomicBool) {
+        if let Err(error) = done {
+            lock(&self.0).get_or_insert(error);
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn end(&self) -> Result<(), EngineError> {
+        let lost = lock(&self.0).take();
+        lost.map_or(Ok(()), |ShardError(reason)| Err(EngineError::Store(failed(reason))))
+    }
 }
 
 /// Keys to fetch ahead, in the order in which the shard's steps come to them as far as that is known.
@@ -125,9 +147,9 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Keys that the list lets foresee: accounts of senders, of recipients, of who gets fees or a withdrawal, of contracts
-    /// that system steps call, and of own first writes; slots of own first writes, and slots that are read
-    /// alone, of the accounts that are called.
+    /// Keys that the list lets foresee: accounts of senders, of recipients, of who gets fees or a withdrawal,
+    /// of contracts that system steps call, and of own first writes; slots of own first writes, and slots
+    /// that are read alone, of the accounts that are called.
     fn of(workload: &Workload, assignment: &Assignment, list: &ListIndex, steps: &Steps) -> Self {
         let batch = &workload.batches[assignment.batch];
         let (mut accounts, mut callees) = (Vec::new(), Vec::new());
@@ -189,7 +211,12 @@ struct Line<'c> {
 
 impl<'c> Line<'c> {
     /// Asks for one micro-batch of `key_count` keys after the other, without waiting for answers.
-    fn ask_ahead(&self, ahead: &Ahead, key_count: u32, asked: &mpsc::Sender<Asked<'c>>) {
+    fn ask_ahead(
+        &self,
+        ahead: &Ahead,
+        key_count: u32,
+        asked: &mpsc::Sender<Asked<'c>>,
+    ) -> Result<(), ShardError> {
         let key_count = key_count.max(1) as usize;
         let accounts = ahead.accounts.chunks(key_count).map(|ids| Wanted {
             accounts: ids.iter().map(|id| id.0).collect(),
@@ -200,49 +227,43 @@ impl<'c> Line<'c> {
             .chunks(key_count)
             .map(|ids| Wanted { slots: ids.iter().map(|id| id.0).collect(), ..Wanted::default() });
         for keys in accounts.chain(slots) {
-            let answer = self.ask(keys);
-            if !answer.is_some_and(|answer| asked.send(answer).is_ok()) {
-                return;
+            // Where nobody takes values in, that thread has told why.
+            if self.stop.load(Ordering::Relaxed) || asked.send(self.ask(keys)?).is_err() {
+                break;
             }
         }
+        Ok(())
     }
 
-    /// Asks for keys that are claimed. Whoever waits for them must not wait for ever: a failure ends all.
-    fn ask(&self, keys: Wanted) -> Option<Asked<'c>> {
-        if self.stop.load(Ordering::Relaxed) {
-            return None;
-        }
+    /// Asks for keys that are claimed.
+    fn ask(&self, keys: Wanted) -> Result<Asked<'c>, ShardError> {
         let mut sums = lock(self.times);
         sums.ahead_request_count += 1;
         sums.ahead_key_count += (keys.accounts.len() + keys.slots.len() + keys.codes.len()) as u64;
         drop(sums);
-        let answer = self.coordinator.ask(keys.clone()).ok();
-        self.stop.fetch_or(answer.is_none(), Ordering::Relaxed);
-        Some((keys, answer?))
+        let answer = self.coordinator.ask(keys.clone())?;
+        Ok((keys, answer))
     }
 
     /// Takes values in as they come, and asks for the codes of accounts.
-    fn take_in(&self, answers: impl IntoIterator<Item = Asked<'c>>) {
-        let mut codes = Vec::new();
+    ///
+    /// # Errors
+    /// The coordinator's failure.
+    fn take_in(&self, answers: impl IntoIterator<Item = Asked<'c>>) -> Result<(), ShardError> {
+        let mut of_codes = Vec::new();
         for asked in answers {
-            let Some(wanted) = self.put(asked) else { return };
-            if wanted.is_empty() {
-                continue;
+            let codes = self.put(asked)?;
+            if !codes.is_empty() {
+                of_codes.push(self.ask(Wanted { codes, ..Wanted::default() })?);
             }
-            let Some(asked) = self.ask(Wanted { codes: wanted, ..Wanted::default() }) else {
-                return;
-            };
-            codes.push(asked);
         }
-        codes.into_iter().try_for_each(|asked| self.put(asked).map(drop));
+        of_codes.into_iter().try_for_each(|asked| self.put(asked).map(drop))
     }
 
     /// Waits for values, and hands them over. Gives the codes of the accounts among them that it has
-    /// claimed; `None` where there was no answer, which is the coordinator's fault and ends all.
-    fn put(&self, (keys, answer): Asked<'c>) -> Option<Vec<B256>> {
-        let answer = answer().ok();
-        self.stop.fetch_or(answer.is_none(), Ordering::Relaxed);
-        let StateValues { accounts, slots, codes } = answer?;
+    /// claimed.
+    fn put(&self, (keys, answer): Asked<'c>) -> Result<Vec<B256>, ShardError> {
+        let StateValues { accounts, slots, codes } = answer()?;
         let Shared { pre_state: values, code_rows, .. } = self.job.shared();
         let of_accounts = accounts.iter().flatten().map(|account| account.code_hash);
         let wanted = of_accounts.filter(|hash| *hash != KECCAK256_EMPTY);
@@ -257,7 +278,7 @@ impl<'c> Line<'c> {
         for (hash, code) in keys.codes.iter().zip(codes) {
             code_rows.put(*hash, code);
         }
-        Some(wanted)
+        Ok(wanted)
     }
 }
 

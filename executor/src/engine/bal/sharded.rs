@@ -161,6 +161,7 @@ impl<'a, S: Sample> Engine for Sharded<'a, S> {
             executed.counters.add(&worker.counters);
             executed.on_demand.merge(&worker.tallies.on_demand);
             executed.shard_times.add(&worker.tallies.shard_times);
+            executed.side_times.add(&worker.tallies.side_times);
         }
     }
 }

@@ -110,7 +110,7 @@ impl<R: Reader> Side<'_, R> {
     /// The failure of the shard or of the store.
     pub(super) fn run(&mut self, job: &Job) -> Result<(), EngineError> {
         let start = job.spans.elapsed();
-        let begun = self.shards.begin_optimistic(self.shard, &job.parts[self.shard]);
+        let begun = self.shards.begin_optimistic(self.shard, &job.parts[self.shard], self.stop);
         let Ends { teller, mut hearer } = begun.map_err(|error| self.blame(job, error.0))?;
         let inbox = lock(&job.inboxes[self.shard]).take();
         let inbox = inbox.unwrap_or_else(|| panic!("shard {} is heard once", self.shard));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json, to_value};
-use variant::{Design, PartitionTime, Partitioner, RootCache, RootReads};
+use variant::{Design, RootCache, RootReads};
 
 use super::*;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     json_schema::{FileKind, json_schema},
     root::{RootFacts, RootWayFacts},
     run::{FrameFacts, ProfileFacts, SampleFacts, SpeculationFacts, WarmUpFacts},
-    sharding::{ShardWayFacts, ShardWorkFacts},
+    sharding::ShardWorkFacts,
     sweep::{CELL_SCHEMA, CellFile, MANIFEST_SCHEMA, Manifest},
 };
 
@@ -126,6 +126,7 @@ fn files(figures: &[f64]) -> Vec<(FileKind, Value)> {
         FileKind::Send => to_value(example::send::troubled()),
         FileKind::SendComparison => to_value(example::send::compared()),
         FileKind::Description => to_value(described(&mut of())),
+        FileKind::Simulation => to_value(simulation(&mut of())),
         FileKind::Doctor => to_value(doctor_result(&mut of())),
     };
     FileKind::ALL.iter().map(|kind| (*kind, file(*kind).expect("JSON"))).collect()

@@ -4,7 +4,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use evm::Runner;
@@ -38,6 +38,7 @@ use crate::{
 mod message;
 mod source;
 
+use message::Wishes;
 use source::Source;
 
 /// A thread that talks to a shard.
@@ -63,6 +64,7 @@ struct Taken {
     met_slot_count: u64,
     /// When the shard was ready, since the start of the clock.
     ready: Option<Duration>,
+    wishes: Wishes,
 }
 
 impl<R: Reader> Side<'_, R> {
@@ -72,12 +74,16 @@ impl<R: Reader> Side<'_, R> {
     /// The failure of the list, of the shard or of the store.
     pub(in crate::engine::bal) fn run(&mut self, job: &Job<Declared>) -> Result<(), Failure> {
         let done = self.talk(job);
-        done.map_err(|error| Failure { taken: self.shard, error })
+        done.map_err(|error| {
+            // As threads here do: the fault of the lowest step comes first. Others have none.
+            let taken = error.index().map_or(usize::MAX, |index| index as usize);
+            Failure { taken, error }
+        })
     }
 
     fn talk(&mut self, job: &Job<Declared>) -> Result<(), EngineError> {
         let start = job.spans.elapsed();
-        let begun = self.shards.begin(self.shard, self.assignment);
+        let begun = self.shards.begin(self.shard, self.assignment, self.stop);
         let mut conversation = begun.map_err(|error| self.blame(job, error))?;
         let mut taken = Taken {
             has_result: vec![false; self.assignment.steps.len()],
@@ -85,22 +91,28 @@ impl<R: Reader> Side<'_, R> {
             course: Course::default(),
             met_slot_count: 0,
             ready: None,
+            wishes: Wishes::new(&job.shared.list),
         };
         let Finished { met, times } = loop {
             let heard = conversation.hear(self.stop);
-            match heard.map_err(|error| self.blame(job, error))? {
+            let report = heard.map_err(|error| self.blame(job, error))?;
+            let since = Instant::now();
+            self.tallies.side_times.message_count += 1;
+            if let Some(reason) = message::untimely(&report, taken.ready) {
+                return Err(self.blame_for(job, reason));
+            }
+            match report {
                 Report::Ready => {
                     let heard = job.spans.elapsed();
                     let end = heard.saturating_sub(self.assignment.delay).max(start);
-                    if taken.ready.replace(end).is_some() {
-                        return Err(self.blame_for(job, "it says twice that it is ready"));
-                    }
+                    taken.ready = Some(end);
                     let span = Span { phase: Phase::ShardSend, start, end };
                     let recorder = self.tallies.on_demand.trace.as_deref_mut();
                     add_part(&job.spans, span, recorder);
                 }
                 Report::Wanted { request, keys } => {
-                    let values = self.values(job, &keys)?;
+                    let values = self.values(job, &keys, &mut taken.wishes)?;
+                    self.tallies.side_times.answering += since.elapsed();
                     let answered = conversation.answer(request, values);
                     answered.map_err(|error| self.blame(job, error))?;
                 }
@@ -108,6 +120,7 @@ impl<R: Reader> Side<'_, R> {
                     for step in steps {
                         self.take(job, step, &mut taken)?;
                     }
+                    self.tallies.side_times.taking += since.elapsed();
                 }
                 Report::Failed { index, reason } => {
                     let reason = format!("it cannot go on: {reason}");
@@ -124,11 +137,7 @@ impl<R: Reader> Side<'_, R> {
             let reason = format!("it says that all is done, and sent no result of step {index}");
             return Err(self.blame(job, ShardError(reason)));
         }
-        let Some(ready) = taken.ready else {
-            return Err(
-                self.blame_for(job, "it says that all is done, and never that it was ready")
-            );
-        };
+        let ready = taken.ready.unwrap_or(start);
         let touched = touched(job, met).map_err(|error| self.blame(job, error))?;
         let Taken { steps, mut course, .. } = taken;
         self.add_times(job, ready, &times);
@@ -154,22 +163,23 @@ impl<R: Reader> Side<'_, R> {
         self.tallies.shard_times.add(times);
     }
 
-    /// Values that the shard wants.
-    fn values(&mut self, job: &Job<Declared>, keys: &Wanted) -> Result<StateValues, EngineError> {
-        let list = &job.shared.list;
-        for (what, ids, count) in [
-            ("account", &keys.accounts, list.account_count()),
-            ("slot", &keys.slots, list.slot_count()),
-        ] {
-            if let Some(id) = ids.iter().find(|id| **id >= count) {
-                let reason = format!("it wants {what} {id}, and the list has {count}");
-                return Err(self.blame(job, ShardError(reason)));
-            }
+    /// Values that the shard wants: each key once.
+    fn values(
+        &mut self,
+        job: &Job<Declared>,
+        keys: &Wanted,
+        wishes: &mut Wishes,
+    ) -> Result<StateValues, EngineError> {
+        if let Some(reason) = wishes.fault(keys) {
+            return Err(self.blame(job, ShardError(reason)));
         }
         let reading = Reading { reader: &mut *self.reader, tally: &mut self.tallies.on_demand };
         let mut source = Source { shared: &job.shared, reading, stop: self.stop };
         let values = source.answer_to(keys);
-        values.map_err(|error| EngineError::of_read(job.place, job.steps.count(), error))
+        let values =
+            values.map_err(|error| EngineError::of_read(job.place, job.steps.count(), error))?;
+        wishes.answered(&values);
+        Ok(values)
     }
 
     /// Takes in a step's result: one that was assigned, once, with the writes of the list.

@@ -1,10 +1,94 @@
-//! Faults of a shard's result that no execution has, so that no check of execution looks for them: a
-//! message may say anything.
+//! Faults of a shard's messages that no execution has, so that no check of execution looks for them: a
+//! message may say anything, at any time, and again and again. Each message that is taken brings the batch
+//! nearer to its end: no shard can keep one alive by repeating itself.
 
-use alloy_primitives::keccak256;
-use workload::Transaction;
+use std::time::Duration;
 
-use crate::shards::ShardStep;
+use alloy_primitives::{B256, keccak256, map::HashSet};
+use workload::{Transaction, list::ListIndex};
+
+use crate::{
+    engine::bal::bitset::Bitset,
+    shards::{Report, ShardStep, StateValues, Wanted},
+};
+
+/// The fault of a message that comes before the shard is ready, or says so twice, or says nothing; `ready` is the
+/// time at which it said that it is.
+pub(super) fn untimely(report: &Report, ready: Option<Duration>) -> Option<&'static str> {
+    match report {
+        Report::Ready => ready.map(|_| "it says twice that it is ready"),
+        Report::Failed { .. } => None,
+        Report::Done(_) if ready.is_none() => {
+            Some("it says that all is done, and never that it was ready")
+        }
+        Report::Wanted { .. } | Report::Steps(_) if ready.is_none() => {
+            Some("it says more before it says that it is ready")
+        }
+        Report::Wanted { keys, .. } if *keys == Wanted::default() => Some("it wants no key"),
+        Report::Steps(steps) if steps.is_empty() => Some("it sent no step as results"),
+        Report::Wanted { .. } | Report::Steps(_) | Report::Done(_) => None,
+    }
+}
+
+/// The keys that a shard has asked for, and the codes that it may ask for.
+pub(super) struct Wishes {
+    accounts: Bitset,
+    account_count: u32,
+    slots: Bitset,
+    slot_count: u32,
+    codes: HashSet<B256>,
+    /// Codes of accounts that it was given.
+    known_codes: HashSet<B256>,
+}
+
+impl Wishes {
+    /// None of the keys of a list.
+    pub(super) fn new(list: &ListIndex) -> Self {
+        let (account_count, slot_count) = (list.account_count(), list.slot_count());
+        Self {
+            accounts: Bitset::new(account_count as usize),
+            account_count,
+            slots: Bitset::new(slot_count as usize),
+            slot_count,
+            codes: HashSet::default(),
+            known_codes: HashSet::default(),
+        }
+    }
+
+    /// Adds the keys of a request. Returns its fault: a key that the list has not, one that was asked for
+    /// before, or a code of no account that the shard has.
+    pub(super) fn fault(&mut self, keys: &Wanted) -> Option<String> {
+        for (what, ids, set, count) in [
+            ("account", &keys.accounts, &mut self.accounts, self.account_count),
+            ("slot", &keys.slots, &mut self.slots, self.slot_count),
+        ] {
+            for id in ids {
+                if *id >= count {
+                    return Some(format!("it wants {what} {id}, and the list has {count}"));
+                }
+                if !set.insert(*id as usize) {
+                    return Some(format!("it wants {what} {id} of the list again"));
+                }
+            }
+        }
+        for hash in &keys.codes {
+            if !self.known_codes.contains(hash) {
+                return Some(format!(
+                    "it wants code {hash}, which no account has that it was given"
+                ));
+            }
+            if !self.codes.insert(*hash) {
+                return Some(format!("it wants code {hash} again"));
+            }
+        }
+        None
+    }
+
+    /// Notes the codes of accounts that the shard is given.
+    pub(super) fn answered(&mut self, values: &StateValues) {
+        self.known_codes.extend(values.accounts.iter().flatten().map(|account| account.code_hash));
+    }
+}
 
 /// The fault of a step's result; `tx` is the step's transaction, if it is one.
 pub(super) fn fault(step: &ShardStep, tx: Option<&Transaction>) -> Option<String> {

@@ -1,0 +1,363 @@
+//! The time of a batch on shards of execution, by a discrete-event simulation: threads take steps and wait for
+//! values, messages take a delay, the coordinator has one thread for each shard, and the threads of a host
+//! share its cores. `docs/shards.md` says what it leaves out.
+//!
+//! ```
+//! use partition::simulate::{BatchWork, Costs, Hosts, Knowledge, Setting, StepWork, simulate};
+//!
+//! // Three steps that need no value, two of them on the first shard.
+//! let step = |time_ns| StepWork { time_ns, ..StepWork::default() };
+//! let work = BatchWork { keys: Vec::new(), steps: vec![step(5), step(3), step(4)] };
+//! let setting = Setting {
+//!     shard_count: 2,
+//!     thread_count: 1,
+//!     hosts: Hosts::Apart { coordinator_core_count: 1 },
+//!     delay_ns: 100,
+//!     micro_batch_key_count: 256,
+//!     knowledge: Knowledge::List,
+//!     costs: Costs::default(),
+//! };
+//! let simulated = simulate(&work, &[0, 1, 0], &setting);
+//! assert_eq!(simulated.time_ns, 100.0 + 9.0 + 100.0);
+//! ```
+
+mod cpu;
+mod input;
+mod network;
+mod plan;
+mod shard;
+
+use std::{cmp::Reverse, collections::VecDeque};
+
+pub use input::{BatchWork, Costs, Hosts, KeyKind, Knowledge, Setting, Simulated, StepWork};
+
+use cpu::Cpu;
+use network::{Arrival, Network, Report};
+use plan::{Plan, chain_ns};
+use shard::{ShardState, Thread, Value};
+
+/// Results that are sent together at most.
+const SENT_STEP_COUNT: u64 = 64;
+
+/// Simulates a batch whose steps are on these shards.
+///
+/// # Panics
+/// On a step without a shard, a shard that is not below their number, or a key without a kind.
+pub fn simulate(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Simulated {
+    assert_eq!(work.steps.len(), shard_of.len(), "a shard for each step");
+    let plan = Plan::of(work, shard_of, setting);
+    let mut simulation = Simulation::new(work, &plan, setting);
+    let end = simulation.run();
+    let mut of = simulation.simulated;
+    let Costs { before_ns, after_ns, .. } = setting.costs;
+    let mut loads = vec![0.0; setting.shard_count as usize];
+    for (step, shard) in work.steps.iter().zip(shard_of) {
+        loads[*shard as usize] += step.time_ns as f64;
+    }
+    of.step_work_ns = loads.iter().sum();
+    of.fullest_work_ns = loads.into_iter().fold(0.0, f64::max);
+    of.chain_ns = chain_ns(work, &plan, setting.delay_ns) as f64;
+    of.time_ns = end + after_ns as f64;
+    of.busiest_thread_work_ns = simulation.side_work.iter().copied().fold(0.0, f64::max);
+    let alone = (before_ns + after_ns) as f64;
+    of.coordinator_work_ns = simulation.side_work.iter().sum::<f64>() + alone;
+    of
+}
+
+/// An activity that takes a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Actor {
+    /// A shard takes in its part.
+    Start(u32),
+    /// A thread of a shard executes its step.
+    Thread(u32, u32),
+    /// A shard sends results.
+    Send(u32),
+    /// The coordinator's thread of a shard takes in a message.
+    Side(u32),
+}
+
+struct Simulation<'a> {
+    work: &'a BatchWork,
+    plan: &'a Plan,
+    setting: &'a Setting,
+    now: f64,
+    network: Network,
+    /// The coordinator's first; those of the shards follow, where they have hosts of their own.
+    cpus: Vec<Cpu<Actor>>,
+    shards: Vec<ShardState>,
+    /// Messages that wait for the coordinator's thread of a shard, the one that it takes in first.
+    sides: Vec<VecDeque<Report>>,
+    side_work: Vec<f64>,
+    /// Of each step the values and steps that it waits for, without a list.
+    missing: Vec<u32>,
+    simulated: Simulated,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(work: &'a BatchWork, plan: &'a Plan, setting: &'a Setting) -> Self {
+        let count = setting.shard_count as usize;
+        let threads = setting.thread_count.max(1);
+        let cpus = match setting.hosts {
+            Hosts::One { core_count } => vec![Cpu::new(core_count)],
+            Hosts::Apart { coordinator_core_count } => {
+                let of_shards = std::iter::repeat_n(Cpu::new(threads), count);
+                std::iter::once(Cpu::new(coordinator_core_count)).chain(of_shards).collect()
+            }
+        };
+        Self {
+            work,
+            plan,
+            setting,
+            now: 0.0,
+            network: Network::default(),
+            cpus,
+            shards: vec![ShardState::new(threads, work.keys.len()); count],
+            sides: vec![VecDeque::new(); count],
+            side_work: vec![0.0; count],
+            missing: Vec::new(),
+            simulated: Simulated::default(),
+        }
+    }
+
+    /// Runs the batch. Returns when the coordinator has taken in the last result.
+    fn run(&mut self) -> f64 {
+        self.begin();
+        loop {
+            let ends = self.cpus.iter().enumerate();
+            let end = ends.filter_map(|(cpu, of)| Some((of.next_end()?, cpu))).min();
+            match (end, self.network.next()) {
+                (Some((at, cpu)), next) if next.is_none_or(|next| at <= next) => {
+                    self.now = self.now.max(at.0);
+                    let ended = self.cpus[cpu].finish(self.now);
+                    ended.into_iter().for_each(|actor| self.ended(actor));
+                }
+                (_, Some(at)) => {
+                    self.now = at.0;
+                    let message = self.network.take();
+                    message.into_iter().for_each(|message| self.arrived(message));
+                }
+                (_, None) => return self.now,
+            }
+        }
+    }
+
+    /// Sends the parts.
+    fn begin(&mut self) {
+        self.now = self.setting.costs.before_ns as f64;
+        for shard in 0..self.setting.shard_count {
+            self.send(Arrival::Part(shard));
+        }
+        if self.setting.knowledge == Knowledge::List {
+            return;
+        }
+        let Plan { values, dependencies, shard_of, .. } = self.plan;
+        for (step, shard) in shard_of.iter().enumerate() {
+            let keys = values.row(step);
+            self.missing.push((keys.len() + dependencies.row(step).len()) as u32);
+            for key in keys {
+                let waiting = &mut self.shards[*shard as usize].waiting;
+                waiting.entry(*key).or_default().push(step as u32);
+            }
+        }
+    }
+
+    fn send(&mut self, message: Arrival) {
+        self.network.send(self.now + self.setting.delay_ns as f64, message);
+    }
+
+    fn start(&mut self, shard: u32, work_ns: u64, actor: Actor) {
+        let cpu = match (self.setting.hosts, actor) {
+            (Hosts::One { .. }, _) | (Hosts::Apart { .. }, Actor::Side(_)) => 0,
+            (Hosts::Apart { .. }, _) => 1 + shard as usize,
+        };
+        self.cpus[cpu].start(self.now, work_ns as f64, actor);
+    }
+
+    fn arrived(&mut self, message: Arrival) {
+        match message {
+            Arrival::Part(shard) => {
+                self.start(shard, self.setting.costs.start_ns, Actor::Start(shard));
+            }
+            Arrival::Report(shard, report) => {
+                self.sides[shard as usize].push_back(report);
+                if self.sides[shard as usize].len() == 1 {
+                    self.take_in(shard);
+                }
+            }
+            Arrival::Values(shard, keys) => self.values_arrived(shard, &keys),
+            Arrival::Step(shard, step) => {
+                self.step_known(shard, step);
+                self.hand_out(shard);
+            }
+        }
+    }
+
+    /// The coordinator's thread of a shard begins with its next message.
+    fn take_in(&mut self, shard: u32) {
+        let Some(report) = self.sides[shard as usize].front() else { return };
+        let Costs { message_ns, value_ns, result_ns, .. } = self.setting.costs;
+        let work_ns = match report {
+            Report::Wanted(keys) => message_ns + value_ns * keys.len() as u64,
+            Report::Results(count) => message_ns + result_ns * count,
+            Report::Done => 0,
+        };
+        self.side_work[shard as usize] += work_ns as f64;
+        self.start(shard, work_ns, Actor::Side(shard));
+    }
+
+    fn ended(&mut self, actor: Actor) {
+        match actor {
+            Actor::Start(shard) => self.ready(shard),
+            Actor::Thread(shard, thread) => self.step_ended(shard, thread),
+            Actor::Send(shard) => self.results_sent(shard),
+            Actor::Side(shard) => {
+                if let Some(Report::Wanted(keys)) = self.sides[shard as usize].pop_front() {
+                    self.send(Arrival::Values(shard, keys));
+                }
+                self.take_in(shard);
+            }
+        }
+    }
+
+    /// A shard has its part: it asks for the values that it foresees, and its threads begin.
+    fn ready(&mut self, shard: u32) {
+        let plan = self.plan;
+        let part = &plan.shards[shard as usize];
+        for keys in &part.ahead {
+            for key in keys {
+                self.shards[shard as usize].values[*key as usize] = Value::Asked;
+            }
+            self.simulated.ahead_request_count += 1;
+            self.simulated.ahead_key_count += keys.len() as u64;
+            self.send(Arrival::Report(shard, Report::Wanted(keys.clone())));
+        }
+        let can_begin = |step: &&u32| self.missing.get(**step as usize).is_none_or(|n| *n == 0);
+        let due = part.steps.iter().filter(can_begin).map(|step| Reverse(*step)).collect();
+        let state = &mut self.shards[shard as usize];
+        (state.is_ready, state.due) = (true, due);
+        if part.steps.is_empty() {
+            self.send(Arrival::Report(shard, Report::Done));
+        }
+        self.hand_out(shard);
+    }
+
+    /// Threads without a step take those that are due.
+    fn hand_out(&mut self, shard: u32) {
+        loop {
+            let state = &mut self.shards[shard as usize];
+            let Some(thread) = state.idle.pop() else { return };
+            let Some(Reverse(step)) = state.due.pop() else {
+                state.idle.push(thread);
+                return;
+            };
+            state.threads[thread as usize] = Thread { step, value_count: 0, waits_since: self.now };
+            self.go_on(shard, thread);
+        }
+    }
+
+    /// A thread asks for the values of its step one after the other, and executes once it has them.
+    fn go_on(&mut self, shard: u32, thread: u32) {
+        let plan = self.plan;
+        let state = &mut self.shards[shard as usize];
+        let of = &mut state.threads[thread as usize];
+        let keys = plan.values.row(of.step as usize);
+        while let Some(key) = keys.get(of.value_count) {
+            let value = &mut state.values[*key as usize];
+            if *value == Value::Here {
+                of.value_count += 1;
+                continue;
+            }
+            state.waiting.entry(*key).or_default().push(thread);
+            if std::mem::replace(value, Value::Asked) == Value::Unknown {
+                self.simulated.demand_request_count += 1;
+                self.send(Arrival::Report(shard, Report::Wanted(vec![*key])));
+            }
+            return;
+        }
+        self.simulated.value_wait_ns += self.now - of.waits_since;
+        let time_ns = self.work.steps[of.step as usize].time_ns;
+        self.start(shard, time_ns, Actor::Thread(shard, thread));
+    }
+
+    fn values_arrived(&mut self, shard: u32, keys: &[u32]) {
+        let mut waiting = Vec::new();
+        let state = &mut self.shards[shard as usize];
+        for key in keys {
+            state.values[*key as usize] = Value::Here;
+            waiting.extend(state.waiting.remove(key).unwrap_or_default());
+        }
+        for waits in waiting {
+            match self.setting.knowledge {
+                Knowledge::List => self.go_on(shard, waits),
+                Knowledge::NoList => self.misses_one_less(waits),
+            }
+        }
+        self.hand_out(shard);
+    }
+
+    /// A shard knows that a step has ended, its own or another's.
+    fn step_known(&mut self, shard: u32, step: u32) {
+        let plan = self.plan;
+        for dependent in plan.dependents.row(step as usize) {
+            if plan.shard_of[*dependent as usize] == shard {
+                self.misses_one_less(*dependent);
+            }
+        }
+    }
+
+    fn misses_one_less(&mut self, step: u32) {
+        let missing = &mut self.missing[step as usize];
+        *missing -= 1;
+        let state = &mut self.shards[self.plan.shard_of[step as usize] as usize];
+        // One that can begin before its shard is ready is found then.
+        if *missing == 0 && state.is_ready {
+            state.due.push(Reverse(step));
+        }
+    }
+
+    fn step_ended(&mut self, shard: u32, thread: u32) {
+        let plan = self.plan;
+        let state = &mut self.shards[shard as usize];
+        let step = state.threads[thread as usize].step;
+        state.idle.push(thread);
+        state.unsent_count += 1;
+        self.step_known(shard, step);
+        let dependents = plan.dependents.row(step as usize);
+        let mut others: Vec<u32> =
+            dependents.iter().map(|dependent| plan.shard_of[*dependent as usize]).collect();
+        others.sort_unstable();
+        others.dedup();
+        for other in others.into_iter().filter(|other| *other != shard) {
+            self.simulated.shard_message_count += 1;
+            self.send(Arrival::Step(other, step));
+        }
+        self.send_results(shard);
+        self.hand_out(shard);
+    }
+
+    /// The sending thread takes the results that are there.
+    fn send_results(&mut self, shard: u32) {
+        let state = &mut self.shards[shard as usize];
+        if state.sending_count > 0 || state.unsent_count == 0 {
+            return;
+        }
+        let count = state.unsent_count.min(SENT_STEP_COUNT);
+        (state.sending_count, state.unsent_count) = (count, state.unsent_count - count);
+        self.simulated.result_message_count += 1;
+        let Costs { result_ns, send_ns, .. } = self.setting.costs;
+        self.start(shard, send_ns + result_ns * count, Actor::Send(shard));
+    }
+
+    fn results_sent(&mut self, shard: u32) {
+        let state = &mut self.shards[shard as usize];
+        let count = std::mem::take(&mut state.sending_count);
+        state.sent_count += count;
+        let is_last = state.sent_count == self.plan.shards[shard as usize].steps.len() as u64;
+        self.send(Arrival::Report(shard, Report::Results(count)));
+        if is_last {
+            self.send(Arrival::Report(shard, Report::Done));
+        }
+        self.send_results(shard);
+    }
+}

@@ -1,0 +1,161 @@
+//! The input of a simulation as plain values, and its result.
+
+use crate::transactions::Access;
+
+/// The kind of a key, which decides when a shard must have its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyKind {
+    /// An account's row: each shard needs it once, whoever writes it.
+    Account,
+    /// The row of an account that all transactions pay: likewise. Without a list its payments are deltas,
+    /// summed at the end, which nobody waits for.
+    Recipient,
+    /// A slot of the account of this key. With a list a step that comes after a write of it takes its value from
+    /// the list.
+    Slot {
+        /// Number of the account's key.
+        account: u32,
+    },
+    /// A contract's code, which no request ahead asks for where there is a list.
+    Code,
+}
+
+/// A step of a batch: a transaction, or system calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepWork {
+    /// Time of its execution where all values are there.
+    pub time_ns: u64,
+    /// Key of the sender's account.
+    pub sender: Option<u32>,
+    /// Key of the called account.
+    pub callee: Option<u32>,
+    /// All keys that it touches, each once, in the order in which it asks for them.
+    pub accesses: Vec<Access>,
+}
+
+/// The work of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BatchWork {
+    /// The kind of each key, by its number.
+    pub keys: Vec<KeyKind>,
+    /// The steps in block order.
+    pub steps: Vec<StepWork>,
+}
+
+/// Whether shards have the list of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knowledge {
+    /// They have: a step waits for no other one. Its thread waits for each value that is not there.
+    List,
+    /// They have none: a step begins once those that it depends on have ended, those of other shards one delay
+    /// before. Threads take the lowest step that can begin: Block-STM without aborted executions.
+    NoList,
+}
+
+/// The processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// Each shard has a host of its own, with a core for each of its threads; the coordinator has another.
+    Apart {
+        /// Cores of the coordinator.
+        coordinator_core_count: u32,
+    },
+    /// All processes are on one host, whose cores they share equally.
+    One {
+        /// Its cores.
+        core_count: u32,
+    },
+}
+
+/// Costs beside the execution of steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Work of the coordinator before shards are given their parts: decoding the list, and the partition
+    /// where it is inside the clock.
+    pub before_ns: u64,
+    /// Work of a shard until it is ready: decoding the list.
+    pub start_ns: u64,
+    /// Work of the coordinator for a message of a shard, whatever is in it.
+    pub message_ns: u64,
+    /// Work of the coordinator for a value that it sends.
+    pub value_ns: u64,
+    /// Work of the coordinator for the result of a step: taking it in, and the checks. A shard has as much
+    /// for sending it.
+    pub result_ns: u64,
+    /// Work of a shard for a message with results, whatever is in it, by one thread beside those that
+    /// execute.
+    pub send_ns: u64,
+    /// Work of the coordinator after the last result: join and commit.
+    pub after_ns: u64,
+}
+
+/// Shards and the network between them and the coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Shards.
+    pub shard_count: u32,
+    /// Threads of each shard.
+    pub thread_count: u32,
+    /// The processors.
+    pub hosts: Hosts,
+    /// Time of a message in one direction.
+    pub delay_ns: u64,
+    /// Keys of a request that is made ahead.
+    pub micro_batch_key_count: u32,
+    /// Whether shards have the list.
+    pub knowledge: Knowledge,
+    /// Costs beside the steps.
+    pub costs: Costs,
+}
+
+/// The simulated time of a batch and its parts. Those of batches add up: they follow one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Simulated {
+    /// From the start of the batch to the end of its commit.
+    pub time_ns: f64,
+    /// Work of the steps, summed.
+    pub step_work_ns: f64,
+    /// Work of the steps of the shard that has most.
+    pub fullest_work_ns: f64,
+    /// The longest sequence of steps of which each waits for the one before, with the delays between shards;
+    /// with a list the longest step.
+    pub chain_ns: f64,
+    /// Time that threads of shards waited for values, summed; 0 without a list, where they take another step.
+    pub value_wait_ns: f64,
+    /// Work of the coordinator before, after and for its messages, summed over its threads.
+    pub coordinator_work_ns: f64,
+    /// The part of it that the thread of one shard has, of the shard that makes most.
+    pub busiest_thread_work_ns: f64,
+    /// Requests that shards made ahead.
+    pub ahead_request_count: u64,
+    /// Keys of those.
+    pub ahead_key_count: u64,
+    /// Requests that a step waited for, of one key each.
+    pub demand_request_count: u64,
+    /// Messages with results.
+    pub result_message_count: u64,
+    /// Messages between shards: one for each shard that waits for a step of another.
+    pub shard_message_count: u64,
+}
+
+impl Simulated {
+    /// Adds that of the next batch.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, part) in [
+            (&mut self.time_ns, other.time_ns),
+            (&mut self.step_work_ns, other.step_work_ns),
+            (&mut self.fullest_work_ns, other.fullest_work_ns),
+            (&mut self.chain_ns, other.chain_ns),
+            (&mut self.value_wait_ns, other.value_wait_ns),
+            (&mut self.coordinator_work_ns, other.coordinator_work_ns),
+            (&mut self.busiest_thread_work_ns, other.busiest_thread_work_ns),
+        ] {
+            *sum += part;
+        }
+        self.ahead_request_count += other.ahead_request_count;
+        self.ahead_key_count += other.ahead_key_count;
+        self.demand_request_count += other.demand_request_count;
+        self.result_message_count += other.result_message_count;
+        self.shard_message_count += other.shard_message_count;
+    }
+}

@@ -1,0 +1,172 @@
+//! What each shard asks for and waits for, before the clock of a simulation starts: keys to request
+//! ahead, and of each step the values and the steps that it needs.
+
+use super::input::{BatchWork, KeyKind, Knowledge, Setting, StepWork};
+use crate::rows::Rows;
+
+/// No step.
+const NO_STEP: u32 = u32::MAX;
+
+/// The part of one shard.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ShardPlan {
+    /// Its steps, ascending.
+    pub(super) steps: Vec<u32>,
+    /// Micro-batches that it asks for ahead.
+    pub(super) ahead: Vec<Vec<u32>>,
+}
+
+/// The parts of all shards.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    pub(super) shards: Vec<ShardPlan>,
+    /// The shard of each step.
+    pub(super) shard_of: Vec<u32>,
+    /// Keys whose values a step must have from the coordinator, in the order in which it asks for them.
+    pub(super) values: Rows<u32>,
+    /// Lower steps that wrote a key that a step touches; none with a list.
+    pub(super) dependencies: Rows<u32>,
+    /// Steps that wait for each step.
+    pub(super) dependents: Rows<u32>,
+}
+
+impl Plan {
+    /// The plan of a batch whose steps are on these shards.
+    pub(super) fn of(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Self {
+        let Setting { shard_count, knowledge, micro_batch_key_count, .. } = *setting;
+        let mut shards = vec![ShardPlan::default(); shard_count as usize];
+        for (step, shard) in shard_of.iter().enumerate() {
+            shards[*shard as usize].steps.push(step as u32);
+        }
+        let first_writers = first_writers(work);
+        let (values, dependencies) = match knowledge {
+            Knowledge::List => (values_beside_list(work, &first_writers), no_rows(work)),
+            Knowledge::NoList => values_and_dependencies(work),
+        };
+        let slots_of = unwritten_slots(work, &first_writers);
+        let mut asked = vec![NO_STEP; work.keys.len()];
+        for (number, shard) in shards.iter_mut().enumerate() {
+            let mut keys = match knowledge {
+                Knowledge::List => foreseen(work, &shard.steps, &first_writers, &slots_of),
+                Knowledge::NoList => shard
+                    .steps
+                    .iter()
+                    .flat_map(|step| values.row(*step as usize))
+                    .copied()
+                    .collect(),
+            };
+            let number = number as u32;
+            keys.retain(|key| std::mem::replace(&mut asked[*key as usize], number) != number);
+            shard.ahead = micro_batches(work, keys, micro_batch_key_count);
+        }
+        let dependents = dependencies.transposed(work.steps.len());
+        Self { shards, shard_of: shard_of.to_vec(), values, dependencies, dependents }
+    }
+}
+
+fn no_rows(work: &BatchWork) -> Rows<u32> {
+    let mut rows = Rows::default();
+    work.steps.iter().for_each(|_| rows.push([]));
+    rows
+}
+
+/// The first step that writes each key.
+fn first_writers(work: &BatchWork) -> Vec<u32> {
+    let mut first = vec![NO_STEP; work.keys.len()];
+    for (step, StepWork { accesses, .. }) in work.steps.iter().enumerate().rev() {
+        for access in accesses.iter().filter(|access| access.writes) {
+            first[access.key as usize] = step as u32;
+        }
+    }
+    first
+}
+
+/// With a list: all but slots that a lower step writes, whose values the list has.
+fn values_beside_list(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
+    let mut rows = Rows::default();
+    for (step, StepWork { accesses, .. }) in work.steps.iter().enumerate() {
+        let keys = accesses.iter().map(|access| access.key);
+        rows.push(keys.filter(|key| match work.keys[*key as usize] {
+            KeyKind::Slot { .. } => first_writers[*key as usize] >= step as u32,
+            KeyKind::Account | KeyKind::Recipient | KeyKind::Code => true,
+        }));
+    }
+    rows
+}
+
+/// Without a list: keys that no lower step has written, and the steps that wrote the others last.
+fn values_and_dependencies(work: &BatchWork) -> (Rows<u32>, Rows<u32>) {
+    let mut last_writers = vec![NO_STEP; work.keys.len()];
+    let (mut values, mut dependencies) = (Rows::default(), Rows::default());
+    for (step, StepWork { accesses, .. }) in work.steps.iter().enumerate() {
+        let is_sum = |key: u32| work.keys[key as usize] == KeyKind::Recipient;
+        let writer = |key: u32| if is_sum(key) { NO_STEP } else { last_writers[key as usize] };
+        let keys = accesses.iter().map(|access| access.key);
+        values.push(keys.clone().filter(|key| writer(*key) == NO_STEP));
+        let mut lower: Vec<u32> = keys.map(writer).filter(|lower| *lower != NO_STEP).collect();
+        lower.sort_unstable();
+        lower.dedup();
+        dependencies.push(lower);
+        for access in accesses.iter().filter(|access| access.writes) {
+            last_writers[access.key as usize] = step as u32;
+        }
+    }
+    (values, dependencies)
+}
+
+/// Slots that no step writes, by the key of their account.
+fn unwritten_slots(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
+    let mut accounts = Rows::default();
+    for (key, kind) in work.keys.iter().enumerate() {
+        match kind {
+            KeyKind::Slot { account } if first_writers[key] == NO_STEP => accounts.push([*account]),
+            _ => accounts.push([]),
+        }
+    }
+    accounts.transposed(work.keys.len())
+}
+
+/// Keys that the list lets a shard foresee: accounts of senders and callees, keys that one of its steps is
+/// the first to write, and slots of its callees that no step writes.
+fn foreseen(
+    work: &BatchWork,
+    steps: &[u32],
+    first_writers: &[u32],
+    slots_of: &Rows<u32>,
+) -> Vec<u32> {
+    let (mut keys, mut callees) = (Vec::new(), Vec::new());
+    for step in steps {
+        let StepWork { sender, callee, accesses, .. } = &work.steps[*step as usize];
+        keys.extend(sender.iter().chain(callee));
+        callees.extend(*callee);
+        let first = accesses.iter().filter(|access| first_writers[access.key as usize] == *step);
+        keys.extend(first.map(|access| access.key));
+    }
+    callees.sort_unstable();
+    callees.dedup();
+    keys.extend(callees.iter().flat_map(|account| slots_of.row(*account as usize)));
+    keys
+}
+
+/// Micro-batches of so many keys, slots behind others.
+fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Vec<u32>> {
+    keys.sort_unstable();
+    let is_slot = |key: &u32| matches!(work.keys[*key as usize], KeyKind::Slot { .. });
+    let (slots, accounts): (Vec<u32>, Vec<u32>) = keys.into_iter().partition(is_slot);
+    let size = key_count.max(1) as usize;
+    accounts.chunks(size).chain(slots.chunks(size)).map(<[u32]>::to_vec).collect()
+}
+
+/// The longest chain of steps, with a delay between those of different shards.
+pub(super) fn chain_ns(work: &BatchWork, plan: &Plan, delay_ns: u64) -> u64 {
+    let mut ends: Vec<u64> = Vec::with_capacity(work.steps.len());
+    for (step, of) in work.steps.iter().enumerate() {
+        let shard = plan.shard_of[step];
+        let begin = plan.dependencies.row(step).iter().map(|lower| {
+            let way = if plan.shard_of[*lower as usize] == shard { 0 } else { delay_ns };
+            ends[*lower as usize] + way
+        });
+        ends.push(begin.max().unwrap_or(0) + of.time_ns);
+    }
+    ends.into_iter().max().unwrap_or(0)
+}

@@ -1,0 +1,63 @@
+//! The state of a shard while a batch is simulated: its threads, the values that it has, and the results that
+//! wait to be sent.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+};
+
+/// A value on a shard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Value {
+    /// Nobody has asked for it.
+    #[default]
+    Unknown,
+    /// It was asked for.
+    Asked,
+    /// It is there.
+    Here,
+}
+
+/// A thread that executes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Thread {
+    /// Its step.
+    pub(super) step: u32,
+    /// Values of the step that are there, in their order.
+    pub(super) value_count: usize,
+    /// Since when it waits for the next.
+    pub(super) waits_since: f64,
+}
+
+/// A shard.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ShardState {
+    pub(super) is_ready: bool,
+    /// By key.
+    pub(super) values: Vec<Value>,
+    /// Those that wait for a key: threads with a list, steps without one.
+    pub(super) waiting: HashMap<u32, Vec<u32>>,
+    pub(super) threads: Vec<Thread>,
+    /// Threads without a step.
+    pub(super) idle: Vec<u32>,
+    /// Steps that can be taken, the lowest first.
+    pub(super) due: BinaryHeap<Reverse<u32>>,
+    /// Results that are not sent yet.
+    pub(super) unsent_count: u64,
+    /// Results under way to the connection; 0: the sending thread has nothing to do.
+    pub(super) sending_count: u64,
+    /// Results that were sent.
+    pub(super) sent_count: u64,
+}
+
+impl ShardState {
+    pub(super) fn new(thread_count: u32, key_count: usize) -> Self {
+        Self {
+            values: vec![Value::Unknown; key_count],
+            threads: vec![Thread::default(); thread_count as usize],
+            // Popped from the end: the first thread comes first.
+            idle: (0..thread_count).rev().collect(),
+            ..Self::default()
+        }
+    }
+}

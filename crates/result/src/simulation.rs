@@ -1,0 +1,172 @@
+//! `stress simulate`: predicted times of a workload on shards of execution, as they are written
+//! (`stress.simulate/1`, explained in `docs/shards.md`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    description::Spread,
+    named::Name,
+    run::{Tool, WorkloadFacts},
+    schema::schema,
+    sharding::ShardWayFacts,
+};
+
+schema! {
+    /// The schema of a [`Simulation`].
+    SimulateSchema = "stress.simulate/1"
+}
+
+/// The schema of a [`Simulation`].
+pub const SCHEMA: SimulateSchema = SimulateSchema;
+
+variant::named! {
+    /// A lower bound of a simulated time: the largest one says what more shards or threads cannot make
+    /// shorter.
+    #[derive(Default)]
+    pub enum SimulatedBound: "bound of a simulated time" {
+        /// The work of the fullest shard over its threads.
+        #[default]
+        ShardThreads = "shard-threads",
+        /// The longest sequence of steps that wait for one another; with a list the longest step.
+        Chain = "chain",
+        /// The work of the coordinator's thread for one shard, and its work before and after.
+        CoordinatorThread = "coordinator-thread",
+        /// All work of the coordinator over its cores.
+        CoordinatorCores = "coordinator-cores",
+        /// All work over the cores of the one host.
+        HostCores = "host-cores",
+        /// Four one-way delays a batch.
+        Delays = "delays",
+    }
+}
+
+/// Predicted times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Simulation {
+    /// Name and version of this format.
+    pub schema: SimulateSchema,
+    /// The program.
+    pub tool: Tool,
+    /// The workload.
+    pub workload: WorkloadFacts,
+    /// Cores of the machine on which costs were measured.
+    pub core_count: u64,
+    /// Cores of the coordinator; `null` where all processes share one host.
+    pub coordinator_core_count: Option<u64>,
+    /// Cores of the one host; `null` where each shard has a host of its own.
+    pub host_core_count: Option<u64>,
+    /// The times and costs that predictions are made of.
+    pub costs: SimulationCosts,
+    /// The assumptions, and the parts of a real execution that are left out.
+    pub assumptions: Vec<String>,
+    /// Predictions, in the order of the settings.
+    pub rows: Vec<SimulatedRow>,
+    /// Predictions for the rows of a result beside their measured times; empty without one.
+    pub checks: Vec<CheckedRow>,
+}
+
+/// The times and costs that predictions are made of; each is a median over the samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulationCosts {
+    /// The variant whose samples gave the times of the steps.
+    pub step_variant: String,
+    /// The variant whose samples gave all other costs.
+    pub shard_variant: String,
+    /// Samples of each of the two.
+    pub sample_count: u64,
+    /// Time of each transaction as it was given; `null` where it was measured.
+    pub given_tx_ns: Option<u64>,
+    /// Time of a transaction.
+    pub tx_ns: Spread,
+    /// Time of all steps, one after the other, on one thread.
+    pub steps_ns: u64,
+    /// Decoding all lists at the coordinator.
+    pub decode_ns: u64,
+    /// Work of a shard until it is ready for a batch.
+    pub start_ns: u64,
+    /// Time of a thread for each step beside its execution; a part of `steps_ns` and of each prediction.
+    pub beside_step_ns: u64,
+    /// Work of the coordinator for a message of a shard, whatever is in it.
+    pub message_ns: u64,
+    /// Work of the coordinator for a value that it sends.
+    pub value_ns: u64,
+    /// Work of the coordinator for a result that it takes in, and of a shard for one that it sends.
+    pub result_ns: u64,
+    /// Work of a shard for a message with results, whatever is in it.
+    pub send_ns: u64,
+    /// Join and commit of all batches.
+    pub after_ns: u64,
+    /// The time of one shard of one thread on this host, as it was measured: `send_ns` is chosen so that it is
+    /// predicted.
+    pub one_shard_ns: u64,
+}
+
+/// A prediction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedRow {
+    /// Shards.
+    pub shard_count: u64,
+    /// Threads of each.
+    pub thread_count: u64,
+    /// How they execute.
+    pub sharding: ShardWayFacts,
+    /// Whether they have the list; otherwise a step waits for those that wrote its keys.
+    pub has_list: bool,
+    /// Time of all batches.
+    pub time_ns: u64,
+    /// Transactions a second.
+    pub tx_per_s: f64,
+    /// Transactions a second over those of one shard with the same settings; `null` where that is not among
+    /// the rows.
+    pub speedup: Option<f64>,
+    /// The largest lower bound.
+    #[serde(with = "Name::<SimulatedBound>")]
+    pub bound: SimulatedBound,
+    /// That bound as a share of the time.
+    pub bound_share: f64,
+    /// Partition of all batches, as it took on this machine.
+    pub partition_ns: u64,
+    /// Time of the fullest shard's steps above the mean, as a share of the mean.
+    pub imbalance: f64,
+    /// The longest sequence of steps that wait for one another, with the delays between shards, of all
+    /// batches; with a list the longest steps.
+    pub chain_ns: u64,
+    /// Time that threads of shards waited for values, summed; 0 without a list.
+    pub value_wait_ns: u64,
+    /// Work of the coordinator.
+    pub coordinator_work_ns: u64,
+    /// The part of it that the busiest of its threads has.
+    pub busiest_thread_work_ns: u64,
+    /// Requests ahead of steps: micro-batches.
+    pub ahead_request_count: u64,
+    /// Keys of those.
+    pub ahead_key_count: u64,
+    /// Requests that a step waited for, one key each.
+    pub demand_request_count: u64,
+    /// Messages with results.
+    pub result_message_count: u64,
+    /// Messages from shard to shard.
+    pub shard_message_count: u64,
+}
+
+/// A prediction for a row of a result, with all processes on this host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedRow {
+    /// The row's name.
+    pub variant: String,
+    /// Samples of it.
+    pub sample_count: u64,
+    /// Median of their times.
+    pub measured_ns: u64,
+    /// The prediction.
+    pub predicted_ns: u64,
+    /// The prediction over the measured time, less one.
+    pub error: f64,
+    /// Whether costs are fitted to a row like this one, so that its error says nothing.
+    pub is_fitted: bool,
+    /// Keys that shards asked for ahead and on demand, as predicted.
+    pub predicted_key_count: u64,
+    /// The same in the row's first sample.
+    pub measured_key_count: u64,
+}

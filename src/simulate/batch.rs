@@ -1,0 +1,227 @@
+//! The work of a batch as the simulation takes it: keys by their numbers in the list, those that each step
+//! touches in the reference run, and the time of each step.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Duration,
+};
+
+use alloy_primitives::{Address, B256, keccak256};
+use anyhow::{Result, anyhow};
+use generator::describe::{Accesses, Description};
+use partition::{
+    Access,
+    simulate::{BatchWork, KeyKind, StepWork},
+};
+use workload::{
+    Batch, Block, BlockAccessIndex, StepKind, Steps, Transaction, Workload,
+    genesis::Genesis,
+    list::{ListBounds, ListIndex},
+};
+
+/// A batch of a workload.
+#[derive(Clone, Debug)]
+pub struct SimulatedBatch<'a> {
+    /// The batch.
+    pub batch: &'a Batch,
+    /// Its list.
+    pub list: ListIndex,
+    /// Its steps with their keys and times.
+    pub work: BatchWork,
+}
+
+impl<'a> SimulatedBatch<'a> {
+    /// All batches of a workload whose transactions touch the keys of `seen`; `times` has those of the steps of
+    /// each batch.
+    ///
+    /// # Errors
+    /// A list cannot be decoded, or a step has no time.
+    pub fn all(
+        workload: &'a Workload,
+        seen: &Description,
+        times: &[Vec<Duration>],
+    ) -> Result<Vec<Self>> {
+        let batches = workload.batches.iter().zip(&seen.batches).zip(times);
+        let all: Vec<Self> = batches
+            .map(|((batch, seen), times)| {
+                let bounds = ListBounds::of(batch, workload.fork);
+                let list = ListIndex::decode(&batch.list, &bounds);
+                let list = list.map_err(|error| anyhow!("the list of a batch: {error}"))?;
+                let making = Making::new(&list, &workload.genesis);
+                Ok(Self { batch, work: making.work(batch, &seen.accesses, times)?, list })
+            })
+            .collect::<Result<_>>()?;
+        match all.len() == workload.batches.len() {
+            true => Ok(all),
+            false => Err(anyhow!("times of {} of {} batches", all.len(), workload.batches.len())),
+        }
+    }
+
+    /// Number of its transactions.
+    pub fn tx_count(&self) -> usize {
+        self.batch.blocks.iter().map(|block| block.transactions.len()).sum()
+    }
+}
+
+/// A batch's work while it is made.
+struct Making<'a> {
+    list: &'a ListIndex,
+    genesis: &'a Genesis,
+    keys: Vec<KeyKind>,
+    /// The key of each code by its hash, and of each account with a code.
+    codes: HashMap<B256, u32>,
+    code_of: HashMap<u32, Option<u32>>,
+}
+
+impl<'a> Making<'a> {
+    fn new(list: &'a ListIndex, genesis: &'a Genesis) -> Self {
+        let accounts = list.accounts().map(|_| KeyKind::Account);
+        let slots = list.slots().map(|slot| KeyKind::Slot { account: list.account_of(slot).0 });
+        let keys = accounts.chain(slots).collect();
+        Self { list, genesis, keys, codes: HashMap::new(), code_of: HashMap::new() }
+    }
+
+    fn work(mut self, batch: &Batch, seen: &Accesses, times: &[Duration]) -> Result<BatchWork> {
+        for block in &batch.blocks {
+            if let Some(recipient) = self.account(&block.env.beneficiary) {
+                self.keys[recipient as usize] = KeyKind::Recipient;
+            }
+        }
+        let steps = Steps::of(batch);
+        let mut tx_count = 0;
+        let mut all = Vec::with_capacity(steps.count() as usize);
+        for (index, step) in steps.iter() {
+            let time = times.get(index as usize);
+            let time = time.ok_or_else(|| anyhow!("step {index} of a batch has no time"))?;
+            let block = &batch.blocks[step.block];
+            let mut work = StepWork::default();
+            if let StepKind::Transaction(place) = step.kind {
+                tx_count += 1;
+                work = self.transaction(block, &block.transactions[place], seen.of(tx_count - 1));
+            }
+            work.time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            all.push(work);
+        }
+        for (index, accesses) in self.of_system(&steps, &all) {
+            all[index as usize].accesses = accesses;
+        }
+        Ok(BatchWork { keys: self.keys, steps: all })
+    }
+
+    fn account(&self, address: &Address) -> Option<u32> {
+        self.list.account_id(address).map(|id| id.0)
+    }
+
+    /// The keys of steps beside transactions: those that they write, by the list, and those that the list declares
+    /// and no transaction touches. The latter are of the step that writes another key of their account, or of the
+    /// last.
+    fn of_system(
+        &mut self,
+        steps: &Steps,
+        transactions: &[StepWork],
+    ) -> BTreeMap<BlockAccessIndex, Vec<Access>> {
+        let mut all = self.written_by_system(steps);
+        let mut step_of_account: HashMap<u32, BlockAccessIndex> = HashMap::new();
+        for (index, accesses) in &all {
+            for access in accesses {
+                step_of_account.entry(self.account_of(access.key)).or_insert(*index);
+            }
+        }
+        let mut is_touched = vec![false; self.keys.len()];
+        let of_transactions = transactions.iter().flat_map(|step| &step.accesses);
+        for access in of_transactions.chain(all.values().flatten()) {
+            is_touched[access.key as usize] = true;
+        }
+        let last = steps.count() - 1;
+        for key in (0..is_touched.len() as u32).filter(|key| !is_touched[*key as usize]) {
+            let index = step_of_account.get(&self.account_of(key)).copied().unwrap_or(last);
+            all.entry(index).or_default().push(Access { key, writes: false });
+        }
+        for accesses in all.values_mut() {
+            // Accounts come first, codes last.
+            let accounts = accesses.iter().map(|access| self.account_of(access.key));
+            let accounts: BTreeSet<u32> = accounts.collect();
+            let codes: Vec<_> = accounts.iter().filter_map(|id| self.code_of(*id)).collect();
+            accesses.extend(codes.into_iter().map(|key| Access { key, writes: false }));
+            accesses.sort_by_key(|access| (access.key, !access.writes));
+            accesses.dedup_by_key(|access| access.key);
+        }
+        all
+    }
+
+    /// The account that a key is of, as a number.
+    fn account_of(&self, key: u32) -> u32 {
+        match self.keys[key as usize] {
+            KeyKind::Slot { account } => account,
+            KeyKind::Account | KeyKind::Recipient | KeyKind::Code => key,
+        }
+    }
+
+    /// The keys that steps beside transactions write, by the list.
+    fn written_by_system(&self, steps: &Steps) -> BTreeMap<BlockAccessIndex, Vec<Access>> {
+        let is_system =
+            |index: &BlockAccessIndex| !matches!(steps.at(*index).kind, StepKind::Transaction(_));
+        let mut written: BTreeMap<BlockAccessIndex, Vec<Access>> = BTreeMap::new();
+        let mut add = |key: u32, indices: &mut dyn Iterator<Item = BlockAccessIndex>| {
+            for index in indices.filter(is_system) {
+                written.entry(index).or_default().push(Access { key, writes: true });
+            }
+        };
+        for id in self.list.accounts() {
+            add(id.0, &mut self.list.account_change_indices(id));
+        }
+        let account_count = self.list.account_count();
+        for id in self.list.slots() {
+            add(account_count + id.0, &mut self.list.slot_change_indices(id));
+        }
+        written
+    }
+
+    /// Its keys in about the order in which it asks for them: sender, callee, codes, all others, and the
+    /// recipient in the end.
+    fn transaction(
+        &mut self,
+        block: &Block,
+        tx: &Transaction,
+        seen: &[generator::describe::Access],
+    ) -> StepWork {
+        let sender = self.account(&tx.sender);
+        let callee = tx.to.and_then(|address| self.account(&address));
+        let recipient = self.account(&block.env.beneficiary);
+        let own = seen.iter().map(|access| Access { key: access.key, writes: access.writes });
+        let mut accesses: Vec<Access> = own.collect();
+        accesses.retain(|access| Some(access.key) != recipient);
+        let account_count = self.list.account_count();
+        let mut codes: Vec<u32> = accesses
+            .iter()
+            .filter(|access| access.key < account_count)
+            .filter_map(|access| self.code_of(access.key))
+            .collect();
+        codes.sort_unstable();
+        codes.dedup();
+        accesses.extend(codes.into_iter().map(|key| Access { key, writes: false }));
+        accesses.extend(recipient.map(|key| Access { key, writes: true }));
+        accesses.sort_by_cached_key(|access| {
+            let key = Some(access.key);
+            let is_code = self.keys[access.key as usize] == KeyKind::Code;
+            let order = [key == sender, key == callee, is_code, key != recipient];
+            (order.iter().position(|is_here| *is_here).unwrap_or(order.len()), access.key)
+        });
+        StepWork { time_ns: 0, sender, callee, accesses }
+    }
+
+    /// The key of the code that an account has before the batch.
+    fn code_of(&mut self, account: u32) -> Option<u32> {
+        let Self { list, genesis, keys, codes, code_of } = self;
+        *code_of.entry(account).or_insert_with(|| {
+            let address = list.address(workload::list::AccountId(account));
+            let code = &genesis.account(address)?.code;
+            (!code.is_empty()).then(|| {
+                *codes.entry(keccak256(code)).or_insert_with(|| {
+                    keys.push(KeyKind::Code);
+                    keys.len() as u32 - 1
+                })
+            })
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! Predictions: each batch partitioned as the engine does it, and simulated.
+
+use std::{num::NonZeroUsize, time::Instant};
+
+use anyhow::anyhow;
+use executor::engine::shard_of_steps;
+use partition::simulate::{Costs as ModelCosts, Hosts, Knowledge, Setting, Simulated, simulate};
+use result::{
+    ShardWayFacts,
+    simulation::{SimulatedBound, SimulatedRow, SimulationCosts},
+};
+use variant::{PartitionTime, Sharding};
+
+use super::batch::SimulatedBatch;
+use crate::{
+    exit::{Code, Failure, OrExit},
+    interrupt,
+};
+
+/// Steps of the search for the cost of sending.
+const FIT_STEP_COUNT: u32 = 24;
+
+/// The most that sending a result may cost.
+const SEND_NS_MAX: u64 = 1 << 20;
+
+/// Batches with the costs of their simulation.
+#[derive(Debug)]
+pub struct Predictions<'a> {
+    batches: &'a [SimulatedBatch<'a>],
+    costs: SimulationCosts,
+}
+
+/// A partition of all batches, and its time.
+struct Parted {
+    shard_of: Vec<Vec<u32>>,
+    partition_ns: u64,
+}
+
+impl<'a> Predictions<'a> {
+    /// Predictions from these costs, with that of sending results fitted: one shard of one thread on this
+    /// host takes the time that was measured.
+    ///
+    /// # Errors
+    /// The user interrupted.
+    pub fn new(
+        batches: &'a [SimulatedBatch<'a>],
+        costs: SimulationCosts,
+        core_count: NonZeroUsize,
+    ) -> Result<Self, Failure> {
+        let mut new = Self { batches, costs };
+        let sharding = Sharding::on(1);
+        let parted = new.parted(&sharding)?;
+        let (mut low, mut high) = (0_u64, SEND_NS_MAX);
+        let hosts = one_host(core_count);
+        for _ in 0..FIT_STEP_COUNT {
+            let middle = low.midpoint(high);
+            new.costs.send_ns = middle;
+            let setting = new.setting(&sharding, 1, hosts);
+            let simulated = new.simulated(&parted, &sharding, &setting);
+            if simulated.time_ns > new.costs.one_shard_ns as f64 {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        new.costs.send_ns = low;
+        Ok(new)
+    }
+
+    /// The costs.
+    pub const fn costs(&self) -> &SimulationCosts {
+        &self.costs
+    }
+
+    /// These with other times of steps, and the figures of those.
+    #[must_use]
+    pub fn with(&self, batches: &'a [SimulatedBatch<'a>], costs: SimulationCosts) -> Self {
+        Self { batches, costs: SimulationCosts { send_ns: self.costs.send_ns, ..costs } }
+    }
+
+    fn parted(&self, sharding: &Sharding) -> Result<Parted, Failure> {
+        let mut shard_of = Vec::new();
+        let start = Instant::now();
+        for SimulatedBatch { batch, list, .. } in self.batches {
+            if interrupt::happened() {
+                return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+            }
+            shard_of.push(shard_of_steps(batch, list, sharding));
+        }
+        let partition_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(Parted { shard_of, partition_ns })
+    }
+
+    /// The setting, without the costs before a batch.
+    fn setting(&self, sharding: &Sharding, thread_count: u32, hosts: Hosts) -> Setting {
+        let batch_count = self.batches.len().max(1) as u64;
+        let SimulationCosts { start_ns, message_ns, value_ns, result_ns, send_ns, .. } = self.costs;
+        let after_ns = self.costs.after_ns / batch_count;
+        let of_messages =
+            ModelCosts { message_ns, value_ns, result_ns, send_ns, ..Default::default() };
+        let costs = ModelCosts { start_ns, after_ns, ..of_messages };
+        Setting {
+            shard_count: u32::try_from(sharding.count).unwrap_or(u32::MAX),
+            thread_count,
+            hosts,
+            delay_ns: u64::from(sharding.delay_us) * 1_000,
+            micro_batch_key_count: sharding.micro_batch_key_count,
+            knowledge: Knowledge::List,
+            costs,
+        }
+    }
+
+    /// All batches, one after the other.
+    fn simulated(&self, parted: &Parted, sharding: &Sharding, setting: &Setting) -> Simulated {
+        let mut before_ns = self.costs.decode_ns;
+        if sharding.partition_time == PartitionTime::Inside {
+            before_ns += parted.partition_ns;
+        }
+        let before_ns = before_ns / self.batches.len().max(1) as u64;
+        let setting = Setting { costs: ModelCosts { before_ns, ..setting.costs }, ..*setting };
+        let mut sum = Simulated::default();
+        for (batch, shard_of) in self.batches.iter().zip(&parted.shard_of) {
+            sum.add(&simulate(&batch.work, shard_of, &setting));
+        }
+        sum
+    }
+
+    /// The predictions with a list and without one.
+    ///
+    /// # Errors
+    /// The user interrupted.
+    pub fn rows(
+        &self,
+        sharding: &Sharding,
+        thread_count: u32,
+        hosts: Hosts,
+    ) -> Result<[SimulatedRow; 2], Failure> {
+        let parted = self.parted(sharding)?;
+        Ok([Knowledge::List, Knowledge::NoList].map(|knowledge| {
+            let setting = self.setting(sharding, thread_count, hosts);
+            let setting = Setting { knowledge, ..setting };
+            let simulated = self.simulated(&parted, sharding, &setting);
+            self.row(sharding, &setting, &parted, &simulated)
+        }))
+    }
+
+    fn row(
+        &self,
+        sharding: &Sharding,
+        setting: &Setting,
+        parted: &Parted,
+        of: &Simulated,
+    ) -> SimulatedRow {
+        let tx_count: usize = self.batches.iter().map(SimulatedBatch::tx_count).sum();
+        let (bound, bound_ns) = self.bound(setting, of);
+        SimulatedRow {
+            shard_count: u64::from(setting.shard_count),
+            thread_count: u64::from(setting.thread_count),
+            sharding: way(sharding),
+            has_list: setting.knowledge == Knowledge::List,
+            time_ns: of.time_ns as u64,
+            tx_per_s: per(tx_count as f64 * 1e9, of.time_ns),
+            speedup: None,
+            bound,
+            bound_share: per(bound_ns, of.time_ns),
+            partition_ns: parted.partition_ns,
+            imbalance: per(of.fullest_work_ns * f64::from(setting.shard_count), of.step_work_ns)
+                - 1.0,
+            chain_ns: of.chain_ns as u64,
+            value_wait_ns: of.value_wait_ns as u64,
+            coordinator_work_ns: of.coordinator_work_ns as u64,
+            busiest_thread_work_ns: of.busiest_thread_work_ns as u64,
+            ahead_request_count: of.ahead_request_count,
+            ahead_key_count: of.ahead_key_count,
+            demand_request_count: of.demand_request_count,
+            result_message_count: of.result_message_count,
+            shard_message_count: of.shard_message_count,
+        }
+    }
+
+    /// The largest lower bound of a time.
+    fn bound(&self, setting: &Setting, of: &Simulated) -> (SimulatedBound, f64) {
+        let alone = of.coordinator_work_ns - self.talking(of);
+        let sending = setting.costs.send_ns as f64 * of.result_message_count as f64
+            + setting.costs.result_ns as f64 * self.step_count();
+        let cores = match setting.hosts {
+            Hosts::One { core_count } => {
+                let work = of.step_work_ns + of.coordinator_work_ns + sending;
+                (SimulatedBound::HostCores, work / f64::from(core_count))
+            }
+            Hosts::Apart { coordinator_core_count } => {
+                let work = self.talking(of) / f64::from(coordinator_core_count);
+                (SimulatedBound::CoordinatorCores, alone + work)
+            }
+        };
+        let delays = 4.0 * setting.delay_ns as f64 * self.batches.len() as f64;
+        let threads = of.fullest_work_ns / f64::from(setting.thread_count);
+        let bounds = [
+            (SimulatedBound::ShardThreads, threads),
+            (SimulatedBound::Chain, of.chain_ns),
+            (SimulatedBound::CoordinatorThread, alone + of.busiest_thread_work_ns),
+            cores,
+            (SimulatedBound::Delays, delays),
+        ];
+        bounds.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
+    }
+
+    /// Work of the coordinator's threads that talk to shards.
+    fn talking(&self, of: &Simulated) -> f64 {
+        let value_count = of.ahead_key_count + of.demand_request_count;
+        let request_count = of.ahead_request_count + of.demand_request_count;
+        let message_count = of.result_message_count + request_count;
+        self.costs.result_ns as f64 * self.step_count()
+            + self.costs.value_ns as f64 * value_count as f64
+            + self.costs.message_ns as f64 * message_count as f64
+    }
+
+    fn step_count(&self) -> f64 {
+        self.batches.iter().map(|batch| batch.work.steps.len() as f64).sum()
+    }
+}
+
+/// All processes on this host.
+pub(super) fn one_host(core_count: NonZeroUsize) -> Hosts {
+    Hosts::One { core_count: u32::try_from(core_count.get()).unwrap_or(u32::MAX) }
+}
+
+/// The facts of a way to execute on shards.
+fn way(sharding: &Sharding) -> ShardWayFacts {
+    ShardWayFacts {
+        partitioner: sharding.partitioner,
+        partition_time: sharding.partition_time,
+        micro_batch_key_count: u64::from(sharding.micro_batch_key_count),
+        delay_ns: u64::from(sharding.delay_us) * 1_000,
+    }
+}
+
+fn per(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 0.0 }
+}
+
+/// The assumptions of predictions, for users.
+pub fn assumptions(hosts: Hosts) -> Vec<String> {
+    let of_hosts = match hosts {
+        Hosts::Apart { coordinator_core_count } => format!(
+            "each shard has a host of its own with a core for each thread, as fast as those here; the \
+             coordinator has one thread for each shard, on {coordinator_core_count} cores"
+        ),
+        Hosts::One { core_count } => {
+            format!("all processes share {core_count} cores equally, as fast as those here")
+        }
+    };
+    [
+        of_hosts.as_str(),
+        "a step waits for all its values before it computes; the network has no limit but its delay, and a \
+         sender never waits for room",
+        "messages, values and results do not become dearer with the number of shards; a result costs a shard \
+         as much to send as the coordinator to take in; memory and caches are not shared",
+        "with a list: no step waits for another; sending the list costs the coordinator nothing",
+        "without a list: every read is known ahead, no execution is aborted, a value goes from shard to shard \
+         in one delay and costs them nothing, payments to the fee recipient are deltas; all other costs are \
+         those with a list",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
