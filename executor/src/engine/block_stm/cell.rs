@@ -38,16 +38,6 @@ pub(super) enum Keep {
     From(BlockAccessIndex),
 }
 
-impl Keep {
-    /// For a run whose reads have this finality, when all steps below `committed` are committed.
-    pub(super) const fn of(finality: Finality, committed: BlockAccessIndex) -> Self {
-        match finality {
-            Finality::Final => Self::Nothing,
-            Finality::Speculative => Self::From(committed),
-        }
-    }
-}
-
 /// The finding of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found<B, V> {

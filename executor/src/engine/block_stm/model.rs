@@ -251,7 +251,9 @@ impl World {
         mut old: Vec<usize>,
         mut readers_to: Option<u32>,
     ) -> Doing {
-        let keep = Keep::of(run.finality, self.scheduler.committed());
+        let is_last = run.is_final() && !self.is_shard;
+        let committed = self.scheduler.committed();
+        let keep = if is_last { Keep::Nothing } else { Keep::From(committed) };
         if let Some((cell, value)) = left.pop() {
             let above = self.cells[cell].write(run.index, run.incarnation, value, keep);
             readers_to = readers_to.max(above);

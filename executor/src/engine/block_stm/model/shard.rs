@@ -119,7 +119,14 @@ impl Both {
 
     fn hear(&mut self, order: &Order) {
         match order {
-            Order::Committed(to) => self.shard.scheduler.finalize(*to),
+            Order::Committed(to) => {
+                self.shard.scheduler.finalize(*to);
+                // Word of what a committed step wrote to a key that is asked for late disturbs all above it.
+                if *to > 0 {
+                    let last = self.shard.logs.len() as u32;
+                    self.shard.scheduler.take_remote(*to - 1, Some(last));
+                }
+            }
             Order::Writes { index, incarnation, values } => {
                 let keep = Keep::From(self.shard.scheduler.committed());
                 let mut readers_to = None;
