@@ -94,11 +94,15 @@ impl<'a> Making<'a> {
             let time = times.get(index as usize);
             let time = time.ok_or_else(|| anyhow!("step {index} of a batch has no time"))?;
             let block = &batch.blocks[step.block];
-            let mut work = StepWork::default();
-            if let StepKind::Transaction(place) = step.kind {
-                tx_count += 1;
-                work = self.transaction(block, &block.transactions[place], seen.of(tx_count - 1));
-            }
+            let mut work = match step.kind {
+                StepKind::Transaction(place) => {
+                    tx_count += 1;
+                    self.transaction(block, &block.transactions[place], seen.of(tx_count - 1))
+                }
+                StepKind::BeforeTransactions | StepKind::AfterTransactions => {
+                    StepWork { is_system: true, ..StepWork::default() }
+                }
+            };
             work.time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
             all.push(work);
         }
@@ -207,7 +211,7 @@ impl<'a> Making<'a> {
             let order = [key == sender, key == callee, is_code, key != recipient];
             (order.iter().position(|is_here| *is_here).unwrap_or(order.len()), access.key)
         });
-        StepWork { time_ns: 0, sender, callee, accesses }
+        StepWork { is_system: false, time_ns: 0, sender, callee, accesses }
     }
 
     /// The key of the code that an account has before the batch.

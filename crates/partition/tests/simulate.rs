@@ -263,16 +263,22 @@ fn shards_on_one_host_share_its_cores() {
 }
 
 #[test]
-fn a_code_is_asked_for_on_demand_and_all_unwritten_slots_of_a_callee_ahead() {
+fn a_code_and_all_unwritten_slots_of_a_callee_are_asked_for_ahead() {
     let mut work = batch(vec![StepWork {
         callee: Some(0),
         ..step(10, &[(0, false), (1, false), (4, false)])
     }]);
     work.keys[1] = KeyKind::Code;
     let of = on(&work, &[0], apart(1, 1, 100));
-    // The account and the six slots of the callee; the code comes after the account.
-    assert_eq!((of.ahead_key_count, of.demand_request_count), (7, 1));
-    assert_eq!(of.time_ns, 100.0 + 200.0 + 200.0 + 10.0 + 100.0);
+    // The account, its code, and the six slots of the callee.
+    assert_eq!((of.ahead_key_count, of.demand_request_count), (8, 0));
+    assert_eq!(of.time_ns, 100.0 + 200.0 + 10.0 + 100.0);
+    // Nobody foresees another account that a transaction reads, but for system calls.
+    let read = batch(vec![step(10, &[(2, false)])]);
+    let of_system = batch(vec![StepWork { is_system: true, ..read.steps[0].clone() }]);
+    let demands =
+        [read, of_system].map(|work| on(&work, &[0], apart(1, 1, 0)).demand_request_count);
+    assert_eq!(demands, [1, 0]);
 }
 
 #[test]

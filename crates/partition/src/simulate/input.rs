@@ -16,7 +16,7 @@ pub enum KeyKind {
         /// Number of the account's key.
         account: u32,
     },
-    /// A contract's code, which no request ahead asks for where there is a list.
+    /// A contract's code. With a list it is asked for ahead, as if its hash were known from the start.
     Code,
 }
 
@@ -25,6 +25,8 @@ pub enum KeyKind {
 pub struct StepWork {
     /// Time of its execution where all values are there.
     pub time_ns: u64,
+    /// Whether it is system calls, all keys of which are foreseen.
+    pub is_system: bool,
     /// Key of the sender's account.
     pub sender: Option<u32>,
     /// Key of the called account.

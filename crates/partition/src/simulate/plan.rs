@@ -126,8 +126,8 @@ fn unwritten_slots(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     accounts.transposed(work.keys.len())
 }
 
-/// Keys that the list lets a shard foresee: accounts of senders and callees, keys that one of its steps is
-/// the first to write, and slots of its callees that no step writes.
+/// Keys that the list lets a shard foresee: accounts of senders, callees and the recipient of fees, codes, keys of
+/// system calls, keys that one of its steps is the first to write, and slots of its callees that no step writes.
 fn foreseen(
     work: &BatchWork,
     steps: &[u32],
@@ -136,11 +136,16 @@ fn foreseen(
 ) -> Vec<u32> {
     let (mut keys, mut callees) = (Vec::new(), Vec::new());
     for step in steps {
-        let StepWork { sender, callee, accesses, .. } = &work.steps[*step as usize];
+        let StepWork { is_system, sender, callee, accesses, .. } = &work.steps[*step as usize];
         keys.extend(sender.iter().chain(callee));
         callees.extend(*callee);
-        let first = accesses.iter().filter(|access| first_writers[access.key as usize] == *step);
-        keys.extend(first.map(|access| access.key));
+        let is_foreseen = |key: &u32| match work.keys[*key as usize] {
+            KeyKind::Recipient | KeyKind::Code => true,
+            KeyKind::Account | KeyKind::Slot { .. } => {
+                *is_system || first_writers[*key as usize] == *step
+            }
+        };
+        keys.extend(accesses.iter().map(|access| access.key).filter(is_foreseen));
     }
     callees.sort_unstable();
     callees.dedup();
@@ -148,13 +153,17 @@ fn foreseen(
     keys
 }
 
-/// Micro-batches of so many keys, slots behind others.
+/// Micro-batches of so many keys: accounts, slots, codes.
 fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Vec<u32>> {
-    keys.sort_unstable();
-    let is_slot = |key: &u32| matches!(work.keys[*key as usize], KeyKind::Slot { .. });
-    let (slots, accounts): (Vec<u32>, Vec<u32>) = keys.into_iter().partition(is_slot);
+    let place = |key: &u32| match work.keys[*key as usize] {
+        KeyKind::Account | KeyKind::Recipient => 0,
+        KeyKind::Slot { .. } => 1,
+        KeyKind::Code => 2,
+    };
+    keys.sort_unstable_by_key(|key| (place(key), *key));
     let size = key_count.max(1) as usize;
-    accounts.chunks(size).chain(slots.chunks(size)).map(<[u32]>::to_vec).collect()
+    let of_kinds = keys.chunk_by(|a, b| place(a) == place(b));
+    of_kinds.flat_map(|keys| keys.chunks(size)).map(<[u32]>::to_vec).collect()
 }
 
 /// The longest chain of steps, with a delay between those of different shards.
