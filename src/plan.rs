@@ -287,10 +287,12 @@ fn thread_counts(
     let cores = machine.core_count.get();
     let given = |counts: &[u32]| counts.iter().map(|n| *n as usize).collect::<Vec<_>>();
     let Preset { engine, io, .. } = design.preset();
+    // Warm values of a store without a device are as far away as cold ones.
+    let is_warm = run.cache == CacheMode::Warm && store.has_device();
     let threads = match given(&run.thread_counts) {
         counts if !counts.is_empty() => counts,
         // The CPU decides: the gain by threads is told from the gain or loss otherwise.
-        _ if store.waiting() == Waiting::Never || run.cache == CacheMode::Warm => vec![1, cores],
+        _ if store.waiting() == Waiting::Never || is_warm => vec![1, cores],
         // As many threads as execute can wait for the device.
         _ if engine.is_parallel() && io == Io::OnDemand => vec![cores, MANY_THREADS],
         _ => vec![cores],

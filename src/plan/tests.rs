@@ -6,6 +6,8 @@ use variant::{BlockDuties, RootTime};
 
 use super::*;
 
+mod shards;
+
 fn run(extra: &str) -> RunSpec {
     let text = format!(
         "schema = 1\nname = \"t\"\ndescription = \"t\"\n[state]\nslots = 1000\n[block]\n\
@@ -44,9 +46,9 @@ fn what_is_chosen_is_told_and_what_the_user_says_is_not() {
     assert!(together[0].contains("read = multi-get") && together[1].contains("[2, 8]"));
     let one_by_one = choices(IoUring::Refused, "");
     assert!(one_by_one[0].contains("read = get") && one_by_one[1].contains("[16, 64]"));
-    let given = "read = \"get\"\nio_threads = [3]";
-    assert_eq!(choices(IoUring::Available, given), Vec::<String>::new());
-    assert_eq!(choices(IoUring::Available, "stores = [\"memory\"]"), Vec::<String>::new());
+    for said in ["read = \"get\"\nio_threads = [3]", "stores = [\"memory\"]"] {
+        assert!(choices(IoUring::Available, said).is_empty(), "{said}");
+    }
 }
 
 #[test]
@@ -58,30 +60,6 @@ fn ways_of_roots_are_crossed() {
     let expected = ["", "-warm", "-16-shards", "-16-shards-warm"];
     let expected = expected.map(|way| format!("none/sequential+on-demand+root-after{way}@1"));
     assert_eq!(listed, expected);
-}
-
-#[test]
-fn shards_execute_two_designs_in_each_way_that_is_said() {
-    let of = |extra: &str| names(&format!("stores = [\"memory\"]\nthreads = [2]\n{extra}"));
-    let expected = [
-        "none/sequential+on-demand@1",
-        "parallel-io/bal+on-demand@2",
-        "batched-io/bal+on-demand@2+1shards",
-        "batched-io/bal+on-demand@2+2shards",
-    ];
-    assert_eq!(of("shards = [1, 2]"), expected);
-    let optimistic = of("designs = [\"sequential\", \"block-stm\"]\nshards = [2, 4]");
-    let expected = [
-        "none/sequential+on-demand@1",
-        "none/block-stm+on-demand@2+2shards",
-        "none/block-stm+on-demand@2+4shards",
-    ];
-    assert_eq!(optimistic, expected);
-    let ways = of("designs = [\"batched-io\"]\nshards = [2]\nshard_delay_us = [0, 5_000]\n\
-        schedule = [\"gas-limit\", \"block-order\"]\nio_threads = [4, 8]");
-    let expected =
-        ["batched-io/bal+on-demand@2+2shards", "batched-io/bal+on-demand@2+2shards-5000us"];
-    assert_eq!(ways, expected, "readers and schedules are not theirs");
 }
 
 #[test]

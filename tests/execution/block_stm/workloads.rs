@@ -113,7 +113,7 @@ impl Recipe {
                 number: number as u64 + 1,
                 timestamp: number as u64 * 12,
                 beneficiary: COINBASE,
-                gas_limit: 1 << 40,
+                gas_limit: 1 << 39,
                 base_fee: 7,
                 ..BlockEnv::default()
             };

@@ -185,31 +185,27 @@ impl Hub {
             let hash = version.state.map_or(B256::ZERO, |state| state.code_hash);
             let code = self.codes.get(&hash).cloned();
             let account = Account { code, ..Account::from(*version) };
-            let is_new = run.write(&mut memory.accounts.cell(id).cell, account);
-            news.account(
-                readers(&self.account_readers, id, shard, is_new),
-                *address,
-                Some(*version),
-            );
+            let change = run.write(&mut memory.accounts.cell(id).cell, account);
+            news.account(change.of(&self.account_readers, id, shard), *address, Some(*version));
             log.written_accounts.push(id);
         }
         for (address, key, value) in slots {
             let id = memory.slots.id(&(memory.accounts.id(address), *key));
-            let is_new = run.write(&mut memory.slots.cell(id).cell, *value);
-            news.slot(readers(&self.slot_readers, id, shard, is_new), *address, *key, Some(*value));
+            let change = run.write(&mut memory.slots.cell(id).cell, *value);
+            news.slot(change.of(&self.slot_readers, id, shard), *address, *key, Some(*value));
             log.written_slots.push(id);
         }
         for id in &old.written_accounts {
             let mut cell = memory.accounts.cell(*id);
-            let is_gone = run.take_back(&mut cell.cell);
-            news.account(readers(&self.account_readers, *id, shard, is_gone), cell.key, None);
+            let change = run.take_back(&mut cell.cell);
+            news.account(change.of(&self.account_readers, *id, shard), cell.key, None);
         }
         for id in &old.written_slots {
             let mut cell = memory.slots.cell(*id);
-            let is_gone = run.take_back(&mut cell.cell);
+            let change = run.take_back(&mut cell.cell);
             let (account, key) = cell.key;
             let address = memory.accounts.cell(account).key;
-            news.slot(readers(&self.slot_readers, *id, shard, is_gone), address, key, None);
+            news.slot(change.of(&self.slot_readers, *id, shard), address, key, None);
         }
         for (outbox, writes) in self.outboxes.iter().zip(news.0) {
             if !writes.is_empty() {
@@ -340,18 +336,20 @@ struct Run {
 }
 
 impl Run {
-    /// Writes a key. Returns whether the step's last run wrote another value, or none.
-    fn write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>, value: V) -> bool {
-        let is_new = cell.written_by(self.index) != Some(&value);
+    /// Writes a key: news where the step's last run wrote another value, or none.
+    fn write<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>, value: V) -> Change {
+        let is_same = cell.written_by(self.index) == Some(&value);
         cell.write(self.index, self.incarnation, value, self.keep);
-        is_new
+        if is_same { Change::Nothing } else { Change::News }
     }
 
-    /// Takes the write of the step's last run back, unless this one wrote the key too. Returns whether it
-    /// is gone.
-    fn take_back<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> bool {
+    /// Takes the write of the step's last run back, unless this one wrote the key too: news where it is gone.
+    fn take_back<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> Change {
         cell.remove_older(self.index, self.incarnation);
-        cell.written_by(self.index).is_none()
+        match cell.written_by(self.index) {
+            Some(_) => Change::Nothing,
+            None => Change::News,
+        }
     }
 }
 
@@ -375,10 +373,21 @@ impl News {
     }
 }
 
-/// The other shards that have asked for a key, if there is news for them.
-fn readers(of: &[u64], id: CellId, shard: u32, is_news: bool) -> u64 {
-    let all = of.get(id as usize).copied().unwrap_or(0);
-    if is_news { all & !(1 << shard) } else { 0 }
+/// Whether a run changes what others read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// It does.
+    News,
+    /// The step's last run had left the same.
+    Nothing,
+}
+
+impl Change {
+    /// The other shards that have asked for a key, if there is news for them.
+    fn of(self, readers: &[u64], id: CellId, shard: u32) -> u64 {
+        let all = readers.get(id as usize).copied().unwrap_or(0);
+        if self == Self::News { all & !(1 << shard) } else { 0 }
+    }
 }
 
 fn subscribe(of: &mut Vec<u64>, id: CellId, shard: u32) {
