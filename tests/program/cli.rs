@@ -65,7 +65,7 @@ fn wrong_numbers_and_names_are_usage_errors_that_name_the_remedy() {
     run(&["--threads", "0"], &["--threads 0"]);
     run(&["--io-threads", "x"], &["--io-threads x"]);
     run(&["--present", "2"], &["--present 2"]);
-    run(&["--store", "lmdb"], &["lmdb", "rocksdb, mdbx, flat or memory"]);
+    run(&["--store", "lmdb"], &["lmdb", "rocksdb, mdbx, flat, redis or memory"]);
     run(&["--design", "prewarmed"], &["did you mean prewarm?"]);
     run(&["--set", "state.slotz=1M"], &["state.slots"]);
     run(&["--set", "slots"], &["--set slots"]);

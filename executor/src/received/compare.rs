@@ -61,7 +61,8 @@ fn other_field(tx: &Transaction, chain_id: u64, envelope: &Envelope) -> Option<&
     let hashes = envelope.blob_versioned_hashes().unwrap_or_default();
     let fields = [
         ("type", envelope.ty() == number),
-        ("chain", envelope.chain_id() == Some(chain_id)),
+        // One that names no chain, of before EIP-155, is valid on each; only legacy ones can.
+        ("chain", envelope.chain_id().is_none_or(|of| of == chain_id)),
         ("nonce", envelope.nonce() == tx.nonce),
         ("gas limit", envelope.gas_limit() == tx.gas_limit),
         ("most fee per gas", envelope.max_fee_per_gas() == tx.max_fee_per_gas),
