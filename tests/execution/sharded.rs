@@ -22,7 +22,7 @@ use executor::{
 use generator::random_blocks::RandomBlocks;
 use shard::{Cluster, Reach, Serving};
 use spec::Scenario;
-use variant::{CacheMode, Design, ListForm, Sharding, Variant};
+use variant::{CacheMode, Design, ListForm, PartitionTime, Partitioner, Sharding, Variant};
 use workload::Workload;
 
 use crate::common::{
@@ -145,6 +145,23 @@ pub(crate) fn running(count: usize) -> Running {
     let servers: Vec<_> = (0..count).map(|_| Server::start(PROGRAM, None)).collect();
     let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
     Running { cluster: Cluster::connect(&reach(&addresses)).unwrap(), servers }
+}
+
+/// Three shards in ways that differ in all but the partitioner.
+pub(crate) fn in_three_ways(partitioner: Partitioner) -> [Sharding; 3] {
+    let way = |(partition_time, micro_batch_key_count, delay_us)| Sharding {
+        partitioner,
+        partition_time,
+        micro_batch_key_count,
+        delay_us,
+        ..Sharding::on(3)
+    };
+    [
+        (PartitionTime::Inside, 1, 0),
+        (PartitionTime::Before, 7, 300),
+        (PartitionTime::Inside, 1 << 16, 1_000),
+    ]
+    .map(way)
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub struct ShardWorkFacts {
     /// Results that came in the place of one of an earlier run of the step.
     #[serde(default)]
     pub replaced_result_count: u64,
-    /// Results whose reads were not what lower steps left, when it was their turn to be committed.
+    /// Results whose reads were stale when it was their turn to be committed: lower steps had left other values.
     #[serde(default)]
     pub stale_result_count: u64,
 }

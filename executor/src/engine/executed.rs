@@ -78,7 +78,7 @@ pub struct CrossShard {
     pub value_count: u64,
     /// Results that came in the place of one of an earlier run.
     pub replaced_result_count: u64,
-    /// Results whose reads were not what lower steps left, when it was their turn to be committed.
+    /// Results whose reads were stale when it was their turn to be committed: lower steps had left other values.
     pub stale_result_count: u64,
 }
 

@@ -6,7 +6,7 @@ use generator::random_blocks::RandomBlocks;
 use variant::{PartitionTime, Partitioner, Phase, Sharding};
 use workload::Workload;
 
-use super::{Running, generated, generated_on, running, sample_optimistic};
+use super::{Running, generated, generated_on, in_three_ways, running, sample_optimistic};
 use crate::common::loads::{MEETING_LOADS, OTHER_STORMS, SHAPED_LOADS};
 
 /// Executes a workload on shards, often and in several ways. Returns what all runs together cost.
@@ -80,24 +80,13 @@ fn every_way_equals_the_reference() {
     ];
     for workload in &workloads {
         for partitioner in Partitioner::ALL {
-            for (partition_time, micro_batch_key_count, delay_us) in [
-                (PartitionTime::Inside, 1, 0),
-                (PartitionTime::Before, 7, 300),
-                (PartitionTime::Inside, 1 << 16, 1_000),
-            ] {
-                let sharding = Sharding {
-                    partitioner: *partitioner,
-                    partition_time,
-                    micro_batch_key_count,
-                    delay_us,
-                    ..Sharding::on(3)
-                };
+            for sharding in in_three_ways(*partitioner) {
                 let taken = sample_optimistic(workload, &running.cluster, sharding, 2);
                 let taken = taken.unwrap_or_else(|error| panic!("{sharding}: {error}"));
                 assert_eq!(taken.disagreement, None, "{sharding}");
                 let spans = &taken.executed.spans;
                 let count = spans.iter().filter(|span| span.phase == Phase::Partition).count();
-                let inside = usize::from(partition_time == PartitionTime::Inside);
+                let inside = usize::from(sharding.partition_time == PartitionTime::Inside);
                 assert_eq!(count, inside * workload.batches.len(), "{sharding}");
                 assert!(taken.executed.shard_times.ahead_request_count > 0, "{sharding}");
             }

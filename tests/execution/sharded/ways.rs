@@ -7,7 +7,7 @@ use executor::sample::Measurement;
 use generator::random_blocks::RandomBlocks;
 use variant::{PartitionTime, Partitioner, Phase, Sharding};
 
-use super::{generated, generated_on, running, sample};
+use super::{generated, generated_on, in_three_ways, running, sample};
 
 /// Transfers of a few senders: those of one pay several recipients.
 const TRANSFERS: &str = "kind = \"transfers\"";
@@ -21,24 +21,13 @@ fn every_way_equals_the_reference() {
     ];
     for workload in &workloads {
         for partitioner in Partitioner::ALL {
-            for (partition_time, micro_batch_key_count, delay_us) in [
-                (PartitionTime::Inside, 1, 0),
-                (PartitionTime::Before, 7, 300),
-                (PartitionTime::Inside, 1 << 16, 1_000),
-            ] {
-                let sharding = Sharding {
-                    partitioner: *partitioner,
-                    partition_time,
-                    micro_batch_key_count,
-                    delay_us,
-                    ..Sharding::on(3)
-                };
+            for sharding in in_three_ways(*partitioner) {
                 let taken = sample(workload, &running.cluster, sharding, 2);
                 let taken = taken.unwrap_or_else(|error| panic!("{sharding}: {error}"));
                 assert_eq!(taken.disagreement, None, "{sharding}");
                 let spans = &taken.executed.spans;
                 let count = spans.iter().filter(|span| span.phase == Phase::Partition).count();
-                let inside = usize::from(partition_time == PartitionTime::Inside);
+                let inside = usize::from(sharding.partition_time == PartitionTime::Inside);
                 assert_eq!(count, inside * workload.batches.len(), "{sharding}");
                 assert!(taken.executed.partitioning > Duration::ZERO, "{sharding}");
             }

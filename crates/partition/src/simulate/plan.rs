@@ -1,4 +1,4 @@
-//! What each shard asks for and waits for, before the clock of a simulation starts: keys to request
+//! The keys that each shard asks for and waits for, before the clock of a simulation starts: keys to request
 //! ahead, and of each step the values and the steps that it needs.
 
 use super::input::{BatchWork, KeyKind, Knowledge, Setting, StepWork};
