@@ -132,3 +132,25 @@ fn what_is_missing_is_listed_without_a_compiler_beside_the_one_that_is_there() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), packages, "{says}");
     }
 }
+
+/// `scripts/run` hands its arguments to the program, whose help is tested with the program.
+#[test]
+fn scripts_say_their_usage_and_do_nothing_else() {
+    let mut scripts: Vec<PathBuf> = fs::read_dir(root().join("scripts"))
+        .expect("the folder")
+        .map(|entry| entry.expect("a file").path())
+        .filter(|path| path.file_name().is_some_and(|name| name != "run"))
+        .collect();
+    scripts.sort();
+    assert!(scripts.len() > 5, "{scripts:?}");
+    let elsewhere = Folder::new("usage");
+    for script in scripts {
+        let mut command = Command::new(&script);
+        let output = done(command.arg("--help").current_dir(&elsewhere.0));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let name = script.file_name().expect("a name").to_string_lossy();
+        assert!(said.contains("usage:") && said.contains(&format!("scripts/{name}")), "{said}");
+        assert!(!said.contains("set -e"), "comments only: {said}");
+    }
+    assert_eq!(fs::read_dir(&elsewhere.0).expect("the folder").count(), 0);
+}
