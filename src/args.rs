@@ -5,7 +5,7 @@ mod named;
 mod option;
 mod overrides;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{
@@ -31,13 +31,28 @@ pub use named::{Given, ScenarioArgs, Which};
 pub use option::as_option;
 pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 
-/// Help of the option that says where state databases are.
-pub const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
+const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
     $XDG_CACHE_HOME/stress or ~/.cache/stress]";
 
-/// Reads the value of that option.
-pub fn data_dir_parser() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(asked_data_dir)
+/// The data directory of a verb.
+#[derive(Debug, Default, Args)]
+pub struct DataDirArgs {
+    /// Where state databases and baselines are kept.
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = PathBufValueParser::new().try_map(asked_data_dir),
+        help = DATA_DIR_HELP
+    )]
+    data_dir: Option<PathBuf>,
+}
+
+impl DataDirArgs {
+    /// The directory that the user names, by the option or the environment.
+    pub fn asked(&self) -> Option<&Path> {
+        self.data_dir.as_deref()
+    }
 }
 
 /// The work and the settings of a run.
@@ -52,7 +67,7 @@ pub struct RunArgs {
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
-    /// A small state and block, in seconds; not the real thing, and the result says so
+    /// Use a small state and block, in seconds: for trying out, and the result says so
     #[arg(long)]
     pub quick: bool,
     /// The workload
@@ -105,15 +120,9 @@ pub struct RunArgs {
 /// State databases of a run.
 #[derive(Debug, Default, Args)]
 pub struct DatabaseArgs {
-    /// Where state databases are kept.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "STRESS_DATA_DIR",
-        value_parser = data_dir_parser(),
-        help = DATA_DIR_HELP
-    )]
-    pub data_dir: Option<PathBuf>,
+    /// Where they are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
     /// Wait while another process uses the state database, instead of ending with 6
     #[arg(long)]
     pub wait: bool,
@@ -179,7 +188,7 @@ impl RunArgs {
             source,
             how,
             command,
-            data_dir: self.databases.data_dir.clone(),
+            data_dir: self.databases.data_dir.asked().map(Path::to_path_buf),
             in_use: self.databases.in_use(),
             open_whole: WholeRows::One,
             strictness: self.strictness(),
@@ -217,7 +226,8 @@ impl RunArgs {
             return Err(error).or_exit(Code::Usage);
         }
         let (source, how) = self.source_and_how()?;
-        Ok(WorkInput { source, how, settings, data_dir: self.databases.data_dir.clone() })
+        let data_dir = self.databases.data_dir.asked().map(Path::to_path_buf);
+        Ok(WorkInput { source, how, settings, data_dir })
     }
 
     /// Refuses options of a run alone, which `verb` would ignore.

@@ -23,7 +23,7 @@ use crate::gate::{baseline, fingerprint};
 
 /// Where baselines lie, below the data directory.
 const FOLDER: &str = "baselines";
-/// Held by whoever changes a baseline.
+/// Lock of the process that changes a baseline.
 const LOCK: &str = ".lock";
 /// Beginning of the names of directories that are not a baseline yet, or no more.
 const UNFINISHED: &str = ".saving-";
@@ -63,9 +63,9 @@ pub struct Baseline {
 pub enum Saved {
     /// It is the only result.
     First,
-    /// It is one of so many.
+    /// It is one of this number of results.
     Added(usize),
-    /// It took the place of so many, for this reason.
+    /// It replaced this number of results, for this reason.
     Replaced(usize, String),
 }
 

@@ -352,7 +352,7 @@ impl CellSamples {
         let asked = self.samples.iter().filter(|s| asked_bytes(s) != Some(0));
         let shares: Option<Vec<_>> = asked.map(share).collect();
         let Some(lowest) = shares.and_then(|all| all.into_iter().min_by(f64::total_cmp)) else {
-            return facts(None, "the kernel does not tell what came from the device".to_owned());
+            return facts(None, "the kernel does not count bytes from devices".to_owned());
         };
         let reason = format!(
             "{lowest:.2} of the bytes asked of the files came from a device; the store's cache \
@@ -415,7 +415,7 @@ fn cold_rows(
             return (Some(false), reason);
         }
         let Some(bytes) = sample.device_read_bytes else {
-            return (None, "the kernel does not tell what came from the device".to_owned());
+            return (None, "the kernel does not count bytes from devices".to_owned());
         };
         lowest = ratio(bytes as f64, page_count as f64 * PAGE_BYTES).unwrap_or(1.0).min(lowest);
     }

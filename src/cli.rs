@@ -1,5 +1,7 @@
 //! The command line: its verbs, and the function that carries each out.
 
+mod parse;
+
 use std::{ffi::OsString, path::Path};
 
 use anyhow::anyhow;
@@ -37,6 +39,8 @@ use crate::{
     exit::{Code, Failure, OrExit},
     terminal, worker,
 };
+
+pub use parse::parse;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,7 +92,7 @@ const HELP: &str = "help";
 #[command(name = "stress", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 #[command(max_term_width = 100, help_template = HELP_TEMPLATE)]
 pub struct Cli {
-    /// Neither progress nor notes: only the result, and errors
+    /// Print only the result and errors, without progress and notes
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// The verb; without one, a workload is run.
@@ -129,6 +133,8 @@ pub enum Command {
     Gate(Box<GateArgs>),
     /// Estimate the smallest change that this machine can detect
     Calibrate(Box<CalibrateArgs>),
+    /// Run a matrix of settings, cell by cell, also on a fleet, and join the results
+    Sweep(SweepArgs),
     /// Write results as a page for a browser, or as Markdown, CSV or benchmark JSON
     Report(ReportArgs),
     /// Show results over time, commit by commit, and where their times change
@@ -159,8 +165,6 @@ pub enum Command {
     Shard(ShardArgs),
     /// Predict times on more shards of execution than there are here
     Simulate(Box<SimulateArgs>),
-    /// Run a matrix of settings, cell by cell; also one cell of a fleet's, and joining the results
-    Sweep(SweepArgs),
 }
 
 impl Cli {
@@ -198,8 +202,8 @@ fn is_quiet(word: &OsString) -> bool {
     word == "-q" || word == "--quiet"
 }
 
-/// Refuses arguments that begin with a misspelt verb or scenario. Whatever follows is not looked
-/// at: it would be told as another error.
+/// Refuses arguments that begin with a misspelt verb or scenario. The others are not read: they
+/// would make another error.
 ///
 /// # Errors
 /// The first word is neither, and near to one.

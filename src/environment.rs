@@ -3,7 +3,7 @@
 //!
 //! Everything is read from `/proc`, `/sys` and `/etc`, or tried on a small file (`ground`); no
 //! program is started. One file a subject: `cpu`, `cgroup`, `memory`, `disk`, `host`; `warning`
-//! judges what they found, and `check` says of each subject whether it is as it should be.
+//! judges their findings, and `check` has a verdict for each subject.
 
 use std::{
     fs::File,

@@ -58,7 +58,7 @@ impl fmt::Display for Failure {
 }
 
 /// How the program ends after work that came to `ended`, where `side` was done beside it: a failure
-/// of that is the program's only where all else went well, and else is told.
+/// of that is the program's only where all else went well, and a note otherwise.
 ///
 /// # Errors
 /// The failure of the work, or else that of the rest.

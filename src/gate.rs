@@ -1,12 +1,12 @@
 //! The gate: is this build slower than that one? (`docs/gate.md`)
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
-//! `taker` who is asked for samples, `cell` a variant on its way to its verdict, `measure` takes octets
-//! until all is decided, `pace` says how long that may take, `reason` which figure tells the verdict, and `builds` drives the processes, which share a `work`, `clients` real
-//! clients. `baseline` judges results against stored ones instead (`side`: those of one program),
-//! `claimed` adds the claims, `calibration` estimates the change that a machine can decide. `judge`
-//! makes a gate's result of these.
-//! Nothing here knows the command line.
+//! `taker` the source of samples, `cell` a variant on its way to its verdict, `measure` takes
+//! octets until all is decided, `pace` says how long that may take, `reason` which figure tells the
+//! verdict, and `builds` drives the processes, which share a `work`, `clients` real clients.
+//! `baseline` judges results against stored ones instead (`side`: those of one program), `claimed`
+//! adds the claims, `calibration` estimates the change that a machine can decide. `judge` makes a
+//! gate's result of these. Nothing here knows the command line.
 
 pub mod baseline;
 pub mod builds;

@@ -29,7 +29,7 @@ const LOOK_INTERVAL: [Duration; 2] = [Duration::from_millis(1), Duration::from_m
 const GRACE: Duration = Duration::from_millis(200);
 /// Most time for the last command once the user has interrupted: results are written after it.
 const LAST_MAX: Duration = Duration::from_secs(5);
-/// Bytes of a failed command's standard error that are told.
+/// Bytes of a failed command's standard error in its message.
 const TOLD_BYTES: u64 = 1_000;
 const PREPARE: &str = "--prepare";
 const CLEANUP: &str = "--cleanup";
@@ -70,7 +70,7 @@ pub fn prepare(command: &str) -> Result<Ran> {
 pub struct Cleanup(());
 
 impl Cleanup {
-    /// From now on the command runs, whatever happens.
+    /// From now on the command runs, also after a failure or an interrupt.
     pub fn of(command: &str) -> Self {
         *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(command.to_owned());
         interrupt::at_end(|| tell(clean_up()));
@@ -119,7 +119,7 @@ fn clean_up() -> Result<()> {
 /// Runs a command until it ends, or `stops` says so.
 fn run(option: &str, command: &str, mut stops: impl FnMut() -> bool) -> Result<Ran> {
     let cannot = || format!("{option} `{command}`: cannot be run by {SHELL}");
-    // A pipe would be held open by whatever the command leaves in the background.
+    // A process that the command leaves in the background would hold a pipe open.
     let mut told = tempfile::tempfile().with_context(cannot)?;
     let mut shell = child::bound(Path::new(SHELL)).with_context(cannot)?;
     shell.args(["-c", command]).stdout(Stdio::null());

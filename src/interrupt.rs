@@ -1,6 +1,6 @@
 //! Ctrl-C: the first asks everything to stop and keeps the finished part, and the program ends
-//! within a second, whatever is under way; a second one, half a second later or more, ends the process
-//! at once. State databases and workload files are never half written either way.
+//! within a second, also in the middle of long work; a second one, half a second later or more,
+//! ends the process at once. State databases and workload files are never half written either way.
 
 use std::{
     io::{self, Read},
@@ -76,13 +76,13 @@ pub fn happened() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Whether to go on, for whoever asks now and then.
+/// Whether to go on, for work that polls.
 pub fn answer() -> ControlFlow<()> {
     if happened() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// While it lives, an interrupted process is not ended, for ten seconds at most: it writes what is
-/// finished, or waits for a child that does.
+/// While it lives, an interrupted process is not ended, for ten seconds at most: it writes the
+/// finished samples, or waits for a child that does.
 #[derive(Debug)]
 #[must_use = "the process may be ended once it is dropped"]
 pub struct Hold(());
@@ -124,7 +124,7 @@ fn end(note: fn(&str)) {
     match kept {
         Some(show) => {
             show();
-            note("interrupted: what was under way is given up, what had finished is kept");
+            note("interrupted: work under way is given up, finished work is kept");
         }
         None => note("interrupted: nothing had finished"),
     }

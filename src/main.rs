@@ -4,7 +4,7 @@
 
 #![expect(
     unreachable_pub,
-    reason = "a program has no outside: `pub` is what a module offers the rest"
+    reason = "a program has no outside: `pub` marks the interface of a module"
 )]
 
 mod args;
@@ -51,9 +51,6 @@ mod worker;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use cli::Cli;
 use exit::{Code, Failure, OrExit};
 
 fn main() -> ExitCode {
@@ -75,7 +72,7 @@ fn main() -> ExitCode {
 fn run() -> Result<Code, Failure> {
     child::become_another().or_exit(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
-    let cli = Cli::parse_from(cli::quiet_behind_verb(std::env::args_os()));
+    let cli = cli::parse(&cli::quiet_behind_verb(std::env::args_os()));
     interrupt::listen(terminal::error).or_exit(Code::Io)?;
     cli.run()
 }

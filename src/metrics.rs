@@ -1,5 +1,4 @@
-//! The file of `--metrics`: tried before the work, and written once, when it has ended, whatever
-//! the end is.
+//! The file of `--metrics`: tried before the work, and written once after any end of it.
 
 use std::path::Path;
 

@@ -30,7 +30,7 @@ pub struct HttpNode<'a> {
 }
 
 impl<'a> HttpNode<'a> {
-    /// The node at `url`. Nothing is sent yet. `on_answers` is told how many calls are answered.
+    /// The node at `url`. Nothing is sent yet. `on_answers` gets the number of answered calls.
     ///
     /// # Errors
     /// Where the URL is none of HTTP.
@@ -170,7 +170,7 @@ fn answers(answer: &Answer, count: usize) -> Result<Vec<Result<Value, Refusal>>,
             if let (Some(refusal), true) = (refusal(&one), count > 1) {
                 return Ok(vec![Err(refusal); count]);
             }
-            // To the only call, whatever its number.
+            // To the only call, with any number.
             if let Some(fields) = one.as_object_mut() {
                 fields.insert("id".to_owned(), json!(0));
             }

@@ -291,7 +291,7 @@ fn thread_counts(
     let is_warm = run.cache == CacheMode::Warm && store.has_device();
     let threads = match given(&run.thread_counts) {
         counts if !counts.is_empty() => counts,
-        // The CPU decides: the gain by threads is told from the gain or loss otherwise.
+        // The CPU decides: the gain by threads is shown apart from other gains and losses.
         _ if store.waiting() == Waiting::Never || is_warm => vec![1, cores],
         // As many threads as execute can wait for the device.
         _ if engine.is_parallel() && io == Io::OnDemand => vec![cores, MANY_THREADS],
@@ -341,7 +341,7 @@ impl Taken {
 
 impl Rounds {
     /// Indices of the cells of the next round after `done` rounds that took `spent`, ascending;
-    /// none: the run is over. The first round has all cells whatever the budget is.
+    /// none: the run is over. The first round has all cells, with any budget.
     pub fn next(&self, done: u32, spent: Duration, cells: &[Taken]) -> Vec<usize> {
         let all = || (0..cells.len()).collect();
         if let Some(count) = self.sample_count {

@@ -126,7 +126,7 @@ impl Preparation<'_> {
         let stage = self.progress.stage("measuring the device", 0);
         let (facts, disk) = device::measure(state, self.draw_seed, interrupt::flag());
         stage.finish();
-        // An interrupted measurement is nobody else's.
+        // An interrupted measurement is not shared.
         let Some(path) = self.shared_device.filter(|_| !interrupt::happened()) else {
             return Ok((facts, disk));
         };
@@ -141,7 +141,7 @@ impl Preparation<'_> {
 /// # Errors
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
-    // Before all that takes long: a shard that is not there is told at once.
+    // Before all long work, so that a missing shard is an error at once.
     let shards = Running::of(run).or_exit(Code::Io)?;
     let work = work::with_lists(workload, &run.designs, run.block_duties(), progress)?;
     Ok(Session::new(work).with_shards(shards))

@@ -28,7 +28,7 @@ const FREQUENCY_HZ: i32 = 997;
 /// Samples are taken until they lasted this long together, opening included; one at least.
 const BUDGET: Duration = Duration::from_secs(5);
 const SAMPLE_COUNT_MAX: u64 = 1_000;
-/// Functions that are told.
+/// Number of functions in the list.
 const FRAME_COUNT: usize = 10;
 /// No stack is walked that begins in these: the walk would take locks that the thread may hold.
 const NOT_WALKED: [&str; 5] = ["libc.so", "libgcc_s.so", "libpthread.so", "ld-linux", "vdso"];

@@ -291,8 +291,8 @@ impl Progress {
         self.draw();
     }
 
-    /// Nothing is drawn until the guard is dropped: for the time a sample's clock runs. What
-    /// advances is counted.
+    /// Nothing is drawn until the guard is dropped: for the time a sample's clock runs. Steps are
+    /// counted all the same.
     pub fn pause(&self) -> PauseGuard<'_> {
         if self.look.has_bars() {
             // The screen is current.
@@ -408,7 +408,7 @@ impl Screen {
 
     fn draw_line(&mut self, done: u64) {
         let Some(stage) = &mut self.stage else { return };
-        // Its name alone is told once.
+        // Its name alone is printed once.
         if !mem::replace(&mut stage.is_shown, true) || done > 0 {
             let text = stage.line(done);
             self.write(&text);

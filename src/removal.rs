@@ -34,7 +34,7 @@ pub enum Selection {
     All,
     /// Those that no run has opened for so long.
     UnusedFor(Duration),
-    /// The least recently used, until the others take so many bytes at most.
+    /// The least recently used, until the others take this number of bytes at most.
     DownTo(u64),
 }
 
@@ -180,7 +180,7 @@ mod tests {
     const DAY_S: u64 = 86_400;
     const NOW_S: u64 = 1_000 * DAY_S;
 
-    /// A whole state of so many bytes that was last used so many days ago.
+    /// A whole state with its size in bytes and the days since its last use.
     fn state(name: &str, byte_count: u64, unused_days: u64) -> StateInfo {
         StateInfo {
             name: name.to_owned(),

@@ -45,7 +45,7 @@ pub use finished::Finished;
 
 /// Said where a run's times have not settled.
 const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
-    (--samples, --budget), and look what else runs here";
+    (--samples, --budget), and look for other programs that run here";
 
 /// The work and the settings of a run.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ pub fn measure(
     run: &RunSpec,
     progress: &Progress,
 ) -> Result<Vec<Cell>, Failure> {
-    on_one_database(run, "what is only measured in passing runs")?;
+    on_one_database(run, "work that is measured in passing runs")?;
     on_same_keys(run, "samples taken in passing ask for the workload's keys")?;
     let machine = Machine::this();
     let databases = Databases { dir: None, in_use: InUse::Refuse };
@@ -239,8 +239,8 @@ impl Course<'_> {
         }
     }
 
-    /// Samples an open database, and adds its results to those before. Every few
-    /// seconds all of it is written, so that whatever ends the run leaves nearly all of it.
+    /// Samples an open database, and adds its results to those before. Every few seconds all of it
+    /// is written, so that any end of the run leaves nearly all of it.
     fn sample(
         &self,
         prepared: &Prepared,
@@ -447,7 +447,7 @@ fn draw_seed(run: &RunSpec) -> u64 {
     run.draw_seed.unwrap_or_else(seed::fresh)
 }
 
-/// The next database's share of the remaining budget, where so many are left.
+/// The next database's share of the remaining budget, for one of `left_count` databases that are left.
 fn share(budget: Duration, spent: Duration, left_count: u32) -> Duration {
     budget.saturating_sub(spent) / left_count.max(1)
 }

@@ -34,7 +34,7 @@ use crate::{
 use asked::AskedBefore;
 use live::Moment;
 
-/// Samples of a cell from which on a series that does not settle is told from chance.
+/// Samples of a cell from which on a trend can be distinguished from chance.
 const UNSTEADY_COUNT_MIN: usize = 20;
 
 /// All measurements so far.
@@ -167,8 +167,8 @@ impl<'a> Sampling<'a> {
     /// `after_sample` is called with all that is there after each sample; the time that it takes is
     /// not the budget's.
     ///
-    /// A failure of a store or of `after_sample` ends it too, and is in what is returned beside
-    /// what was taken before it.
+    /// A failure of a store or of `after_sample` ends it too, and is returned beside the samples
+    /// before it.
     pub fn run(&self, mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>) -> Sampled {
         let rounds = self.rounds();
         let by_cell = vec![CellSamples::default(); self.planned.len()];
@@ -395,7 +395,7 @@ impl<'a> Sampling<'a> {
         cells::left_out(self.of_cells(sampled))
     }
 
-    /// Whether times still rose or fell at the end, of so many samples that it is no chance.
+    /// Whether times still rose or fell at the end, with enough samples to exclude chance.
     pub fn is_unsteady(&self, sampled: &Sampled) -> bool {
         let least = sampled.by_cell.iter().map(CellSamples::count).min().unwrap_or(0);
         least >= UNSTEADY_COUNT_MIN && cells::warm_up(self.of_cells(sampled)) == Warmup::NoEnd

@@ -6,7 +6,7 @@ use std::{
     hash::{BuildHasher, Hasher},
 };
 
-/// Readers of JSON that take numbers for floats keep so many bits of them.
+/// Bits of a number that readers of JSON keep if they take numbers for floats.
 const EXACT_BITS: u32 = 53;
 
 /// A seed that nobody has had, of 53 bits: the standard library's keys for hashing come from the system.

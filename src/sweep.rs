@@ -4,6 +4,7 @@
 pub mod cell;
 pub mod device;
 pub mod dir;
+pub mod estimate;
 pub mod index;
 pub mod lock;
 pub mod matrix;

@@ -166,7 +166,7 @@ impl Contract {
         }
     }
 
-    /// Of a storm: whether it is told how many, and knows from where by itself.
+    /// Of a storm: whether calldata gives it the number of keys, and it finds the start by itself.
     pub(crate) const fn takes_count_alone(self) -> bool {
         matches!(self, Self::ChaseStorm | Self::HopStorm | Self::RangePointer | Self::ChainPointer)
     }
@@ -176,7 +176,8 @@ impl Contract {
         matches!(self, Self::IndexStorm | Self::IndexWriteStorm)
     }
 
-    /// Of a storm: whether it is told how many ranges there are, and ignores the words after them.
+    /// Of a storm: whether calldata gives it the number of ranges, and it ignores the words after
+    /// them.
     pub(crate) const fn takes_padding(self) -> bool {
         matches!(self, Self::PaddedStorm)
     }

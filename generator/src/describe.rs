@@ -84,7 +84,7 @@ pub fn describe<A: Answer>(
     describe_keeping(workload, Kept::Graphs, on_tx)
 }
 
-/// The same, with what is kept of each batch.
+/// The same, with the kept facts of each batch.
 ///
 /// # Errors
 /// As [`describe`].

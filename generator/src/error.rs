@@ -223,7 +223,7 @@ pub enum GeneratorError {
     #[error("the generation was stopped before its end")]
     Cancelled,
     /// The reference run failed: a fault of the generator.
-    #[error("the reference run of what was generated failed: {0}")]
+    #[error("the reference run of the generated work failed: {0}")]
     Reference(#[source] ReferenceError),
     /// A transaction used another amount of gas than planned, or failed: a fault of the
     /// generator.

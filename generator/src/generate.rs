@@ -21,7 +21,7 @@ use crate::{
 };
 use spec::{LoadKind, Scenario, SstoreStorm};
 
-/// Version of the generator. Whatever changes the bytes of any workload raises it.
+/// Version of the generator. Raise it with any change of a workload's bytes.
 pub const GENERATOR_VERSION: u32 = 3;
 
 /// How far the generator is.

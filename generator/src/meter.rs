@@ -14,14 +14,14 @@ use spec::CalldataByte;
 /// Unrolled blocks of a probe: enough that execution costs more than the calldata floor
 /// (EIP-7623, EIP-7976), which would hide the parts.
 const PROBE_BLOCK_COUNT: u64 = 8;
-/// Bytes of calldata of a probe of the floor: so many that asking for nothing costs less.
+/// Bytes of calldata of a probe of the floor: enough that a call without reads costs less.
 const PROBE_PADDING_COUNT: u64 = 4_096;
 /// Gas of the operations of a useful transaction: enough that execution costs more than the
 /// calldata floor of three ranges. That is eight of the cheapest.
 const USEFUL_GAS: u64 = 8 * 2_100;
 /// A refund is at most this part of the gas spent (EIP-3529).
 const REFUND_QUOTIENT: u64 = 5;
-/// An SSTORE needs more gas than this, whatever it costs (EIP-2200).
+/// An SSTORE needs more gas left than this, also where it costs less (EIP-2200).
 const SSTORE_SENTRY_GAS: u64 = 2_300;
 /// A call passes on all but a 64th of the gas that is left (EIP-150): of its need, a 63rd more
 /// must be there.
@@ -253,7 +253,7 @@ impl Meter {
         price.gas.saturating_sub(floor_gas) / floor.saturating_sub(standard).max(1)
     }
 
-    /// The price with so many bytes more, at most [`Self::padding_count_max`].
+    /// The price with `padding_count` bytes more, at most [`Self::padding_count_max`].
     pub(crate) fn padded(&self, price: Price, padding_count: u64, byte: CalldataByte) -> Price {
         let byte_gas = self.padding.map_or(0, |padding| padding.of(byte).standard);
         let padding_gas = padding_count * byte_gas;
@@ -286,7 +286,7 @@ impl Meter {
         USEFUL_GAS.div_ceil(self.block_gas / self.contract.unrolled_count()).max(1)
     }
 
-    /// Gas in which a transaction of [`Self::useful_count`] operations fits, whatever its ranges.
+    /// Gas in which a transaction of [`Self::useful_count`] operations fits, for any ranges.
     pub fn useful_gas(&self) -> u64 {
         let ranges = 4 * (self.range_gas + 16 * self.nonzero_byte_gas);
         let head = self.head_count * 32 * self.nonzero_byte_gas;

@@ -72,7 +72,7 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// The `accounts`, at least one, for the load at `load` in batches of so many blocks.
+    /// The `accounts`, at least one, for the load at `load` in batches of `batch_block_count` blocks.
     pub(crate) const fn new(load: usize, accounts: Range<u64>, batch_block_count: u64) -> Self {
         Self { load, accounts, batch_block_count }
     }

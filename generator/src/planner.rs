@@ -24,7 +24,7 @@ pub(crate) struct PlannedTx {
     pub(crate) refund: u64,
     /// Who sends it, by place in the genesis' senders.
     pub(crate) sender: u64,
-    /// The sender's nonce: counted by whoever fills the block.
+    /// The sender's nonce: the filler of the block counts it.
     pub(crate) nonce: u64,
     /// Whom it calls, or `None` to create.
     pub(crate) to: Option<Address>,
@@ -104,7 +104,7 @@ pub(crate) trait Planner {
     /// Gas in which a useful transaction fits.
     fn useful_gas(&self) -> u64;
 
-    /// Whether the load has given the block all that it has for it, whatever gas is left.
+    /// Whether the load has nothing more for the block, also where gas is left.
     fn has_ended(&self) -> bool {
         false
     }

@@ -87,7 +87,7 @@ pub(crate) struct Zipf {
 }
 
 impl Zipf {
-    /// The law of this exponent over so many ranks, at least one.
+    /// The law of this exponent over `rank_count` ranks, at least one.
     pub(crate) fn new(rank_count: u64, exponent: f64) -> Self {
         let mut cumulative = Vec::new();
         let mut sum = 0.0;

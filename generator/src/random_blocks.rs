@@ -1,6 +1,6 @@
-//! Small random blocks for tests: a seed gives a chain of blocks in which a few accounts do to
-//! each other all that transactions can do. Every part is drawn, none is meant to be realistic:
-//! their aim is that a wrong execution cannot come to the right result.
+//! Small random blocks for tests: a seed gives a chain of blocks in which a few accounts do to each
+//! other all that transactions can do. Every part is drawn, none is meant to be realistic: their
+//! aim is that a wrong execution cannot reach the right result.
 //!
 //! Drafts are drawn, whose nonces are not fixed. [`RandomBlocks::build`] makes valid
 //! blocks of them, so that a chain stays one when transactions are taken out: a failing test can
@@ -35,7 +35,7 @@ use world::World;
 /// Gas limit of every block: more than the transactions of one can ask for.
 const BLOCK_GAS: u64 = 60_000_000;
 
-/// Secrets of all accounts that send or delegate in random blocks, for whoever signs them.
+/// Secrets of all accounts that send or delegate in random blocks, for signing.
 pub fn secrets() -> Vec<B256> {
     world::secrets()
 }

@@ -33,7 +33,7 @@ pub struct WorkArgs {
     /// Slots of the state: 128M
     #[arg(long, value_name = "COUNT")]
     pub slots: Option<String>,
-    /// Share of the keys asked that exist, 0 to 1
+    /// Share of the requested keys that exist, 0 to 1
     #[arg(long, value_name = "SHARE")]
     pub present: Option<String>,
     /// hashed or plain
@@ -67,8 +67,9 @@ pub struct HowArgs {
     /// flat) [default: 1]
     #[arg(long, value_name = "LIST")]
     pub fibers: Option<String>,
-    /// Shards that execute batched-io and block-stm, each a process of its own; started on this host unless
-    /// `run.shard_addresses` says where they are. For `describe`: partitions among so many
+    /// Shards that execute batched-io and block-stm, each a process of its own; started on this
+    /// host unless `run.shard_addresses` says where they are. For `describe`: the number of shards
+    /// to partition for
     #[arg(long, value_name = "LIST")]
     pub shards: Option<String>,
     /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]
@@ -91,16 +92,16 @@ pub struct HowArgs {
     /// Content of memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
-    /// Keys that samples ask for: fresh is other keys for each sample, so that a cache below this
-    /// machine has few of them; same is the scenario's each time [default: fresh for cold samples on disks]
+    /// Keys of the samples: fresh, other keys in each sample, of which a cache below this machine
+    /// has few; or same, the scenario's in every sample [default: fresh for cold samples on disks]
     #[arg(long, value_name = "KEYS")]
     pub keys: Option<String>,
     /// Seed of the blocks that measure the device and of fresh keys, to read the same ones again
     /// [default: another each run]
     #[arg(long, value_name = "NUMBER")]
     pub draw_seed: Option<String>,
-    /// Run on so many databases, each built from a seed of its own: each is one observation,
-    /// and from 6 on there is an interval over them [default: 1]
+    /// Number of databases, each built from a seed of its own and one observation; six or more have
+    /// an interval [default: 1]
     #[arg(long, value_name = "COUNT")]
     pub databases: Option<String>,
     /// Samples of each cell (on each database), instead of a budget

@@ -49,8 +49,8 @@ impl Pieces {
         self.sample_count += 1;
     }
 
-    /// The latencies of all samples but the first `left_out`. What lies in one piece with the
-    /// last of those is left out, too: see [`piece_size`].
+    /// The latencies of all samples but the first `left_out`. Those in one piece with the last of
+    /// them are left out, too: see [`piece_size`].
     pub fn after(&self, left_out: usize) -> Histogram<u64> {
         let mut histogram = Latencies::default().histogram().clone();
         let left_out = left_out.div_ceil(piece_size(self.sample_count));

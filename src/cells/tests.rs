@@ -136,7 +136,7 @@ fn percentiles_are_over_the_reads_of_all_samples() {
     measurement.executed.prefetch_reads_at_once = Some(32);
     let cell = cell(&input, &[measurement.clone(), measurement]);
     assert_eq!((cell.read_latency_ns.count, cell.samples.len()), (60, 2));
-    // On demand no read is made together with another, whatever the store could do.
+    // On demand no read is made together with another, also where the store could do so.
     assert!(!cell.read_latency_of_batches);
     assert!((cell.reads_in_flight.unwrap() - 3.0).abs() < 1e-9);
     assert!((cell.uniform_ceiling_ratio.unwrap() - 0.009).abs() < 1e-9);

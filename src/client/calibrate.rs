@@ -208,8 +208,8 @@ impl CalibrateInput {
         self.scenarios.iter().map(known).collect()
     }
 
-    /// Makes the directory, or finds that it is of the same calibration; nobody else has it as long as the
-    /// file lives that is returned.
+    /// Makes the directory, or finds that it is of the same calibration; no other process has it as
+    /// long as the file lives that is returned.
     fn claim(&self) -> Result<File, Failure> {
         let out = &self.out;
         let cannot = || format!("--out {}: cannot be written", out.display());

@@ -95,8 +95,8 @@ pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
     }
 }
 
-/// Makes a database at the place that `places` has for it. The command's output is in the file at `log`;
-/// `shown` is told the percents that it says.
+/// Makes a database at the place that `places` has for it. The command's output is in the file at
+/// `log`; `shown` gets the percents that it prints.
 ///
 /// # Errors
 /// There is no command for this export, it fails, or the user interrupted.

@@ -98,8 +98,8 @@ pub fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
         let reason = match is_chain {
             true => "a sibling of each block ran just before it, which counts for no figure",
             false => {
-                "the client ran before, and keeps what it read for earlier blocks; the first block \
-                 counts for no figure"
+                "the client ran before, and its caches keep the reads of earlier blocks; the first \
+                 block counts for no figure"
             }
         };
         return facts(None, reason.to_owned());
@@ -115,7 +115,8 @@ pub fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
             "the kernel does not tell which of the database's pages are in memory".to_owned(),
         );
     };
-    let of_chain = if is_chain { " of the first block; the others find what it read" } else { "" };
+    let of_chain =
+        if is_chain { " of the first block; the others find its reads in caches" } else { "" };
     let reason = format!(
         "restarted for each sample; at most {:.1} % of the database was in the page cache just before \
          the request{of_chain}",

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 
 use crate::exit::{Code, Failure};
 
-/// The HTTP server of go-ethereum closes a connection after as long, whatever the answer is.
+/// The HTTP server of go-ethereum closes a connection after as long, with any answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answer to a request of the Engine API that makes it no sample.

@@ -275,7 +275,7 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    /// Takes so many samples of each client, in turn.
+    /// Takes this number of samples of each client, in turn.
     fn rounds(
         &mut self,
         sampled: &mut [SampledClient<'_>],
@@ -343,7 +343,7 @@ impl Course<'_> {
             let failure = failure.get_or_insert(error);
             result = self.result(sampled, Some(failure));
         }
-        // A wrong block is told by the result.
+        // The result names a wrong block.
         let failure = failure.filter(|_| !is_wrong);
         Ok(Finished { result, failure, written: self.files })
     }

@@ -87,8 +87,8 @@ enum Kind {
     Started { start: Box<StartFile>, home: Home, running: Option<Running> },
 }
 
-/// Sends the blocks that grow the state to a client on a new database, and stops it. `shown` is told how
-/// many of them it has, in percent.
+/// Sends the blocks that grow the state to a client on a new database, and stops it. `shown` gets
+/// how many of them it has, in percent.
 fn grow(
     start: &StartFile,
     home: &Home,

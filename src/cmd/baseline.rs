@@ -1,12 +1,10 @@
 //! `stress baseline`: results of runs that were saved by name.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use report::units;
 
 use crate::{
-    args::{DATA_DIR_HELP, data_dir_parser},
+    args::DataDirArgs,
     baselines::{Baseline, Baselines},
     exit::{Code, Failure, OrExit},
     prepare, progress, terminal,
@@ -26,20 +24,14 @@ const SHOWN_DIGEST_CHARS: usize = 12;
 
 A baseline has the results of one build on one machine, of one work with one set of
 settings. A run of the same adds one; any other takes the place of all. More: docs/gate.md")]
+#[command(mut_arg("data_dir", |data_dir| data_dir.global(true)))]
 pub struct BaselineArgs {
     /// The verb
     #[command(subcommand)]
     pub command: BaselineCommand,
-    /// Where state databases and baselines are kept.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "STRESS_DATA_DIR",
-        value_parser = data_dir_parser(),
-        global = true,
-        help = DATA_DIR_HELP
-    )]
-    pub data_dir: Option<PathBuf>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
 }
 
 /// Verbs of `stress baseline`.
@@ -58,7 +50,7 @@ pub enum BaselineCommand {
 
 /// Carries out a verb of `stress baseline`.
 pub fn baseline(args: &BaselineArgs) -> Result<Code, Failure> {
-    let baselines = Baselines::below(&prepare::known_data_path(args.data_dir.as_deref())?);
+    let baselines = Baselines::below(&prepare::known_data_path(args.data_dir.asked())?);
     match &args.command {
         BaselineCommand::List => {
             let all = baselines.list().or_exit(Code::Io)?;

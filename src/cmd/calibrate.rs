@@ -54,7 +54,7 @@ pub struct CalibrateArgs {
 /// Compares this program with itself, and keeps the estimate.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let started = now::unix_s();
-    let data_path = prepare::data_path(args.run.databases.data_dir.as_deref());
+    let data_path = prepare::data_path(args.run.databases.data_dir.asked());
     let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let path = args.output.clone().or_else(calibration::default_path);
     let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");

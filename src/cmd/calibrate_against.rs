@@ -119,7 +119,7 @@ fn client_words(args: &CalibrateAgainstArgs, sample_count: u64) -> Result<Vec<Os
     if let Some(root) = &args.root {
         option("--root", root.into());
     }
-    if let Some(dir) = &args.databases.data_dir {
+    if let Some(dir) = args.databases.data_dir.asked() {
         option("--data-dir", dir.into());
     }
     option("--timeout", args.timeout.clone().into());

@@ -1,6 +1,6 @@
 //! `stress client`: runs an exported block on real clients, beside our designs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -138,9 +138,9 @@ fn input(
         source: Source::File(client::workload_path(&args.dir)),
         how: how.clone(),
         command: command.clone(),
-        data_dir: args.databases.data_dir.clone(),
+        data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),
         in_use: args.databases.in_use(),
-        // A client has duties of its own: those of its time are told beside it.
+        // A client has duties of its own; a note beside its time names them.
         open_whole: WholeRows::Nothing,
         strictness,
         shared_device: None,

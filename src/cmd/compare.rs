@@ -16,7 +16,7 @@ use result::{
 
 use super::report::mixed;
 use crate::{
-    args::{DATA_DIR_HELP, Format, data_dir_parser},
+    args::{DataDirArgs, Format},
     baselines::Baselines,
     exit::{Code, Failure, OrExit},
     prepare, terminal,
@@ -36,18 +36,12 @@ Only results of the same work are compared: equal workload digests. Times of
 different runs hold for their minutes; no verdict is given.")]
 pub struct CompareArgs {
     /// Result files, directories that --out wrote (the newest run in each, or all cells of a
-    /// sweep), or names of baselines (the newest run in each); of a path and a name, the path
+    /// sweep), or names of baselines (the newest run in each); a path goes before a name
     #[arg(value_name = "RESULT|NAME", required = true)]
     pub results: Vec<PathBuf>,
-    /// Where baselines are kept.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "STRESS_DATA_DIR",
-        value_parser = data_dir_parser(),
-        help = DATA_DIR_HELP
-    )]
-    pub data_dir: Option<PathBuf>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -106,7 +100,7 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
 fn compare_sides(sides: &[Side], format: Format) -> Result<Code, Failure> {
     if let [only] = sides {
         let error = anyhow!(
-            "{} is one side, whatever the number of its loads; name another file or directory of loads to \
+            "{} is one side, with one load or several; name another file or directory of loads to \
              compare it with",
             only.path.display()
         );
@@ -125,7 +119,7 @@ fn compare_sides(sides: &[Side], format: Format) -> Result<Code, Failure> {
 
 /// The path of a result that is named by it, or as a baseline.
 fn found(args: &CompareArgs, given: &Path) -> Result<PathBuf, Failure> {
-    let Some(data_path) = prepare::data_path(args.data_dir.as_deref()) else {
+    let Some(data_path) = prepare::data_path(args.data_dir.asked()) else {
         return Ok(given.to_owned());
     };
     let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;

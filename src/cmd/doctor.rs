@@ -1,10 +1,6 @@
 //! `stress doctor`: is this machine fit for figures that can be believed?
 
-use std::{
-    path::{Path, PathBuf},
-    thread,
-    time::Duration,
-};
+use std::{path::Path, thread, time::Duration};
 
 use clap::Args;
 use result::{
@@ -13,7 +9,7 @@ use result::{
 };
 
 use crate::{
-    args::{DATA_DIR_HELP, Format, data_dir_parser},
+    args::{DataDirArgs, Format},
     environment,
     exit::{Code, Failure, OrExit},
     prepare, terminal,
@@ -31,20 +27,14 @@ pub struct DoctorArgs {
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
-    /// Where state databases are kept.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "STRESS_DATA_DIR",
-        value_parser = data_dir_parser(),
-        help = DATA_DIR_HELP
-    )]
-    pub data_dir: Option<PathBuf>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
 }
 
-/// Looks at the machine and says of each subject whether it is as it should be.
+/// Checks the machine, subject by subject.
 pub fn doctor(args: &DoctorArgs) -> Result<Code, Failure> {
-    let data_path = prepare::data_path(args.data_dir.as_deref());
+    let data_path = prepare::data_path(args.data_dir.asked());
     let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     thread::sleep(WATCH);
     let checks = environment::checks(&environment);

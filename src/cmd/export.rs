@@ -59,8 +59,8 @@ pub struct ExportArgs {
     /// Forms to write, separated by commas
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "engine")]
     pub form: Vec<Form>,
-    /// Write each block so many times, each with another hash and the same work: samples that need
-    /// no rollback
+    /// Number of copies of each block, with other hashes and the same work: samples that need no
+    /// rollback
     #[arg(
         long,
         value_name = "COUNT",

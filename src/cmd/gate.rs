@@ -61,8 +61,8 @@ A is the build to compare with, B this program. Exit codes: 0 pass, or inconclus
 without --strict; 1 regression, a claim fails, or the work changed; 3 a result is wrong;
 4 inconclusive, with --strict; 5 untrusted; 6 a build crashed or hung.";
 
-const WROTE_HELP: &str = "Where `stress calibrate` wrote [default: stress/calibration.json in \
-    $XDG_STATE_HOME or ~/.local/state]";
+const WROTE_HELP: &str = "The file that `stress calibrate` wrote [default: \
+    stress/calibration.json in $XDG_STATE_HOME or ~/.local/state]";
 
 /// Arguments of `stress gate`.
 #[derive(Debug, Args)]
@@ -90,21 +90,21 @@ pub struct GateArgs {
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
     pub b_set: Vec<String>,
     /// A stored result to compare with, a directory (of several processes' results, for times), or
-    /// the name of a baseline that a run has saved; of a path and a name, the path
+    /// the name of a baseline that a run has saved; a path goes before a name
     #[arg(
         long,
         value_name = "RESULT|NAME",
         conflicts_with_all = ["metric", "rerun", "calibration", "slot", "timeout", "coin"]
     )]
     pub baseline: Option<PathBuf>,
-    /// With --baseline: judge this stored result, or those of a directory, rather than run
+    /// With --baseline: judge this stored result, or those of a directory, and run nothing
     #[arg(long, value_name = "RESULT", requires = "baseline")]
     pub result: Option<PathBuf>,
     /// With --baseline: judge times too, if they are of the same machine and of six processes each
     #[arg(long, requires = "baseline")]
     pub absolute: bool,
-    /// With --baseline: run in so many processes, each of them one value [default: 6 with
-    /// --absolute, otherwise 1]
+    /// With --baseline: number of processes of the run, each one value [default: 6 with --absolute,
+    /// otherwise 1]
     #[arg(long, value_name = "COUNT", requires = "baseline", conflicts_with = "result")]
     pub processes: Option<usize>,
     /// A process of `--processes`: only run, and write the result into this directory.
@@ -122,10 +122,11 @@ pub struct GateArgs {
     /// Judged metrics, separated by commas.
     #[arg(long, value_name = "LIST", help = metric_help())]
     pub metric: Option<String>,
-    /// Try once more where nothing is decided; both tries are kept, and each decides less easily
+    /// Measure a second time if the verdict is open; both attempts are kept, and each needs more
+    /// evidence
     #[arg(long)]
     pub rerun: bool,
-    /// Where `stress calibrate` wrote.
+    /// The file that `stress calibrate` wrote.
     #[arg(long, value_name = "FILE", help = WROTE_HELP)]
     pub calibration: Option<PathBuf>,
     /// How builds are driven
@@ -163,7 +164,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
     let strictness = args.run.strictness();
     let command = std::env::args().collect();
-    let frame = Frame::new(args.run.databases.data_dir.as_deref(), delta, strictness, command);
+    let frame = Frame::new(args.run.databases.data_dir.asked(), delta, strictness, command);
     let mut judgement = Judgement::default();
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
     let judged = match (&args.against, &args.baseline) {
@@ -200,7 +201,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
     }
     let result = kept.insert(result);
     match args.run.format {
-        // An error is told once, by who ends the program.
+        // An error is printed once, at the end of the program.
         Format::Table if failure.as_ref().is_some_and(|f| f.code != Code::Interrupted) => {}
         Format::Table => {
             terminal::out(&report::gate(result, terminal::width(), terminal::paint()));
@@ -314,7 +315,7 @@ struct StoredSide {
 /// The stored side: a path, or the baseline of this name. One process is compared with one: then
 /// the newest result of a baseline counts, and none of the others.
 fn stored_side(args: &GateArgs, given: &Path) -> Result<StoredSide, Failure> {
-    let Some(data_path) = prepare::data_path(args.run.databases.data_dir.as_deref()) else {
+    let Some(data_path) = prepare::data_path(args.run.databases.data_dir.asked()) else {
         return Ok(StoredSide { path: given.to_owned(), note: None });
     };
     let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
@@ -328,7 +329,7 @@ fn stored_side(args: &GateArgs, given: &Path) -> Result<StoredSide, Failure> {
     Ok(StoredSide { path, note: found.note })
 }
 
-/// Who runs: for times several processes.
+/// The processes that run: several where times are judged.
 fn run_by(args: &GateArgs) -> Result<RunBy, Failure> {
     let count = args.processes.unwrap_or(if args.absolute { PROCESS_COUNT } else { 1 });
     if !(1..=PROCESS_COUNT_MAX).contains(&count) {

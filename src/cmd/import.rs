@@ -43,8 +43,8 @@ Examples:
                     --output mega.workload
   stress --workload block.workload --store rocksdb,memory
 
-Exit codes: 0 fine, 2 a file is wrong or the block cannot be run, 3 the block comes to something
-else than the files or the node say, 6 input or output, or no answer from the node, 130 interrupted.
+Exit codes: 0 fine, 2 a file is wrong or the block cannot be run, 3 the block's outcome is
+not that of the files or the node, 6 input or output, or no answer from the node, 130 interrupted.
 More: docs/import-export.md";
 
 /// Arguments of `stress import`.

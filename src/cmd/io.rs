@@ -9,7 +9,7 @@ use variant::StoreKind;
 use result::io::{IoResult, IoState, ORDER, SCHEMA};
 
 use crate::{
-    args::{DATA_DIR_HELP, Format, data_dir_parser, names, of_flags},
+    args::{DataDirArgs, Format, names, of_flags},
     environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
@@ -68,15 +68,9 @@ pub struct IoArgs {
     /// A setting of the store: --set run.rocksdb.block=8KiB, --set run.mdbx.storage=dupsort
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Where state databases are kept.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "STRESS_DATA_DIR",
-        value_parser = data_dir_parser(),
-        help = DATA_DIR_HELP
-    )]
-    pub data_dir: Option<PathBuf>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -182,7 +176,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let plan = args.input().and_then(IoPlan::of).or_exit(Code::Usage)?;
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
-    let data_path = prepare::data_path(args.data_dir.as_deref());
+    let data_path = prepare::data_path(args.data_dir.asked());
     let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
     let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
@@ -211,7 +205,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
         let Some(out) = &mut out else { return Ok(None) };
         out.write("io", result.started_unix_s, &report::json(result)?).map(Some)
     };
-    let data_dir = args.data_dir.as_deref();
+    let data_dir = args.data_dir.asked();
     let mut measuring =
         Measuring { plan: &plan, data_dir, progress: &progress, result: &mut result };
     let measured = measuring.all_stores(&mut |result| Ok(save(result).map(drop)?));

@@ -135,8 +135,8 @@ fn format(args: &ReportArgs) -> Result<ReportFormat, Failure> {
         (None, _, _) => {
             let path = args.out.as_deref().unwrap_or(Path::new("")).display();
             let error = anyhow!(
-                "--out {path}: its ending does not say what to write; .html, .md and .csv do, for \
-                 JSON give --format bigger-is-better or --format smaller-is-better"
+                "--out {path}: its ending names no format; end it in .html, .md or .csv, or for JSON \
+                 give --format bigger-is-better or --format smaller-is-better"
             );
             Err(Failure { code: Code::Usage, error })
         }

@@ -62,7 +62,7 @@ impl<'a> Saving<'a> {
     fn of(args: &'a RunArgs) -> Result<Option<Self>, Failure> {
         let Some(name) = args.save_baseline.as_deref() else { return Ok(None) };
         baselines::check_name(name).context("--save-baseline").or_exit(Code::Usage)?;
-        let data_path = prepare::known_data_path(args.databases.data_dir.as_deref())?;
+        let data_path = prepare::known_data_path(args.databases.data_dir.asked())?;
         let baselines = Baselines::below(&data_path);
         baselines.try_write().or_exit(Code::Io)?;
         Ok(Some(Self { baselines, name }))

@@ -1,7 +1,5 @@
 //! `stress state`: the databases that runs have built.
 
-use std::path::PathBuf;
-
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand};
 use executor::{
@@ -13,7 +11,7 @@ use report::units;
 use variant::{SlotTable, StoreKind};
 
 use crate::{
-    args::{DATA_DIR_HELP, data_dir_parser},
+    args::DataDirArgs,
     exit::{Code, Failure, OrExit},
     interrupt, now, prepare,
     progress::{self, Progress},
@@ -35,20 +33,14 @@ built. States in use stay, and are named. Exit codes: 0 done, also where states 
 
 /// Arguments of `stress state`.
 #[derive(Debug, Args)]
+#[command(mut_arg("data_dir", |data_dir| data_dir.global(true)))]
 pub struct StateArgs {
     /// The verb
     #[command(subcommand)]
     pub command: StateCommand,
-    /// Where state databases are kept.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "STRESS_DATA_DIR",
-        value_parser = data_dir_parser(),
-        global = true,
-        help = DATA_DIR_HELP
-    )]
-    pub data_dir: Option<PathBuf>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
 }
 
 /// Verbs of `stress state`.
@@ -90,7 +82,7 @@ pub struct RmArgs {
 
 /// Carries out a verb of `stress state`.
 pub fn state(args: &StateArgs) -> Result<Code, Failure> {
-    let dir = prepare::data_dir(args.data_dir.as_deref())?;
+    let dir = prepare::data_dir(args.data_dir.asked())?;
     match &args.command {
         StateCommand::List => list(&dir),
         StateCommand::Verify { name } => verify(&dir, name),

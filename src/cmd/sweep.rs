@@ -1,7 +1,7 @@
 //! `stress sweep`: all cells of a matrix one after the other, each in a process of its own; one
 //! cell alone; or all results joined.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
@@ -12,10 +12,7 @@ use result::{
 };
 
 use crate::{
-    args::{
-        DATA_DIR_HELP, Format, Given, ScenarioArgs, Which, as_option, data_dir_parser,
-        nothing_named,
-    },
+    args::{DataDirArgs, Format, Given, ScenarioArgs, Which, as_option, nothing_named},
     child,
     exit::{Code, Failure, OrExit},
     prepare::Size,
@@ -71,15 +68,9 @@ pub struct SweepArgs {
         conflicts_with_all = ["out", "cell", "ScenarioArgs", "WorkArgs", "HowArgs"]
     )]
     pub merge: Option<PathBuf>,
-    /// Where state databases are kept.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "STRESS_DATA_DIR",
-        value_parser = data_dir_parser(),
-        help = DATA_DIR_HELP
-    )]
-    pub data_dir: Option<PathBuf>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -123,14 +114,14 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
             let cell = OneCell {
                 dir: &dir,
                 which: &which,
-                data_dir: args.data_dir.clone(),
+                data_dir: args.data_dir.asked().map(Path::to_path_buf),
                 shared_device: args.device.clone(),
                 look: cell_look(args),
                 asked_by,
             };
             cell.run(|result| show(result, args.format))
         }
-        None => match running::all(&dir, args.data_dir.as_deref())? {
+        None => match running::all(&dir, args.data_dir.asked())? {
             Ending::Finished => merge(&dir, args.format),
             Ending::Interrupted => Ok(Code::Interrupted),
         },

@@ -1,5 +1,5 @@
-//! Subject by subject: is this machine as it should be for figures that can be believed? Each is
-//! fine, a warning with its remedy, or unknown with the reason. `stress doctor` shows them.
+//! Subject by subject: is this machine fit for benchmarking? Each is fine, a warning with its
+//! remedy, or unknown with the reason. `stress doctor` shows them.
 
 use report::units;
 use result::environment::{Check, Environment, Limit, Status};
@@ -111,7 +111,7 @@ fn steal(of: &Environment) -> Check {
 }
 
 fn load(of: &Environment) -> Check {
-    const REMEDY: &str = "stop what else is running, or wait a minute";
+    const REMEDY: &str = "stop other programs, or wait a minute";
     let Some([load, ..]) = of.host.load_average else {
         return unknown("load", "see uptime");
     };

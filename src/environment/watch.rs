@@ -1,6 +1,6 @@
-//! Losses of time while something is measured: a hypervisor's steal, a quota that stops
-//! the process, a processor that is too hot. Looked at before and after; what is not told is no
-//! reason for doubt.
+//! Losses of time while something is measured: a hypervisor's steal, a quota that stops the
+//! process, a processor that is too hot. Looked at before and after; an unknown count is no reason
+//! for doubt.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use result::environment::StealClock;
 
 use super::{cgroup, tree::Tree, warning::STEAL_PERCENT};
 
-/// Counts while it looks; what happens in between is no disturbance of what is measured.
+/// Counts while it looks; events in between do not disturb the measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     /// Since when it looks, and at how many CPUs; `None` where it does not.

@@ -166,7 +166,7 @@ fn judges_times(all: &[Stored], times: Times, compared: &mut gate::Compared) -> 
             "times are of two days: only ratios inside each run are judged".to_owned()
         }
         (Times::Absolute, []) => {
-            "the same machine, another day: what changed on it since counts as the build's"
+            "the same machine, another day: a change of the machine counts as the build's"
                 .to_owned()
         }
         (Times::Absolute, some) => {

@@ -200,8 +200,8 @@ impl<'a> Trio<'a> {
         files.find(|(path, was)| stamp(path) != **was).map_or(Ok(()), |(path, _)| replaced(path))
     }
 
-    /// That a process is of the program that was started first: what a script starts may have been
-    /// built again.
+    /// Checks that a process is of the program that was started first: a script may start a newer
+    /// build.
     fn is_same(&self, arm: Arm, driver: &Driver) -> Result<(), Failure> {
         match driver.who().binary_hash == self.hashes[arm as usize] {
             true => Ok(()),
@@ -212,7 +212,7 @@ impl<'a> Trio<'a> {
 
 fn replaced(path: &Path) -> Result<(), Failure> {
     let error = anyhow!(
-        "{} was replaced while it was measured: what was measured is of two builds; build \
+        "{} was replaced while it was measured, so its samples are of two builds; build \
          elsewhere, or compare copies",
         path.display()
     );
@@ -225,8 +225,7 @@ struct Started {
     loaded: Loaded,
 }
 
-/// Starts all three, the one at `first` before the others: what comes first may get better
-/// memory.
+/// Starts all three, the one at `first` before the others: the first process may get better memory.
 fn all_started(
     binaries: &[PathBuf; 3],
     timeouts: Timeouts,
@@ -318,8 +317,8 @@ impl Taker for Trio<'_> {
             return Ok(self.start_took);
         }
         let begun = Instant::now();
-        // One after the other: a state on disk is used by one process at a time, and what two
-        // generations have in memory would not always fit.
+        // One after the other: a state on disk is used by one process at a time, and two
+        // generations may not fit in memory.
         self.end()?;
         self.are_same()?;
         let started = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;

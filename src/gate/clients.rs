@@ -57,7 +57,7 @@ pub struct ClientTrio<'a> {
 
 impl<'a> ClientTrio<'a> {
     /// Makes the databases of both, and copies of them for each arm, in a directory of their own
-    /// below `dir`. `shown` is told how far a database is, in percent.
+    /// below `dir`. `shown` gets the progress of a database, in percent.
     ///
     /// # Errors
     /// A client cannot make its database.
@@ -161,7 +161,7 @@ impl Taker for ClientTrio<'_> {
         let Some(sample) = client.last() else {
             return Err(anyhow!("a client gave no sample")).or_exit(Code::Io);
         };
-        // A client that finds the block valid has come to its state and its receipts.
+        // A client that finds the block valid has computed its state and its receipts.
         let counters = Counters { gas: sample.gas, ..Counters::default() };
         Ok(Taken {
             wall_ns: sample.wall_ns,

@@ -171,8 +171,8 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 
 /// The smallest δ that octets with these spreads, of B and of the null, decide in nine runs of ten
 /// where nothing differs, if the spreads are the true ones; they are estimates, so it is most runs
-/// and not nine of ten: the upper bound must lie below δ, and the interval of the null within
-/// ±δ/2. It follows from the noise alone, whatever the estimates are.
+/// and not nine of ten: the upper bound must lie below δ, and the interval of the null within ±δ/2.
+/// It follows from the noise alone, not from the estimates.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     let [_, null] = off(null).interval(NULL_CONFIDENCE);
     bounded_delta(new, split).max(2.0 * null.exp_m1())
@@ -220,8 +220,8 @@ pub fn delta_in_words(deltas: impl IntoIterator<Item = f64>) -> String {
     )
 }
 
-/// How many values of each side would decide, where so many have these bounds and this estimate
-/// between them; `None` where no number would.
+/// The number of values of each side that would decide, where `count` values have these bounds and
+/// this estimate between them; `None` where no number would.
 pub fn values_to_decide(
     [lower, estimate, upper]: [f64; 3],
     delta: f64,
@@ -358,7 +358,7 @@ mod tests {
         (0..12).map(|i| Differences { new: noise(i), null: noise(i + 5) }).collect()
     }
 
-    /// The same octets around so many standard errors above no difference.
+    /// The same octets, moved by this number of standard errors above no difference.
     fn around(octets: &[Differences], errors: f64) -> Vec<Differences> {
         let (new, null) = spreads(octets).expect("twelve");
         let by = |spread: &Trimmed| errors * spread.error - spread.mean;

@@ -30,7 +30,7 @@ pub struct Drawn {
     pub same_until: u64,
     /// Causes of lost time.
     pub disturbances: Vec<String>,
-    /// How often that is told.
+    /// How often the disturbances are reported.
     pub disturbed_count: usize,
     /// By how much processes of one build differ, as a share.
     pub process_noise: f64,

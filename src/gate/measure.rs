@@ -118,8 +118,9 @@ fn octets(
     Ok(())
 }
 
-/// The verdict on all cells, and why. A regression stays one whatever took time away: A and B lie
-/// so close together that it was taken from both, and its part of the spread is in the bounds.
+/// The verdict on all cells, and why. A regression stays one also where time was taken away: A and
+/// B lie so close together that it was taken from both, and its part of the spread is in the
+/// bounds.
 fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> (Verdict, String) {
     let of_figures = Verdict::worst(cells.iter().map(|cell| cell.verdict().0));
     let changed = cells.iter().find(|cell| !cell.changes().is_empty());

@@ -12,7 +12,7 @@ use result::{
     stats::Trimmed,
 };
 
-/// Who takes a slot.
+/// The process that takes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arm {
     /// A: the build to compare with.
@@ -122,8 +122,8 @@ pub fn together(passes: &[Differences]) -> Option<Differences> {
         .then(|| Differences { new: of(|pass| pass.new), null: of(|pass| pass.null) })
 }
 
-/// The octet's estimate of a metric, where a slot is so many samples; `None` where no pass has all
-/// values.
+/// The octet's estimate of a metric, where a slot has this number of samples; `None` where no pass
+/// has all values.
 pub fn of_facts(octet: &OctetFacts, metric: Metric, samples_per_slot: u64) -> Option<Differences> {
     // A count below the floor is as good as none, and has a logarithm.
     let least = if metric.is_count() { (floor(metric) * samples_per_slot) as f64 } else { 0.0 };

@@ -10,7 +10,7 @@ use super::{
 
 /// A gate that may take as long says so.
 const LONG: Duration = Duration::from_secs(120);
-/// An estimate that is off by more is told again.
+/// An estimate that is off by more is printed again.
 const OFF_BY: u32 = 2;
 
 /// The estimate, and when it was made.

@@ -1,4 +1,4 @@
-//! Settings of one build alone: how A and B are told to run the same work differently.
+//! Settings of one build alone: A and B run the same work with different settings.
 
 use std::collections::BTreeSet;
 

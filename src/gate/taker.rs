@@ -1,5 +1,5 @@
-//! Who takes samples, and what is asked of them. Knows neither processes nor files, so that what
-//! the gate decides can be tested without a clock.
+//! The trait of processes that take samples, and the plan of a gate. Knows neither processes nor
+//! files, so that the gate's decisions can be tested without a clock.
 
 use result::Counters;
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl Taken {
     }
 }
 
-/// Who takes samples.
+/// A source of samples.
 pub trait Taker {
     /// Takes one sample.
     ///
@@ -109,9 +109,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How long an attempt takes at most where starting the processes takes `start`, but for what
-    /// a sample takes beside its wall time: as long for starts and warm-ups as for samples, and
-    /// one start for each octet at least.
+    /// How long an attempt takes at most where starting the processes takes `start`, without the
+    /// time that a sample takes outside its clock: as long for starts and warm-ups as for samples,
+    /// and one start for each octet at least.
     pub fn longest(&self, start: Duration) -> Duration {
         let slots = u32::try_from(self.subjects.len() * octet::SLOT_COUNT).unwrap_or(u32::MAX);
         let samples = Duration::from_nanos(self.slot_ns).saturating_mul(slots);

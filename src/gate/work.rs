@@ -89,7 +89,7 @@ pub struct Work {
     pub expected: Counters,
     /// How it is run, but for the settings of one build.
     pub run: RunSpec,
-    /// How A is told to run it, and B, as keys and values.
+    /// The settings of A and of B, as keys and values.
     pub words: [Words; 2],
     /// The keys of these that the user gave, with their values: for an executor that knows no others.
     pub given: [Words; 2],

@@ -27,7 +27,7 @@ const SECONDS_MIN: f64 = 0.01;
 const CONTRACT: Address = Address::repeat_byte(0x10);
 /// A cache that holds hardly anything, so that each get reads its block.
 const BLOCK_CACHE: (&str, &str) = ("run.rocksdb.block_cache", "8MiB");
-/// Seed of the state's values and keys, whatever `--seed` says: that is the draw's alone.
+/// Seed of the state's values and keys. `--seed` is the draw's alone.
 const STATE_SEED: u64 = 0;
 
 /// One point.

@@ -76,7 +76,7 @@ fn cache(input: &PointInput, measured: &RawPoint) -> CacheFacts {
         return facts(None, "no block was read: the filters answered".to_owned());
     }
     let Some(io) = measured.process.io else {
-        return facts(None, "the kernel does not tell what came from the device".to_owned());
+        return facts(None, "the kernel does not count bytes from devices".to_owned());
     };
     let share = io.device_read_bytes as f64 / asked as f64;
     let reason = format!(

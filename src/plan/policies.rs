@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use spec::PrefetchSpec;
 use variant::{AccountReads, CodeReads, Prefetch, ReadTime, StopRule};
 
-/// All combinations of what `spec` lists, without doubles: what makes no difference under a
-/// policy is there at its default.
+/// All combinations of the values in `spec`, without doubles: a key without effect under a policy
+/// has its default.
 pub(super) fn policies(spec: &PrefetchSpec) -> Vec<Prefetch> {
     let mut policies = vec![Prefetch::default()];
     cross(&mut policies, &spec.times, |to, time| to.time = time);

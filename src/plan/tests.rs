@@ -351,7 +351,7 @@ fn cells_share_places_and_neighbours_evenly() {
     }
 }
 
-/// Cells of one design of which so many samples were taken, each of so many seconds.
+/// Cells of one design, each with its number of samples and their seconds.
 fn taken(cells: &[(usize, u64)]) -> Vec<Taken> {
     cells.iter().map(|&(count, seconds)| taken_of(Design::BatchedIo, count, seconds)).collect()
 }
@@ -457,8 +457,8 @@ proptest! {
         }
     }
 
-    /// Whatever cells take, a run is over, and only its first round may be longer than the time
-    /// for intervals.
+    /// A run ends for cells of any length, and only its first round may be longer than the time for
+    /// intervals.
     #[test]
     fn a_run_ends_in_two_and_a_half_budgets_or_after_a_round(
         seconds in vec(0..100_u64, 1..6), budget in 1..100_u64,

@@ -83,8 +83,8 @@ pub(super) fn of_cell(known: &SweepDevice, state: &BuiltState) -> Device {
     of_state(known, state.name(), Some(state_age_s(state)))
 }
 
-/// The ceiling and the latency are the device's, whatever the state. The probe of a host's cache
-/// and the share of blocks that were read are of the measured state alone.
+/// The ceiling and the latency are the device's, for all states. The probe of a host's cache and
+/// the share of blocks that were read are of the measured state alone.
 fn of_state(known: &SweepDevice, name: &str, state_age_s: Option<u64>) -> Device {
     let last = known.ceilings.last();
     let mut facts = Device {

@@ -125,7 +125,7 @@ pub struct StoreOpener<'a> {
     pub genesis: &'a Genesis,
     /// How its rows are keyed.
     pub layout: Layout,
-    /// Who asks for it, for who looks at the databases later.
+    /// The scenario that asks for it, for the list of databases.
     pub scenario: &'a str,
     /// The machine.
     pub machine: &'a Machine,

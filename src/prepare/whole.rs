@@ -1,5 +1,5 @@
-//! Whole rows by default: one of each design beside execution alone, where the scenario leaves that open and
-//! the work can run whole. Where it cannot, the reason and the remedy are told.
+//! Whole rows by default: one of each design beside execution alone, where the scenario leaves that
+//! open and the work can run whole. Where it cannot, a note has the reason and the remedy.
 
 use spec::RunSpec;
 use variant::{Durability, RootTime, WholeRows};

@@ -7,7 +7,7 @@ use report::units;
 
 use crate::plan::{Rounds, Taken};
 
-/// A run that takes as long is told.
+/// Runs that take as long print their estimate.
 const LONG: Duration = Duration::from_secs(20);
 
 /// The estimate from the budget of `cell_count` variants; `None` where it is short, or where the user

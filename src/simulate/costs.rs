@@ -30,7 +30,7 @@ pub struct Costs {
     pub step_times: Vec<Vec<Duration>>,
 }
 
-/// Measures the costs by so many samples of two variants on the session's store.
+/// Measures the costs by samples of two variants on the session's store.
 ///
 /// # Errors
 /// A sample failed or differs from the reference, or the user interrupted.

@@ -2,8 +2,8 @@
 //!
 //! **Invariant**: a directory `cell-0007` is whole. It is filled under `running/` and renamed.
 //!
-//! **Invariant**: whoever fills a cell holds its lock, so leftovers of a cell found while holding
-//! it are those of the dead.
+//! **Invariant**: a process that fills a cell holds its lock, so leftovers of a cell found while
+//! holding it are those of the dead.
 
 use result::sweep::{
     CELL_FILE, DEVICE_FILE_PREFIX, MANIFEST_FILE, MANIFEST_SCHEMA, Manifest, Matrix, SweepDevice,
@@ -63,8 +63,8 @@ impl SweepDir {
         }
     }
 
-    /// Makes the directory. Whoever comes first writes the manifest; the others are answered with
-    /// what it says.
+    /// Makes the directory. The first process writes the manifest; the others compare theirs with
+    /// it.
     fn claim(&self) -> Result<Option<Matrix>> {
         report::Out::at(&self.path)?;
         let manifest = self.path.join(MANIFEST_FILE);
@@ -114,11 +114,17 @@ impl SweepDir {
     /// # Errors
     /// As [`SweepDir::cell`].
     pub fn own_cell(&self, index: u64) -> Result<Option<FinishedCell>> {
-        // A cell of another program is run again, whatever its result is like.
+        // A cell of another program is run again, with any result.
         match cell::is_of_another_program(&self.cell_path(index)) {
             true => Ok(None),
             false => self.cell(index),
         }
+    }
+
+    /// Whether a cell has a result of this program, which is not read.
+    pub fn has_own_cell(&self, index: u64) -> bool {
+        let path = self.cell_path(index);
+        path.exists() && !cell::is_of_another_program(&path)
     }
 
     /// The lock of a cell; `None` while another process runs it.
@@ -129,12 +135,12 @@ impl SweepDir {
         CellLock::try_take(&self.lock_path(index))
     }
 
-    /// Who runs a cell now.
+    /// The process that runs a cell now.
     pub fn runner(&self, index: u64) -> Option<String> {
         lock::holder(&self.lock_path(index))
     }
 
-    /// An empty directory to fill, removed unless it is published. Removes first what was left by
+    /// An empty directory to fill, removed unless it is published. Removes first the leftovers of
     /// processes that died while they ran this cell.
     ///
     /// # Errors

@@ -44,7 +44,7 @@ impl CellLock {
         Ok(Some(lock))
     }
 
-    /// Whether nobody else can have it: not where the file system has no locks.
+    /// Whether no other process can have it: false where the file system has no locks.
     pub const fn is_exclusive(&self) -> bool {
         self.is_exclusive
     }
@@ -60,12 +60,12 @@ impl CellLock {
 
 impl Drop for CellLock {
     fn drop(&mut self) {
-        // Before the lock goes, so that whoever waits finds another file or none.
+        // Before the lock goes, so that a waiting process finds another file or none.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// Who has the lock at `path`; `None` where nobody does now.
+/// The holder of the lock at `path`; `None` where it is free.
 pub fn holder(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     match file.try_lock_shared() {

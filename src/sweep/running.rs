@@ -11,11 +11,11 @@ use std::{
 use anyhow::anyhow;
 
 use super::{
-    cell::FinishedCell, device::WatchedDevice, dir::SweepDir, index::Which, lock::CellLock, matrix,
+    cell::FinishedCell, device::WatchedDevice, dir::SweepDir, estimate::Estimate, index::Which,
+    lock::CellLock, matrix,
 };
 use report::units;
-use result::{RunResult, sweep::Matrix};
-use spec::RunSpec;
+use result::RunResult;
 use variant::WholeRows;
 
 use crate::{
@@ -24,24 +24,21 @@ use crate::{
     extras::Wishes,
     hooks::Hooks,
     interrupt,
-    plan::Rounds,
-    prepare::{InUse, Request},
+    prepare::InUse,
     progress::Look,
     run::RunInput,
     terminal,
 };
 
-/// A sweep that may take as long says so before it begins.
-const LONG: Duration = Duration::from_secs(60);
-/// Between two looks whether another process has ended its cell.
-const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+/// Polling interval for the end of a cell that another process runs.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A cell that is run in this process.
 #[derive(Debug)]
 pub struct OneCell<'a> {
     /// The directory of its sweep.
     pub dir: &'a SweepDir,
-    /// Its index, and who said so.
+    /// Its index, and the origin of that.
     pub which: &'a Which,
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<PathBuf>,
@@ -49,14 +46,14 @@ pub struct OneCell<'a> {
     pub shared_device: Option<PathBuf>,
     /// How its progress looks.
     pub look: Look,
-    /// Who wants it.
+    /// Origin of the request.
     pub asked_by: AskedBy,
 }
 
-/// Who wants a cell.
+/// Origin of the request for a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedBy {
-    /// The user, who is told where its result is.
+    /// The user; a note says where its result is.
     User,
     /// A sweep in another process, which tells the user itself.
     Sweep,
@@ -97,7 +94,8 @@ impl OneCell<'_> {
             command: dir.matrix().command(index),
             data_dir,
             in_use: InUse::Wait,
-            // A cell is one of many: rows that nobody asked for would take as long as another third.
+            // A cell is one of many: whole rows that the user did not ask for would add a third to
+            // its time.
             open_whole: WholeRows::Nothing,
             strictness: Strictness::Lenient,
             shared_device,
@@ -122,7 +120,7 @@ impl OneCell<'_> {
     }
 }
 
-/// The lock of a cell, once nobody else has it; `None` where the user interrupts.
+/// The lock of a cell, once it is free; `None` where the user interrupts.
 fn wait_for(dir: &SweepDir, index: u64, name: &str) -> Result<Option<CellLock>, Failure> {
     let mut is_told = false;
     while !interrupt::happened() {
@@ -133,7 +131,7 @@ fn wait_for(dir: &SweepDir, index: u64, name: &str) -> Result<Option<CellLock>, 
             terminal::note(&format!("{name}: waiting for {runner}, which runs it"));
             is_told = true;
         }
-        thread::sleep(LOOK_INTERVAL);
+        thread::sleep(POLL_INTERVAL);
     }
     Ok(None)
 }
@@ -155,7 +153,7 @@ pub enum Ending {
 pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     // Each cell stops by itself, and keeps its samples.
     let _hold = interrupt::hold();
-    let missing = missing(dir)?;
+    let Some(missing) = missing(dir)? else { return Ok(interrupted(dir)) };
     if let Some(words) = dir.matrix().left_out_words() {
         terminal::note(&format!("left out: {words}"));
     }
@@ -164,7 +162,8 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     if finished > 0 {
         terminal::note(&format!("{finished} of {count} cells are finished already"));
     }
-    if let Some(words) = estimate(dir.matrix(), &missing) {
+    let estimate = Estimate::of(dir.matrix(), &missing, interrupt::answer)?;
+    if let Some(words) = estimate.and_then(|estimate| estimate.words()) {
         terminal::note(&words);
     }
     let device = WatchedDevice::new(dir, data_dir).or_exit(Code::Io)?;
@@ -183,43 +182,28 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     conclude(dir, &failures)
 }
 
-/// How long these cells take at most by their budgets; `None` where that is short. Of a number of
-/// samples only the first cell tells.
-fn estimate(matrix: &Matrix, cells: &[u64]) -> Option<String> {
-    let mut longest = Duration::ZERO;
-    for index in cells {
-        let run = Request::run_of(&matrix::source(matrix, *index), &[]).ok()?;
-        let RunSpec { sample_count, budget, .. } = run;
-        if sample_count.is_some() {
-            return None;
-        }
-        longest += Rounds { sample_count, budget }.longest();
-    }
-    (longest >= LONG).then(|| {
-        format!(
-            "samples of {} take up to {:.0} min by their budgets; states that are not there are built \
-             beside that",
-            units::things(cells.len() as u64, "cell"),
-            (longest.as_secs_f64() / 60.0).ceil()
-        )
-    })
-}
-
 /// Number of the cells that are run.
 fn run_count(dir: &SweepDir) -> u64 {
     dir.matrix().cell_count - dir.matrix().left_out.len() as u64
 }
 
-/// Cells without a result of this program.
-fn missing(dir: &SweepDir) -> Result<Vec<u64>, Failure> {
+/// Cells without a result of this program; `None` where the user interrupts.
+fn missing(dir: &SweepDir) -> Result<Option<Vec<u64>>, Failure> {
     let mut missing = Vec::new();
-    let is_run = |index: &u64| dir.matrix().same_as(*index).is_none();
-    for index in (0..dir.matrix().cell_count).filter(is_run) {
+    for index in run_cells(dir) {
+        if interrupt::happened() {
+            return Ok(None);
+        }
         if dir.own_cell(index).or_exit(Code::Io)?.is_none() {
             missing.push(index);
         }
     }
-    Ok(missing)
+    Ok(Some(missing))
+}
+
+/// Indices of the cells that are run.
+fn run_cells(dir: &SweepDir) -> impl Iterator<Item = u64> {
+    (0..dir.matrix().cell_count).filter(move |index| dir.matrix().same_as(*index).is_none())
 }
 
 /// A cell that left no result.
@@ -314,30 +298,41 @@ fn found(cell: &FinishedCell) -> String {
 
 /// The outcome of a sweep, or how to go on.
 fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
-    let count = run_count(dir);
-    let missing = missing(dir)?;
+    let Some(missing) = missing(dir)? else { return Ok(interrupted(dir)) };
     if missing.is_empty() {
         return Ok(Ending::Finished);
     }
-    let finished = count - missing.len() as u64;
-    let state = format!(
-        "{finished} of {count} cells are finished in {}; the same command goes on with the others",
-        dir.path().display()
-    );
-    if interrupt::happened() {
-        terminal::note(&format!("interrupted: {state}"));
-        return Ok(Ending::Interrupted);
-    }
+    let finished = run_count(dir) - missing.len() as u64;
     let each: Vec<_> = failures
         .iter()
         .map(|failed| format!("cell {}: {}", failed.index, failed.ended.words()))
         .collect();
     Err(anyhow!(
-        "{} failed ({}); {state}",
+        "{} failed ({}); {}",
         units::things(missing.len() as u64, "cell"),
-        each.join(", ")
+        each.join(", "),
+        how_to_go_on(dir, finished)
     ))
     .or_exit(failures.first().map_or(Code::Io, |failed| code_of(failed.ended)))
+}
+
+/// The outcome of a sweep that the user interrupts, unless its last cell was finished before. Results,
+/// which may be large, are not read again.
+fn interrupted(dir: &SweepDir) -> Ending {
+    let finished = run_cells(dir).filter(|index| dir.has_own_cell(*index)).count() as u64;
+    if finished == run_count(dir) {
+        return Ending::Finished;
+    }
+    terminal::note(&format!("interrupted: {}", how_to_go_on(dir, finished)));
+    Ending::Interrupted
+}
+
+fn how_to_go_on(dir: &SweepDir, finished_count: u64) -> String {
+    format!(
+        "{finished_count} of {} cells are finished in {}; the same command goes on with the others",
+        run_count(dir),
+        dir.path().display()
+    )
 }
 
 /// The sweep's exit code for a cell that left no result.
@@ -346,35 +341,5 @@ const fn code_of(ended: Ended) -> Code {
         Ended::Code(2) => Code::Usage,
         Ended::Code(3) => Code::Disagree,
         _ => Code::Io,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{prepare::Size, sweep::matrix::MatrixInput};
-
-    fn matrix(settings: &[(&str, &str)]) -> Matrix {
-        let given = |(key, value): &(&str, &str)| spec::Override {
-            key: (*key).to_owned(),
-            value: (*value).to_owned(),
-            origin: format!("--set {key}={value}"),
-        };
-        let axis = matrix::axis("run.threads=1,2", |_, _| Ok(None)).expect("an axis");
-        let input = MatrixInput {
-            scenario: "sload-storm".to_owned(),
-            size: Size::Quick,
-            fixed: settings.iter().map(given).collect(),
-            axes: vec![axis],
-        };
-        matrix::of(input).unwrap_or_else(|failure| panic!("{failure}"))
-    }
-
-    #[test]
-    fn a_sweep_tells_how_long_its_budgets_are_before_its_first_cell() {
-        let words = estimate(&matrix(&[("run.budget", "60s")]), &[0, 1]).expect("long");
-        assert!(words.starts_with("samples of 2 cells take up to 5 min"), "{words}");
-        assert_eq!(estimate(&matrix(&[("run.budget", "1s")]), &[0, 1]), None);
-        assert_eq!(estimate(&matrix(&[("run.samples", "9")]), &[0, 1]), None);
     }
 }

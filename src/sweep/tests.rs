@@ -147,7 +147,7 @@ fn cells_of_two_dirty_builds_of_one_commit_are_not_joined_and_those_of_two_clean
             }
         }
     }
-    // Neither is this program's, whatever its commit.
+    // Neither is this program's, for any commit.
     assert!(dir.own_cell(0).unwrap().is_none());
 }
 

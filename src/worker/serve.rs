@@ -1,5 +1,5 @@
-//! The worker: answers a driver's requests, one line at a time, until it is told to end or its
-//! standard input does. It does not judge its samples.
+//! The worker: answers a driver's requests, one line at a time, until it gets the order to end or
+//! its standard input does. It does not judge its samples.
 
 use std::{
     io::{self, BufRead},
@@ -65,7 +65,7 @@ pub fn serve() -> Result<Code, Failure> {
     }));
     let mut worker = None;
     for line in io::stdin().lock().lines() {
-        let line = line.context("cannot read what the driver asks").or_exit(Code::Io)?;
+        let line = line.context("cannot read the request of the driver").or_exit(Code::Io)?;
         let answered = match serde_json::from_str(&line) {
             Ok(Request::Load(load)) => Worker::load(&load, handicap).map(|loaded| {
                 let answer = Answer::Loaded(loaded.loaded());
@@ -260,7 +260,7 @@ impl Worker {
             }
             let cell = self.cells[index];
             let store = self.open(cell.store)?;
-            // The device is measured once for all, by whoever wants it: it takes seconds.
+            // The driver measures the device once for all workers: it takes seconds.
             let input = self.measuring(&cell, store).input(self.keys, None);
             cells.push(self.samples[index].cell(&input, warm_up));
             self.session.close_files();

@@ -95,8 +95,9 @@ pub(crate) fn compared(elements: &[Element], results: &[Value]) -> Vec<(usize, S
     places
 }
 
-/// The number at a place; at one with `*` the median over what stands there, without the samples
-/// of a warm-up; of several databases the median of the databases' medians. `None` if one does not know it.
+/// The number at a place; at one with `*` the median over all values there, without the samples of
+/// a warm-up; of several databases the median of the databases' medians. `None` if one does not
+/// know it.
 pub(crate) fn number(result: &Value, at: &str) -> Option<f64> {
     let Some((list, below)) = at.split_once("/*") else { return result.pointer(at)?.as_f64() };
     let all = result.pointer(list)?.as_array()?;

@@ -29,7 +29,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// A repository in which `change` makes a pull request of what the target branch has.
+    /// A repository in which `change` makes a pull request out of the target branch.
     fn new(change: impl FnOnce(&Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
@@ -219,7 +219,7 @@ fn a_pull_request_does_not_choose_what_it_is_compared_with() {
 #[test]
 fn libraries_are_taken_from_both_checkouts_and_stress_itself_judges() {
     let runner = Runner::new(|caller| fs::write(caller.join("how"), "two").unwrap());
-    // The sources of stress, with a build that takes no hour: it says what it was asked for.
+    // The sources of stress, with a build that takes no hour: it prints its arguments.
     let source = runner.path("stress");
     for (name, lines) in [
         ("ci/gate", fs::read_to_string(STEPS).unwrap()),
@@ -272,7 +272,7 @@ fn each_job_has_one_comment_of_its_own_that_the_next_run_replaces() {
     let out = runner.path("work/out");
     fs::create_dir_all(&out).unwrap();
     fs::write(out.join("summary.md"), "<!-- stress-gate: evm -->\n\nfine\n").unwrap();
-    // What GitHub says: comments of two jobs, on two pages.
+    // GitHub's answer: comments of two jobs, on two pages.
     let bin = runner.path("bin");
     fs::create_dir(&bin).unwrap();
     let gh = bin.join("gh");

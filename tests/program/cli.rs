@@ -1,5 +1,5 @@
-//! The program as a user meets it: what it prints, where, and with which exit code. Wrong input
-//! gets one clear error and never a panic.
+//! The program as a user meets it: its output and exit codes. Wrong input gets one clear error and
+//! never a panic.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -113,7 +113,7 @@ fn a_client_that_runs_is_sampled_by_every_sibling_once() {
     assert!(compared.contains("client attached"), "{compared}");
 }
 
-/// What a client does wrong, the exit code, words of the one error, and payloads that were sent.
+/// A fault of a client, the exit code, words of the one error, and payloads that were sent.
 type Fault = (fn(&Call) -> Reply, i32, &'static [&'static str], usize);
 
 fn at(method: &str, call: &Call, reply: Reply) -> Reply {

@@ -1,5 +1,5 @@
 //! A run on several databases as a user meets it: each of them is one that `--seed` makes alone,
-//! all are verified, what comes out is pooled, and what makes no sense is refused.
+//! all are verified, results are pooled, and combinations without a meaning are refused.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -185,7 +185,7 @@ fn what_is_shown_of_several_databases_is_what_the_result_says() {
         error.contains("ran on databases of seeds 5,") && error.contains("--databases"),
         "{error}"
     );
-    // As on a machine that nothing disturbed, whatever this one is like.
+    // As on a machine that nothing disturbed.
     let mut quiet = json;
     quiet["warnings"] = serde_json::json!([]);
     fs::write(at.join("quiet.json"), quiet.to_string()).unwrap();

@@ -1,5 +1,5 @@
-//! `stress describe`, `stress new` and `stress schema` as a user meets them: what they print, write
-//! and refuse.
+//! `stress describe`, `stress new` and `stress schema` as a user meets them: output, files and
+//! refusals.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

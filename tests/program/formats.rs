@@ -1,5 +1,5 @@
-//! Workload files as others read them: `stress show` prints what is in the file, key by key, and nothing
-//! else.
+//! Workload files as others read them: `stress show` prints the file's contents, key by key, and
+//! nothing else.
 
 use std::{fs, path::Path};
 

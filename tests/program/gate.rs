@@ -1,7 +1,7 @@
 //! The gate as a user meets it: builds that are the same, slower, do other work, read twice, crash,
-//! hang or talk nonsense; stored results that are damaged or of other work; and what calibrating
-//! writes. What is decided by times is tested without a clock (`src/gate/`): here it is only looked
-//! at what holds on any machine in any mood.
+//! hang or talk nonsense; stored results that are damaged or of other work; and files of
+//! `calibrate`. Decisions by times are tested without a clock (`src/gate/`): here only laws that
+//! hold on any machine at any load.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -79,8 +79,8 @@ impl Place {
         (output.status.code().unwrap(), json.unwrap_or_else(|e| panic!("{e}: {error}")))
     }
 
-    /// Runs `stress gate` on the small work, and gives its result. Whatever the verdict is, the exit
-    /// code is the one that goes with it, and the result says so too.
+    /// Runs `stress gate` on the small work, and gives its result. With any verdict, the exit code
+    /// is the one that goes with it, and the result says so too.
     fn consistent(&self, more: &[&str]) -> Value {
         self.consistent_of(&WORK, more)
     }

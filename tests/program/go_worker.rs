@@ -62,7 +62,7 @@ fn go_ethereum_is_gated_against_its_own_copy_on_transfers_and_storms() {
         let codes: &[i32] = match judged["verdict"].as_str().unwrap() {
             "pass" | "inconclusive" => &[0],
             "untrusted" => &[5],
-            // One program: what two starts of it differ by is no more than the machine's mood.
+            // One program: two starts of it differ by the machine's load alone.
             "regression" => &[1],
             other => panic!("{other}: {judged:#}: {error}"),
         };

@@ -1,4 +1,4 @@
-//! Commands of a user around the samples: one before each, one after the last whatever ends the
+//! Commands of a user around the samples: one before each, one after the last for any end of the
 //! run, and clear errors where they fail.
 
 use std::{fs, path::Path, process::Output, thread, time::Instant};

@@ -1,5 +1,5 @@
-//! `stress import` as a user meets it: a block becomes a workload file that runs, and whatever
-//! is wrong with its files gets one clear error, an exit code and no workload file.
+//! `stress import` as a user meets it: a block becomes a workload file that runs, and a fault of
+//! its files gets one clear error, an exit code and no workload file.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -152,7 +152,7 @@ fn a_block_that_comes_to_something_else_is_a_disagreement() {
     import.change("result.json", |result| result["gasUsed"] = json!("0x5"));
     import.refused(3, &["block 24476005", "gas used is 5 in the file"]);
     let import = Import { fork: "osaka", ..Import::new() };
-    // The blob fee of that fork is more than what the transaction offers.
+    // The blob fee of that fork is more than the transaction offers.
     import.refused(2, &["transaction 3"]);
     let import = Import { fork: "bpo1", ..Import::new() };
     import.refused(3, &["block 24476005"]);

@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: whatever is under way, the program ends soon and keeps what is finished. A
-//! limit here is far above what it takes, and far below what the work itself would take.
+//! Ctrl-C and SIGTERM: in the middle of any work the program ends soon and keeps finished samples.
+//! A limit here is far above the time of that end, and far below the time of the work.
 
 use std::{
     fs,

@@ -1,5 +1,4 @@
-//! `stress io` as a user meets it: what it prints and writes, what it refuses, and that Ctrl-C keeps
-//! what is finished.
+//! `stress io` as a user meets it: output, files, refusals, and the points that Ctrl-C keeps.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

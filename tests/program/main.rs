@@ -1,5 +1,5 @@
-//! The program as a user meets it: every test starts it, and reads what it prints, writes and
-//! returns. One binary; `machine.rs` keeps tests that measure apart from the others.
+//! The program as a user meets it: every test starts it, and reads its output, files and exit code.
+//! One binary; `machine.rs` keeps tests that measure apart from the others.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
-//! Results shown to others, as a user makes them: the page and the other forms of a real run hold
-//! what its JSON says; a profile ends and has what the workers did; scripts for shells and
-//! manual pages cover the command line.
+//! Results shown to others, as a user makes them: the page and the other forms of a real run agree
+//! with its JSON; a profile ends and has the work of the workers; scripts for shells and manual
+//! pages cover the command line.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

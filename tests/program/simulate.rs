@@ -1,5 +1,5 @@
-//! `stress simulate` as a user meets it: predictions by settings, their comparison with a result, and what is
-//! refused. No time is asserted, only how predictions of one call relate.
+//! `stress simulate` as a user meets it: predictions by settings, their comparison with a result,
+//! and refusals. No time is asserted, only how predictions of one call relate.
 
 use std::path::Path;
 

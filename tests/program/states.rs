@@ -1,5 +1,5 @@
 //! State databases as a user keeps house: which of them go by age, by size or all together, and
-//! which stay whatever is asked.
+//! which always stay.
 
 use std::{
     fs,

@@ -1,9 +1,12 @@
-//! The command line as users type it: what may be left out, what is told of a slip, and which file
-//! of a directory is meant.
+//! The command line as users type it: words that may be left out, errors of slips, usage lines, and
+//! the file that a directory stands for.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
-use crate::tool::{printed, stress, text};
+use crate::{
+    machine,
+    tool::{printed, stress, text},
+};
 
 const TINY: [&str; 12] = [
     "--gas",
@@ -86,6 +89,52 @@ fn a_misspelt_verb_or_scenario_is_one_error_with_the_nearest_one() {
     }
     assert_eq!(printed(&["ls"], dir.path()), printed(&["list"], dir.path()));
     assert_eq!(printed(&["state", "ls"], dir.path()), printed(&["state", "list"], dir.path()));
+}
+
+#[test]
+fn a_usage_line_is_the_same_with_the_data_directory_in_the_environment_and_without() {
+    let dir = tempfile::tempdir().unwrap();
+    let storm = ["--scenario", "sload-storm"];
+    for (args, usage) in [
+        (&["compare"][..], "Usage: stress compare <RESULT|NAME>..."),
+        (&["baseline", "rm"], "Usage: stress baseline rm <NAME>..."),
+        (&[storm[0], storm[1], "--workload", "x"], "Usage: stress --scenario <NAME|FILE>"),
+        (&["sweep", "--merge", "x", "--cell", "1"], "Usage: stress sweep --merge <DIR>"),
+    ] {
+        let error = |command: &mut Command| {
+            let output = machine::output(command.args(args).env("COLUMNS", "80"));
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            text(&output.stderr)
+        };
+        let program = || Command::new(env!("CARGO_BIN_EXE_stress"));
+        let with = error(program().env("STRESS_DATA_DIR", dir.path()));
+        assert_eq!(with, error(program().env_remove("STRESS_DATA_DIR")), "{args:?}");
+        assert!(with.contains(usage) && !with.contains("--data-dir"), "{with}");
+    }
+    // A wrong value of the environment is an error all the same.
+    fs::write(dir.path().join("file"), "").unwrap();
+    let mut list = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let list = list.args(["state", "list"]).env("STRESS_DATA_DIR", dir.path().join("file"));
+    let output = machine::output(list);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("file is a file; name a directory"));
+}
+
+#[test]
+fn the_data_directory_is_named_before_or_after_the_verb_of_a_verb() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("elsewhere").display().to_string();
+    for args in [
+        ["state", "--data-dir", &path, "list"],
+        ["state", "list", "--data-dir", &path],
+        ["baseline", "--data-dir", &path, "list"],
+        ["baseline", "list", "--data-dir", &path],
+    ] {
+        let output = stress(&args, dir.path());
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {told}");
+        assert!(told.contains(&path), "{args:?}: {told}");
+    }
 }
 
 #[test]

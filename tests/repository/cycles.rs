@@ -1,10 +1,10 @@
 //! The rule that modules keep: at every level the children of a module, each with all below it,
 //! form no cycle; and between a module's own file and its children references run one way only.
 //!
-//! A declaration (`mod x;`) and a re-export of what is below (`pub use x::Y`) are no references. A
-//! path through a re-export is one to the file that defines the item. A call of a method is one to the
-//! file that defines it, where that is not the file of its type and no other method of the crate has the
-//! name.
+//! A declaration (`mod x;`) and a re-export from below (`pub use x::Y`) are no references. A path
+//! through a re-export is one to the file that defines the item. A call of a method is one to the
+//! file that defines it, where that is not the file of its type and no other method of the crate
+//! has the name.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -161,7 +161,7 @@ impl<'ast> Visit<'ast> for Functions {
 
     fn visit_expr_closure(&mut self, closure: &'ast ExprClosure) {
         for input in &closure.inputs {
-            // What a closure is given is mostly said by who calls it: an iterator gives tuples.
+            // The parameters of a closure mostly follow from its caller: an iterator gives tuples.
             if let Pat::Type(typed) = input
                 && matches!(bare(&typed.ty), Type::Path(_))
             {

@@ -170,7 +170,7 @@ fn called(line: &str) -> Vec<String> {
     after.map(verb).collect()
 }
 
-/// What is wrong with a file of CI for GitLab, apart from its schema.
+/// Faults of a CI file for GitLab that its schema does not show.
 fn faults(text: &str) -> Vec<String> {
     let file = match YamlLoader::load_from_str(text).as_deref() {
         Ok([file]) => file.clone(),

@@ -1,4 +1,4 @@
-//! The repository itself: files stay small and say what they own, modules and packages know each
+//! The repository itself: files stay small and name their subject, modules and packages know each
 //! other one way only, and docs and comments name nothing that is not there.
 
 #![cfg(test)]

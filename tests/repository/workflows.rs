@@ -45,7 +45,7 @@ fn complaints(path: &str) -> Option<String> {
     let output = command.current_dir(std::env::temp_dir()).output().expect("Go starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match output.status.code() {
-        // What Go downloads it names on its error output.
+        // Go names its downloads on standard error.
         Some(0) => Some(text(&output.stdout)),
         Some(1) if !output.stdout.is_empty() => Some(text(&output.stdout)),
         // Without a network there is no module.

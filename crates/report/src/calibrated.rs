@@ -11,7 +11,7 @@ use variant::{Design, Phase};
 
 use crate::facts;
 
-/// Ranks that are closer than this do not part, whatever the number of workloads is.
+/// Ranks that are closer than this count as equal, for any number of workloads.
 const PARTED_RANKS_MIN: f64 = 2.0;
 /// Share of the ranks from which on they part, where there are many.
 const PARTED_SHARE: f64 = 0.25;

@@ -310,9 +310,9 @@ impl Ratio {
         Self { median, ..Self::of_times(&times(cell), &times(base)) }
     }
 
-    /// Of the medians. Nothing pairs a sample of one run with one of another, so each median has
-    /// an interval, both hold at once with 95 %, and the ratio lies between the ends' ratios:
-    /// whatever the samples are distributed like.
+    /// Of the medians. Nothing pairs a sample of one run with one of another, so each median has an
+    /// interval, both hold at once with 95 %, and the ratio lies between the ends' ratios, for any
+    /// distribution of the samples.
     fn of_times(own: &[f64], base: &[f64]) -> Self {
         let interval =
             |times: &[f64]| stats::median_interval_at(times, stats::confidence_of_each(2));

@@ -1,6 +1,6 @@
-//! Loads on live nodes side by side: the same work at the same pace, one or more loads on each side. A load is
-//! one sample, whatever the number of its transactions: those of a block have their times together. Gives no
-//! verdict.
+//! Loads on live nodes side by side: the same work at the same pace, one or more loads on each
+//! side. A load is one sample, also where it has many transactions: those of one block share their
+//! time. Gives no verdict.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -153,8 +153,8 @@ fn row(sides: &[Side], figure: &Figure) -> LoadRow {
     LoadRow { key: figure.key.to_owned(), figures: sides.iter().enumerate().map(of_side).collect() }
 }
 
-/// The ratio of medians, and an interval that holds it whatever the values are distributed like: each median has
-/// one, both hold at once with 95 %, and the ratio lies between the ends' ratios.
+/// The ratio of medians, and an interval that holds it for any distribution of the values: each
+/// median has one, both hold at once with 95 %, and the ratio lies between the ends' ratios.
 fn ratio(own: &[f64], base: &[f64]) -> (Option<f64>, Option<[f64; 2]>) {
     let interval = |values: &[f64]| stats::median_interval_at(values, stats::confidence_of_each(2));
     let medians = stats::median(own).zip(stats::median(base).filter(|base| *base > 0.0));

@@ -114,8 +114,8 @@ fn times(reading: &Reading<'_>, cells: &[&Cell]) -> String {
     format!("{}{per}", parts.join(", "))
 }
 
-/// The on-demand cell that has as many threads as batched executes with, or the fewest: what a
-/// client with a thread per core would see.
+/// The on-demand cell that has as many threads as batched executes with, or the fewest: a client
+/// with a thread per core.
 fn same_cores<'a>(cells: &[&'a Cell], best: &Cell, batched: Option<&Cell>) -> Option<&'a Cell> {
     let timed = cells.iter().copied().filter(|cell| {
         cell.design == ON_DEMAND && cell.threads != best.threads && facts::time_ms(cell).is_some()

@@ -46,9 +46,9 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
         shards::shards(&mut page, sharded);
         page.gap();
     }
-    let text = "reads count what is written too; the row of the beneficiary, whom every \
-                transaction pays, is no key here; a chain is of transactions that each read what \
-                one before wrote; with a list none has to wait";
+    let text = "reads include written keys; the row of the beneficiary, whom every \
+                transaction pays, is left out; in a chain each transaction reads a key that an \
+                earlier one wrote; with a list none has to wait";
     page.labelled(Tone::Faint, "note", text);
     page.labelled(Tone::Faint, "deeper", "--svg FILE: the components as a picture; --json: all");
     page.render(paint)

@@ -16,7 +16,7 @@ use crate::{compare, facts, units};
 const COMMIT_CHARS: usize = 10;
 /// Other facts that changed with a time; a comparison of both results has all.
 const SHOWN_FACT_COUNT: usize = 4;
-/// Facts of the tool that are told by its commit, or say nothing beside it.
+/// Facts of the tool that follow from its commit, or add nothing to it.
 const TOLD_BY_COMMIT: [&str; 3] = ["tool.commit", "tool.binary_hash", "tool.version"];
 
 /// Series of the same work on the same machine.

@@ -36,6 +36,10 @@ pub(super) fn profile(page: &mut Page, profile: Option<&ProfileFacts>) {
         let (own, all) = (units::percent(frame.self_share), units::percent(frame.total_share));
         page.line(Tone::Plain, &line(&own, &all, &frame.name));
     }
-    page.indented(Tone::Faint, INDENT, "self: it ran itself; with: it, or what it called");
+    page.indented(
+        Tone::Faint,
+        INDENT,
+        "self: the function itself ran; with: it, or a function that it called",
+    );
     page.gap();
 }

@@ -168,7 +168,7 @@ fn claim_words(claim: &Claim) -> String {
     format!("{verdict}: {}{on} {value}{end}, claimed {bound} {}{why}", claim.metric, claim.limit)
 }
 
-/// Four significant digits, so that a figure next to its bound is told from it.
+/// Four significant digits, so that a figure next to its bound differs from it.
 fn figure(value: f64) -> String {
     let digits = 3 - value.abs().max(f64::MIN_POSITIVE).log10().floor().clamp(-9.0, 3.0) as i32;
     format!("{value:.*}", usize::try_from(digits).unwrap_or(0))

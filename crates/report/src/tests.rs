@@ -203,7 +203,7 @@ fn threads_are_no_depth_and_what_was_measured_is() {
     assert!(found.contains("at 2+8io"), "{found}");
     let pair = "at equal depth: batched 6.02 s with 50 reads under way, on demand 5.10 s with 54.7";
     assert!(found.contains(pair), "{found}");
-    // 64 threads on a block of 39 transactions: no such pair, whatever their number.
+    // 64 threads on a block of 39 transactions: no such pair at any number of threads.
     result.cells[2].reads_in_flight = Some(30.1);
     let found = conclude(&result).unwrap();
     assert!(found.contains("no two rows had about as many reads under way"), "{found}");

@@ -124,7 +124,7 @@ impl ClientCell {
         stats::median(&self.counted().iter().map(of).collect::<Option<Vec<_>>>()?)
     }
 
-    /// Estimates the figures over the samples of a workload of so many batches.
+    /// Estimates the figures over the samples of a workload of `batch_count` batches.
     pub fn estimate(&mut self, batch_count: u64) {
         let counted = self.counted();
         let rates: Vec<_> =

@@ -76,8 +76,8 @@ impl Cell {
         all
     }
 
-    /// How many times as long as `other` it takes, of samples of the same round: what slows a
-    /// round down slows both. On several databases it is over their medians.
+    /// How many times as long as `other` it takes, of samples of the same round: a disturbance of a
+    /// round slows both. On several databases it is over their medians.
     pub fn times_as_long_as(&self, other: &Self) -> Estimate {
         stats::estimate(&self.ratios_to(other))
     }

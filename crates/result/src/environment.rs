@@ -49,8 +49,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// CPUs that this process can keep busy: those it may run on, or what the cgroup's quota
-    /// pays for, rounded up.
+    /// CPUs that this process can keep busy: those it may run on, or the cgroup's quota, rounded
+    /// up.
     pub fn usable_cpu_count(&self) -> Option<u64> {
         match (self.cpu.allowed_count.or(self.cpu.logical_count), self.cgroup.cpu_limit_millicpus) {
             (Some(count), Some(Limit::At(milli))) => Some(count.min(milli.div_ceil(1000)).max(1)),

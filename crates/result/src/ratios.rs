@@ -34,8 +34,8 @@ pub fn fill(cells: &mut [Cell]) {
     }
 }
 
-/// Fills in the speed of clients as a multiple of the run in order: the first cell of it without a duty
-/// towards the list, whatever its store. Clients keep their state in stores of their own.
+/// Fills in the speed of clients as a multiple of the run in order: its first cell without a duty
+/// towards the list, of any store. Clients keep their state in stores of their own.
 pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
     let plain =
         |cell: &&Cell| cell.design == Design::Sequential && cell.list_duty == ListDuty::Nothing;

@@ -21,8 +21,7 @@ schema! {
 pub const SCHEMA: SimulateSchema = SimulateSchema;
 
 variant::named! {
-    /// A lower bound of a simulated time: the largest one says what more shards or threads cannot make
-    /// shorter.
+    /// A lower bound of a simulated time: more shards or threads cannot go below the largest one.
     #[derive(Default)]
     pub enum SimulatedBound: "bound of a simulated time" {
         /// The work of the fullest shard over its threads.
@@ -87,13 +86,13 @@ pub struct SimulationCosts {
     pub start_ns: u64,
     /// Time of a thread for each step beside its execution; a part of `steps_ns` and of each prediction.
     pub beside_step_ns: u64,
-    /// Work of the coordinator for a message of a shard, whatever is in it.
+    /// Work of the coordinator for a message of a shard, independent of its contents.
     pub message_ns: u64,
     /// Work of the coordinator for a value that it sends.
     pub value_ns: u64,
     /// Work of the coordinator for a result that it takes in, and of a shard for one that it sends.
     pub result_ns: u64,
-    /// Work of a shard for a message with results, whatever is in it.
+    /// Work of a shard for a message with results, independent of its contents.
     pub send_ns: u64,
     /// Join and commit of all batches.
     pub after_ns: u64,

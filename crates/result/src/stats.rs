@@ -50,9 +50,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(if low == high { sorted[low] } else { sorted[low] / 2.0 + sorted[high] / 2.0 })
 }
 
-/// The interval that holds the median of the values' distribution with at least 95 %
-/// confidence, whatever their distribution. `None` below six values: not even the whole range
-/// is that sure.
+/// The interval that holds the median of the values' distribution with at least 95 % confidence,
+/// for any distribution. `None` below six values: not even the whole range is that sure.
 pub fn median_interval(values: &[f64]) -> Option<[f64; 2]> {
     median_interval_at(values, CONFIDENCE)
 }
@@ -65,7 +64,7 @@ pub fn median_interval_at(values: &[f64], confidence: f64) -> Option<[f64; 2]> {
 }
 
 /// The confidence that each of `count` intervals needs for all of them to hold at once with
-/// [`CONFIDENCE`], whatever they have in common (Bonferroni).
+/// [`CONFIDENCE`], also where they depend on each other (Bonferroni).
 pub fn confidence_of_each(count: usize) -> f64 {
     1.0 - (1.0 - CONFIDENCE) / count.max(1) as f64
 }

@@ -192,8 +192,7 @@ impl LoadKind {
         )
     }
 
-    /// Whether a transaction of it uses up the gas that it is given, whatever that is. Others
-    /// need what they need.
+    /// Whether a transaction of it uses up any gas that it is given. Others have a fixed need.
     pub const fn fills_room(&self) -> bool {
         match self {
             Self::Compute(compute) => compute.round_count.is_none(),
@@ -289,7 +288,7 @@ fn kind<'tree>(
     let any: Vec<&str> = table.entries.iter().map(|entry| entry.key.as_str()).collect();
     let fields = around.state_fields.within(path, table, &node.origin, &any)?;
     let Some(given) = fields.text("kind")? else {
-        // A slip of the key itself is told as one.
+        // A misspelt key is an error of its own.
         let all_keys: Vec<&str> = KINDS.iter().flat_map(|kind| kind.keys).copied().collect();
         let known = [keys::LOAD, &all_keys].concat();
         around.state_fields.within(path, table, &node.origin, &known)?;

@@ -12,7 +12,7 @@ pub const TX_GAS_MIN: u64 = 30_000;
 /// Meaning of a missing size.
 pub(crate) const UNSAID: &str = "as block.tx_gas";
 /// Its meaning for loads with transactions of fixed size.
-pub(crate) const NEEDED: &str = "what a transaction of this kind needs";
+pub(crate) const NEEDED: &str = "the need of a transaction of this kind";
 
 /// The keys that say sizes.
 const KEYS: [&str; 4] = ["sizes", "tx_gas", "tx_gas_least", "zipf"];
@@ -82,7 +82,7 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
     if !load.fills_room {
         let rule = format!(
             "transactions of {} have exactly the gas that they need; sizes are for loads that \
-             fill what they are given, as sload-storm does",
+             fill any gas that they are given, as sload-storm does",
             load.kind
         );
         return Err(fields.fault(given, Misfit::new(rule, Remedy::advice("leave it out"))));

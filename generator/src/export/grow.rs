@@ -36,10 +36,10 @@ const FORK: Fork = Fork::Osaka;
 const SLOTS_PER_TX: u64 = 650;
 /// Transactions of a block: its 4 MB are valid (EIP-7934).
 const TXS_PER_BLOCK: usize = 96;
-/// Gas limit of the chain: twice what a block uses at most, so that the base fee does not rise.
+/// Gas limit of the chain: twice the most gas of a block, so that the base fee does not rise.
 const GAS_LIMIT: u64 = 2 * TXS_PER_BLOCK as u64 * FORK.tx_gas_cap();
-/// Blocks without transactions behind the others. Clients keep the changes of so many blocks in memory,
-/// where they would find the slots.
+/// Blocks without transactions behind the others. Clients keep the changes of that number of blocks
+/// in memory, where they would find the slots.
 const SETTLING_BLOCK_COUNT: u64 = 128;
 /// Hashes that BLOCKHASH can ask for.
 const HASH_COUNT: usize = 256;

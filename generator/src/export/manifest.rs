@@ -51,7 +51,7 @@ struct BlockEntry {
     sibling_hashes: Vec<B256>,
 }
 
-/// The manifest of `chain` with so many siblings a block, whose forms are in `files`.
+/// The manifest of `chain` with the number of siblings a block, whose forms are in `files`.
 pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) -> Manifest {
     let entry = |block: &ChainBlock| {
         let header = &block.block.header;

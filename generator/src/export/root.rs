@@ -14,7 +14,7 @@ use workload::{
 /// A slot by the hashes of its account and its key.
 type HashedSlot = (B256, B256);
 
-/// The rows of a recipe as clients order them, whatever the layout of its workload.
+/// The rows of a recipe in the order of clients, for any layout of its workload.
 #[derive(Debug)]
 pub(super) struct HashedRows<'g> {
     accounts: RowStream<'g>,

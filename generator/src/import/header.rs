@@ -26,7 +26,7 @@ pub(super) fn block(
 
 /// The environment that code sees in the block with this header.
 fn env(header: &Node<'_>, fork: Fork) -> Result<BlockEnv, ImportError> {
-    let of = |keys: &[&str]| header.get(keys, "what a header of this fork has");
+    let of = |keys: &[&str]| header.get(keys, "the value that headers of this fork have");
     Ok(BlockEnv {
         number: of(&["number"])?.u64()?,
         timestamp: of(&["timestamp"])?.u64()?,

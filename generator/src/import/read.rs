@@ -169,7 +169,7 @@ fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address
         return Err(said.fault(format!("{chain_id:#x}, the chain that is imported")));
     }
     if tx_type == TxType::SetCode {
-        let tuples = node.get(&["authorizationList"], "what type 0x4 needs")?.items()?;
+        let tuples = node.get(&["authorizationList"], "the list that type 0x4 has")?.items()?;
         out.delegations = tuples.iter().map(delegation).collect::<Result<_, _>>()?;
     }
     let sender = sender(node, &out)?;
@@ -186,7 +186,7 @@ fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> 
     };
     let (mut blob_hashes, mut max_fee_per_blob_gas) = (Vec::new(), 0);
     if tx_type == TxType::Blob {
-        let hashes = node.get(&["blobVersionedHashes"], "what type 0x3 needs")?.items()?;
+        let hashes = node.get(&["blobVersionedHashes"], "the list that type 0x3 has")?.items()?;
         blob_hashes = hashes.iter().map(Node::b256).collect::<Result<_, _>>()?;
         max_fee_per_blob_gas = fee("maxFeePerBlobGas")?;
     }
@@ -252,7 +252,7 @@ fn signature_of(
     Ok(Some((Signature { y_parity, r, s }, replay)))
 }
 
-/// Who sends: the signer, the holder of `secretKey`, or who is named, in this order.
+/// The sender: the signer, the holder of `secretKey`, or the account that is named, in this order.
 fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> {
     let named = node.find(&["from", "sender"])?;
     if envelope.signature.is_some() {

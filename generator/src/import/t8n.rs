@@ -115,7 +115,7 @@ fn block_env(
 ) -> Result<BlockEnv, ImportError> {
     const DERIVED: &str =
         "the block's own value; where the transition tool derived it, its result file has it";
-    let of = |key: &str| env.get(&[key], "what a block of this fork has");
+    let of = |key: &str| env.get(&[key], "the value that blocks of this fork have");
     if let Some(difficulty) = env.find(&["currentDifficulty"])?
         && difficulty.u256()? != U256::ZERO
     {

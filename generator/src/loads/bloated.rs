@@ -210,8 +210,8 @@ impl Planner for BloatedCalls {
         if gas_limit < self.useful_gas {
             return Ok(None);
         }
-        // The first of a block that jumps only says where the second reads: nobody who runs ahead on
-        // the state before the block reads a slot that is asked for.
+        // The first of a block that jumps only says where the second reads: no client that runs
+        // ahead on the state before the block reads a slot that is asked for.
         let is_plant = self.op == BloatedOp::Jump && self.is_first;
         let most = match is_plant {
             true => {

@@ -36,7 +36,7 @@ pub(crate) fn place(
     Ok(Placed::default())
 }
 
-/// The published generator cuts draws above so many times the mean.
+/// The published generator cuts draws above this multiple of the mean.
 const PUBLISHED_MOST: f64 = 10.0;
 
 /// Where the load's DApps are, and the rules they run under.

@@ -260,7 +260,7 @@ fn of_count(density: Density, Limits { least, most, .. }: Limits) -> u64 {
     }
 }
 
-/// How many transactions there are where so many could be.
+/// Number of transactions, of `most_count` possible ones.
 const fn divided(density: Density, most_count: u64) -> u64 {
     let count = match density {
         Density::Half => most_count / 2,

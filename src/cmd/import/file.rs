@@ -65,13 +65,13 @@ pub(super) fn write(
         workload.digest()
     );
     if compared.is_empty() {
-        terminal::note("nothing says what the block came to: it was not compared");
+        terminal::note("the block was not compared: neither files nor node give its outcome");
     } else {
         let who = match imported.source {
-            Source::Files => "the files say",
-            Source::Node => "the node says",
+            Source::Files => "the files",
+            Source::Node => "the node",
         };
-        said += &format!("equal to what {who}: {}\n", compared.join(", "));
+        said += &format!("equal to {who}: {}\n", compared.join(", "));
     }
     Ok(said)
 }

@@ -109,7 +109,7 @@ impl All<'_> {
         let tests: Vec<_> = tests.into_iter().filter(|test| is_wanted(&test.name)).collect();
         for test in tests {
             if interrupt::happened() {
-                let error = anyhow!("interrupted; what is written is whole");
+                let error = anyhow!("interrupted; the files written so far are whole");
                 return Err(Failure { code: Code::Interrupted, error });
             }
             let name = test.name.clone();

@@ -263,7 +263,7 @@ fn few_samples_are_an_error_with_their_number_and_stolen_time_decides_nothing() 
         assert!(error.contains("side has 5") && error.contains("side has 8"), "{error}");
         assert!(error.contains("six samples") && error.contains("--samples 10"), "{error}");
     }
-    // A regression of another variant stands, whatever cannot be judged beside it.
+    // A regression of another variant stands, also beside variants that cannot be judged.
     let one_short = stored(|json| {
         slow(3, 1.5)(json);
         json["cells"][1]["samples"].as_array_mut().unwrap().truncate(5);
@@ -275,7 +275,7 @@ fn few_samples_are_an_error_with_their_number_and_stolen_time_decides_nothing() 
     assert_eq!(verdict, Verdict::Untrusted);
 }
 
-/// The same samples as of so many databases.
+/// The same samples as of this number of databases.
 fn on_databases(json: &mut Value, count: usize) {
     let all: Vec<usize> = (0..count).collect();
     let workload = |n: &usize| {

@@ -257,7 +257,8 @@ fn counters_that_vary_more_than_the_limit_decide_nothing() {
     assert_eq!(attempt.cells[0].decided_by, DecidedBy::All);
 }
 
-/// How many of `count` seeds come to `wanted`, where B truly takes `factor` times as long.
+/// The number of `count` seeds with the verdict `wanted`, where B truly takes `factor` times as
+/// long.
 fn rate(count: u64, wanted: Verdict, drawn: impl Fn(u64) -> Drawn) -> u64 {
     (0..count).filter(|seed| judged(&mut drawn(*seed)).0 == wanted).count() as u64
 }
@@ -347,7 +348,7 @@ fn processes_live_as_long_as_starting_them_took_and_no_longer_than_an_octet() {
         };
         attempt.cells[0].octets.iter().map(of_octet).collect::<Vec<_>>()
     };
-    // Whatever starting takes, each octet has processes of its own.
+    // Each octet has processes of its own, also where starting them takes long.
     let long = lives(Duration::from_secs(60), 250_000_000);
     assert_eq!(long[..2], [[1; 5], [2; 5]]);
     // A pass takes 0.6 s here, starting and warming up more than that and less than five.

@@ -65,7 +65,7 @@ fn assert_chain(client: &Value, name: &str, sample_count: usize) {
 fn a_client_that_runs_takes_a_chain_once_in_its_order() {
     let hash = manifest("alone")["genesis_hash"].as_str().unwrap().to_owned();
     let (url, calls) = serve(move |call| valid(call, &hash));
-    // One that keeps what it read is warm, and nothing warmed it for the blocks.
+    // One that keeps its reads in caches is warm, and nothing warmed it for the blocks.
     let attached = ["client", "chain", "--url", &url, "--jwt", "jwt.hex"];
     let client = &result(&attached)["clients"][0];
     assert_chain(client, "chain", 1);

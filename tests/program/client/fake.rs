@@ -1,5 +1,5 @@
 //! A fake client: an Engine API whose answers are a test's own, in the test's process or in one of
-//! its own. A fake is right for faults; what is true of a real client is tried on go-ethereum.
+//! its own. A fake is right for faults; facts about real clients are tried on go-ethereum.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What the fake does with a request.
+/// The fake's answer to a request.
 pub(crate) enum Reply {
     /// Answers with this result.
     Result(Value),
@@ -103,7 +103,7 @@ pub(crate) fn serve_at(listener: &TcpListener, calls: &Calls, reply: impl Fn(&Ca
                 continue;
             }
         };
-        // Who has what he wants may hang up.
+        // A peer that has its answer may hang up.
         let _ = stream.write_all(text.as_bytes());
     }
 }

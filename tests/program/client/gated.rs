@@ -90,7 +90,7 @@ fn geth_with_a_planted_delay_is_a_regression() {
     let (new, old) =
         (bench.start_file("new", &bench.geth, DELAY), bench.start_file("old", &bench.geth, ""));
     let (code, result) = bench.gated(&new, &old, "3%");
-    // The delay is many times δ: a sure regression stands above whatever else disturbs the machine.
+    // The delay is many times δ: a sure regression stands above all disturbances of the machine.
     assert_eq!(result["gate"]["verdict"], "regression", "{}", result["gate"]["reason"]);
     assert_eq!(code, Some(1));
     let settings = &result["binaries"][1]["settings"];

@@ -127,7 +127,7 @@ fn times_are_judged_between_processes_and_each_is_one_value() {
         stored(&place, "base", &["--samples", "3"]);
     }
     let args = ["--baseline", base, "--absolute", "--samples", "3"];
-    // Two values have no interval, whatever the machine does: no run is begun.
+    // Two values have no interval on any machine: no run is begun.
     place.refused(&args, 2, &["base is of 2", "six runs into the baseline's directory"]);
     for _ in 2..6 {
         stored(&place, "base", &["--samples", "3"]);

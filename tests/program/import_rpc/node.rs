@@ -77,7 +77,7 @@ pub(crate) fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let answer = answer(&request(&stream));
-            // Who has what he wants may hang up.
+            // A peer that has its answer may hang up.
             let _ = stream.write_all(answer.as_bytes());
         }
     });

@@ -1,4 +1,4 @@
-//! The rule shown to find what it forbids, and to leave alone what it allows.
+//! Tests of the rule itself: it finds forbidden references and allows the others.
 
 use super::*;
 use crate::sources::Texts;
@@ -81,7 +81,7 @@ fn a_parent_that_only_declares_and_shows_its_children_uses_none() {
         ("src/a/child.rs", "use super::{Leaf, Own}; pub fn go(_: Leaf, _: Own) {}"),
     ];
     assert!(found(&files).is_empty());
-    // What it shows and uses itself is used.
+    // An item that a module re-exports and uses itself is used.
     let uses = "mod leaf; mod child; pub use child::go; pub use leaf::Leaf; \
                 pub struct Own; fn f() { go(Leaf, Own) }";
     let files = [files[0], ("src/a.rs", uses), files[2], files[3]];

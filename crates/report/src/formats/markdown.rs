@@ -10,7 +10,7 @@ use crate::{
     warnings::{Warning, grouped},
 };
 
-/// Most lines of the table, results that are told, claims and warnings.
+/// Most lines of the table, of results, claims and warnings.
 const ROW_COUNT: usize = 12;
 const RESULT_COUNT: usize = 3;
 const CLAIM_COUNT: usize = 4;
@@ -23,7 +23,7 @@ pub fn markdown(results: &[Shown]) -> String {
     let mut lines = vec![headline(results), String::new()];
     let all: Vec<&Shown> = results.iter().collect();
     lines.extend(head(&all));
-    // Of a sweep no cell stands for the others: those that need attention are told.
+    // No cell of a sweep stands for the others: those that need attention are listed.
     let is_told = |shown: &&Shown| !axes::is_sweep(&all) || needs_attention(shown);
     let told: Vec<&Shown> = results.iter().filter(is_told).collect();
     for shown in told.iter().take(RESULT_COUNT) {

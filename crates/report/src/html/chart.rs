@@ -1,8 +1,8 @@
 //! Charts of points and lines as SVG. Places along x are shares of the width, so that a chart
 //! takes the room it has and its text keeps its size; y is in pixels.
 //!
-//! Knows nothing of results: positions come as fractions, with words for whoever cannot see
-//! it. Designs are told apart by their shape and their label; colour only repeats it.
+//! Knows nothing of results: positions come as fractions, with words for screen readers. Designs
+//! are told apart by their shape and their label; colour only repeats it.
 
 use variant::Design;
 

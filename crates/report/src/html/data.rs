@@ -339,9 +339,9 @@ fn swept(results: &[&Source<'_>]) -> Vec<String> {
     keys.filter(|key| others.iter().all(|other| other.shown.swept.contains_key(key))).collect()
 }
 
-/// The digest says the same as the settings of the work where these differ; the result counts
-/// where all else is the same. What follows from the keys that were swept says no more than these
-/// do: gas, that is a little different with each value of another key, would set all rows apart.
+/// The digest says the same as the settings of the work where these differ; the result counts where
+/// all else is the same. Facts that follow from the swept keys add nothing to them: gas, that is a
+/// little different with each value of another key, would set all rows apart.
 fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
     let text = |row: &Row<'_>, index: usize| row.setting(index).map(|it| it.text.clone());
     let differs = |index: &usize| {

@@ -14,8 +14,8 @@ use crate::exact::Exact;
 pub(super) struct Figure {
     /// Place of its result among those of the page.
     pub(super) result: usize,
-    /// Path in the result: `/cells/3/mgas_per_s/median`. With `*` in it: the median over what
-    /// stands there, see [`super::data::Row::median`].
+    /// Path in the result: `/cells/3/mgas_per_s/median`. With `*` in it: the median over all values
+    /// there, see [`super::data::Row::median`].
     pub(super) at: String,
     /// The number.
     pub(super) value: f64,

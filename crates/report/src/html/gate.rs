@@ -23,8 +23,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         title: "The gate",
         lede:
             "How much longer a sample takes than before. A <em>regression</em> is sure where the \
-               lower bound lies above what counts as no change, a <em>pass</em> where the upper \
-               bound lies below it."
+               lower bound lies above the allowed change, a <em>pass</em> where the upper bound \
+               lies below it."
                 .to_owned(),
         body: body.concat(),
         results,

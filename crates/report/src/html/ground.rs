@@ -99,7 +99,7 @@ struct Facts<'a> {
     not_whole: Option<&'a str>,
 }
 
-/// The same as a result writes them, to be walked whatever they are.
+/// The same as a result writes them, so that all of them are listed.
 fn facts(source: &Source<'_>) -> Value {
     let run = source.shown.run();
     let facts = Facts {
@@ -141,7 +141,7 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
     Section {
         id: "warnings",
         title: "Warnings",
-        lede: "What gives reason to doubt these figures, each with its remedy.".to_owned(),
+        lede: "Reasons to doubt these figures, each with its remedy.".to_owned(),
         body,
         results: Vec::new(),
     }
@@ -168,7 +168,7 @@ pub(super) fn environment(report: &Report<'_>) -> Section {
     Section {
         id: "environment",
         title: "The machine",
-        lede: "As it was when the run began. What is not known is not guessed.".to_owned(),
+        lede: "Its state when the run began. Unknown facts are not guessed.".to_owned(),
         body,
         results: Vec::new(),
     }

@@ -11,7 +11,7 @@ const SHOWN_COMMAND_COUNT: usize = 3;
 /// Characters that a shell takes as they are.
 const PLAIN: &str = "-_./=,:+@%^";
 
-/// Text that cannot become markup, whatever a result holds.
+/// Text that cannot become markup, also that of a hostile result.
 pub(super) fn esc(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -67,7 +67,7 @@ pub(super) fn unknown() -> String {
         .to_owned()
 }
 
-/// A table that a narrow page scrolls sideways, with a caption for whoever hears it.
+/// A table that a narrow page scrolls sideways, with a caption for screen readers.
 pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!(
         "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table>\

@@ -54,7 +54,7 @@ impl Setting {
         Some(Self { text, number })
     }
 
-    /// Of a key that was swept: as it was given, with what it counts.
+    /// Of a swept key: the value as it was given, with its unit.
     pub(super) fn swept(text: &str) -> Self {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (digits, unit) = text.split_at(end);

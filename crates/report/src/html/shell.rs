@@ -4,7 +4,7 @@ use super::look;
 
 /// Rules of the page's look, with places for those of the designs.
 const STYLE: &str = include_str!("style.css");
-/// Nothing may be loaded, whatever a result holds.
+/// Nothing may be loaded, also for a hostile result.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
      form-action 'none'";
 

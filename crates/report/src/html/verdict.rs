@@ -351,7 +351,7 @@ pub(super) fn results(report: &Report<'_>) -> Section {
     Section {
         id: "results",
         title: if report.sources.len() == 1 { "The result" } else { "The results" },
-        lede: "What this page is made of. Equal workload digests are equal work; figures of \
+        lede: "The results on this page. Equal workload digests are equal work; figures of \
                different work, or of different machines, are not comparable."
             .to_owned(),
         body: markup::table("Results", &heads, &rows),

@@ -1,5 +1,5 @@
-//! Laws of the metrics: the text is valid whatever a result holds, values are those of the result
-//! in base units, and there are none of results that disagree.
+//! Laws of the metrics: the text is valid for any result, values are those of the result in base
+//! units, and there are none of results that disagree.
 
 use std::{fs, num::NonZeroUsize, path::Path};
 

@@ -1,4 +1,4 @@
-//! Laws of pooling: a database is one value, whatever was sampled on it.
+//! Laws of pooling: a database is one value, for any number of samples on it.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A subject of the machine, and whether it is as it should be.
+//! A subject of the machine, and its verdict.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -58,7 +58,7 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     each(histogram.len(), max, |percentile| percentile.of(histogram))
 }
 
-/// Each percentile as `of` has it, of so many values.
+/// Each percentile as `of` has it, over `count` values.
 pub(super) fn each(
     count: u64,
     max: Option<u64>,

@@ -1,5 +1,5 @@
 //! The 20 % trimmed mean of a few values, with its interval by Yuen's method: a stray value does
-//! not move it, and its error is told by the values that are left.
+//! not move it, and the remaining values give its error.
 //!
 //! Yuen (1974), "The two-sample trimmed t for unequal population variances": the error comes
 //! from the winsorised deviation, the quantile from Student's t with one degree of freedom less

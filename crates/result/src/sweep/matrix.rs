@@ -184,7 +184,10 @@ impl Matrix {
         if fixed(self) != fixed(other) {
             return Some(format!("{} set there, {} here", fixed(other), fixed(self)));
         }
-        Some("the scenario's file, or what this stress makes of it, has changed since".to_owned())
+        Some(
+            "the scenario's file, or the meaning that this stress gives it, has changed since"
+                .to_owned(),
+        )
     }
 }
 

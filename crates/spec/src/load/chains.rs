@@ -46,7 +46,7 @@ named! {
 
 named! {
     /// When a transaction touches the shared state.
-    pub enum Touch: "time to touch what is shared" {
+    pub enum Touch: "time of the shared access" {
         /// Before its work, which then depends on it.
         First = "first",
         /// After its work, which anybody can do ahead.

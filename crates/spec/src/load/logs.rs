@@ -16,7 +16,8 @@ pub struct Logs {
     pub log_count: Option<u64>,
 }
 
-const TOPICS: Range = Range { least: 0, most: 4, below: "", above: "what LOG4 has" };
+const TOPICS: Range =
+    Range { least: 0, most: 4, below: "", above: "the most topics, those of LOG4" };
 const DATA: Range =
     Range { least: 0, most: 100_000, below: "", above: "the most that is supported" };
 const LOGS: Range =

@@ -97,7 +97,7 @@ fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<SloadStorm, Faul
     Ok(SloadStorm { keys, contract_count, overlap, order, calldata_share, calldata_byte })
 }
 
-/// In which order keys are asked for. Only who has the indices in its calldata can be told.
+/// In which order keys are asked for. Only a contract with the indices in its calldata can vary it.
 fn order(fields: &Fields<'_>, around: &Around<'_, '_>, keys: KeyOrder) -> Result<SlotOrder, Fault> {
     let order = fields.named("order")?.unwrap_or(SlotOrder::Index);
     if order == SlotOrder::Index {

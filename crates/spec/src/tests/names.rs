@@ -16,7 +16,7 @@ fn a_name_that_is_not_shipped_is_answered_with_the_nearest_ones_that_are() {
     for (name, meant) in [
         ("erc-20", "did you mean erc20 or erc721? "),
         ("sload-strom", "did you mean sload-storm? "),
-        // Parts of names come after near ones, and no more than three are told.
+        // Parts of names come after near ones, and no more than three are named.
         ("sload-storm-", "did you mean sload-storm, sload-storm-weyl or sload-storm-absent? "),
         ("chain", "did you mean chains or official/test_parallel_execution_serial_chain? "),
         ("bloated", "did you mean official/test_sload_bloated, "),

@@ -1,4 +1,4 @@
-//! Whatever the text, reading it answers: it never panics. Proptest prints its seed on failure.
+//! Reading any text answers: it never panics. Proptest prints its seed on failure.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The Redis Cluster of a run: its addresses, and what it cannot have.
+//! The Redis Cluster of a run: its addresses, and settings that it refuses.
 
 use super::{assert_error, parse, run, with_run};
 

@@ -1,4 +1,4 @@
-//! Shards: all combinations of what is said, the default of what is not, and what could make no difference.
+//! Shards: all combinations of the given values, defaults of the others, and values without effect.
 
 use variant::{PartitionTime, Partitioner, Sharding};
 

@@ -1,4 +1,5 @@
-//! `run.whole`: what it says for keys that are not said, what declines it, and what is left to the verb.
+//! `run.whole`: its effect on keys that are not given, the keys that decline it, and the verb's
+//! part.
 
 use variant::{BlockDuties, Durability, RootTime, RootWay, TrieForm, WholeRows};
 

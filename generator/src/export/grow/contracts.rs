@@ -130,7 +130,7 @@ fn factory() -> Vec<u8> {
     .concat()
 }
 
-/// An address that nobody else has.
+/// An address without another use.
 fn named(name: &str) -> Address {
     Address::from_word(keccak256(format!("stress export --grow/{name}")))
 }

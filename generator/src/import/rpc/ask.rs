@@ -1,4 +1,4 @@
-//! Asks a node, many calls at once, and makes one clear error of whatever is no answer.
+//! Asks a node, many calls at once, and makes one clear error where there is no answer.
 
 use serde_json::Value;
 

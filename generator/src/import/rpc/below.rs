@@ -1,5 +1,5 @@
-//! The state below the first imported block, as far as it is known: what a tracer said, and what
-//! the node was asked for key by key. Whoever runs on it need not know which.
+//! The state below the first imported block, as far as it is known: values of a tracer, and values
+//! that the node gave key by key. Execution sees no difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -16,9 +16,8 @@ use super::{
 /// The accounts that the blocks of `workload` touch, as they are below the first. `traces` are
 /// those of the transactions of each block; none where there was no tracer.
 ///
-/// # Errors
-/// Whatever kept a key from being read; a transaction that cannot be run;
-/// [`ImportError::Differs`] at the first transaction that changes something else than its trace.
+/// # Errors A key cannot be read; a transaction that cannot be run; [`ImportError::Differs`] at the
+/// first transaction that changes something else than its trace.
 pub(super) fn accounts(
     below: Below<'_>,
     workload: &Workload,

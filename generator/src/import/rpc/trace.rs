@@ -1,6 +1,6 @@
-//! A node's trace of the transactions of a block (`prestateTracer`): the state before
-//! each, and in its diff mode the changes of each. Tracers leave out what does not exist, what
-//! system calls did before the first transaction, and withdrawals.
+//! A node's trace of the transactions of a block (`prestateTracer`): the state before each, and in
+//! its diff mode the changes of each. Tracers leave out absent values, the system calls before the
+//! first transaction, and withdrawals.
 
 use std::collections::BTreeMap;
 

@@ -210,7 +210,7 @@ fn a_number_of_outside_transactions_is_exact_and_at_most_half() {
 
 #[test]
 fn with_a_number_of_outside_transactions_blocks_of_any_size_are_connected_as_the_published_one() {
-    // Which DApps are joined by a user, whatever the resources.
+    // The DApps that users join, without regard to resources.
     let joined = |calls: &[Call]| {
         let calls: Vec<Call> = calls.iter().map(|call| Call { resource: 0, ..*call }).collect();
         let sizes = components(&calls);

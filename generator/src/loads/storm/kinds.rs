@@ -45,7 +45,7 @@ impl<'g> At<'g, '_> {
             .map(move |family_index| (family_index, &state.genesis.slots[family_index as usize]))
     }
 
-    /// The load's slot families, each asked by its own contract, which is told their seed.
+    /// The load's slot families, each read by its own contract, which gets their seed.
     fn slots(&self, tail: &[B256]) -> Vec<Target<'g>> {
         let target = |family_index: u32, family: &'g SlotFamily| Target {
             to: family.address,

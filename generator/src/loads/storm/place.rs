@@ -236,7 +236,7 @@ impl StormPlace<'_> {
         add_contract(name, contract, storage, genesis)
     }
 
-    /// A token whose holders' balances are the storm's slots, and who asks for them.
+    /// A token whose holders' balances are the storm's slots, and the contract that asks for them.
     pub(crate) fn balances(&self, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
         let rules = Rules { keys: KeyRule::Balance, values: ValueRule::Random };
         let placed = self.families(Contract::Token, 1, rules, genesis)?;

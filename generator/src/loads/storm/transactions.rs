@@ -1,6 +1,6 @@
-//! Storm transactions of one load: which indices each asks for, so that none is asked for twice in a
-//! workload (unless it says so), the share of present keys is exact, and its gas is what it was
-//! given. The kind of keys, slots or accounts, and the contract are in [`Parts`].
+//! Storm transactions of one load: which indices each asks for, so that none is asked for twice in
+//! a workload (unless it says so), the share of present keys is exact, and it uses the gas that it
+//! was given. The kind of keys, slots or accounts, and the contract are in [`Parts`].
 
 use alloy_primitives::{B256, Bytes, U256};
 use spec::{CalldataByte, Overlap};

@@ -3,13 +3,13 @@
 use super::*;
 use result::{Cell, SpaceFacts, StoreWriteFacts, WriteFacts, sustained};
 
-/// Times of so many blocks, one of them far longer than the others.
+/// Times of `count` blocks, one of them far longer than the others.
 fn times(count: u64, cell: u64) -> Vec<u64> {
     let time = |block: u64| 20_000_000 + (block * 7_919 + cell * 31) % 9_973 * 1_003;
     (0..count).map(|block| time(block) * if block == 136 { 11 } else { 1 }).collect()
 }
 
-/// A run over so many blocks; the first cell's store counts its writes, the second's counts none.
+/// A run over `count` blocks; the first cell's store counts its writes, the second's counts none.
 pub(super) fn many_blocks(count: u64) -> Shown {
     let change = |(place, cell): (u64, &mut Cell)| {
         for sample in &mut cell.samples {

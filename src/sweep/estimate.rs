@@ -1,0 +1,212 @@
+//! The time that the samples of a sweep's cells take at most, as their budgets say. Told before the
+//! first cell begins, so a scenario is read once for all cells with the same budget.
+
+use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
+
+use report::units;
+use result::sweep::Matrix;
+use spec::RunSpec;
+
+use super::matrix;
+use crate::{
+    exit::Failure,
+    plan::Rounds,
+    prepare::{Request, Source},
+};
+
+/// A sweep that may take as long says so before it begins.
+const LONG: Duration = Duration::from_secs(60);
+/// Keys of a scenario that limit the samples of a run. No other key changes their values.
+const LIMITS: [&str; 2] = ["run.budget", "run.samples"];
+
+/// The time of some cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Cells with a budget.
+    budgeted_count: u64,
+    /// The most time that their samples take.
+    longest: Duration,
+    /// Cells with a number of samples, whose time shows when one of them has ended.
+    counted_count: u64,
+}
+
+impl Estimate {
+    /// Of `cells` of `matrix`; `None` where `answer` says to stop.
+    ///
+    /// # Errors
+    /// The scenario is not valid any more.
+    pub fn of(
+        matrix: &Matrix,
+        cells: &[u64],
+        answer: impl Fn() -> ControlFlow<()>,
+    ) -> Result<Option<Self>, Failure> {
+        let read = |source: &Source| -> Result<Rounds, Failure> {
+            let RunSpec { sample_count, budget, .. } = Request::run_of(source, &[])?;
+            Ok(Rounds { sample_count, budget })
+        };
+        Self::by(matrix, cells, read, answer)
+    }
+
+    /// The same, where `read` reads the limits of a cell's scenario.
+    fn by(
+        matrix: &Matrix,
+        cells: &[u64],
+        mut read: impl FnMut(&Source) -> Result<Rounds, Failure>,
+        answer: impl Fn() -> ControlFlow<()>,
+    ) -> Result<Option<Self>, Failure> {
+        let mut known: BTreeMap<Vec<&str>, Rounds> = BTreeMap::new();
+        let mut estimate = Self::default();
+        for index in cells {
+            if answer().is_break() {
+                return Ok(None);
+            }
+            let limits = limits(matrix, *index);
+            let rounds = match known.get(&limits) {
+                Some(rounds) => *rounds,
+                None => {
+                    let rounds = read(&matrix::source(matrix, *index))?;
+                    known.insert(limits, rounds);
+                    rounds
+                }
+            };
+            estimate.add(&rounds);
+        }
+        Ok(Some(estimate))
+    }
+
+    fn add(&mut self, rounds: &Rounds) {
+        match rounds.sample_count {
+            Some(_) => self.counted_count += 1,
+            None => {
+                self.budgeted_count += 1;
+                self.longest = self.longest.saturating_add(rounds.longest());
+            }
+        }
+    }
+
+    /// A line for the user; `None` where the budgets are short and no cell's time is open.
+    pub fn words(&self) -> Option<String> {
+        let Self { budgeted_count, longest, counted_count } = *self;
+        let all = units::things(budgeted_count + counted_count, "cell");
+        let later = "the first of them shows how long they take";
+        let by_budget = |cells: String| {
+            let minutes = (longest.as_secs_f64() / 60.0).ceil();
+            format!("samples of {cells} take up to {minutes:.0} min by their budgets")
+        };
+        let building = "state databases that are missing are built beside that";
+        match (longest >= LONG, counted_count) {
+            (false, 0) => None,
+            (true, 0) => Some(format!("{}; {building}", by_budget(all))),
+            (_, 1) if budgeted_count == 0 => None,
+            (_, _) if budgeted_count == 0 => {
+                Some(format!("{all} have a number of samples, not a budget; {later}"))
+            }
+            _ => {
+                let budgeted = by_budget(format!("{budgeted_count} of {all}"));
+                let others = format!("{counted_count} have a number of samples");
+                Some(format!("{budgeted}; {building}; {others}: {later}"))
+            }
+        }
+    }
+}
+
+/// The values that the axes give to [`LIMITS`] in a cell; fixed settings are those of all cells.
+fn limits(matrix: &Matrix, index: u64) -> Vec<&str> {
+    let values = matrix.axes.iter().zip(matrix.values(index));
+    values.filter(|(axis, _)| LIMITS.contains(&&*axis.key)).map(|(_, value)| value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::{prepare::Size, sweep::matrix::MatrixInput};
+
+    fn matrix(axes: &[&str], size: Size) -> Matrix {
+        let axis = |text: &&str| matrix::axis(text, |_, _| Ok(None)).expect("an axis");
+        let axes = axes.iter().map(axis).collect();
+        let input =
+            MatrixInput { scenario: "sload-storm".to_owned(), size, fixed: Vec::new(), axes };
+        matrix::of(input).unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    fn all(matrix: &Matrix) -> Vec<u64> {
+        (0..matrix.cell_count).collect()
+    }
+
+    fn of(axes: &[&str]) -> Estimate {
+        let matrix = matrix(axes, Size::Quick);
+        let estimate = Estimate::of(&matrix, &all(&matrix), || ControlFlow::Continue(()));
+        estimate.unwrap_or_else(|failure| panic!("{failure}")).expect("nobody interrupts")
+    }
+
+    #[test]
+    fn a_scenario_is_read_once_for_all_cells_of_one_budget_and_the_sum_is_that_of_single_cells() {
+        for (axes, read_count) in [
+            (&["run.threads=1,2,3,4,5,6,7,8,9", "block.gas=3M,4M,5M"][..], 1),
+            (&["run.budget=20s,30s,40s", "run.threads=1,2,3,4"], 3),
+            (&["run.threads=1,2", "run.samples=6,7", "seed=1,2,3"], 2),
+        ] {
+            for size in [Size::Stated, Size::Quick] {
+                let matrix = matrix(axes, size);
+                let read = Cell::new(0);
+                let of_cells = |cells: &[u64]| {
+                    let limits = |source: &Source| -> Result<Rounds, Failure> {
+                        read.set(read.get() + 1);
+                        let run = Request::run_of(source, &[])?;
+                        Ok(Rounds { sample_count: run.sample_count, budget: run.budget })
+                    };
+                    let estimate =
+                        Estimate::by(&matrix, cells, limits, || ControlFlow::Continue(()));
+                    estimate.unwrap_or_else(|failure| panic!("{failure}")).expect("an estimate")
+                };
+                let together = of_cells(&all(&matrix));
+                assert_eq!(read.get(), read_count, "{axes:?}");
+                let mut sum = Estimate::default();
+                for index in all(&matrix) {
+                    let cell = of_cells(&[index]);
+                    sum.budgeted_count += cell.budgeted_count;
+                    sum.longest += cell.longest;
+                    sum.counted_count += cell.counted_count;
+                }
+                assert_eq!(together, sum, "{axes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_estimate_before_the_next_cell() {
+        let matrix = matrix(&["run.budget=20s,30s,40s"], Size::Quick);
+        let (asked, read) = (Cell::new(0), Cell::new(0));
+        let answer = || {
+            asked.set(asked.get() + 1);
+            if asked.get() > 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let limits = |_: &Source| {
+            read.set(read.get() + 1);
+            Ok(Rounds { sample_count: None, budget: LONG })
+        };
+        let estimate = Estimate::by(&matrix, &all(&matrix), limits, answer);
+        assert!(estimate.is_ok_and(|estimate| estimate.is_none()));
+        assert_eq!(read.get(), 2);
+    }
+
+    #[test]
+    fn budgets_are_told_before_the_first_cell_also_beside_cells_with_a_number_of_samples() {
+        let words = |axes: &[&str]| of(axes).words();
+        let of_budgets = words(&["run.budget=60s,61s"]).expect("long");
+        assert!(of_budgets.starts_with("samples of 2 cells take up to 6 min"), "{of_budgets}");
+        assert_eq!(words(&["run.budget=1s,2s"]), None);
+        let of_samples = words(&["run.samples=9,10,11"]).expect("several");
+        assert_eq!(
+            of_samples,
+            "3 cells have a number of samples, not a budget; the first of them shows how long they take"
+        );
+        assert_eq!(words(&["run.samples=9"]), None, "one cell shows nothing about another");
+        let mixed = Estimate { budgeted_count: 2, longest: 2 * LONG, counted_count: 3 };
+        let mixed = mixed.words().expect("long");
+        assert!(mixed.starts_with("samples of 2 of 5 cells take up to 2 min"), "{mixed}");
+        assert!(mixed.contains("3 have a number of samples: the first"), "{mixed}");
+    }
+}
