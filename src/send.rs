@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub use input::{ProfileInput, SendInput};
+pub use url::{has_host, without_secrets};
 
 use figures::LoadFacts;
 use profile::Profiling;
@@ -47,6 +48,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     session.check(input.pace, stop).map_err(failure)?;
     let node = session.facts().clone();
     let Work { workload, mut plan } = work::of(input, &node, progress)?;
+    check_seed(input, &node)?;
     let stage = progress.stage("paying accounts and creating contracts", 0);
     let ready = session.setup(&mut plan, &funder, stop, &|done, total| stage.set(done, total));
     stage.finish();
@@ -63,7 +65,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let facts = LoadFacts {
         tool: facts::tool(&environment.build),
-        command: url::without_secrets(&input.command),
+        command: input.command.clone(),
         started_unix_s,
         environment,
         node: node_facts(&input.settings, &node),
@@ -74,7 +76,25 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     result.profile = profile;
     result.warnings = warnings;
     result.warnings.extend(live::doubts(&result));
+    result.warnings.extend(live::doubt_of_end(&measured, &input.settings));
     Ok(result)
+}
+
+/// Checks that the money of a load on a public chain is nobody else's: the senders' secrets follow from the seed.
+///
+/// # Errors
+/// The seed is that of the scenario, which everybody has.
+fn check_seed(input: &SendInput, node: &NodeFacts) -> Result<(), Failure> {
+    if !node.is_public || input.work.iter().any(|given| given.key == "seed") {
+        return Ok(());
+    }
+    let error = anyhow!(
+        "chain {} is public, and the secrets of the senders follow from the seed: with the scenario's own seed \
+         anybody can take their money; give one that nobody guesses: --seed NUMBER, up to {}",
+        node.chain_id,
+        u64::MAX
+    );
+    Err(error).or_exit(Code::Usage)
 }
 
 fn node_facts(settings: &Settings, node: &NodeFacts) -> SendNode {
@@ -141,5 +161,62 @@ pub fn pace(
             };
             rate.map(Pace::Rate).ok_or_else(wrong).or_exit(Code::Usage)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use send::{NodeUrl, Transport};
+    use spec::Override;
+
+    use super::*;
+
+    fn input(work: Vec<Override>) -> SendInput {
+        let wait = Duration::from_secs(1);
+        SendInput {
+            scenario: "transfers".to_owned(),
+            work,
+            accounts: None,
+            command: Vec::new(),
+            settings: Settings {
+                url: NodeUrl::new("http://127.0.0.1:9"),
+                chain_id: None,
+                timeout: wait,
+                connection_count: 1,
+                patience: wait,
+                forgotten_after: wait,
+                patient_try_count: 1,
+                confirmation_count: 0,
+            },
+            pace: Pace::InFlight(1),
+            key_file: None,
+            profile: None,
+        }
+    }
+
+    #[test]
+    fn a_public_chain_asks_for_a_seed_of_the_users_own() {
+        let node = |is_public| NodeFacts {
+            version: None,
+            chain_id: 560_048,
+            transport: Transport::Http,
+            has_lists: false,
+            is_public,
+        };
+        let (key, value, origin) = ("seed".to_owned(), "7".to_owned(), "--seed 7".to_owned());
+        let own = input(vec![Override { key, value, origin }]);
+        assert!(check_seed(&own, &node(true)).is_ok());
+        assert!(check_seed(&input(Vec::new()), &node(false)).is_ok());
+        let failure = check_seed(&input(Vec::new()), &node(true)).unwrap_err();
+        assert_eq!(failure.code, Code::Usage);
+        assert!(failure.to_string().contains("--seed NUMBER"), "{failure}");
+    }
+
+    #[test]
+    fn a_fault_of_the_program_has_the_exit_code_of_run_time_errors() {
+        let fault = SendError::Fault { task: "a call of the node", why: "it panicked".to_owned() };
+        assert_eq!(failure(fault).code, Code::Io);
     }
 }

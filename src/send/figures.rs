@@ -5,12 +5,12 @@ use std::time::Duration;
 use result::{
     Environment, Tool,
     send::{
-        SendAttempts, SendBlock, SendBucket, SendCounts, SendErrors, SendLatency, SendNode,
-        SendPool, SendReorgs, SendResult, SendSetup, SendWork,
+        SendAttempts, SendBlock, SendBucket, SendConfirmations, SendCounts, SendErrors,
+        SendLatency, SendNode, SendPool, SendReorgs, SendResult, SendSetup, SendWork,
     },
     stats,
 };
-use send::{ErrorCount, Measured, Pace, SetupFacts, Waits};
+use send::{End, ErrorCount, Measured, Pace, SetupFacts, Waits};
 
 /// Figures of the setup.
 pub fn setup(facts: SetupFacts) -> SendSetup {
@@ -92,8 +92,12 @@ pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
             removed_block_count: measured.reorgs.removed_blocks,
             undone_count: measured.reorgs.undone_inclusions,
         },
+        confirmations: SendConfirmations {
+            wanted_count: measured.confirmations.wanted,
+            seen_count: measured.confirmations.seen,
+        },
         profile: None,
-        interrupted: measured.is_interrupted,
+        interrupted: measured.end == End::Interrupted,
         warnings: Vec::new(),
     }
 }

@@ -14,7 +14,7 @@ pub struct SendInput {
     pub work: Vec<Override>,
     /// Accounts that send, at most, where the user says so.
     pub accounts: Option<String>,
-    /// The command line.
+    /// The command line, without secrets of its URLs.
     pub command: Vec<String>,
     /// The connection.
     pub settings: Settings,

@@ -2,7 +2,7 @@
 
 use report::units;
 use result::send::SendResult;
-use send::Snapshot;
+use send::{Confirmations, End, Measured, Settings, Snapshot};
 
 use crate::progress::{Live, Progress, Stage};
 
@@ -92,4 +92,28 @@ pub fn doubts(result: &SendResult) -> Vec<String> {
         ));
     }
     doubts
+}
+
+/// A doubt about the end of a load: it was given up, or its last block has too few others above it.
+pub fn doubt_of_end(measured: &Measured, settings: &Settings) -> Option<String> {
+    let patience = units::time(settings.patience);
+    let last = measured.last_failure.as_ref();
+    let last =
+        last.map_or_else(String::new, |failure| format!("; the last failed call: {failure}"));
+    let Confirmations { wanted, seen } = measured.confirmations;
+    let is_in_blocks = measured.tally.included + measured.tally.reverted > 0;
+    match measured.end {
+        End::Settled if is_in_blocks && seen < wanted => Some(format!(
+            "the last block with transactions of the load has {seen} of {} above it, since no more came: a \
+             reorganisation after that is not seen (--confirmations 0 waits for none)",
+            units::things(wanted, "block"),
+        )),
+        End::Settled | End::Interrupted => None,
+        End::Silent => Some(format!(
+            "the load was given up: the node gave no answer for {patience} (--patience){last}"
+        )),
+        End::Stuck => Some(format!(
+            "the load was given up: no transaction was taken or included for {patience} (--patience){last}"
+        )),
+    }
 }

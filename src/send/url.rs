@@ -1,5 +1,6 @@
 //! URLs as they may be shown: scheme, host and port. A path often holds a key, and an authority a password.
 
+use send::NodeUrl;
 use ureq::http::Uri;
 
 /// Options whose values are URLs.
@@ -17,6 +18,11 @@ pub fn name(url: &str) -> String {
         Some((scheme, host, None)) => format!("{scheme}://{host}"),
         None => UNREADABLE.to_owned(),
     }
+}
+
+/// Whether a URL names a host.
+pub fn has_host(url: &NodeUrl) -> bool {
+    name(url.as_str()) != UNREADABLE
 }
 
 /// A command line whose URLs are shown in part.

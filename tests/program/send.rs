@@ -193,6 +193,7 @@ fn takes_the_loads(node: &Node) {
     assert_eq!(result["setup"]["funded_count"], 2_000);
     assert_eq!((&result["pace"], &result["node"]["transport"]), (&"rate".into(), &"http".into()));
     assert!(result["latency"]["inclusion_ns"]["p99"].as_u64() > Some(0), "{}", result["latency"]);
+    assert!(result["confirmations"]["seen_count"].as_u64() >= Some(1), "{result}");
     assert!(!result["pool"].as_array().unwrap().is_empty(), "it tells its pool");
     let buckets = result["latency"]["inclusion_histogram"].as_array().unwrap();
     let included = buckets.iter().map(|bucket| bucket["included_count"].as_u64().unwrap());
@@ -267,6 +268,8 @@ fn what_a_node_cannot_be_prepared_for_and_a_public_chain_are_refused_by_name() {
         let named = [scenario, "--url", url, "--chain-id", "10"];
         refused(&named, 2, &["cannot be sent to a live node", word]);
     }
+    let guessed = ["transfers", "--url", url, "--chain-id", "10", "--transactions", "10"];
+    refused(&guessed, 2, &["chain 10 is public", "--seed NUMBER"]);
     let many = ["erc20", "--url", url, "--chain-id", "10", "--accounts", "2k"];
     let held = [&many[..], &["--set", "load.holders=2000"]].concat();
     refused(&held, 2, &["2000 slots", "one transaction creates it"]);
@@ -354,6 +357,7 @@ fn what_cannot_be_sent_is_one_error_with_its_remedy() {
     let output = refused(&["transfers", "--url", nobody], 6, &["eth_chainId", "does the node run"]);
     assert!(!text(&output.stderr).contains("KEY"), "{}", text(&output.stderr));
     refused(&["transfers", "--url", "127.0.0.1:8545"], 2, &["--url", "ws://HOST:PORT"]);
+    refused(&["transfers", "--url", "http://"], 2, &["--url", "ws://HOST:PORT"]);
     refused(&["transfers", "--url", nobody, "--rate", "0"], 2, &["--rate 0", "a second"]);
     refused(&["transfers", "--url", nobody, "--in-flight", "0"], 2, &["--in-flight 0"]);
     refused(&["transfers", "--url", nobody, "--key-file", "none"], 6, &["--key-file none"]);

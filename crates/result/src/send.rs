@@ -67,6 +67,9 @@ pub struct SendResult {
     pub pool: Vec<SendPool>,
     /// Reorganisations.
     pub reorgs: SendReorgs,
+    /// Blocks above the last one with a transaction of the load.
+    #[serde(default)]
+    pub confirmations: SendConfirmations,
     /// The node's CPU profile, where one was asked for.
     pub profile: Option<SendProfile>,
     /// Whether the user ended it.
@@ -236,6 +239,15 @@ pub struct SendPool {
     pub pending_count: u64,
     /// Those that wait for others.
     pub queued_count: u64,
+}
+
+/// Blocks above the last one with a transaction of the load: reorganisations of fewer blocks were seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendConfirmations {
+    /// Those that were waited for.
+    pub wanted_count: u64,
+    /// Those that were seen.
+    pub seen_count: u64,
 }
 
 /// Reorganisations of the chain.

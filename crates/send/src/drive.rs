@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use tokio::{
     sync::mpsc::{self, UnboundedReceiver},
+    task::JoinSet,
     time::sleep,
 };
 
 use crate::{
-    drive::{books::End, state::Drive},
+    drive::state::Drive,
     error::SendError,
-    measured::Measured,
+    measured::{End, Measured},
     pace::Standing,
     plan::Plan,
     settings::Snapshot,
@@ -50,17 +51,25 @@ pub(crate) async fn drive(
     let began = Instant::now();
     let (out, seen) = mpsc::unbounded_channel();
     let (heads_out, heads) = mpsc::unbounded_channel();
-    tokio::spawn(watch::heads(input.node.clone(), began, heads_out, out.clone()));
-    tokio::spawn(watch::blocks(input.node.clone(), base, heads, out.clone()));
-    tokio::spawn(watch::pool(input.node.clone(), began, out));
-    run(Drive::new(input, plan, ready, began), seen, on).await
+    let mut tasks = JoinSet::new();
+    tasks.spawn(watch::heads(input.node.clone(), began, heads_out, out.clone()));
+    tasks.spawn(watch::blocks(input.node.clone(), base, heads, out.clone()));
+    tasks.spawn(watch::pool(input.node.clone(), began, out));
+    run(Drive::new(input, plan, ready, began), Watch { tasks, seen }, on).await
+}
+
+/// The tasks that watch the node, which end with it, and their observations.
+struct Watch {
+    tasks: JoinSet<()>,
+    seen: UnboundedReceiver<Seen>,
 }
 
 async fn run(
     mut drive: Drive<'_>,
-    mut seen: UnboundedReceiver<Seen>,
+    watch: Watch,
     on: &dyn Fn(&Snapshot),
 ) -> Result<Measured, SendError> {
+    let Watch { mut tasks, mut seen } = watch;
     let mut reported = Duration::ZERO;
     let end = loop {
         drive.release_due();
@@ -74,13 +83,18 @@ async fn run(
         if is_asked(drive.input.stop) {
             break End::Interrupted;
         }
-        if drive.is_over() {
-            break End::Over;
+        if let Some(end) = drive.end() {
+            break end;
         }
         let pause = drive.pause();
         tokio::select! {
             Some(answer) = drive.calls.join_next() => drive.receive(answer)?,
             Some(event) = seen.recv() => see(&mut drive, event),
+            // The one that samples the pool ends where the node does not tell it.
+            Some(ended) = tasks.join_next() => ended.map_err(|error| SendError::Fault {
+                task: "a task that reads blocks and the pool",
+                why: error.to_string(),
+            })?,
             () = sleep(pause) => {}
         }
         while let Some(answer) = drive.calls.try_join_next() {
@@ -92,7 +106,8 @@ async fn run(
     };
     let elapsed = drive.now();
     on(&drive.books.snapshot(elapsed));
-    Ok(drive.books.measured(elapsed, end))
+    let wanted = drive.input.settings.confirmation_count;
+    Ok(drive.books.measured(elapsed, end, wanted))
 }
 
 fn see(drive: &mut Drive<'_>, event: Seen) {
@@ -117,3 +132,6 @@ fn see(drive: &mut Drive<'_>, event: Seen) {
         Seen::Failed(error) => drive.books.read_failed(&error),
     }
 }
+
+#[cfg(test)]
+mod tests;

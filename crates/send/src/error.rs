@@ -89,6 +89,9 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
         let kind = if too_many { ErrorKind::RateLimit } else { ErrorKind::HttpStatus };
         return (kind, format!("HTTP status {}: {}", http.status, http.body));
     }
+    if kind.is_backend_gone() {
+        return (ErrorKind::Connection, "the connection broke off".to_owned());
+    }
     // The cause is at the end of the chain; the beginning repeats the URL.
     let mut cause: &dyn std::error::Error = kind;
     while let Some(source) = cause.source() {
@@ -169,10 +172,13 @@ pub enum SendError {
     #[error("cannot start the threads that send: {0}")]
     Threads(#[from] std::io::Error),
     /// A task of the sender that panicked.
-    #[error(
-        "a task of the sender ended in a panic ({0}), which is a fault of stress: please report it"
-    )]
-    Fault(String),
+    #[error("{task} ended in a panic ({why}), which is a fault of stress: please report it")]
+    Fault {
+        /// The task.
+        task: &'static str,
+        /// Words of the panic.
+        why: String,
+    },
     /// No connection.
     #[error("cannot connect to the node: {0}; does it run, and does it listen at this URL?")]
     Connect(String),

@@ -26,6 +26,12 @@ impl Fees {
         Self { max, tip: TIP }
     }
 
+    /// The same where a sender can offer `most` for all its transactions together.
+    pub(crate) fn within(self, most: u128) -> Self {
+        let max = self.max.min(most);
+        Self { max, tip: self.tip.min(max) }
+    }
+
     /// Rises with the base fee.
     pub(crate) fn follow(&mut self, base_fee: u64) {
         // Not with every block: only once less than half of the room is left.
@@ -65,5 +71,18 @@ mod tests {
         fees.raise_above(high.max);
         fees.raise_above(high.max);
         assert_eq!(fees.max, 2 * high.max, "once for all that were refused");
+    }
+
+    #[test]
+    fn an_offer_stays_within_the_funds_and_the_tip_within_its_cap_and_the_offer() {
+        let mut fees = Fees::above(GWEI as u64);
+        for _ in 0..300 {
+            fees.raise_above(fees.max);
+            assert!(fees.tip <= TIP_MAX && fees.tip <= fees.max, "{fees:?}");
+        }
+        assert_eq!(fees.tip, TIP_MAX);
+        assert_eq!(fees.within(7 * GWEI), Fees { max: 7 * GWEI, tip: 7 * GWEI });
+        let low = Fees::above(GWEI as u64);
+        assert_eq!(low.within(u128::MAX), low);
     }
 }

@@ -261,6 +261,20 @@ impl Ledger {
         self.is_last_removed = true;
     }
 
+    /// Blocks above the last one with a transaction of the load; `None` where no block has one.
+    pub(crate) fn confirmations(&self) -> Option<u64> {
+        let above = self.chain.iter().rev().position(|counted| !counted.own.is_empty());
+        above.map(|count| count as u64)
+    }
+
+    /// The shortest time from block to block, by the chain's clock.
+    pub(crate) fn block_interval(&self) -> Option<Duration> {
+        let time_s = |counted: &Counted| counted.header.timestamp.to::<u64>();
+        let intervals =
+            self.chain.windows(2).map(|pair| time_s(&pair[1]).saturating_sub(time_s(&pair[0])));
+        intervals.min().map(Duration::from_secs)
+    }
+
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -304,7 +318,7 @@ mod tests {
             number: U64::from(number),
             hash: B256::ZERO,
             parent_hash: B256::ZERO,
-            timestamp: U64::ZERO,
+            timestamp: U64::from(12 * number),
             gas_used: U64::ZERO,
             gas_limit: U64::ZERO,
             base_fee_per_gas: None,
@@ -404,6 +418,24 @@ mod tests {
         assert_eq!((tally.included, tally.reverted, tally.pending), (1, 1, 0));
         ledger.remove(1);
         assert_eq!(ledger.reorg_count, 2);
+    }
+
+    #[test]
+    fn confirmations_are_blocks_above_the_last_one_with_a_transaction_of_the_load() {
+        let mut ledger = Ledger::new(1);
+        ledger.signed(0, hash(0, 0));
+        ledger.sent(0, Duration::ZERO);
+        ledger.extend(block(1, Vec::new()));
+        assert_eq!((ledger.confirmations(), ledger.block_interval()), (None, None));
+        ledger.extend(block(2, vec![hash(0, 0)]));
+        assert_eq!(ledger.confirmations(), Some(0));
+        for number in 3..=4 {
+            ledger.extend(block(number, Vec::new()));
+        }
+        assert_eq!(ledger.confirmations(), Some(2));
+        assert_eq!(ledger.block_interval(), Some(Duration::from_secs(12)));
+        (2..=4).rev().for_each(|number| ledger.remove(number));
+        assert_eq!((ledger.confirmations(), ledger.tally().pending), (None, 1));
     }
 
     #[test]

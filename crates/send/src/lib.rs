@@ -25,7 +25,9 @@ mod watch;
 
 pub use error::{CallError, ErrorKind, SendError};
 pub use ledger::Tally;
-pub use measured::{Attempts, Block, ErrorCount, Latencies, Measured, PoolDepth, Reorgs, Waits};
+pub use measured::{
+    Attempts, Block, Confirmations, End, ErrorCount, Latencies, Measured, PoolDepth, Reorgs, Waits,
+};
 pub use pace::Pace;
 pub use plan::{Plan, PlanError};
 pub use session::Session;

@@ -35,8 +35,34 @@ pub struct Measured {
     pub pool: Vec<PoolDepth>,
     /// Reorganisations.
     pub reorgs: Reorgs,
-    /// Whether the user ended it.
-    pub is_interrupted: bool,
+    /// Blocks above the last one with a transaction of the load.
+    pub confirmations: Confirmations,
+    /// How it ended.
+    pub end: End,
+    /// The last failed call.
+    pub last_failure: Option<CallError>,
+}
+
+/// How a load ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All transactions are in blocks or refused for good.
+    Settled,
+    /// The node gave no answer for as long as the user has patience.
+    Silent,
+    /// No transaction was taken or included for as long, and none was due.
+    Stuck,
+    /// The user ended it.
+    Interrupted,
+}
+
+/// Blocks above the last one with a transaction of the load: a reorganisation of fewer blocks was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Confirmations {
+    /// Those that were waited for.
+    pub wanted: u64,
+    /// Those that were seen.
+    pub seen: u64,
 }
 
 /// Nanoseconds from when transactions were due to an event. Those that had it not by the end of the load have

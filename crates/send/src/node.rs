@@ -1,13 +1,11 @@
 //! A node by its JSON-RPC interface: calls that end in time, and errors that know their kind. Keeps no
 //! state and decides nothing.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use alloy_json_rpc::{RpcRecv, RpcSend};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
-use alloy_provider::{
-    ConnectionConfig, Identity, Provider, ProviderBuilder, RootProvider, network::Ethereum,
-};
+use alloy_provider::Provider;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -17,11 +15,12 @@ use crate::{
     url::NodeUrl,
 };
 
+mod link;
+
+use link::Link;
+
 /// No parameters.
 const NONE: [(); 0] = [];
-/// Times that a broken WebSocket is connected again, and the first wait between two of them.
-const RECONNECT_COUNT: u32 = 1_000;
-const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A block without its transactions' content.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -72,11 +71,21 @@ pub(crate) struct PoolStatus {
 }
 
 /// A node.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Node {
-    provider: RootProvider<Ethereum>,
+    link: Link,
     url: NodeUrl,
     timeout: Duration,
+}
+
+/// Without the connection, which has the whole URL.
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node")
+            .field("url", &self.url)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Node {
@@ -85,16 +94,9 @@ impl Node {
     /// # Errors
     /// The URL is none of a node, or nobody listens at it in time.
     pub(crate) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, SendError> {
-        let config = ConnectionConfig::new()
-            .with_max_retries(RECONNECT_COUNT)
-            .with_retry_interval(RECONNECT_INTERVAL);
-        let builder = ProviderBuilder::<Identity, Identity, Ethereum>::default();
-        let connected = timeout(limit, builder.connect_with_config(url.as_str(), config)).await;
-        let failed = |error: CallError| SendError::Connect(error.message);
-        let provider = connected
-            .map_err(|_| failed(CallError::timeout(limit)))?
-            .map_err(|error| failed(CallError::of(&error, url)))?;
-        Ok(Self { provider, url: url.clone(), timeout: limit })
+        let link = Link::connect(url, limit).await;
+        let link = link.map_err(|error| SendError::Connect(error.message))?;
+        Ok(Self { link, url: url.clone(), timeout: limit })
     }
 
     async fn call<P: RpcSend, R: RpcRecv>(
@@ -102,9 +104,13 @@ impl Node {
         method: &'static str,
         params: P,
     ) -> Result<R, CallError> {
-        let request = self.provider.client().request::<P, R>(method, params);
-        match timeout(self.timeout, request).await {
-            Err(_) => Err(CallError::timeout(self.timeout)),
+        let asked = async {
+            let opened = self.link.opened().await;
+            let answer = opened.calls.client().request::<P, R>(method, params).await;
+            answer.inspect_err(|error| self.link.failed(&opened, error))
+        };
+        match timeout(self.timeout, asked).await {
+            Err(_) => Err(self.link.failure().unwrap_or_else(|| CallError::timeout(self.timeout))),
             Ok(answer) => answer.map_err(|error| CallError::of(&error, &self.url)),
         }
     }
@@ -218,6 +224,15 @@ impl Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_node_shows_no_secret_of_its_url_while_debugging() {
+        let url = NodeUrl::new("http://me:PASSWORD@127.0.0.1:9/v3/0123456789KEY");
+        let node = Node::connect(&url, Duration::from_secs(1)).await.unwrap();
+        let shown = format!("{node:?}");
+        assert!(shown.contains("127.0.0.1:9"), "{shown}");
+        assert!(!shown.contains("KEY") && !shown.contains("PASSWORD"), "{shown}");
+    }
 
     #[test]
     fn a_block_and_a_receipt_are_read_from_what_nodes_answer() {

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
     drive::{self, DriveInput},
@@ -21,10 +21,41 @@ use crate::{
 /// Threads of the runtime beside the caller's: they encode calls and read answers.
 const THREAD_COUNT: usize = 2;
 
+/// Threads of a session. Their end waits for nothing: calls under way have no use then, and a name that is still
+/// being looked up is not waited for.
+#[derive(Debug)]
+struct Threads {
+    handle: Handle,
+    runtime: Option<Runtime>,
+}
+
+impl Threads {
+    fn start() -> Result<Self, SendError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREAD_COUNT)
+            .thread_name("send")
+            .enable_all()
+            .build()?;
+        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime) })
+    }
+
+    fn block_on<F: Future>(&self, work: F) -> F::Output {
+        self.handle.block_on(work)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// A connection to a node.
 #[derive(Debug)]
 pub struct Session {
-    runtime: Runtime,
+    threads: Threads,
     node: Node,
     facts: NodeFacts,
     settings: Settings,
@@ -36,23 +67,11 @@ impl Session {
     /// # Errors
     /// [`SendError`]: no node, or a chain that is not meant.
     pub fn connect(settings: Settings, stop: &AtomicBool) -> Result<Self, SendError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(THREAD_COUNT)
-            .thread_name("send")
-            .enable_all()
-            .build()?;
-        let reached = runtime.block_on(unless_asked(stop, connected(&settings)));
-        let reached = reached.unwrap_or(Err(SendError::Stopped)).and_then(|(node, facts)| {
-            public::check(facts.chain_id, settings.chain_id).map(|()| (node, facts))
-        });
-        match reached {
-            Ok((node, facts)) => Ok(Self { runtime, node, facts, settings }),
-            Err(error) => {
-                // A name that is still being looked up is not waited for.
-                runtime.shutdown_background();
-                Err(error)
-            }
-        }
+        let threads = Threads::start()?;
+        let reached = threads.block_on(unless_asked(stop, connected(&settings)));
+        let (node, facts) = reached.unwrap_or(Err(SendError::Stopped))?;
+        public::check(facts.chain_id, settings.chain_id)?;
+        Ok(Self { threads, node, facts, settings })
     }
 
     /// Facts of the node.
@@ -68,7 +87,7 @@ impl Session {
         if !matches!(pace, Pace::PoolDepth(_)) {
             return Ok(());
         }
-        let asked = self.runtime.block_on(unless_asked(stop, self.node.pool_status()));
+        let asked = self.threads.block_on(unless_asked(stop, self.node.pool_status()));
         asked.ok_or(SendError::Stopped)?.map_err(SendError::NoPoolStatus).map(drop)
     }
 
@@ -90,7 +109,7 @@ impl Session {
             on,
         };
         let work = unless_asked(stop, run.make(plan, funder));
-        self.runtime.block_on(work).ok_or(SendError::Stopped)?
+        self.threads.block_on(work).ok_or(SendError::Stopped)?
     }
 
     /// Sends the transactions of `plan` at `pace` and waits for their blocks; `on` is told how far it is.
@@ -113,10 +132,7 @@ impl Session {
             pace,
             stop,
         };
-        let measured = self.runtime.block_on(drive::drive(input, plan, ready, on));
-        // Calls that are still under way have no use.
-        self.runtime.shutdown_background();
-        measured
+        self.threads.block_on(drive::drive(input, plan, ready, on))
     }
 }
 
@@ -135,6 +151,7 @@ async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> 
         chain_id,
         transport,
         has_lists: latest.block_access_list_hash.is_some() || prices_state(&node).await,
+        is_public: public::is_public(chain_id),
     };
     Ok((node, facts))
 }

@@ -25,6 +25,10 @@ pub struct Settings {
     pub patience: Duration,
     /// How long a transaction that was taken may be in no block before the node is asked for it.
     pub forgotten_after: Duration,
+    /// Refusals one after the other that time may remedy, before the transaction has failed.
+    pub patient_try_count: u32,
+    /// Blocks above the last one with a transaction of the load that are waited for.
+    pub confirmation_count: u64,
 }
 
 /// Source of the money for accounts and contracts.
@@ -56,6 +60,8 @@ pub struct NodeFacts {
     pub transport: Transport,
     /// Whether its blocks have access lists (Amsterdam).
     pub has_lists: bool,
+    /// Whether the chain is a public one: transactions cost money there.
+    pub is_public: bool,
 }
 
 /// How far a load is.

@@ -18,6 +18,10 @@ use crate::{
     settings::{Funder, NodeFacts},
 };
 
+mod budget;
+
+use budget::Budget;
+
 /// Accounts that one transaction pays.
 const PAYMENTS_PER_TX: usize = 64;
 /// Gas of a payment to a new account on Osaka, its bytes included.
@@ -29,6 +33,10 @@ const CREATION_GAS: u64 = 60_000;
 const GAS_TIMES: u64 = 10;
 /// Funds as a multiple of the load's highest cost: the offer may rise with the base fee.
 const FUNDS_TIMES: u64 = 2;
+/// The same where the money is a developer chain's own, which costs nothing: eighty full blocks make the base fee
+/// rise so much. No more than this part of the node's account.
+const OWN_FUNDS_TIMES: u64 = 1_024;
+const OWN_FUNDS_DIVISOR: u64 = 4;
 /// Transactions of the setup that are under way together: as many as every pool takes of one account.
 const TXS_TOGETHER: usize = 16;
 /// Reads under way together.
@@ -58,6 +66,8 @@ pub struct Ready {
     pub(crate) contracts: Vec<Address>,
     /// Next nonce of each of the plan's senders.
     pub(crate) nonces: Vec<u64>,
+    /// The most wei per gas that each of the plan's senders can offer for all its transactions together.
+    pub(crate) offers_max: Vec<u128>,
     pub(crate) fees: Fees,
     pub(crate) facts: SetupFacts,
 }
@@ -94,7 +104,10 @@ impl SetupRun<'_> {
         let began = Instant::now();
         let latest = self.node.latest().await.map_err(needed("eth_getBlockByNumber"))?;
         let fees = Fees::above(latest.base_fee_per_gas.unwrap_or_default().to());
-        let poor = self.poor(plan, fees).await?;
+        let mut budgets = self.budgets(plan).await?;
+        let cost = budget::cost_of_poor(&budgets, fees);
+        let times = self.funds_times(funder, cost).await?;
+        let poor = budget::fund(&mut budgets, fees, times);
         let first_nonce =
             self.node.next_nonce(plan.maker).await.map_err(needed("eth_getTransactionCount"))?;
         let mut tasks = payments(&poor)?;
@@ -124,23 +137,30 @@ impl SetupRun<'_> {
             tx_count: tasks.len() as u64,
             time: began.elapsed(),
         };
-        Ok(Ready { contracts: addresses, nonces: nonces.await?, fees, facts })
+        let offers_max = budgets.iter().map(Budget::offer_max).collect();
+        Ok(Ready { contracts: addresses, nonces: nonces.await?, offers_max, fees, facts })
     }
 
-    /// The senders that cannot pay for their part, and the amount that each gets.
-    async fn poor(&self, plan: &Plan, fees: Fees) -> Result<Vec<(Address, U256)>, SendError> {
-        let mut needs = vec![U256::ZERO; plan.senders.len()];
-        for call in &plan.calls {
-            needs[call.sender] += U256::from(call.gas_limit) * U256::from(fees.max) + call.value;
-        }
+    /// The money of each sender, and its part of the load.
+    async fn budgets(&self, plan: &Plan) -> Result<Vec<Budget>, SendError> {
         let balances = self.each(&plan.senders, "eth_getBalance", |node, sender| async move {
             node.balance(sender).await
         });
-        let all = plan.senders.iter().zip(needs).zip(balances.await?);
-        let poor = all.filter(|((_, need), balance)| balance < need);
-        Ok(poor
-            .map(|((sender, need), balance)| (*sender, need * U256::from(FUNDS_TIMES) - balance))
-            .collect())
+        Ok(Budget::all(plan, &balances.await?))
+    }
+
+    /// Funds of the senders as a multiple of `cost`, their highest.
+    async fn funds_times(&self, funder: &Funder, cost: U256) -> Result<U256, SendError> {
+        let least = U256::from(FUNDS_TIMES);
+        if cost.is_zero() || self.facts.is_public || !matches!(funder, Funder::Node) {
+            return Ok(least);
+        }
+        // Where it has none, the maker may still have enough.
+        let own = self.node.accounts().await.unwrap_or_default();
+        let Some(account) = own.first() else { return Ok(least) };
+        let funds = self.node.balance(*account).await.map_err(needed("eth_getBalance"))?;
+        let times = funds / U256::from(OWN_FUNDS_DIVISOR) / cost;
+        Ok(times.clamp(least, U256::from(OWN_FUNDS_TIMES)))
     }
 
     /// A figure of each account, in order.

@@ -5,8 +5,8 @@ use crate::{
     load_comparison::{self, LoadComparison, LoadFigure, LoadRow, LoadSide, LoadWork},
     run::Percentiles,
     send::{
-        SCHEMA, SendAttempts, SendBlock, SendBucket, SendCounts, SendErrors, SendLatency, SendNode,
-        SendPool, SendProfile, SendReorgs, SendResult, SendSetup, SendWork,
+        SCHEMA, SendAttempts, SendBlock, SendBucket, SendConfirmations, SendCounts, SendErrors,
+        SendLatency, SendNode, SendPool, SendProfile, SendReorgs, SendResult, SendSetup, SendWork,
     },
 };
 
@@ -70,6 +70,7 @@ pub fn typical() -> SendResult {
         blocks: vec![block(1, 12), block(2, 8), block(3, 0)],
         pool: vec![SendPool { at_ns: 0, pending_count: 5, queued_count: 1 }],
         reorgs: SendReorgs::default(),
+        confirmations: SendConfirmations { wanted_count: 1, seen_count: 1 },
         profile: None,
         interrupted: false,
         warnings: Vec::new(),

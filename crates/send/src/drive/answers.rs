@@ -16,8 +16,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// Refusals of one kind after which one without a remedy is final.
 const REFUSALS_MAX: u32 = 3;
-/// The same where time may remedy it: half a minute.
-const PATIENT_TRIES_MAX: u32 = 32;
 /// Times that a transaction is signed anew.
 const ANEW_MAX: u32 = 8;
 /// Interval of searches for forgotten transactions, and the most that one finds.
@@ -28,7 +26,11 @@ impl Drive<'_> {
     /// Takes an answer.
     pub(super) fn receive(&mut self, answer: Result<Answer, JoinError>) -> Result<(), SendError> {
         self.call_count -= 1;
-        match answer.map_err(|error| SendError::Fault(error.to_string()))? {
+        let fault = |error: JoinError| SendError::Fault {
+            task: "a call of the node",
+            why: error.to_string(),
+        };
+        match answer.map_err(fault)? {
             Answer::Sent { sender, result, took } => {
                 self.answered(sender, result.map(drop), took);
             }
@@ -76,13 +78,21 @@ impl Drive<'_> {
                 self.books.answered(took, now);
                 self.taken(index);
             }
-            // Offers of pooled transactions count against the balance, and blocks free it. A gateway's internal
-            // error may pass, and leaves open whether the node has it.
+            // Offers of pooled transactions count against the balance, and blocks free it.
+            ErrorKind::Funds if self.has_pooled(index) => {
+                self.books.answered(took, now);
+                self.release.pool_was_full();
+                self.try_again(index);
+            }
+            // The node may be behind the blocks that pay a sender. A gateway's internal error may pass, and leaves
+            // open whether the node has it.
             ErrorKind::Funds | ErrorKind::Internal => {
                 self.books.answered(took, now);
-                match self.senders[index].refused(error.kind) {
-                    ..PATIENT_TRIES_MAX => self.try_again(index),
-                    _ => self.check(index, error),
+                self.senders[index].refused(error.kind);
+                if self.has_patience(index) {
+                    self.try_again(index);
+                } else {
+                    self.check(index, error);
                 }
             }
             ErrorKind::Nonce | ErrorKind::Underpriced | ErrorKind::Rejected => {
@@ -91,6 +101,16 @@ impl Drive<'_> {
                 self.check(index, error);
             }
         }
+    }
+
+    /// Whether the node has transactions of a sender that are in no block.
+    fn has_pooled(&self, index: usize) -> bool {
+        self.senders[index].taken.iter().any(|tx| self.books.is_pooled(*tx))
+    }
+
+    /// Whether refusals that time may remedy are no more than the user has patience for.
+    fn has_patience(&self, index: usize) -> bool {
+        self.senders[index].refusal_count() < self.input.settings.patient_try_count
     }
 
     /// Asks whether the node knows the first transaction of a sender.
@@ -108,6 +128,7 @@ impl Drive<'_> {
             sender.nonce = signed.nonce.saturating_add(1);
         }
         if let Some(tx) = sender.finish() {
+            sender.taken.push(tx);
             self.books.taken(tx, now);
         }
         self.make_ready(index);
@@ -137,6 +158,7 @@ impl Drive<'_> {
         let sender = &mut self.senders[index];
         let Some(nonce) = sender.signed.as_ref().map(|signed| signed.nonce) else { return };
         let has_tries = sender.anew_count < ANEW_MAX;
+        let can_offer_more = sender.fees_max < self.ready.offers_max[index];
         match error.kind {
             // The nonce belongs to another transaction by now: these bytes can get into no block.
             ErrorKind::Nonce if known.next_nonce > nonce && has_tries => {
@@ -147,19 +169,21 @@ impl Drive<'_> {
                 self.rest(index, Duration::ZERO);
             }
             // One nonce, one block: of two signatures with it the chain takes one.
-            ErrorKind::Underpriced if has_tries => {
+            ErrorKind::Underpriced if has_tries && can_offer_more => {
                 sender.sign_anew();
                 self.ready.fees.raise_above(sender.fees_max);
                 self.books.attempts.signed_anew += 1;
                 self.rest(index, PAUSE);
             }
             // A gap: transactions before it are forgotten, and will be sent again.
-            ErrorKind::Nonce
-                if known.next_nonce < nonce && sender.refusal_count() < PATIENT_TRIES_MAX =>
-            {
+            ErrorKind::Nonce if known.next_nonce < nonce && self.has_patience(index) => {
                 self.try_again(index);
             }
-            kind if sender.refusal_count() >= REFUSALS_MAX => self.refused(index, kind),
+            // The sender can offer no more: blocks with less room make the base fee fall.
+            ErrorKind::Underpriced if self.has_patience(index) => self.try_again(index),
+            kind if self.senders[index].refusal_count() >= REFUSALS_MAX => {
+                self.refused(index, kind);
+            }
             _ => self.try_again(index),
         }
     }

@@ -10,7 +10,8 @@ use crate::{
     error::{CallError, ErrorKind},
     ledger::{Fate, Ledger},
     measured::{
-        Attempts, ErrorLog, Latencies, Measured, PoolDepth, Reorgs, blocks, histogram, record,
+        Attempts, Confirmations, End, ErrorLog, Latencies, Measured, PoolDepth, Reorgs, blocks,
+        histogram, record,
     },
     node::PoolStatus,
     settings::Snapshot,
@@ -28,23 +29,22 @@ pub(crate) struct Books {
     pub(crate) attempts: Attempts,
     errors: ErrorLog,
     read_errors: ErrorLog,
+    last_failure: Option<CallError>,
     call: Histogram<u64>,
     pool: Vec<PoolDepth>,
     sent_at: Duration,
+    /// Last time that a block came or was removed.
+    chain_changed_at: Duration,
     /// Last time that the node answered well.
     pub(crate) answered_at: Duration,
     /// Last time that a transaction was taken, or a block had one.
     pub(crate) progressed_at: Duration,
 }
 
-/// How a load ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// By itself.
-    Over,
-    /// By the user.
-    Interrupted,
-}
+/// Shortest time that a block above the last one of the load is waited for, and the same as a multiple of the time
+/// from block to block: some nodes make a block only of transactions, and a chain may miss some.
+const CONFIRMATION_WAIT_MIN: Duration = Duration::from_secs(5);
+const CONFIRMATION_WAIT_BLOCKS: u32 = 4;
 
 /// Signed bytes of a transaction.
 #[derive(Clone, Debug)]
@@ -65,9 +65,11 @@ impl Books {
             attempts: Attempts::default(),
             errors: ErrorLog::default(),
             read_errors: ErrorLog::default(),
+            last_failure: None,
             call: histogram(),
             pool: Vec::new(),
             sent_at: Duration::ZERO,
+            chain_changed_at: Duration::ZERO,
             answered_at: Duration::ZERO,
             progressed_at: Duration::ZERO,
         }
@@ -123,22 +125,24 @@ impl Books {
 
     pub(crate) fn send_failed(&mut self, error: &CallError) {
         self.errors.count(error);
+        self.last_failure = Some(error.clone());
     }
 
     pub(crate) fn read_failed(&mut self, error: &CallError) {
         self.read_errors.count(error);
+        self.last_failure = Some(error.clone());
     }
 
     pub(crate) fn extend(&mut self, block: SeenBlock, now: Duration) {
         if self.ledger.extend(block) > 0 {
             self.progressed_at = now;
         }
-        self.answered_at = now;
+        (self.answered_at, self.chain_changed_at) = (now, now);
     }
 
     pub(crate) fn remove(&mut self, number: u64, now: Duration) {
         self.ledger.remove(number);
-        (self.answered_at, self.progressed_at) = (now, now);
+        (self.answered_at, self.progressed_at, self.chain_changed_at) = (now, now, now);
     }
 
     pub(crate) fn pool(&mut self, at: Duration, status: PoolStatus, now: Duration) {
@@ -156,6 +160,25 @@ impl Books {
         self.settled_count() == self.ledger.tally().planned
     }
 
+    /// Whether the blocks of the load have `wanted` above them, or none comes any more.
+    pub(crate) fn is_confirmed(&self, now: Duration, wanted: u64, patience: Duration) -> bool {
+        if self.ledger.confirmations().is_none_or(|seen| seen >= wanted) {
+            return true;
+        }
+        let interval = self.ledger.block_interval();
+        let wait = interval.map_or(patience, |interval| {
+            let wait = interval.saturating_mul(CONFIRMATION_WAIT_BLOCKS);
+            wait.max(CONFIRMATION_WAIT_MIN).min(patience)
+        });
+        now > self.chain_changed_at.saturating_add(wait)
+    }
+
+    /// Whether the node has taken it, and no block has it.
+    pub(crate) fn is_pooled(&self, tx: usize) -> bool {
+        let entry = &self.ledger.entries()[tx];
+        entry.taken.is_some() && entry.fate() == Fate::Pending
+    }
+
     /// Transactions that were taken, are in no block, and of which the node was not asked for `after`: at most
     /// `most`, from where the last search ended. They count as asked for until [`Self::reminded`].
     pub(crate) fn forgotten(&mut self, now: Duration, after: Duration, most: usize) -> Vec<usize> {
@@ -166,7 +189,7 @@ impl Books {
                 break;
             }
             let tx = (self.cursor + step) % count;
-            let is_open = self.is_taken_and_open(tx);
+            let is_open = self.is_pooled(tx);
             let Some(kept) = self.kept[tx].as_mut().filter(|_| is_open) else { continue };
             if !kept.is_asked && kept.asked + after <= now {
                 kept.is_asked = true;
@@ -181,7 +204,7 @@ impl Books {
 
     /// The bytes to ask for, unless the transaction is settled or lost by now.
     pub(crate) fn reminder(&mut self, tx: usize) -> Option<Signed> {
-        let is_open = self.is_taken_and_open(tx);
+        let is_open = self.is_pooled(tx);
         let kept = self.kept[tx].as_mut()?;
         kept.is_asked = is_open;
         is_open.then(|| kept.signed.clone())
@@ -194,11 +217,6 @@ impl Books {
         }
     }
 
-    fn is_taken_and_open(&self, tx: usize) -> bool {
-        let entry = &self.ledger.entries()[tx];
-        entry.taken.is_some() && entry.fate() == Fate::Pending
-    }
-
     pub(crate) fn snapshot(&self, elapsed: Duration) -> Snapshot {
         Snapshot {
             elapsed,
@@ -209,7 +227,8 @@ impl Books {
         }
     }
 
-    pub(crate) fn measured(self, elapsed: Duration, end: End) -> Measured {
+    /// The figures of a load for which `wanted` confirmations were waited.
+    pub(crate) fn measured(self, elapsed: Duration, end: End, wanted: u64) -> Measured {
         let Self { ledger, mut attempts, .. } = self;
         attempts.twice = ledger.twice_count;
         Measured {
@@ -227,7 +246,12 @@ impl Books {
                 removed_blocks: ledger.removed_block_count,
                 undone_inclusions: ledger.undone_count,
             },
-            is_interrupted: end == End::Interrupted,
+            confirmations: Confirmations {
+                wanted,
+                seen: ledger.confirmations().unwrap_or_default(),
+            },
+            end,
+            last_failure: self.last_failure,
         }
     }
 }

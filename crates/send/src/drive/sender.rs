@@ -11,6 +11,8 @@ pub(crate) struct Sender {
     pub(crate) nonce: u64,
     /// Transactions that are due, the one under way first.
     pub(crate) queue: VecDeque<usize>,
+    /// Transactions that the node took, in that order.
+    pub(crate) taken: Vec<usize>,
     /// The bytes of the first of them, once it is signed.
     pub(crate) signed: Option<Signed>,
     /// The most wei per gas that these offer.
@@ -32,6 +34,7 @@ impl Sender {
         Self {
             nonce,
             queue: VecDeque::new(),
+            taken: Vec::new(),
             signed: None,
             fees_max: 0,
             try_count: 0,

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     account::TxSigner,
     error::SendError,
+    measured::End,
     node::Node,
     pace::{Pace, Release},
     plan::Plan,
@@ -159,9 +160,10 @@ impl<'a> Drive<'a> {
         let Some(tx) = sender.next_tx() else { return Ok(None) };
         if sender.signed.is_none() {
             let content = self.ready.content(self.plan, tx);
-            let signed = tx_signer.sign(content, sender.nonce, self.ready.fees)?;
+            let fees = self.ready.fees.within(self.ready.offers_max[index]);
+            let signed = tx_signer.sign(content, sender.nonce, fees)?;
             self.books.signed(tx, &signed);
-            (sender.signed, sender.fees_max) = (Some(signed), self.ready.fees.max);
+            (sender.signed, sender.fees_max) = (Some(signed), fees.max);
         }
         let now = self.began.elapsed();
         self.books.sent(tx, now, sender.try_count);
@@ -169,16 +171,23 @@ impl<'a> Drive<'a> {
         Ok(sender.signed.as_ref().map(|signed| signed.raw.clone()))
     }
 
-    /// Whether everything is settled, or nothing happens any more.
-    pub(super) fn is_over(&self) -> bool {
-        let now = self.now();
-        let patience = self.input.settings.patience;
-        let is_settled = self.release.is_over() && self.books.is_settled();
-        let is_silent = now > self.books.answered_at + patience;
+    /// How the load ends by now, if it does: everything is settled and confirmed, or nothing happens any more.
+    pub(super) fn end(&self) -> Option<End> {
+        let (now, settings) = (self.now(), &self.input.settings);
+        let patience = settings.patience;
+        if self.release.is_over() && self.books.is_settled() {
+            let wanted = settings.confirmation_count;
+            return self.books.is_confirmed(now, wanted, patience).then_some(End::Settled);
+        }
         // A closed loop that is full waits for the node, as a load that is over does.
         let waits = self.release.next_due().is_none();
-        let is_stuck = waits && now > self.books.progressed_at + patience;
-        is_settled || is_silent || is_stuck
+        match () {
+            () if now > self.books.answered_at.saturating_add(patience) => Some(End::Silent),
+            () if waits && now > self.books.progressed_at.saturating_add(patience) => {
+                Some(End::Stuck)
+            }
+            () => None,
+        }
     }
 
     /// How long nothing has to be done unless something comes.

@@ -3,24 +3,25 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    io::{BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
+    net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use alloy_consensus::{Transaction as _, TxEnvelope};
 use alloy_eips::eip2718::Decodable2718;
-use alloy_primitives::{Address, B256, U64, hex, keccak256};
+use alloy_primitives::{Address, B256, U64, U256, hex, keccak256};
 use secp256k1::{
     Message, Secp256k1,
     ecdsa::{RecoverableSignature, RecoveryId},
 };
 use serde_json::{Value, json};
+
+mod wire;
 
 /// Calls of a load, which `--connections` limits.
 const OF_LOAD: [&str; 2] = ["eth_sendRawTransaction", "eth_getTransactionByHash"];
@@ -57,6 +58,8 @@ struct Pooled {
     hash: B256,
     sender: Address,
     nonce: u64,
+    /// The most wei that it costs.
+    cost: u128,
 }
 
 #[derive(Clone, Debug)]
@@ -91,6 +94,22 @@ pub(crate) struct World {
     /// Calls of the load under way, and the most that there were.
     busy_count: usize,
     pub(crate) busy_count_max: usize,
+    /// Wei per gas that blocks cost.
+    pub(crate) base_fee: u64,
+    /// Whether an offer below it is refused.
+    pub(crate) checks_base_fee: bool,
+    /// The most wei per gas that was offered.
+    pub(crate) offer_max: u128,
+    /// Wei of each account; transactions in the pool must be paid by it together.
+    pub(crate) balance: Option<u128>,
+    /// Whether an account may have one transaction in the pool, and lacks funds for a second.
+    pub(crate) pays_one: bool,
+    /// Connections that are open.
+    sockets: Vec<TcpStream>,
+    /// Connections that were taken so far.
+    pub(crate) connection_count: u64,
+    /// Until when connections are refused.
+    refuses_until: Option<Instant>,
 }
 
 impl World {
@@ -159,6 +178,35 @@ impl World {
         self.is_dead = true;
     }
 
+    /// Cuts all connections, and refuses others for a time.
+    pub(crate) fn cut(&mut self, time: Duration) {
+        for socket in self.sockets.drain(..) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        self.refuses_until = Some(Instant::now() + time);
+    }
+
+    /// Ends, and starts again after a time without its pool.
+    pub(crate) fn restart(&mut self, time: Duration) {
+        self.pool.clear();
+        self.cut(time);
+    }
+
+    /// Whether it takes a connection.
+    fn takes(&mut self, socket: &TcpStream) -> bool {
+        if self.is_dead || self.refuses_until.is_some_and(|until| Instant::now() < until) {
+            return false;
+        }
+        self.connection_count += 1;
+        self.sockets.push(socket.try_clone().unwrap());
+        true
+    }
+
+    /// Blocks above the last one with a transaction.
+    pub(crate) fn confirmations(&self) -> usize {
+        self.blocks.iter().rev().take_while(|block| block.txs.is_empty()).count()
+    }
+
     /// Hashes in the chain, each as often as it is there.
     pub(crate) fn in_chain(&self) -> Vec<B256> {
         self.blocks.iter().flat_map(|block| &block.txs).map(|tx| tx.hash).collect()
@@ -198,7 +246,18 @@ impl World {
         if self.pool.len() >= self.pool_size {
             return Err("txpool is full".to_owned());
         }
-        self.pool.push(Pooled { hash, sender, nonce });
+        self.offer_max = self.offer_max.max(tx.max_fee_per_gas());
+        if self.checks_base_fee && tx.max_fee_per_gas() < u128::from(self.base_fee) {
+            return Err("max fee per gas less than block base fee".to_owned());
+        }
+        let cost = tx.max_fee_per_gas() * u128::from(tx.gas_limit()) + tx.value().to::<u128>();
+        let of_sender = || self.pool.iter().filter(|other| other.sender == sender);
+        let all = of_sender().map(|other| other.cost).sum::<u128>() + cost;
+        let is_second = self.pays_one && of_sender().count() > 0;
+        if is_second || self.balance.is_some_and(|balance| balance < all) {
+            return Err("insufficient funds for gas * price + value".to_owned());
+        }
+        self.pool.push(Pooled { hash, sender, nonce, cost });
         Ok(json!(hash))
     }
 
@@ -213,7 +272,8 @@ impl World {
         json!({
             "number": U64::from(number), "hash": block.hash, "parentHash": block.parent,
             "timestamp": U64::from(number), "gasUsed": U64::from(21_000 * hashes.len()),
-            "gasLimit": "0x1c9c380", "baseFeePerGas": "0x7", "transactions": hashes,
+            "gasLimit": "0x1c9c380", "baseFeePerGas": U64::from(self.base_fee),
+            "transactions": hashes,
         })
     }
 
@@ -224,7 +284,7 @@ impl World {
         Ok(match method {
             "eth_chainId" => json!("0x539"),
             "web3_clientVersion" => json!("Fake/v1"),
-            "eth_getBalance" => json!("0xffffffffffffffffffffffff"),
+            "eth_getBalance" => json!(U256::from(self.balance.unwrap_or((1 << 96) - 1))),
             "eth_getTransactionCount" => match text(1).as_str() {
                 "latest" => {
                     json!(U64::from(self.nonces.get(&account()).copied().unwrap_or_default()))
@@ -280,13 +340,25 @@ pub(crate) struct Fake {
 type Script = dyn Fn(&mut World, &Asked) -> Option<Fault> + Send + Sync;
 
 impl Fake {
-    /// Starts a node that fails as `script` says.
+    /// Starts a node that fails as `script` says, and talks HTTP.
     pub(crate) fn start(
         script: impl Fn(&mut World, &Asked) -> Option<Fault> + Send + Sync + 'static,
     ) -> Self {
+        Self::start_on("http", Arc::new(script))
+    }
+
+    /// The same for WebSockets.
+    pub(crate) fn start_socket(
+        script: impl Fn(&mut World, &Asked) -> Option<Fault> + Send + Sync + 'static,
+    ) -> Self {
+        Self::start_on("ws", Arc::new(script))
+    }
+
+    fn start_on(scheme: &'static str, script: Arc<Script>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let world = World { block_tx_count: 1_000, pool_size: 10_000, ..World::default() };
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
+        let (block_tx_count, pool_size, base_fee) = (1_000, 10_000, 7);
+        let world = World { block_tx_count, pool_size, base_fee, ..World::default() };
         let world = Arc::new(Mutex::new(world));
         let is_over = Arc::new(AtomicBool::new(false));
         lock(&world).mine();
@@ -300,11 +372,24 @@ impl Fake {
                 }
             }
         });
-        let (script, shared): (Arc<Script>, _) = (Arc::new(script), Arc::clone(&world));
+        let shared = Arc::clone(&world);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (script, world) = (Arc::clone(&script), Arc::clone(&shared));
-                thread::spawn(move || serve(&stream.unwrap(), &world, &*script));
+                let stream = stream.unwrap();
+                if !lock(&world).takes(&stream) {
+                    continue;
+                }
+                let end = stream.try_clone().unwrap();
+                let answer = move |body: &[u8]| answered(body, &world, &*script);
+                thread::spawn(move || {
+                    match scheme {
+                        "ws" => wire::serve_socket(stream, answer),
+                        _ => wire::serve_http(&stream, answer),
+                    }
+                    // Others have a handle of it.
+                    let _ = end.shutdown(Shutdown::Both);
+                });
             }
         });
         Self { url, world, is_over }
@@ -325,74 +410,47 @@ fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Answers the calls of a connection.
-fn serve(stream: &TcpStream, world: &Mutex<World>, script: &Script) {
-    let mut reader = BufReader::new(stream);
-    while let Some(body) = request(&mut reader) {
-        let call: Value = serde_json::from_slice(&body).unwrap();
-        let method = call["method"].as_str().unwrap().to_owned();
-        let (fault, is_dead) = {
-            let mut world = lock(world);
-            let count = world.call_counts.entry(method.clone()).or_default();
-            let index = *count;
-            *count += 1;
-            world.busy_count += usize::from(OF_LOAD.contains(&method.as_str()));
-            world.busy_count_max = world.busy_count_max.max(world.busy_count);
-            let fault = script(&mut world, &Asked { method: method.clone(), index });
-            (fault, world.is_dead)
-        };
-        let result = match &fault {
-            _ if is_dead => return,
-            Some(Fault::HangUp) => return,
-            Some(Fault::Status(_)) => Ok(Value::Null),
-            Some(Fault::Gateway(..)) => Err("upstream".to_owned()),
-            Some(Fault::Refuse(message)) => Err((*message).to_owned()),
-            _ => lock(world).answer(&method, &call["params"]),
-        };
-        let text = match result {
-            Ok(result) => json!({"jsonrpc": "2.0", "id": call["id"], "result": result}),
-            Err(message) => {
-                let code = if let Some(Fault::Gateway(_, code)) = fault { code } else { -32000 };
-                let error = json!({"code": code, "message": message});
-                json!({"jsonrpc": "2.0", "id": call["id"], "error": error})
-            }
-        };
-        let (status, body) = match fault {
-            Some(Fault::HangUpAfter) => return,
-            Some(Fault::Status(status)) => (status, "out of order".to_owned()),
-            Some(Fault::Gateway(status, _)) => (status, text.to_string()),
-            Some(Fault::Lag(time)) => {
-                thread::sleep(time);
-                (200, text.to_string())
-            }
-            _ => (200, text.to_string()),
-        };
-        lock(world).busy_count -= usize::from(OF_LOAD.contains(&method.as_str()));
-        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len());
-        let mut writer = stream;
-        if writer.write_all((head + &body).as_bytes()).is_err() {
-            return;
+/// The answer to a call, with its HTTP status; `None` where the node hangs up.
+fn answered(body: &[u8], world: &Mutex<World>, script: &Script) -> Option<wire::Reply> {
+    let call: Value = serde_json::from_slice(body).unwrap();
+    let method = call["method"].as_str().unwrap().to_owned();
+    let is_of_load = OF_LOAD.contains(&method.as_str());
+    let (fault, is_dead) = {
+        let mut world = lock(world);
+        let count = world.call_counts.entry(method.clone()).or_default();
+        let index = *count;
+        *count += 1;
+        world.busy_count += usize::from(is_of_load);
+        world.busy_count_max = world.busy_count_max.max(world.busy_count);
+        let fault = script(&mut world, &Asked { method: method.clone(), index });
+        (fault, world.is_dead)
+    };
+    let result = match &fault {
+        _ if is_dead => return None,
+        Some(Fault::HangUp) => return None,
+        Some(Fault::Status(_)) => Ok(Value::Null),
+        Some(Fault::Gateway(..)) => Err("upstream".to_owned()),
+        Some(Fault::Refuse(message)) => Err((*message).to_owned()),
+        _ => lock(world).answer(&method, &call["params"]),
+    };
+    let text = match result {
+        Ok(result) => json!({"jsonrpc": "2.0", "id": call["id"], "result": result}),
+        Err(message) => {
+            let code = if let Some(Fault::Gateway(_, code)) = fault { code } else { -32000 };
+            let error = json!({"code": code, "message": message});
+            json!({"jsonrpc": "2.0", "id": call["id"], "error": error})
         }
-    }
-}
-
-/// The body of the next request; `None` where there is none.
-fn request(reader: &mut impl BufRead) -> Option<Vec<u8>> {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
+    };
+    let (status, body) = match fault {
+        Some(Fault::HangUpAfter) => return None,
+        Some(Fault::Status(status)) => (status, "out of order".to_owned()),
+        Some(Fault::Gateway(status, _)) => (status, text.to_string()),
+        Some(Fault::Lag(time)) => {
+            thread::sleep(time);
+            (200, text.to_string())
         }
-        let (name, value) = line.split_once(':').unwrap_or(("", ""));
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse().ok()?;
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(body)
+        _ => (200, text.to_string()),
+    };
+    lock(world).busy_count -= usize::from(is_of_load);
+    Some(wire::Reply { status, body })
 }

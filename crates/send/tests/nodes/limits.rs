@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use send::{ErrorKind, Pace, Settings};
+use send::{End, ErrorKind, Pace, Settings};
 
 use super::{
     SEND, SENDERS, TRANSACTIONS, assert_all_once, count, driven, driven_by,
@@ -140,6 +140,6 @@ fn a_node_that_answers_and_makes_no_block_without_work_is_not_silent() {
         // The second is due after two seconds.
         driven_by(patient, Pace::Rate(0.5), &stop)
     });
-    assert!(measured.is_interrupted, "it ended by itself: {:?}", measured.tally);
+    assert_eq!(measured.end, End::Interrupted, "{:?}", measured.tally);
     assert_eq!((measured.tally.included, measured.tally.unsent), (1, TRANSACTIONS - 1));
 }

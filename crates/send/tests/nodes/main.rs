@@ -10,7 +10,7 @@ use std::{
 };
 
 use alloy_primitives::{Address, B256, U256};
-use send::{ErrorKind, Funder, Measured, NodeUrl, Pace, Plan, Session, Settings};
+use send::{End, ErrorKind, Funder, Measured, NodeUrl, Pace, Plan, Session, Settings};
 use workload::{
     Batch, Block, Genesis, SenderFamily, Transaction, Workload,
     block::{IndexRange, Plan as Touched},
@@ -19,7 +19,10 @@ use workload::{
 use self::fake::{Fake, Fault, Loss};
 
 mod fake;
+mod funds;
 mod limits;
+mod reorganised;
+mod sockets;
 
 const SENDERS: u64 = 20;
 const TRANSACTIONS: u64 = 200;
@@ -55,6 +58,8 @@ fn settings(fake: &Fake) -> Settings {
         connection_count: 16,
         patience: Duration::from_secs(4),
         forgotten_after: Duration::from_millis(500),
+        patient_try_count: 32,
+        confirmation_count: 0,
     }
 }
 
@@ -212,6 +217,7 @@ fn a_node_that_dies_ends_the_load_and_what_is_known_is_kept() {
     let measured = sent(&fake);
     let tally = measured.tally;
     assert!(tally.pending > 0 && tally.included <= 120, "{tally:?}");
+    assert_eq!(measured.end, End::Silent);
     assert!(count(&measured, ErrorKind::Connection) > 0, "{:?}", measured.errors);
     let seen: u64 = measured.blocks.iter().map(|block| block.own_tx_count).sum();
     assert_eq!(seen, tally.included);
@@ -259,7 +265,7 @@ fn a_load_that_is_stopped_ends_at_once_and_keeps_its_books() {
         });
         driven(&fake, Pace::Rate(50.0), &stop)
     });
-    assert!(measured.is_interrupted);
+    assert_eq!(measured.end, End::Interrupted);
     assert!(measured.tally.unsent > 0 && measured.tally.sent > 0, "{:?}", measured.tally);
     let (inclusion, due) = (&measured.latencies.inclusion, measured.tally.sent);
     assert!(inclusion.ended.len() + inclusion.open.len() >= due, "those under way count");

@@ -1,6 +1,8 @@
 //! Signs transactions and the delegations in them, by accounts whose secrets are known: those of
 //! sender families, where the secret of sender i is `first_secret` + i.
 
+use std::fmt;
+
 use alloy_primitives::{Address, B256, U256, map::HashMap};
 use secp256k1::{Message, Secp256k1, SecretKey, SignOnly};
 
@@ -32,10 +34,16 @@ pub enum SignError {
 }
 
 /// Signs for the accounts whose secrets it knows.
-#[derive(Debug)]
 pub struct Signer {
     curve: Secp256k1<SignOnly>,
     secrets: HashMap<Address, U256>,
+}
+
+/// Without the secrets.
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signer").field("account_count", &self.secrets.len()).finish_non_exhaustive()
+    }
 }
 
 impl Signer {
@@ -98,5 +106,17 @@ impl Signer {
             r: U256::from_be_slice(&bytes[..32]),
             s: U256::from_be_slice(&bytes[32..]),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown_while_debugging() {
+        let mut signer = Signer::new(&Workload::default()).unwrap();
+        signer.learn(B256::repeat_byte(0x07)).unwrap();
+        assert_eq!(format!("{signer:?}"), "Signer { account_count: 1, .. }");
     }
 }

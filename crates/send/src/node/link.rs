@@ -1,0 +1,207 @@
+//! The connection of a node. HTTP opens one for each call as it needs. A WebSocket that breaks ends all calls
+//! on it at once, since nobody knows which of them the node took, and is opened again with growing waits; calls
+//! wait for it meanwhile. `alloy-pubsub` would issue all calls again, those that were given up among them, and
+//! wait 30 s between two tries.
+
+use std::{
+    future::Future,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use alloy_json_rpc::RpcError;
+use alloy_provider::{
+    ConnectionConfig, Identity, ProviderBuilder, RootProvider, WsConnect,
+    network::Ethereum,
+    transport::{TransportError, TransportErrorKind, TransportResult},
+};
+use alloy_pubsub::{ConnectionHandle, PubSubConnect};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+use crate::{
+    error::{CallError, ErrorKind},
+    url::{NodeUrl, Transport},
+};
+
+/// First wait before a WebSocket that broke off is opened again, and the longest.
+const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// Calls over one connection, or over one for each.
+type Calls = RootProvider<Ethereum>;
+
+/// The way to a node.
+#[derive(Clone)]
+pub(super) enum Link {
+    /// HTTP.
+    Http(Calls),
+    /// A WebSocket.
+    Socket(Arc<Socket>),
+}
+
+/// A WebSocket, open or not.
+pub(super) struct Socket {
+    url: NodeUrl,
+    limit: Duration,
+    line: watch::Sender<Line>,
+}
+
+/// The state of a WebSocket.
+struct Line {
+    /// Where it is open.
+    calls: Option<Calls>,
+    /// Connections so far.
+    number: u64,
+    /// When it was opened or broke off.
+    since: Instant,
+    /// The wait before the next try.
+    pause: Duration,
+    /// Words of the last try, where it failed.
+    failure: Option<CallError>,
+}
+
+/// An open connection.
+pub(super) struct Opened {
+    pub(super) calls: Calls,
+    /// Number of the WebSocket's connection.
+    number: u64,
+}
+
+impl Link {
+    /// Connects to `url`; HTTP sends nothing yet. `limit` is the longest time of a try.
+    pub(super) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, CallError> {
+        let calls = connected(url, limit).await?;
+        if url.transport() == Some(Transport::Http) {
+            return Ok(Self::Http(calls));
+        }
+        let line = Line {
+            calls: Some(calls),
+            number: 0,
+            since: Instant::now(),
+            pause: PAUSE,
+            failure: None,
+        };
+        Ok(Self::Socket(Arc::new(Socket { url: url.clone(), limit, line: watch::channel(line).0 })))
+    }
+
+    /// The open connection, once there is one.
+    pub(super) async fn opened(&self) -> Opened {
+        let socket = match self {
+            Self::Http(calls) => return Opened { calls: calls.clone(), number: 0 },
+            Self::Socket(socket) => socket,
+        };
+        let mut line = socket.line.subscribe();
+        loop {
+            let found = {
+                let now = line.borrow_and_update();
+                now.calls.clone().map(|calls| Opened { calls, number: now.number })
+            };
+            if let Some(opened) = found {
+                return opened;
+            }
+            // Never fails: the socket has the sender.
+            let _ = line.changed().await;
+        }
+    }
+
+    /// A call ended with `error`: where the connection broke off, it is opened again.
+    pub(super) fn failed(&self, opened: &Opened, error: &TransportError) {
+        let Self::Socket(socket) = self else { return };
+        if matches!(error, RpcError::Transport(TransportErrorKind::BackendGone)) {
+            socket.broke(opened.number);
+        }
+    }
+
+    /// Why a call got no answer, where there is no connection.
+    pub(super) fn failure(&self) -> Option<CallError> {
+        let Self::Socket(socket) = self else { return None };
+        let line = socket.line.borrow();
+        if line.calls.is_some() {
+            return None;
+        }
+        let last = line.failure.as_ref().map_or("it broke off", |failure| failure.message.as_str());
+        let closed_s = line.since.elapsed().as_secs_f64();
+        let message = format!("no connection to the node for {closed_s:.1} s: {last}");
+        Some(CallError { kind: ErrorKind::Connection, message })
+    }
+}
+
+impl Socket {
+    /// Connection `number` broke off. The first who says so has it opened again.
+    fn broke(self: &Arc<Self>, number: u64) {
+        let is_first = self.line.send_if_modified(|line| {
+            let is_first = line.number == number && line.calls.take().is_some();
+            if is_first {
+                // One that breaks off at once is not opened in a circle without a wait.
+                let has_held = line.since.elapsed() > PAUSE_MAX;
+                line.pause = if has_held { PAUSE } else { longer(line.pause) };
+                (line.since, line.failure) = (Instant::now(), None);
+            }
+            is_first
+        });
+        if is_first {
+            tokio::spawn(Arc::clone(self).open_again());
+        }
+    }
+
+    async fn open_again(self: Arc<Self>) {
+        loop {
+            let pause = self.line.borrow().pause;
+            sleep(pause).await;
+            let tried = connected(&self.url, self.limit).await;
+            let is_open = tried.is_ok();
+            self.line.send_modify(|line| match tried {
+                Ok(calls) => {
+                    line.calls = Some(calls);
+                    line.number += 1;
+                    line.since = Instant::now();
+                }
+                Err(failure) => {
+                    line.failure = Some(failure);
+                    line.pause = longer(line.pause);
+                }
+            });
+            if is_open {
+                return;
+            }
+        }
+    }
+}
+
+fn longer(pause: Duration) -> Duration {
+    pause.saturating_mul(2).min(PAUSE_MAX)
+}
+
+/// A WebSocket that is opened once: its service ends where it breaks off, and so do the calls on it.
+struct Once(WsConnect);
+
+impl PubSubConnect for Once {
+    fn is_local(&self) -> bool {
+        self.0.is_local()
+    }
+
+    fn connect(&self) -> impl Future<Output = TransportResult<ConnectionHandle>> + Send {
+        self.0.connect()
+    }
+
+    fn try_reconnect(&self) -> impl Future<Output = TransportResult<ConnectionHandle>> + Send {
+        std::future::ready(Err(TransportErrorKind::non_retryable_str("it broke off")))
+    }
+}
+
+async fn connected(url: &NodeUrl, limit: Duration) -> Result<Calls, CallError> {
+    let builder = ProviderBuilder::<Identity, Identity, Ethereum>::default();
+    let connect = async {
+        match url.transport() {
+            Some(Transport::WebSocket) => {
+                builder.connect_pubsub_with(Once(WsConnect::new(url.as_str()))).await
+            }
+            _ => builder.connect_with_config(url.as_str(), ConnectionConfig::new()).await,
+        }
+    };
+    let connected = timeout(limit, connect).await.map_err(|_| CallError::timeout(limit))?;
+    connected.map_err(|error| CallError::of(&error, url))
+}

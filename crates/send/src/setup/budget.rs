@@ -1,0 +1,97 @@
+//! The money of the senders: what their transactions cost at most, who has too little, and how much each can
+//! offer for its gas.
+
+use alloy_primitives::{Address, U256};
+
+use crate::{fees::Fees, plan::Plan};
+
+/// A sender's part of the load, and its balance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Budget {
+    sender: Address,
+    /// Gas limits of its transactions.
+    gas: U256,
+    /// Wei that they pay.
+    value: U256,
+    balance: U256,
+}
+
+impl Budget {
+    /// Those of all senders of `plan`, with their balances in the same order.
+    pub(super) fn all(plan: &Plan, balances: &[U256]) -> Vec<Self> {
+        let zero = |(sender, balance): (&Address, &U256)| Self {
+            sender: *sender,
+            gas: U256::ZERO,
+            value: U256::ZERO,
+            balance: *balance,
+        };
+        let mut all: Vec<Self> = plan.senders.iter().zip(balances).map(zero).collect();
+        for call in &plan.calls {
+            let budget = &mut all[call.sender];
+            budget.gas = budget.gas.saturating_add(U256::from(call.gas_limit));
+            budget.value = budget.value.saturating_add(call.value);
+        }
+        all
+    }
+
+    /// The highest cost of its transactions.
+    fn cost(&self, fees: Fees) -> U256 {
+        self.gas.saturating_mul(U256::from(fees.max)).saturating_add(self.value)
+    }
+
+    /// Whether it cannot pay for its part.
+    fn is_poor(&self, fees: Fees) -> bool {
+        self.balance < self.cost(fees)
+    }
+
+    /// The most wei per gas that all its transactions can offer together.
+    pub(super) fn offer_max(&self) -> u128 {
+        let left = self.balance.saturating_sub(self.value);
+        left.checked_div(self.gas).unwrap_or_default().saturating_to()
+    }
+}
+
+/// The highest cost of those who cannot pay for their part.
+pub(super) fn cost_of_poor(budgets: &[Budget], fees: Fees) -> U256 {
+    let poor = budgets.iter().filter(|budget| budget.is_poor(fees));
+    poor.fold(U256::ZERO, |sum, budget| sum.saturating_add(budget.cost(fees)))
+}
+
+/// Gives those who cannot pay for their part `times` its highest cost. Returns the amount that each of them gets.
+pub(super) fn fund(budgets: &mut [Budget], fees: Fees, times: U256) -> Vec<(Address, U256)> {
+    let poor = budgets.iter_mut().filter(|budget| budget.is_poor(fees));
+    let amount = |budget: &mut Budget| {
+        let funds = budget.cost(fees).saturating_mul(times);
+        let before = std::mem::replace(&mut budget.balance, funds);
+        (budget.sender, funds.saturating_sub(before))
+    };
+    poor.map(amount).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_offers_more_than_all_its_transactions_can_pay_together() {
+        let fees = Fees { max: 10, tip: 1 };
+        let budget = |balance: u64| Budget {
+            sender: Address::repeat_byte(balance as u8),
+            gas: U256::from(100),
+            value: U256::from(7),
+            balance: U256::from(balance),
+        };
+        let mut all = [budget(0), budget(1_006), budget(1_007), budget(2_500)];
+        assert_eq!(cost_of_poor(&all, fees), U256::from(2 * 1_007));
+        let paid = fund(&mut all, fees, U256::from(3));
+        let amounts: Vec<_> = paid.iter().map(|(_, amount)| amount.to::<u64>()).collect();
+        assert_eq!(amounts, [3_021, 2_015], "the others have enough");
+        assert_eq!(all.each_ref().map(Budget::offer_max), [30, 30, 10, 24]);
+        for budget in &all {
+            let most = Fees { max: budget.offer_max(), tip: 0 };
+            assert!(budget.cost(most) <= budget.balance && budget.offer_max() >= fees.max);
+        }
+        let unpaid = Budget { balance: U256::ZERO, ..budget(0) };
+        assert_eq!(unpaid.offer_max(), 0);
+    }
+}
