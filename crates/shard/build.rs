@@ -3,5 +3,10 @@
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files = protox::compile(["proto/shard.proto"], ["proto"])?;
-    Ok(tonic_prost_build::configure().compile_fds(files)?)
+    // Contents that are as they are on both sides: they are not copied into a message.
+    let contents = ["Piece.bytes", "Code.bytes", "NewCode.bytes", "TxResult.output", "Log.data"];
+    let builder = contents.into_iter().fold(tonic_prost_build::configure(), |builder, field| {
+        builder.bytes(format!(".stress.shard.v1.{field}"))
+    });
+    Ok(builder.compile_fds(files)?)
 }

@@ -31,6 +31,7 @@ use crate::common::{
 };
 
 mod faults;
+mod messages;
 mod optimistic;
 mod optimistic_faults;
 mod ways;

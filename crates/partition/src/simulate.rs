@@ -36,8 +36,9 @@ use network::{Arrival, Network, Report};
 use plan::{Plan, chain_ns};
 use shard::{ShardState, Thread, Value};
 
-/// Results that are sent together at most.
-const SENT_STEP_COUNT: u64 = 64;
+/// Results that are sent together at most, and the time for which one waits for others: those of a shard.
+const SENT_STEP_COUNT: u64 = 128;
+const WAIT_NS: f64 = 500_000.0;
 
 /// Simulates a batch whose steps are on these shards.
 ///
@@ -133,8 +134,14 @@ impl<'a> Simulation<'a> {
                     ended.into_iter().for_each(|actor| self.ended(actor));
                 }
                 (_, Some(at)) => {
-                    self.now = at.0;
                     let message = self.network.take();
+                    if let Some(Arrival::Due(shard)) = message
+                        && !self.shards[shard as usize].has_due_results(at.0)
+                    {
+                        // They were sent before.
+                        continue;
+                    }
+                    self.now = at.0;
                     message.into_iter().for_each(|message| self.arrived(message));
                 }
                 (_, None) => return self.now,
@@ -190,6 +197,7 @@ impl<'a> Simulation<'a> {
                 self.step_known(shard, step);
                 self.hand_out(shard);
             }
+            Arrival::Due(shard) => self.send_results(shard),
         }
     }
 
@@ -322,6 +330,10 @@ impl<'a> Simulation<'a> {
         let step = state.threads[thread as usize].step;
         state.idle.push(thread);
         state.unsent_count += 1;
+        state.ended_count += 1;
+        if state.unsent_count == 1 {
+            self.results_wait(shard);
+        }
         self.step_known(shard, step);
         let dependents = plan.dependents.row(step as usize);
         let mut others: Vec<u32> =
@@ -336,14 +348,26 @@ impl<'a> Simulation<'a> {
         self.hand_out(shard);
     }
 
-    /// The sending thread takes the results that are there.
+    /// Results begin to wait for others.
+    fn results_wait(&mut self, shard: u32) {
+        let due_at = self.now + WAIT_NS;
+        self.shards[shard as usize].due_at = due_at;
+        self.network.send(due_at, Arrival::Due(shard));
+    }
+
+    /// The sending thread takes the results that are there, if they are many, or have waited, or are the last.
     fn send_results(&mut self, shard: u32) {
         let state = &mut self.shards[shard as usize];
-        if state.sending_count > 0 || state.unsent_count == 0 {
+        let are_last = state.ended_count == self.plan.shards[shard as usize].steps.len() as u64;
+        let are_due = state.unsent_count >= SENT_STEP_COUNT || state.has_due_results(self.now);
+        if state.sending_count > 0 || state.unsent_count == 0 || !(are_last || are_due) {
             return;
         }
         let count = state.unsent_count.min(SENT_STEP_COUNT);
         (state.sending_count, state.unsent_count) = (count, state.unsent_count - count);
+        if state.unsent_count > 0 {
+            self.results_wait(shard);
+        }
         self.simulated.result_message_count += 1;
         let Costs { result_ns, send_ns, .. } = self.setting.costs;
         self.start(shard, send_ns + result_ns * count, Actor::Send(shard));

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use alloy_primitives::B256;
+use alloy_primitives::{B256, Bytes};
 use executor::shards::{Assignment, Conversation, Ends, ShardError, Shards};
 use tokio::{
     runtime::{Builder, Runtime},
@@ -30,8 +30,8 @@ use crate::{
     error::{Patience, ended, root, words},
     talk::{Outgoing, Talk},
     wire::{
-        COORDINATOR_KEY, MESSAGE_BYTES_MAX, PIECE_BYTES, PROGRAM_KEY, PROTOCOL, REACH_MAX,
-        TOKEN_KEY, WINDOW, Way,
+        CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, FRAME_BYTES, MESSAGE_BYTES_MAX, PIECE_BYTES,
+        PROGRAM_KEY, PROTOCOL, REACH_MAX, STREAM_WINDOW_BYTES, TOKEN_KEY, WINDOW, Way,
         proto::{
             Begin, HelloAnswer, HelloRequest, Piece, from_coordinator::Message,
             shard_client::ShardClient,
@@ -197,6 +197,10 @@ async fn greeted(
         format!("has no valid address: {error}; write HOST:PORT, as in 127.0.0.1:7001")
     })?;
     let endpoint = endpoint.connect_timeout(REACH_MAX).tcp_nodelay(true);
+    let endpoint = endpoint
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_frame_size(FRAME_BYTES);
     let channel = endpoint.connect().await;
     let channel = channel.map_err(|error| {
         format!("cannot be reached: {}; {}", root(&error), start_words(address))
@@ -216,8 +220,13 @@ async fn greeted(
     Ok((client, answer.into_inner()))
 }
 
-fn pieces(bytes: &[u8]) -> impl Iterator<Item = Piece> + '_ {
-    bytes.chunks(PIECE_BYTES).map(|bytes| Piece { bytes: bytes.to_vec() })
+/// Pieces of `bytes`, which share its memory.
+fn pieces(bytes: &Bytes) -> impl Iterator<Item = Piece> + '_ {
+    let starts = (0..bytes.len()).step_by(PIECE_BYTES);
+    starts.map(|start| {
+        let end = bytes.len().min(start + PIECE_BYTES);
+        Piece { bytes: bytes.slice(start..end).0 }
+    })
 }
 
 impl Shards for Cluster {
@@ -237,7 +246,7 @@ impl Shards for Cluster {
             return Ok(());
         }
         let bytes = file::encode(workload).map_err(|error| ShardError(error.to_string()))?;
-        let pieces: Vec<Piece> = pieces(&bytes).collect();
+        let pieces: Vec<Piece> = pieces(&bytes.into()).collect();
         let sent_count = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&sent_count);
         let pieces = pieces.into_iter().inspect(move |_| {

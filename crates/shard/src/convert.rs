@@ -2,25 +2,23 @@
 
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, Bytes, U256};
-use evm::{AccountWrite, StepWrites};
+use alloy_primitives::{B256, U256};
+use evm::StepWrites;
 use executor::shards::{Finished, Met, Report, ShardStep, ShardTimes, StateValues, Wanted};
 
 use crate::{
-    fields::{
-        account_of_wire, account_to_wire, address, code_of_wire, code_to_wire, hash, ns, number,
-        result_of_wire, result_to_wire, words,
+    fields::{code_of_wire, code_to_wire, ns, result_of_wire, result_to_wire, words},
+    records::{
+        slots_of_wire, slots_to_wire, states_of_wire, states_to_wire, writes_of_wire,
+        writes_to_wire,
     },
     wire::proto::{self, from_shard},
 };
 
-/// Bytes of a slot that was written: address, key, value.
-const SLOT_BYTES: usize = 20 + 32 + 32;
-
 pub(crate) fn values_to_wire(request: u64, values: StateValues) -> proto::Values {
     proto::Values {
         request,
-        accounts: values.accounts.into_iter().map(account_to_wire).collect(),
+        accounts: states_to_wire(&values.accounts),
         slots: values.slots.iter().flat_map(|slot| slot.to_be_bytes::<32>()).collect(),
         codes: values.codes.into_iter().map(code_to_wire).collect(),
     }
@@ -28,7 +26,7 @@ pub(crate) fn values_to_wire(request: u64, values: StateValues) -> proto::Values
 
 pub(crate) fn values_of_wire(values: proto::Values) -> Result<StateValues, String> {
     Ok(StateValues {
-        accounts: values.accounts.into_iter().map(account_of_wire).collect::<Result<_, _>>()?,
+        accounts: states_of_wire(&values.accounts)?,
         slots: words::<32>(&values.slots, "slots")?.map(U256::from_be_bytes).collect(),
         codes: values.codes.into_iter().map(code_of_wire).collect(),
     })
@@ -42,53 +40,25 @@ pub(crate) fn wanted_to_wire(request: u64, keys: Wanted) -> proto::Wanted {
 
 pub(crate) fn step_to_wire(step: ShardStep) -> proto::Step {
     let ShardStep { index, result, writes, latency, met_slot_count } = step;
-    let StepWrites { accounts, slots } = writes;
-    let write = |write: AccountWrite| proto::AccountWrite {
-        address: write.address.to_vec(),
-        balance: write.balance.map(|balance| balance.to_be_bytes_vec()),
-        nonce: write.nonce,
-        code: write
-            .code
-            .map(|(hash, bytes)| proto::NewCode { hash: hash.to_vec(), bytes: bytes.to_vec() }),
-    };
-    let mut written = Vec::with_capacity(slots.len() * SLOT_BYTES);
-    for (address, key, value) in slots {
-        written.extend_from_slice(address.as_slice());
-        written.extend_from_slice(&key.to_be_bytes::<32>());
-        written.extend_from_slice(&value.to_be_bytes::<32>());
-    }
+    let (accounts, codes) = writes_to_wire(writes.accounts);
     proto::Step {
         index,
         result: result.map(result_to_wire),
-        accounts: accounts.into_iter().map(write).collect(),
-        slots: written,
+        accounts,
+        slots: slots_to_wire(&writes.slots),
         latency_ns: ns(latency),
         met_slot_count,
+        codes,
     }
 }
 
 fn step_of_wire(step: proto::Step) -> Result<ShardStep, String> {
-    let write = |write: proto::AccountWrite| {
-        let code = |code: proto::NewCode| {
-            Ok::<_, String>((hash(&code.hash, "a code's hash")?, Bytes::from(code.bytes)))
-        };
-        Ok(AccountWrite {
-            address: address(&write.address, "an account")?,
-            balance: write.balance.map(|value| number(&value, "a balance")).transpose()?,
-            nonce: write.nonce,
-            code: write.code.map(code).transpose()?,
-        })
-    };
-    let slots = words::<SLOT_BYTES>(&step.slots, "slots")?.map(|slot| {
-        let word = |at: usize| U256::from_be_slice(&slot[at..at + 32]);
-        (Address::from_slice(&slot[..20]), word(20), word(52))
-    });
     Ok(ShardStep {
         index: step.index,
         result: step.result.map(result_of_wire).transpose()?,
         writes: StepWrites {
-            accounts: step.accounts.into_iter().map(write).collect::<Result<_, String>>()?,
-            slots: slots.collect(),
+            accounts: writes_of_wire(&step.accounts, step.codes)?,
+            slots: slots_of_wire(&step.slots)?,
         },
         latency: Duration::from_nanos(step.latency_ns),
         met_slot_count: step.met_slot_count,
@@ -155,8 +125,8 @@ pub(crate) fn report(message: proto::FromShard) -> Result<Report, String> {
 
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::{Log, LogData};
-    use evm::TxResult;
+    use alloy_primitives::{Address, Bytes, Log, LogData};
+    use evm::{AccountWrite, TxResult};
     use workload::{TxStatus, genesis::AccountState};
 
     use super::*;
@@ -241,8 +211,9 @@ mod tests {
             change(&mut step);
             heard(from_shard::Message::Steps(proto::Steps { steps: vec![step] })).unwrap_err()
         };
-        let short = of_step(|step| step.accounts[0].address.truncate(3));
-        assert_eq!(short, "an account has 3 bytes, and not 20");
+        let short = of_step(|step| step.accounts.truncate(60));
+        assert_eq!(short, "writes to accounts have 60 bytes, no multiple of 61");
+        assert!(of_step(|step| step.codes.clear()).contains("a code that is missing"));
         assert!(of_step(|step| step.slots.truncate(83)).contains("no multiple of 84"));
         let unknown = of_step(|step| step.result.iter_mut().for_each(|of| of.status = 77));
         assert_eq!(unknown, "a result has the status 77");

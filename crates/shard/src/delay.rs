@@ -1,63 +1,164 @@
 //! A delay line: messages leave it in order, each a fixed time after it came. Threads wait by the
-//! system's clock, as timers of the runtime have whole milliseconds. It delays alone: the rate of messages has no
-//! limit, and their number one that bounds memory, which is far above that of a real network.
+//! system's clock, as timers of the runtime have whole milliseconds. It delays alone. What a network of that delay
+//! has on its way is in it. Messages whose time is over and that are not taken wait for a side that is behind: of
+//! these there are few, as there are without a line.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    },
+    collections::VecDeque,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
+use tokio::sync::Notify;
+
 use crate::wire::HELD_MAX;
 
-/// Interval in which one who waits for room looks for it.
-const ROOM_CHECK: Duration = Duration::from_millis(1);
-
-/// The entry of a line. The line ends once this is dropped and all messages have left.
 #[derive(Debug)]
-pub(crate) struct Line<T> {
-    to: mpsc::Sender<(Instant, T)>,
-    /// Messages that have not left.
-    held: Arc<AtomicUsize>,
+struct Held<T> {
+    /// Messages with the time at which they came.
+    messages: VecDeque<(Instant, T)>,
+    /// No further message comes.
+    is_closed: bool,
+    /// Nobody takes messages any more.
+    is_left: bool,
 }
 
-impl<T: Send + 'static> Line<T> {
-    /// A line of this delay. `leave` takes each message, and returns `None` once nobody wants more.
-    pub(crate) fn new(
-        delay: Duration,
-        mut leave: impl FnMut(T) -> Option<()> + Send + 'static,
-    ) -> Self {
-        let (to, from) = mpsc::channel::<(Instant, T)>();
-        let held = Arc::new(AtomicUsize::new(0));
-        let left = Arc::clone(&held);
-        thread::spawn(move || {
-            for (came, message) in from {
-                thread::sleep((came + delay).saturating_duration_since(Instant::now()));
-                if leave(message).is_none() {
-                    return;
-                }
-                left.fetch_sub(1, Ordering::Relaxed);
-            }
-        });
-        Self { to, held }
+#[derive(Debug)]
+struct Line<T> {
+    delay: Duration,
+    /// Most messages whose time is over and that are not taken.
+    due_max: usize,
+    held: Mutex<Held<T>>,
+    came: Condvar,
+    left: Notify,
+}
+
+impl<T> Line<T> {
+    fn lock(&self) -> MutexGuard<'_, Held<T>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a message, however many there are. Returns `None` once nobody wants more.
-    pub(crate) fn enter(&self, message: T) -> Option<()> {
-        self.held.fetch_add(1, Ordering::Relaxed);
-        self.to.send((Instant::now(), message)).ok()
+    fn has_room(&self, held: &Held<T>) -> bool {
+        // They are in the order in which they become due.
+        let last_allowed = held.messages.get(self.due_max.saturating_sub(1));
+        let is_due = last_allowed.is_some_and(|(came, _)| came.elapsed() >= self.delay);
+        !is_due && held.messages.len() < HELD_MAX
     }
+}
 
-    /// Takes a message once there is room for it. Returns `None` once nobody wants more.
-    pub(crate) async fn enter_with_room(&self, message: T) -> Option<()> {
-        while self.held.load(Ordering::Relaxed) >= HELD_MAX && Arc::strong_count(&self.held) > 1 {
-            tokio::time::sleep(ROOM_CHECK).await;
+/// A line of this delay, in which `due_max` messages wait at most for one who takes them.
+pub(crate) fn line<T>(delay: Duration, due_max: usize) -> (Entry<T>, Exit<T>) {
+    let held = Held { messages: VecDeque::new(), is_closed: false, is_left: false };
+    let (held, came, left) = (Mutex::new(held), Condvar::new(), Notify::new());
+    let line = Arc::new(Line { delay, due_max, held, came, left });
+    (Entry(Arc::clone(&line)), Exit(line))
+}
+
+/// The end at which messages enter. The line ends once it is dropped and all messages have left.
+#[derive(Debug)]
+pub(crate) struct Entry<T>(Arc<Line<T>>);
+
+/// The fate of a message that was to enter.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Entered<T> {
+    /// It is in the line.
+    Held,
+    /// There is no room for it.
+    Full(T),
+    /// Nobody wants messages any more.
+    Unwanted,
+}
+
+impl<T> Entry<T> {
+    /// Takes a message if there is room for it.
+    pub(crate) fn enter(&self, message: T) -> Entered<T> {
+        let mut held = self.0.lock();
+        if held.is_left {
+            return Entered::Unwanted;
         }
-        self.enter(message)
+        if !self.0.has_room(&held) {
+            return Entered::Full(message);
+        }
+        held.messages.push_back((Instant::now(), message));
+        drop(held);
+        self.0.came.notify_one();
+        Entered::Held
+    }
+
+    /// Takes a message once there is room for it. Returns whether somebody wants it. For one task at a time.
+    pub(crate) async fn enter_with_room(&self, mut message: T) -> bool {
+        loop {
+            message = match self.enter(message) {
+                Entered::Held => return true,
+                Entered::Unwanted => return false,
+                Entered::Full(message) => message,
+            };
+            // Only a message that leaves makes room: those that are left become due.
+            self.0.left.notified().await;
+        }
+    }
+}
+
+impl<T> Drop for Entry<T> {
+    fn drop(&mut self) {
+        self.0.lock().is_closed = true;
+        self.0.came.notify_all();
+    }
+}
+
+/// The end at which messages leave.
+#[derive(Debug)]
+pub(crate) struct Exit<T>(Arc<Line<T>>);
+
+/// What leaves a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Left<T> {
+    /// A message.
+    Message(T),
+    /// None within the time.
+    Nothing,
+    /// None any more.
+    End,
+}
+
+impl<T> Exit<T> {
+    /// Waits on this thread for the next message, no longer than `most`.
+    pub(crate) fn next(&self, most: Duration) -> Left<T> {
+        let until = Instant::now() + most;
+        let mut held = self.0.lock();
+        loop {
+            let now = Instant::now();
+            let due = held.messages.front().map(|(came, _)| *came + self.0.delay);
+            match due {
+                Some(due) if due <= now => break,
+                None if held.is_closed => return Left::End,
+                _ if now >= until => return Left::Nothing,
+                Some(due) => {
+                    drop(held);
+                    thread::sleep(due.min(until) - now);
+                    held = self.0.lock();
+                }
+                None => {
+                    let woken = self.0.came.wait_timeout(held, until - now);
+                    held = woken.unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        }
+        let message = held.messages.pop_front();
+        drop(held);
+        self.0.left.notify_one();
+        message.map_or(Left::Nothing, |(_, message)| Left::Message(message))
+    }
+}
+
+impl<T> Drop for Exit<T> {
+    fn drop(&mut self) {
+        let mut held = self.0.lock();
+        held.is_left = true;
+        held.messages.clear();
+        drop(held);
+        self.0.left.notify_one();
     }
 }
 
@@ -65,48 +166,70 @@ impl<T: Send + 'static> Line<T> {
 mod tests {
     use super::*;
 
+    /// Longer than any test takes.
+    const LONG: Duration = Duration::from_secs(1_000);
+
+    fn within(most: Duration, call: impl Future<Output = bool>) -> Option<bool> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { tokio::time::timeout(most, call).await.ok() })
+    }
+
     #[test]
     fn messages_leave_in_order_and_none_before_its_time() {
         let delay = Duration::from_millis(3);
-        let (to, from) = mpsc::channel();
-        let line = Line::new(delay, move |sent: (u32, Instant)| to.send(sent).ok());
-        (0..100).for_each(|number| line.enter((number, Instant::now())).unwrap());
-        drop(line);
-        let left: Vec<_> = from.iter().map(|(number, sent)| (number, sent.elapsed())).collect();
-        assert_eq!(
-            left.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
-            Vec::from_iter(0..100)
-        );
-        assert!(left.iter().all(|(_, time)| *time >= delay), "{left:?}");
+        let (entry, exit) = line(delay, 1_000);
+        for number in 0..100 {
+            assert_eq!(entry.enter((number, Instant::now())), Entered::Held);
+        }
+        drop(entry);
+        for wanted in 0..100 {
+            let Left::Message((number, sent)) = exit.next(LONG) else { panic!("{wanted} is gone") };
+            assert_eq!(number, wanted);
+            assert!(sent.elapsed() >= delay);
+        }
+        assert_eq!(exit.next(LONG), Left::End);
     }
 
     #[test]
-    fn a_line_that_is_full_makes_one_wait_until_a_message_leaves() {
-        let (to, from) = mpsc::sync_channel(0);
-        let line = Line::new(Duration::ZERO, move |number: usize| to.send(number).ok());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            for number in 0..HELD_MAX {
-                line.enter_with_room(number).await.unwrap();
+    fn what_is_on_its_way_counts_no_less_than_the_most_and_what_is_due_as_without_a_delay() {
+        let (entry, _exit) = line(LONG, 3);
+        assert!((0..HELD_MAX).all(|number| entry.enter(number) == Entered::Held));
+        assert_eq!(entry.enter(HELD_MAX), Entered::Full(HELD_MAX));
+        for delay in [Duration::ZERO, Duration::from_micros(1)] {
+            let (entry, exit) = line(delay, 3);
+            for number in 0..3 {
+                assert_eq!(entry.enter(number), Entered::Held);
+                thread::sleep(Duration::from_millis(1));
             }
-            let waits = line.enter_with_room(HELD_MAX);
-            let waited = tokio::time::timeout(Duration::from_millis(50), waits).await;
-            assert!(waited.is_err(), "there is no room before one has left");
-            assert_eq!(from.recv(), Ok(0));
-            line.enter_with_room(HELD_MAX).await.unwrap();
-            drop(from);
-            // A line that has ended makes nobody wait.
-            while line.enter_with_room(0).await.is_some() {}
-        });
+            assert_eq!(entry.enter(3), Entered::Full(3), "{delay:?}");
+            assert_eq!(exit.next(LONG), Left::Message(0));
+            assert_eq!(entry.enter(3), Entered::Held, "{delay:?}");
+        }
     }
 
     #[test]
-    fn a_line_whose_messages_nobody_wants_says_so() {
-        let line = Line::new(Duration::ZERO, |_: u32| None);
-        let ended = (0..1_000).any(|number| {
-            thread::sleep(Duration::from_millis(1));
-            line.enter(number).is_none()
+    fn one_who_waits_for_room_goes_on_once_a_message_has_left_or_nobody_wants_more() {
+        let (entry, exit) = line(Duration::ZERO, 1);
+        assert_eq!(within(LONG, entry.enter_with_room(1)), Some(true));
+        let short = Duration::from_millis(50);
+        assert_eq!(within(short, entry.enter_with_room(2)), None, "there is no room");
+        thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(exit.next(LONG), Left::Message(1)));
+            assert_eq!(within(LONG, entry.enter_with_room(2)), Some(true));
         });
-        assert!(ended);
+        thread::scope(|scope| {
+            scope.spawn(move || drop(exit));
+            assert_eq!(within(LONG, entry.enter_with_room(3)), Some(false));
+        });
+        assert_eq!(entry.enter(4), Entered::Unwanted);
+    }
+
+    #[test]
+    fn a_line_in_which_nothing_is_due_is_waited_for_no_longer_than_was_said() {
+        let (entry, exit) = line::<u32>(LONG, 1);
+        let short = Duration::from_millis(2);
+        assert_eq!(exit.next(short), Left::Nothing);
+        assert_eq!(entry.enter(1), Entered::Held);
+        assert_eq!(exit.next(short), Left::Nothing);
     }
 }

@@ -66,11 +66,11 @@ pub(crate) fn account_of_wire(account: proto::Account) -> Result<Option<AccountS
 }
 
 pub(crate) fn code_to_wire(code: Option<Bytes>) -> proto::Code {
-    proto::Code { exists: code.is_some(), bytes: code.unwrap_or_default().to_vec() }
+    proto::Code { exists: code.is_some(), bytes: code.unwrap_or_default().0 }
 }
 
 pub(crate) fn code_of_wire(code: proto::Code) -> Option<Bytes> {
-    code.exists.then(|| Bytes::from(code.bytes))
+    code.exists.then(|| Bytes::copy_from_slice(&code.bytes))
 }
 
 pub(crate) fn result_to_wire(result: TxResult) -> proto::TxResult {
@@ -83,7 +83,7 @@ pub(crate) fn result_to_wire(result: TxResult) -> proto::TxResult {
     let log = |log: Log| proto::Log {
         address: log.address.to_vec(),
         topics: log.topics().iter().flat_map(|topic| topic.0).collect(),
-        data: log.data.data.to_vec(),
+        data: log.data.data.0,
     };
     proto::TxResult {
         status: status.into(),
@@ -91,7 +91,7 @@ pub(crate) fn result_to_wire(result: TxResult) -> proto::TxResult {
         block_regular_gas,
         block_state_gas,
         logs: logs.into_iter().map(log).collect(),
-        output: output.to_vec(),
+        output: output.0,
     }
 }
 
@@ -105,7 +105,8 @@ pub(crate) fn result_of_wire(result: proto::TxResult) -> Result<TxResult, String
     let log = |log: proto::Log| {
         let topics = words::<32>(&log.topics, "topics")?.map(B256::from).collect();
         let address = address(&log.address, "a log's account")?;
-        Log::new(address, topics, log.data.into()).ok_or("a log has five topics or more".to_owned())
+        let data = Bytes::copy_from_slice(&log.data);
+        Log::new(address, topics, data).ok_or("a log has five topics or more".to_owned())
     };
     Ok(TxResult {
         status,
@@ -113,7 +114,8 @@ pub(crate) fn result_of_wire(result: proto::TxResult) -> Result<TxResult, String
         block_regular_gas: result.block_regular_gas,
         block_state_gas: result.block_state_gas,
         logs: result.logs.into_iter().map(log).collect::<Result<_, String>>()?,
-        output: result.output.into(),
+        // In memory of its own: that of the message goes with the message.
+        output: Bytes::copy_from_slice(&result.output),
     })
 }
 

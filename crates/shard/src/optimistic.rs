@@ -16,13 +16,16 @@ use crate::{
         account_of_wire, account_to_wire, address, array, code_of_wire, code_to_wire, hash, ns,
         number, result_of_wire, result_to_wire, words,
     },
+    records::{
+        accounts_of_wire, accounts_to_wire, new_code_of_wire, new_code_to_wire,
+        seen_accounts_of_wire, seen_accounts_to_wire, seen_slots_of_wire, seen_slots_to_wire,
+        slots_of_wire, slots_to_wire,
+    },
     wire::proto::{self, from_shard, order::Order as Wire},
 };
 
 /// Bytes of a slot's name: address and key.
 const NAME_BYTES: usize = 20 + 32;
-/// Bytes of a slot that was written: address, key, value.
-const SLOT_BYTES: usize = NAME_BYTES + 32;
 
 fn state_to_wire(state: AccountVersion) -> proto::AccountState {
     let AccountVersion { state, is_born } = state;
@@ -32,44 +35,6 @@ fn state_to_wire(state: AccountVersion) -> proto::AccountState {
 fn state_of_wire(state: proto::AccountState) -> Result<AccountVersion, String> {
     let account = state.account.ok_or("a state without an account")?;
     Ok(AccountVersion { state: account_of_wire(account)?, is_born: state.is_born })
-}
-
-fn named_account(address: Address, value: Option<AccountVersion>) -> proto::NamedAccount {
-    proto::NamedAccount { address: address.to_vec(), value: value.map(state_to_wire) }
-}
-
-fn account_of_name(
-    account: proto::NamedAccount,
-) -> Result<(Address, Option<AccountVersion>), String> {
-    let value = account.value.map(state_of_wire).transpose()?;
-    Ok((address(&account.address, "an account")?, value))
-}
-
-/// An account that must have a value.
-fn valued(account: proto::NamedAccount) -> Result<(Address, AccountVersion), String> {
-    let (address, value) = account_of_name(account)?;
-    Ok((address, value.ok_or("an account without a value")?))
-}
-
-fn named_slot(address: Address, key: U256, value: Option<U256>) -> proto::NamedSlot {
-    proto::NamedSlot {
-        address: address.to_vec(),
-        key: key.to_be_bytes_vec(),
-        value: value.map(|value| value.to_be_bytes_vec()),
-    }
-}
-
-fn accounts_to_wire(of: Vec<(Address, Option<AccountVersion>)>) -> Vec<proto::NamedAccount> {
-    of.into_iter().map(|(address, value)| named_account(address, value)).collect()
-}
-
-fn slots_to_wire(of: Vec<(Address, U256, Option<U256>)>) -> Vec<proto::NamedSlot> {
-    of.into_iter().map(|(address, key, value)| named_slot(address, key, value)).collect()
-}
-
-fn slot_of_name(slot: proto::NamedSlot) -> Result<(Address, U256, Option<U256>), String> {
-    let value = slot.value.map(|value| number(&value, "a slot's value")).transpose()?;
-    Ok((address(&slot.address, "a slot's account")?, number(&slot.key, "a slot's key")?, value))
 }
 
 fn all<F, T>(of: Vec<F>, each: impl Fn(F) -> Result<T, String>) -> Result<Vec<T>, String> {
@@ -83,13 +48,14 @@ pub(crate) fn orders_to_wire(orders: Vec<Order>) -> proto::Orders {
             Order::Writes(writes) => Wire::Writes(proto::RemoteWrites {
                 index: writes.index,
                 incarnation: writes.incarnation,
-                accounts: accounts_to_wire(writes.accounts),
-                slots: slots_to_wire(writes.slots),
+                accounts: seen_accounts_to_wire(&writes.accounts),
+                slots: seen_slots_to_wire(&writes.slots),
             }),
             Order::Committed { to, fees } => Wire::Committed(proto::Committed {
                 to,
                 fees: fees.into_iter().flat_map(u128::to_be_bytes).collect(),
             }),
+            Order::Hurry => Wire::Hurry(proto::Hurry {}),
         };
         proto::Order { order: Some(order) }
     };
@@ -103,13 +69,14 @@ pub(crate) fn orders_of_wire(orders: proto::Orders) -> Result<Vec<Order>, String
             Wire::Writes(writes) => Order::Writes(RemoteWrites {
                 index: writes.index,
                 incarnation: writes.incarnation,
-                accounts: all(writes.accounts, account_of_name)?,
-                slots: all(writes.slots, slot_of_name)?,
+                accounts: seen_accounts_of_wire(&writes.accounts)?,
+                slots: seen_slots_of_wire(&writes.slots)?,
             }),
             Wire::Committed(proto::Committed { to, fees }) => Order::Committed {
                 to,
                 fees: words::<16>(&fees, "fees")?.map(u128::from_be_bytes).collect(),
             },
+            Wire::Hurry(proto::Hurry {}) => Order::Hurry,
         })
     })
 }
@@ -218,14 +185,6 @@ fn wanted_of_wire(wanted: &proto::WantedKeys) -> Result<Keys, String> {
 
 pub(crate) fn run_to_wire(step: OptimisticStep) -> proto::Run {
     let OptimisticStep { index, incarnation, is_final, result, fee, reads, writes, latency } = step;
-    let Reads { accounts, slots, paid } = reads;
-    let some = |(address, version)| named_account(address, Some(version));
-    let mut written_slots = Vec::with_capacity(writes.slots.len() * SLOT_BYTES);
-    for (address, key, value) in writes.slots {
-        written_slots.extend_from_slice(address.as_slice());
-        written_slots.extend_from_slice(&key.to_be_bytes::<32>());
-        written_slots.extend_from_slice(&value.to_be_bytes::<32>());
-    }
     let codes = writes.codes.into_iter();
     proto::Run {
         index,
@@ -234,23 +193,16 @@ pub(crate) fn run_to_wire(step: OptimisticStep) -> proto::Run {
         result: result.map(result_to_wire),
         fee: fee.to_be_bytes().to_vec(),
         latency_ns: ns(latency),
-        read_accounts: accounts_to_wire(accounts),
-        read_slots: slots_to_wire(slots),
-        read_paid: paid.into_iter().map(some).collect(),
-        written_accounts: writes.accounts.into_iter().map(some).collect(),
-        written_slots,
-        new_codes: codes
-            .map(|(hash, bytes)| proto::NewCode { hash: hash.to_vec(), bytes: bytes.to_vec() })
-            .collect(),
+        read_accounts: seen_accounts_to_wire(&reads.accounts),
+        read_slots: seen_slots_to_wire(&reads.slots),
+        read_paid: accounts_to_wire(&reads.paid),
+        written_accounts: accounts_to_wire(&writes.accounts),
+        written_slots: slots_to_wire(&writes.slots),
+        new_codes: codes.map(|(hash, code)| new_code_to_wire(hash, code)).collect(),
     }
 }
 
 fn run_of_wire(run: proto::Run) -> Result<OptimisticStep, String> {
-    let slot = |slot: [u8; SLOT_BYTES]| {
-        let word = |at: usize| U256::from_be_slice(&slot[at..at + 32]);
-        (Address::from_slice(&slot[..20]), word(20), word(NAME_BYTES))
-    };
-    let code = |code: proto::NewCode| Ok((hash(&code.hash, "a code's hash")?, code.bytes.into()));
     Ok(OptimisticStep {
         index: run.index,
         incarnation: run.incarnation,
@@ -259,14 +211,14 @@ fn run_of_wire(run: proto::Run) -> Result<OptimisticStep, String> {
         fee: u128::from_be_bytes(array(&run.fee, "a fee")?),
         latency: Duration::from_nanos(run.latency_ns),
         reads: Reads {
-            accounts: all(run.read_accounts, account_of_name)?,
-            slots: all(run.read_slots, slot_of_name)?,
-            paid: all(run.read_paid, valued)?,
+            accounts: seen_accounts_of_wire(&run.read_accounts)?,
+            slots: seen_slots_of_wire(&run.read_slots)?,
+            paid: accounts_of_wire(&run.read_paid)?,
         },
         writes: VersionWrites {
-            accounts: all(run.written_accounts, valued)?,
-            slots: words::<SLOT_BYTES>(&run.written_slots, "slots")?.map(slot).collect(),
-            codes: all(run.new_codes, code)?,
+            accounts: accounts_of_wire(&run.written_accounts)?,
+            slots: slots_of_wire(&run.written_slots)?,
+            codes: all(run.new_codes, new_code_of_wire)?,
         },
     })
 }

@@ -31,8 +31,9 @@ use crate::{
     optimistic,
     orders::Orders,
     wire::{
-        COORDINATOR_KEY, MESSAGE_BYTES_MAX, PROGRAM_KEY, PROTOCOL, THREAD_COUNT_MAX, TOKEN_KEY,
-        WINDOW, WORKLOAD_BYTES_MAX, Way,
+        CONNECTION_WINDOW_BYTES, COORDINATOR_KEY, FRAME_BYTES, MESSAGE_BYTES_MAX, PROGRAM_KEY,
+        PROTOCOL, STREAM_WINDOW_BYTES, THREAD_COUNT_MAX, TOKEN_KEY, WINDOW, WORKLOAD_BYTES_MAX,
+        Way,
         proto::{
             Begin, Fault, FromCoordinator, FromShard, HelloAnswer, HelloRequest, Loaded, Piece,
             from_coordinator,
@@ -98,7 +99,11 @@ pub fn serve(
         };
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         // A coordinator that is silent for longer has gone.
-        let builder = Server::builder().http2_keepalive_interval(Some(SILENCE_MAX));
+        let builder = Server::builder()
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_frame_size(FRAME_BYTES)
+            .http2_keepalive_interval(Some(SILENCE_MAX));
         let served = builder.http2_keepalive_timeout(Some(SILENCE_MAX)).add_service(server);
         let served = served.serve_with_incoming(incoming);
         tokio::select! {

@@ -3,6 +3,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -13,20 +14,20 @@ use executor::shards::{
 use tokio::{
     runtime::Runtime,
     sync::mpsc::{self, error::TrySendError},
-    task::AbortHandle,
 };
-use tonic::{Status, Streaming};
+use tonic::Streaming;
 
 use crate::{
     convert,
-    delay::Line,
-    error::{Patience, STOP_CHECK, ended, silent, within},
+    delay::{Entered, Entry, Left, line},
+    error::{Patience, STOP_CHECK, ended, silent},
+    incoming::Incoming,
     optimistic,
-    wire::proto::{FromCoordinator, FromShard, from_coordinator::Message},
+    wire::{
+        WINDOW,
+        proto::{FromCoordinator, FromShard, from_coordinator::Message},
+    },
 };
-
-/// The next message of a shard; `None` at the end.
-type Heard = Result<Option<FromShard>, Status>;
 
 /// Messages to a shard.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(crate) enum Outgoing {
     /// To the connection.
     Direct(mpsc::Sender<FromCoordinator>),
     /// To a line before it.
-    Delayed(Line<FromCoordinator>),
+    Delayed(Entry<FromCoordinator>),
 }
 
 impl Outgoing {
@@ -43,7 +44,20 @@ impl Outgoing {
         if delay.is_zero() {
             return Self::Direct(to);
         }
-        Self::Delayed(Line::new(delay, move |message| to.blocking_send(message).ok()))
+        let (entry, exit) = line(delay, WINDOW);
+        thread::spawn(move || {
+            loop {
+                let is_wanted = match exit.next(STOP_CHECK) {
+                    Left::Message(message) => to.blocking_send(message).is_ok(),
+                    Left::Nothing => !to.is_closed(),
+                    Left::End => false,
+                };
+                if !is_wanted {
+                    return;
+                }
+            }
+        });
+        Self::Delayed(entry)
     }
 
     /// Sends a message without waiting. Gives it back where there is no room.
@@ -55,10 +69,11 @@ impl Outgoing {
                 // The shard's status says why, and is heard next.
                 Ok(()) | Err(TrySendError::Closed(_)) => None,
             },
-            Self::Delayed(line) => {
+            Self::Delayed(line) => match line.enter(wrapped) {
+                Entered::Full(back) => back.message,
                 // A line that has ended tells the same.
-                line.enter(wrapped).and(None)
-            }
+                Entered::Held | Entered::Unwanted => None,
+            },
         };
         back.map_or(Ok(()), Err)
     }
@@ -68,53 +83,7 @@ impl Outgoing {
         let message = FromCoordinator { message: Some(message) };
         match self {
             Self::Direct(to) => to.send(message).await.is_ok(),
-            Self::Delayed(line) => line.enter_with_room(message).await.is_some(),
-        }
-    }
-}
-
-/// Messages of a shard.
-#[derive(Debug)]
-enum Incoming {
-    /// From the connection.
-    Direct(Box<Streaming<FromShard>>),
-    /// From a line behind it.
-    Delayed { held: mpsc::UnboundedReceiver<Heard>, _reading: Reading },
-}
-
-/// The task that reads the connection: it ends with the batch, whether a message comes or not.
-#[derive(Debug)]
-struct Reading(AbortHandle);
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl Incoming {
-    fn new(runtime: &Runtime, mut from: Streaming<FromShard>, delay: Duration) -> Self {
-        if delay.is_zero() {
-            return Self::Direct(Box::new(from));
-        }
-        let (to, held) = mpsc::unbounded_channel();
-        let line = Line::new(delay, move |heard: Heard| to.send(heard).ok());
-        let reading = runtime.spawn(async move {
-            loop {
-                let heard = from.message().await;
-                let is_last = !matches!(heard, Ok(Some(_)));
-                if line.enter_with_room(heard).await.is_none() || is_last {
-                    return;
-                }
-            }
-        });
-        Self::Delayed { held, _reading: Reading(reading.abort_handle()) }
-    }
-
-    async fn next(&mut self) -> Heard {
-        match self {
-            Self::Direct(from) => from.message().await,
-            Self::Delayed { held, .. } => held.recv().await.unwrap_or(Ok(None)),
+            Self::Delayed(line) => line.enter_with_room(message).await,
         }
     }
 }
@@ -168,7 +137,7 @@ impl<'c> Talk<'c> {
             return Ok(());
         }
         // Its last message says why it has closed the stream.
-        Err(match within(self.ear.runtime, STOP_CHECK, self.ear.from.next()) {
+        Err(match self.ear.from.next_within(self.ear.runtime, STOP_CHECK) {
             Some(Err(status)) => ended(&status),
             _ => {
                 ShardError("it ended, or the connection did: it takes no more messages".to_owned())
@@ -194,7 +163,7 @@ impl Ear<'_> {
     ) -> Result<FromShard, ShardError> {
         let mut since = Instant::now();
         loop {
-            match within(self.runtime, STOP_CHECK, self.from.next()) {
+            match self.from.next_within(self.runtime, STOP_CHECK) {
                 Some(Ok(Some(message))) => return Ok(message),
                 Some(Ok(None)) => {
                     return Err(ShardError("it ended before its last result".to_owned()));

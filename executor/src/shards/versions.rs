@@ -7,6 +7,10 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::TxResult;
 use workload::{BlockAccessIndex, genesis::AccountState};
 
+/// Results of a shard that do not wait for one another after it was told that others read its values: as many
+/// transactions as some blocks have, so that one value at the end of each block does not part all results of a batch.
+pub const HURRIED_RESULT_COUNT: usize = 512;
+
 /// An account as a step of the batch left it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountVersion {
@@ -108,6 +112,9 @@ pub enum Order {
         /// Fees in wei that the last of them owe to their beneficiaries: of as many steps as there are fees.
         fees: Vec<u128>,
     },
+    /// Another shard was sent what a step of this one wrote: none of its next results, of which there are
+    /// [`HURRIED_RESULT_COUNT`], waits for another.
+    Hurry,
 }
 
 /// The values that a run read, in the words of [`AccountVersion`]; `None` where no lower step had written

@@ -61,11 +61,11 @@ fn a_wrong_list_is_blamed_on_the_list_and_not_on_the_shard_that_finds_it() {
 }
 
 /// Something that a shard does wrong.
-type Wrong = fn(Report) -> Vec<Report>;
+pub(super) type Wrong = fn(Report) -> Vec<Report>;
 
 /// Shards of which the first does something wrong, or is answered wrong.
 #[derive(Debug)]
-struct Faulty<'c> {
+pub(super) struct Faulty<'c> {
     inner: &'c Cluster,
     wrong: Wrong,
     /// Changes each answer to it.
@@ -73,7 +73,7 @@ struct Faulty<'c> {
 }
 
 impl<'c> Faulty<'c> {
-    fn new(inner: &'c Cluster, wrong: Wrong) -> Self {
+    pub(super) fn new(inner: &'c Cluster, wrong: Wrong) -> Self {
         Self { inner, wrong, answered: |_| () }
     }
 }

@@ -23,13 +23,13 @@ use workload::{Workload, genesis::AccountState};
 use super::{generated, reach, running, sample_optimistic};
 
 /// Something that a shard does wrong.
-type Wrong = fn(OptimisticReport) -> Vec<OptimisticReport>;
+pub(super) type Wrong = fn(OptimisticReport) -> Vec<OptimisticReport>;
 
 /// Shards of which the first does something wrong.
 #[derive(Debug)]
-struct Faulty<'c> {
-    inner: &'c Cluster,
-    wrong: Wrong,
+pub(super) struct Faulty<'c> {
+    pub(super) inner: &'c Cluster,
+    pub(super) wrong: Wrong,
 }
 
 struct FaultyEar<'c> {

@@ -26,6 +26,8 @@ pub(super) enum Arrival {
     Values(u32, Vec<u32>),
     /// A shard learns that another has run this step, with the values that it wrote.
     Step(u32, u32),
+    /// No message: results of a shard have waited for others long enough.
+    Due(u32),
 }
 
 /// Messages on their way, the next one to come in first.

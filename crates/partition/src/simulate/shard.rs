@@ -44,6 +44,10 @@ pub(super) struct ShardState {
     pub(super) due: BinaryHeap<Reverse<u32>>,
     /// Results that are not sent yet.
     pub(super) unsent_count: u64,
+    /// When the first of them has waited long enough.
+    pub(super) due_at: f64,
+    /// Steps that have ended.
+    pub(super) ended_count: u64,
     /// Results under way to the connection; 0: the sending thread has nothing to do.
     pub(super) sending_count: u64,
     /// Results that were sent.
@@ -59,5 +63,10 @@ impl ShardState {
             idle: (0..thread_count).rev().collect(),
             ..Self::default()
         }
+    }
+
+    /// Returns whether results have waited long enough.
+    pub(super) fn has_due_results(&self, now: f64) -> bool {
+        self.unsent_count > 0 && now >= self.due_at
     }
 }

@@ -1,6 +1,7 @@
 //! Is the list right? Every step's writes must be those that the list has at its index, and
 //! every key that a complete list declares must be met (EIP-7928).
 
+use alloy_primitives::Address;
 use evm::StepWrites;
 use workload::{
     BlockAccessIndex,
@@ -57,8 +58,15 @@ pub(crate) fn check_writes(
             written.add_account(index, id, write);
         }
     }
+    // Those of an account stand beside each other.
+    let mut last: Option<(&Address, Option<AccountId>)> = None;
     for (address, key, value) in &writes.slots {
-        let id = list.account_id(address).and_then(|account| list.slot_id(account, key));
+        let account = match last {
+            Some((known, account)) if known == address => account,
+            _ => list.account_id(address),
+        };
+        last = Some((address, account));
+        let id = account.and_then(|account| list.slot_id(account, key));
         let listed = id.and_then(|id| list.slot_at(id, index));
         if listed != Some(*value) {
             let what = || format!("slot {key:#x} of {address}");

@@ -86,18 +86,6 @@ impl Feasibility {
         Ok(new)
     }
 
-    /// For a shard, which leaves early rejection to the coordinator: that sees the results of all.
-    pub(crate) const fn unbounded() -> Self {
-        Self {
-            declared_count: 0,
-            free_count: 0,
-            burnable_gas: 0,
-            met_count: AtomicU64::new(0),
-            used_gas: AtomicU64::new(0),
-            limits_gas: AtomicU64::new(0),
-        }
-    }
-
     /// Takes in that a worker ended a transaction after which its view has met `met_count`
     /// slots, and tells it to the others now and then.
     ///

@@ -4,7 +4,6 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-        mpsc,
     },
     time::{Duration, Instant},
 };
@@ -12,7 +11,7 @@ use std::{
 use evm::{Runner, StepError, StepOutput, StepWrites, TxResult};
 use variant::Phase;
 use workload::{
-    Batch, BlockAccessIndex, Layout, StepKind, Steps,
+    Batch, Block, BlockAccessIndex, Layout, Step, StepKind, Steps,
     list::{self, ListBounds, ListIndex},
 };
 
@@ -22,7 +21,7 @@ use super::{
     gate::Gate,
     join::{self, Written},
     prefetch::{Lane, ReadAhead, Target},
-    prestate::{Declared, PreState, Reads},
+    prestate::{PreState, Reads},
     verify::{Verifier, WrongValue},
     view::{CodeRows, Shared, Touched, View},
 };
@@ -35,13 +34,14 @@ use crate::{
     },
     lock::lock,
     process, schedule,
-    shards::{Met, ShardStep, ShardTimes, SideTimes},
+    shards::{ShardTimes, SideTimes},
     single_flight::SingleFlight,
     span::Spans,
     store::{ReadCounters, Reader},
     trace::{What, close_part},
 };
 
+mod on_shard;
 pub(super) mod remote;
 
 /// Counts of one worker over all batches: made before the clock, joined after it.
@@ -49,8 +49,6 @@ pub(super) mod remote;
 pub(super) struct Tallies {
     pub(super) on_demand: ReadTally,
     pub(super) prefetched: ReadTally,
-    /// Receives the result of each step, on a shard.
-    pub(super) steps: Option<mpsc::Sender<ShardStep>>,
     /// Of a shard, at the coordinator.
     pub(super) shard_times: ShardTimes,
     pub(super) side_times: SideTimes,
@@ -103,10 +101,16 @@ struct Course {
     writes: StepWrites,
     /// Writes of all steps so far.
     written: Written,
-    /// Receives the result of each step, on a shard.
-    sent: Option<mpsc::Sender<ShardStep>>,
-    /// Slots that the view had met when the last result was sent.
-    sent_met_count: u64,
+}
+
+/// A step that the EVM has run.
+struct Ran<'w> {
+    step: Step,
+    block: &'w Block,
+    output: StepOutput,
+    latency: Duration,
+    /// When it ended.
+    end: Instant,
 }
 
 /// A failure of a worker. The batch reports the first one by rank.
@@ -320,14 +324,10 @@ impl<P: PreState> Job<P> {
         );
         let mut runner = Runner::new(task.workload, view);
         let mut steps = Vec::new();
-        let mut course = Course { sent: tallies.steps.clone(), ..Course::default() };
-        while !stop.load(Ordering::Relaxed) {
-            let next = self.next_step.fetch_add(1, Ordering::Relaxed);
-            if next >= self.run_count {
-                break;
-            }
-            let taken = next as usize;
-            let index = self.order.as_ref().map_or(next, |order| order[taken]);
+        let mut course = Course::default();
+        while !stop.load(Ordering::Relaxed)
+            && let Some((taken, index)) = self.take_step()
+        {
             match self.run_step(&mut runner, task, index, &mut course) {
                 Ok(step) => steps.push(step),
                 Err(error) => self.step_failed(Failure { taken, error })?,
@@ -347,16 +347,25 @@ impl<P: PreState> Job<P> {
         }
     }
 
-    fn run_step<R: Reader>(
+    /// The next step, with its number in the workers' order; `None` once all are taken.
+    fn take_step(&self) -> Option<(usize, BlockAccessIndex)> {
+        let next = self.next_step.fetch_add(1, Ordering::Relaxed);
+        let taken = next as usize;
+        let index = || self.order.as_ref().map_or(next, |order| order[taken]);
+        (next < self.run_count).then(|| (taken, index()))
+    }
+
+    /// Runs a step on the EVM. Its writes are in `course` then; nothing has checked them.
+    fn run_evm<'w, R: Reader>(
         &self,
         runner: &mut Runner<View<'_, R, P>>,
-        task: &Task<'_>,
+        task: &Task<'w>,
         index: BlockAccessIndex,
         course: &mut Course,
-    ) -> Result<StepResult, EngineError> {
+    ) -> Result<Ran<'w>, EngineError> {
         let step = self.steps.at(index);
         let block = &task.workload.batches[self.place].blocks[step.block];
-        let Course { entered, unreported, writes, written, .. } = course;
+        let Course { entered, writes, .. } = course;
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
@@ -387,6 +396,20 @@ impl<P: PreState> Job<P> {
             StepError::Database(read) => EngineError::of_read(self.place, index, read),
             other => rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
         })?;
+        Ok(Ran { step, block, output, latency, end })
+    }
+
+    /// Runs a step, and checks that it does what the list says.
+    fn run_step<R: Reader>(
+        &self,
+        runner: &mut Runner<View<'_, R, P>>,
+        task: &Task<'_>,
+        index: BlockAccessIndex,
+        course: &mut Course,
+    ) -> Result<StepResult, EngineError> {
+        let Ran { step, block, output, latency, .. } = self.run_evm(runner, task, index, course)?;
+        let Course { unreported, writes, written, .. } = course;
+        let rejected = |fault| EngineError::rejected(self.place, fault);
         check::check_writes(&self.shared.list, index, writes, written).map_err(rejected)?;
         if let Some(keys) = task.root.written {
             keys.add_writes(writes);
@@ -396,14 +419,6 @@ impl<P: PreState> Job<P> {
             let ended = Ended { tx, gas: &output.gas, fork };
             let met_count = runner.db().met_slot_count();
             self.feasible.ended(ended, met_count, unreported).map_err(rejected)?;
-        }
-        if let Some(sent) = &course.sent {
-            let met_count = runner.db().met_slot_count();
-            let met_slot_count =
-                met_count - std::mem::replace(&mut course.sent_met_count, met_count);
-            let (result, writes) = (output.result.clone(), course.writes.clone());
-            // Where nobody receives it, the coordinator has gone, and the shard stops.
-            drop(sent.send(ShardStep { index, result, writes, latency, met_slot_count }));
         }
         Ok(StepResult { index, result: output.result, latency })
     }
@@ -466,31 +481,5 @@ impl<P: PreState> Job<P> {
             .map_err(|error| EngineError::of_read(self.place, self.steps.count(), error))?;
         let results = steps.into_iter().filter_map(|step| step.result).collect();
         Ok(BatchResult { results, net_changes, ..BatchResult::default() })
-    }
-}
-
-impl Job<Declared> {
-    /// This job on a shard.
-    pub(super) fn on_shard(self) -> Self {
-        Self { feasible: Feasibility::unbounded(), ..self }
-    }
-
-    /// The state that all of its threads share.
-    pub(super) const fn shared(&self) -> &Shared<Declared> {
-        &self.shared
-    }
-
-    /// The keys that a shard's steps met.
-    ///
-    /// # Errors
-    /// The failure of a step.
-    pub(super) fn met(&self) -> Result<Met, EngineError> {
-        if let Some(error) = self.failure() {
-            return Err(error);
-        }
-        let mut touched = Touched::new(&self.shared.list);
-        lock(&self.parts).iter().for_each(|part| touched.union(&part.touched));
-        let Touched { accounts, slots } = touched;
-        Ok(Met { accounts: accounts.into_words(), slots: slots.into_words() })
     }
 }

@@ -27,12 +27,17 @@ use workload::{
 
 use super::{
     bitset::Bitset,
-    job::{Job, JobInput, Tallies},
+    job::{Job, JobInput},
     prestate::Declared,
     view::Shared,
 };
 use crate::{
-    engine::{error::EngineError, task::Task},
+    engine::{
+        error::EngineError,
+        send_queue::{Limits, SendQueue},
+        tally::{ReadTally, Reading},
+        task::Task,
+    },
     error::StoreError,
     lock::lock,
     shards::{
@@ -42,9 +47,6 @@ use crate::{
     span::Spans,
     store::{ReadCounters, Reader},
 };
-
-/// Results that are sent together at most.
-const SENT_STEP_COUNT: usize = 64;
 
 /// Executes a shard's part of a batch. `stop` ends it early.
 ///
@@ -70,7 +72,7 @@ pub fn run_shard(
     let spans = &Arc::new(Spans::start());
     let known_order = Some(steps.clone());
     let job = JobInput { task, index, batch, spans, layout: None, known_order };
-    let job = &Job::<Declared>::new(job)?.on_shard();
+    let job = &Job::<Declared>::new(job)?;
     let mut ahead = Ahead::of(workload, assignment, job.list(), job.steps());
     ahead.claim(&job.shared().pre_state);
     // A coordinator that has gone wants nothing.
@@ -78,7 +80,7 @@ pub fn run_shard(
     let ready = Instant::now();
     let times = &Mutex::new(ShardTimes::default());
     let lost = &Lost::default();
-    let (ended, results) = mpsc::channel::<ShardStep>();
+    let results = &SendQueue::<ShardStep>::new(Limits::OF_A_SHARD);
     let (asked, answers) = mpsc::channel();
     let line = Line { job, coordinator, stop, times };
     thread::scope(|scope| {
@@ -88,30 +90,30 @@ pub fn run_shard(
             lost.note(line.take_in(answers), stop);
             lock(times).ahead = ready.elapsed();
         });
-        for worker in 0..threads.get() {
-            let steps = Some(ended.clone());
+        for _ in 0..threads.get() {
+            let producer = results.producer();
             scope.spawn(move || {
-                let mut tallies = Tallies { steps, ..Tallies::default() };
+                let mut tally = ReadTally::default();
                 let mut reader = Remote { coordinator, list: job.list(), times };
-                let done = job.execute(&mut reader, &mut tallies, task, worker, stop);
+                let reading = Reading { reader: &mut reader, tally: &mut tally };
+                let done = job.execute_on_shard(reading, task, &producer, stop);
                 let mut times = lock(times);
-                times.value_wait += tallies.on_demand.wait;
-                times.executed = times.executed.max(ready.elapsed());
-                drop(times);
-                if let Err(failure) = done {
-                    stop.store(true, Ordering::Relaxed);
-                    lock(&job.failures).push(failure);
+                times.value_wait += tally.wait;
+                match done {
+                    Ok(end) => times.executed = times.executed.max(end.duration_since(ready)),
+                    Err(failure) => {
+                        stop.store(true, Ordering::Relaxed);
+                        lock(&job.failures).push(failure);
+                    }
                 }
             });
         }
-        drop(ended);
-        while let Ok(first) = results.recv() {
-            let mut steps = vec![first];
-            steps.extend(results.try_iter().take(SENT_STEP_COUNT - 1));
+        while let Some(steps) = results.next() {
             let sent = coordinator.send(steps);
             if sent.is_err() {
                 // The coordinator has gone: nobody wants the rest.
                 lost.note(sent, stop);
+                results.close();
                 break;
             }
         }

@@ -2,7 +2,7 @@
 //! microseconds, because waking a thread costs more than a plain transfer, then asleep.
 
 use std::{
-    hint,
+    fmt, hint,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -57,7 +57,6 @@ struct Guarded {
 }
 
 /// The meeting point of the workers of a batch.
-#[derive(Debug)]
 pub(super) struct Board<'a> {
     guarded: Mutex<Guarded>,
     /// Counts reports.
@@ -68,6 +67,14 @@ pub(super) struct Board<'a> {
     idle: Condvar,
     waiting: Condvar,
     stop: &'a AtomicBool,
+    /// Called by each worker that has nothing to do for now.
+    on_idle: &'a (dyn Fn() + Sync),
+}
+
+impl fmt::Debug for Board<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Board").field("guarded", &self.guarded).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Board<'a> {
@@ -81,7 +88,14 @@ impl<'a> Board<'a> {
             idle: Condvar::new(),
             waiting: Condvar::new(),
             stop,
+            on_idle: &|| (),
         }
+    }
+
+    /// This board with a call of each worker that has nothing to do for now.
+    #[must_use]
+    pub(super) fn with_idle_call(self, on_idle: &'a (dyn Fn() + Sync)) -> Self {
+        Self { on_idle, ..self }
     }
 
     fn lock(&self) -> MutexGuard<'_, Guarded> {
@@ -152,6 +166,7 @@ impl<'a> Board<'a> {
 
     fn pass_time<'g>(&'g self, guarded: MutexGuard<'g, Guarded>) -> MutexGuard<'g, Guarded> {
         drop(guarded);
+        (self.on_idle)();
         let is_over = || self.has_task.load(Ordering::Acquire) || self.is_stopped();
         if look_for(is_over) {
             return self.lock();
@@ -186,6 +201,7 @@ impl<'a> Board<'a> {
             let has_changed =
                 || self.change_count.load(Ordering::Acquire) != seen || self.is_stopped();
             drop(guarded);
+            (self.on_idle)();
             if look_for(has_changed) {
                 continue;
             }

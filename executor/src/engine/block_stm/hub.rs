@@ -23,12 +23,14 @@ use super::{
 use crate::{
     engine::{executed::CrossShard, row},
     shards::versions::{
-        AccountVersion, KeyValue, KeyValues, Keys, OptimisticStep, Order, Reads, RemoteWrites,
-        Version, VersionWrites,
+        AccountVersion, HURRIED_RESULT_COUNT, KeyValue, KeyValues, Keys, OptimisticStep, Order,
+        Reads, RemoteWrites, Version, VersionWrites,
     },
 };
 
 mod message;
+#[cfg(test)]
+mod tests;
 
 /// All keys of a batch: the same for every shard.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +71,8 @@ pub(super) struct Hub {
     /// Codes of this batch.
     codes: HashMap<B256, Bytecode>,
     outboxes: Vec<Outbox>,
+    /// Of each shard: so many of its next results do not wait for one another, as it was told.
+    hurried_counts: Vec<usize>,
     counts: CrossShard,
 }
 
@@ -83,6 +87,7 @@ impl Hub {
             account_readers: Vec::new(),
             slot_readers: Vec::new(),
             codes: HashMap::default(),
+            hurried_counts: vec![0; outboxes.len()],
             outboxes,
             counts: CrossShard::default(),
         }
@@ -124,6 +129,8 @@ impl Hub {
         if let Some(reason) = message::fault(&step, tx) {
             return Err(reason);
         }
+        let hurried_count = &mut self.hurried_counts[shard as usize];
+        *hurried_count = hurried_count.saturating_sub(1);
         let last = &mut self.runs[index as usize];
         let (incarnation, before) = (step.incarnation, last.incarnation);
         if incarnation <= before {
@@ -207,14 +214,29 @@ impl Hub {
             let address = memory.accounts.cell(account).key;
             news.slot(change.of(&self.slot_readers, *id, shard), address, key, None);
         }
+        let mut is_read_by_others = false;
         for (outbox, writes) in self.outboxes.iter().zip(news.0) {
             if !writes.is_empty() {
+                is_read_by_others = true;
                 self.counts.value_count += writes.len() as u64;
                 // A shard that has gone is told by the thread that hears it.
                 drop(outbox.send(Some(Order::Writes(writes))));
             }
         }
+        if is_read_by_others {
+            self.hurry(shard);
+        }
         log
+    }
+
+    /// Tells a shard that others read what its steps write, so that it holds no result back; again in time
+    /// where they go on to.
+    fn hurry(&mut self, shard: u32) {
+        let shard = shard as usize;
+        if self.hurried_counts[shard] <= HURRIED_RESULT_COUNT / 2 {
+            self.hurried_counts[shard] = HURRIED_RESULT_COUNT;
+            drop(self.outboxes[shard].send(Some(Order::Hurry)));
+        }
     }
 
     /// Commits steps in order, as far as their runs read what committed steps left.
@@ -306,9 +328,13 @@ impl Hub {
             let versions = self.versions(&cell.cell, shard, |value| *value);
             values.slots.push(KeyValue { key: (*address, *key), base, versions });
         }
-        let of_accounts = values.accounts.iter().map(|value| value.versions.len());
-        let of_slots = values.slots.iter().map(|value| value.versions.len());
-        self.counts.value_count += of_accounts.chain(of_slots).sum::<usize>() as u64;
+        let of_accounts = values.accounts.iter().flat_map(|value| &value.versions);
+        let of_slots = values.slots.iter().flat_map(|value| &value.versions);
+        let writers = of_accounts.map(|version| version.index);
+        for index in writers.chain(of_slots.map(|version| version.index)) {
+            self.counts.value_count += 1;
+            self.hurry(self.owner[index as usize]);
+        }
         drop(self.outboxes[shard as usize].send(Some(Order::Values(values))));
     }
 

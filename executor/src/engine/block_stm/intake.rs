@@ -19,11 +19,12 @@ use super::{
     memory::{Account, CellId, Memory},
 };
 use crate::{
+    engine::send_queue::SendQueue,
     error::StoreError,
     lock::lock,
     shards::{
         OptimisticCoordinator, ShardError,
-        versions::{KeyValues, Keys, Order, RemoteWrites, Version},
+        versions::{KeyValues, Keys, OptimisticStep, Order, RemoteWrites, Version},
     },
     store::{ReadCounters, Reader},
 };
@@ -46,6 +47,8 @@ pub(super) struct Intake<'a> {
     pub(super) fees: &'a BatchFees,
     pub(super) board: &'a Board<'a>,
     pub(super) codes: &'a Codes,
+    /// Results that wait to be sent.
+    pub(super) results: &'a SendQueue<OptimisticStep>,
     pub(super) step_count: BlockAccessIndex,
     /// Nanoseconds from `ready` until the last value came that was asked for ahead.
     pub(super) ahead_ns: &'a AtomicU64,
@@ -65,6 +68,7 @@ impl Intake<'_> {
                     self.committed(to, &fees);
                     is_whole = to == self.step_count;
                 }
+                Ok(Some(Order::Hurry)) => self.results.hurry(),
                 Ok(None) => {}
                 Err(ShardError(_)) => break,
             }

@@ -7,7 +7,6 @@ use std::{
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc,
     },
     thread,
     time::{Duration, Instant},
@@ -30,6 +29,7 @@ use super::{
 use crate::{
     engine::{
         error::EngineError,
+        send_queue::{Limits, SendQueue},
         tally::{ReadTally, Reading},
     },
     lock::lock,
@@ -38,9 +38,6 @@ use crate::{
         versions::{Keys, OptimisticStep},
     },
 };
-
-/// Results that are sent together at most.
-const SENT_STEP_COUNT: usize = 64;
 
 /// A part of a batch as its threads see it.
 struct Part<'a> {
@@ -52,6 +49,8 @@ struct Part<'a> {
     fees: BatchFees,
     logs: Logs,
     codes: Codes,
+    /// Results that wait to be sent.
+    results: SendQueue<OptimisticStep>,
     times: Mutex<ShardTimes>,
     failures: Mutex<Vec<EngineError>>,
 }
@@ -81,6 +80,7 @@ pub fn run_optimistic_shard(
         memory,
         steps,
         codes: Codes::default(),
+        results: SendQueue::new(Limits::OF_A_SHARD),
         times: Mutex::default(),
         failures: Mutex::default(),
     };
@@ -88,15 +88,17 @@ pub fn run_optimistic_shard(
     let links = deferred_fees::nonce_links(batch, &part.steps);
     let scheduler = Scheduler::new(&links, threads).on_shard(&assignment.steps);
     let over = AtomicBool::new(false);
-    let board = Board::new(scheduler, &over);
+    let flush = || part.results.flush();
+    let board = Board::new(scheduler, &over).with_idle_call(&flush);
     let gone = |_| EngineError::Cancelled;
     coordinator.ready().map_err(gone)?;
     let is_whole = part.run(&board, stop, &over);
     if !is_whole {
         return Err(lock(&part.failures).pop().unwrap_or(EngineError::Cancelled));
     }
+    let runs = runs::of(&board.into_scheduler());
     let times = part.times.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(OptimisticFinished { times, runs: runs::of(&board.into_scheduler()) })
+    Ok(OptimisticFinished { times, runs })
 }
 
 impl Part<'_> {
@@ -104,13 +106,13 @@ impl Part<'_> {
     fn run(&self, board: &Board<'_>, stop: &AtomicBool, over: &AtomicBool) -> bool {
         let ready = Instant::now();
         let (ahead_ns, executed_ns) = (&AtomicU64::new(0), &AtomicU64::new(0));
-        let (ended, results) = mpsc::channel::<OptimisticStep>();
         let intake = Intake {
             coordinator: self.coordinator,
             memory: &self.memory,
             fees: &self.fees,
             board,
             codes: &self.codes,
+            results: &self.results,
             step_count: self.steps.count(),
             ahead_ns,
             ready,
@@ -119,21 +121,19 @@ impl Part<'_> {
             scope.spawn(move || self.ask_ahead(over));
             let taking = scope.spawn(move || intake.run(stop, over));
             for _ in 0..self.assignment.thread_count.max(1) {
-                let ended = ended.clone();
+                let results = self.results.producer();
                 let send = move |step| {
                     let ns = u64::try_from(ready.elapsed().as_nanos()).unwrap_or(u64::MAX);
                     executed_ns.fetch_max(ns, Ordering::Relaxed);
-                    // Nobody wants it once the batch is over.
-                    drop(ended.send(step));
+                    results.push(step);
                 };
                 scope.spawn(move || self.work(board, over, &send));
             }
-            drop(ended);
-            while let Ok(first) = results.recv() {
-                let mut steps = vec![first];
-                steps.extend(results.try_iter().take(SENT_STEP_COUNT - 1));
+            while let Some(steps) = self.results.next() {
                 if self.coordinator.send(steps).is_err() {
+                    // Nobody wants it once the batch is over.
                     over.store(true, Ordering::Relaxed);
+                    self.results.close();
                     break;
                 }
             }

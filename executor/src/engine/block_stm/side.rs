@@ -321,6 +321,7 @@ fn weight(order: &Order) -> usize {
         Order::Values(values) => values.accounts.len() + values.slots.len() + values.codes.len(),
         Order::Writes(writes) => writes.len(),
         Order::Committed { fees, .. } => fees.len(),
+        Order::Hurry => 0,
     }
 }
 
@@ -332,6 +333,6 @@ fn has_values(order: &Order) -> bool {
                 || values.slots.iter().any(|value| !value.versions.is_empty())
         }
         Order::Writes(_) => true,
-        Order::Committed { .. } => false,
+        Order::Committed { .. } | Order::Hurry => false,
     }
 }

@@ -3,16 +3,19 @@
 use alloy_primitives::keccak256;
 use workload::{Transaction, genesis::AccountState};
 
-use crate::shards::versions::{OptimisticStep, VersionWrites};
+use crate::{
+    engine::repeated::repeated,
+    shards::versions::{OptimisticStep, VersionWrites},
+};
 
 /// The fault of a run; `tx` is the step's transaction, if it is one.
 pub(super) fn fault(step: &OptimisticStep, tx: Option<&Transaction>) -> Option<String> {
     let index = step.index;
     let VersionWrites { accounts, slots, codes } = &step.writes;
-    if let Some(address) = twice(accounts.iter().map(|(address, _)| *address)) {
+    if let Some(address) = repeated(accounts.iter().map(|(address, _)| *address)) {
         return Some(format!("step {index} writes account {address} twice"));
     }
-    if let Some((address, key)) = twice(slots.iter().map(|(address, key, _)| (*address, *key))) {
+    if let Some((address, key)) = repeated(slots.iter().map(|(address, key, _)| (*address, *key))) {
         return Some(format!("step {index} writes slot {key:#x} of {address} twice"));
     }
     let is_empty = |state: Option<AccountState>| state == Some(AccountState::default());
@@ -25,12 +28,4 @@ pub(super) fn fault(step: &OptimisticStep, tx: Option<&Transaction>) -> Option<S
     let (gas, limit) = (step.result.as_ref()?.gas(), tx?.gas_limit);
     let most = gas.receipt_gas.max(gas.block_regular_gas).max(gas.block_state_gas);
     (most > limit).then(|| format!("step {index} has a gas limit of {limit}, and used {most}"))
-}
-
-/// A key that stands twice.
-fn twice<K: Ord>(keys: impl Iterator<Item = K>) -> Option<K> {
-    let mut keys: Vec<K> = keys.collect();
-    keys.sort_unstable();
-    let place = keys.windows(2).position(|pair| pair[0] == pair[1])?;
-    Some(keys.swap_remove(place))
 }

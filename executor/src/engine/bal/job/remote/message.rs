@@ -8,7 +8,7 @@ use alloy_primitives::{B256, keccak256, map::HashSet};
 use workload::{Transaction, list::ListIndex};
 
 use crate::{
-    engine::bal::bitset::Bitset,
+    engine::{bal::bitset::Bitset, repeated::repeated},
     shards::{Report, ShardStep, StateValues, Wanted},
 };
 
@@ -93,17 +93,12 @@ impl Wishes {
 /// The fault of a step's result; `tx` is the step's transaction, if it is one.
 pub(super) fn fault(step: &ShardStep, tx: Option<&Transaction>) -> Option<String> {
     let ShardStep { index, result, writes, .. } = step;
-    let (mut accounts, mut slots): (Vec<_>, Vec<_>) = (
-        writes.accounts.iter().map(|write| write.address).collect(),
-        writes.slots.iter().map(|(address, key, _)| (*address, *key)).collect(),
-    );
-    accounts.sort_unstable();
-    slots.sort_unstable();
-    if let Some(same) = accounts.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Some(format!("step {index} writes account {} twice", same[0]));
+    if let Some(address) = repeated(writes.accounts.iter().map(|write| write.address)) {
+        return Some(format!("step {index} writes account {address} twice"));
     }
-    if let Some(same) = slots.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Some(format!("step {index} writes slot {:#x} of {} twice", same[0].1, same[0].0));
+    let slots = writes.slots.iter().map(|(address, key, _)| (*address, *key));
+    if let Some((address, key)) = repeated(slots) {
+        return Some(format!("step {index} writes slot {key:#x} of {address} twice"));
     }
     for write in &writes.accounts {
         if let Some((hash, code)) = &write.code

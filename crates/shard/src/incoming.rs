@@ -1,0 +1,160 @@
+//! Messages of a shard as the coordinator's thread takes them: from the connection, or from the line of a delay
+//! behind it. A message is decoded on the thread that takes it, or on that which fills the line.
+
+use std::time::Duration;
+
+use tokio::{runtime::Runtime, task::AbortHandle};
+use tokio_stream::{Stream, StreamExt};
+use tonic::{Status, Streaming};
+
+use crate::{
+    delay::{Entry, Exit, Left, line},
+    error::within,
+    wire::{WINDOW, proto::FromShard},
+};
+
+/// The next message of a shard; `None` at the end.
+pub(crate) type Heard = Result<Option<FromShard>, Status>;
+
+/// Messages of a shard.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// From the connection.
+    Direct(Box<Streaming<FromShard>>),
+    /// From a line behind it.
+    Delayed { held: Exit<Heard>, _reading: Reading },
+}
+
+/// The task that reads the connection: it ends with the batch, whether a message comes or not.
+#[derive(Debug)]
+pub(crate) struct Reading(AbortHandle);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Reading {
+    /// Has the messages of a connection enter a line.
+    fn start<S>(runtime: &Runtime, mut from: S, to: Entry<Heard>) -> Self
+    where
+        S: Stream<Item = Result<FromShard, Status>> + Send + Unpin + 'static,
+    {
+        let task = runtime.spawn(async move {
+            loop {
+                let heard = from.next().await.transpose();
+                let is_last = !matches!(heard, Ok(Some(_)));
+                if !to.enter_with_room(heard).await || is_last {
+                    return;
+                }
+            }
+        });
+        Self(task.abort_handle())
+    }
+}
+
+impl Incoming {
+    /// Messages of a connection, each held back for `delay`.
+    pub(crate) fn new(runtime: &Runtime, from: Streaming<FromShard>, delay: Duration) -> Self {
+        if delay.is_zero() {
+            return Self::Direct(Box::new(from));
+        }
+        let (entry, held) = line(delay, WINDOW);
+        Self::Delayed { held, _reading: Reading::start(runtime, from, entry) }
+    }
+
+    /// Waits for the next message, which is `None` if none comes within `most`.
+    pub(crate) fn next_within(&mut self, runtime: &Runtime, most: Duration) -> Option<Heard> {
+        match self {
+            Self::Direct(from) => within(runtime, most, from.message()),
+            Self::Delayed { held, .. } => match held.next(most) {
+                Left::Message(heard) => Some(heard),
+                Left::Nothing => None,
+                Left::End => Some(Ok(None)),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::Pin,
+        sync::Arc,
+        task::{Context, Poll},
+        thread,
+    };
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    /// Longer than any test takes.
+    const LONG: Duration = Duration::from_secs(1_000);
+
+    /// A connection that has so many messages, and is silent then, as a shard that hangs.
+    struct Silent {
+        message_count: usize,
+        _is_alive: Arc<()>,
+    }
+
+    impl Stream for Silent {
+        type Item = Result<FromShard, Status>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            if self.message_count == 0 {
+                return Poll::Pending;
+            }
+            self.message_count -= 1;
+            Poll::Ready(Some(Ok(FromShard::default())))
+        }
+    }
+
+    fn runtime() -> Runtime {
+        Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+    }
+
+    fn ends(alive: &Arc<()>) {
+        // One that lives for ever lets the test hang.
+        while Arc::strong_count(alive) > 1 {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn the_reading_of_a_connection_ends_with_the_batch_though_the_shard_hangs() {
+        let runtime = runtime();
+        let alive = Arc::new(());
+        let silent = Silent { message_count: 2, _is_alive: Arc::clone(&alive) };
+        let (entry, held) = line(Duration::from_micros(1), WINDOW);
+        let reading = Reading::start(&runtime, silent, entry);
+        for _ in 0..2 {
+            assert!(matches!(held.next(LONG), Left::Message(Ok(Some(_)))));
+        }
+        assert!(matches!(held.next(Duration::from_millis(20)), Left::Nothing));
+        assert_eq!(Arc::strong_count(&alive), 2, "it waits for the shard");
+        drop(reading);
+        ends(&alive);
+    }
+
+    #[test]
+    fn a_connection_is_read_no_further_than_the_line_has_room() {
+        let runtime = runtime();
+        let alive = Arc::new(());
+        let silent = Silent { message_count: 10 * WINDOW, _is_alive: Arc::clone(&alive) };
+        let (entry, held) = line(Duration::ZERO, WINDOW);
+        let reading = Reading::start(&runtime, silent, entry);
+        for _ in 0..10 * WINDOW {
+            assert!(matches!(held.next(LONG), Left::Message(Ok(Some(_)))));
+        }
+        // It waits for room, and is told that there will be none.
+        let silent = Silent { message_count: 10 * WINDOW, _is_alive: Arc::clone(&alive) };
+        let (entry, full) = line(Duration::ZERO, WINDOW);
+        let other = Reading::start(&runtime, silent, entry);
+        assert!(matches!(full.next(LONG), Left::Message(Ok(Some(_)))));
+        drop((reading, full));
+        ends(&alive);
+        drop((other, held));
+    }
+}

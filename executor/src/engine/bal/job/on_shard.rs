@@ -1,0 +1,81 @@
+//! A job on a shard: its threads run steps, and the result of each goes to the coordinator, which checks it
+//! against the list. Nothing is kept or checked here but the keys that a step may meet.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
+
+use evm::Runner;
+
+use super::{Course, Failure, Job, Part, Ran};
+use crate::{
+    engine::{
+        bal::{
+            prestate::Declared,
+            view::{Shared, Touched, View},
+        },
+        error::EngineError,
+        send_queue::Producer,
+        tally::Reading,
+        task::Task,
+    },
+    lock::lock,
+    shards::{Met, ShardStep},
+    store::Reader,
+};
+
+impl Job<Declared> {
+    /// The state that all of its threads share.
+    pub(in crate::engine::bal) const fn shared(&self) -> &Shared<Declared> {
+        &self.shared
+    }
+
+    /// Runs steps until none is left, and hands each result over. Returns when the last one ended.
+    ///
+    /// # Errors
+    /// The failure of a step: it cannot be run on the list, or a value did not come.
+    pub(in crate::engine::bal) fn execute_on_shard<R: Reader>(
+        &self,
+        reading: Reading<'_, R>,
+        task: &Task<'_>,
+        results: &Producer<'_, ShardStep>,
+        stop: &AtomicBool,
+    ) -> Result<Instant, Failure> {
+        let mut last_end = Instant::now();
+        let view = View::new(&self.shared, task.workload, stop, reading);
+        let mut runner = Runner::new(task.workload, view);
+        let mut course = Course::default();
+        let mut sent_met_count = 0;
+        while !stop.load(Ordering::Relaxed)
+            && let Some((taken, index)) = self.take_step()
+        {
+            let ran = self.run_evm(&mut runner, task, index, &mut course);
+            let ran = ran.map_err(|error| Failure { taken, error })?;
+            let Ran { output, latency, end, .. } = ran;
+            last_end = end;
+            let met_count = runner.db().met_slot_count();
+            let met_slot_count = met_count - std::mem::replace(&mut sent_met_count, met_count);
+            let writes = std::mem::take(&mut course.writes);
+            let result = output.result;
+            results.push(ShardStep { index, result, writes, latency, met_slot_count });
+        }
+        let touched = runner.into_db().finish();
+        lock(&self.parts).push(Part { touched, ..Part::default() });
+        Ok(last_end)
+    }
+
+    /// The keys that a shard's steps met.
+    ///
+    /// # Errors
+    /// The failure of a step.
+    pub(in crate::engine::bal) fn met(&self) -> Result<Met, EngineError> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let mut touched = Touched::new(&self.shared.list);
+        lock(&self.parts).iter().for_each(|part| touched.union(&part.touched));
+        let Touched { accounts, slots } = touched;
+        Ok(Met { accounts: accounts.into_words(), slots: slots.into_words() })
+    }
+}
