@@ -9,7 +9,7 @@ use super::{
     markup::{self, Section, command, esc, number, unknown},
     settings::OF_VARIANT,
 };
-use crate::{facts, found, units};
+use crate::{conclude, facts, found, units};
 
 /// Differences and claims that are shown; all are in the result.
 const SHOWN_COUNT: usize = 12;
@@ -126,13 +126,23 @@ fn of_result(
     html
 }
 
-/// The finding: the times, of every store, stand open; the rest is folded away.
+/// The finding: the times, of every store and client, stand open; the rest is folded away.
 fn found(run: &RunResult) -> String {
     let Some(conclusion) = run.conclusion.as_deref() else { return String::new() };
-    let short = found::over_stores(run);
-    let (times, rest) = match &short {
-        Some(short) => (short.as_str(), conclusion),
-        None => conclusion.split_once("; ").unwrap_or((conclusion, "")),
+    let clients = conclude::of_clients(run).filter(|_| !run.cells.is_empty());
+    // The sentence of the clients ends that of the designs.
+    let clients = clients.map(|words| format!(". {words}"));
+    let conclusion = &match &clients {
+        Some(words) => conclusion.replacen(words.as_str(), "", 1),
+        None => conclusion.to_owned(),
+    };
+    let (times, rest) = match found::over_stores(run) {
+        // It has the clients.
+        Some(short) => (short, conclusion.as_str()),
+        None => {
+            let (times, rest) = conclusion.split_once("; ").unwrap_or((conclusion, ""));
+            (format!("{times}{}", clients.as_deref().unwrap_or_default()), rest)
+        }
     };
     let begins =
         |part: &str| run.stores.iter().any(|of| part.starts_with(&format!("{}: ", of.store)));
@@ -149,7 +159,7 @@ fn found(run: &RunResult) -> String {
         "" => String::new(),
         items => markup::fold("Certainty, bottleneck and cache", &format!("<ul>{items}</ul>")),
     };
-    format!("<p class=\"found\">{}</p>{more}", esc(times))
+    format!("<p class=\"found\">{}</p>{more}", esc(&times))
 }
 
 fn lines(source: &Source<'_>) -> Vec<Line> {

@@ -71,3 +71,19 @@ fn clients_are_in_every_form_of_a_report_and_are_compared_by_their_names() {
     assert_eq!(figure.time_ratio, Some(2.0));
     assert!(figure.time_ratio_ci95.is_some());
 }
+
+/// The times of clients are what the page is opened for: they are not folded away.
+#[test]
+fn the_verdict_of_a_page_has_the_times_of_designs_and_clients_once() {
+    let mut result = client::beside_designs();
+    result.conclusion = conclude(&result);
+    let time = "geth 25.0 s (0.81 times in order)";
+    let conclusion = result.conclusion.clone().unwrap();
+    assert!(conclusion.contains(time) && conclusion.contains("; "), "{conclusion}");
+    let page = html::page(&[Stored::new("r.json".into(), result).into()]);
+    let (_, rest) = page.split_once("<p class=\"found\">").unwrap();
+    let (open, folded) = rest.split_once("</p>").unwrap();
+    let (folded, _) = folded.split_once("</details>").unwrap();
+    assert!(open.contains("sequential") && open.contains(time), "{open}");
+    assert!(!folded.contains("geth"), "{folded}");
+}
