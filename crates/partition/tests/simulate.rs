@@ -237,18 +237,33 @@ fn payments_to_the_recipient_keep_no_steps_apart() {
 
 #[test]
 fn the_coordinators_work_is_done_by_one_thread_for_each_shard_on_its_cores() {
-    // Four messages of one result on each of two shards, at 100 each: the threads end one after the other.
-    let work = batch([1, 2, 3, 4, 1, 2, 3, 4].map(|time_ns| step(time_ns, &[])).to_vec());
+    // Four messages of one result on each of two shards, at 100 ms each: the threads end one after the other,
+    // and a result waits half a millisecond for the next, but the last.
+    let times = [1, 2, 3, 4, 1, 2, 3, 4].map(|ms| step(ms * 1_000_000, &[]));
+    let work = batch(times.to_vec());
     let shards = [0, 0, 0, 0, 1, 1, 1, 1];
-    let costs = Costs { message_ns: 100, ..Costs::default() };
+    let costs = Costs { message_ns: 100_000_000, ..Costs::default() };
     let at = |coordinator_core_count| {
         let hosts = Hosts::Apart { coordinator_core_count };
         on(&work, &shards, Setting { hosts, costs, ..apart(2, 4, 0) })
     };
-    assert_eq!(at(1).time_ns, 1.0 + 800.0);
-    assert_eq!(at(2).time_ns, 1.0 + 400.0);
-    assert_eq!(at(8).time_ns, 1.0 + 400.0);
-    assert_eq!((at(8).coordinator_work_ns, at(8).busiest_thread_work_ns), (800.0, 400.0));
+    let ms = 1e6;
+    assert_eq!(at(1).time_ns, 801.5 * ms);
+    assert_eq!(at(2).time_ns, 401.5 * ms);
+    assert_eq!(at(8).time_ns, 401.5 * ms);
+    let works = (at(8).coordinator_work_ns, at(8).busiest_thread_work_ns);
+    assert_eq!(works, (800.0 * ms, 400.0 * ms));
+}
+
+#[test]
+fn results_that_end_soon_one_after_the_other_share_a_message() {
+    let work = batch([1, 2, 3, 4].map(|time_ns| step(time_ns, &[])).to_vec());
+    let costs = Costs { message_ns: 100, ..Costs::default() };
+    let of = on(&work, &[0; 4], Setting { costs, ..apart(1, 4, 0) });
+    assert_eq!((of.time_ns, of.result_message_count), (4.0 + 100.0, 1));
+    // 128 of them do not wait for the last.
+    let of = on(&batch(vec![step(1, &[]); 129]), &[0; 129], Setting { costs, ..apart(1, 1, 0) });
+    assert_eq!((of.time_ns, of.result_message_count), (128.0 + 200.0, 2));
 }
 
 #[test]
