@@ -347,7 +347,7 @@ impl Fake {
         Self::start_on("http", Arc::new(script))
     }
 
-    /// The same for WebSockets.
+    /// The same over a WebSocket.
     pub(crate) fn start_socket(
         script: impl Fn(&mut World, &Asked) -> Option<Fault> + Send + Sync + 'static,
     ) -> Self {

@@ -1,4 +1,4 @@
-//! Laws of WebSockets: one that is cut is opened again, nothing is lost or counted twice, and a node that does not
+//! Laws of a WebSocket: where it is cut, it is opened again, nothing is lost or counted twice, and a node that does not
 //! come back is named.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
