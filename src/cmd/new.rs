@@ -15,7 +15,7 @@ use crate::{
 #[command(after_help = "Examples:
   stress new my-storm                     writes my-storm.toml
   stress new my-token --kind erc20
-  stress --scenario my-token.toml         runs it, in seconds")]
+  stress my-token.toml                    runs it, in seconds")]
 pub struct NewArgs {
     /// The scenario's name; its file is NAME.toml, here
     pub name: String,
@@ -37,8 +37,8 @@ pub fn new(args: &NewArgs) -> Result<Code, Failure> {
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
     written.with_context(|| format!("cannot write {name}")).or_exit(Code::Io)?;
     terminal::out(&format!(
-        "wrote {name}\n  stress describe {name}      its keys, conflicts and list sizes\n  stress --scenario {name}    \
-         run it\n"
+        "wrote {name}\n  stress describe {name}      its keys, conflicts and list sizes\n  \
+         stress {name}               run it\n"
     ));
     Ok(Code::Fine)
 }

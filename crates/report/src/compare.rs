@@ -77,8 +77,8 @@ pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
             digest: first.result.workload.digest.clone(),
         },
         results: (0..).zip(results).map(|(index, stored)| source(index, stored)).collect(),
-        changes: changes(results.iter().map(|stored| facts(&stored.result)).collect()),
-        counters: changes(results.iter().map(counters).collect()),
+        changes: changed_facts(&results.iter().map(|stored| &stored.result).collect::<Vec<_>>()),
+        counters: changes_where_run(&results.iter().map(counters).collect::<Vec<_>>()),
         rows: rows(results),
     })
 }
@@ -133,31 +133,44 @@ pub fn label(index: usize) -> String {
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }
 
-/// Facts by key: of the tool, the machine, the stores and clients, and whether each variant was cold.
+/// Facts by key: of the tool, the machine and the stores.
 fn facts(run: &RunResult) -> BTreeMap<String, Value> {
-    let RunResult { tool, environment, stores, cells, clients, prepare, .. } = run;
+    let RunResult { tool, environment, stores, prepare, .. } = run;
     let mut facts = flat(&json(tool), "tool");
     facts.insert(PREPARE.to_owned(), json(prepare));
     facts.extend(flat(&json(environment), "environment"));
     for StoreFacts { store, facts: own } in stores {
         facts.extend(flat(&Value::Object(own.clone()), &format!("stores.{store}")));
     }
-    for Cell { variant, cache, .. } in cells {
-        facts.insert(format!("{variant} cache.want"), Value::from(cache.want.name()));
-        facts.insert(format!("{variant} cache.proved"), Value::from(cache.proved));
-    }
-    for ClientCell { client, version, cache, .. } in clients {
-        facts.insert(format!("clients.{client}.version"), Value::from(version.clone()));
-        facts.insert(format!("client {client} cache.want"), Value::from(cache.want.name()));
-        facts.insert(format!("client {client} cache.proved"), Value::from(cache.proved));
-    }
     facts.retain(|key, _| !PASSING.iter().any(|passing| key.ends_with(passing)));
     facts
 }
 
+/// Facts by key of variants and clients: whether each was cold, and a client's version.
+fn facts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
+    let mut facts = BTreeMap::new();
+    for Cell { variant, cache, .. } in &run.cells {
+        facts.insert(format!("{variant} cache.want"), Value::from(cache.want.name()));
+        facts.insert(format!("{variant} cache.proved"), Value::from(cache.proved));
+    }
+    for ClientCell { client, version, cache, .. } in &run.clients {
+        facts.insert(format!("clients.{client}.version"), Value::from(version.clone()));
+        facts.insert(format!("client {client} cache.want"), Value::from(cache.want.name()));
+        facts.insert(format!("client {client} cache.proved"), Value::from(cache.proved));
+    }
+    facts
+}
+
+fn changed_facts(results: &[&RunResult]) -> Vec<Change> {
+    let mut changed = changes(results.iter().map(|run| facts(run)).collect());
+    let of_rows: Vec<_> = results.iter().map(|run| facts_of_rows(run)).collect();
+    changed.extend(changes_where_run(&of_rows));
+    changed
+}
+
 /// Facts of the tool, the machine, the stores and caches that are not the same in both.
 pub(crate) fn differences(before: &RunResult, after: &RunResult) -> Vec<Change> {
-    changes(vec![facts(before), facts(after)])
+    changed_facts(&[before, after])
 }
 
 /// Counters by variant and name, and by database where there are several; of a variant whose
@@ -182,15 +195,30 @@ fn counters(stored: &Stored) -> BTreeMap<String, Value> {
     counters
 }
 
-/// The keys whose values are not the same everywhere. A counter of a variant that one result
-/// has not run is no change.
+/// The keys whose values are not the same everywhere.
 pub(crate) fn changes(all: Vec<BTreeMap<String, Value>>) -> Vec<Change> {
+    changes_by(&all, |values| values.iter().any(|value| *value != values[0]))
+}
+
+/// The keys whose values differ between results that have them: a variant that a result has not run is no
+/// change of it.
+fn changes_where_run(all: &[BTreeMap<String, Value>]) -> Vec<Change> {
+    changes_by(all, |values| {
+        let mut known = values.iter().flatten();
+        known.next().is_some_and(|first| known.any(|value| value != first))
+    })
+}
+
+/// The keys whose values `differs`; `None` is the value of a result without the key.
+fn changes_by(
+    all: &[BTreeMap<String, Value>],
+    differs: impl Fn(&[Option<&Value>]) -> bool,
+) -> Vec<Change> {
     let keys: std::collections::BTreeSet<_> = all.iter().flat_map(BTreeMap::keys).collect();
     let change = |key: &String| {
-        let values: Vec<Value> =
-            all.iter().map(|facts| facts.get(key).cloned().unwrap_or(Value::Null)).collect();
-        let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
-        differs.then(|| Change { key: key.clone(), values })
+        let values: Vec<_> = all.iter().map(|facts| facts.get(key)).collect();
+        let owned = || values.iter().map(|value| value.cloned().unwrap_or(Value::Null)).collect();
+        differs(&values).then(|| Change { key: key.clone(), values: owned() })
     };
     keys.into_iter().filter_map(change).collect()
 }
@@ -343,130 +371,4 @@ pub(crate) fn json(part: &impl Serialize) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use serde_json::json;
-
-    use super::*;
-    use result::example;
-
-    fn stored(change: impl FnOnce(&mut Value)) -> Stored {
-        let mut json: Value =
-            serde_json::from_str(&result::json(&example::sampled(8)).expect("finite"))
-                .expect("a result is JSON");
-        change(&mut json);
-        Stored::from_json(PathBuf::from("r.json"), json).expect("a result")
-    }
-
-    #[test]
-    fn a_result_compared_with_itself_has_no_change_and_ratios_of_one() {
-        let comparison = compare(&[stored(|_| ()), stored(|_| ())]).expect("the same work");
-        assert_eq!((comparison.changes, comparison.counters), (Vec::new(), Vec::new()));
-        assert_eq!(comparison.rows.len(), 5);
-        for figure in comparison.rows.iter().flat_map(|row| row.figures.iter().flatten()) {
-            assert_eq!(figure.time_ratio, Some(1.0));
-        }
-    }
-
-    /// A stored run in which every cell took these times.
-    fn timed(walls_ns: &[u64]) -> Stored {
-        let mut run = example::sampled(walls_ns.len());
-        for cell in &mut run.cells {
-            for (sample, wall_ns) in cell.samples.iter_mut().zip(walls_ns) {
-                sample.wall_ns = *wall_ns;
-            }
-        }
-        let json = serde_json::from_str(&result::json(&run).expect("finite"));
-        Stored::from_json(PathBuf::from("r.json"), json.expect("JSON")).expect("a result")
-    }
-
-    #[test]
-    fn a_ratio_has_the_interval_of_both_runs_and_none_with_six_samples() {
-        let base = timed(&[100, 110, 100, 105, 125, 110, 100]);
-        let slow = timed(&[200, 220, 250, 205, 210, 220, 210]);
-        let of = |results: &[Stored]| {
-            let rows = compare(results).expect("the same work").rows;
-            let ratios = rows.iter().map(|row| row.figures[1].as_ref().unwrap().time_ratio_ci95);
-            let ratios: Vec<_> = ratios.collect();
-            assert!(ratios.windows(2).all(|two| two[0] == two[1]), "{ratios:?}");
-            ratios[0]
-        };
-        // 200/125 and 250/100.
-        assert_eq!(of(&[base.clone(), slow.clone()]), Some([1.6, 2.5]));
-        assert_eq!(of(&[slow, base.clone()]), Some([0.4, 0.625]));
-        assert_eq!(of(&[base, timed(&[200; 6])]), None);
-    }
-
-    #[test]
-    fn the_ratio_of_pooled_runs_compares_each_database_with_itself() {
-        let pooled = |times: u64| {
-            let walls: Vec<Vec<u64>> = (1..=6_u64).map(|db| vec![db * db * times; 2]).collect();
-            let ran = example::ran(&walls, 3);
-            let mut run = example::sampled(1);
-            run.cells = result::databases::pool(&ran, &[]);
-            run.databases = ran.into_iter().map(|ran| ran.facts).collect();
-            let json = serde_json::from_str(&result::json(&run).expect("finite"));
-            Stored::from_json(PathBuf::from("r.json"), json.expect("JSON")).expect("a result")
-        };
-        let rows = compare(&[pooled(10), pooled(20)]).expect("the same databases").rows;
-        for row in rows {
-            let figure = row.figures[1].as_ref().expect("both have it");
-            // Databases differ by a factor of 36.
-            assert_eq!((figure.time_ratio, figure.time_ratio_ci95), (Some(2.0), Some([2.0, 2.0])));
-        }
-    }
-
-    #[test]
-    fn a_setting_and_a_counter_that_differ_are_named_with_both_values() {
-        let other = stored(|json| {
-            json["stores"][0]["facts"]["block_cache_bytes"] = json!(7);
-            json["environment"]["host"]["load_average"] = json!([9.0, 9.0, 9.0]);
-            for sample in json["cells"][4]["samples"].as_array_mut().expect("samples") {
-                sample["store_reads"] = json!(1);
-            }
-        });
-        let comparison = compare(&[stored(|_| ()), other]).expect("the same work");
-        assert_eq!(comparison.changes.len(), 1, "{:?}", comparison.changes);
-        assert_eq!(comparison.changes[0].key, "stores.rocksdb.block_cache_bytes");
-        assert_eq!(comparison.counters.len(), 1);
-        assert!(comparison.counters[0].key.ends_with(" store_reads"));
-        assert_eq!(comparison.counters[0].values[1], json!(1));
-    }
-
-    #[test]
-    fn different_work_is_refused_and_what_differs_is_named() {
-        let other = stored(|json| {
-            json["workload"]["digest"] = json!("0x77");
-            json["workload"]["gas"] = json!(5);
-        });
-        let error = compare(&[stored(|_| ()), other]).expect_err("other work").to_string();
-        assert!(error.contains("different work") && error.contains("gas"), "{error}");
-    }
-
-    #[test]
-    fn a_result_that_disagrees_or_has_no_sample_is_refused() {
-        for agree in [json!(false), Value::Null] {
-            let bad = stored(|json| json["agree"] = agree);
-            assert!(compare(&[stored(|_| ()), bad.clone()]).is_err());
-            assert!(compare(&[bad, stored(|_| ())]).is_err());
-        }
-    }
-
-    #[test]
-    fn a_variant_of_one_result_only_has_a_row_with_a_gap() {
-        let fewer = stored(|json| {
-            json["cells"].as_array_mut().expect("cells").remove(0);
-        });
-        let comparison = compare(&[fewer, stored(|_| ())]).expect("the same work");
-        let row = comparison.rows.iter().find(|row| row.variant.contains("sequential"));
-        let row = row.expect("it has a row");
-        assert!(row.figures[0].is_none());
-        assert!(row.figures[1].as_ref().is_some_and(|figure| figure.time_ratio.is_none()));
-    }
-
-    #[test]
-    fn labels_never_run_out() {
-        assert_eq!([label(0), label(25), label(26), label(53)], ["A", "Z", "A1", "B2"]);
-    }
-}
+mod tests;
