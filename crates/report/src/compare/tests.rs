@@ -136,7 +136,8 @@ fn a_variant_that_one_result_has_not_run_is_no_change() {
     assert!(comparison.rows.iter().any(|row| row.figures[1].is_none()), "rows of one result");
     let other = stored(|json| {
         json["cells"].as_array_mut().expect("cells").truncate(2);
-        json["cells"][1]["cache"]["proved"] = json!(whole.result.cells[1].cache.proved != Some(true));
+        json["cells"][1]["cache"]["proved"] =
+            json!(whole.result.cells[1].cache.proved != Some(true));
     });
     let changed = compare(&[whole.clone(), other]).expect("the same work").changes;
     let keys: Vec<_> = changed.iter().map(|change| change.key.as_str()).collect();

@@ -6,7 +6,7 @@ use super::{fits, show};
 use crate::{
     Paint, compare, conclude,
     formats::{self, Better},
-    table,
+    html, table,
 };
 
 #[test]
