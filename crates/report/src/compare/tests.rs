@@ -1,3 +1,5 @@
+//! Laws of comparisons: what is a change, and what ratios say.
+
 use std::path::PathBuf;
 
 use serde_json::json;
