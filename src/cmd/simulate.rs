@@ -28,7 +28,7 @@ const SIMULATE_EXAMPLES: &str = "\
 Examples:
   stress simulate dapps --transactions 50k
   stress simulate dapps --transactions 50k --shards 1,2,4 --threads 8 --set run.shard_delay_us=0,500
-  stress simulate transfers --tx-time 1.6ms --set run.partitioner=fanout
+  stress simulate transfers --tx-time 2ms --set run.partitioner=fanout
   stress simulate dapps --shards 1,2,4 --threads 2 --one-host 2
   stress simulate dapps --check results/        beside measured rows of the same workload
 
