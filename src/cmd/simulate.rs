@@ -55,7 +55,7 @@ pub struct SimulateArgs {
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
-    /// Time of each transaction, instead of measured times: 1.6ms
+    /// Time of each transaction, instead of measured times, in whole ms: 2ms
     #[arg(long, value_name = "TIME")]
     pub tx_time: Option<String>,
     /// Cores of the coordinator [default: as many as threads of a shard]
