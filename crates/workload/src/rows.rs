@@ -93,6 +93,24 @@ impl<'a> RowStream<'a> {
         }
     }
 
+    /// A lower bound of the keys of `part`, above all keys of the parts before. A source of rows that
+    /// is cut is cut into a multiple of 16 parts of equal ranges, so that no part has hashed keys of
+    /// two first nibbles.
+    ///
+    /// # Errors
+    /// When its first row cannot be made.
+    ///
+    /// # Panics
+    /// When `part` is not below [`Self::part_count`].
+    pub fn part_start(&self, part: usize) -> Result<Vec<u8>, RowError> {
+        assert!(part < self.part_count(), "part {part} of {}", self.part_count());
+        match &self.rows {
+            Rows::Accounts(plan) => plan.part_start(part),
+            Rows::Slots(plan) => plan.part_start(part),
+            Rows::Codes(_) => Ok(Vec::new()),
+        }
+    }
+
     /// Number of rows of all parts.
     pub fn row_count(&self) -> u64 {
         (0..self.part_count()).map(|part| self.part_row_count(part)).sum()

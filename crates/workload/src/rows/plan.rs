@@ -15,6 +15,7 @@ use crate::{
         RowProgress, RowSettings,
         error::RowError,
         scatter::{Buckets, Scratch},
+        sort::first_of_share,
         source::{Record, Source},
         weyl::WeylOrder,
     },
@@ -90,6 +91,8 @@ impl<S: Source> Plan<S> {
             } else {
                 // Random keys fill buckets unevenly, by a few square roots of their mean.
                 let count = row_count.div_ceil((part_rows - part_rows / 16).max(1));
+                // No bucket has keys of two first nibbles: each is in one branch below the root.
+                let count = count.next_multiple_of(16);
                 let made = Buckets::scatter(&source, count, &plan.scratch, settings, &scanned)?;
                 plan.parts.extend(made.row_counts().enumerate().map(|(bucket, row_count)| Part {
                     row_count,
@@ -100,6 +103,30 @@ impl<S: Source> Plan<S> {
             plan.sources.push(Planned { source, buckets });
         }
         Ok(plan)
+    }
+
+    /// A lower bound of the keys of a part, above all keys of the parts before.
+    pub(super) fn part_start(&self, part: usize) -> Result<Vec<u8>, RowError> {
+        let mut start = [[0; 32]];
+        let source = match &self.parts[part].kind {
+            PartKind::Whole(sources) => {
+                return Ok(self.sources[sources.start].source.key_prefix().to_vec());
+            }
+            PartKind::Run { source, first, .. } => {
+                let (source, mut record) = (&self.sources[*source].source, Vec::new());
+                source.records(*first..*first + 1, &mut record)?;
+                source.parts(&record, &mut start);
+                source
+            }
+            PartKind::Bucket { source, bucket } => {
+                let planned = &self.sources[*source];
+                let count = planned.buckets.as_ref().map_or(1, Buckets::count);
+                let least = first_of_share(*bucket as u64, count);
+                start[0][..8].copy_from_slice(&least.to_be_bytes());
+                &planned.source
+            }
+        };
+        Ok([source.key_prefix(), &start[0][..source.part_bytes()]].concat())
     }
 
     /// Adds a whole source, to the part before if that has room.

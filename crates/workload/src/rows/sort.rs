@@ -27,6 +27,11 @@ pub(super) fn share(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
+/// The least `a` whose [`share`] among `b` piles is `pile`, which is below `b`.
+pub(super) fn first_of_share(pile: u64, b: u64) -> u64 {
+    (u128::from(pile) << 64).div_ceil(u128::from(b)) as u64
+}
+
 /// Buffers of a sort, reused.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {

@@ -39,8 +39,10 @@ fn rows_of(
     let stream = RowStream::new(genesis, layout, table, settings, &|_| ())?;
     let (mut rows, mut buffers) = (Rows::new(), PartBuffers::default());
     for part in 0..stream.part_count() {
-        let before = rows.len() as u64;
+        let (before, start) = (rows.len() as u64, stream.part_start(part)?);
+        assert!(rows.last().is_none_or(|(key, _)| *key < start), "part {part} starts early");
         stream.emit(part, &mut buffers, &mut |key, value| {
+            assert!(*key >= start[..], "part {part} starts late");
             rows.push((key.to_vec(), value.to_vec()));
             Ok::<(), RowError>(())
         })?;
@@ -212,6 +214,29 @@ fn parts_stay_near_their_bound_and_any_order_of_emission_gives_the_same_digest()
     }
     assert_eq!(digests[0..2], digests[2..4]);
     assert_eq!(digests[0..2], digests[4..6]);
+}
+
+#[test]
+fn parts_of_one_source_have_hashed_keys_of_one_first_nibble_each() {
+    let genesis = mixed([60_000, 20_000, 3, 0]);
+    let settings = settings(1_000, 2, 0);
+    let stream =
+        RowStream::new(&genesis, Layout::Hashed, Table::Slots, &settings, &|_| ()).unwrap();
+    let mut buffers = PartBuffers::default();
+    let mut cut = 0;
+    for part in 0..stream.part_count() {
+        let mut firsts = std::collections::BTreeSet::new();
+        let mut sink = |key: &[u8], _: &[u8]| {
+            firsts.insert((key[..32].to_vec(), key[32] >> 4));
+            Ok::<(), RowError>(())
+        };
+        stream.emit(part, &mut buffers, &mut sink).unwrap();
+        if stream.part_row_count(part) > 100 {
+            assert_eq!(firsts.len(), 1, "part {part}");
+            cut += 1;
+        }
+    }
+    assert!(cut >= 96, "{cut} parts");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Building a state: sorted rows into table files, several at once, then taken in as they are.
+//! Building a state: sorted rows into table files, several at once, then taken in as they are. Tries are
+//! hashed as the rows are written.
 
 use std::{
     fs,
@@ -20,7 +21,8 @@ use super::{
     scan,
     settings::{NAME, TABLE_EXTENSION, failed, failed_io},
     threads,
-    trie_build::{self, TrieBuild},
+    trie_build::{self, NodeFiles, TrieBuild, WrittenPart},
+    trie_rows::{LARGE_SLOT_COUNT, Part, PartTries},
 };
 use crate::{
     error::StoreError,
@@ -92,12 +94,15 @@ impl StateFormat for RocksFormat {
         let families = options::families(&database, &cache, self);
         let db = DB::open_cf_descriptors(&database, input.dir, families)
             .map_err(failed("make a database"))?;
+        let trie_build = TrieBuild::new(self, input, watch, &files)?;
         let mut digest = ContentDigest::default();
-        let mut rows = RowCounts::default();
+        let (mut rows, mut hashed) = (RowCounts::default(), Vec::new());
         for table in Table::ALL {
-            let job = TableJob { format: self, input, watch, table, files: &files };
+            let tries = trie_build.as_ref().filter(|_| table == Table::Slots);
+            let job = TableJob { format: self, input, watch, table, files: &files, tries };
             let written = job.write()?;
             digest.merge(&written.digest);
+            hashed.extend(written.tries);
             let count = written.digest.row_count();
             match table {
                 Table::Accounts => rows.accounts = count,
@@ -107,9 +112,8 @@ impl StateFormat for RocksFormat {
             ingest(&db, family(&db, options::family_of(table))?, written.paths)?;
         }
         let mut tries = None;
-        if let Some(format) = self.tries {
-            let build = TrieBuild { format, rocks: self, input, watch, files: &files, db: &db };
-            let (built, paths) = build.build(&rows)?;
+        if let Some(build) = &trie_build {
+            let (built, paths) = build.finish(&db, &rows, hashed)?;
             ingest(&db, family(&db, options::TRIES)?, paths)?;
             tries = Some(built);
         }
@@ -135,23 +139,42 @@ struct TableJob<'a> {
     watch: &'a Watch<'a>,
     table: Table,
     files: &'a Path,
+    /// Takes the rows, too.
+    tries: Option<&'a TrieBuild<'a>>,
 }
 
+/// Rows that one thread writes.
+struct Unit {
+    /// Parts by file.
+    files: Vec<Range<usize>>,
+    /// Index of the first file.
+    first_file: usize,
+}
+
+/// The rows of a table, and how they are written.
+struct Rows<'a> {
+    stream: &'a RowStream<'a>,
+    options: &'a Options,
+}
+
+/// Rows that are written, and the tries of slots.
 #[derive(Default)]
-struct Written {
+struct Written<'a> {
     /// By ascending key.
     paths: Vec<PathBuf>,
     digest: ContentDigest,
+    tries: Vec<WrittenPart<'a>>,
 }
 
-impl TableJob<'_> {
-    fn write(&self) -> Result<Written, StateError> {
+impl<'a> TableJob<'a> {
+    fn write(&self) -> Result<Written<'a>, StateError> {
         let mut settings = RowSettings::new(self.input.scratch);
         settings.threads = self.input.threads;
         settings.cancel = self.watch.cancel;
         // Files end where parts end: some parts to a file make the files about equal.
         let file_row_count = self.format.file_bytes / self.row_bytes();
-        settings.bucket_row_count_max = (file_row_count / 16).clamp(1, 1 << 20);
+        // No part has rows of a large trie beside others.
+        settings.bucket_row_count_max = (file_row_count / 16).clamp(1, LARGE_SLOT_COUNT - 1);
         let progress = self.watch.progress;
         // The stream tells how far it is; progress wants how much further.
         let told = Mutex::new(0);
@@ -165,46 +188,91 @@ impl TableJob<'_> {
         };
         let (genesis, layout) = (self.input.genesis, self.input.layout);
         let stream = RowStream::new(genesis, layout, self.table, &settings, &sorting)?;
-        if stream.row_count() == 0 {
-            return Ok(Written::default());
+        if stream.row_count() > 0 {
+            progress.begin(BuildPhase::Writing, stream.row_count());
         }
-        progress.begin(BuildPhase::Writing, stream.row_count());
-        let runs = runs(&stream, file_row_count);
-        let writer =
+        let units = self.units(&stream, file_row_count)?;
+        let options =
             options::writer(self.format).map_err(failed("set the options of table files"))?;
-        let pool = threads::pool(self.input.threads.min(runs.len()))?;
-        let write = |buffers: &mut PartBuffers, index: usize, run: &Range<usize>| {
-            let name = format!("{}-{index:06}.{TABLE_EXTENSION}", options::family_of(self.table));
-            let path = self.files.join(name);
-            let digest = self.write_file(&stream, run.clone(), &writer, buffers, &path)?;
-            Ok::<_, StateError>(Written { paths: vec![path], digest })
+        let pool = threads::pool(self.input.threads.min(units.len()))?;
+        let rows = Rows { stream: &stream, options: &options };
+        let write = |buffers: &mut PartBuffers, index: usize, unit: &Unit| {
+            let tries = self.tries.map(|tries| tries.part(index));
+            self.write_unit(&rows, unit, tries, buffers)
         };
-        let written = pool.install(|| try_map(&runs, PartBuffers::default, write))?;
+        let written = pool.install(|| try_map(&units, PartBuffers::default, write))?;
         let mut all = Written::default();
         for part in written {
             all.paths.extend(part.paths);
             all.digest.merge(&part.digest);
+            all.tries.extend(part.tries);
         }
-        all.paths.sort_unstable();
         Ok(all)
+    }
+
+    /// A unit for each file; with tries, one for each part of these.
+    fn units(&self, stream: &RowStream<'_>, file_row_count: u64) -> Result<Vec<Unit>, StateError> {
+        let all = 0..stream.part_count();
+        let of_units: Vec<Vec<Range<usize>>> = match self.tries {
+            None => runs(stream, all, file_row_count).into_iter().map(|run| vec![run]).collect(),
+            Some(tries) => {
+                let starts = all.map(|part| stream.part_start(part));
+                let starts: Vec<Vec<u8>> = starts.collect::<Result<_, _>>()?;
+                let first = |part: &Part| starts.partition_point(|start| *start < part.first);
+                let ends = tries.parts[1..].iter().map(first).chain([starts.len()]);
+                let ranges = tries.parts.iter().map(first).zip(ends);
+                ranges.map(|(first, end)| runs(stream, first..end, file_row_count)).collect()
+            }
+        };
+        let mut first_file = 0;
+        let unit = |files: Vec<Range<usize>>| {
+            let unit = Unit { files, first_file };
+            first_file += unit.files.len();
+            unit
+        };
+        Ok(of_units.into_iter().map(unit).collect())
+    }
+
+    fn write_unit(
+        &self,
+        rows: &Rows<'_>,
+        unit: &Unit,
+        mut tries: Option<PartTries<NodeFiles<'a>>>,
+        buffers: &mut PartBuffers,
+    ) -> Result<Written<'a>, StateError> {
+        let mut written = Written::default();
+        for (index, parts) in (unit.first_file..).zip(&unit.files) {
+            let name = format!("{}-{index:06}.{TABLE_EXTENSION}", options::family_of(self.table));
+            let path = self.files.join(name);
+            let digest = self.write_file(rows, parts.clone(), &path, tries.as_mut(), buffers)?;
+            written.digest.merge(&digest);
+            written.paths.push(path);
+        }
+        if let Some(tries) = tries {
+            written.tries.push(tries.finish()?);
+        }
+        Ok(written)
     }
 
     fn write_file(
         &self,
-        stream: &RowStream<'_>,
+        rows: &Rows<'_>,
         parts: Range<usize>,
-        options: &Options,
-        buffers: &mut PartBuffers,
         path: &Path,
+        mut tries: Option<&mut PartTries<NodeFiles<'a>>>,
+        buffers: &mut PartBuffers,
     ) -> Result<ContentDigest, StateError> {
         let mut digest = ContentDigest::default();
-        let mut file = SstFileWriter::create(options);
+        let mut file = SstFileWriter::create(rows.options);
         file.open(path).map_err(failed("begin a table file"))?;
         let mut unreported = 0;
         for part in parts {
-            stream.emit::<StateError>(part, buffers, &mut |key, value| {
+            rows.stream.emit::<StateError>(part, buffers, &mut |key, value| {
                 digest.add(self.table, key, value);
                 file.put(key, value).map_err(failed("write a table file"))?;
+                if let Some(tries) = &mut tries {
+                    tries.row(key, value)?;
+                }
                 unreported += 1;
                 if unreported == REPORT_ROWS {
                     self.watch.progress.advance(unreported);
@@ -228,17 +296,17 @@ impl TableJob<'_> {
     }
 }
 
-/// Cuts the parts into runs of about equal numbers of rows, at most about `row_count_max` each.
+/// Cuts parts into runs of about equal numbers of rows, at most about `row_count_max` each.
 /// The cut depends on the recipe only, so every machine has the same files.
-fn runs(stream: &RowStream<'_>, row_count_max: u64) -> Vec<Range<usize>> {
-    let total = stream.row_count();
+fn runs(stream: &RowStream<'_>, parts: Range<usize>, row_count_max: u64) -> Vec<Range<usize>> {
+    let total: u64 = parts.clone().map(|part| stream.part_row_count(part)).sum();
     let file_count = total.div_ceil(row_count_max.max(1)).max(1);
     let per_file = total.div_ceil(file_count);
     let mut runs = Vec::new();
-    let (mut first, mut rows) = (0, 0);
-    for part in 0..stream.part_count() {
+    let (mut first, mut rows) = (parts.start, 0);
+    for part in parts.clone() {
         rows += stream.part_row_count(part);
-        let is_last = part + 1 == stream.part_count();
+        let is_last = part + 1 == parts.end;
         if rows > 0 && (is_last || rows >= per_file) {
             runs.push(first..part + 1);
             (first, rows) = (part + 1, 0);

@@ -1,5 +1,5 @@
-//! Writing the nodes of all tries to table files, once the rows are in the database: a pass of its
-//! own over the rows, which reads them again.
+//! Writing the nodes of all tries to table files. Slots are hashed as their rows are written; the accounts,
+//! once all rows are in the database.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::{
     format::RocksFormat,
     options,
     settings::{TABLE_EXTENSION, failed},
-    trie_rows::{NodeTarget, TrieRows},
+    trie_rows::{self, Hashed, NodeRange, NodeTarget, Part, PartTries, TrieRows},
 };
 use crate::{
     error::StoreError,
@@ -34,42 +34,73 @@ pub(super) fn node_bytes(format: Format, genesis: &Genesis) -> u64 {
     nodes.saturating_add(tries::slot_trie_count(genesis).saturating_mul(TRIE_KEY_BYTES))
 }
 
-/// A database whose rows are to get their tries.
+/// Tries whose rows are being written.
 pub(super) struct TrieBuild<'a> {
-    pub(super) format: Format,
-    pub(super) rocks: &'a RocksFormat,
-    pub(super) input: &'a BuildInput<'a>,
-    pub(super) watch: &'a Watch<'a>,
+    format: Format,
+    input: &'a BuildInput<'a>,
+    watch: &'a Watch<'a>,
     /// Where table files are written.
-    pub(super) files: &'a Path,
-    pub(super) db: &'a DB,
+    files: &'a Path,
+    file_bytes: u64,
+    options: Options,
+    /// Of the slots, in the order of their keys.
+    pub(super) parts: Vec<Part>,
 }
 
-impl TrieBuild<'_> {
-    /// The nodes of all tries, and the files that they are in.
-    pub(super) fn build(&self, rows: &RowCounts) -> Result<(BuiltTries, Vec<PathBuf>), StateError> {
-        self.watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
-        let writer =
-            options::writer(self.rocks).map_err(failed("set the options of table files"))?;
+/// A part whose nodes are in files.
+pub(super) type WrittenPart<'a> = Hashed<NodeFiles<'a>>;
+
+impl<'a> TrieBuild<'a> {
+    /// Before all rows; none for a state without tries.
+    pub(super) fn new(
+        rocks: &RocksFormat,
+        input: &'a BuildInput<'a>,
+        watch: &'a Watch<'a>,
+        files: &'a Path,
+    ) -> Result<Option<Self>, StateError> {
+        let Some(format) = rocks.tries else { return Ok(None) };
+        let options = options::writer(rocks).map_err(failed("set the options of table files"))?;
+        let parts = trie_rows::parts(input.genesis);
+        let file_bytes = rocks.file_bytes;
+        Ok(Some(Self { format, input, watch, files, file_bytes, options, parts }))
+    }
+
+    /// The tries of a part, by its index, which takes its rows.
+    pub(super) fn part(&self, index: usize) -> PartTries<NodeFiles<'_>> {
+        let part = &self.parts[index];
+        PartTries::new(self.format, part, self.node_files(&part.nodes(index)))
+    }
+
+    fn node_files(&self, range: &NodeRange) -> NodeFiles<'_> {
+        NodeFiles {
+            name: format!("{}-{:06}", options::TRIES, range.index),
+            files: self.files,
+            file_bytes: self.file_bytes,
+            options: &self.options,
+            open: None,
+            trie: TrieId::Accounts,
+            paths: Vec::new(),
+            nodes: NodeTotals::default(),
+        }
+    }
+
+    /// The tries of all rows, which are in the database, and the files of their nodes. `hashed` has all
+    /// parts.
+    pub(super) fn finish(
+        &self,
+        db: &DB,
+        rows: &RowCounts,
+        hashed: Vec<WrittenPart<'_>>,
+    ) -> Result<(BuiltTries, Vec<PathBuf>), StateError> {
+        self.watch.progress.begin(BuildPhase::Tries, rows.accounts);
         let rows = TrieRows {
-            db: self.db,
+            db,
             format: self.format,
             genesis: self.input.genesis,
             watch: self.watch,
             threads: self.input.threads,
         };
-        let (root, written) = rows.hash(|range| {
-            Ok(NodeFiles {
-                name: format!("{}-{:06}", options::TRIES, range.index),
-                files: self.files,
-                file_bytes: self.rocks.file_bytes,
-                options: &writer,
-                open: None,
-                trie: TrieId::Accounts,
-                paths: Vec::new(),
-                nodes: NodeTotals::default(),
-            })
-        })?;
+        let (root, written) = rows.join(hashed, |range| Ok(self.node_files(&range)))?;
         let (mut paths, mut nodes) = (Vec::new(), NodeTotals::default());
         for mut files in written {
             files.close()?;
@@ -81,7 +112,7 @@ impl TrieBuild<'_> {
 }
 
 /// Table files that nodes are written to, in the order of their keys.
-struct NodeFiles<'a> {
+pub(super) struct NodeFiles<'a> {
     name: String,
     files: &'a Path,
     file_bytes: u64,

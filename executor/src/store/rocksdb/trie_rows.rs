@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::rocksdb::{DB, IteratorMode};
+use ::rocksdb::DB;
 use alloy_primitives::{B256, keccak256};
 use trie::{Builder, EMPTY_ROOT, Floating, Format, NodeSink, Path, SlotValue};
 use workload::{
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// From so many slots on, a trie is hashed in 16 parts.
-const LARGE_SLOT_COUNT: u64 = 1 << 20;
+pub(super) const LARGE_SLOT_COUNT: u64 = 1 << 20;
 /// Slots of small tries in a part, about.
 const PART_SLOT_COUNT: u64 = 1 << 22;
 const REPORT_ROWS: u64 = 1 << 16;
@@ -49,10 +49,10 @@ pub(super) struct NodeRange {
 
 /// Slots that are hashed by one thread.
 #[derive(Clone, Debug)]
-struct Part {
+pub(super) struct Part {
     kind: PartKind,
     /// Lower bound of the rows' keys.
-    first: Vec<u8>,
+    pub(super) first: Vec<u8>,
     end: Option<Vec<u8>>,
 }
 
@@ -65,7 +65,7 @@ enum PartKind {
 }
 
 /// All slots of `genesis` in parts.
-fn parts(genesis: &Genesis) -> Vec<Part> {
+pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
     let families = genesis.slots.iter().filter(|family| family.count >= LARGE_SLOT_COUNT);
     let large: BTreeSet<B256> = families.map(|family| keccak256(family.address)).collect();
     let small: u64 =
@@ -100,8 +100,10 @@ fn after(account: &B256) -> Option<Vec<u8>> {
 }
 
 impl Part {
-    /// The nodes of its rows.
-    fn nodes(&self, index: usize) -> NodeRange {
+    /// The nodes of its rows; `part` is its index among all parts.
+    pub(super) fn nodes(&self, part: usize) -> NodeRange {
+        // There is room for a join behind each part.
+        let index = 2 * part + 1;
         let of_slots = |key: &[u8]| [&[1], key].concat();
         match self.kind {
             PartKind::Tries => NodeRange {
@@ -119,12 +121,99 @@ impl Part {
 }
 
 /// A part whose rows are hashed.
-struct Hashed<T> {
+pub(super) struct Hashed<T> {
     target: T,
     /// Roots of slots by hashed address.
     roots: Vec<(B256, B256)>,
     /// Of a shard.
     floating: Option<(B256, Floating)>,
+}
+
+/// The tries of a part, whose rows come in the order of their keys.
+pub(super) struct PartTries<T: NodeTarget> {
+    format: Format,
+    open: Open<T>,
+    /// Of whole tries.
+    roots: Vec<(B256, B256)>,
+}
+
+/// The trie that the next row may belong to.
+enum Open<T: NodeTarget> {
+    /// Before the first row.
+    Idle(T),
+    Trie(B256, Box<Builder<T>>),
+    Shard(B256, Box<Builder<T>>),
+    /// A trie could not be finished.
+    Failed,
+}
+
+impl<T: NodeTarget> PartTries<T> {
+    /// Before all rows; `target` takes the nodes.
+    pub(super) fn new(format: Format, part: &Part, mut target: T) -> Self {
+        let open = match part.kind {
+            PartKind::Tries => Open::Idle(target),
+            PartKind::Shard(account, nibble) => {
+                target.begin(TrieId::Slots(account));
+                let builder = Builder::below(Path::of_nibble(nibble), format, target);
+                Open::Shard(account, Box::new(builder))
+            }
+        };
+        Self { format, open, roots: Vec::new() }
+    }
+
+    /// Adds a slot's row.
+    pub(super) fn row(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
+        let leaf = slot_leaf(key, value)?;
+        let (account, slot) = key.split_at(32);
+        if !matches!(&self.open, Open::Trie(of, _) | Open::Shard(of, _) if *of == account) {
+            self.begin(B256::from_slice(account))?;
+        }
+        match &mut self.open {
+            Open::Trie(_, builder) | Open::Shard(_, builder) => {
+                builder.push(slot, leaf.as_slice()).map_err(no_trie)
+            }
+            Open::Idle(_) | Open::Failed => Err(wrong_value(key)),
+        }
+    }
+
+    /// Begins the trie of the next account.
+    fn begin(&mut self, account: B256) -> Result<(), StateError> {
+        if let Open::Shard(of, _) = &self.open {
+            let reason = format!("a row of {account} is among those of the large trie of {of}");
+            let action = "make the tries".to_owned();
+            return Err(StoreError::Failed { store: NAME, action, reason }.into());
+        }
+        let open = std::mem::replace(&mut self.open, Open::Failed);
+        let mut target = self.close(open)?;
+        target.begin(TrieId::Slots(account));
+        self.open = Open::Trie(account, Box::new(Builder::new(self.format, target)));
+        Ok(())
+    }
+
+    /// Finishes a whole trie.
+    fn close(&mut self, open: Open<T>) -> Result<T, StateError> {
+        match open {
+            Open::Idle(target) => Ok(target),
+            Open::Trie(account, builder) => {
+                let built = builder.finish().map_err(no_trie)?;
+                self.roots.push((account, built.root));
+                Ok(built.sink)
+            }
+            Open::Shard(..) | Open::Failed => unreachable!("neither is closed as a whole trie"),
+        }
+    }
+
+    /// After all rows.
+    pub(super) fn finish(mut self) -> Result<Hashed<T>, StateError> {
+        let (target, floating) = match std::mem::replace(&mut self.open, Open::Failed) {
+            Open::Shard(account, builder) => {
+                let built = builder.finish_floating().map_err(no_trie)?;
+                (built.sink, Some((account, built.root)))
+            }
+            open => (self.close(open)?, None),
+        };
+        Ok(Hashed { target, roots: self.roots, floating })
+    }
 }
 
 /// The rows of a database, to be hashed.
@@ -156,18 +245,27 @@ pub(super) fn wrong_value(key: &[u8]) -> StateError {
 }
 
 impl TrieRows<'_> {
-    /// Hashes all tries. `target` makes what takes their nodes. Returns the state root and all targets
-    /// by the order of their keys.
+    /// Reads the rows of all slots and hashes all tries. `target` makes what takes their nodes. Returns
+    /// the state root and all targets by the order of their keys.
     pub(super) fn hash<T: NodeTarget + Send>(
         &self,
         target: impl Fn(NodeRange) -> Result<T, StateError> + Sync,
     ) -> Result<(B256, Vec<T>), StateError> {
         let parts = parts(self.genesis);
-        // A join follows the last shard of its trie, and the accounts come before all.
         let hash = |_: &mut (), index: usize, part: &Part| {
-            self.hash_part(part, target(part.nodes(2 * index + 1))?)
+            self.hash_part(part, target(part.nodes(index))?)
         };
         let hashed = threads::pool(self.threads)?.install(|| try_map(&parts, || (), hash))?;
+        self.join(hashed, target)
+    }
+
+    /// Joins the shards of large tries and hashes the accounts. `hashed` has all of [`parts`], in their
+    /// order.
+    pub(super) fn join<T: NodeTarget>(
+        &self,
+        hashed: Vec<Hashed<T>>,
+        target: impl Fn(NodeRange) -> Result<T, StateError>,
+    ) -> Result<(B256, Vec<T>), StateError> {
         let (mut targets, mut roots) = (Vec::new(), BTreeMap::new());
         let mut shards = Vec::new();
         for (index, hashed) in hashed.into_iter().enumerate() {
@@ -177,6 +275,7 @@ impl TrieRows<'_> {
             shards.push(floating);
             if shards.len() == 16 {
                 let at = |end: u8| [&[1], account.as_slice(), &[end]].concat();
+                // It follows the last shard of its trie.
                 let range = NodeRange { index: 2 * index + 2, first: at(16), end: Some(at(18)) };
                 let mut target = target(range)?;
                 target.begin(TrieId::Slots(account));
@@ -189,6 +288,7 @@ impl TrieRows<'_> {
                 targets.push(built.sink);
             }
         }
+        // The accounts come before all.
         let range = NodeRange { index: 0, first: vec![0], end: Some(vec![1]) };
         let (root, accounts) = self.hash_accounts(&roots, target(range)?)?;
         targets.insert(0, accounts);
@@ -196,52 +296,9 @@ impl TrieRows<'_> {
     }
 
     fn hash_part<T: NodeTarget>(&self, part: &Part, target: T) -> Result<Hashed<T>, StateError> {
-        match part.kind {
-            PartKind::Tries => self.hash_tries(part, target),
-            PartKind::Shard(account, nibble) => {
-                let mut target = target;
-                target.begin(TrieId::Slots(account));
-                let mut builder = Builder::below(Path::of_nibble(nibble), self.format, target);
-                self.each_row(options::STORAGE, part, &mut |key, value| {
-                    let value = slot_leaf(key, value)?;
-                    builder.push(&key[32..], value.as_slice()).map_err(no_trie)
-                })?;
-                let built = builder.finish_floating().map_err(no_trie)?;
-                let floating = Some((account, built.root));
-                Ok(Hashed { target: built.sink, roots: Vec::new(), floating })
-            }
-        }
-    }
-
-    fn hash_tries<T: NodeTarget>(&self, part: &Part, target: T) -> Result<Hashed<T>, StateError> {
-        let mut roots = Vec::new();
-        let (mut idle, mut open) = (Some(target), None::<(B256, Builder<T>)>);
-        let mut close = |open: Option<(B256, Builder<T>)>| {
-            let Some((account, builder)) = open else { return Ok(None) };
-            let built = builder.finish().map_err(no_trie)?;
-            roots.push((account, built.root));
-            Ok::<_, StateError>(Some(built.sink))
-        };
-        self.each_row(options::STORAGE, part, &mut |key, value| {
-            if key.len() != SLOT_KEY_BYTES {
-                return Err(wrong_value(key));
-            }
-            let account = B256::from_slice(&key[..32]);
-            if open.as_ref().is_none_or(|(of, _)| *of != account)
-                && let Some(mut target) = close(open.take())?.or_else(|| idle.take())
-            {
-                target.begin(TrieId::Slots(account));
-                open = Some((account, Builder::new(self.format, target)));
-            }
-            let value = slot_leaf(key, value)?;
-            open.as_mut().map_or(Ok(()), |(_, builder)| {
-                builder.push(&key[32..], value.as_slice()).map_err(no_trie)
-            })
-        })?;
-        match close(open)?.or(idle) {
-            Some(target) => Ok(Hashed { target, roots, floating: None }),
-            None => unreachable!("a target is idle or in the open trie"),
-        }
+        let mut tries = PartTries::new(self.format, part, target);
+        self.each_row(options::STORAGE, part, &mut |key, value| tries.row(key, value))?;
+        tries.finish()
     }
 
     fn hash_accounts<T: NodeTarget>(
@@ -277,9 +334,12 @@ impl TrieRows<'_> {
         }
         let mut unreported = 0;
         let family = sample::family(self.db, family)?;
-        for row in self.db.iterator_cf_opt(family, reads, IteratorMode::Start) {
-            let (key, value) = row.map_err(failed("read the rows of tries"))?;
-            sink(&key, &value)?;
+        // Rows are lent: an iterator that owns them allocates twice for each.
+        let mut rows = self.db.raw_iterator_cf_opt(family, reads);
+        rows.seek_to_first();
+        while let Some((key, value)) = rows.item() {
+            sink(key, value)?;
+            rows.next();
             unreported += 1;
             if unreported == REPORT_ROWS {
                 self.watch.progress.advance(unreported);
@@ -287,15 +347,16 @@ impl TrieRows<'_> {
                 unreported = 0;
             }
         }
+        rows.status().map_err(failed("read the rows of tries"))?;
         self.watch.progress.advance(unreported);
         Ok(())
     }
 }
 
-/// A slot's value as its leaf has it.
 /// Bytes of a slot's key: the account's and its own.
 pub(super) const SLOT_KEY_BYTES: usize = 64;
 
+/// A slot's value as its leaf has it.
 fn slot_leaf(key: &[u8], value: &[u8]) -> Result<SlotValue, StateError> {
     let value = decode_slot(value).and_then(|value| SlotValue::new(&value));
     value.filter(|_| key.len() == SLOT_KEY_BYTES).ok_or_else(|| wrong_value(key))
