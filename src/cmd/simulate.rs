@@ -28,7 +28,7 @@ const SIMULATE_EXAMPLES: &str = "\
 Examples:
   stress simulate dapps --transactions 50k
   stress simulate dapps --transactions 50k --shards 1,2,4 --threads 8 --set run.shard_delay_us=0,500
-  stress simulate transfers --tx-time 2ms --set run.partitioner=fanout
+  stress simulate transfers --tx-time 1.6ms --set run.partitioner=fanout
   stress simulate dapps --shards 1,2,4 --threads 2 --one-host 2
   stress simulate dapps --check results/        beside measured rows of the same workload
 
@@ -55,7 +55,7 @@ pub struct SimulateArgs {
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
-    /// Time of each transaction, instead of measured times, in whole ms: 2ms
+    /// Time of each transaction, instead of measured times: 1.6ms, 250us
     #[arg(long, value_name = "TIME")]
     pub tx_time: Option<String>,
     /// Cores of the coordinator [default: as many as threads of a shard]
@@ -78,7 +78,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let args = args.with_defaults();
     args.check_counts().or_exit(Code::Usage)?;
     let tx_time = args.tx_time.as_deref();
-    let tx_time = tx_time.map(|text| minimal::duration("--tx-time", text)).transpose();
+    let tx_time = tx_time.map(|text| spec::fine_duration("--tx-time", text)).transpose();
     let tx_time = tx_time.or_exit(Code::Usage)?;
     let progress = Progress::new(args.format.look());
     let (workload, run) = args.work(&progress)?;

@@ -64,14 +64,14 @@ fn predictions_have_a_row_of_each_model_for_each_setting() {
 #[test]
 fn a_time_of_transactions_that_is_given_takes_the_place_of_measured_ones() {
     let dir = tempfile::tempdir().unwrap();
-    let given = ["--shards=1", "--threads=1", "--tx-time=10ms", "--one-host=3"];
+    let given = ["--shards=1", "--threads=1", "--tx-time=10.5ms", "--one-host=3"];
     let found = simulated(&given, dir.path());
-    assert_eq!(number(&found["costs"], "given_tx_ns"), 10_000_000);
-    assert_eq!(found["costs"]["tx_ns"]["mean"], 1e7);
+    assert_eq!(number(&found["costs"], "given_tx_ns"), 10_500_000);
+    assert_eq!(found["costs"]["tx_ns"]["mean"], 1.05e7);
     assert_eq!(found["host_core_count"], 3);
     let tx_count = number(&found["workload"], "tx_count");
     for row in found["rows"].as_array().unwrap() {
-        assert!(number(row, "time_ns") >= tx_count * 10_000_000, "{row}");
+        assert!(number(row, "time_ns") >= tx_count * 10_500_000, "{row}");
         assert!(row["bound_share"].as_f64().unwrap() > 0.5, "{row}");
     }
 }
@@ -112,7 +112,8 @@ fn wrong_arguments_are_one_error_with_what_to_give() {
         (&["simulate"][..], "name a scenario"),
         (&["simulate", "erc20", "--one-host=0"], "there must be a core"),
         (&["simulate", "erc20", "--one-host=1", "--coordinator-cores=1"], "--coordinator-cores"),
-        (&["simulate", "erc20", "--tx-time=soon"], "--tx-time"),
+        (&["simulate", "erc20", "--tx-time=soon"], "--tx-time: soon is not a quantity"),
+        (&["simulate", "erc20", "--tx-time=1us7"], "us7 is no unit of time; ns, us, ms"),
         (&["simulate", "erc20", "--shards=65"], "64"),
     ] {
         let output = stress(args, dir.path());
