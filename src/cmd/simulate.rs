@@ -32,7 +32,7 @@ Examples:
   stress simulate dapps --shards 1,2,4 --threads 2 --one-host 2
   stress simulate dapps --check results/        beside measured rows of the same workload
 
-Costs are measured here: times of transactions on one thread, others on one shard. docs/shards.md has the model
+Costs are measured here: CPU times of transactions and messages on one shard. docs/shards.md has the model
 and its error.";
 
 /// Numbers of shards where nothing is said: up to the published one.
@@ -91,7 +91,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let workload = session.workload();
     let stage = progress.stage("simulating", 0);
     let batches = SimulatedBatch::all(workload, &seen, &costs.step_times).or_exit(Code::Io)?;
-    let predictions = Predictions::new(&batches, costs.facts.clone(), core_count)?;
+    let predictions = Predictions::new(&batches, costs.facts.clone());
     let facts = facts::workload(workload, Vec::new());
     let mut checks = Vec::new();
     if let Some(path) = &args.check {
@@ -103,7 +103,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
         None => Vec::new(),
     };
     let predictions = match &given {
-        Some(costs) => predictions.with(&given_batches, costs.facts.clone()),
+        Some(costs) => Predictions::new(&given_batches, costs.facts.clone()),
         None => predictions,
     };
     let mut rows = Vec::new();

@@ -90,7 +90,7 @@ fn a_result_of_the_same_workload_is_predicted_row_by_row_and_another_is_refused(
         let error = predicted as f64 / measured as f64 - 1.0;
         assert!((check["error"].as_f64().unwrap() - error).abs() < 1e-6, "{check}");
         let name = check["variant"].as_str().unwrap();
-        assert_eq!(check["is_fitted"], name.ends_with("@1+1shards"), "{check}");
+        assert_eq!(check["is_source"], name.ends_with("@1+1shards"), "{check}");
         // Each shard asks for each key once, in the model as in the run.
         let keys = ["measured_key_count", "predicted_key_count"].map(|key| number(check, key));
         assert_eq!(keys[0], keys[1], "{check}");
