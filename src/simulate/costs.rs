@@ -63,7 +63,7 @@ pub fn measure(
         shard_variant: name(&sharded),
         sample_count: u64::from(sample_count),
         alone_steps_ns: ns(step_times.iter().flatten().sum()),
-        ..Sharded::costs(&of_shard, Counts::of(session))
+        ..Sharded::median_costs(&of_shard, Counts::of(session))
     };
     // A shard does not read the store and does not check writes, and it hands results over.
     scale_to(&mut step_times, Duration::from_nanos(facts.steps_ns));
@@ -153,15 +153,15 @@ fn medians_of_steps(samples: &[Vec<Vec<Duration>>]) -> Vec<Vec<Duration>> {
 /// Numbers of a workload.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
-    batches: f64,
-    steps: f64,
+    batch_count: f64,
+    step_count: f64,
 }
 
 impl Counts {
     fn of(session: &Session) -> Self {
         let batches = &session.workload().batches;
         let steps = batches.iter().map(|batch| f64::from(workload::Steps::of(batch).count()));
-        Self { batches: batches.len() as f64, steps: steps.sum() }
+        Self { batch_count: batches.len() as f64, step_count: steps.sum() }
     }
 }
 
@@ -221,7 +221,7 @@ impl Sharded {
     }
 
     /// The costs of a step, a message, a value and a result: each the median over the samples.
-    fn costs(samples: &[Self], of: Counts) -> SimulationCosts {
+    fn median_costs(samples: &[Self], of: Counts) -> SimulationCosts {
         let median = |figure: &dyn Fn(&Self) -> f64| {
             let values: Vec<f64> = samples.iter().map(figure).collect();
             stats::median(&values).unwrap_or(0.0) as u64
@@ -231,13 +231,13 @@ impl Sharded {
         SimulationCosts {
             steps_ns: median(&|sample| cpu(sample.shard.executing)),
             decode_ns: median(&|sample| sample.decode),
-            start_ns: median(&|sample| per(sample.start, of.batches)),
+            start_ns: median(&|sample| per(sample.start, of.batch_count)),
             message_ns: median(&|sample| per(sample.carrying(), sample.message_count)),
             value_ns: median(&|sample| per(sample.answering, sample.value_count)),
-            result_ns: median(&|sample| per(sample.taking, of.steps)),
+            result_ns: median(&|sample| per(sample.taking, of.step_count)),
             shard_message_ns: median(&|sample| per(sample.shard_carrying(), sample.message_count)),
             shard_value_ns: median(&|sample| per(cpu(sample.shard.asking), sample.value_count)),
-            shard_result_ns: median(&|sample| per(cpu(sample.shard.sending), of.steps)),
+            shard_result_ns: median(&|sample| per(cpu(sample.shard.sending), of.step_count)),
             after_ns: median(&|sample| sample.after),
             one_shard_ns: median(&|sample| sample.wall),
             ..SimulationCosts::default()
@@ -292,7 +292,7 @@ mod tests {
             shard,
             ..Sharded::default()
         };
-        let costs = Sharded::costs(&[sample], Counts { batches: 1.0, steps: 30.0 });
+        let costs = Sharded::median_costs(&[sample], Counts { batch_count: 1.0, step_count: 30.0 });
         let SimulationCosts { message_ns, value_ns, result_ns, .. } = costs;
         assert_eq!(message_ns * 8 + value_ns * 32 + result_ns * 30, 80 + 640 + 900);
         let SimulationCosts { shard_message_ns, shard_value_ns, shard_result_ns, .. } = costs;
@@ -300,7 +300,8 @@ mod tests {
         assert_eq!(costs.steps_ns + of_messages, shard.all.as_nanos() as u64);
         // The time of the whole decides none of them.
         let longer = Sharded { wall: 99_999.0, ..sample };
-        let of_longer = Sharded::costs(&[longer], Counts { batches: 1.0, steps: 30.0 });
+        let of_longer =
+            Sharded::median_costs(&[longer], Counts { batch_count: 1.0, step_count: 30.0 });
         assert_eq!(SimulationCosts { one_shard_ns: 12_345, ..of_longer }, costs);
     }
 }

@@ -58,7 +58,9 @@ fn predictions_have_a_row_of_each_model_for_each_setting() {
     assert_eq!(number(row(1, 1, 0, false), "shard_message_count"), 0);
     assert_eq!(found["coordinator_core_count"], 1);
     assert!(found["assumptions"].as_array().unwrap().len() >= 5, "{found}");
-    assert!(number(&found["costs"], "steps_ns") > 0 && number(&found["costs"], "result_ns") > 0);
+    for cost in ["steps_ns", "alone_steps_ns", "result_ns", "shard_result_ns"] {
+        assert!(number(&found["costs"], cost) > 0, "{cost} in {found}");
+    }
 }
 
 #[test]

@@ -99,9 +99,9 @@ pub fn run_shard(
         });
         for _ in 0..threads.get() {
             let producer = results.producer();
-            scope.spawn(move || line.execute(task, &producer));
+            scope.spawn(move || line.run_steps(task, &producer));
         }
-        lost.note(line.send(results), stop);
+        lost.note(line.send_results(results), stop);
     });
     lost.end()?;
     let mut times = *lock(times);
@@ -202,7 +202,7 @@ struct Line<'c> {
 
 impl<'c> Line<'c> {
     /// Runs steps until none is left, on a thread that does nothing else.
-    fn execute(&self, task: &Task<'_>, results: &Producer<'_, ShardStep>) {
+    fn run_steps(&self, task: &Task<'_>, results: &Producer<'_, ShardStep>) {
         let Self { job, coordinator, stop, times, ready } = *self;
         let mut tally = ReadTally::default();
         let mut reader = Remote { coordinator, list: job.list(), times };
@@ -224,7 +224,7 @@ impl<'c> Line<'c> {
     ///
     /// # Errors
     /// The coordinator's failure. Nobody wants further results then.
-    fn send(&self, results: &SendQueue<ShardStep>) -> Result<(), ShardError> {
+    fn send_results(&self, results: &SendQueue<ShardStep>) -> Result<(), ShardError> {
         let cpu_before = process::thread_cpu_time();
         let mut sent = Ok(());
         while sent.is_ok()
