@@ -20,7 +20,6 @@ use crate::{
     extras::Wishes,
     gate::{builds::Driving, work::WorkInput},
     hooks::Hooks,
-    minimal,
     prepare::{InUse, Size, Source, asked_data_dir},
     progress::Look,
     run::RunInput,
@@ -302,10 +301,10 @@ impl DriveArgs {
     /// # Errors
     /// A time that is none.
     pub fn driving(&self) -> Result<Driving, Failure> {
-        let slot = minimal::duration("--slot", &self.slot).or_exit(Code::Usage)?;
+        let slot = spec::duration("--slot", &self.slot).or_exit(Code::Usage)?;
         Ok(Driving {
             slot_ns: u64::try_from(slot.as_nanos()).unwrap_or(u64::MAX),
-            timeout: minimal::duration("--timeout", &self.timeout).or_exit(Code::Usage)?,
+            timeout: spec::duration("--timeout", &self.timeout).or_exit(Code::Usage)?,
             coin_seed: self.coin,
         })
     }

@@ -1,8 +1,6 @@
 //! The minimal scenario: how options are read that mean the same as a scenario's keys, where there
 //! is no scenario.
 
-use std::time::Duration;
-
 use spec::{Expect, Override, RunSpec, Scenario, ScenarioError};
 
 /// A scenario with nothing in it that could be left out.
@@ -24,16 +22,6 @@ pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
 /// An option that is not valid.
 pub fn scenario(source_name: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
     Scenario::parse(source_name, MINIMAL_SCENARIO, overrides)
-}
-
-/// A duration as a scenario writes it: `200ms`, `3s`, `10m`; `option` is how errors call it.
-///
-/// # Errors
-/// The text is no duration.
-pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
-    let key = "run.budget".to_owned();
-    let given = Override { key, value: text.to_owned(), origin: format!("{option} {text}") };
-    Ok(scenario("the options", &[given])?.run.budget)
 }
 
 /// Claims from the lines of their `[[expect]]`.

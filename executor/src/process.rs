@@ -256,6 +256,12 @@ pub fn thread_cpu_time() -> Option<Duration> {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// CPU time of the calling thread since it was `before`; zero where the system does not tell.
+pub fn thread_cpu_since(before: Option<Duration>) -> Duration {
+    let times = thread_cpu_time().zip(before);
+    times.map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before))
+}
+
 /// CPU time of all threads of the process `pid`, those that ended included, without its children;
 /// `None` where it is gone.
 #[expect(unsafe_code, reason = "clock_getcpuclockid has no safe wrapper in std")]

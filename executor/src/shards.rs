@@ -76,6 +76,20 @@ pub struct Met {
     pub slots: Vec<u64>,
 }
 
+/// CPU time of a shard's process in its part of a batch, from when it was ready: independent of the processes that
+/// share its cores. Zero where the system does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShardCpu {
+    /// Of the threads that execute.
+    pub executing: Duration,
+    /// Of the thread that sends results.
+    pub sending: Duration,
+    /// Of the threads that ask for values ahead and take them in.
+    pub asking: Duration,
+    /// Of all threads, those of the transport among them.
+    pub all: Duration,
+}
+
 /// Times of a shard's part of a batch, by its own clock, and its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardTimes {
@@ -91,13 +105,22 @@ pub struct ShardTimes {
     pub ahead_key_count: u64,
     /// Requests that a step waited for: one key each.
     pub demand_request_count: u64,
+    /// CPU time; zero without a list.
+    pub cpu: ShardCpu,
 }
 
 impl ShardTimes {
     /// Adds those of another shard or batch, which may be nonsense: sums end at the largest number.
     pub fn add(&mut self, other: &Self) {
         let times = [(&mut self.ahead, other.ahead), (&mut self.executed, other.executed)];
-        let times = times.into_iter().chain([(&mut self.value_wait, other.value_wait)]);
+        let (cpu, others) = (&mut self.cpu, &other.cpu);
+        let times = times.into_iter().chain([
+            (&mut self.value_wait, other.value_wait),
+            (&mut cpu.executing, others.executing),
+            (&mut cpu.sending, others.sending),
+            (&mut cpu.asking, others.asking),
+            (&mut cpu.all, others.all),
+        ]);
         times.for_each(|(sum, time)| *sum = sum.saturating_add(time));
         for (sum, count) in [
             (&mut self.ahead_request_count, other.ahead_request_count),
@@ -109,14 +132,14 @@ impl ShardTimes {
     }
 }
 
-/// Work of the coordinator's threads that talk to shards.
+/// CPU time of the coordinator's threads that talk to shards by a list; zero where the system does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SideTimes {
-    /// Messages of shards.
+    /// Messages of shards: requests for values, and results.
     pub message_count: u64,
-    /// Time of answering requests for values, reads included.
+    /// Of requests for values: decoding them, reads, and sending the answers.
     pub answering: Duration,
-    /// Time of taking in and checking results.
+    /// Of messages with results: decoding them, taking them in, and the checks.
     pub taking: Duration,
 }
 

@@ -87,7 +87,7 @@ fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
         let error = anyhow!("{}: no such program; name it by --program", program.display());
         return Err(error).or_exit(Code::Usage);
     }
-    minimal::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
+    spec::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
     let run = minimal::default_run(&args.how.overrides()).or_exit(Code::Usage)?;
     let mut work = of_flags(&[
         ("gas", "block.gas", &Some(args.gas.clone())),

@@ -130,8 +130,8 @@ fn input(
     strictness: Strictness,
 ) -> Result<ClientInput, Failure> {
     let run = run_of_clients(args).or_exit(Code::Usage)?;
-    let duration = |option: &str, text: &str| minimal::duration(option, text).or_exit(Code::Usage);
-    let deadline = args.deadline.as_deref().map(|text| duration("--deadline", text));
+    let duration = |option: &str, text: &str| spec::duration(option, text).or_exit(Code::Usage);
+    let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
     let command: Vec<String> = std::env::args().collect();
     let how = with_root(&args.how, args.root.as_deref());
     let designs = args.how.design.as_ref().map(|_| RunInput {
@@ -156,7 +156,7 @@ fn input(
         sample_count: run.sample_count.map(|count| count as usize),
         cache: args.how.cache.as_ref().map(|_| run.cache),
         timeout: duration("--timeout", &args.timeout)?,
-        deadline: deadline.transpose()?,
+        deadline: deadline.transpose().or_exit(Code::Usage)?,
         designs,
         out: args.out.clone(),
         command,

@@ -366,7 +366,7 @@ fn only_run(args: &GateArgs, dir: &Path, parent_pid: u32) -> Result<Code, Failur
 }
 
 fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
-    let deadline = args.deadline.as_deref().map(|text| minimal::duration("--deadline", text));
+    let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
     deadline.transpose().or_exit(Code::Usage)
 }
 

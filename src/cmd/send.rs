@@ -13,7 +13,6 @@ use send::{NodeUrl, Settings};
 use crate::{
     args::{Format, WorkArgs},
     exit::{Code, Failure, OrExit},
-    minimal,
     progress::Progress,
     send::{self as sending, ProfileInput, SendInput},
     terminal,
@@ -122,7 +121,7 @@ impl SendArgs {
             let error = anyhow!("--connections 0: nothing would be sent; give 1 or more");
             return Err(error).or_exit(Code::Usage);
         }
-        let time = |option, text: &str| minimal::duration(option, text).or_exit(Code::Usage);
+        let time = |option, text: &str| spec::duration(option, text).or_exit(Code::Usage);
         let profile = match &self.profile_url {
             None => None,
             Some(url) => Some(ProfileInput {

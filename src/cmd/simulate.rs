@@ -28,11 +28,11 @@ const SIMULATE_EXAMPLES: &str = "\
 Examples:
   stress simulate dapps --transactions 50k
   stress simulate dapps --transactions 50k --shards 1,2,4 --threads 8 --set run.shard_delay_us=0,500
-  stress simulate transfers --tx-time 2ms --set run.partitioner=fanout
+  stress simulate transfers --tx-time 1.6ms --set run.partitioner=fanout
   stress simulate dapps --shards 1,2,4 --threads 2 --one-host 2
   stress simulate dapps --check results/        beside measured rows of the same workload
 
-Costs are measured here: times of transactions on one thread, others on one shard. docs/shards.md has the model
+Costs are measured here: CPU times of transactions and messages on one shard. docs/shards.md has the model
 and its error.";
 
 /// Numbers of shards where nothing is said: up to the published one.
@@ -55,7 +55,7 @@ pub struct SimulateArgs {
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
-    /// Time of each transaction, instead of measured times, in whole ms: 2ms
+    /// Time of each transaction, instead of measured times: 1.6ms, 250us
     #[arg(long, value_name = "TIME")]
     pub tx_time: Option<String>,
     /// Cores of the coordinator [default: as many as threads of a shard]
@@ -78,7 +78,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let args = args.with_defaults();
     args.check_counts().or_exit(Code::Usage)?;
     let tx_time = args.tx_time.as_deref();
-    let tx_time = tx_time.map(|text| minimal::duration("--tx-time", text)).transpose();
+    let tx_time = tx_time.map(|text| spec::fine_duration("--tx-time", text)).transpose();
     let tx_time = tx_time.or_exit(Code::Usage)?;
     let progress = Progress::new(args.format.look());
     let (workload, run) = args.work(&progress)?;
@@ -91,7 +91,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let workload = session.workload();
     let stage = progress.stage("simulating", 0);
     let batches = SimulatedBatch::all(workload, &seen, &costs.step_times).or_exit(Code::Io)?;
-    let predictions = Predictions::new(&batches, costs.facts.clone(), core_count)?;
+    let predictions = Predictions::new(&batches, costs.facts.clone());
     let facts = facts::workload(workload, Vec::new());
     let mut checks = Vec::new();
     if let Some(path) = &args.check {
@@ -103,7 +103,7 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
         None => Vec::new(),
     };
     let predictions = match &given {
-        Some(costs) => predictions.with(&given_batches, costs.facts.clone()),
+        Some(costs) => Predictions::new(&given_batches, costs.facts.clone()),
         None => predictions,
     };
     let mut rows = Vec::new();

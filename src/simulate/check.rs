@@ -85,7 +85,7 @@ fn row(
         measured_ns: measured_ns as u64,
         predicted_ns: predicted.time_ns,
         error: predicted.time_ns as f64 / measured_ns - 1.0,
-        is_fitted: sharding == Sharding::on(1) && thread_count == 1,
+        is_source: sharding == Sharding::on(1) && thread_count == 1,
         predicted_key_count: predicted.ahead_key_count + predicted.demand_request_count,
         measured_key_count: work.ahead_key_count + work.demand_request_count,
     }))

@@ -1,11 +1,13 @@
-//! The costs that a simulation is made of, from samples on this machine: times of steps from execution on one
-//! thread, all others from one shard of one thread.
+//! The costs that a simulation is made of, from samples on this machine: proportions of steps from execution on
+//! one thread, all others from one shard of one thread. Work is CPU time: in a sample whose processes share cores
+//! or wait for one another, the clock would count the others' work and the waits, too.
 
 use std::{num::NonZeroUsize, time::Duration};
 
 use anyhow::anyhow;
 use executor::{
     sample::{Keep, Measurement},
+    shards::ShardCpu,
     span,
 };
 use result::{description::Spread, simulation::SimulationCosts, stats};
@@ -24,7 +26,7 @@ pub const MEASURED_STORE: StoreKind = StoreKind::Memory;
 /// The measured costs.
 #[derive(Clone, Debug, Default)]
 pub struct Costs {
-    /// All but `send_ns`, which is fitted.
+    /// All but the times of single steps.
     pub facts: SimulationCosts,
     /// Times of the steps of each batch.
     pub step_times: Vec<Vec<Duration>>,
@@ -54,19 +56,17 @@ pub fn measure(
     }
     stage.finish();
     let name = |variant: &Variant| format!("{MEASURED_STORE}/{variant}");
-    let beside_step_ns = beside_step(&of_steps, session);
     let times: Vec<_> = of_steps.into_iter().map(|sample| sample.executed.step_times).collect();
     let mut step_times = medians_of_steps(&times);
-    for time in step_times.iter_mut().flatten() {
-        *time += Duration::from_nanos(beside_step_ns);
-    }
     let facts = SimulationCosts {
         step_variant: name(&alone),
         shard_variant: name(&sharded),
         sample_count: u64::from(sample_count),
-        beside_step_ns,
-        ..Sharded::median(&of_shard, session)
+        alone_steps_ns: ns(step_times.iter().flatten().sum()),
+        ..Sharded::median_costs(&of_shard, Counts::of(session))
     };
+    // A shard does not read the store and does not check writes, and it hands results over.
+    scale_to(&mut step_times, Duration::from_nanos(facts.steps_ns));
     Ok(Costs { facts, step_times }.with_figures(session))
 }
 
@@ -124,22 +124,16 @@ fn take(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
     }
 }
 
-/// Steps of all batches.
-fn step_count(session: &Session) -> f64 {
-    let batches = session.workload().batches.iter();
-    batches.map(|batch| f64::from(workload::Steps::of(batch).count())).sum()
-}
-
-/// Time of a thread for a step beside its execution: checks, and keeping results.
-fn beside_step(samples: &[Measurement], session: &Session) -> u64 {
-    let of = |sample: &Measurement| {
-        let executed = &sample.executed;
-        let busy: Duration = executed.step_times.iter().flatten().sum();
-        let all = span::total(&executed.spans, Phase::Execute);
-        all.saturating_sub(busy).as_nanos() as f64 / step_count(session).max(1.0)
-    };
-    let values: Vec<f64> = samples.iter().map(of).collect();
-    stats::median(&values).unwrap_or(0.0) as u64
+/// Changes the times by one factor so that their sum is `sum`; nothing where one of the two is zero.
+fn scale_to(step_times: &mut [Vec<Duration>], sum: Duration) {
+    let alone: Duration = step_times.iter().flatten().sum();
+    if alone.is_zero() || sum.is_zero() {
+        return;
+    }
+    let factor = sum.as_secs_f64() / alone.as_secs_f64();
+    for time in step_times.iter_mut().flatten() {
+        *time = time.mul_f64(factor);
+    }
 }
 
 /// The median time of each step over samples.
@@ -156,20 +150,40 @@ fn medians_of_steps(samples: &[Vec<Vec<Duration>>]) -> Vec<Vec<Duration>> {
         .collect()
 }
 
-/// Figures of one sample on one shard, in nanoseconds.
+/// Numbers of a workload.
 #[derive(Clone, Copy, Debug)]
+struct Counts {
+    batch_count: f64,
+    step_count: f64,
+}
+
+impl Counts {
+    fn of(session: &Session) -> Self {
+        let batches = &session.workload().batches;
+        let steps = batches.iter().map(|batch| f64::from(workload::Steps::of(batch).count()));
+        Self { batch_count: batches.len() as f64, step_count: steps.sum() }
+    }
+}
+
+/// Figures of one sample on one shard. Times are in nanoseconds of CPU time, but for phases that one thread
+/// computes in.
+#[derive(Clone, Copy, Debug, Default)]
 struct Sharded {
     wall: f64,
-    /// CPU time of the coordinator's messages, beside their content.
-    carrying: f64,
-    message_count: f64,
-    answering: f64,
-    taking: f64,
     decode: f64,
     start: f64,
     after: f64,
+    message_count: f64,
     /// Values that were sent.
     value_count: f64,
+    /// All threads of the coordinator.
+    coordinator: f64,
+    /// Its other phases, with the partition: of the leading thread, which computes all the time.
+    leading: f64,
+    answering: f64,
+    taking: f64,
+    /// Of the shard.
+    shard: ShardCpu,
 }
 
 impl Sharded {
@@ -178,38 +192,54 @@ impl Sharded {
         let phase = |phase| span::total(&executed.spans, phase).as_nanos() as f64;
         let decode = phase(Phase::Hash) + phase(Phase::Decode);
         let after = phase(Phase::Validate) + phase(Phase::Commit);
-        // Phases of the leading thread, which computes all the time.
-        let leading = decode + phase(Phase::Partition) + after;
         let cpu = measurement.process.usage.map_or(0.0, |usage| usage.cpu().as_nanos() as f64);
         let (times, side) = (executed.shard_times, executed.side_times);
-        let (answering, taking) = (side.answering.as_nanos() as f64, side.taking.as_nanos() as f64);
         Self {
             wall: executed.wall.as_nanos() as f64,
-            carrying: (cpu - leading - answering - taking).max(0.0),
-            message_count: side.message_count as f64,
-            answering,
-            taking,
             decode,
             start: phase(Phase::ShardSend),
             after,
+            message_count: side.message_count as f64,
             value_count: (times.ahead_key_count + times.demand_request_count) as f64,
+            coordinator: cpu,
+            leading: decode + phase(Phase::Partition) + after,
+            answering: side.answering.as_nanos() as f64,
+            taking: side.taking.as_nanos() as f64,
+            shard: times.cpu,
         }
     }
 
-    fn median(samples: &[Self], session: &Session) -> SimulationCosts {
-        let median = |of: fn(&Self) -> f64| {
-            let values: Vec<f64> = samples.iter().map(of).collect();
-            stats::median(&values).unwrap_or(0.0)
+    /// CPU time of the coordinator for messages, beside their contents.
+    fn carrying(&self) -> f64 {
+        (self.coordinator - self.leading - self.answering - self.taking).max(0.0)
+    }
+
+    /// The same of the shard.
+    fn shard_carrying(&self) -> f64 {
+        let ShardCpu { executing, sending, asking, all } = self.shard;
+        all.saturating_sub(executing + sending + asking).as_nanos() as f64
+    }
+
+    /// The costs of a step, a message, a value and a result: each the median over the samples.
+    fn median_costs(samples: &[Self], of: Counts) -> SimulationCosts {
+        let median = |figure: &dyn Fn(&Self) -> f64| {
+            let values: Vec<f64> = samples.iter().map(figure).collect();
+            stats::median(&values).unwrap_or(0.0) as u64
         };
-        let batch_count = session.workload().batches.len().max(1) as f64;
+        let per = |sum: f64, count: f64| sum / count.max(1.0);
+        let cpu = |time: Duration| time.as_nanos() as f64;
         SimulationCosts {
-            decode_ns: median(|of| of.decode) as u64,
-            start_ns: (median(|of| of.start) / batch_count) as u64,
-            message_ns: median(|of| of.carrying / of.message_count.max(1.0)) as u64,
-            value_ns: median(|of| of.answering / of.value_count.max(1.0)) as u64,
-            result_ns: (median(|of| of.taking) / step_count(session).max(1.0)) as u64,
-            after_ns: median(|of| of.after) as u64,
-            one_shard_ns: median(|of| of.wall) as u64,
+            steps_ns: median(&|sample| cpu(sample.shard.executing)),
+            decode_ns: median(&|sample| sample.decode),
+            start_ns: median(&|sample| per(sample.start, of.batch_count)),
+            message_ns: median(&|sample| per(sample.carrying(), sample.message_count)),
+            value_ns: median(&|sample| per(sample.answering, sample.value_count)),
+            result_ns: median(&|sample| per(sample.taking, of.step_count)),
+            shard_message_ns: median(&|sample| per(sample.shard_carrying(), sample.message_count)),
+            shard_value_ns: median(&|sample| per(cpu(sample.shard.asking), sample.value_count)),
+            shard_result_ns: median(&|sample| per(cpu(sample.shard.sending), of.step_count)),
+            after_ns: median(&|sample| sample.after),
+            one_shard_ns: median(&|sample| sample.wall),
             ..SimulationCosts::default()
         }
     }
@@ -226,5 +256,52 @@ mod tests {
         assert_eq!(medians_of_steps(&samples), us(&[2, 9]));
         assert_eq!(medians_of_steps(&samples[..2]), us(&[1, 7]));
         assert!(medians_of_steps(&[]).is_empty());
+    }
+
+    #[test]
+    fn times_that_are_scaled_have_the_sum_and_keep_their_proportions() {
+        let us = Duration::from_micros;
+        let mut times = vec![vec![us(1), us(3)], vec![us(4)]];
+        scale_to(&mut times, us(12));
+        assert_eq!(times, [vec![us(3) / 2, us(9) / 2], vec![us(6)]]);
+        // A system that tells no CPU time.
+        scale_to(&mut times, Duration::ZERO);
+        assert_eq!(times[1], [us(6)]);
+        let mut none = vec![vec![Duration::ZERO]];
+        scale_to(&mut none, us(1));
+        assert_eq!(none, [[Duration::ZERO]]);
+    }
+
+    #[test]
+    fn costs_times_their_counts_are_the_cpu_time_of_both_processes() {
+        let ns = Duration::from_nanos;
+        let shard = ShardCpu {
+            executing: ns(9_000),
+            sending: ns(600),
+            asking: ns(320),
+            all: ns(9_000 + 600 + 320 + 160),
+        };
+        let sample = Sharded {
+            wall: 12_345.0,
+            leading: 1_000.0,
+            coordinator: 1_000.0 + 640.0 + 900.0 + 80.0,
+            answering: 640.0,
+            taking: 900.0,
+            message_count: 8.0,
+            value_count: 32.0,
+            shard,
+            ..Sharded::default()
+        };
+        let costs = Sharded::median_costs(&[sample], Counts { batch_count: 1.0, step_count: 30.0 });
+        let SimulationCosts { message_ns, value_ns, result_ns, .. } = costs;
+        assert_eq!(message_ns * 8 + value_ns * 32 + result_ns * 30, 80 + 640 + 900);
+        let SimulationCosts { shard_message_ns, shard_value_ns, shard_result_ns, .. } = costs;
+        let of_messages = shard_message_ns * 8 + shard_value_ns * 32 + shard_result_ns * 30;
+        assert_eq!(costs.steps_ns + of_messages, shard.all.as_nanos() as u64);
+        // The time of the whole decides none of them.
+        let longer = Sharded { wall: 99_999.0, ..sample };
+        let of_longer =
+            Sharded::median_costs(&[longer], Counts { batch_count: 1.0, step_count: 30.0 });
+        assert_eq!(SimulationCosts { one_shard_ns: 12_345, ..of_longer }, costs);
     }
 }

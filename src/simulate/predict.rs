@@ -17,12 +17,6 @@ use crate::{
     interrupt,
 };
 
-/// Steps of the search for the cost of sending.
-const FIT_STEP_COUNT: u32 = 24;
-
-/// The most that sending a result may cost.
-const SEND_NS_MAX: u64 = 1 << 20;
-
 /// Batches with the costs of their simulation.
 #[derive(Debug)]
 pub struct Predictions<'a> {
@@ -37,45 +31,14 @@ struct Parted {
 }
 
 impl<'a> Predictions<'a> {
-    /// Predictions from these costs, with that of sending results fitted: one shard of one thread on this
-    /// host takes the time that was measured.
-    ///
-    /// # Errors
-    /// The user interrupted.
-    pub fn new(
-        batches: &'a [SimulatedBatch<'a>],
-        costs: SimulationCosts,
-        core_count: NonZeroUsize,
-    ) -> Result<Self, Failure> {
-        let mut new = Self { batches, costs };
-        let sharding = Sharding::on(1);
-        let parted = new.parted(&sharding)?;
-        let (mut low, mut high) = (0_u64, SEND_NS_MAX);
-        let hosts = one_host(core_count);
-        for _ in 0..FIT_STEP_COUNT {
-            let middle = low.midpoint(high);
-            new.costs.send_ns = middle;
-            let setting = new.setting(&sharding, 1, hosts);
-            let simulated = new.simulated(&parted, &sharding, &setting);
-            if simulated.time_ns > new.costs.one_shard_ns as f64 {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        new.costs.send_ns = low;
-        Ok(new)
+    /// Predictions from these costs.
+    pub const fn new(batches: &'a [SimulatedBatch<'a>], costs: SimulationCosts) -> Self {
+        Self { batches, costs }
     }
 
     /// The costs.
     pub const fn costs(&self) -> &SimulationCosts {
         &self.costs
-    }
-
-    /// These with other times of steps, and the figures of those.
-    #[must_use]
-    pub fn with(&self, batches: &'a [SimulatedBatch<'a>], costs: SimulationCosts) -> Self {
-        Self { batches, costs: SimulationCosts { send_ns: self.costs.send_ns, ..costs } }
     }
 
     fn parted(&self, sharding: &Sharding) -> Result<Parted, Failure> {
@@ -94,11 +57,18 @@ impl<'a> Predictions<'a> {
     /// The setting, without the costs before a batch.
     fn setting(&self, sharding: &Sharding, thread_count: u32, hosts: Hosts) -> Setting {
         let batch_count = self.batches.len().max(1) as u64;
-        let SimulationCosts { start_ns, message_ns, value_ns, result_ns, send_ns, .. } = self.costs;
-        let after_ns = self.costs.after_ns / batch_count;
-        let of_messages =
-            ModelCosts { message_ns, value_ns, result_ns, send_ns, ..Default::default() };
-        let costs = ModelCosts { start_ns, after_ns, ..of_messages };
+        let of = &self.costs;
+        let costs = ModelCosts {
+            before_ns: 0,
+            start_ns: of.start_ns,
+            message_ns: of.message_ns,
+            value_ns: of.value_ns,
+            result_ns: of.result_ns,
+            shard_message_ns: of.shard_message_ns,
+            shard_value_ns: of.shard_value_ns,
+            shard_result_ns: of.shard_result_ns,
+            after_ns: of.after_ns / batch_count,
+        };
         Setting {
             shard_count: u32::try_from(sharding.count).unwrap_or(u32::MAX),
             thread_count,
@@ -170,6 +140,7 @@ impl<'a> Predictions<'a> {
             value_wait_ns: of.value_wait_ns as u64,
             coordinator_work_ns: of.coordinator_work_ns as u64,
             busiest_thread_work_ns: of.busiest_thread_work_ns as u64,
+            shard_message_work_ns: of.shard_message_work_ns as u64,
             ahead_request_count: of.ahead_request_count,
             ahead_key_count: of.ahead_key_count,
             demand_request_count: of.demand_request_count,
@@ -181,11 +152,9 @@ impl<'a> Predictions<'a> {
     /// The largest lower bound of a time.
     fn bound(&self, setting: &Setting, of: &Simulated) -> (SimulatedBound, f64) {
         let alone = of.coordinator_work_ns - self.talking(of);
-        let sending = setting.costs.send_ns as f64 * of.result_message_count as f64
-            + setting.costs.result_ns as f64 * self.step_count();
         let cores = match setting.hosts {
             Hosts::One { core_count } => {
-                let work = of.step_work_ns + of.coordinator_work_ns + sending;
+                let work = of.step_work_ns + of.coordinator_work_ns + of.shard_message_work_ns;
                 (SimulatedBound::HostCores, work / f64::from(core_count))
             }
             Hosts::Apart { coordinator_core_count } => {
@@ -254,8 +223,8 @@ pub fn assumptions(hosts: Hosts) -> Vec<String> {
         of_hosts.as_str(),
         "a step waits for all its values before it computes; the network has no limit but its delay, and a \
          sender never waits for room",
-        "messages, values and results do not become dearer with the number of shards; a result costs a shard \
-         as much to send as the coordinator to take in; memory and caches are not shared",
+        "messages, values and results do not become dearer with the number of shards, nor steps with the cores \
+         that are busy beside them; memory and caches are not shared",
         "with a list: no step waits for another; sending the list costs the coordinator nothing",
         "without a list: every read is known ahead, no execution is aborted, a value goes from shard to shard \
          in one delay and costs them nothing, payments to the fee recipient are deltas; all other costs are \

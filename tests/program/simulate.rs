@@ -58,20 +58,22 @@ fn predictions_have_a_row_of_each_model_for_each_setting() {
     assert_eq!(number(row(1, 1, 0, false), "shard_message_count"), 0);
     assert_eq!(found["coordinator_core_count"], 1);
     assert!(found["assumptions"].as_array().unwrap().len() >= 5, "{found}");
-    assert!(number(&found["costs"], "steps_ns") > 0 && number(&found["costs"], "result_ns") > 0);
+    for cost in ["steps_ns", "alone_steps_ns", "result_ns", "shard_result_ns"] {
+        assert!(number(&found["costs"], cost) > 0, "{cost} in {found}");
+    }
 }
 
 #[test]
 fn a_time_of_transactions_that_is_given_takes_the_place_of_measured_ones() {
     let dir = tempfile::tempdir().unwrap();
-    let given = ["--shards=1", "--threads=1", "--tx-time=10ms", "--one-host=3"];
+    let given = ["--shards=1", "--threads=1", "--tx-time=10.5ms", "--one-host=3"];
     let found = simulated(&given, dir.path());
-    assert_eq!(number(&found["costs"], "given_tx_ns"), 10_000_000);
-    assert_eq!(found["costs"]["tx_ns"]["mean"], 1e7);
+    assert_eq!(number(&found["costs"], "given_tx_ns"), 10_500_000);
+    assert_eq!(found["costs"]["tx_ns"]["mean"], 1.05e7);
     assert_eq!(found["host_core_count"], 3);
     let tx_count = number(&found["workload"], "tx_count");
     for row in found["rows"].as_array().unwrap() {
-        assert!(number(row, "time_ns") >= tx_count * 10_000_000, "{row}");
+        assert!(number(row, "time_ns") >= tx_count * 10_500_000, "{row}");
         assert!(row["bound_share"].as_f64().unwrap() > 0.5, "{row}");
     }
 }
@@ -90,7 +92,7 @@ fn a_result_of_the_same_workload_is_predicted_row_by_row_and_another_is_refused(
         let error = predicted as f64 / measured as f64 - 1.0;
         assert!((check["error"].as_f64().unwrap() - error).abs() < 1e-6, "{check}");
         let name = check["variant"].as_str().unwrap();
-        assert_eq!(check["is_fitted"], name.ends_with("@1+1shards"), "{check}");
+        assert_eq!(check["is_source"], name.ends_with("@1+1shards"), "{check}");
         // Each shard asks for each key once, in the model as in the run.
         let keys = ["measured_key_count", "predicted_key_count"].map(|key| number(check, key));
         assert_eq!(keys[0], keys[1], "{check}");
@@ -112,7 +114,8 @@ fn wrong_arguments_are_one_error_with_what_to_give() {
         (&["simulate"][..], "name a scenario"),
         (&["simulate", "erc20", "--one-host=0"], "there must be a core"),
         (&["simulate", "erc20", "--one-host=1", "--coordinator-cores=1"], "--coordinator-cores"),
-        (&["simulate", "erc20", "--tx-time=soon"], "--tx-time"),
+        (&["simulate", "erc20", "--tx-time=soon"], "--tx-time: soon is not a quantity"),
+        (&["simulate", "erc20", "--tx-time=1us7"], "us7 is no unit of time; ns, us, ms"),
         (&["simulate", "erc20", "--shards=65"], "64"),
     ] {
         let output = stress(args, dir.path());

@@ -74,6 +74,8 @@ enum Actor {
     Thread(u32, u32),
     /// A shard sends results.
     Send(u32),
+    /// A shard takes values in.
+    TakeIn(u32),
     /// The coordinator's thread of a shard takes in a message.
     Side(u32),
 }
@@ -192,7 +194,12 @@ impl<'a> Simulation<'a> {
                     self.take_in(shard);
                 }
             }
-            Arrival::Values(shard, keys) => self.values_arrived(shard, &keys),
+            Arrival::Values(shard, keys) => {
+                self.shards[shard as usize].answers.push_back(keys);
+                if self.shards[shard as usize].answers.len() == 1 {
+                    self.take_values_in(shard);
+                }
+            }
             Arrival::Step(shard, step) => {
                 self.step_known(shard, step);
                 self.hand_out(shard);
@@ -214,11 +221,26 @@ impl<'a> Simulation<'a> {
         self.start(shard, work_ns, Actor::Side(shard));
     }
 
+    /// A shard's thread for values begins with its next answer.
+    fn take_values_in(&mut self, shard: u32) {
+        let Some(keys) = self.shards[shard as usize].answers.front() else { return };
+        let Costs { shard_message_ns, shard_value_ns, .. } = self.setting.costs;
+        let work_ns = shard_message_ns + shard_value_ns * keys.len() as u64;
+        self.simulated.shard_message_work_ns += work_ns as f64;
+        self.start(shard, work_ns, Actor::TakeIn(shard));
+    }
+
     fn ended(&mut self, actor: Actor) {
         match actor {
             Actor::Start(shard) => self.ready(shard),
             Actor::Thread(shard, thread) => self.step_ended(shard, thread),
             Actor::Send(shard) => self.results_sent(shard),
+            Actor::TakeIn(shard) => {
+                if let Some(keys) = self.shards[shard as usize].answers.pop_front() {
+                    self.values_are_here(shard, &keys);
+                }
+                self.take_values_in(shard);
+            }
             Actor::Side(shard) => {
                 if let Some(Report::Wanted(keys)) = self.sides[shard as usize].pop_front() {
                     self.send(Arrival::Values(shard, keys));
@@ -288,7 +310,7 @@ impl<'a> Simulation<'a> {
         self.start(shard, time_ns, Actor::Thread(shard, thread));
     }
 
-    fn values_arrived(&mut self, shard: u32, keys: &[u32]) {
+    fn values_are_here(&mut self, shard: u32, keys: &[u32]) {
         let mut waiting = Vec::new();
         let state = &mut self.shards[shard as usize];
         for key in keys {
@@ -369,8 +391,10 @@ impl<'a> Simulation<'a> {
             self.results_wait(shard);
         }
         self.simulated.result_message_count += 1;
-        let Costs { result_ns, send_ns, .. } = self.setting.costs;
-        self.start(shard, send_ns + result_ns * count, Actor::Send(shard));
+        let Costs { shard_message_ns, shard_result_ns, .. } = self.setting.costs;
+        let work_ns = shard_message_ns + shard_result_ns * count;
+        self.simulated.shard_message_work_ns += work_ns as f64;
+        self.start(shard, work_ns, Actor::Send(shard));
     }
 
     fn results_sent(&mut self, shard: u32) {

@@ -58,6 +58,16 @@ fn batches() -> impl Strategy<Value = (BatchWork, Vec<u32>)> {
     })
 }
 
+/// Costs of messages and their contents at both sides.
+fn costs_of_messages() -> impl Strategy<Value = Costs> {
+    proptest::array::uniform6(0..50_u64).prop_map(|costs| {
+        let [message_ns, value_ns, result_ns, shard_message_ns, shard_value_ns, shard_result_ns] =
+            costs;
+        let at_coordinator = Costs { message_ns, value_ns, result_ns, ..Costs::default() };
+        Costs { shard_message_ns, shard_value_ns, shard_result_ns, ..at_coordinator }
+    })
+}
+
 fn total(work: &BatchWork) -> u64 {
     work.steps.iter().map(|step| step.time_ns).sum()
 }
@@ -97,21 +107,34 @@ proptest! {
 
     #[test]
     fn all_work_on_one_core_takes_its_sum_however_many_shards_and_threads(
-        (work, shards) in batches(), value_ns in 0..50_u64, result_ns in 0..50_u64,
-        message_ns in 0..50_u64, send_ns in 0..50_u64,
+        (work, shards) in batches(), costs in costs_of_messages(),
     ) {
-        let costs = Costs { message_ns, value_ns, result_ns, send_ns, ..Costs::default() };
         let setting = Setting { hosts: Hosts::One { core_count: 1 }, costs, ..apart(3, 2, 0) };
         let of = simulate(&work, &shards, &setting);
+        let Costs { message_ns, value_ns, result_ns, .. } = costs;
+        let Costs { shard_message_ns, shard_value_ns, shard_result_ns, .. } = costs;
         let count = work.steps.len() as u64;
         let values = of.ahead_key_count + of.demand_request_count;
-        let requests = of.ahead_request_count + of.demand_request_count;
-        let sum = total(&work)
-            + 2 * result_ns * count
-            + value_ns * values
-            + message_ns * (requests + of.result_message_count)
-            + send_ns * of.result_message_count;
+        let messages =
+            of.ahead_request_count + of.demand_request_count + of.result_message_count;
+        let at_coordinator = result_ns * count + value_ns * values + message_ns * messages;
+        let at_shards =
+            shard_result_ns * count + shard_value_ns * values + shard_message_ns * messages;
+        let sum = total(&work) + at_coordinator + at_shards;
         prop_assert!((of.time_ns - sum as f64).abs() < 1e-3, "{} {sum}", of.time_ns);
+        prop_assert_eq!(of.coordinator_work_ns, at_coordinator as f64);
+        prop_assert_eq!(of.shard_message_work_ns, at_shards as f64);
+    }
+
+    #[test]
+    fn no_time_on_one_host_is_below_its_work_over_its_cores(
+        (work, shards) in batches(), costs in costs_of_messages(), core_count in 1..8_u32,
+    ) {
+        let setting = Setting { hosts: Hosts::One { core_count }, costs, ..apart(3, 2, 0) };
+        let of = simulate(&work, &shards, &setting);
+        let all = of.step_work_ns + of.coordinator_work_ns + of.shard_message_work_ns;
+        prop_assert!(of.time_ns * f64::from(core_count) >= all - 1e-3, "{} {all}", of.time_ns);
+        prop_assert!(of.time_ns >= longest(&work) as f64);
     }
 
     #[test]
@@ -253,6 +276,42 @@ fn the_coordinators_work_is_done_by_one_thread_for_each_shard_on_its_cores() {
     assert_eq!(at(8).time_ns, 401.5 * ms);
     let works = (at(8).coordinator_work_ns, at(8).busiest_thread_work_ns);
     assert_eq!(works, (800.0 * ms, 400.0 * ms));
+}
+
+#[test]
+fn an_idle_core_hides_the_cost_of_messages_from_one_shard_and_two_shards_pay_for_it() {
+    // So the time of one shard cannot tell this cost.
+    let work = batch(vec![step(1_000_000, &[]); 64]);
+    let at = |shards: &[u32], costs: Costs| {
+        let shard_count = shards[shards.len() - 1] + 1;
+        let hosts = Hosts::One { core_count: 2 };
+        on(&work, shards, Setting { hosts, costs, ..apart(shard_count, 1, 0) })
+    };
+    let messages = Costs { message_ns: 200_000, shard_message_ns: 200_000, ..Costs::default() };
+    let (one, two) = ([0; 64], [[0; 32], [1; 32]].concat());
+    let free = at(&one, Costs::default());
+    assert_eq!(free.time_ns, 64e6);
+    // A result each millisecond; only the last message is waited for.
+    assert_eq!(at(&one, messages).time_ns, free.time_ns + 400_000.0);
+    let free = at(&two, Costs::default());
+    assert_eq!(free.time_ns, 32e6);
+    let paid = at(&two, messages);
+    let of_messages = paid.coordinator_work_ns + paid.shard_message_work_ns;
+    assert_eq!(of_messages, 400_000.0 * paid.result_message_count as f64);
+    assert!(paid.time_ns >= free.time_ns + of_messages / 2.0 - 1e-3, "{paid:?}");
+    assert!(paid.time_ns < at(&one, messages).time_ns, "{paid:?}");
+}
+
+#[test]
+fn a_shard_takes_one_answer_in_after_the_other() {
+    // Four accounts in two micro-batches; the step begins once all of them are there.
+    let work = batch(vec![step(10, &[0, 1, 2, 3].map(|key| (key, true)))]);
+    let costs =
+        Costs { shard_message_ns: 10, shard_value_ns: 1, shard_result_ns: 3, ..Costs::default() };
+    let of = on(&work, &[0], Setting { costs, ..apart(1, 1, 100) });
+    assert_eq!(of.ahead_request_count, 2);
+    assert_eq!(of.time_ns, 100.0 + 200.0 + 2.0 * 12.0 + 10.0 + 13.0 + 100.0);
+    assert_eq!((of.value_wait_ns, of.shard_message_work_ns), (224.0, 37.0));
 }
 
 #[test]

@@ -42,25 +42,33 @@ fn costs(of: &SimulationCosts) -> String {
     let tx = match of.given_tx_ns {
         Some(given) => format!("{} a transaction, as given", ns(given)),
         None => format!(
-            "{} a transaction, at most {}, as {} takes",
+            "{} a transaction, at most {}; without shards ({}) {}",
             units::time_ns(of.tx_ns.mean),
             ns(of.tx_ns.max),
-            of.step_variant
+            of.step_variant,
+            units::time_ns(of.tx_ns.mean * alone_share(of)),
         ),
     };
     format!(
-        "{tx}; of one shard ({}): {} for a message, {} for a result and {} for a value at the coordinator, {} for a \
-         message of results at the shard, {} until a shard is ready, {} for decoding, {} for join and commit; {}",
+        "{tx}; of one shard ({}): at the coordinator {} for a message, {} for a result and {} for a value, at the shard \
+         {}, {} and {}, {} until a shard is ready, {} for decoding, {} for join and commit; {}",
         of.shard_variant,
         ns(of.message_ns),
         ns(of.result_ns),
         ns(of.value_ns),
-        ns(of.send_ns),
+        ns(of.shard_message_ns),
+        ns(of.shard_result_ns),
+        ns(of.shard_value_ns),
         ns(of.start_ns),
         ns(of.decode_ns),
         ns(of.after_ns),
         units::things(of.sample_count, "sample"),
     )
+}
+
+/// The time of steps without shards over their time on one.
+fn alone_share(of: &SimulationCosts) -> f64 {
+    if of.steps_ns == 0 { 1.0 } else { of.alone_steps_ns as f64 / of.steps_ns as f64 }
 }
 
 /// `30 shards of 60, fanout, 500us, list`.
@@ -101,7 +109,7 @@ fn predictions(page: &mut Page, rows: &[SimulatedRow]) {
 }
 
 fn checks(page: &mut Page, rows: &[CheckedRow]) {
-    let text = "predictions for measured rows, with all processes on this host; costs are fitted to rows of one \
+    let text = "predictions for measured rows, with all processes on this host; costs are measured on rows of one \
                 shard of one thread without a delay (*)";
     page.labelled(Tone::Plain, "check", text);
     let column = |head, rank, value: &dyn Fn(&CheckedRow) -> String| Column {
@@ -116,7 +124,7 @@ fn checks(page: &mut Page, rows: &[CheckedRow]) {
         column(["keys", "measured"], 1, &|of| units::count(of.measured_key_count)),
         column(["keys", "predicted"], 2, &|of| units::count(of.predicted_key_count)),
     ];
-    let name = |of: &CheckedRow| match of.is_fitted {
+    let name = |of: &CheckedRow| match of.is_source {
         true => format!("{}*", of.variant),
         false => of.variant.clone(),
     };
@@ -142,7 +150,7 @@ fn found(simulation: &Simulation) -> String {
     let Some(fastest) = fastest else { return "nothing was asked for".to_owned() };
     let rate = units::number(fastest.tx_per_s);
     let mut text = format!("predicted at most {rate} tx/s: {}", name(fastest));
-    let errors = simulation.checks.iter().filter(|row| !row.is_fitted).map(|row| row.error.abs());
+    let errors = simulation.checks.iter().filter(|row| !row.is_source).map(|row| row.error.abs());
     let errors: Vec<f64> = errors.collect();
     if !errors.is_empty() {
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
@@ -187,6 +195,7 @@ mod tests {
             value_wait_ns: 3,
             coordinator_work_ns: 4,
             busiest_thread_work_ns: 5,
+            shard_message_work_ns: 11,
             ahead_request_count: 6,
             ahead_key_count: 7,
             demand_request_count: 8,
@@ -195,9 +204,9 @@ mod tests {
         }
     }
 
-    fn check(is_fitted: bool, error: f64) -> CheckedRow {
+    fn check(is_source: bool, error: f64) -> CheckedRow {
         let variant = "memory/batched-io/bal+on-demand@1+1shards".to_owned();
-        CheckedRow { variant, error, is_fitted, ..CheckedRow::default() }
+        CheckedRow { variant, error, is_source, ..CheckedRow::default() }
     }
 
     fn simulated() -> Simulation {
@@ -237,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_error_leaves_out_rows_that_costs_are_fitted_to() {
+    fn the_mean_error_leaves_out_rows_that_costs_are_measured_on() {
         let checks = vec![check(true, 0.0), check(false, -0.2), check(false, 0.1)];
         let page = simulation(&Simulation { checks, ..simulated() }, 100, Paint::Plain);
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");

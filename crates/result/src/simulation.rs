@@ -78,26 +78,30 @@ pub struct SimulationCosts {
     pub given_tx_ns: Option<u64>,
     /// Time of a transaction.
     pub tx_ns: Spread,
-    /// Time of all steps, one after the other, on one thread.
+    /// Time of all steps, one after the other, on one thread of a shard: its CPU time, where none was given.
     pub steps_ns: u64,
+    /// The same on one thread here without shards, reads included. The time of a step is its time there, times the
+    /// quotient of the two.
+    pub alone_steps_ns: u64,
     /// Decoding all lists at the coordinator.
     pub decode_ns: u64,
     /// Work of a shard until it is ready for a batch.
     pub start_ns: u64,
-    /// Time of a thread for each step beside its execution; a part of `steps_ns` and of each prediction.
-    pub beside_step_ns: u64,
     /// Work of the coordinator for a message of a shard, independent of its contents.
     pub message_ns: u64,
     /// Work of the coordinator for a value that it sends.
     pub value_ns: u64,
-    /// Work of the coordinator for a result that it takes in, and of a shard for one that it sends.
+    /// Work of the coordinator for a result that it takes in.
     pub result_ns: u64,
-    /// Work of a shard for a message with results, independent of its contents.
-    pub send_ns: u64,
+    /// Work of a shard for a message, independent of its contents: results, or a request with its answer.
+    pub shard_message_ns: u64,
+    /// Work of a shard for a value that it takes in.
+    pub shard_value_ns: u64,
+    /// Work of a shard for a result that it sends.
+    pub shard_result_ns: u64,
     /// Join and commit of all batches.
     pub after_ns: u64,
-    /// The time of one shard of one thread on this host, as it was measured: `send_ns` is chosen so that it is
-    /// predicted.
+    /// The time of one shard of one thread on this host, as it was measured. No cost is chosen by it.
     pub one_shard_ns: u64,
 }
 
@@ -137,6 +141,8 @@ pub struct SimulatedRow {
     pub coordinator_work_ns: u64,
     /// The part of it that the busiest of its threads has.
     pub busiest_thread_work_ns: u64,
+    /// Work of shards for their messages, summed.
+    pub shard_message_work_ns: u64,
     /// Requests ahead of steps: micro-batches.
     pub ahead_request_count: u64,
     /// Keys of those.
@@ -162,8 +168,8 @@ pub struct CheckedRow {
     pub predicted_ns: u64,
     /// The prediction over the measured time, less one.
     pub error: f64,
-    /// Whether costs are fitted to a row like this one, so that its error says nothing.
-    pub is_fitted: bool,
+    /// Whether costs are measured on a row like this one: its error is that of adding them up.
+    pub is_source: bool,
     /// Keys that shards asked for ahead and on demand, as predicted.
     pub predicted_key_count: u64,
     /// The same in the row's first sample.

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use alloy_primitives::{B256, U256};
 use evm::StepWrites;
-use executor::shards::{Finished, Met, Report, ShardStep, ShardTimes, StateValues, Wanted};
+use executor::shards::{
+    Finished, Met, Report, ShardCpu, ShardStep, ShardTimes, StateValues, Wanted,
+};
 
 use crate::{
     fields::{code_of_wire, code_to_wire, ns, result_of_wire, result_to_wire, words},
@@ -77,6 +79,10 @@ pub(crate) fn finished_to_wire(finished: Finished) -> proto::Done {
         ahead_request_count: times.ahead_request_count,
         ahead_key_count: times.ahead_key_count,
         demand_request_count: times.demand_request_count,
+        executing_cpu_ns: ns(times.cpu.executing),
+        sending_cpu_ns: ns(times.cpu.sending),
+        asking_cpu_ns: ns(times.cpu.asking),
+        cpu_ns: ns(times.cpu.all),
     }
 }
 
@@ -93,6 +99,12 @@ fn finished_of_wire(done: &proto::Done) -> Result<Finished, String> {
             ahead_request_count: done.ahead_request_count,
             ahead_key_count: done.ahead_key_count,
             demand_request_count: done.demand_request_count,
+            cpu: ShardCpu {
+                executing: Duration::from_nanos(done.executing_cpu_ns),
+                sending: Duration::from_nanos(done.sending_cpu_ns),
+                asking: Duration::from_nanos(done.asking_cpu_ns),
+                all: Duration::from_nanos(done.cpu_ns),
+            },
         },
     })
 }
@@ -189,6 +201,12 @@ mod tests {
                 ahead_request_count: 4,
                 ahead_key_count: 5,
                 demand_request_count: 6,
+                cpu: ShardCpu {
+                    executing: Duration::from_nanos(7),
+                    sending: Duration::from_nanos(8),
+                    asking: Duration::from_nanos(9),
+                    all: Duration::from_nanos(10),
+                },
             },
         };
         let sent = from_shard::Message::Done(finished_to_wire(finished.clone()));

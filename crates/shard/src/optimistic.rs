@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
 use executor::shards::{
-    OptimisticFinished, OptimisticReport, ShardRuns, ShardTimes,
+    OptimisticFinished, OptimisticReport, ShardCpu, ShardRuns, ShardTimes,
     versions::{
         AccountValue, AccountVersion, KeyValue, KeyValues, Keys, OptimisticStep, Order, Reads,
         RemoteWrites, SlotValue, Version, VersionWrites,
@@ -241,7 +241,7 @@ pub(crate) fn finished_to_wire(finished: &OptimisticFinished) -> proto::Optimist
     }
 }
 
-const fn finished_of_wire(done: &proto::OptimisticDone) -> OptimisticFinished {
+fn finished_of_wire(done: &proto::OptimisticDone) -> OptimisticFinished {
     OptimisticFinished {
         times: ShardTimes {
             ahead: Duration::from_nanos(done.ahead_ns),
@@ -250,6 +250,7 @@ const fn finished_of_wire(done: &proto::OptimisticDone) -> OptimisticFinished {
             ahead_request_count: done.ahead_request_count,
             ahead_key_count: done.ahead_key_count,
             demand_request_count: done.demand_request_count,
+            cpu: ShardCpu::default(),
         },
         runs: ShardRuns {
             executions: done.execution_count,

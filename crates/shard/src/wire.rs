@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Version of the messages. It grows with each change of `proto/shard.proto`.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Bytes of a piece of a workload or a list.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;

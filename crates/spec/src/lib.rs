@@ -3,6 +3,7 @@
 //! `tree` (values with their places) → `overrides` → `read` (rules) → [`Scenario`] → `write`;
 //! `mistakes` goes it again for each mistake.
 
+mod durations;
 mod error;
 mod fault;
 mod fields;
@@ -35,6 +36,7 @@ mod tree;
 mod whole;
 mod write;
 
+pub use durations::{duration, fine_duration};
 pub use error::{Diagnostic, Mistakes, ScenarioError};
 pub use fault::nearest;
 pub use load::{

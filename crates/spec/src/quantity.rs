@@ -3,15 +3,36 @@
 
 use std::time::Duration;
 
-use crate::fault::{Misfit, Remedy, shown};
+use crate::fault::{Misfit, Remedy, listed, shown};
 
 /// Counts and gas: decimal, because they are.
 const SI: [(&str, u64); 4] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
 /// Sizes: binary, because memory and disks' blocks are.
 const BINARY: [(&str, u64); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
-/// Durations, in milliseconds.
-const TIME: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+/// Durations in whole milliseconds.
+const WHOLE_MS: TimeScale = TimeScale {
+    units: &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)],
+    smallest: "ms",
+    unsaid: "s",
+    examples: ["500ms", "60s"],
+};
+/// Durations in whole nanoseconds. A microsecond has either of the two characters that look like a mu.
+const WHOLE_NS: TimeScale = TimeScale {
+    units: &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("m", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("\u{b5}s", 1_000),
+        ("\u{3bc}s", 1_000),
+    ],
+    smallest: "ns",
+    unsaid: "ms",
+    examples: ["250us", "1.6ms"],
+};
 /// The most digits a number may have, so that its mantissa fits in 128 bits.
 const DIGITS_MAX: usize = 30;
 
@@ -78,30 +99,67 @@ fn decimal_size(text: &str, unit: &'static str) -> (String, &'static str) {
     (format!("{text} is in decimal units; sizes are in B, KiB, MiB, GiB or TiB"), unit)
 }
 
+/// Units of a duration.
+struct TimeScale {
+    /// Each with its multiple of the smallest.
+    units: &'static [(&'static str, u64)],
+    smallest: &'static str,
+    /// The unit of the remedy where none is given.
+    unsaid: &'static str,
+    examples: [&'static str; 2],
+}
+
+impl TimeScale {
+    /// `ms, s, m and h`, as anybody can type them.
+    fn names(&self, conjunction: &str) -> String {
+        let names = self.units.iter().map(|(name, _)| *name).filter(|name| name.is_ascii());
+        listed(&names.collect::<Vec<_>>(), conjunction)
+    }
+
+    /// The duration in the smallest unit.
+    fn read(&self, text: &str) -> Result<u64, Misfit> {
+        let [example, other] = self.examples;
+        let Some(parts) = split(text) else {
+            return Err(not_a_number(text, "a duration is a number and a unit", other));
+        };
+        if let Some(multiplier) = multiplier(self.units, parts.unit) {
+            let rule = format!("a duration is whole {}", self.smallest);
+            return parts.times(text, multiplier, &rule);
+        }
+        let (text, number) = (shown(text), parts.number);
+        let fixed = match parts.unit {
+            "" => Some(self.unsaid),
+            "sec" | "secs" | "second" | "seconds" | "S" => Some("s"),
+            "min" | "mins" | "minute" | "minutes" | "M" => Some("m"),
+            "hour" | "hours" | "hr" | "H" => Some("h"),
+            "msec" | "millis" | "milliseconds" => Some("ms"),
+            "usec" | "micros" | "microseconds" => Some("us"),
+            "nsec" | "nanos" | "nanoseconds" => Some("ns"),
+            _ => None,
+        };
+        let Some(fixed) = fixed.filter(|unit| multiplier(self.units, unit).is_some()) else {
+            let (unit, names) = (shown(parts.unit), self.names("and"));
+            let rule = format!("{text}: {unit} is no unit of time; {names} are");
+            let remedy = format!("write a duration such as {example} or {other}");
+            return Err(Misfit::new(rule, Remedy::advice(&remedy)));
+        };
+        let rule = match parts.unit {
+            "" => format!("{text} has no unit; durations are in {}", self.names("or")),
+            _ => format!("{text}: durations are in {}", self.names("or")),
+        };
+        Err(Misfit::new(rule, Remedy::text(&format!("{number}{fixed}"))))
+    }
+}
+
 /// A duration in whole milliseconds; the unit is required.
 pub(crate) fn duration(text: &str) -> Result<Duration, Misfit> {
-    let Some(parts) = split(text) else {
-        return Err(not_a_number(text, "a duration is a number and a unit", "60s"));
-    };
-    if let Some(multiplier) = multiplier(&TIME, parts.unit) {
-        return parts.times(text, multiplier, "a duration is whole ms").map(Duration::from_millis);
-    }
-    let (text, number) = (shown(text), parts.number);
-    let fixed = match parts.unit {
-        "" | "sec" | "secs" | "second" | "seconds" | "S" => "s",
-        "min" | "mins" | "minute" | "minutes" | "M" => "m",
-        "hour" | "hours" | "hr" | "H" => "h",
-        "msec" | "millis" | "milliseconds" => "ms",
-        unit => {
-            let rule = format!("{text}: {} is no unit of time; ms, s, m and h are", shown(unit));
-            return Err(Misfit::new(rule, Remedy::advice("write a duration such as 500ms or 60s")));
-        }
-    };
-    let rule = match parts.unit {
-        "" => format!("{text} has no unit; durations are in ms, s, m or h"),
-        _ => format!("{text}: durations are in ms, s, m or h"),
-    };
-    Err(Misfit::new(rule, Remedy::text(&format!("{number}{fixed}"))))
+    WHOLE_MS.read(text).map(Duration::from_millis)
+}
+
+/// A duration in whole nanoseconds; the unit is required. No key of a scenario is one: they are written
+/// back in milliseconds at least.
+pub(crate) fn fine_duration(text: &str) -> Result<Duration, Misfit> {
+    WHOLE_NS.read(text).map(Duration::from_nanos)
 }
 
 /// A size in the largest unit in which it is whole, as [`bytes`] reads it.
@@ -265,6 +323,7 @@ mod tests {
             assert!(count(text, "gas").is_err(), "{text}");
             assert!(bytes(text).is_err(), "{text}");
             assert!(duration(text).is_err(), "{text}");
+            assert!(fine_duration(text).is_err(), "{text}");
         }
         for text in ["99999999999999999999", &"9".repeat(400), "18446744073709551616", "1e30G"] {
             assert!(count(text, "gas").is_err(), "{text}");

@@ -3,6 +3,7 @@
 mod compaction;
 mod databases;
 mod docs;
+mod durations;
 mod good;
 mod names;
 mod overridden;

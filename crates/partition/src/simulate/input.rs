@@ -81,12 +81,14 @@ pub struct Costs {
     pub message_ns: u64,
     /// Work of the coordinator for a value that it sends.
     pub value_ns: u64,
-    /// Work of the coordinator for the result of a step: taking it in, and the checks. A shard has as much
-    /// for sending it.
+    /// Work of the coordinator for the result of a step: taking it in, and the checks.
     pub result_ns: u64,
-    /// Work of a shard for a message with results, whatever is in it, by one thread beside those that
-    /// execute.
-    pub send_ns: u64,
+    /// Work of a shard for a message, whatever is in it: results, or a request with its answer.
+    pub shard_message_ns: u64,
+    /// Work of a shard for a value that it takes in.
+    pub shard_value_ns: u64,
+    /// Work of a shard for a result that it sends, by one thread beside those that execute.
+    pub shard_result_ns: u64,
     /// Work of the coordinator after the last result: join and commit.
     pub after_ns: u64,
 }
@@ -128,6 +130,8 @@ pub struct Simulated {
     pub coordinator_work_ns: f64,
     /// The part of it that the thread of one shard has, of the shard that makes most.
     pub busiest_thread_work_ns: f64,
+    /// Work of shards for their messages, summed.
+    pub shard_message_work_ns: f64,
     /// Requests that shards made ahead.
     pub ahead_request_count: u64,
     /// Keys of those.
@@ -151,6 +155,7 @@ impl Simulated {
             (&mut self.value_wait_ns, other.value_wait_ns),
             (&mut self.coordinator_work_ns, other.coordinator_work_ns),
             (&mut self.busiest_thread_work_ns, other.busiest_thread_work_ns),
+            (&mut self.shard_message_work_ns, other.shard_message_work_ns),
         ] {
             *sum += part;
         }

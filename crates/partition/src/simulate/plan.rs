@@ -173,9 +173,9 @@ pub(super) fn chain_ns(work: &BatchWork, plan: &Plan, delay_ns: u64) -> u64 {
         let shard = plan.shard_of[step];
         let begin = plan.dependencies.row(step).iter().map(|lower| {
             let way = if plan.shard_of[*lower as usize] == shard { 0 } else { delay_ns };
-            ends[*lower as usize] + way
+            ends[*lower as usize].saturating_add(way)
         });
-        ends.push(begin.max().unwrap_or(0) + of.time_ns);
+        ends.push(begin.max().unwrap_or(0).saturating_add(of.time_ns));
     }
     ends.into_iter().max().unwrap_or(0)
 }

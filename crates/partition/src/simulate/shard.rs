@@ -3,7 +3,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, HashMap},
+    collections::{BinaryHeap, HashMap, VecDeque},
 };
 
 /// A value on a shard.
@@ -35,6 +35,8 @@ pub(super) struct ShardState {
     pub(super) is_ready: bool,
     /// By key.
     pub(super) values: Vec<Value>,
+    /// Answers that came, the one that is being taken in first.
+    pub(super) answers: VecDeque<Vec<u32>>,
     /// Those that wait for a key: threads with a list, steps without one.
     pub(super) waiting: HashMap<u32, Vec<u32>>,
     pub(super) threads: Vec<Thread>,

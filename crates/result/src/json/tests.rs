@@ -317,6 +317,7 @@ fn simulation(of: &mut Figures<'_>) -> Simulation {
             value_wait_ns: 3,
             coordinator_work_ns: 4,
             busiest_thread_work_ns: 5,
+            shard_message_work_ns: 11,
             ahead_request_count: 6,
             ahead_key_count: 7,
             demand_request_count: 8,

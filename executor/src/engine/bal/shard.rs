@@ -13,7 +13,7 @@ use std::{
         mpsc,
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
@@ -34,12 +34,13 @@ use super::{
 use crate::{
     engine::{
         error::EngineError,
-        send_queue::{Limits, SendQueue},
+        send_queue::{Limits, Producer, SendQueue},
         tally::{ReadTally, Reading},
         task::Task,
     },
     error::StoreError,
     lock::lock,
+    process,
     shards::{
         Answer, Assignment, Coordinator, Finished, ShardError, ShardStep, ShardTimes, StateValues,
         Wanted,
@@ -78,48 +79,34 @@ pub fn run_shard(
     // A coordinator that has gone wants nothing.
     stop.fetch_or(coordinator.ready().is_err(), Ordering::Relaxed);
     let ready = Instant::now();
+    let process_cpu = process::cpu_time_of(std::process::id());
     let times = &Mutex::new(ShardTimes::default());
     let lost = &Lost::default();
     let results = &SendQueue::<ShardStep>::new(Limits::OF_A_SHARD);
     let (asked, answers) = mpsc::channel();
-    let line = Line { job, coordinator, stop, times };
+    let line = Line { job, coordinator, stop, times, ready };
     thread::scope(|scope| {
         let key_count = assignment.micro_batch_key_count;
-        scope.spawn(move || lost.note(line.ask_ahead(&ahead, key_count, &asked), stop));
+        scope.spawn(move || {
+            lost.note(line.ask_ahead(&ahead, key_count, &asked), stop);
+            lock(times).cpu.asking += process::thread_cpu_time().unwrap_or_default();
+        });
         scope.spawn(move || {
             lost.note(line.take_in(answers), stop);
-            lock(times).ahead = ready.elapsed();
+            let mut times = lock(times);
+            times.ahead = ready.elapsed();
+            times.cpu.asking += process::thread_cpu_time().unwrap_or_default();
         });
         for _ in 0..threads.get() {
             let producer = results.producer();
-            scope.spawn(move || {
-                let mut tally = ReadTally::default();
-                let mut reader = Remote { coordinator, list: job.list(), times };
-                let reading = Reading { reader: &mut reader, tally: &mut tally };
-                let done = job.execute_on_shard(reading, task, &producer, stop);
-                let mut times = lock(times);
-                times.value_wait += tally.wait;
-                match done {
-                    Ok(end) => times.executed = times.executed.max(end.duration_since(ready)),
-                    Err(failure) => {
-                        stop.store(true, Ordering::Relaxed);
-                        lock(&job.failures).push(failure);
-                    }
-                }
-            });
+            scope.spawn(move || line.run_steps(task, &producer));
         }
-        while let Some(steps) = results.next() {
-            let sent = coordinator.send(steps);
-            if sent.is_err() {
-                // The coordinator has gone: nobody wants the rest.
-                lost.note(sent, stop);
-                results.close();
-                break;
-            }
-        }
+        lost.note(line.send_results(results), stop);
     });
     lost.end()?;
-    let times = *lock(times);
+    let mut times = *lock(times);
+    let cpu = process::cpu_time_of(std::process::id()).zip(process_cpu);
+    times.cpu.all = cpu.map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before));
     Ok(Finished { met: job.met()?, times })
 }
 
@@ -202,16 +189,56 @@ fn contracts(calls: impl IntoIterator<Item = SystemCall>) -> Vec<Address> {
 /// A micro-batch on its way.
 type Asked<'c> = (Wanted, Answer<'c>);
 
-/// A shard's requests ahead, and their answers.
+/// A shard's threads and their coordinator: requests ahead and their answers, steps, and results.
 #[derive(Clone, Copy)]
 struct Line<'c> {
     job: &'c Job<Declared>,
     coordinator: &'c dyn Coordinator,
     stop: &'c AtomicBool,
     times: &'c Mutex<ShardTimes>,
+    /// When the shard was ready.
+    ready: Instant,
 }
 
 impl<'c> Line<'c> {
+    /// Runs steps until none is left, on a thread that does nothing else.
+    fn run_steps(&self, task: &Task<'_>, results: &Producer<'_, ShardStep>) {
+        let Self { job, coordinator, stop, times, ready } = *self;
+        let mut tally = ReadTally::default();
+        let mut reader = Remote { coordinator, list: job.list(), times };
+        let reading = Reading { reader: &mut reader, tally: &mut tally };
+        let done = job.execute_on_shard(reading, task, results, stop);
+        let mut times = lock(times);
+        times.value_wait += tally.wait;
+        times.cpu.executing += process::thread_cpu_time().unwrap_or_default();
+        match done {
+            Ok(end) => times.executed = times.executed.max(end.duration_since(ready)),
+            Err(failure) => {
+                stop.store(true, Ordering::Relaxed);
+                lock(&job.failures).push(failure);
+            }
+        }
+    }
+
+    /// Sends results until the threads that execute have ended.
+    ///
+    /// # Errors
+    /// The coordinator's failure. Nobody wants further results then.
+    fn send_results(&self, results: &SendQueue<ShardStep>) -> Result<(), ShardError> {
+        let cpu_before = process::thread_cpu_time();
+        let mut sent = Ok(());
+        while sent.is_ok()
+            && let Some(steps) = results.next()
+        {
+            sent = self.coordinator.send(steps);
+        }
+        if sent.is_err() {
+            results.close();
+        }
+        lock(self.times).cpu.sending += process::thread_cpu_since(cpu_before);
+        sent
+    }
+
     /// Asks for one micro-batch of `key_count` keys after the other, without waiting for answers.
     fn ask_ahead(
         &self,

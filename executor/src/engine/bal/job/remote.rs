@@ -4,7 +4,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use evm::Runner;
@@ -26,6 +26,7 @@ use crate::{
         task::Task,
     },
     lock::lock,
+    process,
     shards::{
         Assignment, Finished, Met, Report, ShardError, ShardStep, ShardTimes, Shards, StateValues,
         Wanted,
@@ -94,10 +95,9 @@ impl<R: Reader> Side<'_, R> {
             wishes: Wishes::new(&job.shared.list),
         };
         let Finished { met, times } = loop {
+            let cpu_before = process::thread_cpu_time();
             let heard = conversation.hear(self.stop);
             let report = heard.map_err(|error| self.blame(job, error))?;
-            let since = Instant::now();
-            self.tallies.side_times.message_count += 1;
             if let Some(reason) = message::untimely(&report, taken.ready) {
                 return Err(self.blame_for(job, reason));
             }
@@ -112,15 +112,17 @@ impl<R: Reader> Side<'_, R> {
                 }
                 Report::Wanted { request, keys } => {
                     let values = self.values(job, &keys, &mut taken.wishes)?;
-                    self.tallies.side_times.answering += since.elapsed();
                     let answered = conversation.answer(request, values);
                     answered.map_err(|error| self.blame(job, error))?;
+                    self.tallies.side_times.message_count += 1;
+                    self.tallies.side_times.answering += process::thread_cpu_since(cpu_before);
                 }
                 Report::Steps(steps) => {
                     for step in steps {
                         self.take(job, step, &mut taken)?;
                     }
-                    self.tallies.side_times.taking += since.elapsed();
+                    self.tallies.side_times.message_count += 1;
+                    self.tallies.side_times.taking += process::thread_cpu_since(cpu_before);
                 }
                 Report::Failed { index, reason } => {
                     let reason = format!("it cannot go on: {reason}");

@@ -1,0 +1,48 @@
+//! Durations of options that are no keys of a scenario. Their errors name the option.
+
+use std::time::Duration;
+
+use crate::{
+    error::ScenarioError,
+    fault::{Misfit, Origin, Remedy, shown},
+    quantity,
+};
+
+/// The longest duration of an option: a longer one is a slip of the unit.
+const MOST: Duration = Duration::from_secs(24 * 3_600);
+
+/// A duration as scenarios have them, in whole milliseconds from 1ms to 24h: `200ms`, `1.5s`, `10m`. Errors call
+/// it `option`.
+///
+/// # Errors
+/// The text is no such duration.
+pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
+    let read = quantity::duration(text);
+    read.and_then(|time| within("1ms", time, text)).map_err(|misfit| at(option, text, misfit))
+}
+
+/// A duration in whole nanoseconds from 1ns to 24h: `800ns`, `250us`, `1.6ms`, and those of [`duration`]. Errors
+/// call it `option`.
+///
+/// # Errors
+/// The text is no such duration.
+pub fn fine_duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
+    let read = quantity::fine_duration(text);
+    read.and_then(|time| within("1ns", time, text)).map_err(|misfit| at(option, text, misfit))
+}
+
+/// The duration, unless it is 0 or above the most; `least` is the shortest other one.
+fn within(least: &str, time: Duration, text: &str) -> Result<Duration, Misfit> {
+    if !time.is_zero() && time <= MOST {
+        return Ok(time);
+    }
+    let rule = format!("{} is out of range; a duration is from {least} to 24h", shown(text));
+    let remedy =
+        if time.is_zero() { "write a longer duration" } else { "write a shorter duration" };
+    Err(Misfit::new(rule, Remedy::advice(remedy)))
+}
+
+fn at(option: &str, text: &str, misfit: Misfit) -> ScenarioError {
+    let origin = Origin::Outside { origin: format!("{option} {text}"), value: text.to_owned() };
+    ScenarioError::of(vec![misfit.at(option, &origin)], 1, "the options", "")
+}
