@@ -32,6 +32,7 @@ fn what_is_missing_is_counted_and_troubles_are_told() {
         "14 included, 2 reverted, 2 in no block, 1 refused, 1 never sent",
         "7 connection while sending; the first: connection reset",
         "1 reorganisation removed 2 blocks and undid 3 inclusions",
+        "7 calls repeated with the same bytes, 2 that the node had already, by an earlier call",
         "3 sent again because the node had forgotten them",
     ] {
         assert!(page.contains(words), "{words:?} is not in {page}");
