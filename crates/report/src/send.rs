@@ -203,7 +203,7 @@ fn troubles(page: &mut Page, result: &SendResult) {
     let attempts = &result.attempts;
     let words = [
         (attempts.retry_count, "calls repeated with the same bytes"),
-        (attempts.known_count, "that the node had already, by an earlier call"),
+        (attempts.known_count, "known to the node already"),
         (attempts.resent_count, "sent again because the node had forgotten them"),
         (attempts.signed_anew_count, "signed anew"),
         (attempts.nonce_corrected_count, "nonces corrected from the node"),
