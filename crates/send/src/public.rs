@@ -1,6 +1,6 @@
-//! Chains on which a load is meant without a word: those of developer nodes. Any other chain must be named, whether the
-//! registry of public chains knows it or not: most public chains are in no list. The chain id decides, not the genesis and
-//! not the peers, since a signature is valid on every chain with its id (EIP-155).
+//! Chains on which a load is meant without a word: those of developer nodes. Any other chain must be named,
+//! whether the registry of public chains knows it or not: most public chains are in no list. The chain id
+//! decides, not genesis or peers, since a signature is valid on every chain with its id (EIP-155).
 
 use alloy_chains::NamedChain;
 

@@ -1,5 +1,5 @@
-//! Laws of a node that says to know a transaction already: it counts as accepted once the node shows it or a block has it,
-//! and the answer is an error where it does not.
+//! Laws of a node that says to know a transaction already: it counts as accepted once the node shows it or a
+//! block has it, and the answer is an error where neither does.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
