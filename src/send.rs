@@ -80,17 +80,18 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     Ok(result)
 }
 
-/// Checks that the money of a load on a public chain is nobody else's: the senders' secrets follow from the seed.
+/// Checks that the money of a load is nobody else's, except on chains of developer nodes: the senders' secrets follow
+/// from the seed.
 ///
 /// # Errors
 /// The seed is that of the scenario, which everybody has.
 fn check_seed(input: &SendInput, node: &NodeFacts) -> Result<(), Failure> {
-    if !node.is_public || input.work.iter().any(|given| given.key == "seed") {
+    if node.is_developers || input.work.iter().any(|given| given.key == "seed") {
         return Ok(());
     }
     let error = anyhow!(
-        "chain {} is public, and the secrets of the senders follow from the seed: with the scenario's own seed \
-         anybody can take their money; give one that nobody guesses: --seed NUMBER, up to {}",
+        "the money of chain {} may be worth something, and the secrets of the senders follow from the seed: with \
+         the scenario's own seed anybody can take it; give one that nobody guesses: --seed NUMBER, up to {}",
         node.chain_id,
         u64::MAX
     );
@@ -121,6 +122,7 @@ fn work_facts(workload: &Workload, plan: &Plan) -> SendWork {
 fn failure(error: SendError) -> Failure {
     let code = match &error {
         SendError::PublicChain { .. }
+        | SendError::UnknownChain { .. }
         | SendError::OtherChain { .. }
         | SendError::NoFunder
         | SendError::PoorFunder { .. }
@@ -197,19 +199,19 @@ mod tests {
     }
 
     #[test]
-    fn a_public_chain_asks_for_a_seed_of_the_users_own() {
-        let node = |is_public| NodeFacts {
+    fn a_chain_that_is_not_of_developers_asks_for_a_seed_of_the_users_own() {
+        let node = |is_developers| NodeFacts {
             version: None,
             chain_id: 560_048,
             transport: Transport::Http,
             has_lists: false,
-            is_public,
+            is_developers,
         };
         let (key, value, origin) = ("seed".to_owned(), "7".to_owned(), "--seed 7".to_owned());
         let own = input(vec![Override { key, value, origin }]);
-        assert!(check_seed(&own, &node(true)).is_ok());
-        assert!(check_seed(&input(Vec::new()), &node(false)).is_ok());
-        let failure = check_seed(&input(Vec::new()), &node(true)).unwrap_err();
+        assert!(check_seed(&own, &node(false)).is_ok());
+        assert!(check_seed(&input(Vec::new()), &node(true)).is_ok());
+        let failure = check_seed(&input(Vec::new()), &node(false)).unwrap_err();
         assert_eq!(failure.code, Code::Usage);
         assert!(failure.to_string().contains("--seed NUMBER"), "{failure}");
     }

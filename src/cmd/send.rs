@@ -74,7 +74,7 @@ pub struct SendArgs {
     /// Blocks above the last one of the load that are waited for, in case a reorganisation removes it; 0 for none
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub confirmations: u64,
-    /// The chain that is meant; needed for a public one
+    /// The chain that is meant; needed unless it is one of developer nodes (1337, 13370, 31337)
     #[arg(long, value_name = "NUMBER")]
     pub chain_id: Option<u64>,
     /// File with the secret key of the account that pays [default: the node's own first account]
@@ -174,7 +174,7 @@ pub fn send(args: &SendArgs) -> Result<Code, Failure> {
 
 /// Whether all that was planned is in blocks and succeeded.
 const fn code(result: &SendResult) -> Code {
-    match (result.interrupted, result.counts.included == result.counts.planned) {
+    match (result.interrupted, result.counts.included_count == result.counts.planned_count) {
         (true, _) => Code::Interrupted,
         (false, true) => Code::Fine,
         (false, false) => Code::Claim,

@@ -4,12 +4,12 @@
 #![expect(
     clippy::print_stderr,
     clippy::print_stdout,
-    reason = "a test says what it skips, and a fake client says that it is ready"
+    reason = "a fake client says that it is ready, and why it ends"
 )]
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
     sync::{
         OnceLock,
@@ -22,6 +22,7 @@ use tempfile::TempDir;
 
 use self::fake::{Call, Calls, Reply, serve, status, valid, written};
 use crate::{
+    found::geth,
     machine,
     tool::{printed, stress, text},
 };
@@ -381,18 +382,6 @@ fn what_cannot_be_run_is_one_error_that_says_what_to_write() {
     refused(&with(&["--store", "memory"]), &["--store memory", "--design"]);
     refused(&with(&["--root", "after"]), &["--design"]);
     refused(&["out", "--url", "127.0.0.1:9", "--jwt", "jwt.hex"], &["http://HOST:PORT"]);
-}
-
-/// go-ethereum; `None`, said aloud, where there is none.
-fn geth() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path =
-        || std::env::split_paths(&path).map(|dir| dir.join("geth")).find(|at| at.is_file());
-    let found = std::env::var_os("STRESS_GETH").map(PathBuf::from).or_else(on_path);
-    if found.is_none() {
-        eprintln!("SKIPPED: there is no geth on PATH, and STRESS_GETH names none");
-    }
-    found
 }
 
 #[test]

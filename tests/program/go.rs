@@ -1,20 +1,14 @@
 //! Programs in Go that come with the project, built where Go and their modules are to be had.
 
 use std::{
-    io::Write,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
-use crate::{machine, tool::text};
+use crate::{found::skipped, machine, tool::text};
 
 /// Folders of the modules in Go.
 pub(crate) const MODULES: [&str; 2] = ["examples/go-worker", "tools/geth-fill"];
-
-/// Says which test is skipped past the test's captured output.
-pub(crate) fn skipped(reason: &str) {
-    drop(writeln!(std::io::stderr(), "SKIPPED: {reason}"));
-}
 
 /// Runs `go` in a folder of the repository, for 15 minutes at most.
 pub(crate) fn go(folder: &str, args: &[&str]) -> Output {

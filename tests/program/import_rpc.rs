@@ -1,11 +1,7 @@
 //! `stress import rpc` as a user meets it: blocks of a real node, anvil, become workloads on which
 //! all designs agree, and a node that lacks a needed value gets one clear error.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, and says what it skips"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     fs,
@@ -19,7 +15,7 @@ use workload::{TxType, file};
 use self::node::{Anvil, http, refusal, server, through};
 use crate::machine;
 
-mod node;
+pub(crate) mod node;
 
 /// Accounts that anvil funds; their secrets are known to it.
 const PEOPLE: [&str; 4] = [

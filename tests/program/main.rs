@@ -13,6 +13,7 @@ mod export;
 #[path = "../common/exposed.rs"]
 mod exposed;
 mod formats;
+mod found;
 mod gate;
 mod go;
 mod go_worker;

@@ -18,7 +18,7 @@ use executor::{
 use serde_json::Value;
 
 use crate::{
-    go::skipped,
+    found::skipped,
     interrupted::{BEGIN_LIMIT, POLL_INTERVAL, UnderWay},
     machine,
     tool::{printed, stress, text},

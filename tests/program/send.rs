@@ -1,13 +1,11 @@
 //! `stress send` as a user meets it: loads on go-ethereum in developer mode and on anvil, compared with a
 //! second reader of the chain; and errors of its command line.
 
-#![expect(clippy::print_stderr, reason = "a test says what it skips")]
-
 use std::{
     collections::BTreeSet,
     fs,
     io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     thread,
 };
@@ -16,6 +14,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
+    found,
+    import_rpc::node::{http, server},
     interrupted::UnderWay,
     tool::{printed, stress, text},
 };
@@ -53,13 +53,7 @@ fn listened<T>(output: impl Read + Send + 'static, mut found: impl FnMut(&str) -
 
 /// anvil with a block every second; `None`, said aloud, where it is not installed.
 fn anvil(more: &[&str]) -> Option<Node> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("contracts/node_modules");
-    let binary = folder.join("@foundry-rs/anvil-linux-amd64/bin/anvil");
-    if !binary.exists() {
-        eprintln!("SKIPPED: there is no anvil; contracts/run install brings it");
-        return None;
-    }
-    let mut process = Command::new(binary)
+    let mut process = Command::new(found::anvil()?)
         .args([
             "--port",
             "0",
@@ -83,14 +77,7 @@ fn anvil(more: &[&str]) -> Option<Node> {
 
 /// go-ethereum in developer mode; `None`, said aloud, where it is not installed.
 fn geth() -> Option<Node> {
-    let given = std::env::var_os("STRESS_GETH").map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path =
-        || std::env::split_paths(&path).map(|dir| dir.join("geth")).find(|at| at.is_file());
-    let Some(binary) = given.or_else(on_path) else {
-        eprintln!("SKIPPED: there is no geth on PATH, and STRESS_GETH names none");
-        return None;
-    };
+    let binary = found::geth()?;
     let dir = tempfile::tempdir().unwrap();
     let mut process = Command::new(binary)
         .args(["--dev", "--dev.period", "1", "--dev.gaslimit", "60000000", "--datadir"])
@@ -156,15 +143,15 @@ fn sent(url: &str, args: &[&str], code: i32) -> Value {
     assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), result);
     let counts = &result["counts"];
     let of = |key: &str| counts[key].as_u64().unwrap();
-    assert_eq!(of("planned"), of("unsent") + of("sent"), "{counts}");
-    let fates = of("included") + of("reverted") + of("pending") + of("failed");
-    assert_eq!(of("sent"), fates, "{counts}");
+    assert_eq!(of("planned_count"), of("unsent_count") + of("sent_count"), "{counts}");
+    let fates = ["included_count", "reverted_count", "pending_count", "failed_count"].map(of);
+    assert_eq!(of("sent_count"), fates.iter().sum::<u64>(), "{counts}");
     result
 }
 
 /// The chain as another program reads it has these blocks, and the whole load in them once.
 fn assert_equals_the_chain(node: &Node, result: &Value, tx_count: u64) {
-    assert_eq!(result["counts"]["included"], tx_count, "{}", result["counts"]);
+    assert_eq!(result["counts"]["included_count"], tx_count, "{}", result["counts"]);
     assert_eq!(result["attempts"]["twice_count"], 0);
     let mut hashes = BTreeSet::new();
     let (mut own_count, mut count) = (0, 0);
@@ -269,7 +256,7 @@ fn what_a_node_cannot_be_prepared_for_and_a_public_chain_are_refused_by_name() {
         refused(&named, 2, &["cannot be sent to a live node", word]);
     }
     let guessed = ["transfers", "--url", url, "--chain-id", "10", "--transactions", "10"];
-    refused(&guessed, 2, &["chain 10 is public", "--seed NUMBER"]);
+    refused(&guessed, 2, &["money of chain 10", "--seed NUMBER"]);
     let many = ["erc20", "--url", url, "--chain-id", "10", "--accounts", "2k"];
     let held = [&many[..], &["--set", "load.holders=2000"]].concat();
     refused(&held, 2, &["2000 slots", "one transaction creates it"]);
@@ -331,11 +318,12 @@ fn an_interrupted_load_keeps_what_is_known() {
     let result: Value = serde_json::from_str(&load.said("stdout")).unwrap();
     assert_eq!(result["interrupted"], true);
     let of = |key: &str| result["counts"][key].as_u64().unwrap();
-    assert!(of("sent") > 0 && of("unsent") > 0, "{}", result["counts"]);
+    assert!(of("sent_count") > 0 && of("unsent_count") > 0, "{}", result["counts"]);
     let open = result["latency"]["open_count"].as_u64().unwrap();
     let waited = result["latency"]["inclusion_ns"]["count"].as_u64().unwrap();
-    assert_eq!(waited, of("included") + of("reverted") + open, "{}", result["latency"]);
-    assert_eq!(of("planned"), 5_000);
+    let in_blocks = of("included_count") + of("reverted_count");
+    assert_eq!(waited, in_blocks + open, "{}", result["latency"]);
+    assert_eq!(of("planned_count"), 5_000);
     assert!(load.dir.path().join("out/send.json").exists());
 }
 
@@ -349,6 +337,48 @@ fn refused(args: &[&str], code: i32, words: &[&str]) -> Output {
         assert!(error.contains(word), "{word:?} is not in: {error}");
     }
     output
+}
+
+/// A URL of a node on chain `id` that has one block, and no other method.
+fn node_on(id: u64) -> String {
+    let zero = "0x".to_owned() + &"0".repeat(64);
+    server(move |body| {
+        let call: Value = serde_json::from_str(body).unwrap();
+        let block = json!({
+            "number": "0x0", "hash": zero, "parentHash": zero, "timestamp": "0x0", "gasUsed": "0x0",
+            "gasLimit": "0x1c9c380", "baseFeePerGas": "0x7", "transactions": [],
+        });
+        let answer = match call["method"].as_str().unwrap() {
+            "eth_chainId" => json!({"result": format!("{id:#x}")}),
+            "eth_getBlockByNumber" => json!({"result": block}),
+            method => json!({"error": {"code": -32601, "message": format!("no {method}")}}),
+        };
+        let mut whole = json!({"jsonrpc": "2.0", "id": call["id"]});
+        whole.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+        http("200 OK", &whole.to_string())
+    })
+}
+
+#[test]
+fn a_chain_that_is_not_of_developer_nodes_must_be_named_and_has_a_seed_of_ones_own() {
+    for (id, kind) in [(1, "public chain mainnet"), (7_777_778, "none of developer nodes")] {
+        let (url, option) = (node_on(id), id.to_string());
+        let load = ["transfers", "--transactions", "10", "--accounts", "2", "--url", url.as_str()];
+        let add = format!("add --chain-id {id} and --seed");
+        refused(&load, 2, &[kind, &add]);
+        let named = [&load[..], &["--chain-id", &option]].concat();
+        refused(&named, 2, &["--seed NUMBER"]);
+        // It is asked for its account, so that the load would have begun.
+        let meant = [&named[..], &["--seed", "13371845609257304491"]].concat();
+        refused(&meant, 6, &["eth_getBalance"]);
+        let other = [&load[..], &["--chain-id", "7"]].concat();
+        refused(&other, 2, &[&format!("is on chain {id}"), "--chain-id is 7"]);
+    }
+    for id in [1_337, 13_370, 31_337] {
+        let url = node_on(id);
+        let load = ["transfers", "--transactions", "10", "--accounts", "2", "--url", url.as_str()];
+        refused(&load, 6, &["eth_getBalance"]);
+    }
 }
 
 #[test]

@@ -107,8 +107,8 @@ fn facts(index: usize, side: &Side) -> LoadSide {
         label: label(index),
         path: side.path.display().to_string(),
         load_count: side.loads.len() as u64,
-        planned_count: sum(|load| load.counts.planned),
-        included_count: sum(|load| load.counts.included),
+        planned_count: sum(|load| load.counts.planned_count),
+        included_count: sum(|load| load.counts.included_count),
         warning_count: sum(|load| load.warnings.len() as u64),
     }
 }

@@ -28,7 +28,7 @@ pub fn send_table(result: &SendResult, width: usize, paint: Paint) -> String {
     head(&mut page, result);
     page.gap();
     let counts = &result.counts;
-    let is_whole = counts.included == counts.planned;
+    let is_whole = counts.included_count == counts.planned_count;
     page.labelled(if is_whole { Tone::Plain } else { Tone::Alarm }, "sent", &count_words(counts));
     speed(&mut page, result);
     page.gap();
@@ -50,7 +50,7 @@ fn head(page: &mut Page, result: &SendResult) {
     let text = format!(
         "{}: {} from {}, {}; rules of {}, seed {}",
         work.scenario,
-        units::things(result.counts.planned, "transaction"),
+        units::things(result.counts.planned_count, "transaction"),
         units::things(work.sender_count, "account"),
         units::things(work.contract_count, "contract"),
         work.fork,
@@ -86,9 +86,9 @@ fn pace_words(result: &SendResult) -> String {
 fn count_words(counts: &SendCounts) -> String {
     let mut parts = vec![format!(
         "{} of {}: {} included",
-        units::count(counts.sent),
-        units::things(counts.planned, "transaction"),
-        units::count(counts.included)
+        units::count(counts.sent_count),
+        units::things(counts.planned_count, "transaction"),
+        units::count(counts.included_count)
     )];
     parts.extend(other_fates(counts));
     parts.join(", ")
@@ -97,10 +97,10 @@ fn count_words(counts: &SendCounts) -> String {
 /// Counts of those that are not included.
 fn other_fates(counts: &SendCounts) -> Vec<String> {
     let others = [
-        (counts.reverted, "reverted"),
-        (counts.pending, "in no block"),
-        (counts.failed, "refused"),
-        (counts.unsent, "never sent"),
+        (counts.reverted_count, "reverted"),
+        (counts.pending_count, "in no block"),
+        (counts.failed_count, "refused"),
+        (counts.unsent_count, "never sent"),
     ];
     let others = others.iter().filter(|(count, _)| *count > 0);
     others.map(|(count, word)| format!("{} {word}", units::count(*count))).collect()
@@ -203,6 +203,7 @@ fn troubles(page: &mut Page, result: &SendResult) {
     let attempts = &result.attempts;
     let words = [
         (attempts.retry_count, "calls repeated with the same bytes"),
+        (attempts.known_count, "known to the node already"),
         (attempts.resent_count, "sent again because the node had forgotten them"),
         (attempts.signed_anew_count, "signed anew"),
         (attempts.nonce_corrected_count, "nonces corrected from the node"),
@@ -251,7 +252,7 @@ fn troubles(page: &mut Page, result: &SendResult) {
 /// The finding in one sentence.
 pub(crate) fn conclude(result: &SendResult) -> String {
     let counts = &result.counts;
-    if counts.included == counts.planned {
+    if counts.included_count == counts.planned_count {
         let inclusion = &result.latency.inclusion_ns;
         let after = match (inclusion.p50, inclusion.max) {
             (Some(p50), _) => format!(", half of them within {}", units::time_ns(p50 as f64)),
@@ -260,11 +261,11 @@ pub(crate) fn conclude(result: &SendResult) -> String {
         };
         return format!(
             "all {} are in blocks{after}",
-            units::things(counts.planned, "transaction")
+            units::things(counts.planned_count, "transaction")
         );
     }
-    let missing = counts.planned.saturating_sub(counts.included);
-    let planned = units::things(counts.planned, "transaction");
+    let missing = counts.planned_count.saturating_sub(counts.included_count);
+    let planned = units::things(counts.planned_count, "transaction");
     format!(
         "{} of {planned} did not succeed: {}",
         units::count(missing),

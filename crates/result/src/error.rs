@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::run::RunSchema;
+use crate::{run::RunSchema, send::SendSchema};
 
 /// Why a result cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +96,18 @@ pub enum Error {
     OfALoad {
         /// The file.
         path: PathBuf,
+    },
+    /// A load of another version.
+    #[error(
+        "{} has the schema {found}, and this stress reads {}; use the stress that wrote it, or send the load again",
+        path.display(),
+        SendSchema::READ.join(", ")
+    )]
+    OtherLoadSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: String,
     },
     /// JSON without a schema.
     #[error(

@@ -1,4 +1,4 @@
-//! `stress send`: a load on a live node, as it is written (`stress.send/1`, explained in `docs/send.md`).
+//! `stress send`: a load on a live node, as it is written (`stress.send/2`, explained in `docs/send.md`).
 //! An unknown value is `null`. Times are of the sending machine's clock unless said otherwise.
 
 use schemars::JsonSchema;
@@ -11,8 +11,9 @@ use crate::{
 };
 
 schema! {
-    /// The schema of a [`SendResult`].
-    SendSchema = "stress.send/1"
+    /// The schema of a [`SendResult`]. Version 1 counted a transaction that was known already among the errors,
+    /// and its counts of fates had names without `_count`. It is not read.
+    SendSchema = "stress.send/2"
 }
 
 /// The schema of a [`SendResult`].
@@ -68,7 +69,6 @@ pub struct SendResult {
     /// Reorganisations.
     pub reorgs: SendReorgs,
     /// Blocks above the last one with a transaction of the load.
-    #[serde(default)]
     pub confirmations: SendConfirmations,
     /// The node's CPU profile, where one was asked for.
     pub profile: Option<SendProfile>,
@@ -123,24 +123,24 @@ pub struct SendSetup {
     pub time_ns: u64,
 }
 
-/// Transactions by their fate: `planned` = `unsent` + `sent`, and `sent` = `included` +
-/// `reverted` + `pending` + `failed`.
+/// Transactions by their fate: `planned_count` = `unsent_count` + `sent_count`, and `sent_count` = `included_count` +
+/// `reverted_count` + `pending_count` + `failed_count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendCounts {
     /// All of the load.
-    pub planned: u64,
+    pub planned_count: u64,
     /// Never handed to the node.
-    pub unsent: u64,
+    pub unsent_count: u64,
     /// Handed to the node at least once.
-    pub sent: u64,
+    pub sent_count: u64,
     /// In a block, and they succeeded.
-    pub included: u64,
+    pub included_count: u64,
     /// In a block, and they reverted.
-    pub reverted: u64,
+    pub reverted_count: u64,
     /// In no block at the end, and not refused.
-    pub pending: u64,
+    pub pending_count: u64,
     /// Refused for good.
-    pub failed: u64,
+    pub failed_count: u64,
 }
 
 /// Times of transactions. Those that were due and had the event not by the end of the load count as at least as
@@ -183,6 +183,9 @@ pub struct SendAttempts {
     pub call_count: u64,
     /// Those of them that repeated a call.
     pub retry_count: u64,
+    /// Calls that were answered by "already known" or "nonce too low", and the node had the transaction: an earlier call
+    /// had brought it.
+    pub known_count: u64,
     /// Transactions that the node had taken and forgotten, and that were sent again.
     pub resent_count: u64,
     /// Transactions that were signed anew, with another nonce or fee.
@@ -197,7 +200,8 @@ pub struct SendAttempts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendErrors {
     /// The kind: `connection`, `timeout`, `http-status`, `malformed`, `internal`, `rate-limit`, `pool-full`, `nonce`,
-    /// `underpriced`, `funds`, `known` or `rejected`.
+    /// `underpriced`, `funds`, `rejected`, or `claimed-known`: the node says that it knows the transaction already, and
+    /// does not have it.
     pub kind: String,
     /// How many.
     pub count: u64,

@@ -18,7 +18,6 @@ use serde_json::Value;
 use crate::{
     error::Error,
     run::{Cell, RunResult, RunSchema},
-    send::SendSchema,
 };
 
 mod loads;
@@ -31,6 +30,8 @@ pub use shown::{Content, Shown};
 const RUN_NAME: &str = "result";
 /// The same of loads on live nodes.
 const LOAD_NAME: &str = "send";
+/// Beginning of the schemas of these, of whichever version.
+const LOAD_SCHEMA: &str = "stress.send/";
 /// The schema stands first in a result.
 const HEAD_BYTES: u64 = 200;
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
@@ -76,7 +77,7 @@ impl Stored {
     pub fn from_json(path: PathBuf, json: Value) -> Result<Self, Error> {
         match json["schema"].as_str() {
             Some(schema) if RunSchema::reads(schema) => {}
-            Some(SendSchema::NAME) => return Err(Error::OfALoad { path }),
+            Some(load) if load.starts_with(LOAD_SCHEMA) => return Err(Error::OfALoad { path }),
             Some(other) => return Err(Error::OtherSchema { path, found: other.to_owned() }),
             None => return Err(Error::NoSchema { path }),
         }

@@ -25,25 +25,35 @@ variant::named! {
         RateLimit = "rate-limit",
         /// The transaction pool takes no more.
         PoolFull = "pool-full",
-        /// The nonce is used already, or another transaction has it.
+        /// The nonce is used already, or another transaction has it. An error only where that is another one.
         Nonce = "nonce",
         /// The fee is below the node's least.
         Underpriced = "underpriced",
         /// The sender cannot pay.
         Funds = "funds",
-        /// The node knows the transaction already: it was taken.
-        Known = "known",
+        /// The node says that it knows the transaction already. An error only where it does not have it.
+        ClaimedKnown = "claimed-known",
         /// Any other refusal.
         Rejected = "rejected",
     }
 }
 
 impl ErrorKind {
+    /// Whether it may say that an earlier call has brought the transaction, which is no error.
+    pub(crate) const fn may_be_earlier_success(self) -> bool {
+        matches!(self, Self::ClaimedKnown | Self::Nonce)
+    }
+
     /// Whether the node may have taken the transaction all the same.
     pub(crate) const fn leaves_fate_open(self) -> bool {
         matches!(
             self,
-            Self::Connection | Self::Timeout | Self::HttpStatus | Self::Malformed | Self::Internal
+            Self::Connection
+                | Self::Timeout
+                | Self::HttpStatus
+                | Self::Malformed
+                | Self::Internal
+                | Self::ClaimedKnown
         )
     }
 }
@@ -103,10 +113,10 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
 /// Words of nodes, in lower case, and their meaning. The first that is found decides.
 const WORDS: [(&str, ErrorKind); 33] = [
     ("unknown transaction", ErrorKind::Rejected),
-    ("already known", ErrorKind::Known),
-    ("known transaction", ErrorKind::Known),
-    ("already imported", ErrorKind::Known),
-    ("alreadyknown", ErrorKind::Known),
+    ("already known", ErrorKind::ClaimedKnown),
+    ("known transaction", ErrorKind::ClaimedKnown),
+    ("already imported", ErrorKind::ClaimedKnown),
+    ("alreadyknown", ErrorKind::ClaimedKnown),
     ("nonce too low", ErrorKind::Nonce),
     ("nonce too high", ErrorKind::Nonce),
     ("nonce gap", ErrorKind::Nonce),
@@ -195,13 +205,25 @@ pub enum SendError {
     /// A public chain that was not named.
     #[error(
         "the node is on the public chain {name} (chain id {id}): transactions there cost money and \
-         burden others; if that is meant, name it: --chain-id {id}"
+         burden others; if that is meant, add --chain-id {id} and --seed with a number that nobody guesses"
     )]
     PublicChain {
         /// Its id.
         id: u64,
         /// Its name.
         name: String,
+    },
+    /// A chain that may be a public one, and was not named.
+    #[error(
+        "the node is on chain {id}, which is none of developer nodes ({developers}) and may be a public one: transactions \
+         there may cost money and burden others; if that is meant, add --chain-id {id} and --seed with a number \
+         that nobody guesses"
+    )]
+    UnknownChain {
+        /// Its id.
+        id: u64,
+        /// Ids of developer nodes.
+        developers: String,
     },
     /// Another chain than the named one.
     #[error("the node is on chain {id}, and --chain-id is {asked}; give the URL of the other node")]
@@ -270,8 +292,10 @@ mod tests {
     #[test]
     fn words_of_nodes_have_their_kind() {
         for (message, expected) in [
-            ("already known", ErrorKind::Known),
-            ("transaction already imported", ErrorKind::Known),
+            ("already known", ErrorKind::ClaimedKnown),
+            ("transaction already imported", ErrorKind::ClaimedKnown),
+            ("known transaction: 0x07", ErrorKind::ClaimedKnown),
+            ("AlreadyKnown", ErrorKind::ClaimedKnown),
             ("nonce too low: next nonce 5, tx nonce 3", ErrorKind::Nonce),
             ("replacement transaction underpriced", ErrorKind::Nonce),
             ("txpool is full", ErrorKind::PoolFull),

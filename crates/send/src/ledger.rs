@@ -217,6 +217,12 @@ impl Ledger {
         self.change(tx, |entry| entry.failure = Some(kind));
     }
 
+    /// Whether a block has the bytes with this hash.
+    pub(crate) fn is_in_block(&self, hash: B256) -> bool {
+        let tx = self.by_hash.get(&hash).map(|tx| &self.entries[*tx]);
+        tx.and_then(|entry| entry.inclusion.as_ref()).is_some_and(|included| included.hash == hash)
+    }
+
     /// A block extends the chain. Answers how many transactions of the load it has.
     pub(crate) fn extend(&mut self, block: SeenBlock) -> u64 {
         let SeenBlock { mut header, at, receipts } = block;
@@ -458,5 +464,8 @@ mod tests {
         }
         ledger.extend(block(1, vec![hash(0, 0), hash(0, 1)]));
         assert_eq!((ledger.tally().included, ledger.twice_count), (1, 1));
+        assert!(ledger.is_in_block(hash(0, 0)) && !ledger.is_in_block(hash(1, 0)));
+        ledger.remove(1);
+        assert!(!ledger.is_in_block(hash(0, 0)));
     }
 }

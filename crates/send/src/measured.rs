@@ -95,6 +95,9 @@ pub struct Attempts {
     pub calls: u64,
     /// Those of them that repeated the same bytes.
     pub retries: u64,
+    /// Calls that were answered by "already known" or "nonce too low", and the node had the transaction: an earlier call
+    /// had brought it.
+    pub known: u64,
     /// Transactions that the node had taken and forgotten, and that were sent again.
     pub resent: u64,
     /// Transactions that were signed anew, with another nonce or fee.

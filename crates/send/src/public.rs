@@ -1,29 +1,35 @@
-//! Chains on which a load is nobody's wish: all that a registry of chains names, but for those of
-//! developers.
+//! Chains on which a load is meant without a word: those of developer nodes. Any other chain must be named,
+//! whether the registry of public chains knows it or not: most public chains are in no list. The chain id
+//! decides, not genesis or peers, since a signature is valid on every chain with its id (EIP-155).
 
 use alloy_chains::NamedChain;
 
 use crate::error::SendError;
 
-/// Chains of developer nodes that the registry names.
-const DEVELOPERS: [NamedChain; 3] = [NamedChain::Dev, NamedChain::AnvilHardhat, NamedChain::Cannon];
+/// Chains of developer nodes. Ids beside these are public: 13371 is one.
+const DEVELOPERS: [NamedChain; 3] = [NamedChain::Dev, NamedChain::Cannon, NamedChain::AnvilHardhat];
 
-/// Whether chain `id` is a public one that the registry names.
-pub(crate) fn is_public(id: u64) -> bool {
-    NamedChain::try_from(id).is_ok_and(|chain| !DEVELOPERS.contains(&chain))
+/// Whether chain `id` is one of developer nodes, whose money is worth nothing.
+pub(crate) fn is_developers(id: u64) -> bool {
+    DEVELOPERS.iter().any(|chain| u64::from(*chain) == id)
+}
+
+/// Ids of developer nodes as an error lists them.
+fn developer_ids() -> String {
+    DEVELOPERS.map(|chain| u64::from(chain).to_string()).join(", ")
 }
 
 /// Checks that a load on chain `id` is meant; `named` is the chain that the user named.
 ///
 /// # Errors
-/// It is a public chain that was not named, or another one than the named one.
+/// It is another chain than the named one, or none was named and it is not one of developer nodes.
 pub(crate) fn check(id: u64, named: Option<u64>) -> Result<(), SendError> {
     match (named, NamedChain::try_from(id)) {
         (Some(asked), _) if asked != id => Err(SendError::OtherChain { id, asked }),
-        (None, Ok(chain)) if !DEVELOPERS.contains(&chain) => {
-            Err(SendError::PublicChain { id, name: chain.to_string() })
-        }
-        (Some(_), _) | (None, _) => Ok(()),
+        (Some(_), _) => Ok(()),
+        (None, _) if is_developers(id) => Ok(()),
+        (None, Ok(chain)) => Err(SendError::PublicChain { id, name: chain.to_string() }),
+        (None, Err(_)) => Err(SendError::UnknownChain { id, developers: developer_ids() }),
     }
 }
 
@@ -32,14 +38,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn public_chains_are_refused_unless_named() {
-        for id in [1, 10, 137, 8_453, 42_161, 11_155_111, 17_000, 560_048] {
+    fn only_chains_of_developer_nodes_need_no_name() {
+        for id in [1_337, 13_370, 31_337] {
+            assert!(check(id, None).is_ok() && is_developers(id), "{id}");
+        }
+        for id in [1, 10, 137, 8_453, 13_371, 42_161, 11_155_111, 17_000, 560_048] {
             assert!(matches!(check(id, None), Err(SendError::PublicChain { .. })), "{id}");
-            assert!(check(id, Some(id)).is_ok() && is_public(id));
         }
-        for id in [1_337, 31_337, 7_777_778] {
-            assert!(check(id, None).is_ok() && !is_public(id), "{id}");
-            assert!(matches!(check(id, Some(1)), Err(SendError::OtherChain { .. })), "{id}");
+        for id in [0, 1_336, 31_338, 7_777_778, u64::MAX] {
+            assert!(matches!(check(id, None), Err(SendError::UnknownChain { .. })), "{id}");
         }
+    }
+
+    #[test]
+    fn a_named_chain_is_taken_and_no_other() {
+        for id in [1, 1_337, 7_777_778] {
+            assert!(check(id, Some(id)).is_ok(), "{id}");
+            assert!(matches!(check(id, Some(id + 1)), Err(SendError::OtherChain { .. })), "{id}");
+        }
+    }
+
+    #[test]
+    fn an_error_says_the_id_and_the_option_to_add() {
+        for id in [10, 7_777_778] {
+            let error = check(id, None).unwrap_err().to_string();
+            assert!(error.contains(&format!("--chain-id {id} ")), "{error}");
+            assert!(error.contains("--seed"), "{error}");
+        }
+        let error = check(7_777_778, None).unwrap_err().to_string();
+        assert!(error.contains("1337, 13370, 31337"), "{error}");
     }
 }

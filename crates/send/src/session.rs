@@ -151,7 +151,7 @@ async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> 
         chain_id,
         transport,
         has_lists: latest.block_access_list_hash.is_some() || prices_state(&node).await,
-        is_public: public::is_public(chain_id),
+        is_developers: public::is_developers(chain_id),
     };
     Ok((node, facts))
 }

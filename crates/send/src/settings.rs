@@ -60,8 +60,8 @@ pub struct NodeFacts {
     pub transport: Transport,
     /// Whether its blocks have access lists (Amsterdam).
     pub has_lists: bool,
-    /// Whether the chain is a public one: transactions cost money there.
-    pub is_public: bool,
+    /// Whether the chain is one of developer nodes. On others transactions may cost money.
+    pub is_developers: bool,
 }
 
 /// How far a load is.

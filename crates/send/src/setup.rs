@@ -152,7 +152,7 @@ impl SetupRun<'_> {
     /// Funds of the senders as a multiple of `cost`, their highest.
     async fn funds_times(&self, funder: &Funder, cost: U256) -> Result<U256, SendError> {
         let least = U256::from(FUNDS_TIMES);
-        if cost.is_zero() || self.facts.is_public || !matches!(funder, Funder::Node) {
+        if cost.is_zero() || !self.facts.is_developers || !matches!(funder, Funder::Node) {
             return Ok(least);
         }
         // Where it has none, the maker may still have enough.
@@ -284,7 +284,7 @@ impl SetupRun<'_> {
         Ok(gas.saturating_add(gas / 5).min(TX_GAS_MAX.max(gas)))
     }
 
-    /// Hands the same bytes over until the node has them.
+    /// Hands the same bytes over until the node takes or has them.
     async fn submit(&self, what: &str, signed: &Signed) -> Result<(), SendError> {
         let began = Instant::now();
         loop {
@@ -294,8 +294,8 @@ impl SetupRun<'_> {
             };
             let passes = error.kind.leaves_fate_open()
                 || matches!(error.kind, ErrorKind::PoolFull | ErrorKind::RateLimit);
-            let is_known = error.kind == ErrorKind::Known
-                || self.node.knows(signed.hash).await.unwrap_or(false);
+            // Also where it says so: some nodes say it of transactions that they refused before.
+            let is_known = self.node.knows(signed.hash).await.unwrap_or(false);
             match (is_known, passes && began.elapsed() < self.patience) {
                 (true, _) => return Ok(()),
                 (false, true) => sleep(INTERVAL).await,

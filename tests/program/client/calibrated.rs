@@ -2,8 +2,11 @@
 
 use std::{fs, path::Path};
 
-use super::{fake::written, geth};
-use crate::tool::{stress, text};
+use super::fake::written;
+use crate::{
+    found::geth,
+    tool::{stress, text},
+};
 
 const SMALL: [&str; 4] = ["--gas", "2M", "--slots", "2k"];
 const OURS: [&str; 6] = ["--design", "sequential", "--store", "memory", "--threads", "1"];

@@ -7,9 +7,12 @@ use tempfile::TempDir;
 
 use super::{
     fake::{serve, valid, written},
-    geth, payloads,
+    payloads,
 };
-use crate::tool::{printed, stress, text};
+use crate::{
+    found::geth,
+    tool::{printed, stress, text},
+};
 
 /// An export of two blocks with two siblings each, `chain`, and one without siblings, `alone`.
 fn chain() -> &'static TempDir {

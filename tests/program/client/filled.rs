@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use super::{
     dir,
     fake::{fill, written},
-    geth,
 };
 use crate::{
+    found::geth,
     go, machine,
     tool::{printed, stress, text},
 };

@@ -10,8 +10,8 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::geth;
 use crate::{
+    found::geth,
     machine,
     tool::{printed, text},
 };

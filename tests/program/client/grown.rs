@@ -6,8 +6,11 @@ use std::{fs, path::Path, sync::OnceLock};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{fake::written, geth};
-use crate::tool::{printed, stress, text};
+use super::fake::written;
+use crate::{
+    found::geth,
+    tool::{printed, stress, text},
+};
 
 /// An export of a grown state, `out`, and the number of its blocks.
 fn grown() -> &'static (TempDir, usize) {

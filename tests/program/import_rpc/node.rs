@@ -4,12 +4,13 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
-    path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
 };
 
 use serde_json::{Value, json};
+
+use crate::found;
 
 /// A running anvil that mines only when it is asked to.
 pub(crate) struct Anvil {
@@ -20,13 +21,7 @@ pub(crate) struct Anvil {
 impl Anvil {
     /// Starts it; `None`, said aloud, where it is not installed.
     pub(crate) fn start(more: &[&str]) -> Option<Self> {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("contracts/node_modules");
-        let binary = folder.join("@foundry-rs/anvil-linux-amd64/bin/anvil");
-        if !binary.exists() {
-            eprintln!("SKIPPED: there is no anvil; contracts/run install brings it");
-            return None;
-        }
-        let mut process = Command::new(binary)
+        let mut process = Command::new(found::anvil()?)
             .args(["--port", "0", "--no-mining", "--order", "fifo", "--hardfork", "osaka"])
             .args(more)
             .stdout(Stdio::piped())

@@ -45,8 +45,8 @@ fn row(load: &SendResult) -> String {
         markdown::text(&load.work.scenario),
         markdown::text(&load.pace),
         load.pace_value,
-        units::count(load.counts.included),
-        units::count(load.counts.planned),
+        units::count(load.counts.included_count),
+        units::count(load.counts.planned_count),
         rate(load.included_per_s),
         rate(load.gas_per_s),
         time(inclusion.p50),
@@ -58,7 +58,7 @@ fn row(load: &SendResult) -> String {
 /// A column of a load.
 type Column = (&'static str, fn(&SendResult) -> String);
 
-const COLUMNS: [Column; 33] = [
+const COLUMNS: [Column; 36] = [
     ("interrupted", |load| load.interrupted.to_string()),
     ("started_unix_s", |load| load.started_unix_s.text()),
     ("commit", |load| load.tool.program.commit.as_deref().map_or_else(String::new, field)),
@@ -73,13 +73,13 @@ const COLUMNS: [Column; 33] = [
     ("sender_count", |load| load.work.sender_count.text()),
     ("pace", |load| field(&load.pace)),
     ("pace_value", |load| load.pace_value.text()),
-    ("planned", |load| load.counts.planned.text()),
-    ("unsent", |load| load.counts.unsent.text()),
-    ("sent", |load| load.counts.sent.text()),
-    ("included", |load| load.counts.included.text()),
-    ("reverted", |load| load.counts.reverted.text()),
-    ("pending", |load| load.counts.pending.text()),
-    ("failed", |load| load.counts.failed.text()),
+    ("planned_count", |load| load.counts.planned_count.text()),
+    ("unsent_count", |load| load.counts.unsent_count.text()),
+    ("sent_count", |load| load.counts.sent_count.text()),
+    ("included_count", |load| load.counts.included_count.text()),
+    ("reverted_count", |load| load.counts.reverted_count.text()),
+    ("pending_count", |load| load.counts.pending_count.text()),
+    ("failed_count", |load| load.counts.failed_count.text()),
     ("elapsed_ns", |load| load.elapsed_ns.text()),
     ("sent_per_s", |load| load.sent_per_s.text()),
     ("included_per_s", |load| load.included_per_s.text()),
@@ -89,6 +89,9 @@ const COLUMNS: [Column; 33] = [
     ("inclusion_p99_ns", |load| load.latency.inclusion_ns.p99.text()),
     ("inclusion_max_ns", |load| load.latency.inclusion_ns.max.text()),
     ("open_count", |load| load.latency.open_count.text()),
+    ("call_count", |load| load.attempts.call_count.text()),
+    ("retry_count", |load| load.attempts.retry_count.text()),
+    ("known_count", |load| load.attempts.known_count.text()),
     ("acceptance_p50_ns", |load| load.latency.acceptance_ns.p50.text()),
     ("call_p50_ns", |load| load.latency.call_ns.p50.text()),
     ("warnings", |load| load.warnings.len().to_string()),
@@ -127,12 +130,12 @@ pub fn benchmark_of_loads(loads: &[StoredLoad], better: Better) -> Result<String
             Better::Bigger => (load.result.included_per_s?, "transactions/s"),
             Better::Smaller => (latency.inclusion_ns.p50? as f64 / 1e6, "ms"),
         };
-        let planned = units::things(counts.planned, "transaction");
+        let planned = units::things(counts.planned_count, "transaction");
         Some(Entry {
             name: format!("{} {pace} {pace_value}", work.scenario),
             unit,
             value,
-            extra: format!("{} of {planned}, workload {}", counts.included, work.digest),
+            extra: format!("{} of {planned}, workload {}", counts.included_count, work.digest),
         })
     };
     json(&loads.iter().filter_map(entry).collect::<Vec<_>>())
@@ -159,9 +162,10 @@ mod tests {
         let of = |name: &str, row: usize| {
             lines[row][lines[0].iter().position(|known| *known == name).unwrap()]
         };
-        assert_eq!((of("included", 1), of("included", 2)), ("20", "14"));
+        assert_eq!((of("included_count", 1), of("included_count", 2)), ("20", "14"));
         assert_eq!((of("inclusion_p50_ns", 1), of("inclusion_p99_ns", 1)), ("1100000000", ""));
         assert_eq!((of("open_count", 2), of("scenario", 2)), ("4", "transfers"));
+        assert_eq!((of("retry_count", 2), of("known_count", 2)), ("7", "2"));
     }
 
     #[test]

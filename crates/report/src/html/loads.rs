@@ -1,5 +1,5 @@
 //! The page of loads on live nodes: transactions by block, times to inclusion, depth of the pool, and the
-//! figures of each load.
+//! figures and calls of each load.
 
 use std::ops::Range;
 
@@ -42,6 +42,17 @@ const HEADS: [&str; 15] = [
     "Call p50",
 ];
 
+const CALL_HEADS: [&str; 8] = [
+    "Load",
+    "Calls that sent",
+    "Repeated",
+    "Known already",
+    "Forgotten and sent again",
+    "Signed anew",
+    "Nonces corrected",
+    "In blocks twice",
+];
+
 /// A load, and where its figures stand.
 type Load<'a> = Part<'a, SendResult>;
 
@@ -53,6 +64,7 @@ pub fn page(loads: &[StoredLoad]) -> String {
     sections.push(("blocks", "Transactions by block", blocks(&parts)));
     sections.push(("inclusion", "Time to inclusion", inclusion(&parts)));
     sections.extend(pool(&parts).map(|html| ("pool", "Depth of the pool", html)));
+    sections.push(("calls", "Calls", calls(&parts)));
     sections.push(("faults", "Errors and doubts", faults(&parts)));
     sections.push(("results", "Results", results(loads)));
     let mut names: Vec<&str> = parts.iter().map(|load| load.work.scenario.as_str()).collect();
@@ -92,7 +104,7 @@ fn header(loads: &[Load<'_>]) -> String {
 }
 
 fn verdict(loads: &[Load<'_>]) -> String {
-    let is_whole = |load: &Load<'_>| load.counts.included == load.counts.planned;
+    let is_whole = |load: &Load<'_>| load.counts.included_count == load.counts.planned_count;
     let (class, sign, headline) = match loads.iter().all(is_whole) {
         true => ("good", "✓", "All transactions are in blocks and succeeded"),
         false => ("bad", "✗", "Transactions are missing or reverted"),
@@ -110,20 +122,22 @@ fn verdict(loads: &[Load<'_>]) -> String {
     )
 }
 
+fn count(figure: Option<Figure>) -> String {
+    number(figure.as_ref(), |value| units::count(value as u64))
+}
+
 fn figures(loads: &[Load<'_>]) -> String {
-    let count =
-        |figure: Option<Figure>| number(figure.as_ref(), |value| units::count(value as u64));
     let rate = |figure: Option<Figure>| number(figure.as_ref(), units::number);
     let time = |figure: Option<Figure>| number(figure.as_ref(), units::time_ns);
     let row = |load: &Load<'_>| {
         vec![
             esc(&name(load)),
-            count(figure!(load, counts.planned)),
-            count(figure!(load, counts.included)),
-            count(figure!(load, counts.reverted)),
-            count(figure!(load, counts.pending)),
-            count(figure!(load, counts.failed)),
-            count(figure!(load, counts.unsent)),
+            count(figure!(load, counts.planned_count)),
+            count(figure!(load, counts.included_count)),
+            count(figure!(load, counts.reverted_count)),
+            count(figure!(load, counts.pending_count)),
+            count(figure!(load, counts.failed_count)),
+            count(figure!(load, counts.unsent_count)),
             rate(figure!(load, included_per_s)),
             rate(figure!(load, gas_per_s)),
             time(figure!(load, latency.inclusion_ns.p50)),
@@ -304,6 +318,25 @@ fn depth(load: &Load<'_>) -> String {
     over(&name(load), &chart)
 }
 
+fn calls(loads: &[Load<'_>]) -> String {
+    let row = |load: &Load<'_>| {
+        vec![
+            esc(&name(load)),
+            count(figure!(load, attempts.call_count)),
+            count(figure!(load, attempts.retry_count)),
+            count(figure!(load, attempts.known_count)),
+            count(figure!(load, attempts.resent_count)),
+            count(figure!(load, attempts.signed_anew_count)),
+            count(figure!(load, attempts.nonce_corrected_count)),
+            count(figure!(load, attempts.twice_count)),
+        ]
+    };
+    let rows: Vec<_> = loads.iter().map(row).collect();
+    let lede = "Calls that handed a transaction over, and signatures. Known already: the node had the transaction, \
+                since an earlier call had brought it.";
+    section("calls", "Calls", lede, &markup::table("Calls of each load", &CALL_HEADS, &rows))
+}
+
 fn faults(loads: &[Load<'_>]) -> String {
     let mut items = Vec::new();
     for load in loads {
@@ -311,7 +344,7 @@ fn faults(loads: &[Load<'_>]) -> String {
         let mut add =
             |doing: &str, all: &[SendErrors], figure: &dyn Fn(usize) -> Option<Figure>| {
                 for (index, errors) in all.iter().enumerate() {
-                    let count = number(figure(index).as_ref(), |value| units::count(value as u64));
+                    let count = count(figure(index));
                     let (kind, first) = (esc(&errors.kind), esc(&errors.first));
                     items.push(format!("{name}: {count} {kind} while {doing}; the first: {first}"));
                 }

@@ -26,12 +26,13 @@ fn a_load_that_is_too_small_for_a_median_does_not_say_half() {
 
 #[test]
 fn what_is_missing_is_counted_and_troubles_are_told() {
-    let page = send_table(&troubled(), 100, Paint::Plain);
+    let page = send_table(&troubled(), 160, Paint::Plain);
     for words in [
         "6 of 20 transactions did not succeed: 2 reverted, 2 in no block, 1 refused, 1 never sent",
         "14 included, 2 reverted, 2 in no block, 1 refused, 1 never sent",
         "7 connection while sending; the first: connection reset",
         "1 reorganisation removed 2 blocks and undid 3 inclusions",
+        "7 calls repeated with the same bytes, 2 known to the node already, 3 sent again",
         "3 sent again because the node had forgotten them",
     ] {
         assert!(page.contains(words), "{words:?} is not in {page}");

@@ -50,7 +50,12 @@ pub fn typical() -> SendResult {
         pace: "rate".to_owned(),
         pace_value: 10.0,
         setup: SendSetup { funded_count: 2, tx_count: 1, ..SendSetup::default() },
-        counts: SendCounts { planned: 20, sent: 20, included: 20, ..SendCounts::default() },
+        counts: SendCounts {
+            planned_count: 20,
+            sent_count: 20,
+            included_count: 20,
+            ..SendCounts::default()
+        },
         elapsed_ns: 3_000_000_000,
         sending_ns: 2_000_000_000,
         sent_per_s: Some(10.0),
@@ -80,13 +85,13 @@ pub fn typical() -> SendResult {
 /// The same with all that can go wrong.
 pub fn troubled() -> SendResult {
     let counts = SendCounts {
-        planned: 20,
-        unsent: 1,
-        sent: 19,
-        included: 14,
-        reverted: 2,
-        pending: 2,
-        failed: 1,
+        planned_count: 20,
+        unsent_count: 1,
+        sent_count: 19,
+        included_count: 14,
+        reverted_count: 2,
+        pending_count: 2,
+        failed_count: 1,
     };
     let first = "connection reset".to_owned();
     let errors = vec![SendErrors { kind: "connection".to_owned(), count: 7, first }];
@@ -108,7 +113,13 @@ pub fn troubled() -> SendResult {
         read_errors: errors.clone(),
         errors,
         reorgs: SendReorgs { count: 1, removed_block_count: 2, undone_count: 3 },
-        attempts: SendAttempts { call_count: 27, resent_count: 3, ..SendAttempts::default() },
+        attempts: SendAttempts {
+            call_count: 27,
+            retry_count: 7,
+            known_count: 2,
+            resent_count: 3,
+            ..SendAttempts::default()
+        },
         profile: Some(profile),
         warnings: vec!["a doubt".to_owned()],
         ..whole

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{LOAD_NAME, RUN_NAME, files, head, parse, typed};
+use super::{LOAD_NAME, LOAD_SCHEMA, RUN_NAME, files, head, parse, typed};
 use crate::{
     error::Error,
     send::{SendResult, SendSchema},
@@ -22,7 +22,7 @@ impl StoredLoad {
     /// the file is of another schema, or the directory has no load, or a run beside it.
     ///
     /// # Errors
-    /// A file that cannot be read, or is no whole load.
+    /// A file that cannot be read, is no whole load, or is one of another version.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
         Error::unless_there(path)?;
         if !path.is_dir() {
@@ -39,19 +39,28 @@ impl StoredLoad {
         Ok(loads)
     }
 
-    /// Reads a file; `None` where it has another schema.
+    /// Reads a file; `None` where it is of no load.
     fn read(path: &Path) -> Result<Option<Self>, Error> {
         if !is_load(path)? {
             return Ok(None);
         }
-        let result = typed(path, parse(path)?)?;
-        Ok(Some(Self { path: path.to_owned(), result }))
+        let json = parse(path)?;
+        let path = path.to_owned();
+        match json["schema"].as_str() {
+            Some(schema) if SendSchema::reads(schema) => {}
+            Some(other) if other.starts_with(LOAD_SCHEMA) => {
+                return Err(Error::OtherLoadSchema { path, found: other.to_owned() });
+            }
+            Some(_) | None => return Ok(None),
+        }
+        let result = typed(&path, json)?;
+        Ok(Some(Self { path, result }))
     }
 }
 
-/// Whether a file begins as a load does.
+/// Whether a file begins as a load of any version does.
 fn is_load(path: &Path) -> Result<bool, Error> {
-    Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{}\"", SendSchema::NAME))))
+    Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{LOAD_SCHEMA}"))))
 }
 
 #[cfg(test)]
@@ -84,6 +93,26 @@ mod tests {
         write("result.json", json(&example::typical()).unwrap());
         assert_eq!(StoredLoad::read_all(dir.path()).unwrap(), []);
         assert_eq!(StoredLoad::read_all(&dir.path().join("result.json")).unwrap(), []);
+    }
+
+    #[test]
+    fn a_load_of_another_version_is_refused_by_its_schema_alone_and_among_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let whole = json(&example::send::typical()).unwrap();
+        fs::write(dir.path().join("send.json"), &whole).unwrap();
+        let old = dir.path().join("send-7.json");
+        for version in ["stress.send/1", "stress.send/99"] {
+            let text = whole.replacen(SendSchema::NAME, version, 1);
+            fs::write(&old, text).unwrap();
+            for path in [dir.path(), &old] {
+                let error = StoredLoad::read_all(path).unwrap_err().to_string();
+                for words in ["send-7.json", version, SendSchema::NAME, "send the load again"] {
+                    assert!(error.contains(words), "{words}: {error}");
+                }
+            }
+            let error = Stored::read(&old).unwrap_err().to_string();
+            assert!(error.contains("of a load on a live node"), "{error}");
+        }
     }
 
     #[test]

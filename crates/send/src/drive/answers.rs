@@ -41,6 +41,13 @@ impl Drive<'_> {
                     self.try_again(sender);
                 }
             },
+            Answer::Confirmed { sender, error, result } => match result {
+                Ok(is_known) => self.confirmed(sender, &error, is_known),
+                Err(failure) => {
+                    self.books.send_failed(&failure);
+                    self.try_again(sender);
+                }
+            },
             Answer::Reminded { tx, hash, send_count, result } => {
                 self.reminder_count -= 1;
                 self.books.reminded(tx, self.began.elapsed());
@@ -61,7 +68,9 @@ impl Drive<'_> {
             }
             Err(error) => error,
         };
-        self.books.send_failed(&error);
+        if !error.kind.may_be_earlier_success() {
+            self.books.send_failed(&error);
+        }
         match error.kind {
             // The node may have taken it: the same bytes can do no harm.
             ErrorKind::Connection
@@ -73,10 +82,6 @@ impl Drive<'_> {
                 self.books.answered(took, now);
                 self.release.pool_was_full();
                 self.try_again(index);
-            }
-            ErrorKind::Known => {
-                self.books.answered(took, now);
-                self.taken(index);
             }
             // Offers of pooled transactions count against the balance, and blocks free it.
             ErrorKind::Funds if self.has_pooled(index) => {
@@ -94,6 +99,10 @@ impl Drive<'_> {
                 } else {
                     self.check(index, error);
                 }
+            }
+            ErrorKind::ClaimedKnown => {
+                self.books.answered(took, now);
+                self.confirm(index, error);
             }
             ErrorKind::Nonce | ErrorKind::Underpriced | ErrorKind::Rejected => {
                 self.books.answered(took, now);
@@ -119,6 +128,40 @@ impl Drive<'_> {
         let Some(signed) = &self.senders[index].signed else { return };
         let hash = signed.hash;
         self.start(Call::Check { sender: index, account, hash, error });
+    }
+
+    /// The node says that it knows the first transaction of a sender: asks it for that, unless a block has it. Some
+    /// nodes say so of transactions that they have refused or dropped.
+    fn confirm(&mut self, index: usize, error: CallError) {
+        let Some(signed) = &self.senders[index].signed else { return };
+        let hash = signed.hash;
+        if self.books.is_in_block(hash) {
+            self.known(index);
+        } else {
+            self.start(Call::Confirm { sender: index, hash, error });
+        }
+    }
+
+    /// An earlier call had brought the first transaction of a sender.
+    fn known(&mut self, index: usize) {
+        self.books.attempts.known += 1;
+        self.taken(index);
+    }
+
+    /// The node was asked for a transaction that it said to know. Where it does not have it, its memory of it may pass.
+    fn confirmed(&mut self, index: usize, error: &CallError, is_known: bool) {
+        let signed = self.senders[index].signed.as_ref();
+        if is_known || signed.is_some_and(|signed| self.books.is_in_block(signed.hash)) {
+            self.known(index);
+            return;
+        }
+        self.books.send_failed(error);
+        self.senders[index].refused(error.kind);
+        if self.has_patience(index) {
+            self.try_again(index);
+        } else {
+            self.refused(index, error.kind);
+        }
     }
 
     fn taken(&mut self, index: usize) {
@@ -151,9 +194,11 @@ impl Drive<'_> {
 
     /// A transaction was refused, and the node was asked for it.
     fn checked(&mut self, index: usize, error: &CallError, known: Known) {
-        if known.is_known {
-            self.taken(index);
-            return;
+        match (known.is_known, error.kind.may_be_earlier_success()) {
+            (true, true) => return self.known(index),
+            (true, false) => return self.taken(index),
+            (false, true) => self.books.send_failed(error),
+            (false, false) => {}
         }
         let sender = &mut self.senders[index];
         let Some(nonce) = sender.signed.as_ref().map(|signed| signed.nonce) else { return };

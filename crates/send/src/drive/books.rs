@@ -179,6 +179,11 @@ impl Books {
         entry.taken.is_some() && entry.fate() == Fate::Pending
     }
 
+    /// Whether a block has the bytes with this hash.
+    pub(crate) fn is_in_block(&self, hash: B256) -> bool {
+        self.ledger.is_in_block(hash)
+    }
+
     /// Transactions that were taken, are in no block, and of which the node was not asked for `after`: at most
     /// `most`, from where the last search ended. They count as asked for until [`Self::reminded`].
     pub(crate) fn forgotten(&mut self, now: Duration, after: Duration, most: usize) -> Vec<usize> {

@@ -17,6 +17,8 @@ pub(crate) enum Call {
     Send { sender: usize, raw: Bytes },
     /// Ask whether the node knows a transaction that it refused.
     Check { sender: usize, account: Address, hash: B256, error: CallError },
+    /// Ask whether the node has a transaction that it says to know already.
+    Confirm { sender: usize, hash: B256, error: CallError },
     /// Ask whether the node has forgotten a transaction that it had taken, and send it again if so.
     Remind { tx: usize, account: Address, signed: Signed },
 }
@@ -54,6 +56,12 @@ pub(crate) enum Answer {
         error: CallError,
         result: Result<Known, CallError>,
     },
+    /// Whether the node has it.
+    Confirmed {
+        sender: usize,
+        error: CallError,
+        result: Result<bool, CallError>,
+    },
     /// Of the bytes with this hash.
     Reminded {
         tx: usize,
@@ -76,6 +84,10 @@ impl Call {
             Self::Check { sender, account, hash, error } => {
                 let result = known(&node, account, hash).await;
                 Answer::Checked { sender, error, result }
+            }
+            Self::Confirm { sender, hash, error } => {
+                let result = node.knows(hash).await;
+                Answer::Confirmed { sender, error, result }
             }
             Self::Remind { tx, account, signed } => {
                 let mut send_count = 0;
@@ -107,7 +119,7 @@ async fn remind(
         Err(error) => error,
     };
     match error.kind {
-        ErrorKind::Known => Ok(Reminded::Known),
+        ErrorKind::ClaimedKnown if node.knows(signed.hash).await? => Ok(Reminded::Known),
         ErrorKind::Nonce => {
             let mined = node.mined_nonce(account).await?;
             match (node.knows(signed.hash).await?, mined > signed.nonce) {

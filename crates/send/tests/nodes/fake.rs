@@ -72,6 +72,7 @@ struct Block {
 /// The state of the node.
 #[derive(Debug, Default)]
 pub(crate) struct World {
+    pub(crate) chain_id: u64,
     pool: Vec<Pooled>,
     blocks: Vec<Block>,
     nonces: HashMap<Address, u64>,
@@ -282,7 +283,7 @@ impl World {
         let account = || text(0).parse::<Address>().unwrap();
         let hash = || text(0).parse::<B256>().unwrap();
         Ok(match method {
-            "eth_chainId" => json!("0x539"),
+            "eth_chainId" => json!(U64::from(self.chain_id)),
             "web3_clientVersion" => json!("Fake/v1"),
             "eth_getBalance" => json!(U256::from(self.balance.unwrap_or((1 << 96) - 1))),
             "eth_getTransactionCount" => match text(1).as_str() {
@@ -357,8 +358,8 @@ impl Fake {
     fn start_on(scheme: &'static str, script: Arc<Script>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("{scheme}://{}", listener.local_addr().unwrap());
-        let (block_tx_count, pool_size, base_fee) = (1_000, 10_000, 7);
-        let world = World { block_tx_count, pool_size, base_fee, ..World::default() };
+        let (chain_id, block_tx_count, pool_size, base_fee) = (1_337, 1_000, 10_000, 7);
+        let world = World { chain_id, block_tx_count, pool_size, base_fee, ..World::default() };
         let world = Arc::new(Mutex::new(world));
         let is_over = Arc::new(AtomicBool::new(false));
         lock(&world).mine();

@@ -20,6 +20,7 @@ use self::fake::{Fake, Fault, Loss};
 
 mod fake;
 mod funds;
+mod known;
 mod limits;
 mod reorganised;
 mod sockets;
@@ -278,6 +279,14 @@ fn a_chain_that_is_not_meant_and_a_url_without_a_node_are_errors() {
     let other = Settings { chain_id: Some(1), ..settings(&fake) };
     let error = Session::connect(other, &stop).unwrap_err().to_string();
     assert!(error.contains("chain 1337") && error.contains("--chain-id is 1"), "{error}");
+    for (id, words) in [(10, "the public chain"), (7_777_778, "may be a public one")] {
+        fake.world().chain_id = id;
+        let error = Session::connect(settings(&fake), &stop).unwrap_err().to_string();
+        let option = format!("add --chain-id {id} and --seed");
+        assert!(error.contains(words) && error.contains(&option), "{error}");
+        let named = Settings { chain_id: Some(id), ..settings(&fake) };
+        assert!(!Session::connect(named, &stop).unwrap().facts().is_developers, "{id}");
+    }
     for url in ["http://127.0.0.1:9/KEY", "ws://127.0.0.1:9/KEY", "ftp://127.0.0.1/KEY"] {
         let nobody = Settings { url: NodeUrl::new(url), ..settings(&fake) };
         let error = Session::connect(nobody, &stop).unwrap_err().to_string();

@@ -29,13 +29,14 @@ fn every_number_of_a_load_is_the_one_of_its_result_and_every_chart_is_there() {
     let elements = elements(&html);
     let places = compared(&elements, &jsons);
     for (result, at) in [
-        (0, "/counts/included"),
+        (0, "/counts/included_count"),
         (0, "/included_per_s"),
         (0, "/blocks/0/own_tx_count"),
         (0, "/latency/inclusion_ns/p50"),
         (0, "/latency/inclusion_histogram/1/included_count"),
         (1, "/latency/inclusion_histogram/1/open_count"),
         (1, "/pool/999/queued_count"),
+        (1, "/attempts/known_count"),
         (1, "/errors/0/count"),
         (1, "/read_errors/0/count"),
     ] {
@@ -44,7 +45,9 @@ fn every_number_of_a_load_is_the_one_of_its_result_and_every_chart_is_there() {
     let drawn = places.iter().filter(|(result, at)| *result == 1 && at.starts_with("/pool/"));
     assert!(drawn.count() <= 2 * 60, "a long load has a mark for several samples");
     let ids = ids(&elements);
-    for section in ["verdict", "figures", "blocks", "inclusion", "pool", "faults", "results"] {
+    for section in
+        ["verdict", "figures", "blocks", "inclusion", "pool", "calls", "faults", "results"]
+    {
         assert!(ids.contains(&section), "{section} is not in {ids:?}");
     }
     assert!(html.contains("Transactions are missing or reverted"), "{html}");

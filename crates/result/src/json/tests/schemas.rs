@@ -309,3 +309,32 @@ fn every_object_is_closed_and_every_key_is_described_with_its_unit() {
         }
     }
 }
+
+/// Numbers that count nothing and have no unit, and counts of that in whose list they stand.
+const PLAIN: [&str; 4] = ["chain_id", "count", "number", "seed"];
+/// Ends of the names of counts and of figures with a unit.
+const ENDS: [&str; 5] = ["_count", "_ns", "_unix_s", "_bytes", "_wei"];
+
+#[test]
+fn every_whole_number_of_a_load_has_a_name_that_says_whether_it_is_a_count_or_its_unit() {
+    let mut count = 0;
+    for (kind, prefix) in [(FileKind::Send, "Send"), (FileKind::SendComparison, "Load")] {
+        let schema = json_schema(kind);
+        let parts = schema["$defs"].as_object().expect("definitions");
+        let own = parts.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, part)| part);
+        let objects = own.chain([&schema]);
+        let properties = objects.filter_map(|object| object["properties"].as_object());
+        for (key, property) in properties.flatten() {
+            let is_whole = match &property["type"] {
+                Value::Array(kinds) => kinds.contains(&json!("integer")),
+                kind => kind == "integer",
+            };
+            let is_named = ENDS.iter().any(|end| key.ends_with(end))
+                || PLAIN.contains(&key.as_str())
+                || key.split('_').any(|word| word == "gas");
+            assert!(!is_whole || is_named, "{kind}: {key} is a whole number of an unknown unit");
+            count += u64::from(is_whole);
+        }
+    }
+    assert!(count > 40, "{count} whole numbers");
+}
