@@ -1,6 +1,6 @@
 //! Runs over several stores: each fact once, behind the stores that it is of.
 
-use variant::StoreKind;
+use variant::{CacheMode, StoreKind};
 
 use crate::{Paint, facts, found, table};
 
@@ -10,18 +10,35 @@ use super::two_stores;
 fn words_that_stores_share_are_told_once() {
     let mut result = two_stores();
     for cell in &mut result.cells {
+        if cell.store == StoreKind::Memory {
+            (cell.store, cell.cache.want) = (StoreKind::Mdbx, Some(CacheMode::Cold));
+        }
         cell.cache.proved = None;
         cell.cache.reason = "no counter".to_owned();
         cell.samples.truncate(2);
     }
     let text = table(&result, 120, Paint::Plain);
     let count = |words: &str| text.matches(words).count();
-    assert_eq!(count("cache    rocksdb, memory: cold not proved: no counter"), 1, "{text}");
+    assert_eq!(count("cache    rocksdb, mdbx: cold not proved: no counter"), 1, "{text}");
     assert_eq!(count("\ncache "), 1, "{text}");
     let words = [("a", StoreKind::Rocksdb), ("b", StoreKind::Mdbx), ("a", StoreKind::Flat)];
     let grouped = facts::by_words(words.map(|(words, store)| (store, words.to_owned())));
     let grouped: Vec<_> = grouped.iter().map(|(of, words)| (of.as_str(), words.as_str())).collect();
     assert_eq!(grouped, [("rocksdb, flat", "a"), ("mdbx", "b")]);
+}
+
+#[test]
+fn a_store_without_a_device_has_no_cold_state_on_any_page() {
+    let result = two_stores();
+    let text = table(&result, 120, Paint::Plain);
+    let words = "cache    memory: no cold state: the memory store has no device";
+    assert!(text.contains(words), "{text}");
+    assert!(!text.contains("memory: cold"), "{text}");
+    let csv = crate::csv(&[Shown::new("r.json".into(), result)]);
+    let caches: Vec<_> = csv.lines().skip(1).map(|line| line.contains(",cold,")).collect();
+    let expected: Vec<_> =
+        two_stores().cells.iter().map(|cell| cell.cache.want.is_some()).collect();
+    assert_eq!(caches, expected, "{csv}");
 }
 
 #[test]
