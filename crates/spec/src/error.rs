@@ -186,8 +186,36 @@ impl fmt::Display for Diagnostic {
             Place::Mark(mark) => mark.line.to_string().len(),
             Place::WholeFile { .. } | Place::Outside { .. } => 2,
         };
-        write!(f, "{:gutter_chars$} = help: {}", "", self.help)
+        let indent_chars = gutter_chars + HELP_MARK.len();
+        write!(f, "{:gutter_chars$}{HELP_MARK}{}", "", folded(&self.help, indent_chars))
     }
+}
+
+/// Stands before a remedy.
+const HELP_MARK: &str = " = help: ";
+/// Columns of a terminal: a remedy that lists names may be many lines of them.
+const LINE_CHARS_MAX: usize = 80;
+
+/// `text` cut at spaces into lines that fit behind an indent of `indent_chars`, each but the first
+/// with it.
+fn folded(text: &str, indent_chars: usize) -> String {
+    let mut lines = String::new();
+    let mut line_chars = indent_chars;
+    for word in text.split(' ') {
+        let word_chars = word.chars().count();
+        if lines.is_empty() {
+            line_chars += word_chars;
+        } else if line_chars + 1 + word_chars <= LINE_CHARS_MAX {
+            lines.push(' ');
+            line_chars += 1 + word_chars;
+        } else {
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', indent_chars));
+            line_chars = indent_chars + word_chars;
+        }
+        lines.push_str(word);
+    }
+    lines
 }
 
 /// The longest excerpt of a source line, in characters.
