@@ -22,6 +22,18 @@ pub enum ScenarioError {
         /// The nearest name and all names.
         help: String,
     },
+    /// No shipped scenario has this name, and a file of the name with `.toml` is here.
+    #[error(
+        "error: {} names no shipped scenario, and a file is named by its path\n   \
+         = help: write {}",
+        shown(.name), plain(.path)
+    )]
+    FileWithoutPath {
+        /// The name given.
+        name: String,
+        /// The path of the file.
+        path: String,
+    },
     /// The file cannot be read.
     #[error("error: cannot read the scenario: {reason}\n  --> {path}\n   = help: {help}")]
     Unreadable {
@@ -96,6 +108,7 @@ impl ScenarioError {
             Self::Invalid(diagnostic) => std::slice::from_ref(diagnostic),
             Self::Several(mistakes) => mistakes.diagnostics(),
             Self::UnknownName { .. }
+            | Self::FileWithoutPath { .. }
             | Self::Unreadable { .. }
             | Self::NotUtf8 { .. }
             | Self::TooLarge { .. } => &[],
@@ -149,6 +162,11 @@ impl Diagnostic {
     /// The key path the error is about, such as `block.gas`; empty for a TOML syntax error.
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    /// Whether the rule is broken by the file itself, and not by a value from outside.
+    pub fn is_of_file(&self) -> bool {
+        !matches!(self.place, Place::Outside { .. })
     }
 
     /// 1-based line and column (in characters) in the file, if the error has a place there.
