@@ -97,7 +97,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
     /// Also save the result as the baseline of this name, for `gate --baseline NAME` and `compare
-    /// NAME`: runs of one build on one work add up, any other takes their place
+    /// NAME`: a run of the same build and work is added to it, any other run replaces it
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
     /// After the run, take one more sample and write the timeline of each thread, to be opened

@@ -324,7 +324,7 @@ impl CellSamples {
     }
 
     fn cache(&self, input: &CellInput<'_>) -> CacheFacts {
-        let want = input.cache;
+        let want = input.store.cache_state(input.cache);
         let facts = |proved, reason: String| CacheFacts { want, proved, reason };
         if let Some(reason) = input.never_cold {
             return facts(None, reason.to_owned());

@@ -117,7 +117,7 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print a scenario with every key resolved, or a workload file, also as JSON
     Show(ShowArgs),
-    /// Check a scenario without running it
+    /// Check the keys and values of a scenario, without running it
     Validate(ValidateArgs),
     /// Describe a workload: keys, conflicts, list sizes
     Describe(DescribeArgs),

@@ -13,20 +13,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-use executor::state::{BuildPhase, BuildProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::interrupt;
 use report::units;
 pub use report::units::{bytes, count};
+use samples::SampleLog;
 use style::{live_style, style};
 
+mod build;
+mod samples;
 mod style;
 #[cfg(test)]
 mod tests;
 
 /// Shortest time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
+/// Shortest time between two lines of samples, in those.
+const SAMPLE_LINE_INTERVALS: u32 = 3;
 /// Shortest time between two drawings of a bar: the lock and the clock are not for each row.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -131,6 +135,8 @@ struct Screen {
     stage: Option<UnderWay>,
     /// Lines that came while nothing could be drawn.
     held: Vec<String>,
+    /// Those of samples, in a log.
+    samples: SampleLog,
 }
 
 /// The step under way.
@@ -140,6 +146,8 @@ struct UnderWay {
     began: Instant,
     /// Whether the bar is this stage's yet; in a log, whether its first line is written.
     is_shown: bool,
+    /// Whether it is a sample, of which a log may have no line.
+    is_sample: bool,
     /// The lines of a run that samples; `None` of other stages.
     live: Option<Shown>,
 }
@@ -168,7 +176,7 @@ impl Stage<'_> {
 
     /// Ends it.
     pub fn finish(self) {
-        self.progress.clear();
+        self.progress.end_stage();
     }
 }
 
@@ -199,38 +207,39 @@ impl Progress {
             due_ns: AtomicU64::new(0),
             began: Instant::now(),
             line_interval,
-            screen: Mutex::new(Screen { lines, terminal, bar, stage: None, held: Vec::new() }),
+            screen: Mutex::new(Screen {
+                lines,
+                terminal,
+                bar,
+                stage: None,
+                held: Vec::new(),
+                samples: SampleLog::new(line_interval * SAMPLE_LINE_INTERVALS),
+            }),
         }
     }
 
-    /// Progress of work between samples: silent in a log, which has one line a sample.
+    /// Progress of work between samples: silent in a log, which has no more lines than samples.
     pub fn between_samples(&self) -> Option<Self> {
         (self.look == Look::Lines).then(|| Self::new(Look::Nothing))
     }
 
     /// Begins a stage; one that was under way is finished first.
     pub fn stage(&self, name: &str, total: impl Into<Total>) -> Stage<'_> {
-        self.begin_at(name, total.into(), 0)
+        self.clear();
+        self.due_ns.store(0, Ordering::Relaxed);
+        self.start(UnderWay::new(name, total.into()))
     }
 
-    /// Begins a stage of which a log has a line from `due_ns` on, nanoseconds after `began`.
-    fn begin_at(&self, name: &str, total: Total, due_ns: u64) -> Stage<'_> {
-        self.clear();
+    /// Begins a stage where none is under way.
+    fn start(&self, stage: UnderWay) -> Stage<'_> {
         self.done.store(0, Ordering::Relaxed);
-        self.due_ns.store(due_ns, Ordering::Relaxed);
-        self.screen().stage = Some(UnderWay {
-            name: name.to_owned(),
-            total,
-            began: Instant::now(),
-            is_shown: false,
-            live: None,
-        });
+        self.screen().stage = Some(stage);
         self.draw();
         Stage { progress: self }
     }
 
     /// Begins a sample. A terminal shows `live` from now on, or keeps its lines of the run where
-    /// that is `None`. A log gets one line, at the sample's end: its name and its time.
+    /// that is `None`. A log gets a line of some samples, at their ends: name and time.
     pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
         let mut screen = self.screen();
         let before = screen.stage.take_if(|stage| stage.live.is_some());
@@ -238,15 +247,12 @@ impl Progress {
         let live = live.map(|live| self.to_be_shown(live)).or_else(|| before?.live);
         let Some(live) = live.filter(|_| self.look.has_bars()) else {
             drop(screen);
-            return self.begin_at(name, Total::Unknown, self.due_after(self.line_interval));
+            self.end_stage();
+            self.due_ns.store(self.due_after(self.line_interval), Ordering::Relaxed);
+            return self.start(UnderWay { is_sample: true, ..UnderWay::new(name, Total::Unknown) });
         };
-        screen.stage = Some(UnderWay {
-            name: name.to_owned(),
-            total: Total::Unknown,
-            began: Instant::now(),
-            is_shown,
-            live: Some(live),
-        });
+        let stage = UnderWay::new(name, Total::Unknown);
+        screen.stage = Some(UnderWay { is_shown, is_sample: true, live: Some(live), ..stage });
         Stage { progress: self }
     }
 
@@ -272,14 +278,27 @@ impl Progress {
         self.draw_if_due();
     }
 
-    /// Finishes the step under way: the bar goes, a log gets a line with the time it took.
+    /// Finishes the step under way, and a run's samples: the bar goes, a log gets a line with the
+    /// time it took.
     pub fn clear(&self) {
+        self.end_stage();
+        let mut screen = self.screen();
+        let line = screen.samples.last_line();
+        screen.held.extend(line);
+        drop(screen);
+        self.draw();
+    }
+
+    /// Finishes the step under way; other samples may follow.
+    fn end_stage(&self) {
         let mut screen = self.screen();
         let Some(stage) = screen.stage.take() else { return };
         if self.look == Look::Lines {
             let took = units::time(stage.began.elapsed());
             let ended = if interrupt::happened() { "interrupted after" } else { "done in" };
-            screen.held.push(format!("{}: {ended} {took}", stage.name));
+            let line = format!("{}: {ended} {took}", stage.name);
+            let line = if stage.is_sample { screen.samples.ended(line) } else { Some(line) };
+            screen.held.extend(line);
         }
         drop(screen);
         self.draw();
@@ -356,28 +375,6 @@ impl Progress {
     }
 }
 
-impl BuildProgress for Progress {
-    fn begin(&self, phase: BuildPhase, row_count: u64) {
-        let name = match phase {
-            BuildPhase::Sorting => "state: sorting rows",
-            BuildPhase::Writing => "state: writing rows",
-            BuildPhase::Ageing => "state: ageing rows",
-            BuildPhase::Tries => "state: hashing tries",
-            BuildPhase::Finishing => "state: finishing files",
-            BuildPhase::Verifying => "state: verifying rows",
-        };
-        self.stage(name, if row_count == 0 { Total::Unknown } else { Total::Rows(row_count) });
-    }
-
-    fn advance(&self, rows: u64) {
-        self.advance(rows);
-    }
-
-    fn note(&self, text: &str) {
-        self.note(text);
-    }
-}
-
 impl Drop for Progress {
     fn drop(&mut self) {
         self.screen().bar.finish_and_clear();
@@ -407,7 +404,7 @@ impl Screen {
     }
 
     fn draw_line(&mut self, done: u64) {
-        let Some(stage) = &mut self.stage else { return };
+        let Some(stage) = self.stage.as_mut().filter(|stage| !stage.is_sample) else { return };
         // Its name alone is printed once.
         if !mem::replace(&mut stage.is_shown, true) || done > 0 {
             let text = stage.line(done);
@@ -459,6 +456,12 @@ impl Screen {
 }
 
 impl UnderWay {
+    /// Begins now.
+    fn new(name: &str, total: Total) -> Self {
+        let (name, began) = (name.to_owned(), Instant::now());
+        Self { name, total, began, is_shown: false, is_sample: false, live: None }
+    }
+
     /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s, about 10 min left`.
     fn line(&self, done: u64) -> String {
         if done == 0 {

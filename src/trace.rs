@@ -23,8 +23,8 @@ pub fn named(names: &[String], wanted: &str, option: &str) -> Result<usize> {
     match found[..] {
         [index] => Ok(index),
         [] => Err(anyhow!(
-            "{option} {wanted}: this run has no such variant; it has {}",
-            names.join(", ")
+            "{option} {wanted}: this run has no such variant; it has\n  {}",
+            names.join("\n  ")
         )),
         _ => Err(anyhow!(
             "{option} {wanted}: several stores have it; write one of {}",

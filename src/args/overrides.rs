@@ -92,22 +92,23 @@ pub struct HowArgs {
     /// Content of memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
-    /// Keys of the samples: fresh, other keys in each sample, of which a cache below this machine
-    /// has few; or same, the scenario's in every sample [default: fresh for cold samples on disks]
+    /// Keys of the samples: fresh (other keys in each sample, so that a cache below this machine has
+    /// few of them) or same (the scenario's in every sample) [default: fresh for cold samples on disks]
     #[arg(long, value_name = "KEYS")]
     pub keys: Option<String>,
     /// Seed of the blocks that measure the device and of fresh keys, to read the same ones again
     /// [default: another each run]
     #[arg(long, value_name = "NUMBER")]
     pub draw_seed: Option<String>,
-    /// Number of databases, each built from a seed of its own and one observation; six or more have
-    /// an interval [default: 1]
+    /// Number of databases to run on, each built from a seed of its own. Each gives one value; six or
+    /// more give an interval [default: 1]
     #[arg(long, value_name = "COUNT")]
     pub databases: Option<String>,
     /// Samples of each cell (on each database), instead of a budget
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<String>,
-    /// Time for rounds of all variants, and 1.5 times as much for intervals of the fastest: 60s
+    /// Time for samples of all variants, such as 60s; the fastest get up to 1.5 times as much again,
+    /// for intervals
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
 }

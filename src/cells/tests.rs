@@ -283,6 +283,21 @@ fn all_cells_of_a_workload_have_the_same_number_of_keys() {
 }
 
 #[test]
+fn a_store_without_a_device_is_neither_cold_nor_warm() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
+    let want = |store, cache| {
+        let cell = cell(&CellInput { store, cache, ..input }, &[measurement(0, 0)]);
+        cell.cache.want
+    };
+    for cache in [CacheMode::Cold, CacheMode::Warm] {
+        assert_eq!(want(StoreKind::Memory, cache), None);
+        assert_eq!(want(StoreKind::Redis, cache), None);
+        assert_eq!(want(StoreKind::Mdbx, cache), Some(cache));
+    }
+}
+
+#[test]
 fn cold_is_proved_by_every_sample_that_read_and_by_none_where_none_did() {
     let (workload, device) = (workload(1 << 20), device());
     let mut input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));

@@ -32,7 +32,7 @@ pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expec
             workload: &base.workload,
             cells: &base.cells,
             databases: &base.databases,
-            cache: cell.cache.want,
+            cache: cell.cache.want.unwrap_or_default(),
         };
         claims::judge(&expects, None, &grounds)
     });

@@ -92,7 +92,7 @@ fn ns(time: Duration) -> u64 {
 /// Whether samples were as cold as asked: each began in a new process, and hardly any of its database was
 /// in the page cache just before it.
 pub fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
-    let facts = |proved, reason: String| CacheFacts { want, proved, reason };
+    let facts = |proved, reason: String| CacheFacts { want: Some(want), proved, reason };
     let is_chain = samples.iter().any(|sample| sample.blocks.len() > 1);
     if want == CacheMode::Warm {
         let reason = match is_chain {

@@ -83,10 +83,10 @@ pub struct GateArgs {
     /// The build that is judged [default: this program]
     #[arg(long, value_name = "BINARY", requires = "against")]
     pub candidate: Option<PathBuf>,
-    /// For A alone: a key of `run` and its value; may be repeated [A default: this program]
+    /// Set a key of `run` for A alone; may be repeated. Without --against A is this program
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
     pub a_set: Vec<String>,
-    /// For B alone, as --a-set: --b-set run.read=get
+    /// Set a key of `run` for B alone: --b-set run.read=get
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
     pub b_set: Vec<String>,
     /// A stored result to compare with, a directory (of several processes' results, for times), or

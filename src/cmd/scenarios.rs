@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use spec::{Scenario, shipped};
+use spec::{Diagnostic, Scenario, ScenarioError, shipped};
 
 use crate::{
     args::{ScenarioArgs, Which},
@@ -24,6 +24,10 @@ Examples:
   stress show --workload storm.workload --json | jq '.batches[0].blocks[0].env'
 
 docs/contributing.md has the keys of the JSON.";
+
+/// Said of a valid scenario.
+const CHECKED: &str = "  checked: every key and value, and the rules between keys\n  \
+                       not done: no block was generated, nothing was run\n";
 
 /// Arguments of `stress show`.
 #[derive(Debug, Args)]
@@ -105,14 +109,20 @@ fn show_workload(args: &ShowArgs, path: &Path) -> Result<Code, Failure> {
     }
 }
 
-/// Checks a scenario, and warns of claims that no run of it can judge.
+/// Checks a scenario: says first whether it is valid, then warns of claims that no run of it can judge.
 pub fn validate(args: &ValidateArgs) -> Result<Code, Failure> {
-    let scenario = args.of.load()?;
+    let name = args.of.words.first().or(args.of.scenario.as_ref());
+    let scenario = args.of.load().inspect_err(|failure| {
+        let error = failure.error.downcast_ref::<ScenarioError>();
+        let mut mistakes = error.iter().flat_map(|error| error.diagnostics());
+        if let (Some(name), true) = (name, mistakes.any(Diagnostic::is_of_file)) {
+            terminal::error(&format!("{name} is NOT valid"));
+        }
+    })?;
+    let name = name.map_or(scenario.name.as_str(), String::as_str);
+    terminal::out(&format!("{name} is valid\n{CHECKED}"));
     if let Some(words) = prepare::claim_not_run(&scenario) {
         terminal::error(&format!("warning: {words}"));
     }
-    let given = args.of.words.first().or(args.of.scenario.as_ref());
-    let name = given.map_or(scenario.name.as_str(), String::as_str);
-    terminal::out(&format!("{name}: fine ({})\n", scenario.name));
     Ok(Code::Fine)
 }

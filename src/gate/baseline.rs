@@ -273,7 +273,7 @@ fn figures(
 /// decides how much is read.
 fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
     let mut all = base.results().iter().chain(new.results());
-    let is_cold = |CacheFacts { want, .. }: &CacheFacts| *want == CacheMode::Cold;
+    let is_cold = |CacheFacts { want, .. }: &CacheFacts| *want == Some(CacheMode::Cold);
     all.all(|stored| stored.cell(variant).is_some_and(|cell| is_cold(&cell.cache)))
 }
 

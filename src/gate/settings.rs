@@ -96,11 +96,13 @@ fn own_run(
     let variants: Vec<_> = variants.iter().map(PlannedCell::name).collect();
     if own_variants != variants {
         let error = anyhow!(
-            "{}: that gives the variants {}, and both are to have {}; designs, threads and readers \
-             are for both: name them by --design, --threads and --io-threads",
+            "{}: A and B would have different variants\n  --> only with it: {}\n  --> only \
+             without it: {}\n   = help: choose variants for both by --design, --threads and \
+             --io-threads;\n           a setting of one build says how they run, as in --b-set \
+             run.read=get",
             origins(settings),
-            own_variants.join(", "),
-            variants.join(", ")
+            few(own_variants.iter().filter(|name| !variants.contains(name))),
+            few(variants.iter().filter(|name| !own_variants.contains(name)))
         );
         return Err(error).or_exit(Code::Usage);
     }
@@ -118,6 +120,16 @@ fn readers(variants: &[PlannedCell]) -> Option<Override> {
         origin: format!("run.io_threads = {value}"),
         value,
     })
+}
+
+/// The first of these names, and how many others there are.
+pub fn few<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let mut names = names.into_iter();
+    match (names.next(), names.count()) {
+        (None, _) => "none".to_owned(),
+        (Some(first), 0) => first.clone(),
+        (Some(first), more_count) => format!("{first} and {more_count} more"),
+    }
 }
 
 fn origins<'a>(settings: impl IntoIterator<Item = &'a Override>) -> String {
@@ -178,9 +190,17 @@ mod tests {
     fn a_setting_that_makes_other_variants_names_the_options_that_say_which_there_are() {
         let run = run(&[("run.stores", "rocksdb")]);
         let error = of_new(&run, &[("run.threads", "7")]).unwrap_err().to_string();
-        for words in ["--set run.threads=7", "--design, --threads and --io-threads"] {
+        for words in [
+            "--set run.threads=7: A and B would have different variants",
+            "only with it: rocksdb/",
+            "only without it: rocksdb/",
+            " more\n",
+            "--design, --threads and --io-threads",
+        ] {
             assert!(error.contains(words), "{error}");
         }
+        let longest = error.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(80), "{error}");
     }
 
     #[test]

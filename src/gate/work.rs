@@ -16,7 +16,7 @@ use workload::file;
 
 use super::{
     Metric,
-    settings::{OwnRuns, Words, own_runs},
+    settings::{OwnRuns, Words, few, own_runs},
     taker::{Rule, Subject},
 };
 use result::{Counters, WorkloadFacts};
@@ -191,11 +191,11 @@ impl Work {
     pub fn differs(&self, base: &Path, new: &Path) -> Result<(), Failure> {
         let is_one = base == new || fs::canonicalize(base).ok() == fs::canonicalize(new).ok();
         let Some(settings) = self.without_effect.as_ref().filter(|_| is_one) else { return Ok(()) };
-        let names: Vec<_> = self.variants.iter().map(|variant| variant.name.as_str()).collect();
         let error = anyhow!(
-            "{settings}: that changes nothing for {}, so A and B would be one run; name a store, a \
-             design or a cache that it is about, or compare two builds (--against BINARY)",
-            names.join(", ")
+            "{settings}: that changes nothing for {}\n   = help: A and B would be one run; name a \
+             store, a design or a cache that\n           it is about, or compare two builds \
+             (--against BINARY)",
+            few(self.variants.iter().map(|variant| &variant.name))
         );
         Err(error).or_exit(Code::Usage)
     }
@@ -215,10 +215,11 @@ impl Work {
         let is_missing = |variant: &&Shared| !loaded.variants.contains(&variant.name);
         let Some(missing) = self.variants.iter().find(is_missing) else { return Ok(()) };
         let error = anyhow!(
-            "{} has no variant {}: it has {}; name designs and threads that both have",
+            "{} has no variant {}\n  --> it has {}\n   = help: name designs and threads that both \
+             builds have",
             name.display(),
             missing.name,
-            loaded.variants.join(", ")
+            few(&loaded.variants)
         );
         Err(error).or_exit(Code::Usage)
     }

@@ -127,7 +127,8 @@ impl Measuring<'_> {
             stage.finish();
             let measured = measured.map_err(failure)?;
             let never_cold = store.never_cold();
-            let input = PointInput { planned: *planned, never_cold, earlier_passes };
+            let input =
+                PointInput { store: store.kind(), planned: *planned, never_cold, earlier_passes };
             let current = self.current();
             current.points.push(point::figures(&input, &measured));
             point::share_of_device(current);

@@ -1,7 +1,7 @@
 //! From a raw measurement to its point in the result.
 
 use executor::raw::RawPoint;
-use variant::CacheMode;
+use variant::{CacheMode, StoreKind};
 
 use result::{
     CacheFacts,
@@ -16,6 +16,8 @@ use crate::cells::COLD_SHARE;
 /// Facts beside the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct PointInput {
+    /// The store.
+    pub store: StoreKind,
     /// The plan.
     pub planned: PlannedPoint,
     /// Why the store cannot be cold, if so.
@@ -67,7 +69,8 @@ pub fn share_of_device(store: &mut IoStore) {
 }
 
 fn cache(input: &PointInput, measured: &RawPoint) -> CacheFacts {
-    let facts = |proved, reason: String| CacheFacts { want: CacheMode::Cold, proved, reason };
+    let want = input.store.cache_state(CacheMode::Cold);
+    let facts = |proved, reason: String| CacheFacts { want, proved, reason };
     if let Some(reason) = input.never_cold {
         return facts(None, reason.to_owned());
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use executor::state::{BuildPhase, BuildProgress};
 use indicatif::TermLike;
 
 use super::*;
@@ -107,6 +108,7 @@ fn figures_are_drawn_between_samples_on_a_terminal_alone() {
         // Lines that were made just now stay.
         progress.sample("the third", None);
         drop(progress.pause());
+        progress.clear();
         let text = paper.text();
         let has = |words: &[&str]| words.iter().map(|word| text.contains(word)).collect::<Vec<_>>();
         let words = ["round 2 [", "highest median so far: 7 MGas/s", "the third"];
@@ -117,7 +119,6 @@ fn figures_are_drawn_between_samples_on_a_terminal_alone() {
             Look::Nothing => [false; 3],
         };
         assert_eq!(has(&words), expected, "{look:?}: {text}");
-        progress.clear();
         progress.stage("generating the block", 0);
         assert_eq!(paper.text().contains("generating"), look != Look::Nothing, "{look:?}");
     }
@@ -160,39 +161,60 @@ fn a_log_has_the_name_of_a_stage_once_and_minutes_where_much_is_left() {
     assert_eq!(paper.text(), "comparing\n");
     let began = Instant::now() - Duration::from_secs(100);
     let total = Total::Count(12);
-    let under_way =
-        UnderWay { name: "comparing".to_owned(), total, began, is_shown: false, live: None };
+    let under_way = UnderWay { began, ..UnderWay::new("comparing", total) };
     let line = under_way.line(1);
     assert!(line.ends_with("about 18 min left"), "{line}");
 }
 
 #[test]
-fn a_log_has_one_line_a_sample() {
+fn a_log_has_a_line_of_the_first_and_the_last_of_many_short_samples() {
     let (progress, paper) = progress(Look::Lines, Duration::from_secs(3600));
     progress.stage("preparing", 0);
-    for (at, name) in ["first", "second"].into_iter().enumerate() {
-        progress.sample(name, None).set(at as u64, 2);
+    for at in 0..1000 {
+        let sample = progress.sample(&format!("sample {at}"), None);
+        sample.set(at, 1000);
         drop(progress.pause());
+        // Clients end each of theirs by themselves.
+        if at % 2 == 0 {
+            sample.finish();
+        }
     }
-    progress.clear();
+    progress.note("warning: a slow disk");
+    progress.stage("finishing", 0);
     let text = paper.text();
     let lines: Vec<&str> = text.lines().collect();
-    let starts = ["preparing", "preparing: done in ", "first: done in ", "second: done in "];
+    let starts = [
+        "preparing",
+        "preparing: done in ",
+        "sample 0: done in ",
+        "warning: a slow disk",
+        "sample 999: done in ",
+        "finishing",
+    ];
     assert_eq!(lines.len(), starts.len(), "{text}");
     for (line, start) in lines.iter().zip(starts) {
         assert!(line.starts_with(start), "{start}: {text}");
     }
+    assert!(lines[4].ends_with("; 998 samples before it without a line"), "{text}");
+}
+
+#[test]
+fn a_log_has_each_sample_that_takes_as_long_as_a_line_lasts() {
+    let (progress, paper) = progress(Look::Lines, Duration::ZERO);
+    for name in ["first", "second", "third"] {
+        progress.sample(name, None).set(0, 3);
+        drop(progress.pause());
+    }
+    progress.clear();
+    let text = paper.text();
+    let ends: Vec<&str> = text.lines().filter_map(|line| line.split(": done in ").next()).collect();
+    assert_eq!(ends, ["first", "second", "third"], "{text}");
+    assert!(!text.contains("without a line"), "{text}");
 }
 
 #[test]
 fn a_line_says_how_much_of_what_is_done() {
-    let stage = |total| UnderWay {
-        name: "s".to_owned(),
-        total,
-        began: Instant::now(),
-        is_shown: false,
-        live: None,
-    };
+    let stage = |total| UnderWay::new("s", total);
     let line = stage(Total::Rows(128_000_000)).line(4_100_000);
     assert!(line.starts_with("s: 3 % (4.1M of 128M rows), "), "{line}");
     let line = stage(Total::Unknown).line(7);

@@ -289,8 +289,9 @@ fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
     let both = ["--a-set", "run.trie=cut", "--b-set", "run.trie=cut"];
     place.refused(&both, 2, &["--a-set run.trie=cut --b-set run.trie=cut", "changes nothing"]);
     let designs = "run.designs=batched-io";
-    place.refused(&["--b-set", designs], 2, &["--b-set run.designs=batched-io", "the variants"]);
-    place.refused(&["--b-set", "run.nonsense=1"], 2, &["run.nonsense"]);
+    place.refused(&["--b-set", designs], 2, &["--b-set run.designs=batched-io", "variants"]);
+    let words = ["--b-set run.nonsense=1", "no such key", "keys of run are "];
+    place.refused(&["--b-set", "run.nonsense=1"], 2, &words);
     place.refused(&["--b-set", "nonsense"], 2, &["--b-set nonsense: a key and a value"]);
     let words = ["--b-set", "cannot be used with", "--baseline"];
     place.refused(&["--baseline", "x", "--b-set", "run.read=get"], 2, &words);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     gate::WORK,
-    interrupted::{BEGIN_LIMIT, POLL_INTERVAL, UnderWay, json},
+    interrupted::{BEGIN_LIMIT, COUNTED, POLL_INTERVAL, UnderWay, json},
     tool::{RUN, stress, text},
 };
 
@@ -93,8 +93,9 @@ fn a_command_that_fails_ends_the_run_and_what_was_finished_is_kept() {
 #[test]
 fn the_last_command_runs_after_an_interrupt_and_one_before_a_sample_is_stopped() {
     let more = ["--budget", "10m", "--cleanup", "printf c >> log"];
-    let mut run = UnderWay::start(&[&WORK[..], &more].concat(), tempfile::tempdir().unwrap());
-    run.wait_for("round 3");
+    let words = [&WORK[..], &COUNTED, &more].concat();
+    let mut run = UnderWay::start(&words, tempfile::tempdir().unwrap());
+    run.wait_for_sample(3);
     run.ends_at("TERM");
     assert_eq!(log(run.dir.path()), "c");
 

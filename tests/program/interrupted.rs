@@ -21,6 +21,9 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub(crate) const BEGIN_LIMIT: Duration = Duration::from_secs(120);
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// Has a run write a byte when a sample begins: its log has no line of some samples.
+pub(crate) const COUNTED: [&str; 2] = ["--prepare", "printf p >> begun"];
+
 /// A program under way, whose standard output and error go to files.
 pub(crate) struct UnderWay {
     pub(crate) child: Child,
@@ -49,6 +52,18 @@ impl UnderWay {
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "{ended:?}: {}", self.said("stderr"));
             assert!(begun.elapsed() < BEGIN_LIMIT, "{words}: {}", self.said("stderr"));
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// Waits until the sample of this number begins, of a run with [`COUNTED`].
+    pub(crate) fn wait_for_sample(&mut self, number: u64) {
+        let begun = Instant::now();
+        let path = self.dir.path().join("begun");
+        while fs::metadata(&path).map_or(0, |file| file.len()) < number {
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "{ended:?}: {}", self.said("stderr"));
+            assert!(begun.elapsed() < BEGIN_LIMIT, "{number}: {}", self.said("stderr"));
             thread::sleep(POLL_INTERVAL);
         }
     }
@@ -153,8 +168,8 @@ fn a_pipe_that_nobody_writes_is_no_reason_to_stay() {
 #[test]
 fn a_run_shows_and_keeps_the_rounds_that_are_finished_and_is_not_called_done() {
     let more = ["--budget", "10m", "--out", "out", "--save-baseline", "main"];
-    let mut run = UnderWay::start(&[&WORK[..], &more].concat(), dir());
-    run.wait_for("round 3");
+    let mut run = UnderWay::start(&[&WORK[..], &COUNTED, &more].concat(), dir());
+    run.wait_for_sample(3);
     run.ends_at("TERM");
     let result = json(&run.dir.path().join("out/result.json"));
     assert_eq!(result["interrupted"], true);

@@ -195,6 +195,33 @@ fn validate_show_and_describe_take_the_same_words() {
 }
 
 #[test]
+fn validate_says_first_whether_a_file_is_valid_and_then_its_checks() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&["new", "mine"], dir.path());
+    let valid = printed(&["validate", "mine.toml"], dir.path());
+    let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    assert_eq!(first(&valid), "mine.toml is valid");
+    assert!(valid.contains("checked: every key") && valid.contains("nothing was run"), "{valid}");
+    let path = dir.path().join("mine.toml");
+    let scenario = fs::read_to_string(&path).unwrap();
+    fs::write(&path, scenario.replacen("[block]", "[block]\ngass = 1", 1)).unwrap();
+    let error = |args: &[&str]| {
+        let output = stress(args, dir.path());
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
+        text(&output.stderr)
+    };
+    let wrong = error(&["validate", "mine.toml"]);
+    assert_eq!(first(&wrong), "mine.toml is NOT valid", "{wrong}");
+    assert!(wrong.contains("error: block.gass: no such key") && wrong.contains("--> "), "{wrong}");
+    // The file is not to blame for a wrong option, nor for a name that is none.
+    let option = error(&["validate", "sload-storm", "--store", "lmdb"]);
+    assert!(first(&option).starts_with("error: "), "{option}");
+    let name = error(&["validate", "mine"]);
+    assert!(name.contains("error: mine names no shipped scenario, and a file is named"), "{name}");
+    assert!(name.contains("= help: write mine.toml"), "{name}");
+}
+
+#[test]
 fn a_claim_that_no_run_judges_is_warned_of() {
     let dir = tempfile::tempdir().unwrap();
     printed(&["new", "mine"], dir.path());

@@ -1,7 +1,7 @@
 //! Which differences between designs a run shows, and how many more samples would show the others.
 //! Nothing here names a winner where intervals overlap, or where there is one sample.
 
-use variant::Design;
+use variant::{CacheMode, Design};
 
 use result::{
     Cell,
@@ -12,6 +12,8 @@ use super::{facts, units};
 
 /// One value of a time of a run on one database.
 const SAMPLE: &str = "sample";
+/// The most further values of a cell that a user is asked for: more of them take hours on a large state.
+const MORE_COUNT_MAX: usize = 100;
 
 /// Returns whether the cell's own time is more than one observation.
 pub(super) fn is_repeated(cell: &Cell) -> bool {
@@ -89,23 +91,57 @@ pub(super) fn overlap(a: &Cell, b: &Cell) -> bool {
 fn more_words(cells: &[&Cell], compared: &[&Cell]) -> String {
     let of = if noun(cells) == SAMPLE { " of each" } else { "" };
     let noun = format!("more {}", noun(cells));
-    let more = |cell: &&Cell| {
-        let needed = stats::count_needed(&times(cell), PRECISION_SHARE)?;
-        Some(needed.saturating_sub(cell.value_count()))
+    let lack = |cell: &&Cell| {
+        let needed_count = stats::count_needed(&times(cell), PRECISION_SHARE)?;
+        let more_count = needed_count.saturating_sub(cell.value_count());
+        Some(Lack { more_count, needed_count })
     };
     let percent = PRECISION_SHARE * 100.0;
-    let known: Option<Vec<usize>> = compared.iter().map(more).collect();
-    match known.and_then(|known| known.into_iter().max()) {
-        Some(0) => format!("they are known to ±{percent:.0} %"),
-        Some(more) => {
+    let known: Option<Vec<Lack>> = compared.iter().map(lack).collect();
+    match known.and_then(|known| known.into_iter().max_by_key(|lack| lack.more_count)) {
+        Some(Lack { more_count: 0, .. }) => format!("they are known to ±{percent:.0} %"),
+        Some(Lack { more_count: more @ ..=MORE_COUNT_MAX, .. }) => {
             format!("about {}{of} for ±{percent:.0} %", units::things(more as u64, &noun))
         }
-        None => {
+        Some(lack) if lack.had_count() >= INTERVAL_COUNT_MIN => undecided_words(cells, &lack),
+        // The spread of fewer values is too rough to give up.
+        _ => {
             let least = compared.iter().map(|cell| cell.value_count()).min().unwrap_or(0);
             let more = INTERVAL_COUNT_MIN.saturating_sub(least).max(1);
             format!("{}{of} for an interval", units::things(more as u64, &noun))
         }
     }
+}
+
+/// Values that a cell needs for its precision, and how many of them it lacks.
+struct Lack {
+    more_count: usize,
+    needed_count: usize,
+}
+
+impl Lack {
+    const fn had_count(&self) -> usize {
+        self.needed_count - self.more_count
+    }
+}
+
+/// Says of a spread which no run of a bearable length averages out that samples will not decide, and
+/// names other ways to a decision. The width of an interval falls with the root of the count.
+fn undecided_words(cells: &[&Cell], lack: &Lack) -> String {
+    let noun = noun(cells);
+    let count = units::count(lack.more_count as u64);
+    let of = if noun == SAMPLE { " of each" } else { "" };
+    let reached_count = lack.had_count() + MORE_COUNT_MAX;
+    let shrink = (lack.needed_count as f64 / reached_count as f64).sqrt();
+    let [wanted, reached] = [1.0, shrink].map(|by| PRECISION_SHARE * 100.0 * by);
+    let is_cold = cells.iter().any(|cell| cell.cache.want == Some(CacheMode::Cold));
+    let without_disk =
+        if is_cold { ", or --cache warm or --store memory if it need not be cold" } else { "" };
+    format!(
+        "{noun}s will not decide on this machine: ±{wanted:.0} % needs about {count} more{of}, and \
+         {MORE_COUNT_MAX} more give ±{reached:.1} %; take a quieter machine, or a claim above \
+         that{without_disk}"
+    )
 }
 
 /// The values that a cell's time is the median of, up to a factor.

@@ -14,6 +14,7 @@ use result::{
     databases::{CellDatabases, OfDatabase},
     stats,
 };
+use variant::CacheMode;
 
 use crate::error::Error;
 
@@ -150,12 +151,15 @@ fn facts(run: &RunResult) -> BTreeMap<String, Value> {
 fn facts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
     let mut facts = BTreeMap::new();
     for Cell { variant, cache, .. } in &run.cells {
-        facts.insert(format!("{variant} cache.want"), Value::from(cache.want.name()));
+        facts.insert(format!("{variant} cache.want"), Value::from(cache.want.map(CacheMode::name)));
         facts.insert(format!("{variant} cache.proved"), Value::from(cache.proved));
     }
     for ClientCell { client, version, cache, .. } in &run.clients {
         facts.insert(format!("clients.{client}.version"), Value::from(version.clone()));
-        facts.insert(format!("client {client} cache.want"), Value::from(cache.want.name()));
+        facts.insert(
+            format!("client {client} cache.want"),
+            Value::from(cache.want.map(CacheMode::name)),
+        );
         facts.insert(format!("client {client} cache.proved"), Value::from(cache.proved));
     }
     facts

@@ -1,7 +1,8 @@
 //! The facts of a result that the table and the finding share, worked out once.
 
 use result::{
-    CLIENT_DISAGREES, Cell, ClientCell, HOST_CACHE_RATIO, RunResult, Shown, WorkloadFacts,
+    CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult, Shown,
+    WorkloadFacts,
 };
 use variant::{CacheMode, Design, StoreKind};
 
@@ -184,9 +185,10 @@ fn host_cache(result: &RunResult) -> String {
     words
 }
 
-/// `warm: at most 1.21 kB from the device in a sample`.
-fn warm_words(cells: &[&Cell]) -> Option<String> {
-    let want = cells.first()?.cache.want;
+/// `warm: at most 1.21 kB from the device in a sample`, or that cells have no cold state.
+fn words_of_others(cells: &[&Cell]) -> Option<String> {
+    let cache = &cells.first()?.cache;
+    let Some(want) = cache.want else { return Some(no_cold_state(cache)) };
     let samples = cells.iter().flat_map(|cell| &cell.samples);
     let most = samples.filter_map(|sample| sample.device_read_bytes).max();
     Some(most.map_or_else(
@@ -195,12 +197,17 @@ fn warm_words(cells: &[&Cell]) -> Option<String> {
     ))
 }
 
+/// `no cold state: the memory store has no device`.
+pub(super) fn no_cold_state(cache: &CacheFacts) -> String {
+    format!("no cold state: {}", cache.reason)
+}
+
 /// How cold some cells were, in words; `None` for none.
 fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
     let cold: Vec<&Cell> =
-        cells.iter().copied().filter(|cell| cell.cache.want == CacheMode::Cold).collect();
+        cells.iter().copied().filter(|cell| cell.cache.want == Some(CacheMode::Cold)).collect();
     if cold.is_empty() {
-        return warm_words(cells);
+        return words_of_others(cells);
     }
     let of = |proved| cold.iter().copied().filter(move |cell| cell.cache.proved == proved);
     for (proved, words) in [(Some(false), "not cold"), (None, "cold not proved")] {
@@ -234,7 +241,8 @@ pub(super) fn disagreement(result: &RunResult) -> &'static str {
 
 /// How cold a client was, and why.
 pub(super) fn client_cache(client: &ClientCell) -> String {
-    let cache = match (client.cache.want, client.cache.proved) {
+    let Some(want) = client.cache.want else { return no_cold_state(&client.cache) };
+    let cache = match (want, client.cache.proved) {
         (CacheMode::Warm, _) => "warm",
         (CacheMode::Cold, Some(true)) => "cold: proved in this machine",
         (CacheMode::Cold, Some(false)) => "not cold",

@@ -8,6 +8,7 @@ use result::{
 use super::{
     Paint,
     cells::{Column, INDENT, fit, row},
+    facts,
     head::store_words,
     page::{Page, Tone, pad_right},
     units::{self, UNKNOWN},
@@ -104,6 +105,7 @@ fn cache_words(store: &IoStore) -> String {
         }
         (Some(cache), _) => match cache.proved {
             Some(_) => format!("cold was asked for and is NOT proved: {}", cache.reason),
+            None if cache.want.is_none() => facts::no_cold_state(cache),
             None => format!("cold is not proved: {}", cache.reason),
         },
     }

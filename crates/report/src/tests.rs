@@ -240,8 +240,9 @@ fn how_cold_it_was_is_never_flattered() {
         result.cells[0].cache.reason = "no counter".to_owned();
     });
     assert!(one.ends_with("cold not proved in 1 of 5 cells: no counter"), "{one}");
-    let warm =
-        found(&|result| result.cells.iter_mut().for_each(|cell| cell.cache.want = CacheMode::Warm));
+    let warm = found(&|result| {
+        result.cells.iter_mut().for_each(|cell| cell.cache.want = Some(CacheMode::Warm))
+    });
     assert!(warm.ends_with("; warm: at most 1.13 GB from the device in a sample"), "{warm}");
     let unprobed = found(&|result| {
         let device = result.device.as_mut().unwrap();
@@ -272,7 +273,7 @@ fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
         ),
         "{found}"
     );
-    assert!(found.ends_with("cold not proved: the memory store has no device"), "{found}");
+    assert!(found.ends_with("no cold state: the memory store has no device"), "{found}");
     let text = table(&result, 80, Paint::Plain);
     show(&text);
     fits(&text, 80);
@@ -336,7 +337,7 @@ fn two_stores() -> RunResult {
             cell.variant = cell.variant.replace("rocksdb", "memory");
             (cell.device_fraction, cell.blocks_per_present_key, cell.bottleneck) =
                 (None, None, None);
-            cell.cache.proved = None;
+            (cell.cache.want, cell.cache.proved) = (None, None);
             cell.cache.reason = "the memory store has no device".to_owned();
             cell
         },

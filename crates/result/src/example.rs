@@ -311,7 +311,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         bottleneck: Some(if ms < 6_000.0 { Bottleneck::Device } else { Bottleneck::Chain }),
         bottleneck_share: Some(0.84),
         cache: CacheFacts {
-            want: CacheMode::Cold,
+            want: Some(CacheMode::Cold),
             proved: Some(true),
             reason: "device bytes are 1.00 of the bytes asked for".to_owned(),
         },

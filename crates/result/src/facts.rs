@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use variant::{CacheMode, StoreKind};
 
-use crate::{named::Name, program::Program};
+use crate::{
+    named::{Name, NameOrNull},
+    program::Program,
+};
 
 /// A second pass over the same blocks that is faster than the first by more than this factor was
 /// answered by a cache below this machine. Where it is not, there may be one all the same: one
@@ -153,9 +156,9 @@ impl JsonSchema for Fact {
 /// Whether the state was as cold as asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheFacts {
-    /// `cold` or `warm`.
-    #[serde(with = "Name::<CacheMode>")]
-    pub want: CacheMode,
+    /// `cold` or `warm`; `null` for a store without a device, which has neither state.
+    #[serde(with = "NameOrNull::<CacheMode>")]
+    pub want: Option<CacheMode>,
     /// Whether it is proved; `null` where it cannot be.
     pub proved: Option<bool>,
     /// Why, or why not.

@@ -3,7 +3,7 @@
 //! `docs/result.md` explains each key; changing one is a change of the schema.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use variant::{
     AccountReads, CodeReads, Design, Engine, ListDuty, ListForm, ReadOrder, ReadTime, RootTime,
     SampleKeys, Schedule, Sharing, StopRule, StoreKind,
@@ -87,6 +87,7 @@ pub struct RunResult {
     #[serde(default)]
     pub warnings: Vec<String>,
     /// One per store and variant.
+    #[serde(deserialize_with = "cells")]
     pub cells: Vec<Cell>,
     /// One per client that took the same block by its Engine API; empty without one.
     #[serde(default)]
@@ -312,6 +313,15 @@ pub struct Cell {
     pub bottleneck_share: Option<f64>,
     /// Whether the state was cold.
     pub cache: CacheFacts,
+}
+
+/// Cells of a file. Earlier builds wrote the asked cache state of a store without a device, too.
+fn cells<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Cell>, D::Error> {
+    let mut cells = Vec::<Cell>::deserialize(from)?;
+    for Cell { store, cache, .. } in &mut cells {
+        cache.want = cache.want.and_then(|want| store.cache_state(want));
+    }
+    Ok(cells)
 }
 
 /// Speed of a cell as a multiple of others', from medians of times.

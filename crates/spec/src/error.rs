@@ -22,6 +22,18 @@ pub enum ScenarioError {
         /// The nearest name and all names.
         help: String,
     },
+    /// No shipped scenario has this name, and a file of the name with `.toml` is here.
+    #[error(
+        "error: {} names no shipped scenario, and a file is named by its path\n   \
+         = help: write {}",
+        shown(.name), plain(.path)
+    )]
+    FileWithoutPath {
+        /// The name given.
+        name: String,
+        /// The path of the file.
+        path: String,
+    },
     /// The file cannot be read.
     #[error("error: cannot read the scenario: {reason}\n  --> {path}\n   = help: {help}")]
     Unreadable {
@@ -96,6 +108,7 @@ impl ScenarioError {
             Self::Invalid(diagnostic) => std::slice::from_ref(diagnostic),
             Self::Several(mistakes) => mistakes.diagnostics(),
             Self::UnknownName { .. }
+            | Self::FileWithoutPath { .. }
             | Self::Unreadable { .. }
             | Self::NotUtf8 { .. }
             | Self::TooLarge { .. } => &[],
@@ -151,6 +164,11 @@ impl Diagnostic {
         &self.key
     }
 
+    /// Whether the rule is broken by the file itself, and not by a value from outside.
+    pub fn is_of_file(&self) -> bool {
+        !matches!(self.place, Place::Outside { .. })
+    }
+
     /// 1-based line and column (in characters) in the file, if the error has a place there.
     pub fn position(&self) -> Option<(usize, usize)> {
         match &self.place {
@@ -186,8 +204,36 @@ impl fmt::Display for Diagnostic {
             Place::Mark(mark) => mark.line.to_string().len(),
             Place::WholeFile { .. } | Place::Outside { .. } => 2,
         };
-        write!(f, "{:gutter_chars$} = help: {}", "", self.help)
+        let indent_chars = gutter_chars + HELP_MARK.len();
+        write!(f, "{:gutter_chars$}{HELP_MARK}{}", "", folded(&self.help, indent_chars))
     }
+}
+
+/// Stands before a remedy.
+const HELP_MARK: &str = " = help: ";
+/// Columns of a terminal: a remedy that lists names may be many lines of them.
+const LINE_CHARS_MAX: usize = 80;
+
+/// `text` cut at spaces into lines that fit behind an indent of `indent_chars`, each but the first
+/// with it.
+fn folded(text: &str, indent_chars: usize) -> String {
+    let mut lines = String::new();
+    let mut line_chars = indent_chars;
+    for word in text.split(' ') {
+        let word_chars = word.chars().count();
+        if lines.is_empty() {
+            line_chars += word_chars;
+        } else if line_chars + 1 + word_chars <= LINE_CHARS_MAX {
+            lines.push(' ');
+            line_chars += 1 + word_chars;
+        } else {
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', indent_chars));
+            line_chars = indent_chars + word_chars;
+        }
+        lines.push_str(word);
+    }
+    lines
 }
 
 /// The longest excerpt of a source line, in characters.

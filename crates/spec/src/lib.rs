@@ -106,8 +106,7 @@ pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, Scen
 fn unknown_name(name: &str) -> ScenarioError {
     let path = format!("{name}.toml");
     if Path::new(&path).is_file() {
-        let help = format!("a file is given by its path: {path}");
-        return ScenarioError::UnknownName { name: name.to_owned(), help };
+        return ScenarioError::FileWithoutPath { name: name.to_owned(), path };
     }
     let question = match shipped::nearest(name, NEAREST_COUNT).as_slice() {
         [] => String::new(),

@@ -114,12 +114,26 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
         });
     let advice = match meant {
         Some(meant) => format!("did you mean {meant}?"),
-        None => {
-            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-            format!("keys are {}", listed(&paths, "and"))
-        }
+        None => allowed(plain, paths),
     };
     Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
+}
+
+/// The keys that the table of `wanted` has; where it names no table, those without one, and all tables.
+fn allowed(wanted: &str, paths: &[String]) -> String {
+    let table_of = |path: &str| path.rsplit_once('.').map(|(table, _)| table.to_owned());
+    let mut tables: Vec<String> = paths.iter().filter_map(|path| table_of(path)).collect();
+    tables.dedup();
+    let wanted = table_of(wanted).filter(|table| tables.contains(table));
+    let keys = paths.iter().filter(|path| table_of(path) == wanted);
+    let keys = keys.map(|path| path.rsplit('.').next().unwrap_or_default()).collect::<Vec<_>>();
+    match wanted {
+        Some(table) => format!("keys of {table} are {}", listed(&keys, "and")),
+        None => {
+            let tables: Vec<_> = tables.iter().map(String::as_str).collect();
+            format!("keys are {}, and those of {}", listed(&keys, "and"), listed(&tables, "and"))
+        }
+    }
 }
 
 /// The table at a path such as `state` or `run.rocksdb` to set a key in, made if it is missing;

@@ -53,10 +53,21 @@ fn given(key: &str, value: &str) -> Override {
     Override { key: key.into(), value: value.into(), origin: format!("--set {key}={value}") }
 }
 
+/// An error with each remedy in one line.
+fn unfolded(error: &str) -> String {
+    let unindented =
+        |line: &str| line.strip_prefix("          ").map(|rest| rest.trim().to_owned());
+    error.lines().fold(String::new(), |text, line| match (unindented(line), text.is_empty()) {
+        (Some(rest), _) => format!("{text} {rest}"),
+        (None, true) => line.to_owned(),
+        (None, false) => format!("{text}\n{line}"),
+    })
+}
+
 /// The error's text, which must have every one of the parts.
 #[track_caller]
 fn assert_error(result: Result<Scenario, ScenarioError>, parts: &[&str]) {
-    let error = result.expect_err("the scenario is wrong").to_string();
+    let error = unfolded(&result.expect_err("the scenario is wrong").to_string());
     for part in parts {
         assert!(error.contains(part), "{part:?} is not in:\n{error}");
     }

@@ -59,6 +59,12 @@ impl StoreKind {
         }
     }
 
+    /// The cache state of a sample that asks for `asked`; `None` for a store without a device: its
+    /// values are always in memory.
+    pub fn cache_state(self, asked: CacheMode) -> Option<CacheMode> {
+        Some(asked).filter(|_| self.has_device())
+    }
+
     /// Returns whether its states can have tries beside their rows.
     pub const fn has_tries(self) -> bool {
         match self {

@@ -204,7 +204,7 @@ fn a_cold_disk_read_twice_is_a_regression_of_its_counts() {
     // A warm run reads from the disk the blocks that its cache did not hold.
     let warm = |mut stored: Stored| {
         for cell in &mut stored.result.cells {
-            cell.cache.want = CacheMode::Warm;
+            cell.cache.want = Some(CacheMode::Warm);
         }
         stored
     };

@@ -2,7 +2,7 @@
 //! nothing rounded. A value that is unknown, or that a client lacks, is empty.
 
 use result::{Bottleneck, Cell, ClientCell, Estimate, RunResult, Shown};
-use variant::ListForm;
+use variant::{CacheMode, ListForm};
 
 use crate::exact::Exact;
 
@@ -50,7 +50,7 @@ const OF_CELL: [Column<Cell>; 23] = [
     column("io_threads", |cell| cell.io_threads.text()),
     column("prefetch_time", |cell| word(cell.prefetch.map(|prefetch| prefetch.time.name()))),
     column("prefetch_order", |cell| word(cell.prefetch.map(|prefetch| prefetch.order.name()))),
-    column("cache", |cell| field(cell.cache.want.name())),
+    column("cache", |cell| word(cell.cache.want.map(CacheMode::name))),
     column("duties", |cell| field(&cell.duties.join("+"))),
     column("root", |cell| field(cell.root.name())),
     column("root_shards", |cell| cell.root_way.map(|way| way.root_shards).text()),
@@ -139,7 +139,7 @@ impl Row<'_> {
 fn of_client(column: &str, client: &ClientCell) -> String {
     match column {
         "variant" => field(&client.client),
-        "cache" => field(client.cache.want.name()),
+        "cache" => word(client.cache.want.map(CacheMode::name)),
         "cold_is_proved" => bool(client.cache.proved),
         "mgas_per_s" => client.mgas_per_s.median.text(),
         "mgas_per_s_low" => low(client.mgas_per_s),

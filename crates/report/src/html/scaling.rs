@@ -150,7 +150,7 @@ fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
 /// the least block reads of the rows, the device's reads a second, the gas.
 fn ceiling(report: &Report<'_>, lines: &[Line<'_, '_>]) -> Option<(f64, [Figure; 3])> {
     let rows = lines.iter().flatten().map(|point| point.row);
-    let cold = rows.filter(|row| row.cell.cache.want == CacheMode::Cold);
+    let cold = rows.filter(|row| row.cell.cache.want == Some(CacheMode::Cold));
     let reads =
         cold.filter_map(|row| Some((row, row.median("blocks_read", |sample| sample.blocks_read)?)));
     let (row, least) = reads.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;

@@ -164,7 +164,7 @@ pub(super) const SETTINGS: [(&str, Find); 43] = [
     ("slots", |of| Some(Setting::count(of.run.workload.state_slot_count))),
     ("accounts", |of| Some(Setting::count(of.run.workload.state_account_count))),
     ("layout", |of| Some(Setting::text(&of.run.workload.layout))),
-    ("cache", |of| Some(Setting::text(of.cell.cache.want.name()))),
+    ("cache", |of| Some(Setting::text(of.cell.cache.want?.name()))),
     ("schedule", |of| Some(Setting::text(of.cell.schedule.name()))),
     ("fibers", |of| Some(Setting::count(of.cell.fibers))),
     ("depth per I/O thread", |of| of.cell.reads_per_reader.map(Setting::count)),

@@ -43,7 +43,7 @@ fn point(threads: u64, keys_per_call: u64, gets_per_s: f64) -> IoPoint {
         keys_exhausted: false,
         earlier_passes: 0,
         cache: CacheFacts {
-            want: CacheMode::Cold,
+            want: Some(CacheMode::Cold),
             proved: Some(true),
             reason: "1.00 of the bytes asked of the files came from a device".to_owned(),
         },
@@ -129,6 +129,20 @@ fn every_line_fits_and_says_what_a_reader_needs() {
         }
         assert!(!text.contains("warning"), "{text}");
     }
+}
+
+#[test]
+fn a_store_without_a_device_has_no_cold_state() {
+    let mut result = typical();
+    let store = &mut result.stores[0];
+    (store.store, store.device) = (StoreKind::Memory, None);
+    for point in &mut store.points {
+        let reason = "the memory store has no device".to_owned();
+        point.cache = CacheFacts { want: None, proved: None, reason };
+    }
+    let text = page(&result, 80);
+    assert!(text.contains("no cold state: the memory store has no device"), "{text}");
+    assert!(!text.contains("cold is not proved"), "{text}");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use result::{
     example::{self, client},
 };
 
+use variant::CacheMode;
+
 use crate::{Paint, certainty, conclude, table};
 
 /// Eight samples a cell whose times lie apart by `deviation` to both sides in turn.
@@ -34,6 +36,29 @@ fn intervals_that_overlap_show_no_difference_and_say_how_many_samples_more_would
     steady.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
     let found = conclude(&steady).unwrap();
     assert!(found.contains("parallel-io@64: they are known to ±3 %; "), "{found}");
+}
+
+#[test]
+fn noise_that_no_hundred_samples_average_out_is_named_with_other_ways_to_decide() {
+    // (1.96 × 1.2533 × 0.6949 / 0.03)² = 3,238 samples in all; 3 % × √(3,238 / 108) = 16.4 %.
+    let mut result = spread(0.65);
+    result.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
+    let found = conclude(&result).unwrap();
+    let words = "parallel-io@64: samples will not decide on this machine: ±3 % needs about 3.23k more \
+                 of each, and 100 more give ±16.4 %; take a quieter machine, or a claim above that";
+    assert!(found.contains(words) && !found.contains("more samples"), "{found}");
+    assert!(
+        found.contains(", or --cache warm or --store memory if it need not be cold"),
+        "{found}"
+    );
+    let mut warm = result;
+    warm.cells.iter_mut().for_each(|cell| cell.cache.want = Some(CacheMode::Warm));
+    let found = conclude(&warm).unwrap();
+    assert!(found.contains(words) && !found.contains("--cache warm"), "{found}");
+    // The spread of three samples is rough: first those of an interval.
+    warm.cells.iter_mut().for_each(|cell| cell.samples.truncate(3));
+    let found = conclude(&warm).unwrap();
+    assert!(found.contains("3 more samples of each for an interval"), "{found}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub fn timed(times_ms: &[u64]) -> ClientCell {
         own_ms_per_batch: Estimate::default(),
         in_order_ratio: None,
         cache: CacheFacts {
-            want: CacheMode::Cold,
+            want: Some(CacheMode::Cold),
             proved: Some(true),
             reason: "0.1 % of the data directory was in the page cache".to_owned(),
         },

@@ -193,7 +193,11 @@ fn io_result(of: &mut Figures<'_>) -> IoResult {
         device_fraction: of.maybe(),
         keys_exhausted: true,
         earlier_passes: 0,
-        cache: CacheFacts { want: CacheMode::Cold, proved: None, reason: "in memory".to_owned() },
+        cache: CacheFacts {
+            want: Some(CacheMode::Cold),
+            proved: None,
+            reason: "in memory".to_owned(),
+        },
     };
     let mut store = IoStore::new(example.stores[0].clone());
     (store.device, store.points) = (Some(device), vec![point]);

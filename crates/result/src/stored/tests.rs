@@ -8,6 +8,7 @@ use crate::{
         Manifest, Matrix, MergedSchema, SweepDevice, cell_dir_name,
     },
 };
+use variant::{CacheMode, StoreKind};
 
 fn error(text: &str) -> String {
     let file = tempfile::NamedTempFile::new().expect("a file");
@@ -135,6 +136,19 @@ fn joined_results_and_those_of_a_gate_are_read_by_their_schema() {
     let all = Shown::read_all(file.path()).expect("a gate's");
     assert_eq!(all[0].gate(), Some(&example::gate()));
     assert!(Stored::read(file.path()).is_err());
+}
+
+#[test]
+fn a_store_without_a_device_has_no_cache_state_in_an_earlier_file_either() {
+    let mut result = example::typical();
+    result.cells[0].store = StoreKind::Memory;
+    let read = Stored::from_json("r.json".into(), serde_json::to_value(&result).expect("finite"));
+    let want = |cell: &Cell| cell.cache.want;
+    let read = read.expect("a result").result;
+    assert_eq!(want(&read.cells[0]), None);
+    assert!(read.cells[1..].iter().all(|cell| want(cell) == Some(CacheMode::Cold)));
+    let written = serde_json::to_value(&read).expect("finite");
+    assert_eq!(written["cells"][0]["cache"]["want"], Value::Null);
 }
 
 /// The keys of a cell that version 2 called otherwise: before and now.

@@ -34,6 +34,6 @@ fn a_name_whose_file_is_beside_it_is_answered_with_the_file() {
     let name = dir.path().join("my-storm");
     fs::write(name.with_extension("toml"), "schema = 1").expect("written");
     let error = crate::unknown_name(name.to_str().expect("text")).to_string();
-    assert!(error.contains("a file is given by its path: ") && error.contains("my-storm.toml"));
+    assert!(error.contains("a file is named by its path") && error.contains("my-storm.toml"));
     assert!(!error.contains("did you mean"), "{error}");
 }

@@ -129,7 +129,23 @@ fn an_unknown_override_is_answered_with_the_key_that_was_meant() {
     meant("run.rocksdb.blok", "run.rocksdb.block");
     meant("filter", "run.rocksdb.filter");
     assert_error(overridden(&[("expect.min", "1")]), &["expect.min: no such key"]);
-    assert_error(overridden(&[("zzzzzzzzz", "1")]), &["keys are name, "]);
+    assert_error(
+        overridden(&[("zzzzzzzzz", "1")]),
+        &["keys are name, description, fork and seed, and those of state, block, load, run, "],
+    );
+    assert_error(overridden(&[("block.zzzzzzzzz", "1")]), &["keys of block are gas, "]);
+}
+
+#[test]
+fn a_remedy_that_lists_many_names_fits_80_columns() {
+    for (key, value) in [("run.zzzzzzzzz", "1"), ("load.zzzzzzzzz", "1"), ("run.designs", "zzzzz")]
+    {
+        let error = overridden(&[(key, value)]).expect_err(key).to_string();
+        let lines: Vec<_> = error.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{error}");
+        assert!(lines.len() > 3, "several lines: {error}");
+        assert!(lines[3..].iter().all(|line| line.starts_with("           ")), "{error}");
+    }
 }
 
 #[test]
