@@ -44,6 +44,7 @@ mod send;
 mod session;
 mod shards;
 mod simulate;
+mod state_progress;
 mod sweep;
 mod terminal;
 mod trace;

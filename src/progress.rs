@@ -21,7 +21,6 @@ pub use report::units::{bytes, count};
 use samples::SampleLog;
 use style::{live_style, style};
 
-mod build;
 mod samples;
 mod style;
 #[cfg(test)]

@@ -382,6 +382,7 @@ prop_compose! {
         let stores = [StoreKind::Rocksdb, StoreKind::Memory, StoreKind::Mdbx];
         let mut cell = example::cell(designs[names.0], Threads { executing: threads, reading: io_threads }, 4_900.0);
         cell.store = stores[names.1];
+        cell.cache.want = cell.store.cache_state(CacheMode::Cold);
         cell.io = if of_batches { IoKind::BatchedWhile } else { IoKind::Batched };
         cell.samples = vec![cell.samples[0].clone(); sample_count];
         cell.samples.iter_mut().for_each(|sample| sample.unique_keys = threads);

@@ -42,7 +42,8 @@ impl Drive<'_> {
                 }
             },
             Answer::Confirmed { sender, error, result } => match result {
-                Ok(is_known) => self.confirmed(sender, &error, is_known),
+                Ok(true) => self.known(sender),
+                Ok(false) => self.unconfirmed(sender, &error),
                 Err(failure) => {
                     self.books.send_failed(&failure);
                     self.try_again(sender);
@@ -148,10 +149,11 @@ impl Drive<'_> {
         self.taken(index);
     }
 
-    /// The node was asked for a transaction that it said to know. Where it does not have it, its memory of it may pass.
-    fn confirmed(&mut self, index: usize, error: &CallError, is_known: bool) {
+    /// The node was asked for a transaction that it said to know, and does not have it. Unless a block has it, the
+    /// node's memory of it may pass.
+    fn unconfirmed(&mut self, index: usize, error: &CallError) {
         let signed = self.senders[index].signed.as_ref();
-        if is_known || signed.is_some_and(|signed| self.books.is_in_block(signed.hash)) {
+        if signed.is_some_and(|signed| self.books.is_in_block(signed.hash)) {
             self.known(index);
             return;
         }

@@ -2,7 +2,7 @@
 
 use executor::state::{BuildPhase, BuildProgress};
 
-use super::{Progress, Total};
+use crate::progress::{Progress, Total};
 
 impl BuildProgress for Progress {
     fn begin(&self, phase: BuildPhase, row_count: u64) {
