@@ -398,9 +398,12 @@ impl Rounds {
         self.budget.saturating_mul(5).checked_div(2).unwrap_or(self.budget)
     }
 
-    /// The cells whose intervals fit in [`Rounds::longest`].
+    /// The cells whose intervals fit in [`Rounds::longest`]. Of a round that takes longer than the budget
+    /// the rest is not taken from the time for intervals.
     fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
-        let mut left = self.longest().saturating_sub(spent);
+        let round: Duration = cells.iter().map(|cell| cell.last).sum();
+        let most = self.longest().saturating_sub(self.budget).saturating_add(round.max(self.budget));
+        let mut left = most.saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
         indices.sort_by_key(|index| (!is_best(*index, cells), cells[*index].last));
         indices.retain(|index| {
