@@ -402,7 +402,8 @@ impl Rounds {
     /// the rest is not taken from the time for intervals.
     fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
         let round: Duration = cells.iter().map(|cell| cell.last).sum();
-        let most = self.longest().saturating_sub(self.budget).saturating_add(round.max(self.budget));
+        let most =
+            self.longest().saturating_sub(self.budget).saturating_add(round.max(self.budget));
         let mut left = most.saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
         indices.sort_by_key(|index| (!is_best(*index, cells), cells[*index].last));

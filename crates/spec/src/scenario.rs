@@ -120,8 +120,8 @@ pub struct RunSpec {
     pub database_count: u32,
     /// Samples of a variant on each database; `None`: as many as the budget allows.
     pub sample_count: Option<u32>,
-    /// Time for rounds of all variants; one and a half times as much more, after it or a longer first round, for intervals of the
-    /// fastest.
+    /// Time for rounds of all variants. Intervals of the fastest have one and a half times as much, after it
+    /// or after a longer first round.
     pub budget: Duration,
     /// Whether senders are recovered from signatures, as a phase of its own.
     pub recover_senders: bool,
