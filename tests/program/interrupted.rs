@@ -169,7 +169,8 @@ fn a_pipe_that_nobody_writes_is_no_reason_to_stay() {
 fn a_run_shows_and_keeps_the_rounds_that_are_finished_and_is_not_called_done() {
     let more = ["--budget", "10m", "--out", "out", "--save-baseline", "main"];
     let mut run = UnderWay::start(&[&WORK[..], &COUNTED, &more].concat(), dir());
-    run.wait_for_sample(3);
+    // A round has two samples.
+    run.wait_for_sample(5);
     run.ends_at("TERM");
     let result = json(&run.dir.path().join("out/result.json"));
     assert_eq!(result["interrupted"], true);
