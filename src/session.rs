@@ -7,7 +7,7 @@ use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Disagreement, Keep, Measurement},
-    store::any::AnyStore,
+    store::{any::AnyStore, rocksdb::WarmBlocks},
     trace::Trace,
 };
 use variant::{CacheMode, Design, ListForm, Variant};
@@ -95,6 +95,8 @@ impl Work {
 pub struct Session {
     work: Work,
     stores: Vec<AnyStore>,
+    /// Of warm samples, kept while their store is closed.
+    warm_blocks: Option<WarmBlocks>,
     /// Shards, where variants execute on them.
     shards: Option<Running>,
 }
@@ -102,7 +104,7 @@ pub struct Session {
 impl Session {
     /// A session without stores.
     pub const fn new(work: Work) -> Self {
-        Self { work, stores: Vec::new(), shards: None }
+        Self { work, stores: Vec::new(), warm_blocks: None, shards: None }
     }
 
     /// This session with shards.
@@ -121,13 +123,23 @@ impl Session {
         self.work.workload()
     }
 
-    /// Adds a store that holds the workload's state.
+    /// Adds a store that holds the workload's state. Its warm samples find the blocks that they had
+    /// before it was closed.
     pub fn add(&mut self, store: AnyStore) {
+        if let (AnyStore::Rocks(store), Some(blocks)) = (&store, &self.warm_blocks) {
+            store.keep_warm(blocks);
+        }
         self.stores.push(store);
     }
 
-    /// Closes the stores that have files, which only one process at a time may use.
+    /// Closes the stores that have files, which only one process at a time may use. Memory that
+    /// warm samples filled stays.
     pub fn close_files(&mut self) {
+        let kept = self.stores.iter().find_map(|store| match store {
+            AnyStore::Rocks(store) => store.warm_blocks(),
+            _ => None,
+        });
+        self.warm_blocks = kept.or(self.warm_blocks.take());
         self.stores.retain(|store| store.state().is_none());
     }
 

@@ -55,6 +55,18 @@ pub use uring::{IoUring, io_uring_state};
 
 /// About how many bytes a slot's row takes on disk.
 const ROW_BYTES: f64 = 76.0;
+
+/// The block cache of warm samples. Blocks are keyed by the files that they lie in, whichever
+/// directory links to these: so a store that is closed and opened again finds them.
+#[derive(Clone)]
+pub struct WarmBlocks(Cache);
+
+impl std::fmt::Debug for WarmBlocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("WarmBlocks").field(&self.0.get_usage()).finish()
+    }
+}
+
 /// A state in RocksDB, open for samples.
 pub struct RocksStore {
     state: BuiltState,
@@ -150,6 +162,17 @@ impl RocksStore {
             Some(fraction) => format!("{fraction:.4} after dropping"),
             None => "unknown".to_owned(),
         }
+    }
+
+    /// The blocks of its warm samples; `None` before the first one.
+    pub fn warm_blocks(&self) -> Option<WarmBlocks> {
+        self.warm_cache.get().cloned().map(WarmBlocks)
+    }
+
+    /// Lets its warm samples find `blocks`, which a store over the same state had before; without
+    /// effect once it had a warm sample of its own.
+    pub fn keep_warm(&self, blocks: &WarmBlocks) {
+        let _ = self.warm_cache.set(blocks.0.clone());
     }
 
     const fn sample_input(&self) -> SampleInput<'_> {
