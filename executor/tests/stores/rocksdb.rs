@@ -10,10 +10,10 @@ use std::{fs, path::Path};
 use alloy_primitives::{B256, Bytes, U256, keccak256};
 use executor::store::{
     Reader, Sample, Store, StoreError,
-    rocksdb::{RocksSettings, check_options},
+    rocksdb::{RocksSettings, RocksStore, check_options},
 };
 use variant::{CacheMode, Durability, FileAccess, ReadMethod};
-use workload::{Layout, NetChanges};
+use workload::{Genesis, Layout, NetChanges};
 
 use crate::common::{
     self, KECCAK, genesis,
@@ -95,27 +95,49 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
     }
 }
 
+/// Blocks that a sample reads for all slots of a contract.
+fn blocks_read(store: &RocksStore, genesis: &Genesis, mode: CacheMode) -> u64 {
+    let sample = store.open_sample(mode).unwrap();
+    let mut reader = sample.reader().unwrap();
+    let slots = &genesis.slots[0];
+    let keys: Vec<_> = (0..slots.count).map(|index| slots.key(index)).collect();
+    reader.slots(&KECCAK, &keys, &mut |_, _| {}).unwrap();
+    let counters = reader.counters();
+    drop(reader);
+    store.close_sample(sample).unwrap();
+    counters.block_count
+}
+
 #[test]
 fn a_cold_sample_starts_with_an_empty_cache_and_a_warm_one_with_what_was_read() {
     let data = tempfile::tempdir().unwrap();
     let genesis = genesis(2_000);
     let store = store(data.path(), &genesis, Layout::Hashed, settings(ReadMethod::Get));
-    let blocks = |mode| {
-        let sample = store.open_sample(mode).unwrap();
-        let mut reader = sample.reader().unwrap();
-        let keys: Vec<_> = (0..2_000).map(|index| genesis.slots[0].key(index)).collect();
-        reader.slots(&KECCAK, &keys, &mut |_, _| {}).unwrap();
-        let counters = reader.counters();
-        drop(reader);
-        store.close_sample(sample).unwrap();
-        counters.block_count
-    };
+    let blocks = |mode| blocks_read(&store, &genesis, mode);
     let cold = blocks(CacheMode::Cold);
     assert!(cold >= 2_000 / 60, "{cold} blocks");
     assert_eq!(blocks(CacheMode::Cold), cold);
     assert_eq!(blocks(CacheMode::Warm), cold);
     assert_eq!(blocks(CacheMode::Warm), 0);
     assert_eq!(blocks(CacheMode::Cold), cold);
+}
+
+#[test]
+fn a_store_that_is_opened_again_is_as_warm_as_it_was_where_its_blocks_were_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let genesis = genesis(2_000);
+    let open = || store(data.path(), &genesis, Layout::Hashed, settings(ReadMethod::Get));
+    let first = open();
+    assert!(first.warm_blocks().is_none(), "there was no warm sample");
+    let cold = blocks_read(&first, &genesis, CacheMode::Warm);
+    let kept = first.warm_blocks().unwrap();
+    drop(first);
+    let again = open();
+    again.keep_warm(&kept);
+    assert_eq!(blocks_read(&again, &genesis, CacheMode::Warm), 0);
+    assert_eq!(blocks_read(&again, &genesis, CacheMode::Cold), cold);
+    drop(again);
+    assert_eq!(blocks_read(&open(), &genesis, CacheMode::Warm), cold);
 }
 
 #[test]
