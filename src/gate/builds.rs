@@ -121,11 +121,6 @@ impl<'a> Trio<'a> {
         })
     }
 
-    /// How long starting all three took.
-    pub const fn start_took(&self) -> Duration {
-        self.start_took
-    }
-
     /// The variants that all of them sample.
     pub fn variants(&self) -> &[Shared] {
         &self.variants

@@ -80,11 +80,6 @@ impl<'a> ClientTrio<'a> {
         Ok(Self { starts, task, dir, clients, versions, start_took, are_new: true, watch })
     }
 
-    /// How long making three databases anew takes.
-    pub const fn start_took(&self) -> Duration {
-        self.start_took
-    }
-
     /// Who they are, A and B.
     pub fn binaries(&self) -> Vec<Binary> {
         let binary = |arm: Arm| {
