@@ -158,6 +158,7 @@ impl<'a> Trio<'a> {
                 },
                 client: who.executor.clone(),
                 settings: self.work.settings[arm.side()].clone(),
+                effective_settings: self.work.effective_settings[arm.side()].clone(),
                 slow_read_ns: who.slow_read_ns,
                 reads_one_twice: who.reads_one_twice,
             }

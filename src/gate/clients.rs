@@ -102,6 +102,7 @@ impl<'a> ClientTrio<'a> {
                 },
                 client: Some([&start.name, version.unwrap_or_default()].join(": ")),
                 settings: own.cloned().chain(env).collect(),
+                effective_settings: Vec::new(),
                 slow_read_ns: 0,
                 reads_one_twice: false,
             }
