@@ -107,8 +107,8 @@ impl Stage<'_> {
         self.progress.draw_if_due();
     }
 
-    /// Shows lines of its own in the place of a count: on a terminal, and in a log the first, where it is
-    /// new.
+    /// Shows lines of its own in the place of a count: on a terminal at once, and in a log the first, where
+    /// it is new.
     pub fn show(&self, live: Live) {
         let is_log = self.progress.look == Look::Lines;
         if let Some(stage) = &mut self.progress.screen().stage {
@@ -118,7 +118,7 @@ impl Stage<'_> {
                 shown.is_drawn &= is_log;
             }
         }
-        self.progress.draw_if_due();
+        self.progress.draw();
     }
 
     /// Ends it.

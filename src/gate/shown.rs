@@ -1,7 +1,7 @@
 //! A gate under way as its user sees it: the octet and the time left, and in words, once, how long all may
 //! take.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use report::units;
 
@@ -13,6 +13,8 @@ use super::{
 };
 use crate::progress::{Live, Progress, Stage};
 
+/// Shortest time between two drawings within an octet, as samples follow each other within milliseconds.
+const INTERVAL: Duration = Duration::from_millis(500);
 /// Length of the bar for an octet.
 const OCTET_LENGTH: u64 = 1_000;
 /// Length of the bar.
@@ -23,13 +25,14 @@ pub struct Shown<'a> {
     progress: &'a Progress,
     stage: Stage<'a>,
     lines: Lines,
+    shown_at: Option<Instant>,
 }
 
 impl<'a> Shown<'a> {
     /// Begins it.
     pub fn new(progress: &'a Progress, plan: &Plan, source: WorkSource) -> Self {
         let lines = Lines::new(plan, source, Instant::now());
-        Self { progress, stage: progress.stage("comparing", 0), lines }
+        Self { progress, stage: progress.stage("comparing", 0), lines, shown_at: None }
     }
 
     /// Shows a step.
@@ -38,8 +41,13 @@ impl<'a> Shown<'a> {
         if let Some(remark) = self.lines.remark(step, now) {
             self.progress.note(&remark);
         }
+        let is_old = self.shown_at.is_none_or(|at| now.duration_since(at) >= INTERVAL);
+        if !is_old && !is_slow(step) {
+            return;
+        }
         if let Some(live) = self.lines.live(step, now) {
             self.stage.show(live);
+            self.shown_at = Some(now);
         }
     }
 
@@ -132,6 +140,15 @@ impl Lines {
     }
 }
 
+/// Whether the step may last long, so that its lines must stand from its begin on.
+const fn is_slow(step: Step) -> bool {
+    match step {
+        Step::WarmUp { sample_count, .. } => sample_count == 0,
+        Step::Warm(_) => false,
+        Step::Octet(InOctet { doing, .. }) => matches!(doing, Doing::Starting),
+    }
+}
+
 const fn doing(doing: Doing) -> &'static str {
     match doing {
         Doing::Starting => "starting processes",
@@ -147,8 +164,6 @@ fn position(octet: InOctet) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::{
         super::{
             Metric,

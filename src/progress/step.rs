@@ -7,6 +7,8 @@ use report::units;
 
 /// Least share of a stage from which its time left is told.
 const TELLING_SHARE: f64 = 0.01;
+/// Shortest time that is told where nothing is counted: the words of a begin may stand for long.
+const TELLING_TIME: Duration = Duration::from_secs(1);
 
 /// Lines that a step shows in the place of a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,8 +97,10 @@ impl UnderWay {
 
     /// `1.2M of 128M rows, 20 s, about 10 min left`, beside a bar.
     pub(super) fn words(&self, done: u64) -> String {
-        let took = units::rough_time(self.began.elapsed());
+        let elapsed = self.began.elapsed();
+        let took = units::rough_time(elapsed);
         match (self.total, done) {
+            (Total::Unknown, 0) if elapsed < TELLING_TIME => String::new(),
             (Total::Unknown, 0) => took,
             _ => format!("{}, {took}{}", self.total.words(done), self.left_words(done)),
         }
