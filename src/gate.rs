@@ -2,8 +2,9 @@
 //!
 //! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
 //! `taker` the source of samples, `cell` a variant on its way to its verdict, `measure` takes
-//! octets until all is decided, `pace` says how long that may take, `reason` which figure tells the
-//! verdict, and `builds` drives the processes, which share a `work`, `clients` real clients.
+//! octets until all is decided, `steps` tells how far it is, `pace` how long that may take, `shown` has
+//! the lines of both; `reason` says which figure tells the verdict, and `builds` drives the processes,
+//! which share a `work`, `clients` real clients.
 //! `baseline` judges results against stored ones instead (`side`: those of one program), `claimed`
 //! adds the claims, `calibration` estimates the change that a machine can decide. `judge` makes a
 //! gate's result of these. Nothing here knows the command line.
@@ -21,10 +22,12 @@ pub mod fingerprint;
 pub mod judge;
 pub mod measure;
 mod octet;
-mod pace;
+pub mod pace;
 mod reason;
 pub mod settings;
+pub mod shown;
 mod side;
+mod steps;
 pub mod taker;
 pub mod work;
 

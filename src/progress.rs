@@ -19,9 +19,12 @@ use crate::interrupt;
 use report::units;
 pub use report::units::{bytes, count};
 use samples::SampleLog;
+pub use step::{Live, Total};
+use step::{Shown, UnderWay};
 use style::{live_style, style};
 
 mod samples;
+mod step;
 mod style;
 #[cfg(test)]
 mod tests;
@@ -61,56 +64,6 @@ impl Look {
     }
 }
 
-/// The lines of a run on a terminal while it samples.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Live {
-    /// Before the bar: samples and time left.
-    pub head: String,
-    /// Below it: figures.
-    pub below: String,
-    /// Length of the done part of the bar.
-    pub position: u64,
-    /// Length of the bar, above 0.
-    pub length: u64,
-}
-
-/// How much a stage has to do. A plain number is a count, 0 where it is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Total {
-    /// Things of no further name: transactions, samples.
-    Count(u64),
-    /// Rows of a state.
-    Rows(u64),
-    /// Not known.
-    Unknown,
-}
-
-impl From<u64> for Total {
-    fn from(count: u64) -> Self {
-        if count == 0 { Self::Unknown } else { Self::Count(count) }
-    }
-}
-
-impl Total {
-    const fn amount(self) -> Option<u64> {
-        match self {
-            Self::Count(amount) | Self::Rows(amount) => Some(amount),
-            Self::Unknown => None,
-        }
-    }
-
-    /// `1.2M of 128M rows`.
-    fn words(self, done: u64) -> String {
-        match self {
-            Self::Count(total) => format!("{} of {}", units::count(done), units::count(total)),
-            Self::Rows(total) => {
-                format!("{} of {}", units::count(done), units::things(total, "row"))
-            }
-            Self::Unknown => units::count(done),
-        }
-    }
-}
-
 /// The progress of a run, one stage after the other. Shared by the threads that do the work.
 pub struct Progress {
     look: Look,
@@ -138,25 +91,6 @@ struct Screen {
     samples: SampleLog,
 }
 
-/// The step under way.
-struct UnderWay {
-    name: String,
-    total: Total,
-    began: Instant,
-    /// Whether the bar is this stage's yet; in a log, whether its first line is written.
-    is_shown: bool,
-    /// Whether it is a sample, of which a log may have no line.
-    is_sample: bool,
-    /// The lines of a run that samples; `None` of other stages.
-    live: Option<Shown>,
-}
-
-/// Lines of a run, and whether they stand on the screen.
-struct Shown {
-    live: Live,
-    is_drawn: bool,
-}
-
 /// A stage that was begun. Dropping it ends nothing: the next stage does.
 #[derive(Debug)]
 pub struct Stage<'a> {
@@ -171,6 +105,20 @@ impl Stage<'_> {
         }
         self.progress.done.store(done, Ordering::Relaxed);
         self.progress.draw_if_due();
+    }
+
+    /// Shows lines of its own in the place of a count: on a terminal at once, and in a log the first, where
+    /// it is new.
+    pub fn show(&self, live: Live) {
+        let is_log = self.progress.look == Look::Lines;
+        if let Some(stage) = &mut self.progress.screen().stage {
+            stage.show(live);
+            if let Some(shown) = &mut stage.live {
+                // On a terminal the lines below may be new.
+                shown.is_drawn &= is_log;
+            }
+        }
+        self.progress.draw();
     }
 
     /// Ends it.
@@ -404,8 +352,13 @@ impl Screen {
 
     fn draw_line(&mut self, done: u64) {
         let Some(stage) = self.stage.as_mut().filter(|stage| !stage.is_sample) else { return };
-        // Its name alone is printed once.
-        if !mem::replace(&mut stage.is_shown, true) || done > 0 {
+        let is_first = !mem::replace(&mut stage.is_shown, true);
+        // Its name alone is printed once, and so is a line of its own.
+        let is_new = match &mut stage.live {
+            Some(shown) => !mem::replace(&mut shown.is_drawn, true),
+            None => is_first || done > 0,
+        };
+        if is_new {
             let text = stage.line(done);
             self.write(&text);
         }
@@ -434,13 +387,12 @@ impl Screen {
             bar.force_draw();
             return true;
         }
-        let (total, words) = (stage.total, stage.total.words(done));
+        let (total, words) = (stage.total, stage.words(done));
         if !mem::replace(&mut stage.is_shown, true) || self.bar.length() != total.amount() {
             self.bar.finish_and_clear();
             self.bar = ProgressBar::with_draw_target(total.amount(), (self.terminal)())
                 .with_style(style(total.amount()))
-                .with_prefix(stage.name.clone())
-                .with_elapsed(stage.began.elapsed());
+                .with_prefix(stage.name.clone());
         }
         self.bar.set_message(words);
         self.bar.set_position(done);
@@ -451,35 +403,5 @@ impl Screen {
     /// A reader of standard error that went away is no reason to stop.
     fn write(&mut self, text: &str) {
         drop(writeln!(self.lines, "{text}"));
-    }
-}
-
-impl UnderWay {
-    /// Begins now.
-    fn new(name: &str, total: Total) -> Self {
-        let (name, began) = (name.to_owned(), Instant::now());
-        Self { name, total, began, is_shown: false, is_sample: false, live: None }
-    }
-
-    /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s, about 10 min left`.
-    fn line(&self, done: u64) -> String {
-        if done == 0 {
-            return self.name.clone();
-        }
-        let words = self.total.words(done);
-        let elapsed = self.began.elapsed();
-        let took = units::time(elapsed);
-        match self.total.amount() {
-            Some(total) if total > 0 => {
-                let share = done.min(total) as f64 / total as f64;
-                let left = units::rough_time(elapsed.mul_f64(1.0 / share - 1.0));
-                format!(
-                    "{}: {:.0} % ({words}), {took}, about {left} left",
-                    self.name,
-                    share * 100.0
-                )
-            }
-            _ => format!("{}: {words}, {took}", self.name),
-        }
     }
 }

@@ -14,4 +14,4 @@ mod settings;
 pub use driver::{Driver, Timeouts};
 pub use message::{Load, Loaded, Sampled, WorkloadForm};
 pub use serve::serve;
-pub use settings::{of_expect, of_run};
+pub use settings::{of_expect, of_run, value_of};

@@ -18,6 +18,8 @@ use crate::{
         Metric, Verdict,
         builds::{self, Trio},
         calibration, measure,
+        pace::WorkSource,
+        shown::Shown,
         taker::Plan,
         work::{Work, subjects},
     },
@@ -77,11 +79,9 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
         attempt_count: 1,
         takes_all: true,
     };
-    let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
-    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |octet| {
-        stage.set(octet as u64, measure::OCTET_COUNT as u64);
-    })?;
-    stage.finish();
+    let mut shown = Shown::new(&progress, &plan, WorkSource::from(&input.source));
+    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |step| shown.at(step))?;
+    shown.finish();
     trio.end()?;
     progress.clear();
     if verdict == Verdict::WorkChanged {

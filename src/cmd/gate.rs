@@ -37,6 +37,10 @@ use crate::{
     terminal,
 };
 
+mod options;
+
+use options::in_help;
+
 /// Processes of a run whose times are judged: with fewer there is no interval.
 const PROCESS_COUNT: usize = 6;
 /// Most processes of a run.
@@ -44,7 +48,8 @@ const PROCESS_COUNT_MAX: usize = 1_000;
 
 const GATE_HELP: &str = "\
 Examples:
-  stress gate --against ../main/stress --scenario sload-storm --design batched-io
+  stress gate --against ../main/stress --scenario sload-storm --quick --cache warm \\
+    --design batched-io --threads 2                        some minutes, on a small state
   stress gate --against ../main/stress --workload storm.workload --store memory --delta 5%
   stress gate --against ../main/stress --scenario my.toml --deadline 3s --out gate/
   stress gate --against ../main/stress --scenario my.toml --metrics gate.prom
@@ -52,7 +57,7 @@ Examples:
   stress gate --baseline main/result.json --scenario my.toml --samples 10
   stress gate --baseline main/result.json --result branch/result.json
   stress gate --baseline main/ --absolute --scenario my.toml --samples 10
-  stress gate --baseline main --scenario my.toml --samples 10    saved by --save-baseline main
+  stress gate --baseline main --scenario my.toml --samples 10    a saved baseline
   stress gate --client new.toml --against old.toml storm/    two clients on an export
 
 For --absolute run the baseline six times into one directory: a process has its luck.
@@ -66,7 +71,7 @@ const WROTE_HELP: &str = "The file that `stress calibrate` wrote [default: \
 
 /// Arguments of `stress gate`.
 #[derive(Debug, Args)]
-#[command(after_help = GATE_HELP)]
+#[command(after_help = GATE_HELP, mut_args(in_help))]
 pub struct GateArgs {
     /// The build to compare with: a program that speaks the worker protocol
     #[arg(long, value_name = "BINARY", conflicts_with = "baseline")]

@@ -121,11 +121,6 @@ impl<'a> Trio<'a> {
         })
     }
 
-    /// How long starting all three took.
-    pub const fn start_took(&self) -> Duration {
-        self.start_took
-    }
-
     /// The variants that all of them sample.
     pub fn variants(&self) -> &[Shared] {
         &self.variants
@@ -163,6 +158,7 @@ impl<'a> Trio<'a> {
                 },
                 client: who.executor.clone(),
                 settings: self.work.settings[arm.side()].clone(),
+                effective_settings: self.work.effective_settings[arm.side()].clone(),
                 slow_read_ns: who.slow_read_ns,
                 reads_one_twice: who.reads_one_twice,
             }

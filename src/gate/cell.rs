@@ -19,6 +19,8 @@ use super::{
 };
 use crate::exit::{Code, Failure, OrExit};
 
+mod counts;
+
 /// Most samples of a warm-up. Unsteady times after it show in the null.
 const WARM_UP_COUNT_MAX: usize = 40;
 /// Most time that a warm-up takes, in samples' wall time, once it has [`WARM_UP_COUNT_MIN`].

@@ -80,11 +80,6 @@ impl<'a> ClientTrio<'a> {
         Ok(Self { starts, task, dir, clients, versions, start_took, are_new: true, watch })
     }
 
-    /// How long making three databases anew takes.
-    pub const fn start_took(&self) -> Duration {
-        self.start_took
-    }
-
     /// Who they are, A and B.
     pub fn binaries(&self) -> Vec<Binary> {
         let binary = |arm: Arm| {
@@ -107,6 +102,7 @@ impl<'a> ClientTrio<'a> {
                 },
                 client: Some([&start.name, version.unwrap_or_default()].join(": ")),
                 settings: own.cloned().chain(env).collect(),
+                effective_settings: Vec::new(),
                 slow_read_ns: 0,
                 reads_one_twice: false,
             }

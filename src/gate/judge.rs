@@ -23,7 +23,8 @@ use super::{
     calibration, claimed,
     clients::{ClientPair, ClientTrio},
     measure,
-    pace::Pace,
+    pace::WorkSource,
+    shown::Shown,
     side::Side,
     taker::{Plan, Rule, Subject, Taker},
     work::{Work, WorkInput, subjects},
@@ -223,8 +224,11 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
         attempt_count: builds.attempt_count,
         takes_all: false,
     };
-    let start_took = trio.start_took();
-    let sofar = measured(&plan, &mut trio, start_took, &progress, &mut judgement.attempts)?;
+    let source = match trio.executor() {
+        Some(_) => WorkSource::Executor,
+        None => WorkSource::from(&builds.work.source),
+    };
+    let sofar = measured(&plan, &mut trio, source, &progress, &mut judgement.attempts)?;
     judgement.warnings.extend(trio.warning());
     let outcome = if sofar.verdict == Verdict::WorkChanged || expects.is_empty() {
         trio.end()?;
@@ -307,8 +311,8 @@ pub fn clients(
         attempt_count: pair.attempt_count,
         takes_all: false,
     };
-    let start_took = trio.start_took();
-    let outcome = measured(&plan, &mut trio, start_took, &progress, &mut judgement.attempts);
+    let fixed = WorkSource::Fixed;
+    let outcome = measured(&plan, &mut trio, fixed, &progress, &mut judgement.attempts);
     interrupt::finishing();
     // They have told their versions by now.
     judgement.binaries = trio.binaries();
@@ -323,20 +327,14 @@ pub fn clients(
 fn measured(
     plan: &Plan,
     taker: &mut impl Taker,
-    start_took: Duration,
+    source: WorkSource,
     progress: &Progress,
     attempts: &mut Vec<Attempt>,
 ) -> Result<Outcome, Failure> {
-    let mut pace = Pace::default();
-    let say = |words: Option<String>| words.iter().for_each(|words| terminal::note(words));
-    say(pace.before(plan, start_took));
-    let stage = progress.stage("comparing", measure::OCTET_COUNT as u64);
-    let shown = |octet: usize| {
-        say(pace.at(octet, Instant::now()));
-        stage.set(octet as u64, measure::OCTET_COUNT as u64);
-    };
-    let outcome = measure::attempts(plan, taker, shown, |attempt| attempts.push(attempt));
-    stage.finish();
+    let mut shown = Shown::new(progress, plan, source);
+    let at = |step| shown.at(step);
+    let outcome = measure::attempts(plan, taker, at, |attempt| attempts.push(attempt));
+    shown.finish();
     outcome
 }
 

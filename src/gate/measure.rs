@@ -5,24 +5,23 @@ use result::gate::Attempt;
 use super::{
     DecidedBy, Outcome, Verdict,
     cell::{Cell, Life},
-    decide,
+    decide::{self, OCTET_COUNT_MAX},
     octet::Coin,
+    steps::{Followed, OctetWork, SampleCounts, Step},
     taker::{Plan, Taker},
 };
 use crate::exit::Failure;
 
-pub use super::decide::OCTET_COUNT_MAX as OCTET_COUNT;
-
 /// Tries until something is decided, or as often as the plan says, each time with another coin. A
-/// regression is final. `shown` hears how many octets of a try are done, `kept` gets each try, also
-/// one that a failure ends.
+/// regression is final. `shown` hears how far a try is, `kept` gets each try, also one that a failure
+/// ends.
 ///
 /// # Errors
 /// A sample could not be taken.
 pub fn attempts(
     plan: &Plan,
     taker: &mut impl Taker,
-    mut shown: impl FnMut(usize),
+    mut shown: impl FnMut(Step),
     mut kept: impl FnMut(Attempt),
 ) -> Result<Outcome, Failure> {
     let mut plan = plan.clone();
@@ -43,14 +42,14 @@ pub fn attempts(
     }
 }
 
-/// Measures once and judges; `shown` hears how many octets are done.
+/// Measures once and judges; `shown` hears how far it is.
 ///
 /// # Errors
 /// A sample could not be taken.
 pub fn attempt(
     plan: &Plan,
     taker: &mut impl Taker,
-    mut shown: impl FnMut(usize),
+    mut shown: impl FnMut(Step),
 ) -> Result<(Verdict, Attempt), Failure> {
     let (attempt, failure) = try_once(plan, taker, &mut shown);
     failure.map_or_else(|| Ok((attempt.verdict, attempt)), Err)
@@ -60,7 +59,7 @@ pub fn attempt(
 fn try_once(
     plan: &Plan,
     taker: &mut impl Taker,
-    shown: &mut impl FnMut(usize),
+    shown: &mut impl FnMut(Step),
 ) -> (Attempt, Option<Failure>) {
     let mut cells = Vec::with_capacity(plan.subjects.len());
     let failure = take(plan, &mut cells, taker, shown).err();
@@ -79,13 +78,19 @@ fn take(
     plan: &Plan,
     cells: &mut Vec<Cell>,
     taker: &mut impl Taker,
-    shown: &mut impl FnMut(usize),
+    shown: &mut impl FnMut(Step),
 ) -> Result<(), Failure> {
-    for subject in &plan.subjects {
-        cells.push(Cell::warmed_up(plan, subject, taker)?);
+    let mut work = OctetWork::default();
+    for (done_count, subject) in plan.subjects.iter().enumerate() {
+        let mut followed = Followed::warming_up(taker, shown, done_count);
+        let cell = Cell::warmed_up(plan, subject, &mut followed)?;
+        let (warm_up, octet) = (cell.warm_up_sample_count(), cell.octet_sample_count());
+        work.add(&followed, SampleCounts { warm_up, octet });
+        cells.push(cell);
     }
     drop(taker.disturbances());
     if cells.iter().all(|cell| cell.changes().is_empty()) {
+        shown(Step::Warm(work));
         octets(plan, cells, taker, shown)?;
     }
     Ok(())
@@ -96,20 +101,22 @@ fn octets(
     plan: &Plan,
     cells: &mut [Cell],
     taker: &mut impl Taker,
-    shown: &mut impl FnMut(usize),
+    shown: &mut impl FnMut(Step),
 ) -> Result<(), Failure> {
     let mut coin = Coin::new(plan.coin_seed);
     let mut life = Life::default();
-    for number in 0..OCTET_COUNT {
+    for number in 0..OCTET_COUNT_MAX {
         if cells.iter().all(|cell| !plan.takes_all && !cell.is_open()) {
             break;
         }
-        shown(number);
-        life.renew(taker)?;
+        let open = cells.iter().filter(|cell| plan.takes_all || cell.is_open());
+        let sample_count = open.map(Cell::octet_sample_count).sum();
+        let mut followed = Followed::octet(taker, shown, number, sample_count);
+        life.renew(&mut followed)?;
         for cell in cells.iter_mut().filter(|cell| plan.takes_all || cell.is_open()) {
-            cell.octet(&mut coin, &mut life, taker)?;
+            cell.octet(&mut coin, &mut life, &mut followed)?;
             if !cell.changes().is_empty() {
-                taker.pause_watch();
+                followed.pause_watch();
                 return Ok(());
             }
             cell.look(plan);

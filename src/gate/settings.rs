@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::anyhow;
+use result::gate::EffectiveSetting;
 use spec::{Override, RunSpec};
 
 use crate::{
@@ -23,7 +24,12 @@ pub struct OwnRuns {
     pub words: [Words; 2],
     /// The settings, where they change nothing: A and B would be told the same.
     pub without_effect: Option<String>,
+    /// All keys that are set for one of them, with the values of A, and of B.
+    pub effective: [Vec<EffectiveSetting>; 2],
 }
+
+/// The key whose value the machine chooses where nothing sets it.
+const READ: &str = "run.read";
 
 /// Checks that `settings` name keys of a run, and of nothing else: before there is a run.
 ///
@@ -63,10 +69,32 @@ pub fn own_runs(
     let is_without = has_settings && effect::samples_alike(&base, &new, machine);
     let words = [&base, &new].map(|run| worker::of_run(run).or_exit(Code::Usage));
     let [of_a, of_b] = words;
+    let keys: BTreeSet<_> = of_base.iter().chain(of_new).map(|set| set.key.as_str()).collect();
+    let words = [of_a?, of_b?];
+    let of_side = |own: &RunSpec, words: &[(String, String)]| -> Result<Vec<_>, Failure> {
+        let effective = keys.iter().map(|key| effective(own, words, key, machine));
+        Ok(effective.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    };
     Ok(OwnRuns {
-        words: [of_a?, of_b?],
+        effective: [of_side(&base, &words[0])?, of_side(&new, &words[1])?],
+        words,
         without_effect: is_without.then(|| origins(of_base.iter().chain(of_new))),
     })
+}
+
+/// The value of a key of `own`, whose keys that are not left at their defaults are `words`.
+fn effective(
+    own: &RunSpec,
+    words: &[(String, String)],
+    key: &str,
+    machine: &Machine,
+) -> Result<Option<EffectiveSetting>, Failure> {
+    let value = match key == READ {
+        true => Some(machine.read_method(own).name().to_owned()),
+        false => worker::value_of(own, key).or_exit(Code::Usage)?,
+    };
+    let is_default = words.iter().all(|(set, _)| set != key);
+    Ok(value.map(|value| EffectiveSetting { key: key.to_owned(), value, is_default }))
 }
 
 /// `run` with settings of its own.
@@ -184,6 +212,32 @@ mod tests {
             let told = told.unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(plan::cells(&told, &machine()), together, "{words:?}");
         }
+    }
+
+    #[test]
+    fn each_side_says_its_value_of_every_key_that_one_of_them_sets() {
+        let run = run(&[("run.stores", "rocksdb"), ("run.commit", "synced")]);
+        let variants = plan::cells(&run, &machine());
+        let sides = |of_a: &[(&str, &str)], of_b: &[(&str, &str)]| {
+            let own = own_runs(&run, [&given(of_a), &given(of_b)], &variants, &machine());
+            let own = own.unwrap_or_else(|error| panic!("{error}"));
+            own.effective.map(|side| side.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let none: [Vec<String>; 2] = Default::default();
+        assert_eq!(sides(&[], &[]), none);
+        let read = sides(&[], &[("run.read", "get")]);
+        assert_eq!(read, [["run.read = multi-get (default)"], ["run.read = get"]]);
+        // Of both sides, by the scenario: no default.
+        let commit = sides(&[], &[("run.commit", "unlogged")]);
+        assert_eq!(commit, [["run.commit = synced"], ["run.commit = unlogged"]]);
+        let both = sides(&[("run.checksums", "skip")], &[("run.rocksdb.open_files", "20")]);
+        let of_a = ["run.checksums = skip", "run.rocksdb.open_files = all (default)"];
+        let of_b = ["run.checksums = verify (default)", "run.rocksdb.open_files = 20"];
+        assert_eq!(both, [of_a, of_b]);
+        let without_ring = Machine { io_uring: IoUring::Refused, ..machine() };
+        let key = effective(&run, &[], "run.read", &without_ring);
+        let key = key.unwrap_or_else(|error| panic!("{error}")).expect("a key");
+        assert_eq!(key.to_string(), "run.read = get (default)");
     }
 
     #[test]

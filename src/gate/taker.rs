@@ -4,11 +4,7 @@
 use result::Counters;
 use std::time::Duration;
 
-use super::{
-    Metric,
-    decide::OCTET_COUNT_MAX,
-    octet::{self, Arm},
-};
+use super::{Metric, octet::Arm};
 use crate::exit::Failure;
 
 /// A sample as the gate needs it.
@@ -109,15 +105,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How long an attempt takes at most where starting the processes takes `start`, without the
-    /// time that a sample takes outside its clock: as long for starts and warm-ups as for samples,
-    /// and one start for each octet at least.
-    pub fn longest(&self, start: Duration) -> Duration {
-        let slots = u32::try_from(self.subjects.len() * octet::SLOT_COUNT).unwrap_or(u32::MAX);
-        let samples = Duration::from_nanos(self.slot_ns).saturating_mul(slots);
-        (start.max(samples) + samples).saturating_mul(OCTET_COUNT_MAX as u32)
-    }
-
     /// Figures over which the probability of an error is split.
     pub fn judged_count(&self) -> usize {
         let figure_count: usize = self.subjects.iter().map(|subject| subject.metrics.len()).sum();

@@ -19,7 +19,7 @@ use super::{
     settings::{OwnRuns, Words, few, own_runs},
     taker::{Rule, Subject},
 };
-use result::{Counters, WorkloadFacts};
+use result::{Counters, WorkloadFacts, gate::EffectiveSetting};
 
 use crate::{
     counters,
@@ -95,6 +95,8 @@ pub struct Work {
     pub given: [Words; 2],
     /// Settings of A alone, and of B: `run.read=get`.
     pub settings: [Vec<String>; 2],
+    /// All keys that are set for one of them, with the values of A, and of B.
+    pub effective_settings: [Vec<EffectiveSetting>; 2],
     /// All of them, where they change nothing.
     without_effect: Option<String>,
     /// The scenario that it is of, if any.
@@ -116,7 +118,7 @@ impl Work {
         // A setting that is not valid is better known before the work than after it.
         let run = Request::run_of(&input.source, &input.how)?;
         let cells = plan::cells(&run, &machine);
-        let OwnRuns { words, without_effect } = own_runs(&run, own, &cells, &machine)?;
+        let OwnRuns { words, without_effect, effective } = own_runs(&run, own, &cells, &machine)?;
         let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
         on_one_database(&run, "builds are compared")?;
         let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
@@ -161,6 +163,7 @@ impl Work {
             without_effect,
             given,
             settings,
+            effective_settings: effective,
             scenario,
         })
     }

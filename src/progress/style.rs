@@ -5,8 +5,8 @@ use indicatif::ProgressStyle;
 /// The style of a bar of `length`; without one there is no bar.
 pub(super) fn style(length: Option<u64>) -> ProgressStyle {
     let template = match length {
-        Some(length) if length > 0 => "{prefix} [{bar:24}] {msg}, {elapsed} ({eta} left)",
-        _ => "{prefix} {msg} {elapsed}",
+        Some(length) if length > 0 => "{prefix} [{bar:24}] {msg}",
+        _ => "{prefix} {msg}",
     };
     styled(template)
 }

@@ -167,6 +167,57 @@ fn a_log_has_the_name_of_a_stage_once_and_minutes_where_much_is_left() {
 }
 
 #[test]
+fn time_left_follows_from_the_share_that_is_done_and_is_absent_before_any() {
+    let since = |seconds, total| {
+        let began = Instant::now() - Duration::from_secs(seconds);
+        UnderWay { began, ..UnderWay::new("comparing", total) }
+    };
+    for seconds in [0, 15, 3_600] {
+        for total in [Total::Count(12), Total::Rows(128_000_000), Total::Unknown] {
+            let words = since(seconds, total).words(0);
+            assert!(!words.contains("left"), "{words}");
+        }
+    }
+    // A step that took minutes is as long ago: a rate that forgets it would say years.
+    let words = since(600, Total::Count(12)).words(1);
+    assert!(words.starts_with("1 of 12, ") && words.ends_with(", about 110 min left"), "{words}");
+    let words = since(600, Total::Count(12)).words(11);
+    assert!(words.ends_with(", about 55 s left"), "{words}");
+    let rows = since(10, Total::Rows(128_000_000));
+    let [early, later] = [rows.words(1), rows.words(32_000_000)];
+    assert!(!early.contains("left") && later.ends_with(", about 30 s left"), "{early} {later}");
+}
+
+#[test]
+fn lines_of_its_own_stand_in_the_place_of_a_count_and_a_log_has_each_first_one_once() {
+    for look in [Look::Figures, Look::Bars, Look::Lines, Look::Nothing] {
+        let (progress, paper) = progress(look, Duration::ZERO);
+        let stage = progress.stage("comparing", Total::Unknown);
+        for position in 1..4 {
+            std::thread::sleep(2 * BAR_INTERVAL);
+            stage.show(Live { position, ..live("octet 1 of at most 12", "warming up") });
+        }
+        std::thread::sleep(2 * BAR_INTERVAL);
+        stage.show(live("octet 2 of at most 12", "sampling"));
+        stage.finish();
+        let text = paper.text();
+        let terminal =
+            ["octet 1 of at most 12 [", "warming up", "octet 2 of at most 12 [", "sampling"];
+        let is_on_terminal = terminal.map(|words| text.contains(words));
+        match look {
+            Look::Figures | Look::Bars => assert_eq!(is_on_terminal, [true; 4], "{look:?}: {text}"),
+            Look::Nothing => assert_eq!(text, ""),
+            Look::Lines => {
+                let lines: Vec<&str> = text.lines().collect();
+                let first = "comparing: octet 1 of at most 12";
+                assert_eq!(lines[..3], ["comparing", first, "comparing: octet 2 of at most 12"]);
+                assert!(lines.len() == 4 && lines[3].starts_with("comparing: done in "), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_log_has_a_line_of_the_first_and_the_last_of_many_short_samples() {
     let (progress, paper) = progress(Look::Lines, Duration::from_secs(3600));
     progress.stage("preparing", 0);

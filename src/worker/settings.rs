@@ -28,6 +28,16 @@ pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
     Ok(given.into_iter().filter(is_set).collect())
 }
 
+/// The value of a key of `run`, as `run.read`; of one that is left out, the meaning of that. `None` of no key.
+///
+/// # Errors
+/// As [`of_run`].
+pub fn value_of(run: &RunSpec, key: &str) -> Result<Option<String>, ScenarioError> {
+    let least = minimal::scenario("the defaults", &[])?;
+    let all = all_entries(&Scenario { run: run.clone(), ..least });
+    Ok(all.into_iter().find(|entry| entry.key == key).map(|entry| entry.value))
+}
+
 /// A claim as the lines of its `[[expect]]`.
 pub fn of_expect(expect: &Expect) -> String {
     let (bound, limit) = match expect.bound {
@@ -44,18 +54,33 @@ pub fn of_expect(expect: &Expect) -> String {
     lines
 }
 
-/// The keys below `[run]`, as a scenario is written.
+/// A key below `[run]` and its value, as a scenario is written.
+struct Entry {
+    key: String,
+    /// Of a key that is left out, the meaning of that.
+    value: String,
+    is_left_out: bool,
+}
+
+/// The keys that are not left out.
 fn entries(scenario: &Scenario) -> Vec<(String, String)> {
+    let said = all_entries(scenario).into_iter().filter(|entry| !entry.is_left_out);
+    said.map(|entry| (entry.key, entry.value)).collect()
+}
+
+fn all_entries(scenario: &Scenario) -> Vec<Entry> {
     let mut table = String::new();
     let mut entries = Vec::new();
     for line in scenario.to_toml().lines() {
+        let left_out = line.strip_prefix("# ");
         if let Some(header) = line.strip_prefix('[') {
             table = header.trim_matches(['[', ']']).to_owned();
         } else if table.starts_with("run")
-            && let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#'))
+            && let Some((key, value)) = left_out.unwrap_or(line).split_once(" = ")
         {
             let value = value.trim_matches(['[', ']']).replace('"', "");
-            entries.push((format!("{table}.{key}"), value));
+            let key = format!("{table}.{key}");
+            entries.push(Entry { key, value, is_left_out: left_out.is_some() });
         }
     }
     entries
@@ -81,6 +106,22 @@ mod tests {
     fn the_defaults_need_no_words() {
         let run = minimal::default_run(&[]).unwrap();
         assert_eq!(of_run(&run).unwrap(), []);
+    }
+
+    #[test]
+    fn the_value_of_a_key_is_as_it_is_set_its_default_or_the_meaning_of_leaving_it_out() {
+        let text = [("run.read", "get"), ("run.rocksdb.block", "8KiB")];
+        let text = text.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let run = minimal::default_run(&overrides(&text)).unwrap();
+        let of = |run: &RunSpec, key: &str| value_of(run, key).unwrap();
+        for (key, value) in &text {
+            assert_eq!(of(&run, key).as_ref(), Some(value));
+        }
+        assert_eq!(of(&run, "run.checksums").as_deref(), Some("verify"));
+        assert_eq!(of(&run, "run.rocksdb.open_files").as_deref(), Some("all"));
+        assert_eq!(of(&run, "run.nonsense"), None);
+        let default = minimal::default_run(&[]).unwrap();
+        assert_eq!(of(&default, "run.read").as_deref(), Some("chosen by the tool"));
     }
 
     #[test]

@@ -276,6 +276,10 @@ fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
     assert_eq!(result["gate"]["mode"], "against");
     let settings = [0, 1].map(|build| &result["binaries"][build]["settings"]);
     assert_eq!(settings, [&json!([]), &json!(["run.trie=cut"])]);
+    let effective = [0, 1].map(|build| &result["binaries"][build]["effective_settings"]);
+    let of_a = json!([{ "key": "run.trie", "value": "none", "is_default": true }]);
+    let of_b = json!([{ "key": "run.trie", "value": "cut", "is_default": false }]);
+    assert_eq!(effective, [&of_a, &of_b]);
     let hashes = [0, 1].map(|build| &result["binaries"][build]["binary_hash"]);
     assert_eq!(hashes[0], hashes[1], "both are this program");
     let words = ["--a-set state.slots=9k", "only keys of run", "--set is for both"];

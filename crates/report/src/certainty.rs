@@ -135,12 +135,14 @@ fn undecided_words(cells: &[&Cell], lack: &Lack) -> String {
     let shrink = (lack.needed_count as f64 / reached_count as f64).sqrt();
     let [wanted, reached] = [1.0, shrink].map(|by| PRECISION_SHARE * 100.0 * by);
     let is_cold = cells.iter().any(|cell| cell.cache.want == Some(CacheMode::Cold));
-    let without_disk =
-        if is_cold { ", or --cache warm or --store memory if it need not be cold" } else { "" };
+    let without_disk = match is_cold {
+        true => ", or measure without the disk (--cache warm, --store memory)",
+        false => "",
+    };
     format!(
         "{noun}s will not decide on this machine: ±{wanted:.0} % needs about {count} more{of}, and \
-         {MORE_COUNT_MAX} more give ±{reached:.1} %; take a quieter machine, or a claim above \
-         that{without_disk}"
+         {MORE_COUNT_MAX} more give ±{reached:.1} %; measure on a quieter machine, or claim only a \
+         difference of more than {reached:.1} %{without_disk}"
     )
 }
 

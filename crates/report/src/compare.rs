@@ -3,7 +3,7 @@
 //!
 //! Gives no verdict: times of different runs differ by the minute they were taken in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -46,6 +46,20 @@ const COUNTERS: [Counter; 4] = [
     Counter { name: "blocks_read", of: |sample| sample.blocks_read },
 ];
 
+/// Numbers of a design's rows that a user chooses.
+const COUNTS: [Count; 4] = [
+    Count { name: "threads", of: |cell| cell.threads },
+    Count { name: "io_threads", of: |cell| cell.io_threads },
+    Count { name: "fibers", of: |cell| cell.fibers },
+    Count { name: "shards", of: |cell| cell.shards },
+];
+
+/// A number of a row.
+struct Count {
+    name: &'static str,
+    of: fn(&Cell) -> u64,
+}
+
 /// A counter of a sample.
 struct Counter {
     name: &'static str,
@@ -70,6 +84,9 @@ pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
         same_work(first, other)?;
         same_databases(first, other)?;
     }
+    let runs: Vec<&RunResult> = results.iter().map(|stored| &stored.result).collect();
+    let mut changes = changed_rows(&runs);
+    changes.extend(changed_facts(&runs));
     Ok(Comparison {
         schema: SCHEMA,
         work: Work {
@@ -78,7 +95,7 @@ pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
             digest: first.result.workload.digest.clone(),
         },
         results: (0..).zip(results).map(|(index, stored)| source(index, stored)).collect(),
-        changes: changed_facts(&results.iter().map(|stored| &stored.result).collect::<Vec<_>>()),
+        changes,
         counters: changes_where_run(&results.iter().map(counters).collect::<Vec<_>>()),
         rows: rows(results),
     })
@@ -165,6 +182,56 @@ fn facts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
     facts
 }
 
+/// Changes of the rows: which designs and stores there are, and the numbers of threads, fibers and shards of a
+/// design that several results have. Where these are the same, the variants that not all results have.
+fn changed_rows(results: &[&RunResult]) -> Vec<Change> {
+    let mut changed = changes(results.iter().map(|run| kinds_of_rows(run)).collect());
+    let counts: Vec<_> = results.iter().map(|run| counts_of_rows(run)).collect();
+    changed.extend(changes_where_run(&counts));
+    match changed.is_empty() {
+        true => changes(results.iter().map(|run| own_variants(run, results)).collect()),
+        false => changed,
+    }
+}
+
+/// The designs and stores of a run, by the keys that choose them.
+fn kinds_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
+    let names = |of: fn(&Cell) -> &'static str| {
+        let names: BTreeSet<&str> = run.cells.iter().map(of).collect();
+        listed(names.into_iter().map(str::to_owned))
+    };
+    BTreeMap::from([
+        ("run.designs".to_owned(), names(|cell| cell.design.name())),
+        ("run.stores".to_owned(), names(|cell| cell.store.name())),
+    ])
+}
+
+/// The numbers of each design's rows, as `batched-io threads`.
+fn counts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
+    let mut counts: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+    for cell in &run.cells {
+        for Count { name, of } in COUNTS {
+            counts.entry(format!("{} {name}", cell.design)).or_default().insert(of(cell));
+        }
+    }
+    let words = |counts: BTreeSet<u64>| listed(counts.iter().map(ToString::to_string));
+    counts.into_iter().map(|(key, counts)| (key, words(counts))).collect()
+}
+
+/// The variants of `run` that not all of `results` have.
+fn own_variants(run: &RunResult, results: &[&RunResult]) -> BTreeMap<String, Value> {
+    let is_in = |run: &RunResult, name: &str| run.cells.iter().any(|cell| cell.variant == name);
+    let names = run.cells.iter().map(|cell| &cell.variant);
+    let own = names.filter(|name| !results.iter().all(|other| is_in(other, name)));
+    BTreeMap::from([("variants".to_owned(), listed(own.cloned()))])
+}
+
+/// `a, b`; null of nothing.
+fn listed(names: impl Iterator<Item = String>) -> Value {
+    let names = names.collect::<Vec<_>>().join(", ");
+    Value::from(Some(names).filter(|names| !names.is_empty()))
+}
+
 fn changed_facts(results: &[&RunResult]) -> Vec<Change> {
     let mut changed = changes(results.iter().map(|run| facts(run)).collect());
     let of_rows: Vec<_> = results.iter().map(|run| facts_of_rows(run)).collect();
@@ -218,7 +285,7 @@ fn changes_by(
     all: &[BTreeMap<String, Value>],
     differs: impl Fn(&[Option<&Value>]) -> bool,
 ) -> Vec<Change> {
-    let keys: std::collections::BTreeSet<_> = all.iter().flat_map(BTreeMap::keys).collect();
+    let keys: BTreeSet<_> = all.iter().flat_map(BTreeMap::keys).collect();
     let change = |key: &String| {
         let values: Vec<_> = all.iter().map(|facts| facts.get(key)).collect();
         let owned = || values.iter().map(|value| value.cloned().unwrap_or(Value::Null)).collect();

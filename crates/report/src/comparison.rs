@@ -34,7 +34,12 @@ pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String
         page.labelled(Tone::Plain, &source.label, &source_words(source));
     }
     page.gap();
-    changed(&mut page, "changed", &comparison.changes, "no setting and no fact of the machine");
+    changed(
+        &mut page,
+        "changed",
+        &comparison.changes,
+        "no design, no thread count, no setting of a store and no fact of the machine",
+    );
     changed(&mut page, "counters", &comparison.counters, "equal: gas, keys, store and block reads");
     table(&mut page, comparison);
     let text = "times of different runs hold for their minutes only: the intervals are those of the \

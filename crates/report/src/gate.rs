@@ -35,8 +35,9 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
             Some(client) => format!("{client}, {}", binary.path),
             None => format!("{}, stress {}", binary.path, binary.program.name()),
         };
-        if !binary.settings.is_empty() {
-            text.push_str(&format!(", with {}", binary.settings.join(", ")));
+        let settings = binary.settings_in_words();
+        if !settings.is_empty() {
+            text.push_str(&format!(", with {}", settings.join(", ")));
         }
         page.labelled(Tone::Plain, &binary.arm.to_string(), &text);
     }
@@ -193,7 +194,7 @@ mod tests {
 
     use result::{
         example,
-        gate::{CountShift, LookFacts, Metric},
+        gate::{Binary, CountShift, EffectiveSetting, LookFacts, Metric},
     };
 
     use super::*;
@@ -226,6 +227,35 @@ mod tests {
         assert_eq!(line("requests "), requests);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("a sample of A: 4902.00 ms, 17 requests"), "{text}");
+    }
+
+    #[test]
+    fn a_setting_of_one_build_stands_beside_the_value_of_the_other() {
+        let mut result = example::gate();
+        let binary = |arm, value: &str, is_default| Binary {
+            arm,
+            path: "stress".to_owned(),
+            program: example::gate().tool.program,
+            client: None,
+            settings: Vec::new(),
+            effective_settings: vec![EffectiveSetting {
+                key: "run.read".to_owned(),
+                value: value.to_owned(),
+                is_default,
+            }],
+            slow_read_ns: 0,
+            reads_one_twice: false,
+        };
+        result.binaries = vec![binary('A', "multi-get", true), binary('B', "get", false)];
+        let text = gate(&result, 120, Paint::Plain);
+        let line = |arm: &str| text.lines().find(|line| line.starts_with(arm)).unwrap_or_default();
+        assert!(line("A ").ends_with(", with run.read = multi-get (default)"), "{text}");
+        assert!(line("B ").ends_with(", with run.read = get"), "{text}");
+        // Of a client: the arguments that the other one does not get.
+        result.binaries[0].effective_settings.clear();
+        result.binaries[0].settings = vec!["--cache=1".to_owned()];
+        let text = gate(&result, 120, Paint::Plain);
+        assert!(text.contains(", with --cache=1"), "{text}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Comparison {
     pub work: Work,
     /// The results, in the order given; the others are compared with the first.
     pub results: Vec<Source>,
-    /// Facts of tool, machine, stores and caches that are not the same in all.
+    /// Facts of tool, machine, stores, caches and rows that are not the same in all.
     pub changes: Vec<Change>,
     /// Counters that are not the same in all.
     pub counters: Vec<Change>,

@@ -1,6 +1,8 @@
 //! A gate's result as it is written (`stress.gate/2`, `docs/gate.md`). Shares are of one: 0.03
 //! is 3 %. An unknown value is `null`.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,10 +78,41 @@ pub struct Binary {
     /// of a client that the other one does not get.
     #[serde(default)]
     pub settings: Vec<String>,
+    /// Keys of the run that are set for A or B alone, with the values that this build has.
+    #[serde(default)]
+    pub effective_settings: Vec<EffectiveSetting>,
     /// Nanoseconds that each read was made slower, to judge the gate; 0 in earnest.
     pub slow_read_ns: u64,
     /// Whether it was made to read a key twice; `false` in earnest.
     pub reads_one_twice: bool,
+}
+
+impl Binary {
+    /// Its settings in words: of a build the values of all keys that A or B sets.
+    pub fn settings_in_words(&self) -> Vec<String> {
+        match self.effective_settings.as_slice() {
+            [] => self.settings.clone(),
+            effective => effective.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// A key of the run that is set for A or B alone, as one of them has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EffectiveSetting {
+    /// The key: `run.read`.
+    pub key: String,
+    /// Its value in this build.
+    pub value: String,
+    /// Whether that is the default.
+    pub is_default: bool,
+}
+
+impl fmt::Display for EffectiveSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let default = if self.is_default { " (default)" } else { "" };
+        write!(f, "{} = {}{default}", self.key, self.value)
+    }
 }
 
 /// The verdict.

@@ -13,6 +13,13 @@ use crate::tree::{Node, Table, Value};
 /// The rule that an unknown key breaks.
 pub(crate) const NO_SUCH_KEY: &str = "no such key";
 
+/// Words for no that a user may give to a key of names.
+const NO: [&str; 5] = ["no", "off", "false", "none", "never"];
+/// Words for yes.
+const YES: [&str; 4] = ["yes", "on", "true", "always"];
+/// Names of values that mean no.
+const REFUSALS: [&str; 3] = ["off", "none", "skip"];
+
 /// A table's keys, with the table's path for errors.
 pub(crate) struct Fields<'tree> {
     path: String,
@@ -406,9 +413,27 @@ fn choose<T: Copy>(given: &str, noun: &str, choices: &[(&str, T)]) -> Result<T, 
     }
     let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
     let all = listed(&names, "or");
-    let advice = match nearest(given, names.iter().copied()) {
+    let meant = of_answer(given, &names).or_else(|| nearest(given, names.iter().copied()));
+    let advice = match meant {
         Some(meant) => format!("did you mean {meant}? (one of {all})"),
         None => format!("use {all}"),
     };
-    Err(Misfit::new(format!("{} is no {noun}", shown(given)), Remedy::advice(&advice)))
+    // Without quotes the sentence would read as `no is no …`.
+    let value = if is_answer(given) { format!("\"{given}\"") } else { shown(given) };
+    Err(Misfit::new(format!("{value} is no {noun}"), Remedy::advice(&advice)))
+}
+
+fn is_answer(given: &str) -> bool {
+    NO.contains(&given) || YES.contains(&given)
+}
+
+/// The name that a plain no stands for, and of two names the one that a plain yes does.
+fn of_answer<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    let is_refusal = |name: &&&'a str| REFUSALS.contains(*name);
+    let refusal = *names.iter().find(is_refusal)?;
+    match (NO.contains(&given), YES.contains(&given), names.len()) {
+        (true, _, _) => Some(refusal),
+        (false, true, 2) => names.iter().find(|name| !is_refusal(name)).copied(),
+        _ => None,
+    }
 }

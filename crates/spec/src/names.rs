@@ -122,7 +122,7 @@ named! {
 
 named! {
     /// By which operation contracts are deployed.
-    pub enum Creation: "way to deploy" {
+    pub enum Creation: "kind of deployment" {
         /// A transaction that creates.
         Create = "create",
         /// A factory's CREATE2.

@@ -1,5 +1,6 @@
 //! The scenario format's laws; `wrong.rs` holds one test for each way of being wrong.
 
+mod answers;
 mod compaction;
 mod databases;
 mod docs;

@@ -21,7 +21,7 @@ crate::named! {
 crate::named! {
     /// Order in which the nodes for a root are read.
     #[derive(Default)]
-    pub enum RootReads: "way to read nodes" {
+    pub enum RootReads: "order of reading nodes" {
         /// One after the other, as walks from the top of a trie read them; a walk for each shard.
         OnDemand = "on-demand",
         /// All nodes of one level of all tries together.

@@ -100,7 +100,7 @@ crate::named! {
 crate::named! {
     /// Event that a commit to a store on disk waits for.
     #[derive(Default)]
-    pub enum Durability: "way to commit" {
+    pub enum Durability: "commit mode" {
         /// The write is with the kernel: it survives the process, not the machine.
         #[default]
         Logged = "logged",
@@ -114,7 +114,7 @@ crate::named! {
 crate::named! {
     /// Compactions of the `RocksDB` store while a sample's clock runs.
     #[derive(Default)]
-    pub enum Compaction: "way to compact" {
+    pub enum Compaction: "compaction mode" {
         /// None: what commits write stays where it was flushed, and nothing is waited for.
         #[default]
         Off = "off",
@@ -126,7 +126,7 @@ crate::named! {
 crate::named! {
     /// Check of the checksum of a block that the `RocksDB` store reads.
     #[derive(Default)]
-    pub enum Checksums: "way with checksums" {
+    pub enum Checksums: "checksum mode" {
         /// It does, as clients do.
         #[default]
         Verified = "verify",
@@ -139,7 +139,7 @@ crate::named! {
     /// Reads of the `RocksDB` store that leave their blocks in a cold sample's cache. Warm ones
     /// always do.
     #[derive(Default)]
-    pub enum CacheFill: "way to fill the cache" {
+    pub enum CacheFill: "rule for filling the cache" {
         /// All.
         #[default]
         Always = "always",
@@ -150,7 +150,7 @@ crate::named! {
 
 crate::named! {
     /// Call of a reader of the `RocksDB` store for many keys, in the order of the rows.
-    pub enum ReadMethod: "way to read" {
+    pub enum ReadMethod: "read method" {
         /// One `Get` after the other.
         Get = "get",
         /// `MultiGet` of many keys. RocksDB reads 32 of them at once through `io_uring`, and one
@@ -187,7 +187,7 @@ crate::named! {
 crate::named! {
     /// Path of reads of the `RocksDB` store: through the kernel's page cache, or past it.
     #[derive(Default)]
-    pub enum FileAccess: "way to the files" {
+    pub enum FileAccess: "file access mode" {
         /// Past it, with `O_DIRECT`, wherever the file system accepts that.
         #[default]
         Direct = "direct",

@@ -126,15 +126,58 @@ fn labels_never_run_out() {
     assert_eq!([label(0), label(25), label(26), label(53)], ["A", "Z", "A1", "B2"]);
 }
 
+/// The keys and values of the changes, as `key: a → b`.
+fn changed(results: &[Stored]) -> Vec<String> {
+    let changes = compare(results).expect("the same work").changes;
+    let words = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
+    let line = |change: &Change| {
+        let values: Vec<_> = change.values.iter().map(words).collect();
+        format!("{}: {}", change.key, values.join(" → "))
+    };
+    changes.iter().map(line).collect()
+}
+
 #[test]
-fn a_variant_that_one_result_has_not_run_is_no_change() {
+fn threads_and_designs_that_differ_are_changed_settings() {
+    let whole = stored(|_| ());
+    let with = |design: &str, key: &str, count: u64| {
+        stored(|json| {
+            for cell in json["cells"].as_array_mut().expect("cells") {
+                if cell["design"] == design {
+                    cell[key] = json!(count);
+                }
+            }
+        })
+    };
+    for (other, expected) in [
+        (with("sequential", "threads", 2), "sequential threads: 1 → 2"),
+        (with("batched-io", "threads", 4), "batched-io threads: 2 → 4"),
+        (with("batched-io", "io_threads", 8), "batched-io io_threads: 16, 64 → 8"),
+        (with("parallel-io", "fibers", 16), "parallel-io fibers: 1 → 16"),
+    ] {
+        assert_eq!(changed(&[whole.clone(), other]), [expected]);
+    }
+    let without = stored(|json| json["cells"].as_array_mut().expect("cells").truncate(3));
+    let expected = "run.designs: batched-io, parallel-io, sequential → parallel-io, sequential";
+    assert_eq!(changed(&[whole.clone(), without]), [expected]);
+    // Another variant of the same designs and threads is named itself.
+    let other = stored(|json| json["cells"][0]["variant"] = json!("rocksdb/another@1"));
+    let own = &whole.result.cells[0].variant;
+    let expected = format!("variants: {own} → rocksdb/another@1");
+    assert_eq!(changed(&[whole, other]), [expected]);
+}
+
+#[test]
+fn facts_of_a_variant_that_one_result_has_not_run_are_no_change() {
     let whole = stored(|_| ());
     let part = stored(|json| {
         let cells = json["cells"].as_array_mut().expect("cells");
         cells.truncate(2);
     });
     let comparison = compare(&[whole.clone(), part]).expect("the same work");
-    assert_eq!((comparison.changes, comparison.counters), (Vec::new(), Vec::new()));
+    let of_rows = ["run.designs", "parallel-io threads"];
+    let keys: Vec<_> = comparison.changes.iter().map(|change| change.key.as_str()).collect();
+    assert_eq!((keys, comparison.counters), (of_rows.to_vec(), Vec::new()));
     assert!(comparison.rows.iter().any(|row| row.figures[1].is_none()), "rows of one result");
     let other = stored(|json| {
         json["cells"].as_array_mut().expect("cells").truncate(2);
@@ -143,5 +186,6 @@ fn a_variant_that_one_result_has_not_run_is_no_change() {
     });
     let changed = compare(&[whole.clone(), other]).expect("the same work").changes;
     let keys: Vec<_> = changed.iter().map(|change| change.key.as_str()).collect();
-    assert_eq!(keys, [format!("{} cache.proved", whole.result.cells[1].variant)]);
+    let proved = format!("{} cache.proved", whole.result.cells[1].variant);
+    assert_eq!(keys, [of_rows[0], of_rows[1], proved.as_str()]);
 }

@@ -71,7 +71,7 @@ fn sides(result: &GateResult) -> String {
     }
     let heads = match compared {
         Some(_) => vec!["", "Results", "Processes"],
-        None => vec!["", "Build", "Program", "Settings of its own"],
+        None => vec!["", "Build", "Program", "Settings that differ"],
     };
     format!("{}{settings}", markup::table("A and B", &heads, &rows))
 }
@@ -81,9 +81,9 @@ fn build(binary: &Binary) -> Vec<String> {
         Some(client) => client.clone(),
         None => format!("stress {}", binary.program.name()),
     };
-    let settings = match binary.settings.as_slice() {
-        [] => "none".to_owned(),
-        settings => format!("<code>{}</code>", esc(&settings.join(" "))),
+    let settings = match binary.settings_in_words().join(", ").as_str() {
+        "" => "none".to_owned(),
+        settings => format!("<code>{}</code>", esc(settings)),
     };
     let path = format!("<code>{}</code>", esc(&binary.path));
     vec![binary.arm.to_string(), path, esc(&program), settings]

@@ -360,23 +360,39 @@ fn a_gates_own_result_has_its_verdict_and_each_figure_that_it_judged() {
 
 #[test]
 fn a_page_of_a_gate_names_the_builds_and_the_setting_that_was_compared() {
-    let binary = |arm, settings: &[&str]| gate::Binary {
+    let setting = |key: &str, value: &str, is_default| gate::EffectiveSetting {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        is_default,
+    };
+    let binary = |arm, effective_settings| gate::Binary {
         arm,
         path: "/opt/<stress>".to_owned(),
         program: example::gate().tool.program,
         client: None,
-        settings: settings.iter().map(|setting| (*setting).to_owned()).collect(),
+        settings: Vec::new(),
+        effective_settings,
         slow_read_ns: 0,
         reads_one_twice: false,
     };
     let mut result = example::gate();
-    result.binaries = vec![binary('A', &[]), binary('B', &["run.read=get", "run.commit=synced"])];
+    let of_a = vec![setting("run.read", "multi-get", true), setting("run.commit", "<all>", false)];
+    let of_b = vec![setting("run.read", "get", false), setting("run.commit", "logged", true)];
+    result.binaries = vec![binary('A', of_a), binary('B', of_b)];
     let program = format!("stress {}", result.binaries[0].program.name());
     let html = page(&[Shown::new("gate.json".into(), Content::Gate(Box::new(result.clone())))]);
-    for words in [">A</th>", ">B</th>", "/opt/&lt;stress&gt;", &program, ">none</td>"] {
+    for words in [">A</th>", ">B</th>", "/opt/&lt;stress&gt;", &program] {
         assert!(html.contains(words), "{words}: {html}");
     }
-    assert!(html.contains("<code>run.read=get run.commit=synced</code>"), "{html}");
+    for words in [
+        "<code>run.read = multi-get (default), run.commit = &lt;all&gt;</code>",
+        "<code>run.read = get, run.commit = logged (default)</code>",
+    ] {
+        assert!(html.contains(words), "{words}: {html}");
+    }
+    result.binaries = vec![binary('A', Vec::new())];
+    let html = page(&[Shown::new("gate.json".into(), Content::Gate(Box::new(result.clone())))]);
+    assert!(html.contains(">none</td>"), "{html}");
     result.binaries.clear();
     result.gate.attempts.clear();
     let changes = vec!["rocksdb.checksums: verify → skip".to_owned()];

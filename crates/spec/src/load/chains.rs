@@ -36,7 +36,7 @@ named! {
 
 named! {
     /// The kind of state through which transactions depend on each other.
-    pub enum Through: "way to depend" {
+    pub enum Through: "kind of dependency" {
         /// A storage slot.
         Slot = "slot",
         /// The balance of an account.

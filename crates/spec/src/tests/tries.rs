@@ -79,7 +79,7 @@ fn a_way_of_roots_without_a_root_is_refused_with_its_remedy() {
     assert_error(parse(&with("root_shards = [0]")), &["run.root_shards", "below 1"]);
     assert_error(
         parse(&with("root_reads = \"batched\"")),
-        &["run.root_reads", "batched is no way to read nodes", "by-level"],
+        &["run.root_reads", "batched is no order of reading nodes", "by-level"],
     );
 }
 

@@ -445,7 +445,7 @@ fn settings_of_rocksdb_have_bounds_with_reasons() {
             "options = \"write_buffer_size=9\"",
             ["write_buffer_size is not set here", "write_buffer"],
         ),
-        ("compaction = \"no\"", ["no is no way to compact", "off"]),
+        ("compaction = \"no\"", ["\"no\" is no compaction mode", "did you mean off?"]),
         ("write_buffer = \"1KiB\"", ["1,024 bytes are not from 65,536", "64MiB"]),
         ("options = \"wal_dir=/tmp\"", ["wal_dir is not set here", "directory of its own"]),
         ("bloom = 10", ["run.rocksdb.bloom: no such key", "keys here are block"]),

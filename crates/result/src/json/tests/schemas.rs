@@ -9,7 +9,7 @@ use variant::{Design, RootCache, RootReads};
 
 use super::*;
 use crate::{
-    gate::{Binary, Compared, CountShift, Metric, Shift, Verdict},
+    gate::{Binary, Compared, CountShift, EffectiveSetting, Metric, Shift, Verdict},
     json_schema::{FileKind, json_schema},
     root::{RootFacts, RootWayFacts},
     run::{FrameFacts, ProfileFacts, SampleFacts, SpeculationFacts, WarmUpFacts},
@@ -80,6 +80,11 @@ fn whole_gate(of: &mut Figures<'_>) -> GateResult {
         program: gate.tool.program.clone(),
         client: None,
         settings: vec!["run.read=get".to_owned()],
+        effective_settings: vec![EffectiveSetting {
+            key: "run.read".to_owned(),
+            value: "get".to_owned(),
+            is_default: false,
+        }],
         slow_read_ns: 0,
         reads_one_twice: false,
     }];
