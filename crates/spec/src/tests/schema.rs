@@ -88,7 +88,7 @@ fn fitting(rule: &Value, value: &Value, path: &str) -> usize {
 /// The meaning of the patterns, by the reader's own functions.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix("\\s*$").map(|rest| rest.rsplit("\\s*").next()) {
-        Some(Some("[kMG]?")) => quantity::count(text, "").is_ok(),
+        Some(Some("[kMG]?")) => quantity::count(text, "", "").is_ok(),
         Some(Some("(B|KiB|MiB|GiB|TiB)")) => quantity::bytes(text).is_ok(),
         Some(Some("(ms|s|m|h)")) => quantity::duration(text).is_ok(),
         _ if pattern == "^[a-z0-9-]{1,64}$" => {
