@@ -434,7 +434,7 @@ impl Screen {
             bar.force_draw();
             return true;
         }
-        let (total, words) = (stage.total, stage.total.words(done));
+        let (total, words) = (stage.total, stage.words(done));
         if !mem::replace(&mut stage.is_shown, true) || self.bar.length() != total.amount() {
             self.bar.finish_and_clear();
             self.bar = ProgressBar::with_draw_target(total.amount(), (self.terminal)())
@@ -459,6 +459,16 @@ impl UnderWay {
     fn new(name: &str, total: Total) -> Self {
         let (name, began) = (name.to_owned(), Instant::now());
         Self { name, total, began, is_shown: false, is_sample: false, live: None }
+    }
+
+    /// The words behind the name on a terminal, which has no bar where the end is not known.
+    fn words(&self, done: u64) -> String {
+        match self.total.amount() {
+            Some(1..) => self.total.words(done),
+            // Of many stages nothing is counted: a 0 that stands still would look like a fault.
+            _ if done == 0 => "…".to_owned(),
+            _ => format!("{}, {}", self.total.words(done), units::time(self.began.elapsed())),
+        }
     }
 
     /// `writing rows: 3 % (4.10M of 128M rows), 20.1 s, about 10 min left`.

@@ -6,7 +6,7 @@ use indicatif::ProgressStyle;
 pub(super) fn style(length: Option<u64>) -> ProgressStyle {
     let template = match length {
         Some(length) if length > 0 => "{prefix} [{bar:24}] {msg}, {elapsed} ({eta} left)",
-        _ => "{prefix} {msg} {elapsed}",
+        _ => "{prefix} {msg}",
     };
     styled(template)
 }
