@@ -72,7 +72,7 @@ pub fn list() -> Result<Code, Failure> {
 }
 
 fn all_shipped() -> Result<Vec<Listed>, ScenarioError> {
-    let all = shipped::all().iter().map(|(name, text)| {
+    let all = shipped::all().iter().map(|&(name, text)| {
         let scenario = Scenario::parse(name, text, &[]);
         scenario.map(|scenario| Listed { name, description: scenario.description })
     });
