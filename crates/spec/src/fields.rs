@@ -39,7 +39,7 @@ impl Range {
     /// A count that it has, as a user writes it.
     fn example(&self) -> String {
         let usual = [(640_000_000, "640M"), (100_000, "100k"), (8, "8")];
-        let is_usual = |count: u64| self.least <= count && count <= self.most / 10;
+        let is_usual = |count: u64| (self.least..=self.most / 10).contains(&count);
         let fitting = usual.into_iter().find(|(count, _)| is_usual(*count));
         fitting.map_or_else(|| underscored(self.least), |(_, text)| text.to_owned())
     }
