@@ -3,6 +3,7 @@
 
 mod named;
 mod option;
+mod out;
 mod overrides;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use crate::{
 
 pub use named::{Given, ScenarioArgs, Which};
 pub use option::as_option;
+pub use out::ForceArgs;
 pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 
 const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \

@@ -109,7 +109,7 @@ pub struct Cli {
 /// Verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List the shipped scenarios, one a line, name first
+    /// List the shipped scenarios, name first; in a pipe one a line
     #[command(alias = "ls")]
     List,
     /// Run a scenario or a workload file: the same as without a subcommand

@@ -116,6 +116,8 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
         list_account_count: keys.account_count,
         list_slot_count: keys.slot_count,
         state_slot_count: workload.genesis.slot_count(),
+        // Of storms: their contracts have families of slots, other loads write theirs out.
+        sized_slot_count: Some(workload.genesis.slots.iter().map(|family| family.count).sum()),
         state_account_count: workload.genesis.account_count(),
         layout: workload.layout.name().to_owned(),
         overridden,

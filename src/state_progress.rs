@@ -9,6 +9,7 @@ impl BuildProgress for Progress {
         let name = match phase {
             BuildPhase::Sorting => "state: sorting rows",
             BuildPhase::Writing => "state: writing rows",
+            BuildPhase::WritingAndHashing => "state: writing rows and hashing tries",
             BuildPhase::Ageing => "state: ageing rows",
             BuildPhase::Tries => "state: hashing tries",
             BuildPhase::Finishing => "state: finishing files",

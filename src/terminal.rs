@@ -52,6 +52,12 @@ pub fn width() -> usize {
     columns.or_else(asked).unwrap_or(DEFAULT_WIDTH).max(DEFAULT_WIDTH)
 }
 
+/// Columns of a list for a reader; `None` where standard output is no terminal, as another program may
+/// read a list line by line.
+pub fn list_width() -> Option<usize> {
+    std::io::stdout().is_terminal().then(width)
+}
+
 /// How progress looks on standard error.
 pub fn look() -> Look {
     match (IS_QUIET.load(Ordering::Relaxed), std::io::stderr().is_terminal()) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::Args;
 
 use report::{
@@ -11,7 +11,7 @@ use report::{
 };
 use result::{
     Content, Shown,
-    stored::{Stored, StoredLoad},
+    stored::{Stored, StoredLoad, result_files},
 };
 
 use super::report::mixed;
@@ -27,7 +27,8 @@ use crate::{
 #[command(after_help = "Examples:
   stress compare before/result.json after/result.json
   stress compare monday/ tuesday/ --format json
-  stress compare sweep/                 the cells of a sweep, if their work is the same
+  stress compare sweep/                 the cells of a sweep of the same work (threads=1,2; not
+                                        gas=64M,640M: `stress report sweep/` shows those)
   stress compare main after/            a baseline that a run has saved (--save-baseline main)
 
   stress compare before/ after/         loads on a live node (stress send --out), seven in each
@@ -47,17 +48,62 @@ pub struct CompareArgs {
     pub format: Format,
 }
 
+/// Results that one argument names.
+struct Named {
+    /// The argument, or the file of the baseline.
+    path: PathBuf,
+    results: Vec<Stored>,
+}
+
+/// Everything that the arguments name.
+#[derive(Default)]
+struct AllNamed {
+    runs: Vec<Named>,
+    sides: Vec<Side>,
+}
+
 /// Reads the results, refuses other work, prints the differences.
 pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
-    let (mut results, mut sides) = (Vec::with_capacity(args.results.len()), Vec::new());
+    let AllNamed { runs, sides } = read(args)?;
+    match (sides.first(), runs.iter().flat_map(|named| &named.results).next()) {
+        (Some(side), Some(other)) => return Err(mixed(&side.loads[0], &other.path)),
+        (Some(_), None) => return compare_sides(&sides, args.format),
+        (None, _) => {}
+    }
+    if let [Named { path, results }] = runs.as_slice()
+        && let [only] = results.as_slice()
+    {
+        return Err(one_alone(path, &only.path)).or_exit(Code::Usage);
+    }
+    let disagrees = |named: &Named| named.results.iter().any(|one| one.agrees() == Some(false));
+    let code = if runs.iter().any(disagrees) { Code::Disagree } else { Code::Usage };
+    if code == Code::Usage {
+        runs.iter().try_for_each(check_work).or_exit(code)?;
+    }
+    let results: Vec<Stored> = runs.into_iter().flat_map(|named| named.results).collect();
+    let compared = compare::compare(&results).or_exit(code)?;
+    match args.format {
+        Format::Table => {
+            let (width, paint) = (terminal::width(), terminal::paint());
+            terminal::out(&report::comparison(&compared, width, paint));
+        }
+        Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
+    }
+    Ok(Code::Fine)
+}
+
+/// Reads the results of all arguments.
+fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
+    let mut all = AllNamed::default();
     for given in &args.results {
-        let path = &found(args, given)?;
-        let loads = StoredLoad::read_all(path).or_exit(Code::Io)?;
+        let path = found(args, given)?;
+        let loads = StoredLoad::read_all(&path).or_exit(Code::Io)?;
         if !loads.is_empty() {
-            sides.push(Side { path: path.clone(), loads });
+            all.sides.push(Side { path, loads });
             continue;
         }
-        for shown in Shown::read_all(path).or_exit(Code::Io)? {
+        let mut results = Vec::new();
+        for shown in Shown::read_all(&path).or_exit(Code::Io)? {
             match shown.content {
                 Content::Run(run) => results.push(Stored::new(shown.path, *run)),
                 Content::Gate(_) => {
@@ -70,30 +116,58 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
                 }
             }
         }
+        all.runs.push(Named { path, results });
     }
-    match (sides.first(), results.first()) {
-        (Some(side), Some(other)) => return Err(mixed(&side.loads[0], &other.path)),
-        (Some(_), None) => return compare_sides(&sides, args.format),
-        (None, _) => {}
-    }
-    if let [only] = results.as_slice() {
-        let error = anyhow!(
-            "{} is one result; name another RESULT to compare it with",
-            only.path.display()
-        );
-        return Err(error).or_exit(Code::Usage);
-    }
-    let disagrees = results.iter().any(|stored| stored.agrees() == Some(false));
-    let code = if disagrees { Code::Disagree } else { Code::Usage };
-    let compared = compare::compare(&results).or_exit(code)?;
-    match args.format {
-        Format::Table => {
-            let (width, paint) = (terminal::width(), terminal::paint());
-            terminal::out(&report::comparison(&compared, width, paint));
+    Ok(all)
+}
+
+/// The error of the only result, in `file`, that the arguments name by `path`.
+fn one_alone(path: &Path, file: &Path) -> anyhow::Error {
+    let (path_shown, file) = (path.display(), file.display());
+    // No directory has none.
+    let files = result_files(path).unwrap_or_default();
+    let command = match files.as_slice() {
+        [first, .., last] => {
+            format!(
+                "`stress compare {} {}` compares two of {path_shown}",
+                first.display(),
+                last.display()
+            )
         }
-        Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
-    }
-    Ok(Code::Fine)
+        _ => format!("`stress compare {path_shown} RESULT` compares it with another"),
+    };
+    anyhow!(
+        "{file} is one result, and two or more are compared: result files, directories that --out \
+         wrote, sweeps of two cells or more, or names of baselines; {command}; `stress report \
+         {path_shown}` shows it alone"
+    )
+}
+
+/// Refuses results of one argument that are of different work, as those of a sweep over gas are.
+fn check_work(named: &Named) -> anyhow::Result<()> {
+    let Named { path, results } = named;
+    let is_same = |a: &Stored, b: &Stored| a.result.workload.digest == b.result.workload.digest;
+    let Some(first) = results.first() else { return Ok(()) };
+    let Some(other) = results.iter().find(|other| !is_same(first, other)) else { return Ok(()) };
+    let twin_of = |index: usize| {
+        results[index + 1..]
+            .iter()
+            .find(|twin| is_same(twin, &results[index]))
+            .map(|twin| (results[index].path.display(), twin.path.display()))
+    };
+    let path = path.display();
+    // Cells of a joined file have no file of their own.
+    let twins = (0..results.len()).find_map(twin_of).filter(|_| named.path.is_dir());
+    let compared = twins.map_or_else(String::new, |(a, b)| {
+        format!("; `stress compare {a} {b}` compares two of the same work")
+    });
+    bail!(
+        "{} and {} did different work, and only times of the same work are compared: `stress report \
+         {path}` shows all {} results of {path}{compared}",
+        first.path.display(),
+        other.path.display(),
+        results.len()
+    )
 }
 
 /// Compares loads on live nodes.

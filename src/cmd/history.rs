@@ -5,10 +5,11 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 
-use report::{WholeFile, html};
+use report::html;
 use result::{Content, Shown};
 
 use crate::{
+    args::ForceArgs,
     exit::{Code, Failure, OrExit},
     terminal,
 };
@@ -18,6 +19,7 @@ use crate::{
 #[command(after_help = "Examples:
   stress history nightly/                          all results in it and below it
   stress history nightly/ today/result.json --out history.html
+  stress history nightly/ --out history.html --force    in place of an older page
 
 A variant of a work on a machine is a series, in the order in which its results began,
 by the commit of their program. Results of other work or of another machine are series
@@ -30,12 +32,14 @@ pub struct HistoryArgs {
     /// The page to write, for a browser
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Whether it is replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 /// Reads the results, prints their history, and writes it as a page.
 pub fn history(args: &HistoryArgs) -> Result<Code, Failure> {
-    let file = args.out.as_deref().map(|path| WholeFile::at(path, "--out"));
-    let file = file.transpose().or_exit(Code::Io)?;
+    let file = args.force.file(args.out.as_deref())?;
     let results = report::by_time(read(&args.results)?);
     terminal::out(&report::history_table(&results, terminal::width(), terminal::paint()));
     if let Some(file) = file {

@@ -15,18 +15,25 @@ use crate::{
 #[command(after_help = "Examples:
   stress new my-storm                     writes my-storm.toml
   stress new my-token --kind erc20
+  stress new my-day --kind transfers,erc20,amm    a block of three loads
   stress my-token.toml                    runs it, in seconds")]
 pub struct NewArgs {
     /// The scenario's name; its file is NAME.toml, here
     pub name: String,
-    /// The kind of its load
-    #[arg(long, value_name = "KIND", default_value = "sload-storm")]
-    pub kind: String,
+    /// The kind of its load, or the kinds of several that share a block, with commas between
+    #[arg(
+        long = "kind",
+        value_name = "KIND",
+        value_delimiter = ',',
+        default_value = "sload-storm"
+    )]
+    pub kinds: Vec<String>,
 }
 
 /// Writes a commented scenario into the current directory.
 pub fn new(args: &NewArgs) -> Result<Code, Failure> {
-    let text = spec::starter(&args.name, &args.kind).or_exit(Code::Usage)?;
+    let kinds: Vec<&str> = args.kinds.iter().map(String::as_str).collect();
+    let text = spec::starter(&args.name, &kinds).or_exit(Code::Usage)?;
     let path = PathBuf::from(format!("{}.toml", args.name));
     let name = path.display();
     let file = File::create_new(&path);

@@ -6,13 +6,13 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
 use report::{
-    WholeFile,
     formats::{self, Better},
     html,
 };
 use result::{Shown, stored::StoredLoad};
 
 use crate::{
+    args::ForceArgs,
     exit::{Code, Failure, OrExit},
     terminal,
 };
@@ -40,6 +40,9 @@ pub struct ReportArgs {
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Whether it is replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
     /// Format of the report [default: by the ending of --out: .html, .md, .csv; else markdown]
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
@@ -64,8 +67,7 @@ pub enum ReportFormat {
 /// without a figure, and ends the program with its code.
 pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let format = format(args)?;
-    let at = |path: &Path| WholeFile::at(path, "--out");
-    let file = args.out.as_deref().map(at).transpose().or_exit(Code::Io)?;
+    let file = args.force.file(args.out.as_deref())?;
     let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
         match StoredLoad::read_all(path).or_exit(Code::Io)? {

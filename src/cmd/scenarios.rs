@@ -52,15 +52,71 @@ pub struct ValidateArgs {
     pub of: ScenarioArgs,
 }
 
-/// Prints the shipped scenarios: one line each, name first.
+/// Columns of the names in a list on a terminal; a longer name has a line of its own.
+const NAME_WIDTH: usize = 24;
+
+/// A scenario as a list has it.
+struct Listed {
+    name: &'static str,
+    description: String,
+}
+
+/// Prints the shipped scenarios, name first: on a terminal in its width, elsewhere one line each.
 pub fn list() -> Result<Code, Failure> {
-    let names = shipped::all().iter().map(|(name, _)| name.len());
-    let width = names.max().unwrap_or(0);
-    for (name, text) in shipped::all() {
-        let scenario = Scenario::parse(name, text, &[]).or_exit(Code::Usage)?;
-        terminal::out(&format!("{name:width$}  {}\n", scenario.description));
-    }
+    let all = all_shipped().or_exit(Code::Usage)?;
+    terminal::out(&match terminal::list_width() {
+        Some(width) => in_columns(&all, width),
+        None => one_a_line(&all),
+    });
     Ok(Code::Fine)
+}
+
+fn all_shipped() -> Result<Vec<Listed>, ScenarioError> {
+    let all = shipped::all().iter().map(|&(name, text)| {
+        let scenario = Scenario::parse(name, text, &[]);
+        scenario.map(|scenario| Listed { name, description: scenario.description })
+    });
+    all.collect()
+}
+
+fn one_a_line(all: &[Listed]) -> String {
+    let width = all.iter().map(|of| of.name.len()).max().unwrap_or(0);
+    let line = |of: &Listed| format!("{:width$}  {}\n", of.name, of.description);
+    all.iter().map(line).collect()
+}
+
+/// Names, and beside them descriptions wrapped into lines of at most `width` columns.
+fn in_columns(all: &[Listed], width: usize) -> String {
+    let mut out = String::new();
+    for Listed { name, description } in all {
+        let mut label = *name;
+        if name.len() >= NAME_WIDTH {
+            out.push_str(name);
+            out.push('\n');
+            label = "";
+        }
+        for line in wrapped(description, width.saturating_sub(NAME_WIDTH)) {
+            out.push_str(&format!("{label:NAME_WIDTH$}{line}\n"));
+            label = "";
+        }
+    }
+    out
+}
+
+/// Lines of at most `width` columns, unless a word is wider.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
 }
 
 /// Prints a scenario with every key resolved, or a workload file.
@@ -125,4 +181,25 @@ pub fn validate(args: &ValidateArgs) -> Result<Code, Failure> {
         terminal::error(&format!("warning: {words}"));
     }
     Ok(Code::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_on_a_terminal_is_not_wider_than_it_and_loses_no_word() {
+        let all = all_shipped().unwrap();
+        for width in [80, 100, 200] {
+            let text = in_columns(&all, width);
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width), "{text}");
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let told = one_a_line(&all);
+            assert_eq!(words, told.split_whitespace().collect::<Vec<_>>());
+            let names = text.lines().filter(|line| !line.starts_with(' ')).count();
+            assert_eq!(names, all.len(), "{text}");
+        }
+        assert_eq!(one_a_line(&all).lines().count(), all.len());
+    }
 }

@@ -100,7 +100,8 @@ impl UnderWay {
         let elapsed = self.began.elapsed();
         let took = units::rough_time(elapsed);
         match (self.total, done) {
-            (Total::Unknown, 0) if elapsed < TELLING_TIME => String::new(),
+            // A 0 that stands still would look like a fault.
+            (Total::Unknown, 0) if elapsed < TELLING_TIME => "…".to_owned(),
             (Total::Unknown, 0) => took,
             _ => format!("{}, {took}{}", self.total.words(done), self.left_words(done)),
         }

@@ -274,6 +274,23 @@ fn a_line_says_how_much_of_what_is_done() {
 }
 
 #[test]
+fn a_stage_without_a_count_is_its_name_and_no_number_that_stands_still() {
+    let (progress, paper) = progress(Look::Bars, Duration::ZERO);
+    let stage = progress.stage("generating the block", 0);
+    std::thread::sleep(2 * BAR_INTERVAL);
+    stage.set(0, 0);
+    let text = paper.text();
+    assert!(text.contains("generating the block …"), "{text}");
+    assert!(!text.contains(|c: char| c.is_ascii_digit()), "{text}");
+    std::thread::sleep(2 * BAR_INTERVAL);
+    stage.set(7, 0);
+    assert!(paper.text().contains("generating the block 7, "), "{}", paper.text());
+    std::thread::sleep(2 * BAR_INTERVAL);
+    stage.set(13, 39);
+    assert!(paper.text().contains("13 of 39"), "{}", paper.text());
+}
+
+#[test]
 fn a_build_is_shown_phase_by_phase() {
     for look in [Look::Figures, Look::Bars, Look::Lines] {
         let (progress, paper) = progress(look, Duration::ZERO);
@@ -282,10 +299,17 @@ fn a_build_is_shown_phase_by_phase() {
         std::thread::sleep(2 * BAR_INTERVAL);
         build.advance(64_000_000);
         build.note("the disk is slow");
+        build.begin(BuildPhase::WritingAndHashing, 128_000_000);
         build.begin(BuildPhase::Finishing, 0);
         progress.clear();
         let text = paper.text();
-        let needed = ["writing rows", "64M of 128M rows", "the disk is slow\n", "finishing files"];
+        let needed = [
+            "state: writing rows",
+            "64M of 128M rows",
+            "the disk is slow\n",
+            "state: writing rows and hashing tries",
+            "finishing files",
+        ];
         for words in needed {
             assert!(text.contains(words), "{look:?}: {words} is missing: {text}");
         }

@@ -201,6 +201,7 @@ mod tests {
             (&["threads=1", "run.threads=2"], "given twice, by threads=1 too"),
             (&["threads=1", "--threads", "2"], "given twice, by --threads 2 too"),
             (&["threads=0"], "threads=0"),
+            (&["threads=1-4"], "write threads=1,2,3,4"),
             (&["set=1"], "set"),
         ] {
             let error = refused(words);

@@ -206,6 +206,12 @@ fn a_new_scenario_is_valid_runs_at_once_and_replaces_nothing() {
     let page = printed(&args, dir.path());
     assert!(page.contains("memory"), "{page}");
 
+    printed(&["new", "day", "--kind", "transfers,erc20", "--kind", "amm"], dir.path());
+    printed(&["validate", "day.toml"], dir.path());
+    let day = fs::read_to_string(dir.path().join("day.toml")).unwrap();
+    assert_eq!(day.lines().filter(|line| *line == "[[load]]").count(), 3, "{day}");
+    assert!(day.contains("#   stress day.toml "), "{day}");
+
     refused(&["new", "mine"], dir.path(), 2, &["mine.toml", "another name"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), written, "it is as it was");
     refused(&["new", "my storm"], dir.path(), 2, &["my storm is no name", "my-storm"]);

@@ -165,7 +165,7 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
     refused(&["report", "cut.json", "--out", "x.html"], 6, "not valid JSON (truncated?)");
     refused(&["report", "other.json", "--out", "x.html"], 6, "stress.io/1");
     refused(&["report", "cut.json", "--out", "x.json"], 2, "--format bigger-is-better");
-    refused(&["report", "cut.json", "--out", "no/x.html"], 6, "named by --out");
+    refused(&["report", "cut.json", "--out", "no/x.html"], 6, "there is no directory no: create");
     refused(&["report", "--out", "x.html"], 2, "RESULT");
     assert_eq!(fs::read_dir(at).unwrap().count(), 2);
 
@@ -175,6 +175,25 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
     fs::write(at.join("wrong.json"), wrong.to_string()).unwrap();
     refused(&["report", "wrong.json", "--out", "wrong.html"], 3, "wrote wrong.html");
     assert!(fs::read_to_string(at.join("wrong.html")).unwrap().contains("slot 7"));
+}
+
+#[test]
+fn a_file_that_is_there_is_replaced_with_force_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path();
+    run(&["--gas", "2M", "--out", "one"], at);
+    let file = at.join("mine.html");
+    for verb in ["report", "history"] {
+        fs::write(&file, "my own").unwrap();
+        let args = [verb, "one", "--out", "mine.html"];
+        let output = stress(&args, at);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("there already") && error.contains("--force"), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "my own");
+        fine(&[&args[..], &["--force"]].concat(), at);
+        assert!(fs::read_to_string(&file).unwrap().contains("</html>"));
+    }
 }
 
 #[test]

@@ -292,7 +292,7 @@ fn a_cell_that_would_be_the_run_of_another_is_left_out_and_one_that_would_not_is
     let (joined, page) = (place.out().join("merged.json"), place.dir.path().join("page.html"));
     for from in [joined.clone(), place.out()] {
         let mut report = place.command(&["report"]);
-        report.arg(from).arg("--out").arg(&page);
+        report.arg(from).arg("--force").arg("--out").arg(&page);
         ends(report, 0);
         let html = fs::read_to_string(&page).unwrap();
         assert_eq!(html.matches("<td class=\"field").count(), 4, "{html}");
@@ -427,7 +427,7 @@ fn keys_that_a_result_does_not_show_are_axes_of_a_reports_heat_map() {
     let page = place.dir.path().join("page.html");
     let shown = |from: &Path| {
         let mut command = place.command(&["report"]);
-        command.arg(from).arg("--out").arg(&page);
+        command.arg(from).arg("--force").arg("--out").arg(&page);
         ends(command, 0);
         let html = fs::read_to_string(&page).unwrap();
         assert_eq!(html.matches("<td class=\"field").count(), 6, "{html}");

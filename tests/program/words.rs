@@ -254,6 +254,8 @@ fn the_newest_of_several_runs_in_a_directory_is_reported_and_compared() {
     let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
     let first = compared["results"][0]["path"].as_str().unwrap();
     assert!(first.starts_with("out/result-"), "{first}");
+    let both = format!("`stress compare {first} out/result.json` compares two of out");
+    refused(&["compare", "out"], dir.path(), &[&both]);
 }
 
 #[test]
@@ -271,7 +273,20 @@ fn reports_and_comparisons_take_every_directory_that_the_tool_wrote() {
     let report = printed(&["report", "gate"], dir.path());
     assert!(report.contains("gate"), "{report}");
     refused(&["compare", "gate", "sweep"], dir.path(), &["gate.json", "stress report gate"]);
-    refused(&["compare", "sweep/cell-0000"], dir.path(), &["name another RESULT"]);
+    let words = ["two or more are compared", "`stress compare sweep/cell-0000 RESULT`"];
+    refused(&["compare", "sweep/cell-0000"], dir.path(), &words);
+    // Cells of different work: two of them that can be compared, and the command that shows all.
+    let how = ["--design", "parallel-io", "--samples", "1", "threads=1,2", "gas=1M,2M"];
+    let work = ["sload-storm", "--slots", "10k", "--store", "memory", "--out", "sw"];
+    printed(&[&["sweep"][..], &work, &how].concat(), dir.path());
+    let words = [
+        "did different work",
+        "`stress report sw` shows all 4 results",
+        "`stress compare sw/cell-0000/result.json sw/cell-0002/result.json`",
+    ];
+    refused(&["compare", "sw"], dir.path(), &words);
+    let two = ["compare", "sw/cell-0000/result.json", "sw/cell-0002/result.json"];
+    printed(&two, dir.path());
 }
 
 #[test]

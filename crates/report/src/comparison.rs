@@ -42,6 +42,7 @@ pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String
     );
     changed(&mut page, "counters", &comparison.counters, "equal: gas, keys, store and block reads");
     table(&mut page, comparison);
+    legend(&mut page, comparison);
     let text = "times of different runs hold for their minutes only: the intervals are those of the \
                 samples, and a ratio here is no verdict";
     page.labelled(Tone::Faint, "note", text);
@@ -132,12 +133,43 @@ fn ratio_interval(figure: Option<&Figure>) -> String {
     let Some(figure) = figure.filter(|figure| figure.time_ratio.is_some()) else {
         return UNKNOWN.to_owned();
     };
-    // Databases are compared each with itself; of two runs on one, both medians are unsure.
-    let unsure_count = if figure.database_count.is_some() { 1 } else { 2 };
-    let least = stats::interval_count_min(stats::confidence_of_each(unsure_count));
     match figure.time_ratio_ci95 {
         Some([low, high]) => format!("{low:.3}–{high:.3}"),
-        None => format!("n<{least}"),
+        None => too_few(least_count(figure)),
+    }
+}
+
+/// Stands where the interval of a ratio is missing.
+fn too_few(least: usize) -> String {
+    format!("n<{least}")
+}
+
+/// The fewest samples, or databases, that the interval of a ratio is made of.
+fn least_count(figure: &Figure) -> usize {
+    // Databases are compared each with itself; of two runs on one, both medians are unsure.
+    let unsure_count = if figure.database_count.is_some() { 1 } else { 2 };
+    stats::interval_count_min(stats::confidence_of_each(unsure_count))
+}
+
+/// The meaning of the texts in the place of intervals, where there are some.
+fn legend(page: &mut Page, comparison: &Comparison) {
+    let figures = comparison.rows.iter().flat_map(|row| row.figures.iter().skip(1).flatten());
+    let lacks = |figure: &&Figure| figure.time_ratio.is_some() && figure.time_ratio_ci95.is_none();
+    let mut known = Vec::new();
+    for figure in figures.filter(lacks) {
+        let least = least_count(figure);
+        let (things, option) = match figure.database_count {
+            Some(_) => ("databases", "--databases"),
+            None => ("samples in one of both", "--samples"),
+        };
+        if !known.contains(&least) {
+            known.push(least);
+            let text = format!(
+                "fewer than {least} {things}, too few for an interval of the ratio: run both with \
+                 {option} {least}"
+            );
+            page.labelled(Tone::Faint, &too_few(least), &text);
+        }
     }
 }
 
@@ -152,8 +184,13 @@ mod tests {
     use crate::compare::compare;
 
     fn page(width: usize, count: usize) -> String {
-        let json: Value = serde_json::from_str(&super::super::json(&example::sampled(8)).unwrap())
-            .expect("a result is JSON");
+        page_of(8, width, count)
+    }
+
+    fn page_of(sample_count: usize, width: usize, count: usize) -> String {
+        let result = example::sampled(sample_count);
+        let json: Value =
+            serde_json::from_str(&super::super::json(&result).unwrap()).expect("a result is JSON");
         let mut results = vec![Stored::from_json("a.json".into(), json.clone()).unwrap()];
         for _ in 1..count {
             let mut json = json.clone();
@@ -178,6 +215,18 @@ mod tests {
         assert_eq!(page.matches(" 1.000–1.000").count(), 5, "{page}");
         assert!(page.contains("4828–5005"), "{page}");
         assert!(page.contains("equal: gas"), "{page}");
+    }
+
+    #[test]
+    fn a_missing_interval_is_explained_in_one_line_and_where_it_is_missing_alone() {
+        let text = page_of(3, 120, 3);
+        assert!(text.matches(" n<7").count() > 5, "{text}");
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("n<7 ")).collect();
+        assert!(
+            matches!(lines[..], [line] if line.contains("run both with --samples 7")),
+            "{text}"
+        );
+        assert!(!page(120, 3).contains("n<"));
     }
 
     #[test]

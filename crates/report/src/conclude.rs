@@ -77,17 +77,19 @@ fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// `batched 4.90 s at 2+64io, on demand 5.10 s at 64 threads and 12.0 s at 2, sequential 20.1 s`.
+/// `batched-io 4.90 s at 2+64io, parallel-io 5.10 s at 64 threads and 12.0 s at 2, sequential 20.1 s`.
 fn times(reading: &Reading<'_>, cells: &[&Cell]) -> String {
     let batched = best_of(cells, BATCHED);
     let on_demand = best_of(cells, ON_DEMAND);
     let mut parts = Vec::new();
-    parts.extend(batched.map(|cell| format!("batched {} at {}", time(cell), facts::threads(cell))));
+    let of_batched = |cell| format!("{BATCHED} {} at {}", time(cell), facts::threads(cell));
+    parts.extend(batched.map(of_batched));
     parts.extend(on_demand.map(|cell| {
         let noun = if cell.threads == 1 { "thread" } else { "threads" };
         let beside = same_cores(cells, cell, batched);
         let beside = beside.map(|other| format!(" and {} at {}", time(other), other.threads));
-        format!("on demand {} at {} {noun}{}", time(cell), cell.threads, beside.unwrap_or_default())
+        let beside = beside.unwrap_or_default();
+        format!("{ON_DEMAND} {} at {} {noun}{beside}", time(cell), cell.threads)
     }));
     let mut seen = vec![BATCHED, ON_DEMAND];
     for cell in cells {
@@ -158,7 +160,7 @@ pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
     let deepest = equal.max_by(|x, y| x.0.0.min(x.1.0).total_cmp(&y.0.0.min(y.1.0)));
     Some(match deepest {
         Some(((a, batched), (b, on_demand))) => format!(
-            "at equal depth: batched {} with {} reads under way, on demand {} with {}",
+            "at equal depth: {BATCHED} {} with {} reads under way, {ON_DEMAND} {} with {}",
             time(batched),
             units::number(a),
             time(on_demand),
@@ -171,7 +173,7 @@ pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
             };
             format!(
                 "no two rows had about as many reads under way, so none are compared at equal depth: \
-                 batched {}, on demand {}",
+                 {BATCHED} {}, {ON_DEMAND} {}",
                 depths(BATCHED),
                 depths(ON_DEMAND)
             )

@@ -52,6 +52,21 @@ pub enum Error {
         /// The option.
         option: &'static str,
     },
+    /// A file in a directory that is not there, in an option.
+    #[error(
+        "cannot write {}, named by {option}: there is no directory {}: create it (mkdir -p), or name \
+         a file elsewhere",
+        path.display(),
+        dir.display()
+    )]
+    NoDirectory {
+        /// The file.
+        path: PathBuf,
+        /// The directory.
+        dir: PathBuf,
+        /// The option.
+        option: &'static str,
+    },
     /// Histograms of a cell that cannot be written.
     #[error("cannot write histograms of {variant}: {reason}")]
     Histograms {

@@ -107,12 +107,12 @@ fn of_store(of: &OfStore<'_>, detail: Detail) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// `batched-io@2+64io 4.90 s`.
+/// `batched-io (2+64io) 4.90 s`: a row by the words of its line in the table, design and threads.
 fn design_words(cell: &Cell, detail: Detail) -> String {
     let time = units::time_ns(facts::time_ms(cell).unwrap_or(f64::NAN) * 1e6);
     let threads = facts::threads(cell);
     match detail {
-        Detail::Threads if threads != "1" => format!("{}@{threads} {time}", cell.design),
+        Detail::Threads if threads != "1" => format!("{} ({threads}) {time}", cell.design),
         _ => format!("{} {time}", cell.design),
     }
 }

@@ -68,11 +68,26 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
     let digest: String = workload.digest.chars().take(DIGEST_LENGTH).collect();
     let text = format!(
         "{}, {}, {} rows; workload {digest}",
-        units::things(workload.state_slot_count, "slot"),
+        slots(workload),
         units::things(workload.state_account_count, "account"),
         workload.layout,
     );
     page.labelled(Tone::Plain, "state", &text);
+}
+
+/// The slots of the state, and where their number comes from unless the scenario says it.
+fn slots(workload: &WorkloadFacts) -> String {
+    let all = workload.state_slot_count;
+    let words = units::things(all, "slot");
+    match workload.sized_slot_count {
+        Some(0) if all > 0 => format!("{words} (as many as the work needs)"),
+        Some(sized) if units::count(sized) != units::count(all) => {
+            let needed = units::count(all.saturating_sub(sized));
+            let sized = units::count(sized);
+            format!("{words} ({sized} asked for, {needed} that the work needs beside them)")
+        }
+        _ => words,
+    }
 }
 
 /// How cold it was, and the device's rates.

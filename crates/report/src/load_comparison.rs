@@ -60,8 +60,8 @@ fn note(comparison: &LoadComparison) -> String {
     match has_interval {
         true => format!("{text}, and holds for the minutes of the loads"),
         false => format!(
-            "{text}. For an interval send the load {least} times or more for each side, into one directory \
-             each (stress send … --out BEFORE), by turns"
+            "{text}. Where n<{least} stands there is no interval: send the load {least} times or more for \
+             each side, into one directory each (stress send … --out BEFORE), by turns"
         ),
     }
 }

@@ -122,7 +122,7 @@ fn colours_carry_nothing_that_the_text_does_not_say() {
 
 #[test]
 fn a_full_run_concludes_with_each_design_at_its_best() {
-    let expected = "batched 4.90 s at 2+64io, on demand 5.10 s at 64 threads and 12.0 s at 2, \
+    let expected = "batched-io 4.90 s at 2+64io, parallel-io 5.10 s at 64 threads and 12.0 s at 2, \
                     sequential 20.1 s; one sample each: no interval yet, 5 more samples of each \
                     for an interval; 291k keys, 0.94 blocks a present key, 79 % of the \
                     disk; bottleneck: device; cold: proved in this machine";
@@ -155,10 +155,10 @@ fn a_partial_run_concludes_with_what_it_has() {
     };
     let tail = "291k keys, 0.94 blocks a present key, 79 % of the disk; bottleneck: device; \
                 cold: proved in this machine";
-    assert_eq!(with(&[Design::BatchedIo]), format!("batched 4.90 s at 2+64io; {tail}"));
+    assert_eq!(with(&[Design::BatchedIo]), format!("batched-io 4.90 s at 2+64io; {tail}"));
     let on_demand = with(&[Design::ParallelIo]);
     assert!(
-        on_demand.starts_with("on demand 5.10 s at 64 threads and 12.0 s at 2; "),
+        on_demand.starts_with("parallel-io 5.10 s at 64 threads and 12.0 s at 2; "),
         "{on_demand}"
     );
     assert!(with(&[Design::Sequential]).starts_with("sequential 20.1 s; 291k keys"));
@@ -180,14 +180,14 @@ fn the_pair_of_equal_depth_is_named_where_the_best_cells_are_not_it() {
     let deepest = example::cell(Design::BatchedIo, Threads { executing: 2, reading: 128 }, 4_800.0);
     result.cells.push(Cell { reads_in_flight: Some(120.0), ..deepest });
     let found = conclude(&result).unwrap();
-    let pair = "; at equal depth: batched 4.90 s with 56.9 reads under way, on demand 5.10 s with \
+    let pair = "; at equal depth: batched-io 4.90 s with 56.9 reads under way, parallel-io 5.10 s with \
                 54.7; ";
     assert!(found.contains(pair), "{found}");
     result.cells.retain(|cell| cell.threads != 64);
     let found = conclude(&result).unwrap();
-    assert!(found.contains("on demand 12.0 s at 2 threads, sequential"), "{found}");
+    assert!(found.contains("parallel-io 12.0 s at 2 threads, sequential"), "{found}");
     let none = "; no two rows had about as many reads under way, so none are compared at equal \
-                depth: batched 13.7, 56.9, 120, on demand 2.47; ";
+                depth: batched-io 13.7, 56.9, 120, parallel-io 2.47; ";
     assert!(found.contains(none), "{found}");
 }
 
@@ -201,7 +201,8 @@ fn threads_are_no_depth_and_what_was_measured_is() {
     }
     let found = conclude(&result).unwrap();
     assert!(found.contains("at 2+8io"), "{found}");
-    let pair = "at equal depth: batched 6.02 s with 50 reads under way, on demand 5.10 s with 54.7";
+    let pair =
+        "at equal depth: batched-io 6.02 s with 50 reads under way, parallel-io 5.10 s with 54.7";
     assert!(found.contains(pair), "{found}");
     // 64 threads on a block of 39 transactions: no such pair at any number of threads.
     result.cells[2].reads_in_flight = Some(30.1);
@@ -265,11 +266,11 @@ fn stores_conclude_apart_and_a_store_without_a_device_has_no_disk() {
     result.workload.batch_count = 2;
     result.workload.blocks_per_batch = 10;
     let found = conclude(&result).unwrap();
-    let start = "interrupted, so far: rocksdb: batched 4.90 s at 2+64io";
+    let start = "interrupted, so far: rocksdb: batched-io 4.90 s at 2+64io";
     assert!(found.starts_with(start), "{found}");
     assert!(
         found.contains(
-            ". memory: batched 312 ms at 2+1io, on demand 330 ms at 2 threads (per batch); "
+            ". memory: batched-io 312 ms at 2+1io, parallel-io 330 ms at 2 threads (per batch); "
         ),
         "{found}"
     );

@@ -29,9 +29,15 @@ impl WholeFile {
             return Err(Error::IsDirectory { path: path.to_owned(), option });
         }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let dir = dir.unwrap_or(Path::new("."));
+        if !dir.is_dir() {
+            let (path, dir) = (path.to_owned(), dir.to_owned());
+            return Err(Error::NoDirectory { path, dir, option });
+        }
         let mut builder = tempfile::Builder::new();
-        let beside = out::readable(&mut builder).tempfile_in(dir.unwrap_or(Path::new(".")));
-        let beside = beside.map_err(Error::named(path, option))?;
+        let beside = out::readable(&mut builder).tempfile_in(dir);
+        // The error's own text names the file beside it, which nobody has heard of.
+        let beside = beside.map_err(|error| Error::named(path, option)(error.kind().into()))?;
         Ok(Self { path: path.to_owned(), beside, option })
     }
 
@@ -67,9 +73,14 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_is_refused_at_once_and_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        for path in [dir.path().to_owned(), dir.path().join("missing/trace.json")] {
+        let missing = dir.path().join("missing");
+        let no_directory = format!("there is no directory {}", missing.display());
+        for (path, words) in [
+            (dir.path().to_owned(), "it is a directory"),
+            (missing.join("trace.json"), no_directory.as_str()),
+        ] {
             let error = format!("{:#}", WholeFile::at(&path, "--trace").unwrap_err());
-            assert!(error.contains("named by --trace"), "{error}");
+            assert!(error.contains("named by --trace") && error.contains(words), "{error}");
         }
         let path = dir.path().join("page.html");
         drop(WholeFile::at(&path, "--out").unwrap());

@@ -233,6 +233,7 @@ fn workload() -> WorkloadFacts {
         list_account_count: 43,
         list_slot_count: 290_912,
         state_slot_count: 128_000_000,
+        sized_slot_count: Some(128_000_000),
         state_account_count: 100_000,
         layout: "hashed".to_owned(),
         overridden: Vec::new(),

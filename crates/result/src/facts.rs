@@ -64,6 +64,10 @@ pub struct WorkloadFacts {
     pub list_slot_count: u64,
     /// Slots of the state.
     pub state_slot_count: u64,
+    /// Those of them that `state.slots` or `state.size` asks for; the work needs the others. `None` of a
+    /// result of an earlier build.
+    #[serde(default)]
+    pub sized_slot_count: Option<u64>,
     /// Accounts of the state.
     pub state_account_count: u64,
     /// Layout of the state's rows.

@@ -29,7 +29,7 @@ pub(crate) enum Literal {
     Text(String),
     Bare(String),
     /// Numbers, or texts with their quotes.
-    List(&'static [&'static str]),
+    List(Vec<String>),
 }
 
 impl Literal {
@@ -60,7 +60,8 @@ impl Remedy {
         Self { write: Some(Literal::Bare(value.to_string())), advice: String::new() }
     }
 
-    pub(crate) const fn list(items: &'static [&'static str]) -> Self {
+    pub(crate) fn list(items: &[impl ToString]) -> Self {
+        let items = items.iter().map(ToString::to_string).collect();
         Self { write: Some(Literal::List(items)), advice: String::new() }
     }
 

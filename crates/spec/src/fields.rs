@@ -39,6 +39,29 @@ pub(crate) struct Range {
     pub(crate) above: &'static str,
 }
 
+/// Most numbers of a range that a remedy writes out.
+const ALL_OF_RANGE_MAX: u64 = 8;
+
+impl Range {
+    /// A count that it has, as a user writes it.
+    fn example(&self) -> String {
+        let usual = [(640_000_000, "640M"), (100_000, "100k"), (8, "8")];
+        let is_usual = |count: u64| (self.least..=self.most / 10).contains(&count);
+        let fitting = usual.into_iter().find(|(count, _)| is_usual(*count));
+        fitting.map_or_else(|| underscored(self.least), |(_, text)| text.to_owned())
+    }
+
+    /// Its counts from `first` to `last`: all, or of many each twice the one before.
+    fn between(&self, first: u64, last: u64) -> Vec<String> {
+        let is_short = last.saturating_sub(first) < ALL_OF_RANGE_MAX;
+        let next = |count: &u64| if is_short { count.checked_add(1) } else { count.checked_mul(2) };
+        let start = if is_short { first } else { first.max(1) };
+        let before_last = std::iter::successors(Some(start), next).take_while(|n| *n < last);
+        let allowed = |count: &u64| (self.least..=self.most).contains(count);
+        before_last.chain([last]).filter(allowed).map(|count| count.to_string()).collect()
+    }
+}
+
 impl<'tree> Fields<'tree> {
     /// The fields of the whole file; a key that is not `known` is a fault, which names the one of
     /// `all_paths` that ends with it.
@@ -109,8 +132,32 @@ impl<'tree> Fields<'tree> {
         key: &str,
         reader: impl FnOnce(&Node) -> Result<T, Misfit>,
     ) -> Result<Option<T>, Fault> {
-        let value = self.get(key).map(reader).transpose();
-        value.map_err(|misfit| self.fault(key, misfit))
+        let Some(node) = self.get(key) else { return Ok(None) };
+        let value = self.check_one(key, node).and_then(|()| reader(node));
+        value.map(Some).map_err(|misfit| self.fault(key, misfit))
+    }
+
+    /// Refuses several values of a key that has one.
+    fn check_one(&self, key: &str, node: &Node) -> Result<(), Misfit> {
+        let values: Vec<&str> = match &node.value {
+            Value::List(items) => items.iter().map(|item| item.given.as_str()).collect(),
+            Value::Outside(text) if text.contains(',') => text.split(',').map(str::trim).collect(),
+            _ => return Ok(()),
+        };
+        let rule = match &node.value {
+            Value::List(_) => format!("{} is a list; {key} has one value", node.given),
+            _ => format!("{} are several values; {key} has one", node.given),
+        };
+        let path = self.key(key);
+        let advice = match values.as_slice() {
+            // A cell of a sweep has one value of each key, and expectations are no key of a cell.
+            [_, _, ..] if !path.starts_with("expect") => {
+                let axis = format!("{path}={}", shown(&values.join(",")));
+                format!("write one; each in turn: `stress sweep SCENARIO {axis} --out DIR`")
+            }
+            _ => "write one value, without brackets".to_owned(),
+        };
+        Err(Misfit::new(rule, Remedy::advice(&advice)))
     }
 
     pub(crate) fn text(&self, key: &str) -> Result<Option<&'tree str>, Fault> {
@@ -210,15 +257,7 @@ impl<'tree> Fields<'tree> {
     pub(crate) fn count_list(&self, key: &str, range: &Range) -> Result<Option<Vec<u64>>, Fault> {
         self.table.ask(key, || Shape::Counts(range.least, range.most));
         self.list(key, "[8, 16]", |node| {
-            count(node, key, range).map_err(|misfit| Misfit {
-                // The remedy of a single value would replace the list.
-                remedy: Remedy::list(&["8", "16"]).and(&format!(
-                    "counts from {} to {} are allowed",
-                    grouped(range.least),
-                    grouped(range.most)
-                )),
-                ..misfit
-            })
+            count(node, key, range).map_err(|misfit| in_list(node, range, misfit))
         })
     }
 
@@ -307,10 +346,33 @@ fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tre
     }
 }
 
+/// The misfit of a count that is one of a list: the remedy of a single value would replace the list.
+fn in_list(node: &Node, range: &Range, misfit: Misfit) -> Misfit {
+    let text = match &node.value {
+        Value::Text(text) | Value::Outside(text) => text.as_str(),
+        _ => "",
+    };
+    let meant = quantity::range_ends(text).map(|(first, last)| range.between(first, last));
+    if let Some(counts) = meant.filter(|counts| !counts.is_empty()) {
+        let rule =
+            format!("{} is a range; a list has each number, with commas between", node.given);
+        let is_whole_list =
+            matches!(&node.origin, Origin::Outside { value, .. } if value.trim() == text);
+        let remedy = match is_whole_list {
+            true => Remedy::list(&counts),
+            false => Remedy::advice(&format!("write {} in its place", counts.join(", "))),
+        };
+        return Misfit::new(rule, remedy);
+    }
+    let (least, most) = (grouped(range.least), grouped(range.most));
+    let allowed = format!("counts from {least} to {most} are allowed");
+    Misfit { remedy: Remedy::list(&["8", "16"]).and(&allowed), ..misfit }
+}
+
 /// A count within its range, from an integer or from text with an SI suffix.
 fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
     let value = match &node.value {
-        Value::Text(text) | Value::Outside(text) => quantity::count(text, key)?,
+        Value::Text(text) | Value::Outside(text) => quantity::count(text, key, &range.example())?,
         Value::Integer(integer) => match integer.map(u64::try_from) {
             Some(Ok(value)) => value,
             Some(Err(_)) if integer.is_some_and(|value| value < 0) => {
@@ -329,7 +391,12 @@ fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
             };
             return Err(wants(node, "a whole count", remedy));
         }
-        _ => return Err(wants(node, "a count", Remedy::text("640M"))),
+        _ => {
+            let example = range.example();
+            let is_bare = example.bytes().all(|digit| digit.is_ascii_digit());
+            let remedy = if is_bare { Remedy::bare(example) } else { Remedy::text(&example) };
+            return Err(wants(node, "a count", remedy));
+        }
     };
     if value < range.least {
         let least = range.least;

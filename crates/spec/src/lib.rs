@@ -14,6 +14,7 @@ mod mdbx;
 mod metric;
 mod mistakes;
 mod names;
+mod nearby;
 mod overrides;
 mod paths;
 mod prefetch;
@@ -72,9 +73,6 @@ use std::path::Path;
 /// The most bytes a scenario file may have: a scenario is a page of text.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Most names that an unknown one is answered with.
-const NEAREST_COUNT: usize = 3;
-
 impl Scenario {
     /// Reads a scenario's text; `source_name` is how errors call it. Overrides are put in place
     /// of the text's own values before anything is checked.
@@ -108,10 +106,7 @@ fn unknown_name(name: &str) -> ScenarioError {
     if Path::new(&path).is_file() {
         return ScenarioError::FileWithoutPath { name: name.to_owned(), path };
     }
-    let question = match shipped::nearest(name, NEAREST_COUNT).as_slice() {
-        [] => String::new(),
-        near => format!("did you mean {}? ", fault::listed(near, "or")),
-    };
+    let question = nearby::question(name);
     let count = shipped::all().len();
     let help = format!("{question}`stress list` shows all {count}; a file is given as ./my.toml");
     ScenarioError::UnknownName { name: name.to_owned(), help }
@@ -121,11 +116,15 @@ fn read_file(path: &str) -> Result<String, ScenarioError> {
     let unreadable = |error: io::Error| ScenarioError::Unreadable {
         path: fault::plain(path),
         help: match error.kind() {
-            io::ErrorKind::NotFound => "check the path; `/` and `.toml` mark a file's name",
-            io::ErrorKind::PermissionDenied => "make the file readable",
-            _ => "give the path of a readable TOML file",
-        }
-        .to_owned(),
+            io::ErrorKind::NotFound => {
+                format!(
+                    "{}check the path; `/` and `.toml` mark a file's name",
+                    nearby::question(path)
+                )
+            }
+            io::ErrorKind::PermissionDenied => "make the file readable".to_owned(),
+            _ => "give the path of a readable TOML file".to_owned(),
+        },
         reason: error.to_string(),
     };
     let mut bytes = Vec::new();

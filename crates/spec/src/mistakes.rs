@@ -8,17 +8,21 @@ use crate::fields::NO_SUCH_KEY;
 use crate::overrides::{self, Override};
 use crate::scenario::Scenario;
 use crate::tree::{self, Node, Parsed, Table, Value};
-use crate::{keys, read};
+use crate::{keys, keys::ALTERNATIVES, read};
 
 /// The most mistakes that are shown.
 pub(crate) const MISTAKES_MAX: usize = 10;
 
 /// Values that satisfy the reader in the place of wrong or missing ones, by the last name of
 /// their key. A key with a default or a remedy needs none.
-const STAND_INS: [(&str, &str); 5] = [
+const STAND_INS: [(&str, &str); 9] = [
     ("name", "stand-in"),
     ("slots", "2M"),
+    ("size", "1GiB"),
     ("gas", "64M"),
+    ("transactions", "10k"),
+    ("min", "0"),
+    ("max", "0"),
     ("metric", "mgas_per_s(sequential)"),
     ("kind", "transfers"),
 ];
@@ -141,12 +145,19 @@ fn drop_emptied(table: &mut Table, index: usize) {
 fn repair_value(table: &mut Table, index: usize, fault: &Fault) {
     let key = table.entries[index].key.clone();
     if key == "kind" {
-        repair_kind(table, fault);
-    } else if let Some(value) = stand_in(&key) {
-        table.entries[index].node = node(value);
-    } else {
-        table.entries.remove(index);
+        return repair_kind(table, fault);
     }
+    match stand_in(&key).filter(|_| !is_one_too_many(table, &key)) {
+        Some(value) => table.entries[index].node = node(value),
+        None => drop(table.entries.remove(index)),
+    }
+}
+
+/// Returns whether the key is the second of two of which exactly one is given, and the first is there.
+fn is_one_too_many(table: &Table, key: &str) -> bool {
+    let of_work = ALTERNATIVES.iter().map(|(_, first, second)| (*first, *second));
+    let mut pairs = of_work.chain([("min", "max")]);
+    pairs.any(|(first, second)| key == second && table.get(first).is_some())
 }
 
 /// Takes the kind that was meant, or else one for which the load's own keys are gone, too.
@@ -195,8 +206,7 @@ fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
     };
     let remedy = fault.misfit.remedy.write.as_ref();
     let written = remedy.map(|literal| Value::Outside(literal.on_command_line()));
-    let bound = (key == "min").then_some(Value::Integer(Some(0)));
-    let Some(value) = stand_in(key).or(written).or(bound) else { return false };
+    let Some(value) = stand_in(key).or(written) else { return false };
     table.set(key, node(value));
     true
 }

@@ -36,10 +36,17 @@ const WHOLE_NS: TimeScale = TimeScale {
 /// The most digits a number may have, so that its mantissa fits in 128 bits.
 const DIGITS_MAX: usize = 30;
 
-/// A count with an optional SI suffix; `what` is the key, for the error text.
-pub(crate) fn count(text: &str, what: &str) -> Result<u64, Misfit> {
+/// A count with an optional SI suffix; `what` is the key and `example` one of its counts, for the
+/// error text.
+pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Misfit> {
+    let such = Remedy::advice(&format!("write a count such as {example}"));
+    if range_ends(text).is_some() {
+        let rule = format!("{} is a range, and a count is one number", shown(text));
+        return Err(Misfit::new(rule, such));
+    }
     let Some(parts) = split(text) else {
-        return Err(not_a_number(text, &format!("{what} wants a number such as 640M"), "640M"));
+        let rule = format!("{} is not a count; {what} wants a number", shown(text));
+        return Err(Misfit::new(rule, such));
     };
     if let Some(multiplier) = multiplier(&SI, parts.unit) {
         return parts.times(text, multiplier, &format!("{what} is counted whole"));
@@ -62,9 +69,21 @@ pub(crate) fn count(text: &str, what: &str) -> Result<u64, Misfit> {
     };
     let remedy = match fixed {
         Some(suffix) => Remedy::text(&format!("{number}{suffix}")),
-        None => Remedy::advice("write a count such as 100k, 640M or 2.2G"),
+        None => such,
     };
     Err(Misfit::new(format!("{}: {rule}", shown(text)), remedy))
+}
+
+/// The ends of a text that means a range of counts (`1-4`, `1..4`), the lower one first.
+pub(crate) fn range_ends(text: &str) -> Option<(u64, u64)> {
+    let marks = ["..=", "..", "-", ":"];
+    let (first, last) = marks.into_iter().find_map(|mark| text.split_once(mark))?;
+    let end = |text: &str| {
+        let parts = split(text)?;
+        parts.times(text, multiplier(&SI, parts.unit)?, "").ok()
+    };
+    let (first, last) = (end(first)?, end(last)?);
+    Some((first.min(last), first.max(last)))
 }
 
 /// A size in bytes; the unit is required.
@@ -294,7 +313,7 @@ mod tests {
             ("16_777_216", 16_777_216),
             ("18446744073709551615", u64::MAX),
         ] {
-            assert_eq!(count(text, "gas").ok(), Some(expected), "{text}");
+            assert_eq!(count(text, "gas", "640M").ok(), Some(expected), "{text}");
         }
     }
 
@@ -320,15 +339,15 @@ mod tests {
     fn malformed_and_unwhole_quantities_are_rejected() {
         for text in ["", "-1", "M", "1.k", ".5k", "1__0", "_1", "1_", "1.2.3k", "1e6", "∞", "1.5"]
         {
-            assert!(count(text, "gas").is_err(), "{text}");
+            assert!(count(text, "gas", "640M").is_err(), "{text}");
             assert!(bytes(text).is_err(), "{text}");
             assert!(duration(text).is_err(), "{text}");
             assert!(fine_duration(text).is_err(), "{text}");
         }
         for text in ["99999999999999999999", &"9".repeat(400), "18446744073709551616", "1e30G"] {
-            assert!(count(text, "gas").is_err(), "{text}");
+            assert!(count(text, "gas", "640M").is_err(), "{text}");
         }
         let tiny = format!("0.{}1G", "0".repeat(400));
-        assert!(count(&tiny, "gas").is_err());
+        assert!(count(&tiny, "gas", "640M").is_err());
     }
 }

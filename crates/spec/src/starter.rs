@@ -1,14 +1,15 @@
-//! A commented scenario to start from (`stress new`): the least scenario of a kind of load, with
+//! A commented scenario to start from (`stress new`): the least scenario of some kinds of load, with
 //! every key of its work at its default and with its text in `docs/scenario.md`.
 
 use crate::error::ScenarioError;
 use crate::guide;
+use crate::keys;
 use crate::load::KINDS;
 use crate::overrides::Override;
 use crate::scenario::Scenario;
 use crate::write::{Entry, load_entries, run_entries};
 
-/// Small enough to run within seconds, without a database.
+/// Small enough to run within seconds, without a database. Its loads follow.
 const BASE: &str = "\
 schema = 1
 name = \"starter\"
@@ -17,75 +18,105 @@ seed = 1
 accounts = 10_000
 [block]
 gas = 30_000_000
-[[load]]
-kind = \"sload-storm\"
 [run]
 stores = [\"memory\"]
 cache = \"warm\"
 samples = 3
 ";
+/// A load, before it has its kind.
+const LOAD: &str = "[[load]]\nkind = \"sload-storm\"\n";
 /// Slots of the state of a load that asks for some.
 const SLOTS: &str = "200k";
 /// The keys of `[run]` to start with.
 const RUN_KEYS: [&str; 4] = ["designs", "stores", "cache", "samples"];
 /// Columns of a comment.
 const WIDTH: usize = 96;
+/// Said of a key that has no value.
+const LEFT_OUT: &str = "left out";
 
-/// The text of a scenario called `name` whose load is of `kind`.
+/// The text of a scenario called `name` with a load of each of `kinds`, which share the block evenly.
 ///
 /// # Errors
-/// [`ScenarioError::Invalid`] where the name is none, or the kind is unknown.
-pub fn starter(name: &str, kind: &str) -> Result<String, ScenarioError> {
-    let scenario = least(name, kind)?;
+/// [`ScenarioError::Invalid`] where the name is none, or a kind is unknown;
+/// [`ScenarioError::Several`] where several are.
+pub fn starter(name: &str, kinds: &[&str]) -> Result<String, ScenarioError> {
+    let scenario = least(name, kinds)?;
     let mut out = format!(
         "# Describe the effect of {name} on a client here.\n#\n\
-         #   stress describe {name}.toml      its keys, conflicts and list sizes\n\
-         #   stress --scenario {name}.toml    run it\n#\n\
-         # All keys of the work are below; those behind a # have the default named there.\n\
+         #   stress describe {name}.toml    its keys, conflicts and list sizes\n\
+         #   stress {name}.toml             run it\n#\n\
+         # All keys of the work are below. Those behind a # are left out: the text is their default.\n\
          # docs/scenario.md explains them.\n\n\
-         schema = 1\nname = \"{name}\"\ndescription = \"A scenario to start from: {kind}.\"\n"
+         schema = 1\nname = \"{name}\"\ndescription = \"A scenario to start from: {}.\"\n",
+        kinds.join(", ")
     );
     comment(&mut out, "fork", None);
     out.push_str(&format!("fork = \"{}\"\n", scenario.fork.name()));
     comment(&mut out, "seed", None);
     out.push_str(&format!("seed = {}\n", scenario.seed));
-    let slotless = scenario.state.slot_count == 0;
-    let state =
-        scenario.state_entries().into_iter().filter(|(key, _)| *key != "slots" || !slotless);
-    table(&mut out, "[state]", "state", &state.collect::<Vec<_>>(), None);
-    table(&mut out, "[block]", "block", &scenario.block_entries(), None);
-    let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-    out.push_str(
-        "\n# A second [[load]] shares the block: then each has a share, and they sum to 1.\n",
-    );
-    wrapped(&mut out, &format!("Kinds: {}.", kinds.join(", ")));
+    let state = with_all(scenario.state_entries(), keys::STATE);
+    table(&mut out, "[state]", "state", &state, None);
+    let block = with_all(scenario.block_entries(), keys::BLOCK);
+    table(&mut out, "[block]", "block", &block, None);
+    out.push_str(match kinds {
+        [_, _, ..] => "\n# The loads share the block: each has a share, and they sum to 1.\n",
+        _ => "\n# A second [[load]] shares the block: then each has a share, and they sum to 1.\n",
+    });
+    let all: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    wrapped(&mut out, &format!("Kinds: {}.", all.join(", ")));
     for load in &scenario.loads {
-        table(&mut out, "[[load]]", "load", &load_entries(load), Some(kind));
+        let entries = with_all(load_entries(load), keys::LOAD);
+        table(&mut out, "[[load]]", "load", &entries, Some(load.kind.name()));
     }
-    let run = run_entries(&scenario.run).into_iter().filter(|(key, _)| RUN_KEYS.contains(key));
-    table(&mut out, "[run]", "run", &run.collect::<Vec<_>>(), None);
+    let (run, others): (Vec<Entry>, Vec<Entry>) =
+        run_entries(&scenario.run).into_iter().partition(|(key, _)| RUN_KEYS.contains(key));
+    table(&mut out, "[run]", "run", &run, None);
+    let others = others.into_iter().map(|(key, _)| key).chain(keys::RUN_TABLES.iter().copied());
+    let others: Vec<&str> = others.collect();
+    wrapped(&mut out, &format!("More keys of a run, each with a default: {}.", others.join(", ")));
     Ok(out)
 }
 
-/// The least scenario of this name and kind; with slots where the kind asks for them.
-fn least(name: &str, kind: &str) -> Result<Scenario, ScenarioError> {
+/// The entries, and those of `known` that they lack.
+fn with_all(mut entries: Vec<Entry>, known: &[&'static str]) -> Vec<Entry> {
+    for key in known {
+        if !entries.iter().any(|(said, _)| said == key) {
+            entries.push((*key, Err(LEFT_OUT)));
+        }
+    }
+    entries
+}
+
+/// The least scenario of this name and these kinds; with slots where a kind asks for them.
+fn least(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
     let given = |key: &str, value: &str, origin: String| Override {
         key: key.to_owned(),
         value: value.to_owned(),
         origin,
     };
-    let mut overrides = vec![
-        given("name", name, format!("NAME {name}")),
-        given("load.kind", kind, format!("--kind {kind}")),
-    ];
-    let read = Scenario::parse("a scenario to start from", BASE, &overrides);
+    let mut text = BASE.to_owned();
+    let mut overrides = vec![given("name", name, format!("NAME {name}"))];
+    for (index, (kind, share)) in kinds.iter().zip(shares(kinds.len())).enumerate() {
+        text.push_str(&format!("{LOAD}share = {share:?}\n"));
+        let key = format!("load[{index}].kind");
+        overrides.push(given(&key, kind, format!("--kind {kind}")));
+    }
+    let read = Scenario::parse("a scenario to start from", &text, &overrides);
     match read {
         Err(error) if error.diagnostics().iter().any(|fault| fault.key() == "state.slots") => {
             overrides.push(given("state.slots", SLOTS, format!("state.slots = {SLOTS}")));
-            Scenario::parse("a scenario to start from", BASE, &overrides)
+            Scenario::parse("a scenario to start from", &text, &overrides)
         }
         read => read,
     }
+}
+
+/// Equal shares in hundredths; the last one has the rest.
+fn shares(count: usize) -> impl Iterator<Item = f64> {
+    let each = 100 / count.max(1);
+    let last = 100 - each * count.saturating_sub(1);
+    let hundredths = std::iter::repeat_n(each, count.saturating_sub(1)).chain([last]);
+    hundredths.map(|share| share as f64 / 100.0)
 }
 
 fn table(out: &mut String, header: &str, path: &str, entries: &[Entry], kind: Option<&str>) {

@@ -22,6 +22,8 @@ pub enum BuildPhase {
     Sorting,
     /// Writing rows to the store's files.
     Writing,
+    /// The same, and hashing the tries that these rows make.
+    WritingAndHashing,
     /// Writing a share of the rows again, so that the state is as one that has lived.
     Ageing,
     /// Hashing the tries of all rows.

@@ -37,7 +37,8 @@ struct Share {
     step: usize,
 }
 
-/// Hands all rows of `table` to `sink` in the order of their keys, and digests them.
+/// Hands all rows of `table` to `sink` in the order of their keys, which is the work of `phase`, and
+/// digests them.
 ///
 /// # Errors
 /// Those of the rows and of `sink`, [`StateError::Cancelled`].
@@ -45,6 +46,7 @@ pub(super) fn hand_over(
     input: &BuildInput<'_>,
     watch: &Watch<'_>,
     table: Table,
+    phase: BuildPhase,
     sink: &mut RowSink<'_>,
 ) -> Result<ContentDigest, StateError> {
     let mut settings = RowSettings::new(input.scratch);
@@ -65,7 +67,7 @@ pub(super) fn hand_over(
     if stream.row_count() == 0 {
         return Ok(ContentDigest::default());
     }
-    watch.progress.begin(BuildPhase::Writing, stream.row_count());
+    watch.progress.begin(phase, stream.row_count());
     let threads = input.threads.clamp(1, stream.part_count().max(1));
     // Threads of their own: each blocks on its channel until the row before it is taken.
     thread::scope(|scope| {

@@ -2,16 +2,24 @@
 //! undone with a sample.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{fs, path::Path, sync::atomic::AtomicBool};
+use std::{
+    fs,
+    path::Path,
+    sync::{Mutex, atomic::AtomicBool},
+};
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use executor::{
-    state::{BuiltState, DataDir, FileEntry, Manifest, Quiet, StateError, StateFormat, StateSpec},
+    state::{
+        BuildPhase, BuildProgress, BuiltState, DataDir, FileEntry, Manifest, Quiet, StateError,
+        StateFormat, StateSpec,
+    },
     store::{
         Sample, Store,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
+        rocksdb::RocksFormat,
     },
     tries::{self, NodeChanges, TrieId},
 };
@@ -19,7 +27,7 @@ use trie::{Format, NodeKey, NodeSink, Nodes, Path as TriePath, RowRange};
 use variant::{CacheMode, SlotTable, TrieForm};
 use workload::{AccountState, Genesis, Layout, NetChanges};
 
-use crate::common::{KECCAK, genesis};
+use crate::common::{FORMAT, KECCAK, genesis};
 
 fn formats() -> impl Iterator<Item = Option<Format>> {
     TrieForm::ALL.iter().map(|form| tries::format_of(*form)).filter(Option::is_some)
@@ -71,6 +79,37 @@ fn every_form_of_tries_has_the_same_rows_and_the_root_of_memory() {
     names.sort();
     names.dedup();
     assert_eq!(names.len(), 15);
+}
+
+/// Keeps the phases of a build.
+#[derive(Default)]
+struct Phases(Mutex<Vec<BuildPhase>>);
+
+impl BuildProgress for Phases {
+    fn begin(&self, phase: BuildPhase, _row_count: u64) {
+        self.0.lock().unwrap().push(phase);
+    }
+    fn advance(&self, _rows: u64) {}
+    fn note(&self, _text: &str) {}
+}
+
+#[test]
+fn rows_that_are_hashed_while_they_are_written_have_a_phase_of_their_own() {
+    let genesis = genesis(500);
+    for tries in [None, tries::format_of(TrieForm::Cut)] {
+        let rocks: Box<dyn StateFormat> = Box::new(RocksFormat { tries, ..FORMAT });
+        for format in ways(tries).into_iter().chain([rocks]) {
+            let data = tempfile::tempdir().unwrap();
+            let (layout, format) = (Layout::Hashed, format.as_ref());
+            let spec =
+                StateSpec { genesis: &genesis, layout, format, scenario: "test", threads: 2 };
+            let phases = Phases::default();
+            let dir = DataDir::open(data.path()).unwrap();
+            drop(dir.open_or_build(&spec, &phases, &AtomicBool::new(false)).unwrap());
+            let hashes = phases.0.lock().unwrap().contains(&BuildPhase::WritingAndHashing);
+            assert_eq!(hashes, tries.is_some(), "{}", format.shape());
+        }
+    }
 }
 
 #[test]

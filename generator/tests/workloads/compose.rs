@@ -118,7 +118,7 @@ proptest! {
 #[test]
 fn no_kind_is_changed_by_a_load_after_it() {
     for kind in spec::kinds() {
-        let starter = spec::starter("mine", kind).unwrap();
+        let starter = spec::starter("mine", &[kind]).unwrap();
         let share = |share: &str| starter.replacen("share = 1.0", &format!("share = {share}"), 1);
         let doubled = format!("{}\n[[load]]\nkind = \"transfers\"\nshare = 0.5\n", share("0.5"));
         let alone = made(&starter, &[("block.gas", "20M")]);
@@ -131,7 +131,7 @@ fn no_kind_is_changed_by_a_load_after_it() {
 #[test]
 fn a_kind_fills_what_it_is_given_or_needs_what_it_needs_as_it_says() {
     for kind in spec::kinds() {
-        let starter = spec::starter("mine", kind).unwrap();
+        let starter = spec::starter("mine", &[kind]).unwrap();
         // Its greedy density divides the block by the cap: its transactions do not need a size of their own.
         let dense = (kind == "hash-chain").then_some(("load.density", "max"));
         let most = |tx_gas: &str| {

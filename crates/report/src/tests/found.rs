@@ -20,7 +20,7 @@ fn lines(result: &RunResult) -> Vec<String> {
 
 #[test]
 fn a_run_of_three_designs_finds_their_times_one_claim_and_the_bottleneck() {
-    let times = "batched-io@2+64io 4.90 s, parallel-io@64 5.10 s, sequential 20.1 s; ";
+    let times = "batched-io (2+64io) 4.90 s, parallel-io (64) 5.10 s, sequential 20.1 s; ";
     let bottleneck = "; bottleneck device, 84 % of wall";
     let mut overlapping = example::sampled(8);
     overlapping.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
@@ -34,6 +34,26 @@ fn a_run_of_three_designs_finds_their_times_one_claim_and_the_bottleneck() {
         assert!(lines.len() <= 2, "{lines:?}");
         assert_eq!(lines.join(" "), format!("{times}{claim}{bottleneck}"));
     }
+}
+
+#[test]
+fn a_finding_names_a_row_by_the_words_of_its_line_in_the_table() {
+    let result = example::sampled(8);
+    let page = table(&result, 80, Paint::Plain);
+    let rows = page.lines().map(|line| {
+        let mut words = line.trim_start_matches('*').split_whitespace();
+        [words.next(), words.next()]
+    });
+    let rows: Vec<_> = rows.collect();
+    let found = lines(&result).join(" ");
+    let times = found.split(';').next().unwrap_or_default();
+    for named in times.split(", ") {
+        let (design, rest) = named.split_once(' ').expect("a time");
+        let threads = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let threads = threads.map_or("1", |(threads, _)| threads);
+        assert!(rows.contains(&[Some(design), Some(threads)]), "{named}: {page}");
+    }
+    assert_eq!(times.matches(", ").count(), 2, "{found}");
 }
 
 #[test]
@@ -129,7 +149,7 @@ fn a_finding_is_about_whole_blocks_and_tells_execution_alone_beside_them() {
     assert!(found.starts_with("whole: batched-io 5.40 s, "), "{found}");
     assert!(found.contains("alone 4.90 s; "), "{found}");
     let conclusion = crate::conclude(&result).unwrap();
-    assert!(conclusion.starts_with("whole: batched 5.40 s"), "{conclusion}");
+    assert!(conclusion.starts_with("whole: batched-io 5.40 s"), "{conclusion}");
     assert!(conclusion.contains(", execution alone 4.90 s; "), "{conclusion}");
     for width in [80, 120] {
         let page = table(&result, width, Paint::Plain);

@@ -65,3 +65,21 @@ fn the_short_finding_of_several_stores_names_each_of_them() {
     result.cells.retain(|cell| cell.store == result.stores[0].store);
     assert_eq!(found::over_stores(&result), None);
 }
+
+#[test]
+fn a_state_says_where_its_slots_come_from() {
+    let state = |all: u64, sized: Option<u64>| {
+        let mut result = two_stores();
+        (result.workload.state_slot_count, result.workload.sized_slot_count) = (all, sized);
+        let text = table(&result, 120, Paint::Plain);
+        text.lines().find(|line| line.starts_with("state ")).expect("a state").to_owned()
+    };
+    let needed = state(300_000, Some(0));
+    assert!(needed.contains("300k slots (as many as the work needs), "), "{needed}");
+    let both = state(1_300_000, Some(1_000_000));
+    let words = "1.3M slots (1M asked for, 300k that the work needs beside them), ";
+    assert!(both.contains(words), "{both}");
+    for (all, sized) in [(1_000_000, Some(1_000_000)), (300_000, None), (0, Some(0))] {
+        assert!(!state(all, sized).contains('('), "{all} of {sized:?}");
+    }
+}

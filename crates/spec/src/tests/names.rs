@@ -29,6 +29,27 @@ fn a_name_that_is_not_shipped_is_answered_with_the_nearest_ones_that_are() {
 }
 
 #[test]
+fn a_path_that_is_not_there_is_answered_with_the_files_beside_it_and_shipped_scenarios() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    for file in ["mix.toml", "airdrop-here.toml", "mix.workload"] {
+        fs::write(at(file), "schema = 1").expect("written");
+    }
+    let told = |name: &str| load(&at(name), &[]).expect_err(name).to_string();
+    for name in ["mixx.toml", "mx.toml", "mix.tml", "mixx"] {
+        let error = told(name);
+        assert!(error.contains(&format!("did you mean {}", at("mix.toml"))), "{error}");
+        assert!(!error.contains("mix.workload"), "{error}");
+    }
+    let error = told("airdrop.toml");
+    let both = format!("did you mean {} or airdrop? ", at("airdrop-here.toml"));
+    assert!(error.contains(&both) && error.contains("check the path"), "{error}");
+    for name in ["nothing-like-it.toml", "none/mix-of-all.toml"] {
+        assert!(!told(name).contains("did you mean"), "{name}");
+    }
+}
+
+#[test]
 fn a_name_whose_file_is_beside_it_is_answered_with_the_file() {
     let dir = tempfile::tempdir().expect("a directory");
     let name = dir.path().join("my-storm");

@@ -114,6 +114,89 @@ fn a_wrong_list_is_answered_in_the_words_of_the_option_and_of_the_file() {
 }
 
 #[test]
+fn a_count_that_is_none_is_answered_with_counts_that_its_key_has() {
+    let threads = overridden(&[("run.threads", "two")]);
+    assert!(threads.as_ref().is_err_and(|error| !error.to_string().contains("640M")));
+    assert_error(
+        threads,
+        &[
+            "run.threads: two is not a count; threads wants a number",
+            "write --set run.threads=8,16; counts from 1 to 1,024 are allowed",
+        ],
+    );
+    for (key, example) in [
+        ("run.samples", "8"),
+        ("run.databases", "1"),
+        ("state.accounts", "100k"),
+        ("block.tx_gas", "100k"),
+        ("block.gas", "640M"),
+    ] {
+        assert_error(overridden(&[(key, "few")]), &[&format!("write a count such as {example}")]);
+        accepted(&[(key, example)]);
+    }
+}
+
+#[test]
+fn a_range_is_answered_with_its_numbers() {
+    for (range, numbers) in [
+        ("1-4", "1,2,3,4"),
+        ("1..4", "1,2,3,4"),
+        ("1..=4", "1,2,3,4"),
+        ("3:2", "2,3"),
+        ("1-64", "1,2,4,8,16,32,64"),
+        ("1k-2k", "1000"),
+    ] {
+        assert_error(
+            overridden(&[("run.threads", range)]),
+            &[
+                &format!("run.threads: {range} is a range; a list has each number"),
+                &format!("write --set run.threads={numbers}"),
+            ],
+        );
+        accepted(&[("run.threads", numbers)]);
+    }
+    assert_error(overridden(&[("run.threads", "1-4,8")]), &["write 1, 2, 3, 4 in its place"]);
+    let in_file = |threads: &str| format!("{MINIMAL_SCENARIO}[run]\nthreads = {threads}\n");
+    assert_error(
+        Scenario::parse("my.toml", &in_file("[\"1-4\", 8]"), &[]),
+        &["1-4 is a range", "write 1, 2, 3, 4 in its place"],
+    );
+    for (key, range) in
+        [("run.threads", "2000-4000"), ("run.samples", "1-4"), ("block.gas", "1M-4M")]
+    {
+        assert_error(
+            overridden(&[(key, range)]),
+            &[&format!("{range} is a range, and a count is")],
+        );
+    }
+    assert_error(overridden(&[("run.samples", "-1")]), &["-1 is not a count"]);
+}
+
+#[test]
+fn several_values_of_a_key_that_has_one_are_answered_with_a_sweep() {
+    let sweep = "`stress sweep SCENARIO run.root=none,after --out DIR`";
+    assert_error(
+        overridden(&[("run.root", "none,after")]),
+        &["run.root: none,after are several values; root has one", sweep],
+    );
+    let in_file =
+        |run: &str| Scenario::parse("my.toml", &format!("{MINIMAL_SCENARIO}[run]\n{run}\n"), &[]);
+    assert_error(
+        in_file("root = [\"none\", \"after\"]"),
+        &["run.root: [\"none\", \"after\"] is a list; root has one value", sweep],
+    );
+    assert_error(in_file("samples = [3]"), &["write one value, without brackets"]);
+    // A key of expectations is none of a cell.
+    let expect = format!(
+        "{MINIMAL_SCENARIO}[[expect]]\nmetric = \"mgas_per_s(sequential)\"\nmin = [1, 2]\n"
+    );
+    assert_error(
+        Scenario::parse("my.toml", &expect, &[]),
+        &["expect[0].min: [1, 2] is a list; min has one value", "write one value"],
+    );
+}
+
+#[test]
 fn an_unknown_override_is_answered_with_the_key_that_was_meant() {
     let meant = |key: &str, path: &str| {
         assert_error(

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{MINIMAL_SCENARIO, parse, parsed};
 use crate::load::KINDS;
-use crate::{ScenarioError, all_paths, json_schema, kinds, quantity, shipped, starter};
+use crate::{ScenarioError, all_paths, json_schema, keys, kinds, quantity, shipped, starter};
 
 fn schema() -> Value {
     serde_json::from_str(&json_schema()).expect("JSON")
@@ -88,7 +88,7 @@ fn fitting(rule: &Value, value: &Value, path: &str) -> usize {
 /// The meaning of the patterns, by the reader's own functions.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix("\\s*$").map(|rest| rest.rsplit("\\s*").next()) {
-        Some(Some("[kMG]?")) => quantity::count(text, "").is_ok(),
+        Some(Some("[kMG]?")) => quantity::count(text, "", "").is_ok(),
         Some(Some("(B|KiB|MiB|GiB|TiB)")) => quantity::bytes(text).is_ok(),
         Some(Some("(ms|s|m|h)")) => quantity::duration(text).is_ok(),
         _ if pattern == "^[a-z0-9-]{1,64}$" => {
@@ -102,7 +102,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 #[test]
 fn every_scenario_that_is_shipped_shown_or_started_from_fits_the_schema() {
     let schema = schema();
-    let started = kinds().map(|kind| starter("mine", kind).expect("a starter"));
+    let started = kinds().map(|kind| starter("mine", &[kind]).expect("a starter"));
     let shown: Vec<_> = shipped::all().iter().map(|(_, text)| parsed(text).to_toml()).collect();
     let texts = shipped::all().iter().map(|(_, text)| (*text).to_owned());
     for text in texts.chain(started).chain(shown).chain([MINIMAL_SCENARIO.to_owned()]) {
@@ -170,22 +170,50 @@ fn every_key_is_in_the_schema_with_its_values_and_its_meaning() {
 #[test]
 fn a_scenario_to_start_from_is_valid_says_every_key_of_its_load_and_runs_small() {
     for kind in KINDS {
-        let text = starter("mine", kind.name).expect("a starter");
+        let text = starter("mine", &[kind.name]).expect("a starter");
         let scenario = parsed(&text);
         assert_eq!((scenario.name.as_str(), scenario.loads.len()), ("mine", 1));
         assert_eq!(scenario.loads[0].kind.name(), kind.name);
-        for key in kind.keys {
-            let is_there = ["\n", "\n# "].iter().any(|at| text.contains(&format!("{at}{key} = ")));
-            assert!(is_there, "{key} is not in {text}");
+        let after = |header: &str| text.split_once(&format!("\n{header}\n")).expect(header).1;
+        let until = |part: &'static str, header: &str| {
+            let part = after(part);
+            part.split_once(&format!("\n{header}\n")).expect(header).0
+        };
+        let (state, block) = (until("[state]", "[block]"), until("[block]", "[[load]]"));
+        let (load, run) = (until("[[load]]", "[run]"), after("[run]"));
+        for (part, keys) in
+            [(state, keys::STATE), (block, keys::BLOCK), (load, keys::LOAD), (load, kind.keys)]
+        {
+            for key in keys {
+                let lines = [format!("{key} = "), format!("# {key} = ")];
+                let is_there = part.lines().any(|line| lines.iter().any(|at| line.starts_with(at)));
+                assert!(is_there, "{key} is not in {part}");
+            }
         }
+        let words: Vec<&str> = run.split([' ', ',', '.', '\n']).collect();
+        assert!(keys::RUN.iter().all(|key| words.contains(key)), "{run}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         assert!(text.contains("# share of the gas"), "what the page says is there: {text}");
     }
 }
 
 #[test]
+fn a_scenario_of_several_kinds_has_a_load_of_each() {
+    for kinds in [&["transfers", "erc20"][..], &["sload-storm", "amm", "transfers"], &["erc20"; 7]]
+    {
+        let text = starter("mine", kinds).expect("a starter");
+        let loads = parsed(&text).loads;
+        assert!(loads.iter().map(|load| load.kind.name()).eq(kinds.iter().copied()), "{text}");
+        let shares = loads.iter().map(|load| load.share);
+        assert!(shares.clone().fold(0.0, f64::max) < 2.0 * shares.fold(1.0, f64::min), "{text}");
+    }
+    let error = starter("mine", &["erc20", "erc2O"]).expect_err("no kind").to_string();
+    assert!(error.contains("--kind erc2O") && error.contains("did you mean erc20?"), "{error}");
+}
+
+#[test]
 fn a_wrong_name_or_kind_is_one_error_that_names_the_remedy() {
-    let fault = |name: &str, kind: &str| match starter(name, kind) {
+    let fault = |name: &str, kind: &str| match starter(name, &[kind]) {
         Err(ScenarioError::Invalid(fault)) => fault.to_string(),
         other => panic!("{other:?}"),
     };

@@ -130,6 +130,27 @@ fn two_wrong_values_of_one_list_are_two_mistakes() {
 }
 
 #[test]
+fn a_mistake_in_one_of_two_alternatives_is_one_mistake() {
+    for (line, wrong) in [
+        ("slots = \"2M\"", "size = \"10MB\""),
+        ("slots = \"2M\"", "size = 10"),
+        ("slots = \"2M\"", "size = \"10 parsecs\""),
+        ("slots = \"2M\"", "slots = \"2M\"\nsize = \"1GiB\""),
+        ("gas = \"64M\"", "transactions = \"lots\""),
+        ("gas = \"64M\"", "gas = \"64M\"\ntransactions = 10"),
+        ("min = 1", "min = \"much\""),
+        ("min = 1", "max = \"much\""),
+        ("min = 1", "min = 1\nmax = 2"),
+    ] {
+        let sound =
+            format!("{MINIMAL_SCENARIO}[[expect]]\nmetric = \"bal_bytes(full)\"\nmin = 1\n");
+        assert!(sound.contains(line) && parse(&sound).is_ok(), "{line}");
+        let told = told(&sound.replace(line, wrong));
+        assert_eq!(told.len(), 1, "{wrong}: {told:#?}");
+    }
+}
+
+#[test]
 fn mistakes_on_the_command_line_are_told_beside_those_of_the_file() {
     let text = MINIMAL_SCENARIO.replace("2M", "2MB");
     let overrides = [given("block.gas", "lots"), given("run.thread", "2")];

@@ -30,8 +30,8 @@ fn a_unit_that_is_not_the_keys_is_rejected() {
     assert_error(gas("10GiB"), &["10GiB is bytes; gas wants 10G", "write gas = \"10G\""]);
     assert_error(gas("640m"), &["suffix of a million is M", "write gas = \"640M\""]);
     assert_error(gas("640Mgas"), &["640Mgas: gas is a count, without", "write gas = \"640M\""]);
-    assert_error(gas("60x"), &["x is no suffix of a count", "100k, 640M or 2.2G"]);
-    assert_error(gas("lots"), &["lots is not a quantity", "such as 640M"]);
+    assert_error(gas("60x"), &["x is no suffix of a count", "such as 640M"]);
+    assert_error(gas("lots"), &["lots is not a count", "such as 640M"]);
     assert_error(gas("1.0001k"), &["not whole", "fewer decimals"]);
     let size = |value: &str| with("slots = \"2M\"", &format!("size = {value}"));
     assert_error(size("\"10GB\""), &["my.toml:4:8", "decimal units", "write size = \"10GiB\""]);

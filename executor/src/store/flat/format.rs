@@ -18,7 +18,9 @@ use super::{
     trie_verify,
 };
 use crate::{
-    state::{BuildInput, BuildOutput, RowCounts, ScanInput, StateError, StateFormat, Watch},
+    state::{
+        BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
+    },
     store::{
         StoreError, ordered,
         trie_stream::{Hashing, StreamOf, TrieStream},
@@ -194,7 +196,11 @@ fn write_rows(
         (*block, *count, number) = (Block::ZERO, 0, number + 1);
         Ok::<_, StoreError>(())
     };
-    let digest = ordered::hand_over(input, watch, table, &mut |key, value| {
+    let phase = match tries {
+        Some(_) => BuildPhase::WritingAndHashing,
+        None => BuildPhase::Writing,
+    };
+    let digest = ordered::hand_over(input, watch, table, phase, &mut |key, value| {
         if count == shape.rows_per_block() {
             write(&mut block, &mut count)?;
         }
@@ -221,7 +227,8 @@ fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDiges
     let mut file = create(input.dir, Table::Codes)?;
     let mut places = Vec::new();
     let mut offset = 0;
-    let digest = ordered::hand_over(input, watch, Table::Codes, &mut |hash, code| {
+    let phase = BuildPhase::Writing;
+    let digest = ordered::hand_over(input, watch, Table::Codes, phase, &mut |hash, code| {
         places.push((B256::from_slice(hash), CodePlace { offset, byte_count: code.len() }));
         let padding = code.len().next_multiple_of(BLOCK_BYTES) - code.len();
         let zeros = &Block::ZERO.0[..padding];

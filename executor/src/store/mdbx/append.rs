@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    state::{BuildInput, BuildOutput, RowCounts, StateError, Watch},
+    state::{BuildInput, BuildOutput, BuildPhase, RowCounts, StateError, Watch},
     store::{
         ordered,
         trie_stream::{Hashing, NodeRows, StreamOf, TrieStream},
@@ -67,7 +67,11 @@ impl<'e> Appender<'e> {
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
         for table in order {
-            let written = ordered::hand_over(input, watch, table, &mut |key, value| {
+            let phase = match (format, table) {
+                (None, _) | (_, Table::Codes) => BuildPhase::Writing,
+                (Some(_), Table::Slots | Table::Accounts) => BuildPhase::WritingAndHashing,
+            };
+            let written = ordered::hand_over(input, watch, table, phase, &mut |key, value| {
                 appender.borrow_mut().row(TableKey { table, key }, value)?;
                 match (&mut tries, table) {
                     (Some(tries), Table::Slots) => tries.slot(key, value),

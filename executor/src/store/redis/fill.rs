@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    state::{BuildInput, StateError, Watch},
+    state::{BuildInput, BuildPhase, StateError, Watch},
     store::ordered,
 };
 
@@ -148,7 +148,8 @@ fn write_tables(
     let mut digest = ContentDigest::default();
     let mut sealed = Vec::new();
     for table in [Table::Slots, Table::Accounts, Table::Codes] {
-        let written = ordered::hand_over(input, watch, table, &mut |row, value| {
+        let phase = BuildPhase::Writing;
+        let written = ordered::hand_over(input, watch, table, phase, &mut |row, value| {
             let key = Key::of(table, row);
             seal(&key, value, &mut sealed);
             let line = &mut lines.lines[topology.node_of(key.as_slice())];

@@ -189,7 +189,11 @@ impl<'a> TableJob<'a> {
         let (genesis, layout) = (self.input.genesis, self.input.layout);
         let stream = RowStream::new(genesis, layout, self.table, &settings, &sorting)?;
         if stream.row_count() > 0 {
-            progress.begin(BuildPhase::Writing, stream.row_count());
+            let phase = match self.tries {
+                Some(_) => BuildPhase::WritingAndHashing,
+                None => BuildPhase::Writing,
+            };
+            progress.begin(phase, stream.row_count());
         }
         let units = self.units(&stream, file_row_count)?;
         let options =

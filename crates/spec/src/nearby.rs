@@ -1,0 +1,51 @@
+//! Scenarios that a wrong name or path may mean: files in its directory, and shipped ones.
+
+use std::fs;
+use std::path::Path;
+
+use crate::fault;
+use crate::shipped;
+
+/// Most names that an unknown one is answered with.
+const NEAREST_COUNT: usize = 3;
+/// Most entries of a directory that are compared.
+const ENTRY_COUNT_MAX: usize = 10_000;
+/// Ending of a scenario's file.
+const ENDING: &str = "toml";
+
+/// `did you mean … or …? `, of files and then shipped scenarios; empty where none is near.
+pub(crate) fn question(given: &str) -> String {
+    let path = Path::new(given);
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_name = given.starts_with(shipped::OFFICIAL) || !given.contains('/');
+    let shipped_name = if is_name { given.trim_end_matches(".toml") } else { stem };
+    let mut near = files(path, stem);
+    let shipped = shipped::nearest(shipped_name, NEAREST_COUNT);
+    near.extend(shipped.into_iter().map(str::to_owned));
+    near.truncate(NEAREST_COUNT);
+    let near: Vec<&str> = near.iter().map(String::as_str).collect();
+    match near.as_slice() {
+        [] => String::new(),
+        near => format!("did you mean {}? ", fault::listed(near, "or")),
+    }
+}
+
+/// Paths of the TOML files beside `path` whose names are near to `stem`, the nearest first.
+fn files(path: &Path, stem: &str) -> Vec<String> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let Ok(entries) = fs::read_dir(dir.unwrap_or(Path::new("."))) else { return Vec::new() };
+    let names = entries.take(ENTRY_COUNT_MAX).filter_map(|entry| {
+        let name = entry.ok()?.file_name().into_string().ok()?;
+        Some(name.strip_suffix(ENDING)?.strip_suffix('.')?.to_owned())
+    });
+    let mut names: Vec<String> = names.collect();
+    // The order of a directory is that of its system.
+    names.sort();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let near = fault::nearest_few(stem, &names, NEAREST_COUNT).into_iter();
+    let beside = |name: &str| match dir {
+        Some(dir) => format!("{}/{name}.{ENDING}", dir.display()),
+        None => format!("{name}.{ENDING}"),
+    };
+    near.map(|name| fault::plain(&beside(name))).collect()
+}
