@@ -14,6 +14,7 @@ mod options;
 mod places;
 mod probe;
 mod reader;
+mod rows;
 mod sample;
 mod scan;
 mod settings;

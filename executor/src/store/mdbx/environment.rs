@@ -101,8 +101,12 @@ pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
 
 /// For `map_err` on a call into MDBX.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> StoreError {
-    let action = action.into();
-    move |error| match error {
+    // The text is made of an error alone: rows are written with this behind each call.
+    move |error| error_of(action.into(), error)
+}
+
+fn error_of(action: String, error: MdbxError) -> StoreError {
+    match error {
         MdbxError::Corrupted
         | MdbxError::PageNotFound
         | MdbxError::Invalid
@@ -130,11 +134,10 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> Sto
 
 /// For `map_err` on a read.
 pub(super) fn failed_read(what: impl Into<String>) -> impl FnOnce(ReadError) -> StoreError {
-    let what = what.into();
     move |error| match error {
         ReadError::Mdbx(error) => failed(what)(error),
         ReadError::Decoding(error) => {
-            StoreError::Damaged { store: NAME, what, reason: error.to_string() }
+            StoreError::Damaged { store: NAME, what: what.into(), reason: error.to_string() }
         }
     }
 }

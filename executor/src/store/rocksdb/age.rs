@@ -7,13 +7,14 @@
 
 use std::path::Path;
 
-use ::rocksdb::{DB, IteratorMode, WriteBatch, WriteOptions};
+use ::rocksdb::{DB, WriteBatch, WriteOptions};
 use alloy_primitives::B256;
 use workload::Table;
 
 use super::{
     format::{GENERATIONS, PPM, RocksFormat},
     options,
+    rows::Rows,
     sample::family,
     settings::{NAME, failed},
 };
@@ -112,17 +113,17 @@ fn write_again(
     let flush = || db.flush_cf(family).map_err(failed("flush rows of an aged state"));
     let mut batch = WriteBatch::default();
     let (mut count, mut seen) = (0_u64, 0_u64);
-    for row in db.iterator_cf_opt(family, options::scan_reads(), IteratorMode::Start) {
-        let (key, value) = row.map_err(failed("read the rows to age"))?;
+    let mut rows = Rows::new(db, family, options::scan_reads());
+    while let Some((key, value)) = rows.next().map_err(failed("read the rows to age"))? {
         seen += 1;
         if seen.is_multiple_of(1 << 16) {
             watch.progress.advance(1 << 16);
             watch.check()?;
         }
-        if choice.generation(table, &key) != Some(generation) {
+        if choice.generation(table, key) != Some(generation) {
             continue;
         }
-        batch.put_cf(family, &key, &value);
+        batch.put_cf(family, key, value);
         count += 1;
         if count.is_multiple_of(BATCH_ROWS) {
             let full = std::mem::take(&mut batch);

@@ -1,12 +1,14 @@
 //! Reading every row of a state, for `stress state verify`.
 
-use ::rocksdb::{DB, IteratorMode, LiveFile};
+use ::rocksdb::{DB, LiveFile};
 use workload::{ContentDigest, Table};
 
 use super::{
     direct::Access,
     format::RocksFormat,
-    options, sample,
+    options,
+    rows::Rows,
+    sample,
     settings::{TABLE_EXTENSION, failed},
     threads, trie_verify,
 };
@@ -114,10 +116,10 @@ fn scan_stretch(
         reads.set_iterate_upper_bound(end.clone());
     }
     let mut unreported = 0;
-    for row in db.iterator_cf_opt(family, reads, IteratorMode::Start) {
-        let (key, value) = row
-            .map_err(|error| damaged(input, &format!("file {} is damaged", stretch.file), error))?;
-        scanned.digest.add(table, &key, &value);
+    let unreadable = |error| damaged(input, &format!("file {} is damaged", stretch.file), error);
+    let mut rows = Rows::new(db, family, reads);
+    while let Some((key, value)) = rows.next().map_err(unreadable)? {
+        scanned.digest.add(table, key, value);
         unreported += 1;
         if unreported == REPORT_ROWS {
             watch.progress.advance(unreported);

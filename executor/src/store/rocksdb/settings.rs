@@ -74,12 +74,13 @@ impl Default for RocksSettings {
 
 /// For `map_err` on a call into RocksDB.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error) -> StoreError {
-    let action = action.into();
-    move |error| match error.kind() {
-        ErrorKind::Corruption => {
-            StoreError::Damaged { store: NAME, what: action, reason: error.into_string() }
+    // The text is made of an error alone: rows are read and written with this behind each call.
+    move |error| {
+        let (action, kind, reason) = (action.into(), error.kind(), error.into_string());
+        match kind {
+            ErrorKind::Corruption => StoreError::Damaged { store: NAME, what: action, reason },
+            _ => StoreError::Failed { store: NAME, action, reason },
         }
-        _ => StoreError::Failed { store: NAME, action, reason: error.into_string() },
     }
 }
 

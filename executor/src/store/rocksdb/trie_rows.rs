@@ -12,7 +12,9 @@ use workload::{
 };
 
 use super::{
-    options, sample,
+    options,
+    rows::Rows,
+    sample,
     settings::{NAME, failed},
     threads,
 };
@@ -334,12 +336,9 @@ impl TrieRows<'_> {
         }
         let mut unreported = 0;
         let family = sample::family(self.db, family)?;
-        // Rows are lent: an iterator that owns them allocates twice for each.
-        let mut rows = self.db.raw_iterator_cf_opt(family, reads);
-        rows.seek_to_first();
-        while let Some((key, value)) = rows.item() {
+        let mut rows = Rows::new(self.db, family, reads);
+        while let Some((key, value)) = rows.next().map_err(failed("read the rows of tries"))? {
             sink(key, value)?;
-            rows.next();
             unreported += 1;
             if unreported == REPORT_ROWS {
                 self.watch.progress.advance(unreported);
@@ -347,7 +346,6 @@ impl TrieRows<'_> {
                 unreported = 0;
             }
         }
-        rows.status().map_err(failed("read the rows of tries"))?;
         self.watch.progress.advance(unreported);
         Ok(())
     }

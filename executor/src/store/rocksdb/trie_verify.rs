@@ -1,14 +1,16 @@
 //! The tries of a state against its rows: every stored node is the one that the rows make, there is no
 //! other, and the root is that of `alloy_trie::HashBuilder`, which shares no code with ours.
 
-use ::rocksdb::{DB, DBIteratorWithThreadMode, IteratorMode};
+use ::rocksdb::DB;
 use alloy_primitives::B256;
 use alloy_trie::{HashBuilder, Nibbles};
 use trie::{EMPTY_ROOT, Format, NodeKey, NodeSink, SlotValue, StoreError as SinkError};
 use workload::layout::{decode_account, decode_slot};
 
 use super::{
-    options, sample,
+    options,
+    rows::{Row, Rows},
+    sample,
     settings::failed,
     trie_rows::{NodeTarget, SLOT_KEY_BYTES, TrieRows, wrong_value},
 };
@@ -41,7 +43,7 @@ pub(super) fn verify(
             reads.set_iterate_upper_bound(end);
         }
         let family = sample::family(db, options::TRIES)?;
-        let stored = db.iterator_cf_opt(family, reads, IteratorMode::Start);
+        let stored = Rows::new(db, family, reads);
         Ok(Stored { nodes: stored, trie: TrieId::Accounts, totals: NodeTotals::default() })
     });
     let (root, targets) = compared.map_err(|error| match error {
@@ -66,16 +68,14 @@ pub(super) fn verify(
 
 /// The stored nodes, which must be those that are made.
 struct Stored<'a> {
-    nodes: DBIteratorWithThreadMode<'a, DB>,
+    nodes: Rows<'a>,
     trie: TrieId,
     totals: NodeTotals,
 }
 
-type NodeRow = (Box<[u8]>, Box<[u8]>);
-
 impl Stored<'_> {
-    fn next(&mut self) -> Result<Option<NodeRow>, StateError> {
-        Ok(self.nodes.next().transpose().map_err(failed("read the nodes of tries"))?)
+    fn next(&mut self) -> Result<Option<Row<'_>>, StateError> {
+        Ok(self.nodes.next().map_err(failed("read the nodes of tries"))?)
     }
 }
 
@@ -84,8 +84,8 @@ impl NodeSink for Stored<'_> {
         let row = self.trie.row_key(key);
         self.totals.add(&row, node);
         match self.next()? {
-            Some((stored_row, stored)) if *stored_row == row[..] && *stored == *node => Ok(()),
-            Some((stored_row, _)) if *stored_row == row[..] => Err("it is stored otherwise".into()),
+            Some((stored_row, stored)) if stored_row == row && stored == node => Ok(()),
+            Some((stored_row, _)) if stored_row == row => Err("it is stored otherwise".into()),
             _ => Err("it is not stored".into()),
         }
     }
@@ -102,19 +102,19 @@ fn reference(db: &DB, watch: &Watch<'_>) -> Result<B256, StateError> {
     let storage = sample::family(db, options::STORAGE)?;
     let mut roots: Vec<(B256, B256)> = Vec::new();
     let mut open: Option<(B256, HashBuilder)> = None;
-    for (row, count) in
-        db.iterator_cf_opt(storage, options::scan_reads(), IteratorMode::Start).zip(1_u64..)
-    {
-        let (key, value) = row.map_err(failed("read the rows of tries"))?;
+    let mut rows = Rows::new(db, storage, options::scan_reads());
+    let mut count = 0_u64;
+    while let Some((key, value)) = rows.next().map_err(failed("read the rows of tries"))? {
+        count += 1;
         if key.len() != SLOT_KEY_BYTES {
-            return Err(wrong_value(&key));
+            return Err(wrong_value(key));
         }
         let account = B256::from_slice(&key[..32]);
         if let Some((of, mut trie)) = open.take_if(|(of, _)| *of != account) {
             roots.push((of, trie.root()));
         }
-        let value = decode_slot(&value).and_then(|value| SlotValue::new(&value));
-        let value = value.ok_or_else(|| wrong_value(&key))?;
+        let value = decode_slot(value).and_then(|value| SlotValue::new(&value));
+        let value = value.ok_or_else(|| wrong_value(key))?;
         let (_, trie) = open.get_or_insert_with(|| (account, HashBuilder::default()));
         trie.add_leaf(Nibbles::unpack(&key[32..]), value.as_slice());
         if count.is_multiple_of(CHECK_ROWS) {
@@ -127,13 +127,13 @@ fn reference(db: &DB, watch: &Watch<'_>) -> Result<B256, StateError> {
     let mut roots = roots.into_iter().peekable();
     let (mut trie, mut leaf) = (HashBuilder::default(), Vec::new());
     let accounts = sample::family(db, options::ACCOUNTS)?;
-    for row in db.iterator_cf_opt(accounts, options::scan_reads(), IteratorMode::Start) {
-        let (key, value) = row.map_err(failed("read the rows of tries"))?;
-        let state = decode_account(&value).ok_or_else(|| wrong_value(&key))?;
-        while roots.next_if(|(of, _)| of.as_slice() < &key[..]).is_some() {}
-        let root = roots.next_if(|(of, _)| of.as_slice() == &key[..]);
+    let mut rows = Rows::new(db, accounts, options::scan_reads());
+    while let Some((key, value)) = rows.next().map_err(failed("read the rows of tries"))? {
+        let state = decode_account(value).ok_or_else(|| wrong_value(key))?;
+        while roots.next_if(|(of, _)| of.as_slice() < key).is_some() {}
+        let root = roots.next_if(|(of, _)| of.as_slice() == key);
         leaves::account(&state, root.map_or(EMPTY_ROOT, |(_, root)| root), &mut leaf);
-        trie.add_leaf(Nibbles::unpack(&key), &leaf);
+        trie.add_leaf(Nibbles::unpack(key), &leaf);
     }
     watch.check()?;
     Ok(trie.root())
