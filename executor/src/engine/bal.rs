@@ -6,6 +6,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `job.rs`, `gate.rs` | one batch as its workers see it |
+//! | `job/execution.rs` | its steps, run and held against the list |
 //! | `prestate.rs`, `handover.rs` | the state below the batch, each key read once |
 //! | `prefetch.rs`, `verify.rs` | the threads that only read |
 //! | `view.rs`, `bitset.rs` | the state of one transaction, and the keys that it met |

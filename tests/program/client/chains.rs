@@ -120,10 +120,14 @@ fn a_warm_chain_needs_siblings_that_warm_it() {
 fn geth_takes_a_chain_cold_and_warm() {
     let Some(geth) = geth() else { return };
     let program = geth.to_str().unwrap();
+    // One database for both: no sample changes it.
+    let own = tempfile::tempdir().unwrap();
+    let kept = own.path().join("kept");
+    let kept = ["--datadir", kept.to_str().unwrap()];
     let args = ["client", "chain", "--client", "geth", "--program", program, "--samples", "2"];
     let ours = ["--design", "sequential", "--store", "memory", "--threads", "1"];
     for cache in ["cold", "warm"] {
-        let result = result(&[&args[..], &ours, &["--cache", cache]].concat());
+        let result = result(&[&args[..], &kept, &ours, &["--cache", cache]].concat());
         let client = &result["clients"][0];
         assert_chain(client, "chain", 2);
         assert!(client["in_order_ratio"].is_f64(), "{client}");

@@ -8,7 +8,10 @@ use std::{
 
 use evm::Runner;
 
-use super::{Course, Failure, Job, Part, Ran};
+use super::{
+    Failure, Job, Part,
+    execution::{Course, Ran},
+};
 use crate::{
     engine::{
         bal::{

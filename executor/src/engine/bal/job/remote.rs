@@ -11,7 +11,7 @@ use evm::Runner;
 use variant::Phase;
 use workload::{BlockAccessIndex, StepKind};
 
-use super::{Course, Failure, Job, Part, StepResult, Tallies};
+use super::{Failure, Job, Part, StepResult, Tallies, execution::Course};
 use crate::{
     engine::{
         bal::{

@@ -1,0 +1,208 @@
+//! Steps of a batch on this host: each is taken once, run on the EVM and held against the list.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use evm::{Runner, StepError, StepOutput, StepWrites};
+use variant::Phase;
+use workload::{Block, BlockAccessIndex, Step, StepKind};
+
+use super::{Failure, Job, Part, StepResult, Tallies};
+use crate::{
+    engine::{
+        bal::{
+            check,
+            feasible::{Ended, UnreportedWork},
+            join::Written,
+            prefetch::Lane,
+            prestate::{PreState, Reads},
+            view::View,
+        },
+        error::{EngineError, ListFault},
+        tally::Reading,
+        task::Task,
+    },
+    lock::lock,
+    store::Reader,
+    trace::{What, close_part},
+};
+
+/// State of a worker from step to step.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    /// The block whose environment is set.
+    pub(super) entered: Option<usize>,
+    pub(super) unreported: UnreportedWork,
+    /// Writes of the step; kept for their memory.
+    pub(super) writes: StepWrites,
+    /// Writes of all steps so far.
+    pub(super) written: Written,
+}
+
+/// A step that the EVM has run.
+pub(super) struct Ran<'w> {
+    pub(super) step: Step,
+    pub(super) block: &'w Block,
+    pub(super) output: StepOutput,
+    pub(super) latency: Duration,
+    /// When it ended.
+    pub(super) end: Instant,
+}
+
+impl<P: PreState> Job<P> {
+    /// Runs the part of a thread that executes: steps until none is left. Reads ahead or verifies, too, where
+    /// no other thread does.
+    ///
+    /// # Errors
+    /// The failure that ends the batch.
+    pub(in crate::engine::bal) fn execute<R: Reader>(
+        &self,
+        reader: &mut R,
+        tallies: &mut Tallies,
+        task: &Task<'_>,
+        worker: usize,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let lane = Lane { number: worker, count: task.variant.thread_count };
+        if task.variant.executors_prefetch() {
+            self.prefetch(reader, tallies, lane, stop)?;
+        }
+        let came = tallies.on_demand.trace.is_some().then(Instant::now);
+        self.gate.wait();
+        if let (Some(trace), Some(came)) = (&mut tallies.on_demand.trace, came) {
+            trace.seldom(What::Gate, came, Instant::now());
+        }
+        let start = self.spans.elapsed();
+        let view = View::new(
+            &self.shared,
+            task.workload,
+            stop,
+            Reading { reader, tally: &mut tallies.on_demand },
+        );
+        let mut runner = Runner::new(task.workload, view);
+        let mut steps = Vec::new();
+        let mut course = Course::default();
+        while !stop.load(Ordering::Relaxed)
+            && let Some((taken, index)) = self.take_step()
+        {
+            match self.run_step(&mut runner, task, index, &mut course) {
+                Ok(step) => steps.push(step),
+                Err(error) => self.step_failed(Failure { taken, error })?,
+            }
+        }
+        let Course { mut written, .. } = course;
+        written.keep_last();
+        self.executed_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
+        self.ahead.executed();
+        close_part(&self.spans, Phase::Execute, start, runner.db().trace());
+        let touched = runner.into_db().finish();
+        lock(&self.parts).push(Part { steps, written, touched });
+        // Values are never left unverified, whoever has to do it.
+        match task.variant.io_thread_count {
+            0 => self.verify(reader, tallies, lane, stop),
+            _ => Ok(()),
+        }
+    }
+
+    /// The next step, with its number in the workers' order; `None` once all are taken.
+    pub(super) fn take_step(&self) -> Option<(usize, BlockAccessIndex)> {
+        let next = self.next_step.fetch_add(1, Ordering::Relaxed);
+        let taken = next as usize;
+        let index = || self.order.as_ref().map_or(next, |order| order[taken]);
+        (next < self.run_count).then(|| (taken, index()))
+    }
+
+    /// Runs a step on the EVM. Its writes are in `course` then; nothing has checked them.
+    pub(super) fn run_evm<'w, R: Reader>(
+        &self,
+        runner: &mut Runner<View<'_, R, P>>,
+        task: &Task<'w>,
+        index: BlockAccessIndex,
+        course: &mut Course,
+    ) -> Result<Ran<'w>, EngineError> {
+        let step = self.steps.at(index);
+        let block = &task.workload.batches[self.place].blocks[step.block];
+        let Course { entered, writes, .. } = course;
+        if entered.replace(step.block) != Some(step.block) {
+            runner.enter(block);
+        }
+        runner.db().set_index(index);
+        writes.clear();
+        let mut unasked = Ok(());
+        let start = Instant::now();
+        let output = runner.run(block, step.kind, |view, state| {
+            if unasked.is_ok() {
+                unasked = view.mark_unasked(&state);
+            }
+            writes.add(&state);
+        });
+        let end = Instant::now();
+        let latency = end - start;
+        if let Some(trace) = runner.db().trace() {
+            let gas = output.as_ref().ok().and_then(StepOutput::receipt_gas);
+            let batch = self.place;
+            trace.seldom(What::Step { batch, index, step, gas }, start, end);
+        }
+        let output =
+            output.and_then(|output| unasked.map(|()| output).map_err(StepError::Database));
+        let rejected = |fault| EngineError::rejected(self.place, fault);
+        let output = output.map_err(|error| match error {
+            StepError::Database(read) if read.is_undeclared() => {
+                rejected(ListFault::Undeclared { index, read })
+            }
+            StepError::Database(read) => EngineError::of_read(self.place, index, read),
+            other => rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
+        })?;
+        Ok(Ran { step, block, output, latency, end })
+    }
+
+    /// Runs a step, and checks that it does what the list says.
+    pub(super) fn run_step<R: Reader>(
+        &self,
+        runner: &mut Runner<View<'_, R, P>>,
+        task: &Task<'_>,
+        index: BlockAccessIndex,
+        course: &mut Course,
+    ) -> Result<StepResult, EngineError> {
+        let Ran { step, block, output, latency, .. } = self.run_evm(runner, task, index, course)?;
+        let Course { unreported, writes, written, .. } = course;
+        let rejected = |fault| EngineError::rejected(self.place, fault);
+        check::check_writes(&self.shared.list, index, writes, written).map_err(rejected)?;
+        if let Some(keys) = task.root.written {
+            keys.add_writes(writes);
+        }
+        if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
+            let (tx, fork) = (&block.transactions[tx_index], task.workload.fork);
+            let ended = Ended { tx, gas: &output.gas, fork };
+            let met_count = runner.db().met_slot_count();
+            self.feasible.ended(ended, met_count, unreported).map_err(rejected)?;
+        }
+        Ok(StepResult { index, result: output.result, latency })
+    }
+
+    /// Takes in that a step failed. A wrong value of a full list may be the cause: then no further
+    /// step begins, and the failure waits until all values are verified. A list that its gas cannot
+    /// pay for ends the batch at once, because verification would make the reads that EIP-7928 saves.
+    ///
+    /// # Errors
+    /// The failure, if it ends the batch at once.
+    fn step_failed(&self, failure: Failure) -> Result<(), Failure> {
+        let may_be_caused = match &failure.error {
+            EngineError::Step { .. } => true,
+            EngineError::List { fault, .. } => !matches!(fault, ListFault::Infeasible { .. }),
+            EngineError::Block { .. }
+            | EngineError::Root { .. }
+            | EngineError::Shard { .. }
+            | EngineError::Store(_)
+            | EngineError::Cancelled => false,
+        };
+        if !may_be_caused || self.shared.pre_state.listed().is_none() {
+            return Err(failure);
+        }
+        self.next_step.store(self.run_count, Ordering::Relaxed);
+        lock(&self.failures).push(failure);
+        Ok(())
+    }
+}
