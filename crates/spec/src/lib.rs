@@ -19,6 +19,7 @@ mod overrides;
 mod paths;
 mod prefetch;
 mod quantity;
+mod range;
 mod read;
 mod redis;
 mod rocksdb;
