@@ -95,28 +95,12 @@ fn in_columns(all: &[Listed], width: usize) -> String {
             out.push('\n');
             label = "";
         }
-        for line in wrapped(description, width.saturating_sub(NAME_WIDTH)) {
+        for line in report::wrap(description, width.saturating_sub(NAME_WIDTH)) {
             out.push_str(&format!("{label:NAME_WIDTH$}{line}\n"));
             label = "";
         }
     }
     out
-}
-
-/// Lines of at most `width` columns, unless a word is wider.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines
 }
 
 /// Prints a scenario with every key resolved, or a workload file.

@@ -132,8 +132,8 @@ fn head_of(text: &str, width: usize) -> &str {
     text
 }
 
-/// Lines of at most `width` columns.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+/// Lines of at most `width` columns. A number stays beside its unit, and a wider word is cut.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in glued_words(text) {
         let mut rest = word.as_str();
