@@ -286,7 +286,7 @@ fn loads_are_reported_and_compared_and_a_gate_refuses_them() {
     assert_eq!(rows.lines().count(), 3, "{rows}");
 
     let page = printed(&["compare", "before", "after"], dir.path());
-    assert!(page.contains("n<7") && page.contains("For an interval send"), "{page}");
+    assert!(page.contains("n<7") && page.contains("send the load 7 times or more"), "{page}");
     let json = printed(&["compare", "before", "after", "--format", "json"], dir.path());
     let compared: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(compared["schema"], "stress.send-compare/1");
