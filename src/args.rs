@@ -226,6 +226,13 @@ impl RunArgs {
             let error = anyhow!("{option}: builds are compared in octets of slots; see --slot");
             return Err(error).or_exit(Code::Usage);
         }
+        if self.databases.wait {
+            let error = anyhow!(
+                "--wait: builds are compared on a state that no other process uses, and wait for none; leave \
+                 it out, or name another directory with --data-dir"
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
         let (source, how) = self.source_and_how()?;
         let data_dir = self.databases.data_dir.asked().map(Path::to_path_buf);
         Ok(WorkInput { source, how, settings, data_dir })

@@ -18,6 +18,7 @@ mod keep;
 mod lock;
 mod manifest;
 mod names;
+mod node_counts;
 
 pub use directory::{BuiltState, DataDir, default_data_dir};
 pub use error::StateError;
@@ -25,5 +26,6 @@ pub use format::{
     BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltTries, Quiet, ScanInput, StateFormat,
     StateSpec, Watch,
 };
-pub use keep::{StateInfo, WholeState};
+pub use keep::{StateInfo, VerifiedState, WholeState};
 pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, NodeTotals, RowCounts};
+pub use node_counts::{DepthTotals, NodeCounts};

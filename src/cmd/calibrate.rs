@@ -12,6 +12,7 @@ use result::gate::Calibration;
 
 use crate::{
     args::{DriveArgs, Format, RunArgs},
+    cmd::gate::options::in_help_of_calibrate,
     environment,
     exit::{Code, Failure, OrExit},
     gate::{
@@ -40,7 +41,7 @@ const WRITE_HELP: &str = "Where to write the estimate [default: stress/calibrati
 
 /// Arguments of `stress calibrate`.
 #[derive(Debug, Args)]
-#[command(after_help = CALIBRATE_HELP)]
+#[command(after_help = CALIBRATE_HELP, mut_args(in_help_of_calibrate))]
 pub struct CalibrateArgs {
     /// Where to write the estimate.
     #[arg(long, value_name = "FILE", help = WRITE_HELP)]

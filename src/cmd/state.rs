@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand};
 use executor::{
-    state::{DataDir, NodeTotals, StateError, StateInfo, WholeState},
+    state::{DataDir, DepthTotals, NodeCounts, NodeTotals, StateError, StateInfo, WholeState},
     store::{any, mdbx::MdbxFormat, rocksdb},
     tries,
 };
@@ -243,10 +243,51 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
         Err(StateError::Cancelled) => Code::Interrupted,
         _ => Code::Io,
     };
-    let tries = verified.or_exit(code)?.state_root.map_or_else(
+    let verified = verified.or_exit(code)?;
+    let tries = verified.manifest.state_root.map_or_else(
         || "no tries".to_owned(),
         |root| format!("all nodes of tries are those of the rows, state root {root}"),
     );
     terminal::out(&format!("{name}: fine; all rows are those of its recipe; {tries}\n"));
+    if let Some(nodes) = &verified.nodes {
+        let form = tries::name_in_shape(&verified.manifest.shape).unwrap_or_default();
+        terminal::out(&by_depth(form, nodes));
+    }
     Ok(Code::Fine)
+}
+
+/// A table of stored nodes by depth.
+fn by_depth(form: &str, nodes: &NodeCounts) -> String {
+    let head = ["depth", "accounts", "bytes", "slots", "bytes"].map(str::to_owned);
+    let cells = |at: Option<&DepthTotals>| match at.filter(|at| at.count > 0) {
+        Some(at) => [at.count.to_string(), progress::bytes(at.bytes)],
+        None => ["-".to_owned(), String::new()],
+    };
+    let depths = nodes.accounts.len().max(nodes.slots.len());
+    let lines = (0..depths).map(|depth| {
+        let [accounts, account_bytes] = cells(nodes.accounts.get(depth));
+        let [slots, slot_bytes] = cells(nodes.slots.get(depth));
+        [depth.to_string(), accounts, account_bytes, slots, slot_bytes]
+    });
+    let sum = |depths: &[DepthTotals]| {
+        depths.iter().fold(DepthTotals::default(), |sum, at| DepthTotals {
+            count: sum.count + at.count,
+            bytes: sum.bytes + at.bytes,
+        })
+    };
+    let [accounts, account_bytes] = cells(Some(&sum(&nodes.accounts)));
+    let [slots, slot_bytes] = cells(Some(&sum(&nodes.slots)));
+    let all = ["all".to_owned(), accounts, account_bytes, slots, slot_bytes];
+    let mut text = format!(
+        "\nNodes that `{form}` stores, by depth: the nibbles of the path in their own trie, without keys\n"
+    );
+    for [depth, accounts, account_bytes, slots, slot_bytes] in
+        [head].into_iter().chain(lines).chain([all])
+    {
+        let line =
+            format!("{depth:>5} {accounts:>12} {account_bytes:>9} {slots:>14} {slot_bytes:>9}");
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
 }

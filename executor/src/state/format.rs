@@ -12,7 +12,8 @@ use workload::{Genesis, Layout};
 
 use super::{
     error::StateError,
-    manifest::{FORMAT_VERSION, Manifest, NodeTotals, RowCounts},
+    manifest::{FORMAT_VERSION, Manifest, RowCounts},
+    node_counts::NodeCounts,
 };
 
 /// Work on a state.
@@ -98,7 +99,7 @@ pub struct BuildInput<'a> {
 }
 
 /// Output of a store's builder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildOutput {
     /// Digest of the rows.
     pub content_digest: B256,
@@ -109,12 +110,12 @@ pub struct BuildOutput {
 }
 
 /// The tries of a state that was built or read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltTries {
     /// The state root.
     pub root: B256,
     /// All stored nodes.
-    pub nodes: NodeTotals,
+    pub nodes: NodeCounts,
 }
 
 /// A store that keeps its states in files: how they are built and read back.

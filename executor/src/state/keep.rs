@@ -18,6 +18,7 @@ use super::{
     lock::{Purpose, StateLock, current_holder, last_used_unix_s},
     manifest::{Manifest, NodeTotals, RowCounts},
     names::{BUILDING, is_state_name, remove_dir},
+    node_counts::NodeCounts,
 };
 
 /// Facts of one state.
@@ -68,6 +69,15 @@ pub struct WholeState {
     pub nodes: Option<NodeTotals>,
     /// When it was built, in seconds since 1970.
     pub created_unix_s: u64,
+}
+
+/// A state whose rows and nodes are those of its recipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedState {
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// The stored nodes of its tries, if it has any.
+    pub nodes: Option<NodeCounts>,
 }
 
 impl DataDir {
@@ -160,7 +170,7 @@ impl DataDir {
         formats: &[&dyn StateFormat],
         progress: &dyn BuildProgress,
         cancel: &AtomicBool,
-    ) -> Result<Manifest, StateError> {
+    ) -> Result<VerifiedState, StateError> {
         let dir = self.existing(name)?;
         let _lock = StateLock::acquire(&self.lock(name), name, Purpose::Verifying)?;
         let manifest = Manifest::read(&dir, name)?;
@@ -190,11 +200,11 @@ impl DataDir {
                 found.content_digest, manifest.content_digest
             ));
         }
-        let nodes = found.tries.map(|tries| tries.nodes);
+        let nodes = found.tries.as_ref().map(|tries| tries.nodes.totals);
         if manifest.nodes.is_some() && nodes != manifest.nodes {
             return untrusted(format!("it has {nodes:?} and should have {:?}", manifest.nodes));
         }
-        let state_root = found.tries.map(|tries| tries.root);
+        let state_root = found.tries.as_ref().map(|tries| tries.root);
         if state_root != manifest.state_root {
             let shown =
                 |root: Option<B256>| root.map_or("none".to_owned(), |root| root.to_string());
@@ -204,7 +214,7 @@ impl DataDir {
                 shown(manifest.state_root)
             ));
         }
-        Ok(manifest)
+        Ok(VerifiedState { manifest, nodes: found.tries.map(|tries| tries.nodes) })
     }
 
     /// Removes state `name`, whole or not, and the samples that killed runs left of it: these

@@ -11,7 +11,7 @@ use crate::{
     checked_trie::{CheckedTrie, CheckedTrieError},
     error::StoreError,
     leaves,
-    state::{BuiltTries, NodeTotals, StateError},
+    state::{BuiltTries, NodeCounts, StateError},
     tries::TrieId,
 };
 
@@ -54,14 +54,14 @@ pub(super) struct TrieStream<N> {
 struct Sink<N> {
     trie: TrieId,
     rows: N,
-    totals: NodeTotals,
+    counts: NodeCounts,
 }
 
 impl<N: NodeRows> NodeSink for Sink<N> {
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
-        let key = self.trie.slots_first_key(key);
-        self.totals.add(&key, node);
-        Ok(self.rows.node(&key, node)?)
+        let row = self.trie.slots_first_key(key);
+        self.counts.add(&self.trie, key, &row, node);
+        Ok(self.rows.node(&row, node)?)
     }
 }
 
@@ -92,7 +92,7 @@ impl<S: NodeSink> OneTrie<S> {
 impl<N: NodeRows> TrieStream<N> {
     /// Before all rows; `rows` takes the nodes.
     pub(super) fn new(of: StreamOf, rows: N) -> Self {
-        let idle = Sink { trie: TrieId::Accounts, rows, totals: NodeTotals::default() };
+        let idle = Sink { trie: TrieId::Accounts, rows, counts: NodeCounts::default() };
         Self { of, idle: Some(idle), open: None, roots: VecDeque::new(), leaf: Vec::new() }
     }
 
@@ -133,7 +133,7 @@ impl<N: NodeRows> TrieStream<N> {
             None => self.begin(TrieId::Accounts),
         };
         let (root, sink) = accounts.finish().map_err(|error| no_trie(self.of.store, error))?;
-        Ok((BuiltTries { root, nodes: sink.totals }, sink.rows))
+        Ok((BuiltTries { root, nodes: sink.counts }, sink.rows))
     }
 
     fn push(&mut self, trie: TrieId, key: &B256, value: &[u8]) -> Result<(), StateError> {
@@ -224,6 +224,8 @@ fn wrong_row(store: &'static str, key: &[u8]) -> StateError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use alloy_primitives::U256;
     use variant::TrieForm;
     use workload::{
@@ -232,7 +234,10 @@ mod tests {
     };
 
     use super::*;
-    use crate::tries;
+    use crate::{
+        state::{DepthTotals, NodeTotals},
+        tries,
+    };
 
     impl NodeRows for Vec<NodeRow> {
         fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
@@ -272,6 +277,30 @@ mod tests {
         TrieForm::ALL.iter().filter_map(|form| tries::format_of(*form))
     }
 
+    /// The nodes of accounts and of slots at each depth that has some.
+    type ByDepth = BTreeMap<(bool, usize), (u64, u64)>;
+
+    fn by_depth(counts: &NodeCounts) -> ByDepth {
+        let all = |is_account, depths: &[DepthTotals]| {
+            let depths = depths.iter().map(|at| (at.count, at.bytes)).enumerate();
+            depths.map(move |(depth, at)| ((is_account, depth), at)).collect::<Vec<_>>()
+        };
+        let both = [all(true, &counts.accounts), all(false, &counts.slots)].concat();
+        both.into_iter().filter(|(_, (count, _))| *count > 0).collect()
+    }
+
+    /// The same, from the bytes of the rows' keys.
+    fn by_depth_of_rows(nodes: &[NodeRow]) -> ByDepth {
+        let mut depths = ByDepth::new();
+        for (row, node) in nodes {
+            let (is_account, key) = (row[0] == 1, &row[if row[0] == 1 { 1 } else { 33 }..]);
+            let Ok(NodeKey::Node(_)) = NodeKey::of_bytes(key) else { continue };
+            let at = depths.entry((is_account, key.len() - 1)).or_default();
+            *at = (at.0 + 1, at.1 + node.len() as u64);
+        }
+        depths
+    }
+
     #[test]
     fn nodes_ascend_and_are_counted_and_the_root_is_one_in_every_format() {
         let mut roots = Vec::new();
@@ -280,7 +309,8 @@ mod tests {
             assert!(nodes.windows(2).all(|pair| pair[0].0 < pair[1].0), "{format:?}");
             let bytes: usize = nodes.iter().map(|(key, node)| key.len() + node.len()).sum();
             let totals = NodeTotals { count: nodes.len() as u64, bytes: bytes as u64 };
-            assert_eq!(built.nodes, totals);
+            assert_eq!(built.nodes.totals, totals);
+            assert_eq!(by_depth(&built.nodes), by_depth_of_rows(&nodes), "{format:?}");
             let same = SameNodes { store: "test", stored: nodes.into_iter() };
             let (again, same) = streamed(format, Hashing::Twice, same).unwrap();
             assert_eq!(again, built);
@@ -323,7 +353,7 @@ mod tests {
         for format in formats() {
             let of = StreamOf { store: "test", format, hashing: Hashing::Twice };
             let (built, nodes) = TrieStream::new(of, Vec::new()).finish().unwrap();
-            assert_eq!((built.root, nodes.len() as u64), (EMPTY_ROOT, built.nodes.count));
+            assert_eq!((built.root, nodes.len() as u64), (EMPTY_ROOT, built.nodes.totals.count));
             let mut tries = TrieStream::new(of, Vec::new());
             assert!(tries.slot(&[1; 63], &[1; 32]).is_err());
             assert!(tries.slot(&[1; 64], &[1; 31]).is_err());

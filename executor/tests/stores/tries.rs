@@ -49,7 +49,8 @@ fn build(data: &Path, genesis: &Genesis, format: &dyn StateFormat) -> BuiltState
 
 fn verify(data: &Path, name: &str) -> Result<Manifest, StateError> {
     let formats: [&dyn StateFormat; 2] = [&MdbxFormat::default(), &FlatFormat::ROWS];
-    DataDir::open(data)?.verify(name, &formats, &Quiet, &AtomicBool::new(false))
+    let dir = DataDir::open(data)?;
+    Ok(dir.verify(name, &formats, &Quiet, &AtomicBool::new(false))?.manifest)
 }
 
 #[test]

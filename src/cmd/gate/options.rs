@@ -1,5 +1,5 @@
-//! The options of a run in the help of the gate: those that every gate refuses are hidden, and those that say
-//! how a run beside stored results goes are set apart.
+//! The options of a run in the help of the gate and of `stress calibrate`: those that they refuse are hidden, and
+//! those that say how a run beside stored results goes are set apart.
 
 use clap::Arg;
 
@@ -32,12 +32,20 @@ pub fn in_help(option: Arg) -> Arg {
     }
 }
 
+/// An option as the help of `stress calibrate` has it, which compares builds and has no metrics.
+pub fn in_help_of_calibrate(option: Arg) -> Arg {
+    let refused = [&REFUSED[..], &BESIDE_STORED, &["metrics"]].concat();
+    let is_refused = option.get_long().is_some_and(|name| refused.contains(&name));
+    if is_refused { option.hide(true) } else { option }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::{Args, Command, FromArgMatches};
 
     use super::{super::GateArgs, *};
     use crate::args::RunArgs;
+    use crate::cmd::calibrate::CalibrateArgs;
 
     fn gate() -> Command {
         GateArgs::augment_args(Command::new("gate"))
@@ -97,12 +105,29 @@ mod tests {
             let args = asked(&["sload-storm", "--against", "x"], &option);
             let made = args.run.of_builds(Default::default());
             let error = made.err().map(|failure| failure.to_string()).unwrap_or_default();
-            let is_refused = error.contains("octets of slots");
+            let is_refused = ["octets of slots", "that no other process uses"];
+            let is_refused = is_refused.iter().any(|words| error.contains(words));
             let is_set_apart = of_gate(name).get_help_heading() == Some(HEADING);
             assert!(is_set_apart || !is_refused, "--{name}: {error}");
             refused_count += usize::from(is_refused);
         }
-        // The others are several databases, which are refused once the run is known, and waiting.
-        assert_eq!(refused_count, BESIDE_STORED.len() - 2);
+        // Several databases are refused once the run is known.
+        assert_eq!(refused_count, BESIDE_STORED.len() - 1);
+    }
+
+    #[test]
+    fn an_option_that_calibrating_refuses_is_not_in_its_help() {
+        let calibrate = CalibrateArgs::augment_args(Command::new("calibrate"));
+        for option in options() {
+            let name = option.get_long().unwrap_or_default();
+            let args = asked(&["sload-storm", "--against", "x"], &option);
+            let is_refused = args.run.of_builds(Default::default()).is_err()
+                || ["databases", "metrics"].contains(&name);
+            let shown = calibrate.get_arguments().find(|shown| shown.get_long() == Some(name));
+            let is_hidden = shown.is_some_and(Arg::is_hide_set);
+            // Those that only say more of a refused one need it.
+            let says_more = ["trace-variant", "flame-graph"].contains(&name);
+            assert_eq!(is_hidden, is_refused || says_more, "--{name}");
+        }
     }
 }

@@ -117,7 +117,7 @@ impl StateFormat for RocksFormat {
             ingest(&db, family(&db, options::TRIES)?, paths)?;
             tries = Some(built);
         }
-        let node_count = tries.map_or(0, |tries| tries.nodes.count);
+        let node_count = tries.as_ref().map_or(0, |tries| tries.nodes.totals.count);
         check_shape(&db, rows.total() + node_count)?;
         drop(db);
         if self.aged_ppm > 0 {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    state::{BuildInput, BuildPhase, BuiltTries, NodeTotals, RowCounts, StateError, Watch},
+    state::{BuildInput, BuildPhase, BuiltTries, NodeCounts, RowCounts, StateError, Watch},
     tries::{self, TrieId},
 };
 
@@ -80,7 +80,7 @@ impl<'a> TrieBuild<'a> {
             open: None,
             trie: TrieId::Accounts,
             paths: Vec::new(),
-            nodes: NodeTotals::default(),
+            nodes: NodeCounts::default(),
         }
     }
 
@@ -101,7 +101,7 @@ impl<'a> TrieBuild<'a> {
             threads: self.input.threads,
         };
         let (root, written) = rows.join(hashed, |range| Ok(self.node_files(&range)))?;
-        let (mut paths, mut nodes) = (Vec::new(), NodeTotals::default());
+        let (mut paths, mut nodes) = (Vec::new(), NodeCounts::default());
         for mut files in written {
             files.close()?;
             nodes.merge(&files.nodes);
@@ -121,7 +121,7 @@ pub(super) struct NodeFiles<'a> {
     open: Option<(SstFileWriter<'a>, u64)>,
     trie: TrieId,
     paths: Vec<PathBuf>,
-    nodes: NodeTotals,
+    nodes: NodeCounts,
 }
 
 impl NodeFiles<'_> {
@@ -140,7 +140,7 @@ impl NodeFiles<'_> {
         if let Some((writer, bytes)) = &mut self.open {
             let row = self.trie.row_key(key);
             *bytes += (row.len() + node.len()) as u64;
-            self.nodes.add(&row, node);
+            self.nodes.add(&self.trie, key, &row, node);
             writer.put(row, node).map_err(failed("write a table file"))?;
         }
         Ok(())

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     leaves,
-    state::{BuildPhase, BuiltTries, NodeTotals, ScanInput, StateError, Watch},
+    state::{BuildPhase, BuiltTries, NodeCounts, ScanInput, StateError, Watch},
     tries::TrieId,
 };
 
@@ -44,15 +44,15 @@ pub(super) fn verify(
         }
         let family = sample::family(db, options::TRIES)?;
         let stored = Rows::new(db, family, reads);
-        Ok(Stored { nodes: stored, trie: TrieId::Accounts, totals: NodeTotals::default() })
+        Ok(Stored { nodes: stored, trie: TrieId::Accounts, counts: NodeCounts::default() })
     });
     let (root, targets) = compared.map_err(|error| match error {
         StateError::Store(error) => untrusted(error.to_string()),
         error => error,
     })?;
-    let mut nodes = NodeTotals::default();
+    let mut nodes = NodeCounts::default();
     for mut target in targets {
-        nodes.merge(&target.totals);
+        nodes.merge(&target.counts);
         if let Some(row) = target.next()? {
             let row = alloy_primitives::hex::encode_prefixed(row.0);
             return Err(untrusted(format!("the rows make no node that is stored as row {row}")));
@@ -70,7 +70,7 @@ pub(super) fn verify(
 struct Stored<'a> {
     nodes: Rows<'a>,
     trie: TrieId,
-    totals: NodeTotals,
+    counts: NodeCounts,
 }
 
 impl Stored<'_> {
@@ -82,7 +82,7 @@ impl Stored<'_> {
 impl NodeSink for Stored<'_> {
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
         let row = self.trie.row_key(key);
-        self.totals.add(&row, node);
+        self.counts.add(&self.trie, key, &row, node);
         match self.next()? {
             Some((stored_row, stored)) if stored_row == row && stored == node => Ok(()),
             Some((stored_row, _)) if stored_row == row => Err("it is stored otherwise".into()),

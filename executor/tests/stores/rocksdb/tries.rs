@@ -32,7 +32,8 @@ fn build(data: &Path, genesis: &Genesis, tries: Option<Format>) -> (String, Mani
 }
 
 fn verify(data: &Path, name: &str) -> Result<Manifest, StateError> {
-    DataDir::open(data)?.verify(name, &[&FORMAT], &Quiet, &AtomicBool::new(false))
+    let dir = DataDir::open(data)?;
+    Ok(dir.verify(name, &[&FORMAT], &Quiet, &AtomicBool::new(false))?.manifest)
 }
 
 #[test]
