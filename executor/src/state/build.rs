@@ -187,7 +187,7 @@ fn describe(
         recipe_digest: spec.genesis.digest(),
         content_digest: built.content_digest,
         state_root: built.tries.as_ref().map(|tries| tries.root),
-        nodes: built.tries.map(|tries| tries.nodes.totals),
+        nodes: built.tries.as_ref().map(|tries| tries.nodes.totals),
         scenario: spec.scenario.to_owned(),
         rows: built.rows,
         files,

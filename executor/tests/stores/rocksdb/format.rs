@@ -79,8 +79,8 @@ fn every_shape_holds_the_same_rows_under_a_name_of_its_own() {
         let name = store.state().name().to_owned();
         read(&store, &genesis, 0..SLOTS + 100);
         drop(store);
-        let manifest: Manifest =
-            dir.verify(&name, &[&FORMAT], &Quiet, &AtomicBool::new(false)).unwrap();
+        let verified = dir.verify(&name, &[&FORMAT], &Quiet, &AtomicBool::new(false));
+        let manifest: Manifest = verified.unwrap().manifest;
         assert_eq!(manifest.rows.slots, 2 * SLOTS + 4, "{format:?}");
         digests.insert(manifest.content_digest);
         assert!(names.insert(name), "{format:?}");
