@@ -216,6 +216,9 @@ fn take_by<S: Store>(
     if measurement.disagreement.is_none() && !task.variant.root.is_none() {
         measurement.disagreement = check_roots(store, &measurement.executed)?;
     }
+    if cache == CacheMode::Cold {
+        store.forget_warm();
+    }
     Ok(measurement)
 }
 

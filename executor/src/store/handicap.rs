@@ -67,6 +67,10 @@ impl<S: Store> Store for Handicapped<S> {
         self.store.close_sample(sample.sample)
     }
 
+    fn forget_warm(&self) {
+        self.store.forget_warm();
+    }
+
     fn facts(&self) -> Vec<(String, String)> {
         let mut facts = self.store.facts();
         let delay = self.handicap.read_delay.as_nanos().to_string();

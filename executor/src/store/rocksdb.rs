@@ -28,7 +28,7 @@ mod uring;
 mod writes;
 
 use std::sync::{
-    Mutex, OnceLock, PoisonError,
+    Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -76,7 +76,7 @@ pub struct RocksStore {
     access: direct::Access,
     /// Whether a `MultiGet` was seen to read through `io_uring`.
     multi_get_io_uring: Option<bool>,
-    warm_cache: OnceLock<Cache>,
+    warm_cache: Mutex<Option<Cache>>,
     /// Blocks of rows, once somebody asks.
     blocks: OnceLock<Result<Blocks, String>>,
     /// Of the last sample: index and filters in memory, in bytes.
@@ -118,7 +118,7 @@ impl RocksStore {
             format,
             access,
             multi_get_io_uring: None,
-            warm_cache: OnceLock::new(),
+            warm_cache: Mutex::new(None),
             blocks: OnceLock::new(),
             table_memory_bytes: AtomicU64::new(0),
             open_ns: AtomicU64::new(0),
@@ -167,13 +167,17 @@ impl RocksStore {
 
     /// The blocks of its warm samples; `None` before the first one.
     pub fn warm_blocks(&self) -> Option<WarmBlocks> {
-        self.warm_cache.get().cloned().map(WarmBlocks)
+        self.warm_cache().clone().map(WarmBlocks)
     }
 
     /// Lets its warm samples find `blocks`, which a store over the same state had before; without
     /// effect once it had a warm sample of its own.
     pub fn keep_warm(&self, blocks: &WarmBlocks) {
-        let _ = self.warm_cache.set(blocks.0.clone());
+        self.warm_cache().get_or_insert_with(|| blocks.0.clone());
+    }
+
+    fn warm_cache(&self) -> MutexGuard<'_, Option<Cache>> {
+        self.warm_cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     const fn sample_input(&self) -> SampleInput<'_> {
@@ -191,7 +195,8 @@ impl RocksStore {
             CacheMode::Cold => options::block_cache(self.settings.block_cache_bytes),
             CacheMode::Warm => {
                 let capacity = self.settings.warm_cache_bytes;
-                self.warm_cache.get_or_init(|| options::block_cache(capacity)).clone()
+                let mut cache = self.warm_cache();
+                cache.get_or_insert_with(|| options::block_cache(capacity)).clone()
             }
         }
     }

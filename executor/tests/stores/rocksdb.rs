@@ -131,6 +131,8 @@ fn a_store_that_is_opened_again_is_as_warm_as_it_was_where_its_blocks_were_kept(
     assert!(first.warm_blocks().is_none(), "there was no warm sample");
     let cold = blocks_read(&first, &genesis, CacheMode::Warm);
     let kept = first.warm_blocks().unwrap();
+    first.forget_warm();
+    assert!(first.warm_blocks().is_none(), "they were forgotten");
     drop(first);
     let again = open();
     again.keep_warm(&kept);

@@ -131,6 +131,18 @@ fn all_designs_come_to_one_root_on_random_blocks_over_every_store() {
     }
 }
 
+/// Walks read other blocks in each check of fresh keys: kept, they would grow with the number of samples.
+#[test]
+fn the_check_of_a_cold_sample_leaves_no_blocks_behind() {
+    let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\n";
+    let workload = meeting(head, "kind = \"sstore-storm\"\nop = \"clear\"");
+    let dir = tempfile::tempdir().unwrap();
+    let built = Built { dir: dir.path(), workload: &workload };
+    let store = built.rocks(TrieForm::Cut);
+    roots_over(&store, &workload, &designs()[..1], "cold");
+    assert!(store.warm_blocks().is_none());
+}
+
 /// Each way is tried over each store, with a form and a design that its number chooses.
 #[test]
 fn every_way_comes_to_one_root_over_every_store() {
