@@ -245,7 +245,7 @@ pub trait Store: Sync {
 
     /// Gives back the memory of blocks that warm samples have shared so far, where the store keeps such. The
     /// checks of cold samples read through it, each of them other keys.
-    fn forget_warm(&self) {}
+    fn forget_warm(&self);
 
     /// Facts of the files and settings for the result: names and values.
     fn facts(&self) -> Vec<(String, String)>;

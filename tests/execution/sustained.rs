@@ -175,6 +175,10 @@ impl Store for Forgetful<'_> {
         Ok(ForgetfulSample { sample: self.0.open_sample(cache)?, committed: 0.into() })
     }
 
+    fn forget_warm(&self) {
+        self.0.forget_warm();
+    }
+
     fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError> {
         self.0.close_sample(sample.sample)
     }

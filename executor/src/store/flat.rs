@@ -165,6 +165,8 @@ impl Store for FlatStore {
         Ok(sample)
     }
 
+    fn forget_warm(&self) {}
+
     fn close_sample(&self, sample: FlatSample) -> Result<(), StoreError> {
         sample.close()?;
         self.state.verify_untouched().map_err(|error| match error {

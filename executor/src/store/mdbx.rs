@@ -185,6 +185,8 @@ impl Store for MdbxStore {
         Ok(sample)
     }
 
+    fn forget_warm(&self) {}
+
     fn close_sample(&self, sample: MdbxSample) -> Result<(), StoreError> {
         sample.close(&self.base)
     }

@@ -180,6 +180,8 @@ impl Store for MemoryStore {
         })
     }
 
+    fn forget_warm(&self) {}
+
     fn close_sample(&self, sample: MemorySample) -> Result<(), StoreError> {
         drop(sample);
         Ok(())

@@ -159,6 +159,8 @@ impl Store for RedisStore {
         Ok(RedisSample::new(Arc::clone(&self.shared)))
     }
 
+    fn forget_warm(&self) {}
+
     fn close_sample(&self, sample: RedisSample) -> Result<(), StoreError> {
         // The first failure is the one to be told.
         if sample.has_failed() {

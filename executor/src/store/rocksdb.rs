@@ -285,6 +285,10 @@ impl Store for RocksStore {
         Ok(sample)
     }
 
+    fn forget_warm(&self) {
+        *self.warm_cache() = None;
+    }
+
     fn close_sample(&self, sample: RocksSample) -> Result<(), StoreError> {
         sample.close()?;
         // An error of a sample must not go into the next one.

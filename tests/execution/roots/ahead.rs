@@ -110,6 +110,10 @@ impl<'g> Store for Gated<'g> {
         Ok(GatedSample { sample: self.store.open_sample(cache)?, gate: self.gate })
     }
 
+    fn forget_warm(&self) {
+        self.store.forget_warm();
+    }
+
     fn close_sample(&self, sample: GatedSample<'g>) -> Result<(), StoreError> {
         self.store.close_sample(sample.sample)
     }

@@ -107,6 +107,10 @@ impl<S: Store> Store for Faulty<'_, S> {
         Ok(FaultySample { sample, fault: self.fault, purpose, checked_count })
     }
 
+    fn forget_warm(&self) {
+        self.store.forget_warm();
+    }
+
     fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError> {
         self.store.close_sample(sample.sample)
     }
