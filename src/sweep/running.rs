@@ -292,7 +292,7 @@ fn found(cell: &FinishedCell) -> String {
     let fastest = with_figure.max_by(|a, b| a.0.total_cmp(&b.0));
     fastest.map_or_else(
         || "no figure".to_owned(),
-        |(mgas_per_s, point)| format!("{} MGas/s by {}", units::plain(mgas_per_s), point.variant),
+        |(mgas_per_s, point)| format!("{} MGas/s by {}", units::number(mgas_per_s), point.variant),
     )
 }
 

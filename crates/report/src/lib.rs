@@ -42,6 +42,7 @@ mod set_keys;
 mod simulation;
 mod sustained;
 mod sweep;
+mod sweep_found;
 mod table;
 pub mod units;
 mod warnings;
