@@ -80,7 +80,7 @@ fn calls_that_read_no_block_have_no_reads_at_once() {
         result.cells.iter_mut().for_each(|cell| cell.reads_in_flight = Some(depth));
         table(&result, 160, Paint::Plain)
     };
-    assert!(page(0.67).contains(" 0.670 "), "{}", page(0.67));
+    assert!(page(0.67).contains("0.670"), "{}", page(0.67));
     assert!(page(0.67).contains("at once") && !page(0.0).contains("at once"), "{}", page(0.0));
 }
 
