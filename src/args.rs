@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub use named::{Given, ScenarioArgs, Which};
-pub use option::as_option;
+pub use option::{as_option, set_keys};
 pub use out::ForceArgs;
 pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 

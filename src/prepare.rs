@@ -6,13 +6,14 @@ mod data_dir;
 mod device;
 mod fresh;
 mod lists;
+pub mod once;
 mod request;
 pub mod shared;
 mod stores;
 mod whole;
 mod work;
 
-use std::path::Path;
+use std::{path::Path, time::Instant};
 
 use executor::{device::Disk, state::BuiltState};
 use spec::{RunSpec, Scenario};
@@ -22,12 +23,14 @@ use result::Device;
 
 use crate::{
     exit::{Code, Failure, OrExit},
-    interrupt,
+    interrupt, now,
     plan::Machine,
     progress::Progress,
     session::Session,
     shards::Running,
 };
+
+use once::Once;
 
 pub use data_dir::{asked_data_dir, data_dir, data_path, known_data_path};
 pub use device::measure_again;
@@ -97,6 +100,7 @@ impl Preparation<'_> {
         session: &mut Session,
     ) -> Result<Option<(Device, Option<Disk>)>, Failure> {
         let mut device = None;
+        let mut once = Once::default();
         for store in &self.run.stores {
             let work = session.workload();
             let opener = StoreOpener {
@@ -107,12 +111,22 @@ impl Preparation<'_> {
                 machine: self.machine,
                 progress: self.progress,
             };
+            let (began, began_unix_s) = (Instant::now(), now::unix_s());
             let open = opener.open(*store, self.run)?;
+            let is_new = |state: &BuiltState| state.manifest().created_unix_s >= began_unix_s;
+            if open.state().is_some_and(is_new) {
+                once.building += began.elapsed();
+            }
             // Once a run: all its stores lie in one directory.
             if let (None, Some(state)) = (&device, open.state()) {
+                let began = Instant::now();
                 device = Some(self.device_below(state)?);
+                once.measuring += began.elapsed();
             }
             session.add(open);
+        }
+        if let Some(path) = self.shared_device {
+            once::add(path, once);
         }
         Ok(device)
     }

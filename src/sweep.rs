@@ -9,6 +9,7 @@ pub mod index;
 pub mod lock;
 pub mod matrix;
 pub mod merged;
+pub mod pace;
 pub mod running;
 
 #[cfg(test)]

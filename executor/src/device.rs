@@ -221,6 +221,12 @@ pub fn ceiling(
     Ok(Ceiling { best, others: rates, ring_refused })
 }
 
+/// The time that [`ceiling`] takes with as much for each method.
+pub fn ceiling_time(time_per_method: Duration) -> Duration {
+    let method_count = RING_DEPTHS.len() + usize::from(ring_thread_count().is_some());
+    time_per_method * method_count as u32
+}
+
 /// One ring a core where there are several.
 fn ring_thread_count() -> Option<usize> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);

@@ -1,10 +1,15 @@
-//! Options of a run as keys that can be varied.
+//! Options of a run as the keys that they set.
+
+use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 use clap::{CommandFactory, Parser};
 use spec::Override;
 
 use super::overrides::{HowArgs, WorkArgs};
+
+/// The option that sets any key.
+const SET: &str = "set";
 
 /// The options of a run alone.
 #[derive(Debug, Parser)]
@@ -25,7 +30,7 @@ pub fn as_option(name: &str, value: &str) -> Result<Option<Override>> {
     let name = name.replace('_', "-");
     let command = Options::command();
     let mut options = command.get_arguments().filter(|option| option.get_action().takes_values());
-    if name == "set" || !options.any(|option| option.get_long() == Some(name.as_str())) {
+    if name == SET || !options.any(|option| option.get_long() == Some(name.as_str())) {
         return Ok(None);
     }
     let given = Options::try_parse_from([format!("--{name}={value}")]);
@@ -33,6 +38,37 @@ pub fn as_option(name: &str, value: &str) -> Result<Option<Override>> {
     let mut overrides = given.work.overrides()?;
     overrides.extend(given.how.overrides());
     Ok(overrides.pop())
+}
+
+/// The keys that a command line sets, each with its last value: those of options with a value, and of
+/// `--set`.
+pub fn set_keys(command: &[String]) -> BTreeMap<String, String> {
+    let mut keys = BTreeMap::new();
+    let mut words = command.iter().peekable();
+    while let Some(word) = words.next() {
+        let Some(option) = word.strip_prefix("--") else { continue };
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (option, words.peek().map(|word| word.as_str())),
+        };
+        if let Some((key, value)) = value.and_then(|value| set_key(name, value)) {
+            keys.insert(key, value);
+            if !option.contains('=') {
+                words.next();
+            }
+        }
+    }
+    keys
+}
+
+/// The key that an option sets, with its value.
+fn set_key(name: &str, value: &str) -> Option<(String, String)> {
+    if name == SET {
+        let (key, value) = value.split_once('=')?;
+        return Some((key.to_owned(), value.to_owned()));
+    }
+    let given = as_option(name, value).ok()??;
+    Some((given.key, given.value))
 }
 
 #[cfg(test)]
@@ -52,6 +88,18 @@ mod tests {
         for none in ["set", "state.slots", "recover_senders", "help", "scenario", "", "-"] {
             assert_eq!(key(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn a_command_line_sets_the_keys_of_its_options_and_of_set() {
+        let words = "stress own.toml --quick --out a --set run.read=get --set=run.commit=synced \
+                     --io-threads 2,8 --threads=1 --threads 4 --no-whole --samples";
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let keys: Vec<String> =
+            set_keys(&words).iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let expected = ["run.commit=synced", "run.io_threads=2,8", "run.read=get", "run.threads=4"];
+        assert_eq!(keys, expected);
+        assert!(set_keys(&[]).is_empty());
     }
 
     #[test]

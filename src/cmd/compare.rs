@@ -16,7 +16,7 @@ use result::{
 
 use super::report::mixed;
 use crate::{
-    args::{DataDirArgs, Format},
+    args::{DataDirArgs, Format, set_keys},
     baselines::Baselines,
     exit::{Code, Failure, OrExit},
     prepare, terminal,
@@ -82,10 +82,13 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     }
     let results: Vec<Stored> = runs.into_iter().flat_map(|named| named.results).collect();
     let compared = compare::compare(&results).or_exit(code)?;
+    let keys: Vec<_> = results.iter().map(|stored| set_keys(&stored.result.command)).collect();
+    let compared = report::with_set_keys(compared, &results, &keys);
     match args.format {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());
-            terminal::out(&report::comparison(&compared, width, paint));
+            let notes = report::one_sided(&results);
+            terminal::out(&report::comparison(&compared, &notes, width, paint));
         }
         Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 
+use report::html;
 use result::{
     RunResult,
     sweep::{Matrix, ranges},
@@ -219,7 +220,9 @@ fn merge(dir: &SweepDir, format: Format) -> Result<Code, Failure> {
         }
         Format::Json => terminal::out(&json),
     }
-    terminal::note(&format!("wrote {}", path.display()));
+    let shown = html::quote(&dir.path().to_string_lossy());
+    let page = format!("`stress report {shown} --out sweep.html` draws it");
+    terminal::note(&format!("wrote {}; {page}", path.display()));
     if !merged.disagreeing.is_empty() {
         let cells = ranges(&merged.disagreeing);
         return Err(anyhow!("the designs disagree in cells {cells}")).or_exit(Code::Disagree);

@@ -2,7 +2,7 @@
 //! file, and the cells after it take them from there. Between cells and at the end of the sweep the
 //! ceiling is measured again, on blocks that were not read yet.
 
-use std::{fs, io, path::Path};
+use std::{fs, io, path::Path, time::Duration};
 
 use anyhow::{Context, Result};
 use executor::{
@@ -138,6 +138,14 @@ pub fn measure_again(
     stage.finish();
 }
 
+/// The time that another measurement takes; none where the first one failed.
+pub fn time_again(known: &SweepDevice) -> Duration {
+    match known.ceilings.is_empty() {
+        true => Duration::ZERO,
+        false => device::ceiling_time(TIME_PER_METHOD),
+    }
+}
+
 fn said(facts: &Device) -> &str {
     facts.reason.as_deref().unwrap_or_default()
 }
@@ -217,6 +225,8 @@ mod tests {
         assert_eq!(facts.shared.expect("by the first cell").measured_unix_s, 100);
         let before = unmeasured.clone();
         let progress = Progress::new(crate::progress::Look::Nothing);
+        assert_eq!(time_again(&unmeasured), Duration::ZERO);
+        assert!(time_again(&known()) >= TIME_PER_METHOD);
         measure_again(&mut unmeasured, Moment::End, None, &progress);
         assert_eq!(unmeasured, before);
     }

@@ -76,6 +76,15 @@ impl<'a> WatchedDevice<'a> {
         Ok(())
     }
 
+    /// The time that its last measurement takes, after the last cell.
+    ///
+    /// # Errors
+    /// The figures cannot be read.
+    pub fn end_time(&self) -> Result<Duration> {
+        let known = shared::read(&self.path)?;
+        Ok(known.as_ref().map_or(Duration::ZERO, shared::time_again))
+    }
+
     /// Measures it again, after the last cell.
     ///
     /// # Errors

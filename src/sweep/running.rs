@@ -11,8 +11,14 @@ use std::{
 use anyhow::anyhow;
 
 use super::{
-    cell::FinishedCell, device::WatchedDevice, dir::SweepDir, estimate::Estimate, index::Which,
-    lock::CellLock, matrix,
+    cell::FinishedCell,
+    device::WatchedDevice,
+    dir::SweepDir,
+    estimate::Estimate,
+    index::Which,
+    lock::CellLock,
+    matrix,
+    pace::{self, Took},
 };
 use report::units;
 use result::RunResult;
@@ -24,7 +30,7 @@ use crate::{
     extras::Wishes,
     hooks::Hooks,
     interrupt,
-    prepare::InUse,
+    prepare::{InUse, once},
     progress::Look,
     run::RunInput,
     terminal,
@@ -218,7 +224,7 @@ struct Running<'a> {
     /// Cells that are still to be run.
     left: Vec<u64>,
     /// How long each took that was run here.
-    took: Vec<Duration>,
+    took: Vec<Took>,
     /// The device under their states.
     device: WatchedDevice<'a>,
 }
@@ -241,6 +247,7 @@ impl Running<'_> {
         terminal::note(&format!("{name}: begins"));
         let began = Instant::now();
         let ended = child::run(&words(index, self.device.path())).or_exit(Code::Io)?;
+        let (wall, once) = (began.elapsed(), once::take(self.device.path()));
         self.device.after_cell().or_exit(Code::Io)?;
         let Some(cell) = self.dir.own_cell(index).or_exit(Code::Io)? else {
             if !interrupt::happened() {
@@ -248,20 +255,11 @@ impl Running<'_> {
             }
             return Ok(Err(ended));
         };
-        self.took.push(began.elapsed());
-        terminal::note(&format!("{name}: {}, {}", found(&cell), self.time()));
+        self.took.push(Took { wall, once });
+        let end = self.device.end_time().or_exit(Code::Io)?;
+        let time = pace::words(&self.took, self.left.len(), end);
+        terminal::note(&format!("{name}: {}, {time}", found(&cell)));
         Ok(Ok(()))
-    }
-
-    /// `took 3.21 s, about 2 min left`.
-    fn time(&self) -> String {
-        let last = self.took.last().copied().unwrap_or_default();
-        let each = self.took.iter().sum::<Duration>() / self.took.len().max(1) as u32;
-        let took = units::time(last);
-        match self.left.len() {
-            0 => format!("took {took}"),
-            left => format!("took {took}, about {} left", units::rough_time(each * left as u32)),
-        }
     }
 }
 
@@ -292,7 +290,7 @@ fn found(cell: &FinishedCell) -> String {
     let fastest = with_figure.max_by(|a, b| a.0.total_cmp(&b.0));
     fastest.map_or_else(
         || "no figure".to_owned(),
-        |(mgas_per_s, point)| format!("{} MGas/s by {}", units::plain(mgas_per_s), point.variant),
+        |(mgas_per_s, point)| format!("{} MGas/s by {}", units::number(mgas_per_s), point.variant),
     )
 }
 

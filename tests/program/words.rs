@@ -259,6 +259,23 @@ fn the_newest_of_several_runs_in_a_directory_is_reported_and_compared() {
 }
 
 #[test]
+fn a_comparison_of_rows_without_counterparts_says_which_setting_parts_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let work = ["sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory", "--no-whole"];
+    let how = ["--design", "batched-io", "--threads", "1", "--samples", "1"];
+    for (out, io_threads) in [("a", "1"), ("b", "2")] {
+        let own = ["--out", out, "--io-threads", io_threads];
+        printed(&[&work[..], &how, &own].concat(), dir.path());
+    }
+    let page = printed(&["compare", "a", "b"], dir.path());
+    assert!(page.contains("\nchanged  run.io_threads: 1 → 2\n"), "{page}");
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "no variant of batched-io is in both A and B: their io_threads differ (1 in A; 2 in B); \
+                run both with --io-threads 1 ";
+    assert!(words.contains(note), "{page}");
+}
+
+#[test]
 fn reports_and_comparisons_take_every_directory_that_the_tool_wrote() {
     let dir = tempfile::tempdir().unwrap();
     let work = ["--scenario", "sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory"];

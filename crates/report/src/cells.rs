@@ -294,7 +294,7 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
         column(2, ["blocks", "a key"], &|cell| of(cell.blocks_per_present_key, units::ratio)),
         column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),
         column(3, ["% of", "disk"], &|cell| of(cell.device_fraction, units::percent)),
-        column(10, ["reads", "at once"], &|cell| of(cell.reads_in_flight, units::number)),
+        column(10, ["reads", "at once"], &|cell| of(facts::reads_at_once(cell), units::number)),
         column(4, READ_P50, &p50),
         column(10, ["read", "p99"], &|cell| ns(cell.read_latency_ns.p99)),
         column(12, ["ready", "%"], &|cell| of(cell.ready_share, units::percent)),

@@ -47,7 +47,7 @@ const COUNTERS: [Counter; 4] = [
 ];
 
 /// Numbers of a design's rows that a user chooses.
-const COUNTS: [Count; 4] = [
+pub(crate) const COUNTS: [Count; 4] = [
     Count { name: "threads", of: |cell| cell.threads },
     Count { name: "io_threads", of: |cell| cell.io_threads },
     Count { name: "fibers", of: |cell| cell.fibers },
@@ -55,9 +55,11 @@ const COUNTS: [Count; 4] = [
 ];
 
 /// A number of a row.
-struct Count {
-    name: &'static str,
-    of: fn(&Cell) -> u64,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Count {
+    /// As a run calls it: its option has hyphens.
+    pub(crate) name: &'static str,
+    pub(crate) of: fn(&Cell) -> u64,
 }
 
 /// A counter of a sample.

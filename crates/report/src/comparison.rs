@@ -1,8 +1,6 @@
 //! Results side by side as a page: the work, the changes, the counters that differ, and a
 //! line a variant.
 
-use serde_json::Value;
-
 use result::{
     comparison::{Change, Comparison, Figure, Source},
     stats,
@@ -11,19 +9,22 @@ use result::{
 use super::{
     Paint,
     columns::{Column, Columns},
-    page::{Page, Tone, clip},
+    cut::cut,
+    page::{Page, Tone},
     units::{self, UNKNOWN},
 };
 
 /// Changes of one kind that are shown; all are in the JSON.
 const SHOWN_CHANGE_COUNT: usize = 12;
-/// Widest value of a change before it is cut.
-const MAX_VALUE_WIDTH: usize = 40;
+/// The beginning of keys that a user may set.
+const OF_RUN: &str = "run.";
+/// Stands for the value of such a key where nobody set it and no reason for a choice is stored.
+const NOT_SET: &str = "not set";
 /// The figures of columns that are called by a result alone.
 const TIMES: &str = "ms per batch";
 
-/// The comparison as a page of `width` columns.
-pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String {
+/// The comparison as a page of `width` columns, with `notes` below its table.
+pub fn comparison(comparison: &Comparison, notes: &[String], width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     let work = &comparison.work;
     let gas = work.gas.map_or_else(|| UNKNOWN.to_owned(), units::count);
@@ -43,6 +44,9 @@ pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String
     changed(&mut page, "counters", &comparison.counters, "equal: gas, keys, store and block reads");
     table(&mut page, comparison);
     legend(&mut page, comparison);
+    for note in notes {
+        page.labelled(Tone::Warning, "note", note);
+    }
     let text = "times of different runs hold for their minutes only: the intervals are those of the \
                 samples, and a ratio here is no verdict";
     page.labelled(Tone::Faint, "note", text);
@@ -69,7 +73,8 @@ pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &s
     }
     let mut label = label;
     for change in changes.iter().take(SHOWN_CHANGE_COUNT) {
-        let values: Vec<_> = change.values.iter().map(value).collect();
+        let absent = if change.key.starts_with(OF_RUN) { NOT_SET } else { UNKNOWN };
+        let values = cut(&change.values, absent);
         let text = format!("{}: {}", change.key, values.join(" → "));
         page.labelled(Tone::Warning, label, &text);
         label = "";
@@ -80,15 +85,6 @@ pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &s
         page.labelled(Tone::Warning, "", &text);
     }
     page.gap();
-}
-
-fn value(value: &Value) -> String {
-    let text = match value {
-        Value::Null => UNKNOWN.to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    clip(&text, MAX_VALUE_WIDTH)
 }
 
 /// One line a variant: the time in each result with its interval, then the ratios.
@@ -175,7 +171,7 @@ fn legend(page: &mut Page, comparison: &Comparison) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
     use unicode_width::UnicodeWidthStr;
 
     use super::*;
@@ -199,7 +195,7 @@ mod tests {
             results.push(Stored::from_json(path, json).unwrap());
         }
         let compared = compare(&results).expect("the same work");
-        comparison(&compared, width, Paint::Plain)
+        comparison(&compared, &["io_threads differ".to_owned()], width, Paint::Plain)
     }
 
     #[test]
@@ -215,6 +211,17 @@ mod tests {
         assert_eq!(page.matches(" 1.000–1.000").count(), 5, "{page}");
         assert!(page.contains("4828–5005"), "{page}");
         assert!(page.contains("equal: gas"), "{page}");
+        assert!(page.contains("\nnote     io_threads differ\n"), "{page}");
+    }
+
+    #[test]
+    fn a_key_that_one_side_sets_says_so_of_the_other() {
+        let change =
+            |key: &str| Change { key: key.to_owned(), values: vec![Value::Null, json!(8)] };
+        let mut page = Page::new(80);
+        changed(&mut page, "changed", &[change("run.samples"), change("prepare")], "");
+        let page = page.render(Paint::Plain);
+        assert_eq!(page, "changed  run.samples: not set → 8\n         prepare: - → 8\n");
     }
 
     #[test]

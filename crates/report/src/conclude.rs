@@ -133,7 +133,7 @@ const EQUAL_DEPTH_RATIO: f64 = 1.25;
 
 /// Reads under way, as measured.
 fn depth(cell: &Cell) -> Option<f64> {
-    cell.reads_in_flight.filter(|depth| depth.is_finite() && *depth > 0.0)
+    facts::reads_at_once(cell)
 }
 
 /// The larger of two depths over the smaller.

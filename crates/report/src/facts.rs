@@ -124,6 +124,12 @@ pub(super) fn unverified_ms(cell: &Cell) -> Option<f64> {
     cell.unverified_ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
 }
 
+/// Reads under way, as measured. A call of many keys counts by the blocks that it read: where all of
+/// them were in memory there is nothing to count, and 0 is no depth.
+pub(super) fn reads_at_once(cell: &Cell) -> Option<f64> {
+    cell.reads_in_flight.filter(|depth| depth.is_finite() && *depth > 0.0)
+}
+
 /// The fastest of some cells.
 pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
     let timed = cells.into_iter().filter_map(|cell| Some((time_ms(cell)?, cell)));

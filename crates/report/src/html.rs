@@ -11,6 +11,7 @@ mod chart;
 mod clients;
 mod data;
 mod databases;
+mod disk_share;
 mod figure;
 mod gate;
 mod ground;

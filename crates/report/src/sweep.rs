@@ -1,5 +1,7 @@
 //! The page of a sweep: axes, missing and doubtful cells, a line for each cell and
-//! variant, and the knees.
+//! variant, the knees, and the fastest values.
+
+use std::iter;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -8,6 +10,7 @@ use result::sweep::{self, Axis, KNEE_SHARE, Keys, Knee, Merged, NoKnee, Over, Po
 use super::{
     Paint, facts,
     page::{Page, Tone, pad_left},
+    sweep_found::found,
     units::{self, UNKNOWN},
     warnings::{Warning, grouped},
 };
@@ -60,6 +63,11 @@ pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
         knees_over(&mut page, &merged.sweep.axes, what, knees);
     }
     unnamed_knees(&mut page, merged);
+    page.gap();
+    for (label, text) in ["found"].into_iter().chain(iter::repeat("")).zip(found(merged)) {
+        page.labelled(Tone::Strong, label, &text);
+    }
+    page.gap();
     page.labelled(Tone::Faint, "note", "compare these times with none of another machine");
     page.render(paint)
 }
@@ -131,7 +139,7 @@ fn cells(page: &mut Page, merged: &Merged) {
     let ms_per = facts::ms_per(merged.cells.iter().map(|cell| &cell.result.workload));
     let mut figures = vec![
         Column::new(ms_per, of(|point| plain(point.ms_per_batch))),
-        Column::new("MGas/s", of(|point| plain(point.mgas_per_s))),
+        Column::new("MGas/s", of(|point| rate(point.mgas_per_s))),
         Column::new("95 %", of(interval)),
     ];
     if width(&names) + width(&figures) > page.width() {
@@ -244,7 +252,7 @@ fn knees_of(page: &mut Page, axes: &[Axis], what: &str, knees: &[&Knee]) {
         Column::new("fewest", text(|knee| format!("{}{}", knee.knee_count, mark(knee)))),
         Column::new("% of best", text(|knee| units::percent(knee.knee_share))),
         Column::new("best at", text(|knee| knee.best_count.to_string())),
-        Column::new("MGas/s", text(|knee| units::plain(knee.best_mgas_per_s))),
+        Column::new("MGas/s", text(|knee| units::number(knee.best_mgas_per_s))),
     ];
     lines(page, &names, &figures);
 }
@@ -263,7 +271,11 @@ fn unnamed_knees(page: &mut Page, merged: &Merged) {
     if !parts.is_empty() {
         let all = reasons.len() + merged.knees.len();
         let all = units::things(all as u64, "combination");
-        let text = format!("no knee in {} of {all}: {}", reasons.len(), parts.join(", "));
+        let text = format!(
+            "no knee (the fewest threads beyond which more gain nothing) in {} of {all}: {}",
+            reasons.len(),
+            parts.join(", ")
+        );
         page.labelled(Tone::Faint, "knees", &text);
     }
 }
@@ -311,6 +323,11 @@ fn plain(value: Option<f64>) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), units::plain)
 }
 
+/// A throughput as all tables and pages show it.
+fn rate(value: Option<f64>) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), units::number)
+}
+
 /// The ends of the throughput's interval; or the number of values where there is none; or the cell
 /// whose figures these are.
 fn interval(point: &Point) -> String {
@@ -318,7 +335,7 @@ fn interval(point: &Point) -> String {
         return format!("= cell {same_as}");
     }
     match point.mgas_per_s_ci95 {
-        Some([low, high]) => format!("{}–{}", units::plain(low), units::plain(high)),
+        Some([low, high]) => format!("{}–{}", units::number(low), units::number(high)),
         None => format!("n={}", point.value_count),
     }
 }

@@ -17,8 +17,9 @@ const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --se
 const OUT: &str = "--out DIR: every sample, phases, histograms";
 /// The option of [`OUT`].
 const OUT_OPTION: &str = "--out";
-const SAMPLES: &str = "--samples 6: intervals; ";
-const DATABASES: &str = "--databases 6: intervals; ";
+/// Of two runs both medians are unsure, so each needs an interval of its own that is wider.
+const SAMPLES: &str = "--samples 6: intervals; 7: also of ratios to another run";
+const DATABASES: &str = "--databases 6: intervals";
 
 /// The result as a page of `width` columns (at least 24), each line ended by a newline. Where
 /// the designs disagree it shows that first, and no figure.
@@ -67,22 +68,27 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         claims(&mut page, result);
     }
     if !disagrees {
-        let few = |cell: &result::Cell| cell.value_count() < INTERVAL_COUNT_MIN;
-        let more = if result.databases.is_empty() { SAMPLES } else { DATABASES };
-        let samples = if result.cells.iter().any(few) { more } else { "" };
-        let is_out = |word: &String| {
-            let rest = word.strip_prefix(OUT_OPTION);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-        };
-        let out = if result.command.iter().any(is_out) { "" } else { OUT };
-        let hints = [format!("{samples}{out}"), DEEPER.to_owned()];
-        let hints =
-            hints.iter().map(|hint| hint.trim_end_matches("; ")).filter(|hint| !hint.is_empty());
-        for (label, hint) in ["deeper"].into_iter().chain([""]).zip(hints) {
-            page.labelled(Tone::Faint, label, hint);
-        }
+        hints(&mut page, result);
     }
     page.render(paint)
+}
+
+/// The options that show more.
+fn hints(page: &mut Page, result: &RunResult) {
+    let few = |cell: &result::Cell| cell.value_count() < INTERVAL_COUNT_MIN;
+    let more = if result.databases.is_empty() { SAMPLES } else { DATABASES };
+    let is_out = |word: &String| {
+        let rest = word.strip_prefix(OUT_OPTION);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    let hints = [
+        result.cells.iter().any(few).then_some(more),
+        (!result.command.iter().any(is_out)).then_some(OUT),
+        Some(DEEPER),
+    ];
+    for (label, hint) in ["deeper"].into_iter().chain(["", ""]).zip(hints.into_iter().flatten()) {
+        page.labelled(Tone::Faint, label, hint);
+    }
 }
 
 fn disagreements(page: &mut Page, result: &RunResult) {

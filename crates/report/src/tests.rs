@@ -74,6 +74,17 @@ fn a_wider_terminal_shows_more_columns() {
 }
 
 #[test]
+fn calls_that_read_no_block_have_no_reads_at_once() {
+    let page = |depth: f64| {
+        let mut result = example::typical();
+        result.cells.iter_mut().for_each(|cell| cell.reads_in_flight = Some(depth));
+        table(&result, 160, Paint::Plain)
+    };
+    assert!(page(0.67).contains("0.670"), "{}", page(0.67));
+    assert!(page(0.67).contains("at once") && !page(0.0).contains("at once"), "{}", page(0.0));
+}
+
+#[test]
 fn a_result_that_disagrees_says_so_first_and_shows_no_figure() {
     let mut said = example::sampled(8);
     said.agree = Some(false);

@@ -213,6 +213,15 @@ impl<'a> Report<'a> {
         axes::is_sweep(&self.shown())
     }
 
+    /// The command of the sweep whose cells all results are, where there are several and it is known.
+    pub(super) fn sweep_command(&self) -> Option<&'a [String]> {
+        let [first, others @ ..] = self.sources.as_slice() else { return None };
+        let command = first.shown.sweep_command.as_slice();
+        let is_same = |other: &Source<'_>| other.shown.sweep_command == command;
+        let is_one = !others.is_empty() && !command.is_empty() && others.iter().all(is_same);
+        is_one.then_some(command)
+    }
+
     /// The results.
     pub(super) fn shown(&self) -> Vec<&'a Shown> {
         self.sources.iter().map(|source| source.shown).collect()

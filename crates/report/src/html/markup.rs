@@ -8,6 +8,8 @@ use super::{
 
 /// Most commands that stand below a figure; the list of results has all.
 const SHOWN_COMMAND_COUNT: usize = 3;
+/// The directory of a sweep that is made again: in its own, all cells are finished.
+const SWEEP_AGAIN: &str = "sweep-again";
 /// Characters that a shell takes as they are.
 const PLAIN: &str = "-_./=,:+@%^";
 
@@ -65,6 +67,11 @@ pub(super) fn interval(
 pub(super) fn unknown() -> String {
     r#"<span class="none"><span aria-hidden="true">–</span><span class="sr">not known</span></span>"#
         .to_owned()
+}
+
+/// The text for a number that there is none of, with the reason.
+pub(super) fn not_applicable(reason: &str) -> String {
+    format!("<span class=\"none\">not applicable: {}</span>", esc(reason))
 }
 
 /// A table that a narrow page scrolls sideways, with a caption for screen readers.
@@ -132,26 +139,39 @@ pub(super) fn section(id: &str, title: &str, lede: &str, content: &str) -> Strin
 }
 
 fn commands(report: &Report<'_>, results: &[usize]) -> String {
-    let mut text = String::from("<pre tabindex=\"0\"><code>");
+    let sweep = report.sweep_command().filter(|_| results.len() > 1);
+    let lines = sweep.map_or_else(|| of_results(report, results), of_sweep);
+    let lines: Vec<String> = lines.iter().map(|line| esc(line)).collect();
+    format!("<pre tabindex=\"0\"><code>{}</code></pre>", lines.join("\n"))
+}
+
+/// The command of a sweep, and that of its page.
+fn of_sweep(command: &[String]) -> Vec<String> {
+    vec![
+        format!("{} --out {SWEEP_AGAIN}", words(command)),
+        format!("stress report {SWEEP_AGAIN} --out report.html"),
+    ]
+}
+
+/// The commands of some results, and that of the page.
+fn of_results(report: &Report<'_>, results: &[usize]) -> Vec<String> {
     let mut lines = Vec::new();
     for place in results.iter().take(SHOWN_COMMAND_COUNT) {
         let source = &report.sources[*place];
         if report.sources.len() > 1 {
-            lines.push(esc(&format!("# {}: {}", source.label, source.shown.path.display())));
+            lines.push(format!("# {}: {}", source.label, source.shown.path.display()));
         }
-        lines.push(esc(&command(source)));
+        lines.push(command(source));
     }
     let more = results.len().saturating_sub(SHOWN_COMMAND_COUNT);
     if more > 0 {
-        lines.push(esc(&format!("# and {more} more: see the list of results")));
+        lines.push(format!("# and {more} more: see the list of results"));
     }
     let paths = report.sources.iter().map(|source| quote(&source.shown.path.to_string_lossy()));
     let paths: Vec<_> = paths.take(SHOWN_COMMAND_COUNT).collect();
     let dots = if report.sources.len() > SHOWN_COMMAND_COUNT { " …" } else { "" };
-    lines.push(esc(&format!("stress report {}{dots} --out report.html", paths.join(" "))));
-    text.push_str(&lines.join("\n"));
-    text.push_str("</code></pre>");
-    text
+    lines.push(format!("stress report {}{dots} --out report.html", paths.join(" ")));
+    lines
 }
 
 /// The command line of a result, for a shell.

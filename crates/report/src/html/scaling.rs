@@ -4,6 +4,7 @@
 use super::{
     chart::{self, Chart, Guide, Point, Scale, Series},
     data::{self, Report, Row},
+    disk_share::disk_share,
     figure::{Figure, figure, interval},
     markup::{self, Section, esc, number},
     settings::{DESIGN, IO_THREADS, OF_VARIANT, SOURCE, STORE, THREADS},
@@ -279,9 +280,7 @@ fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
             count(figure!(row.cell, io_threads)),
             number(row.throughput().as_ref(), units::number),
             markup::interval(ends.as_ref(), values, units::number),
-            number(figure!(row.cell, device_fraction).as_ref(), |share| {
-                format!("{} %", units::percent(share))
-            }),
+            disk_share(row),
         ]
     });
     markup::table(kind.title, &heads, &rows.collect::<Vec<_>>())

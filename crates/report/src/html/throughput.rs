@@ -3,6 +3,7 @@
 use super::{
     chart::{self, Scale},
     data::{self, Report, Row},
+    disk_share::disk_share,
     figure::{Figure, figure, interval},
     look,
     markup::{self, Section, esc, interval, number, unknown},
@@ -205,6 +206,7 @@ fn table(report: &Report<'_>) -> String {
         "Bottleneck",
     ];
     let percent = |share: f64| format!("{} %", units::percent(share));
+    // Of reads at once, 0 is no depth: see `facts::reads_at_once`.
     let cells = |row: &Row<'_>| {
         let cell = &row.cell;
         let values = cell.value_count();
@@ -222,8 +224,8 @@ fn table(report: &Report<'_>) -> String {
             ends(interval!(cell, ms_per_batch.ci95), units::plain),
             of(figure!(cell, samples[FIRST].unique_keys), |keys| units::count(keys as u64)),
             of(figure!(cell, blocks_per_present_key), units::ratio),
-            of(figure!(cell, device_fraction), percent),
-            of(figure!(cell, reads_in_flight), units::number),
+            disk_share(row),
+            of(figure!(cell, reads_in_flight).filter(|depth| depth.value > 0.0), units::number),
             of(figure!(cell, longest_tx_share), percent),
             bottleneck.map_or_else(unknown, esc),
         ]

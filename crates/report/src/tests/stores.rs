@@ -1,6 +1,6 @@
 //! Runs over several stores: each fact once, behind the stores that it is of.
 
-use result::{Shown, Stored};
+use result::{Shown, Stored, stats};
 use variant::{CacheMode, StoreKind};
 
 use crate::{Paint, facts, formats, found, table};
@@ -51,7 +51,11 @@ fn a_store_without_a_device_has_no_cold_state_on_any_page() {
 fn a_hint_names_the_samples_that_an_interval_needs() {
     let mut result = two_stores();
     result.cells.iter_mut().for_each(|cell| cell.samples.truncate(2));
-    assert!(table(&result, 80, Paint::Plain).contains("--samples 6: intervals"));
+    let page = table(&result, 80, Paint::Plain);
+    let hint = "--samples 6: intervals; 7: also of ratios to another run\n";
+    assert!(page.contains(hint), "{page}");
+    let of_ratios = stats::interval_count_min(stats::confidence_of_each(2));
+    assert_eq!((stats::INTERVAL_COUNT_MIN, of_ratios), (6, 7));
 }
 
 #[test]

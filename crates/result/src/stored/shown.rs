@@ -42,6 +42,8 @@ pub struct Shown {
     pub cell: Option<u64>,
     /// The values of that sweep's cells that were left out, because each would be this run.
     pub left_out: Vec<Keys>,
+    /// The command line of that sweep without its directory; empty where it is not known.
+    pub sweep_command: Vec<String>,
     /// Why the device that the sweep measured for this cell may not be that of other cells.
     pub doubt: Option<String>,
 }
@@ -66,7 +68,15 @@ impl From<Stored> for Shown {
 impl Shown {
     /// A result that is no cell of a sweep.
     pub const fn new(path: PathBuf, content: Content) -> Self {
-        Self { path, content, swept: Keys::new(), cell: None, left_out: Vec::new(), doubt: None }
+        Self {
+            path,
+            content,
+            swept: Keys::new(),
+            cell: None,
+            left_out: Vec::new(),
+            sweep_command: Vec::new(),
+            doubt: None,
+        }
     }
 
     /// The same as a cell of a sweep.
@@ -85,6 +95,12 @@ impl Shown {
     #[must_use]
     pub fn with_left_out(self, left_out: Vec<Keys>) -> Self {
         Self { left_out, ..self }
+    }
+
+    /// The same as a cell of the sweep of this command line.
+    #[must_use]
+    pub fn with_sweep_command(self, sweep_command: Vec<String>) -> Self {
+        Self { sweep_command, ..self }
     }
 
     /// The run, where it is one.
@@ -222,9 +238,10 @@ impl Shown {
         let manifest = read_json::<Manifest>(&folder.join(MANIFEST_FILE));
         let matrix = manifest.map(|manifest| manifest.matrix);
         let matrix = matrix.filter(|of| of.settings_digest == cell.settings_digest);
+        let command = matrix.as_ref().map(Matrix::sweep_command).unwrap_or_default();
         let is_run = |index| folder.join(cell_dir_name(index)).exists();
         let left_out = matrix.map_or_else(Vec::new, |of| of.keys_left_out(cell.index, is_run));
-        let cell = self.with_swept(cell.keys).with_cell(cell.index);
+        let cell = self.with_swept(cell.keys).with_cell(cell.index).with_sweep_command(command);
         cell.with_left_out(left_out).with_device(&devices(folder))
     }
 
@@ -247,6 +264,7 @@ impl Shown {
             _ => Vec::new(),
         };
         let matrix: Option<Matrix> = serde_json::from_value(merged["sweep"].take()).ok();
+        let command = matrix.as_ref().map(Matrix::sweep_command).unwrap_or_default();
         let devices: Vec<SweepDevice> =
             serde_json::from_value(merged["devices"].take()).unwrap_or_default();
         let run: BTreeSet<u64> = cells.iter().filter_map(|cell| cell["index"].as_u64()).collect();
@@ -260,6 +278,7 @@ impl Shown {
             let MergedCell { index, keys, result } = typed(Path::new(&name), cell)?;
             let shown = Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys);
             let shown = shown.with_cell(index).with_left_out(left_out(index));
+            let shown = shown.with_sweep_command(command.clone());
             Ok(shown.with_device(&devices))
         };
         let all = cells.into_iter().map(shown).collect::<Result<Vec<_>, _>>()?;

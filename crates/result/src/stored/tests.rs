@@ -115,6 +115,7 @@ fn a_cell_of_a_sweep_has_its_keys_those_left_out_for_it_and_the_doubt_of_its_dev
         let all = Shown::read_all(path).expect("has a result");
         assert_eq!((all.len(), &all[0].swept), (1, &matrix.keys(0)));
         assert_eq!(all[0].left_out, [matrix.keys(1)]);
+        assert_eq!(all[0].sweep_command, ["stress", "sweep", "one-slot", "threads=1,2,4"]);
         let warnings = all[0].warnings();
         assert!(warnings.iter().any(|text| text.contains("100 reads/s at first")), "{warnings:?}");
     }

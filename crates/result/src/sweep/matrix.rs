@@ -159,6 +159,18 @@ impl Matrix {
         words
     }
 
+    /// The command line of the sweep, without its directory.
+    pub fn sweep_command(&self) -> Vec<String> {
+        let mut words = ["stress", "sweep", &self.scenario].map(str::to_owned).to_vec();
+        words.extend(self.axes.iter().map(|axis| pair(axis, &axis.values.join(","))));
+        if self.quick {
+            words.push("--quick".to_owned());
+        }
+        let fixed = self.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
+        words.extend(fixed.flat_map(|set| ["--set".to_owned(), set]));
+        words
+    }
+
     /// The difference from `other`, for users who mix two sweeps up; `None` where they are the
     /// same.
     pub fn difference(&self, other: &Self) -> Option<String> {
@@ -259,5 +271,11 @@ mod tests {
         let keys = matrix.keys_left_out(0, |cell| cell == 2);
         assert_eq!(keys, [matrix.keys(1), matrix.keys(3)]);
         assert!(matrix.keys_left_out(1, |_| false).is_empty());
+        matrix.quick = true;
+        matrix.fixed = vec![Setting { key: "run.stores".to_owned(), value: "memory".to_owned() }];
+        assert_eq!(
+            matrix.sweep_command().join(" "),
+            "stress sweep one-slot threads=1,2 io_threads=16,64 --quick --set run.stores=memory"
+        );
     }
 }

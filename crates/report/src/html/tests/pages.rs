@@ -91,3 +91,29 @@ fn the_finding_of_every_store_stands_open_and_the_rest_is_folded_store_by_store(
     let folded = &html[at..at + html[at..].find("</details>").expect("folded")];
     assert!(folded.contains("<li>rocksdb: batched") && folded.contains("<li>memory: batched"));
 }
+
+#[test]
+fn a_share_of_the_disk_that_there_cannot_be_has_its_reason() {
+    use variant::CacheMode;
+    let of = |want: Option<CacheMode>| {
+        page(&[result(|run| {
+            for cell in &mut run.cells {
+                cell.cache.want = want;
+                cell.device_fraction = None;
+            }
+        })])
+    };
+    let warm = of(Some(CacheMode::Warm));
+    assert!(warm.contains("not applicable: warm"), "{warm}");
+    assert!(of(None).contains("not applicable: no device"));
+    assert!(!of(Some(CacheMode::Cold)).contains("not applicable"));
+}
+
+#[test]
+fn reads_of_calls_that_read_no_block_have_no_depth() {
+    let run = |depth: f64| {
+        result(move |run| run.cells.iter_mut().for_each(|cell| cell.reads_in_flight = Some(depth)))
+    };
+    assert!(page(&[run(0.67)]).contains("/cells/4/reads_in_flight\""));
+    assert!(!page(&[run(0.0)]).contains("/cells/4/reads_in_flight\""));
+}

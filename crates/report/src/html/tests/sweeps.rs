@@ -211,3 +211,25 @@ fn the_table_of_a_sweep_has_a_column_for_each_axis_and_a_row_for_each_cell() {
         assert!(marked.clone().all(|row| row[1].starts_with("= ")), "{rows:?}");
     }
 }
+
+#[test]
+fn figures_of_a_sweep_have_its_one_command_and_those_of_other_results_their_own() {
+    let command = ["stress", "sweep", "my storm.toml", "threads=1,2,4", "--set", "run.read=get"];
+    let command = command.map(str::to_owned).to_vec();
+    let cells = over_gas_and_threads();
+    let of_sweep: Vec<Shown> =
+        cells.iter().map(|cell| cell.clone().with_sweep_command(command.clone())).collect();
+    let html = page(&of_sweep);
+    let lines = "<code>stress sweep &#39;my storm.toml&#39; threads=1,2,4 --set run.read=get --out \
+                 sweep-again\nstress report sweep-again --out report.html</code>";
+    assert!(html.contains(lines), "{html}");
+    assert!(!html.contains("more: see the list of results"), "{html}");
+    // One of them is of another sweep.
+    let mut mixed = of_sweep;
+    mixed[0].sweep_command.clear();
+    for results in [mixed, cells] {
+        let html = page(&results);
+        assert!(html.contains("more: see the list of results"), "{html}");
+        assert!(!html.contains("sweep-again"), "{html}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Values of one fact beside each other. Long ones are cut to the parts that differ.
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use super::page::clip;
+
+/// Widest value before it is cut.
+const MAX_WIDTH: usize = 40;
+/// A common beginning that is longer, in characters, is left out.
+const MAX_COMMON_LENGTH: usize = 16;
+/// The end of a common beginning, in characters, which says where in the value the difference is.
+const CONTEXT_LENGTH: usize = 8;
+/// Stands for a part that is the same in all.
+const SAME: &str = "…";
+/// Between the entries of a list.
+const SEPARATOR: char = ';';
+
+/// The values as texts; `absent` stands for one that is not there.
+pub(crate) fn cut(values: &[Value], absent: &str) -> Vec<String> {
+    let mut texts: Vec<Option<String>> = values.iter().map(text).collect();
+    if is_any_long(&texts) {
+        texts = differing_entries(texts);
+    }
+    if is_any_long(&texts) {
+        texts = from_difference(texts);
+    }
+    let shown = |text: Option<String>| {
+        text.map_or_else(|| absent.to_owned(), |text| clip(&text, MAX_WIDTH))
+    };
+    texts.into_iter().map(shown).collect()
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+fn is_any_long(texts: &[Option<String>]) -> bool {
+    texts.iter().flatten().any(|text| text.width() > MAX_WIDTH)
+}
+
+/// The entries of lists that are not in all of them; the texts as they are where none is such.
+fn differing_entries(texts: Vec<Option<String>>) -> Vec<Option<String>> {
+    let entries = |text: &str| -> Vec<String> {
+        let entries = text.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty());
+        entries.map(str::to_owned).collect()
+    };
+    let lists: Vec<Option<Vec<String>>> =
+        texts.iter().map(|text| text.as_deref().map(entries)).collect();
+    let is_in_all = |entry: &String| lists.iter().flatten().all(|list| list.contains(entry));
+    let is_same = lists.iter().flatten().flatten().all(is_in_all);
+    if is_same || lists.iter().flatten().count() < 2 {
+        return texts;
+    }
+    let own = |list: &Vec<String>| -> String {
+        let own: Vec<&str> =
+            list.iter().filter(|entry| !is_in_all(entry)).map(String::as_str).collect();
+        if own.is_empty() { SAME.to_owned() } else { own.join("; ") }
+    };
+    lists.iter().map(|list| list.as_ref().map(own)).collect()
+}
+
+/// The texts without a long beginning that is the same in all.
+fn from_difference(texts: Vec<Option<String>>) -> Vec<Option<String>> {
+    let mut known = texts.iter().flatten();
+    let Some(first) = known.next() else { return texts };
+    let common = |other: &String| -> usize {
+        first.chars().zip(other.chars()).take_while(|(a, b)| a == b).count()
+    };
+    let common_length = known.map(common).min().unwrap_or(0);
+    let is_same = texts.iter().flatten().all(|text| text == first);
+    if is_same || common_length <= MAX_COMMON_LENGTH {
+        return texts;
+    }
+    let rest = |text: String| -> String {
+        SAME.chars().chain(text.chars().skip(common_length - CONTEXT_LENGTH)).collect()
+    };
+    texts.into_iter().map(|text| text.map(rest)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(values: &[Value]) -> Vec<String> {
+        cut(values, "-")
+    }
+
+    #[test]
+    fn short_values_are_shown_whole() {
+        assert_eq!(
+            shown(&[json!("a;b"), json!("a;c"), json!(7), Value::Null]),
+            ["a;b", "a;c", "7", "-"]
+        );
+    }
+
+    #[test]
+    fn of_long_lists_the_entries_that_differ_are_shown() {
+        let shape = |index: &str| {
+            json!(format!(
+                "block_size=4096;block_align=true;format_version=6;index={index};filter=10"
+            ))
+        };
+        assert_eq!(shown(&[shape("binary"), shape("hash")]), ["index=binary", "index=hash"]);
+        let more =
+            json!("block_size=4096;block_align=true;format_version=6;index=hash;filter=10;x=1");
+        assert_eq!(shown(&[shape("hash"), more, Value::Null]), ["…", "x=1", "-"]);
+    }
+
+    #[test]
+    fn of_long_texts_the_part_that_differs_is_shown() {
+        let text = |end: &str| json!(format!("{}{end}", "the same words again and ".repeat(4)));
+        let late = shown(&[text("one"), text("another")]);
+        assert_eq!(late, ["…ain and one", "…ain and another"]);
+        let early = shown(&[json!("a".repeat(60)), json!("b".repeat(60))]);
+        assert!(early[0].starts_with("aaa") && early[1].starts_with("bbb"), "{early:?}");
+        assert!(early.iter().all(|text| text.width() <= MAX_WIDTH), "{early:?}");
+        let equal = shown(&[json!("a".repeat(60)), json!("a".repeat(60))]);
+        assert!(equal[0].starts_with("aaa"), "{equal:?}");
+    }
+}

@@ -1,0 +1,229 @@
+//! Designs that results have without a variant in common: all of their rows are one-sided. Says why,
+//! and how to run both alike.
+
+use std::collections::BTreeSet;
+
+use result::{Cell, RunResult, Stored};
+use variant::{Design, StoreKind};
+
+use crate::compare::{COUNTS, Count, label};
+
+/// A design on a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    store: StoreKind,
+    design: Design,
+}
+
+/// The rows of a result without a counterpart in another.
+struct Side<'r> {
+    label: String,
+    run: &'r RunResult,
+    cells: Vec<&'r Cell>,
+}
+
+/// A number of rows that differs, with its values on each side.
+struct Differing {
+    count: Count,
+    values: Vec<BTreeSet<u64>>,
+}
+
+impl Differing {
+    /// Whether no value of the first side is on another.
+    fn is_apart(&self) -> bool {
+        let [first, others @ ..] = self.values.as_slice() else { return false };
+        others.iter().all(|other| first.is_disjoint(other))
+    }
+
+    /// `--io-threads 2,8`: the values of the first side that has some.
+    fn option(&self) -> Option<String> {
+        let is_option = |values: &&BTreeSet<u64>| values.iter().all(|value| *value > 0);
+        let values = self.values.iter().find(is_option)?;
+        Some(format!("--{} {}", self.count.name.replace('_', "-"), listed(values, ",")))
+    }
+}
+
+/// A note for each design and store that the first of `results` and another have without a variant in
+/// common.
+pub fn one_sided(results: &[Stored]) -> Vec<String> {
+    let Some(first) = results.first() else { return Vec::new() };
+    let mut kinds: Vec<Kind> = Vec::new();
+    for cell in &first.result.cells {
+        let kind = Kind { store: cell.store, design: cell.design };
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let is_on_one_store = kinds.iter().all(|kind| kind.store == kinds[0].store);
+    let note = |kind: Kind| {
+        let on = if is_on_one_store { String::new() } else { format!(" on {}", kind.store) };
+        Some(format!("no variant of {}{on} {}", kind.design, words(&sides(results, kind))?))
+    };
+    kinds.into_iter().filter_map(note).collect()
+}
+
+/// The first result, and those that share no variant of `kind` with it.
+fn sides(results: &[Stored], kind: Kind) -> Vec<Side<'_>> {
+    let mut sides: Vec<Side<'_>> = Vec::new();
+    for (index, stored) in results.iter().enumerate() {
+        let run = &stored.result;
+        let own =
+            run.cells.iter().filter(|cell| (cell.store, cell.design) == (kind.store, kind.design));
+        let own: Vec<&Cell> = own.collect();
+        let cells = match sides.first() {
+            None => own,
+            Some(first) => without_counterpart(&own, &first.cells),
+        };
+        if index == 0 || !cells.is_empty() {
+            sides.push(Side { label: label(index), run, cells });
+        }
+    }
+    sides
+}
+
+/// The rows of whole blocks, and those of execution alone, of which the other result has some and none
+/// is the same variant.
+fn without_counterpart<'r>(own: &[&'r Cell], other: &[&Cell]) -> Vec<&'r Cell> {
+    let is_like = |a: &Cell, b: &Cell| a.duties.is_empty() == b.duties.is_empty();
+    let is_shared = |cell: &Cell| other.iter().any(|there| there.variant == cell.variant);
+    let is_alone = |cell: &&&Cell| {
+        other.iter().any(|there| is_like(there, cell))
+            && !own.iter().any(|beside| is_like(beside, cell) && is_shared(beside))
+    };
+    own.iter().filter(is_alone).copied().collect()
+}
+
+/// `is in both A and B: their io_threads differ (2, 8 in A; 16, 64 in B), which were chosen by default; run
+/// both with --io-threads 2,8`; `None` of one side.
+fn words(sides: &[Side<'_>]) -> Option<String> {
+    let [first, others @ ..] = sides else { return None };
+    if others.is_empty() {
+        return None;
+    }
+    let labels: Vec<&str> = others.iter().map(|side| side.label.as_str()).collect();
+    let (any, runs) = if others.len() == 1 { ("", "both") } else { ("any of ", "all of them") };
+    let head = format!("is in both {} and {any}{}", first.label, labels.join(", "));
+    let differing = differing(sides);
+    if differing.is_empty() {
+        let each = sides
+            .iter()
+            .filter_map(|side| Some(format!("{} has {}", side.label, side.cells.first()?.variant)));
+        let each: Vec<String> = each.collect();
+        return Some(format!("{head}: {}", each.join(", ")));
+    }
+    let each: Vec<String> =
+        differing.iter().map(|differing| values_words(sides, differing)).collect();
+    let options: Option<Vec<String>> = differing.iter().map(Differing::option).collect();
+    let remedy = options.map(|options| format!("; run {runs} with {}", options.join(" ")));
+    Some(format!("{head}: their {}{}", each.join(", and their "), remedy.unwrap_or_default()))
+}
+
+/// The counts that have no value in common, or else all that differ.
+fn differing(sides: &[Side<'_>]) -> Vec<Differing> {
+    let of = |count: Count| Differing {
+        count,
+        values: sides
+            .iter()
+            .map(|side| side.cells.iter().map(|cell| (count.of)(cell)).collect())
+            .collect(),
+    };
+    let differs = |of: &Differing| of.values.iter().any(|values| *values != of.values[0]);
+    let (apart, others): (Vec<_>, Vec<_>) =
+        COUNTS.into_iter().map(of).filter(differs).partition(Differing::is_apart);
+    if apart.is_empty() { others } else { apart }
+}
+
+/// `io_threads differ (2, 8 in A; 16, 64 in B), which were chosen by default`.
+fn values_words(sides: &[Side<'_>], differing: &Differing) -> String {
+    let Differing { count, values } = differing;
+    let each: Vec<String> = sides
+        .iter()
+        .zip(values)
+        .map(|(side, values)| format!("{} in {}", listed(values, ", "), side.label))
+        .collect();
+    let chose: Vec<&str> = sides
+        .iter()
+        .filter(|side| is_chosen(side, count.name))
+        .map(|side| side.label.as_str())
+        .collect();
+    let by_default = match chose.len() {
+        0 => String::new(),
+        all if all == sides.len() => ", which were chosen by default".to_owned(),
+        _ => format!(", of which those in {} were chosen by default", chose.join(", ")),
+    };
+    format!("{} differ ({}){by_default}", count.name, each.join("; "))
+}
+
+/// Whether a run chose these counts for the store of its rows: `rocksdb: io_threads = [2, 8]: …`.
+fn is_chosen(side: &Side<'_>, name: &str) -> bool {
+    let Some(cell) = side.cells.first() else { return false };
+    let start = format!("{}: {name} = ", cell.store);
+    side.run.choices.iter().any(|choice| choice.starts_with(&start))
+}
+
+fn listed(values: &BTreeSet<u64>, between: &str) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+#[cfg(test)]
+mod tests {
+    use result::example;
+
+    use super::*;
+
+    /// A run of which each batched row has the I/O threads that `of` makes of its own.
+    fn stored(choices: &[&str], of: fn(u64) -> u64) -> Stored {
+        let mut run = example::sampled(8);
+        run.choices = choices.iter().map(|choice| (*choice).to_owned()).collect();
+        for cell in run.cells.iter_mut().filter(|cell| cell.design == Design::BatchedIo) {
+            cell.io_threads = of(cell.io_threads);
+            let (way, _) = cell.variant.split_once('@').expect("threads");
+            cell.variant = format!("{way}@{}+{}io", cell.threads, cell.io_threads);
+        }
+        Stored::new("r.json".into(), run)
+    }
+
+    #[test]
+    fn rows_without_a_counterpart_are_told_with_the_reason_and_the_remedy() {
+        let (a, b) = (stored(&[], |io| io), stored(&[], |io| io / 8));
+        assert!(one_sided(&[a.clone(), a.clone()]).is_empty());
+        let differ = "no variant of batched-io is in both A and B: their io_threads differ \
+                      (16, 64 in A; 2, 8 in B)";
+        let remedy = "; run both with --io-threads 16,64";
+        assert_eq!(one_sided(&[a.clone(), b.clone()]), [format!("{differ}{remedy}")]);
+        let chose = ["rocksdb: io_threads = [2, 8]: each waits for one read"];
+        let chosen = stored(&chose, |io| io / 8);
+        let of_b = ", of which those in B were chosen by default";
+        assert_eq!(one_sided(&[a, chosen]), [format!("{differ}{of_b}{remedy}")]);
+        let both = [stored(&chose, |io| io * 2), stored(&chose, |io| io)];
+        assert!(one_sided(&both)[0].contains("), which were chosen by default; run both with "));
+        let three = [b.clone(), stored(&[], |io| io), stored(&[], |io| io * 2)];
+        let note = one_sided(&three).pop().expect("a note");
+        assert!(
+            note.contains("in both A and any of B, C: ") && note.contains("run all of them"),
+            "{note}"
+        );
+    }
+
+    #[test]
+    fn one_common_variant_is_enough_and_a_design_of_one_side_is_no_case() {
+        let a = stored(&[], |io| io);
+        let one = stored(&[], |io| if io == 16 { 16 } else { 2 });
+        assert!(one_sided(&[a.clone(), one]).is_empty());
+        let mut without = a.clone();
+        without.result.cells.retain(|cell| cell.design != Design::BatchedIo);
+        assert!(one_sided(&[a, without]).is_empty());
+    }
+
+    #[test]
+    fn rows_of_other_ways_are_named() {
+        let a = stored(&[], |io| io);
+        let mut b = a.clone();
+        for cell in b.result.cells.iter_mut().filter(|cell| cell.design == Design::BatchedIo) {
+            cell.variant = cell.variant.replace('@', "+root-after@");
+        }
+        let note = one_sided(&[a, b]).pop().expect("a note");
+        assert!(note.contains("is in both A and B: A has rocksdb/batched-io/"), "{note}");
+        assert!(note.contains("+root-after@"), "{note}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Time of a sweep's cell that the cells after it need not take: a state that is built stays, and the
+//! device's figures are shared. A cell tells it to the sweep by a file beside these figures, which the
+//! sweep takes away. It only serves an estimate, so that no error of it ends a run.
+
+use std::{fs, path::Path, time::Duration};
+
+/// Ending of the file's name, in the place of that of the device's figures.
+const ENDING: &str = "once";
+
+/// Time of one cell for others, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Once {
+    /// Building states on disk.
+    pub building: Duration,
+    /// Measuring the device.
+    pub measuring: Duration,
+}
+
+/// Adds to the time that is told beside the device's figures at `device_path`: a run on several
+/// databases prepares each of them.
+pub fn add(device_path: &Path, more: Once) {
+    let before = read(device_path).unwrap_or_default();
+    let building = before.building + more.building;
+    let measuring = before.measuring + more.measuring;
+    let text = format!("{} {}", building.as_nanos(), measuring.as_nanos());
+    drop(fs::write(device_path.with_extension(ENDING), text));
+}
+
+/// Takes the time away that a cell has told; nothing where it has told none.
+pub fn take(device_path: &Path) -> Once {
+    let once = read(device_path).unwrap_or_default();
+    drop(fs::remove_file(device_path.with_extension(ENDING)));
+    once
+}
+
+fn read(device_path: &Path) -> Option<Once> {
+    let text = fs::read_to_string(device_path.with_extension(ENDING)).ok()?;
+    let (building, measuring) = text.split_once(' ')?;
+    let time = |text: &str| text.parse().ok().map(Duration::from_nanos);
+    Some(Once { building: time(building)?, measuring: time(measuring)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_times_of_all_databases_of_a_cell_are_told_together_and_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("device-1-2.json");
+        assert_eq!(take(&path), Once::default());
+        let seconds = Duration::from_secs;
+        add(&path, Once { building: seconds(1), measuring: seconds(4) });
+        add(&path, Once { building: seconds(2), measuring: Duration::ZERO });
+        assert_eq!(take(&path), Once { building: seconds(3), measuring: seconds(4) });
+        assert_eq!(take(&path), Once::default());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
