@@ -8,9 +8,10 @@ use result::description::{
 
 use super::{
     Paint,
-    cells::{Column, INDENT, fit, row},
+    cells::INDENT,
     head,
     page::{Page, Tone, clip, pad_right},
+    ranked::{Column, fit, row},
     units,
 };
 

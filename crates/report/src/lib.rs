@@ -35,6 +35,7 @@ mod out;
 mod page;
 mod picture;
 mod profile;
+mod ranked;
 mod send;
 mod simulation;
 mod sustained;
