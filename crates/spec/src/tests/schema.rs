@@ -226,4 +226,6 @@ fn a_wrong_name_or_kind_is_one_error_that_names_the_remedy() {
     );
     let error = fault("../mine", "erc20");
     assert!(error.contains("../mine is no name") && error.contains("lower-case"), "{error}");
+    assert!(error.contains("write NAME mine"), "a name that is no option: {error}");
+    assert!(fault("../", "erc20").contains("write NAME my-scenario"));
 }
