@@ -65,6 +65,15 @@ fn a_slip_of_the_command_line_is_told_what_to_write() {
     refused(&["--scenario", "x.workload"], dir.path(), &["write --workload x.workload"]);
     refused(&["validate", "x.workload"], dir.path(), &["stress describe --workload x.workload"]);
     refused(&["--worker", "--set", "nonsense.key=1"], dir.path(), &["--set: a worker is told"]);
+    for (format, tip) in [
+        ("--html", "the ending of --out says the format: --out sweep.html"),
+        ("--csv", "the ending of --out says the format: --out sweep.csv"),
+        ("--md", "the ending of --out says the format: --out sweep.md"),
+        ("--json", "--format bigger-is-better --out sweep.json"),
+    ] {
+        let file = tip.rsplit(' ').next().unwrap();
+        refused(&["report", "sw", format, file], dir.path(), &[format, tip]);
+    }
     for verb in ["validate", "show", "describe"] {
         refused(&[verb], dir.path(), &["NAME|FILE"]);
         refused(&[verb, "sload-storm", "--store", "lmdb"], dir.path(), &["--store lmdb"]);
