@@ -312,3 +312,30 @@ fn histograms_are_told_in_one_line_and_quiet_is_quiet() {
     let output = stress(&["--quiet", "--scenario", "no-such"], dir.path());
     assert!(text(&output.stderr).starts_with("error:"), "an error is not quiet");
 }
+
+#[test]
+fn an_option_that_no_variant_takes_is_noted_and_the_same_key_of_a_file_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&["new", "mine"], dir.path());
+    let path = dir.path().join("mine.toml");
+    let scenario = fs::read_to_string(&path).unwrap();
+    fs::write(&path, scenario.replacen("\n[run]\n", "\n[run]\nthreads = [4]\n", 1)).unwrap();
+    let told = |more: &[&str]| {
+        let work = ["mine.toml", "--gas", "1M", "--samples", "1", "--no-whole", "--design"];
+        let output = stress(&[&work, more].concat(), dir.path());
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        told
+    };
+    let note = "note: sequential runs on one thread: --threads 3 does not apply\n";
+    let noted = told(&["sequential", "--threads", "3"]);
+    assert_eq!(noted.matches(note).count(), 1, "{noted}");
+    for more in [
+        &["sequential"][..],
+        &["sequential,parallel-io", "--threads", "3"],
+        &["sequential", "--threads", "3", "--quiet"],
+    ] {
+        let noted = told(more);
+        assert!(!noted.contains("does not apply"), "{noted}");
+    }
+}
