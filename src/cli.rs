@@ -300,6 +300,7 @@ mod tests {
             (&["sweeep", "--scenario", "x", "threads=1,2", "--merge"], "`stress sweep`"),
             (&["-q", "gaet", "--against", "x"], "`stress gate`"),
             (&["hepl"], "`stress help`"),
+            (&["calib"], "`stress calibrate`"),
             (&["calibrate_against", "geth"], "`stress calibrate-against`"),
             (&["sload-strom", "--gas", "64M"], "the scenario sload-storm"),
             (&["test_sload_bloated"], "the scenario official/test_sload_bloated"),

@@ -4,13 +4,52 @@
 
 use std::time::Duration;
 
-use spec::{Expect, RunSpec, Scenario};
+use spec::{Expect, Override, RunSpec, Scenario};
 use variant::CacheMode;
 
 use crate::{
+    exit::Failure,
     plan::{self, Machine, PlannedCell},
-    prepare::{FreshWorks, StoreSettings},
+    prepare::{FreshWorks, Request, Source, StoreSettings},
 };
+
+/// A key of a run that some designs ignore.
+struct DesignKey {
+    key: &'static str,
+    /// Two values that make two runs of designs that take the key.
+    values: [&'static str; 2],
+    /// The value that asks for no more than every design does.
+    neutral: &'static str,
+    /// Why one design ignores it, and why several do.
+    reasons: [&'static str; 2],
+}
+
+const DESIGN_KEYS: [DesignKey; 4] = [
+    DesignKey {
+        key: "run.threads",
+        values: ["1", "2"],
+        neutral: "1",
+        reasons: ["runs on one thread", "run on one thread"],
+    },
+    DesignKey {
+        key: "run.io_threads",
+        values: ["1", "2"],
+        neutral: "",
+        reasons: ["has no I/O threads", "have no I/O threads"],
+    },
+    DesignKey {
+        key: "run.schedule",
+        values: ["block-order", "gas-limit"],
+        neutral: "block-order",
+        reasons: ["follows no schedule", "follow no schedule"],
+    },
+    DesignKey {
+        key: "run.warm_cache",
+        values: ["shared", "per-worker"],
+        neutral: "",
+        reasons: ["warms no cache", "warm no cache"],
+    },
+];
 
 /// All that makes a run of one work: two with equal values are one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,23 +150,115 @@ pub fn samples_alike(a: &RunSpec, b: &RunSpec, machine: &Machine) -> bool {
     of(a) == of(b)
 }
 
+/// A note on each of the user's overrides that no variant of the run of `source` takes: those of `how`, and
+/// those of the work. Keys that the scenario itself sets are not looked at.
+pub fn without_effect(source: &Source, how: &[Override], machine: &Machine) -> Vec<String> {
+    // A fault is told by the run.
+    let Ok(run) = Request::run_of(source, how) else { return Vec::new() };
+    let work: &[Override] = match source {
+        Source::Scenario { work, .. } => work,
+        Source::File(_) => &[],
+    };
+    let designs: Vec<_> = run.designs.iter().map(|design| design.name()).collect();
+    let note = |of: &DesignKey| {
+        let is_given = |given: &&Override| given.key == of.key && given.value != of.neutral;
+        let given = how.iter().chain(work).find(is_given)?;
+        let [a, b] = of.values.map(|value| with_value(source, how, of.key, value));
+        let reason = if designs.len() == 1 { of.reasons[0] } else { of.reasons[1] };
+        let words =
+            format!("note: {} {reason}: {} does not apply", designs.join(", "), given.origin);
+        samples_alike(&a.ok()?, &b.ok()?, machine).then_some(words)
+    };
+    DESIGN_KEYS.iter().filter_map(note).collect()
+}
+
+/// The run with another value of a key that the user gave.
+fn with_value(
+    source: &Source,
+    how: &[Override],
+    key: &str,
+    value: &str,
+) -> Result<RunSpec, Failure> {
+    let changed = |given: &Override| match given.key == key {
+        true => Override { value: value.to_owned(), ..given.clone() },
+        false => given.clone(),
+    };
+    let how: Vec<_> = how.iter().map(changed).collect();
+    let source = match source {
+        Source::Scenario { name, work, size } => Source::Scenario {
+            name: name.clone(),
+            work: work.iter().map(changed).collect(),
+            size: *size,
+        },
+        Source::File(path) => Source::File(path.clone()),
+    };
+    Request::run_of(&source, &how)
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
 
     use executor::store::rocksdb::IoUring;
-    use spec::Override;
 
     use super::*;
+    use crate::prepare::Size;
 
-    fn scenario(overrides: &[(&str, &str)]) -> Scenario {
+    fn given(overrides: &[(&str, &str)]) -> Vec<Override> {
         let given = |(key, value): &(&str, &str)| Override {
             key: (*key).to_owned(),
             value: (*value).to_owned(),
             origin: format!("--set {key}={value}"),
         };
-        let overrides: Vec<_> = overrides.iter().map(given).collect();
+        overrides.iter().map(given).collect()
+    }
+
+    fn scenario(overrides: &[(&str, &str)]) -> Scenario {
+        let overrides = given(overrides);
         spec::load("sload-storm", &overrides).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn an_override_that_no_variant_takes_is_noted_and_no_other() {
+        let machine =
+            Machine { core_count: NonZeroUsize::new(2).unwrap(), io_uring: IoUring::Refused };
+        let noted = |work: &[(&str, &str)], how: &[(&str, &str)]| {
+            let (name, work) = ("sload-storm".to_owned(), given(work));
+            let source = Source::Scenario { name, work, size: Size::Stated };
+            without_effect(&source, &given(how), &machine)
+        };
+        let sequential = ("run.designs", "sequential");
+        let several = ("run.designs", "sequential,parallel-io");
+        let threads =
+            "note: sequential runs on one thread: --set run.threads=4 does not apply".to_owned();
+        assert_eq!(noted(&[], &[sequential, ("run.threads", "4")]), [threads.clone()]);
+        assert_eq!(noted(&[("run.threads", "4")], &[sequential]), [threads], "by --set");
+        for (how, words) in [
+            ([several, ("run.io_threads", "4")], "sequential, parallel-io have no I/O threads: "),
+            ([sequential, ("run.schedule", "gas-limit")], "sequential follows no schedule: "),
+            ([several, ("run.warm_cache", "per-worker")], "warm no cache: "),
+        ] {
+            let notes = noted(&[], &how);
+            assert!(notes.len() == 1 && notes[0].contains(words), "{notes:?}");
+        }
+        let none: [String; 0] = [];
+        for how in [
+            [sequential, ("run.samples", "4")],
+            [sequential, ("run.threads", "1")],
+            [several, ("run.threads", "4")],
+            [several, ("run.schedule", "gas-limit")],
+            [("run.designs", "batched-io"), ("run.io_threads", "4")],
+            [("run.designs", "prewarm"), ("run.warm_cache", "per-worker")],
+            // A fault is the run's.
+            [sequential, ("run.threads", "0")],
+        ] {
+            assert_eq!(noted(&[], &how), none, "{how:?}");
+        }
+        let file = Source::File("no/such.workload".into());
+        assert_eq!(
+            without_effect(&file, &given(&[sequential, ("run.threads", "4")]), &machine).len(),
+            1
+        );
     }
 
     /// Whether two values of a key make one run where `fixed` is set.

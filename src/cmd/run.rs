@@ -9,10 +9,13 @@ use result::RunResult;
 use crate::{
     args::{Format, RunArgs},
     baselines::{self, Baselines, Saved},
+    effect,
     exit::{self, Code, Failure, OrExit},
     gate::baseline::PROCESS_COUNT_MIN,
     metrics::MetricsFile,
-    now, prepare,
+    now,
+    plan::Machine,
+    prepare,
     run::Finished,
     terminal,
 };
@@ -38,6 +41,9 @@ fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
         // An error would come after the user's interrupt: there is nobody to tell.
         Format::Json => |result| drop(show_json(result)),
     };
+    for note in effect::without_effect(&input.source, &input.how, &Machine::this()) {
+        terminal::note(&note);
+    }
     let finished = input.run()?;
     *kept = Some(finished.result.clone());
     match args.format {

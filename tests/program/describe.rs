@@ -67,6 +67,9 @@ fn a_load_is_described_by_the_name_that_its_scenario_gives() {
     );
     assert!(two["loads"][1]["name"].is_null());
     let page = printed(&["describe", "two.toml"], dir.path());
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let present = "100 % of the slots that transactions ask for exist in the state";
+    assert!(words.contains(present), "{page}");
     assert!(page.contains("payments (transfers)") && page.contains("  erc20 "), "{page}");
 }
 
@@ -215,6 +218,15 @@ fn a_new_scenario_is_valid_runs_at_once_and_replaces_nothing() {
     refused(&["new", "mine"], dir.path(), 2, &["mine.toml", "another name"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), written, "it is as it was");
     refused(&["new", "my storm"], dir.path(), 2, &["my storm is no name", "my-storm"]);
+    for (given, words) in [
+        ("../t2/own", &["`stress new own`, which makes own.toml in ", "(for ../t2 change to"][..]),
+        ("own.toml", &["own.toml: this is a path", "`stress new own`, which makes own.toml in "]),
+        ("../My Own", &["../My Own is no name", "write NAME my-own"]),
+    ] {
+        refused(&["new", given], dir.path(), 2, words);
+    }
+    assert!(!dir.path().join("own.toml").exists());
+    refused(&["new", "other", "--kind", "sload"], dir.path(), 2, &["did you mean sload-storm?"]);
     refused(&["new", "other", "--kind", "erc21"], dir.path(), 2, &["did you mean erc20?"]);
     assert!(!dir.path().join("other.toml").exists());
 }

@@ -65,6 +65,15 @@ fn a_slip_of_the_command_line_is_told_what_to_write() {
     refused(&["--scenario", "x.workload"], dir.path(), &["write --workload x.workload"]);
     refused(&["validate", "x.workload"], dir.path(), &["stress describe --workload x.workload"]);
     refused(&["--worker", "--set", "nonsense.key=1"], dir.path(), &["--set: a worker is told"]);
+    for (format, tip) in [
+        ("--html", "the ending of --out says the format: --out sweep.html"),
+        ("--csv", "the ending of --out says the format: --out sweep.csv"),
+        ("--md", "the ending of --out says the format: --out sweep.md"),
+        ("--json", "--format bigger-is-better --out sweep.json"),
+    ] {
+        let file = tip.rsplit(' ').next().unwrap();
+        refused(&["report", "sw", format, file], dir.path(), &[format, tip]);
+    }
     for verb in ["validate", "show", "describe"] {
         refused(&[verb], dir.path(), &["NAME|FILE"]);
         refused(&[verb, "sload-storm", "--store", "lmdb"], dir.path(), &["--store lmdb"]);
@@ -319,4 +328,31 @@ fn histograms_are_told_in_one_line_and_quiet_is_quiet() {
     assert!(text(&output.stdout).contains("found"), "the result is not quiet");
     let output = stress(&["--quiet", "--scenario", "no-such"], dir.path());
     assert!(text(&output.stderr).starts_with("error:"), "an error is not quiet");
+}
+
+#[test]
+fn an_option_that_no_variant_takes_is_noted_and_the_same_key_of_a_file_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    printed(&["new", "mine"], dir.path());
+    let path = dir.path().join("mine.toml");
+    let scenario = fs::read_to_string(&path).unwrap();
+    fs::write(&path, scenario.replacen("\n[run]\n", "\n[run]\nthreads = [4]\n", 1)).unwrap();
+    let told = |more: &[&str]| {
+        let work = ["mine.toml", "--gas", "1M", "--samples", "1", "--no-whole", "--design"];
+        let output = stress(&[&work, more].concat(), dir.path());
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        told
+    };
+    let note = "note: sequential runs on one thread: --threads 3 does not apply\n";
+    let noted = told(&["sequential", "--threads", "3"]);
+    assert_eq!(noted.matches(note).count(), 1, "{noted}");
+    for more in [
+        &["sequential"][..],
+        &["sequential,parallel-io", "--threads", "3"],
+        &["sequential", "--threads", "3", "--quiet"],
+    ] {
+        let noted = told(more);
+        assert!(!noted.contains("does not apply"), "{noted}");
+    }
 }

@@ -11,12 +11,11 @@ use result::{
 use super::{
     certainty, duties,
     facts::{self, OfStore, Reading},
-    page::{Page, Tone, clip, pad_left, pad_right},
+    page::{Page, Tone, clip, pad_right},
+    ranked::{Column, Fitted, fitted, row},
     units::{self, UNKNOWN},
 };
 
-/// Columns of this rank or above are added only where there is room to spare.
-const EXTRA_RANK: u8 = 10;
 /// Widest label of a cell before it is cut.
 pub(super) const MAX_LABEL_WIDTH: usize = 28;
 
@@ -25,28 +24,13 @@ const SHOWN_BLOCK_COUNT: usize = 12;
 
 /// The head of the column whose figures may be those of a batch of reads.
 const READ_P50: [&str; 2] = ["read", "p50"];
+/// The head of the column of blocks for each key that exists.
+const BLOCKS: [&str; 2] = ["blocks", "a key"];
+/// The head of the column of keys.
+const KEYS: [&str; 2] = ["", "keys"];
 
 /// Width of the mark before a label.
 pub(super) const INDENT: usize = 2;
-
-/// A column.
-pub(super) struct Column {
-    pub(super) head: [&'static str; 2],
-    /// 0: always there. Otherwise the highest ranks go first where there is no room.
-    pub(super) rank: u8,
-    pub(super) values: Vec<String>,
-}
-
-impl Column {
-    fn width(&self) -> usize {
-        let texts = self.head.iter().copied().chain(self.values.iter().map(String::as_str));
-        texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.values.iter().all(|value| value == UNKNOWN)
-    }
-}
 
 /// Unit of the column of times.
 #[derive(Clone, Copy)]
@@ -67,22 +51,24 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
         && best.len() < cells.iter().filter(|cell| facts::time_ms(cell).is_some()).count();
     let names = clients.iter().map(|client| client.client.clone());
     let labels: Vec<String> = labels(&cells).into_iter().chain(names).collect();
-    let label_width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
-    let label_width = label_width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
+    let longest = labels.iter().map(|label| label.width()).max().unwrap_or(0);
+    let longest = longest.min(MAX_LABEL_WIDTH);
+    let label_width = longest.min(page.width() / 3);
     let lines = Lines { cells: &cells, clients };
     let mut all = columns_of_times(reading.time_is_per, lines);
     all.extend(columns_of_clients(lines));
     all.extend(columns(lines));
-    let (columns, gaps) = fit(all, page.width() - INDENT - label_width);
+    let fitted = fitted(all, page.width() - INDENT - label_width);
+    let Fitted { columns, gaps, .. } = &fitted;
     for line in 0..2 {
         let texts = columns.iter().map(|column| column.head[line]);
-        page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, &columns, &gaps));
+        page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, columns, gaps));
     }
     let mut index = 0;
     let line = |index: usize, mark: &str| {
         let label = pad_right(&clip(&labels[index], label_width), label_width);
         let texts = columns.iter().map(|column| column.values[index].as_str());
-        row(mark, &label, texts, &columns, &gaps)
+        row(mark, &label, texts, columns, gaps)
     };
     for OfStore { store, cells, .. } in groups {
         if groups.len() > 1 {
@@ -102,15 +88,14 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     for index in index..labels.len() {
         page.line(Tone::Plain, &line(index, "  "));
     }
-    let has_batches = columns.iter().any(|column| column.head == READ_P50);
+    if let Some(words) = fitted.left_out(INDENT + longest) {
+        page.indented(Tone::Faint, INDENT, &words);
+    }
     let is_divided = cells.iter().any(|cell| !cell.has_duties_of(cells[0]));
     let mark =
         if is_divided { "* best of its design, whole or alone" } else { "* best of its design" };
-    let notes = [
-        marks.then_some(mark),
-        has_batches.then_some("b: a read’s time is that of the batch of reads it came in"),
-    ];
-    legend(page, reading, &cells, notes);
+    let heads: Vec<_> = columns.iter().map(|column| column.head).collect();
+    legend(page, reading, marks.then_some(mark), &heads);
 }
 
 /// Cells without figures: which agree with the reference and which do not.
@@ -240,7 +225,7 @@ fn columns_of_times(time_is_per: &str, lines: Lines<'_>) -> Vec<Column> {
     let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.name().to_owned());
     vec![
         lines.column(0, ["", "threads"], &|cell| Some(facts::threads(cell))),
-        lines.column(1, ["", "schedule"], &schedule),
+        lines.column(2, ["", "schedule"], &schedule),
         lines.shared(0, time_head, &|cell| Some(in_unit(facts::time_ms(cell)?, unit)), &|client| {
             Some(in_unit(client.ms_per_batch.median?, unit))
         }),
@@ -256,7 +241,7 @@ fn columns_of_times(time_is_per: &str, lines: Lines<'_>) -> Vec<Column> {
             &|cell| of(cell.mgas_per_s.median, units::number),
             &|client| of(client.mgas_per_s.median, units::number),
         ),
-        lines.column(1, ["without", "verifying"], &|cell| {
+        lines.column(2, ["without", "verifying"], &|cell| {
             Some(in_unit(facts::unverified_ms(cell)?, unit))
         }),
     ]
@@ -280,30 +265,31 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
         Some(format!("{}{mark}", ns(cell.read_latency_ns.p50)?))
     };
     vec![
-        column(4, ["warm-up", "found %"], &|cell| of(cell.warm_up_found_share, units::percent)),
+        column(5, ["warm-up", "found %"], &|cell| of(cell.warm_up_found_share, units::percent)),
         lines.shared(
-            2,
+            // The headline: the last one that is left out.
+            1,
             ["times", "in order"],
             &|cell| ratio_of(cell, cell.times.in_order),
             &|client| {
                 of(client.in_order_ratio, units::ratio).filter(|_| client.counted().len() > 1)
             },
         ),
-        column(2, ["times", "1 thread"], &|cell| ratio_of(cell, cell.times.one_thread)),
-        column(1, ["", "keys"], &keys),
-        column(2, ["blocks", "a key"], &|cell| of(cell.blocks_per_present_key, units::ratio)),
+        column(3, ["times", "1 thread"], &|cell| ratio_of(cell, cell.times.one_thread)),
+        column(2, KEYS, &keys),
+        column(3, BLOCKS, &|cell| of(cell.blocks_per_present_key, units::ratio)),
         column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),
-        column(3, ["% of", "disk"], &|cell| of(cell.device_fraction, units::percent)),
+        column(4, ["% of", "disk"], &|cell| of(cell.device_fraction, units::percent)),
         column(10, ["reads", "at once"], &|cell| of(facts::reads_at_once(cell), units::number)),
-        column(4, READ_P50, &p50),
+        column(5, READ_P50, &p50),
         column(10, ["read", "p99"], &|cell| ns(cell.read_latency_ns.p99)),
         column(12, ["ready", "%"], &|cell| of(cell.ready_share, units::percent)),
         column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
-        column(5, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
-        column(6, ["aborted", "%"], &|cell| of(cell.abort_rate, units::percent)),
+        column(6, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
+        column(7, ["aborted", "%"], &|cell| of(cell.abort_rate, units::percent)),
         column(15, ["sched.", "quality"], &|cell| of(cell.scheduling_quality, units::ratio)),
         column(16, ["idle", "%"], &|cell| of(cell.idle_share, units::percent)),
-        column(6, ["senders", "a s"], &|cell| of(cell.recover_tx_per_s, units::number)),
+        column(7, ["senders", "a s"], &|cell| of(cell.recover_tx_per_s, units::number)),
         column(14, ["tx", "p50"], &|cell| ns(cell.tx_latency_ns.p50)),
         column(12, ["", "bottleneck"], &|cell| Some(cell.bottleneck?.name().to_owned())),
     ]
@@ -323,20 +309,20 @@ fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
         stats::median(&values?)
     };
     vec![
-        lines.shared(1, ["by its", "log"], &|_| None, &|client| {
+        lines.shared(2, ["by its", "log"], &|_| None, &|client| {
             time(client.own_ms_per_batch.median.map(|ms| ms * 1e6))
         }),
-        lines.shared(3, ["", "CPU"], &|cell| time(of(cell, |s| s.cpu_ns)), &|client| {
+        lines.shared(4, ["", "CPU"], &|cell| time(of(cell, |s| s.cpu_ns)), &|client| {
             time(client.median(|s| s.cpu_ns))
         }),
         lines.shared(
-            3,
+            4,
             ["read from", "disk"],
             &|cell| bytes(of(cell, |s| s.device_read_bytes)),
             &|client| bytes(client.median(|s| s.device_read_bytes)),
         ),
         lines.shared(
-            5,
+            6,
             ["disk", "requests"],
             &|cell| number(of(cell, |s| s.disk_requests)),
             &|client| number(client.median(|s| s.disk_requests)),
@@ -367,46 +353,9 @@ fn interval(estimate: &Estimate, value_count: usize, unit: TimeUnit) -> String {
     }
 }
 
-/// The columns that fit, and the gap before each.
-pub(super) fn fit(mut columns: Vec<Column>, room: usize) -> (Vec<Column>, Vec<usize>) {
-    columns.retain(|column| column.rank == 0 || !column.is_empty());
-    loop {
-        let most = columns.iter().map(|column| column.rank).max().unwrap_or(0);
-        let gap = if most >= EXTRA_RANK { 2 } else { 1 };
-        let used: usize = columns.iter().map(|column| column.width() + gap).sum();
-        if used <= room || most == 0 {
-            let mut gaps = vec![gap; columns.len()];
-            let slack = room.saturating_sub(used);
-            let wider = columns.len().max(1);
-            let share = (slack / wider).min(3 - gap);
-            let rest = if share < 3 - gap { slack - share * wider } else { 0 };
-            for (index, gap) in gaps.iter_mut().enumerate() {
-                *gap += share + usize::from(index < rest);
-            }
-            return (columns, gaps);
-        }
-        columns.retain(|column| column.rank != most);
-    }
-}
-
-pub(super) fn row<'a>(
-    mark: &str,
-    label: &str,
-    texts: impl Iterator<Item = &'a str>,
-    columns: &[Column],
-    gaps: &[usize],
-) -> String {
-    let mut line = format!("{mark}{label}");
-    for ((text, column), gap) in texts.zip(columns).zip(gaps) {
-        line.push_str(&pad_left(text, column.width() + gap));
-    }
-    line
-}
-
-/// The legend of the marks in use: of the best cells, and of reads whose time is that of a batch.
-fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], notes: [Option<&str>; 2]) {
-    let [best, batches] = notes;
-    let result = reading.result;
+/// The legend of the mark of the best cells, where there is one, and of columns with these heads.
+fn legend(page: &mut Page, reading: &Reading<'_>, best: Option<&str>, heads: &[[&str; 2]]) {
+    let (result, cells) = (reading.result, reading.cells());
     let mut parts: Vec<String> = best.map(str::to_owned).into_iter().collect();
     let databases = units::things(result.databases.len() as u64, "database");
     let counts = cells.iter().map(|cell| cell.samples.len());
@@ -419,12 +368,16 @@ fn legend(page: &mut Page, reading: &Reading<'_>, cells: &[&Cell], notes: [Optio
     });
     let has_mark =
         |cell: &&Cell| cell.read_latency_of_batches && cell.read_latency_ns.p50.is_some();
-    parts.extend(batches.filter(|_| cells.iter().any(has_mark)).map(str::to_owned));
-    if cells.iter().any(|cell| cell.blocks_per_present_key.is_some()) {
+    if heads.contains(&READ_P50) && cells.iter().any(has_mark) {
+        parts.push("b: a read’s time is that of the batch of reads it came in".to_owned());
+    }
+    if heads.contains(&BLOCKS) {
         parts.push("blocks a present key".to_owned());
     }
-    if !cells.is_empty() {
+    if heads.contains(&KEYS) {
         parts.push("keys: accounts and slots of the lists".to_owned());
+    }
+    if !cells.is_empty() {
         page.indented(Tone::Faint, INDENT, &parts.join("; "));
         let per = reading.time_is_per;
         let root = duties::commit_and_root(cells.iter().copied());

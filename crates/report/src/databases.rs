@@ -7,9 +7,10 @@ use result::{
 };
 
 use super::{
-    cells::{Column, INDENT, MAX_LABEL_WIDTH, fit, labels, row},
+    cells::{INDENT, MAX_LABEL_WIDTH, labels},
     facts::{self, Reading},
     page::{Page, Tone, clip, pad_right},
+    ranked::{Column, fit, row},
     units::{self, UNKNOWN},
 };
 use unicode_width::UnicodeWidthStr;

@@ -8,9 +8,10 @@ use result::description::{
 
 use super::{
     Paint,
-    cells::{Column, INDENT, fit, row},
+    cells::INDENT,
     head,
     page::{Page, Tone, clip, pad_right},
+    ranked::{Column, fit, row},
     units,
 };
 
@@ -29,7 +30,7 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
     let facts = &described.workload;
     let text = format!(
         "{} and {} in the lists, {} bytes of batched-io list for each Mgas; {} % of the slots \
-         asked of families exist",
+         that transactions ask for exist in the state",
         units::things(facts.list_account_count, "account"),
         units::things(facts.list_slot_count, "slot"),
         units::number(described.list_bytes_per_mgas),

@@ -7,10 +7,11 @@ use result::{
 
 use super::{
     Paint,
-    cells::{Column, INDENT, fit, row},
+    cells::INDENT,
     facts,
     head::store_words,
     page::{Page, Tone, pad_right},
+    ranked::{Column, fit, row},
     units::{self, UNKNOWN},
 };
 

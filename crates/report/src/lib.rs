@@ -37,6 +37,7 @@ mod out;
 mod page;
 mod picture;
 mod profile;
+mod ranked;
 mod send;
 mod set_keys;
 mod simulation;

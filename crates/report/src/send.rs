@@ -7,8 +7,9 @@ use result::{
 
 use super::{
     Paint,
-    cells::{Column, INDENT, fit, row},
+    cells::INDENT,
     page::{Page, Tone, pad_right},
+    ranked::{Column, fit, row},
     units::{self, UNKNOWN},
 };
 

@@ -6,8 +6,9 @@ use variant::Sharding;
 
 use super::{
     Paint,
-    cells::{Column, INDENT, fit, row},
+    cells::INDENT,
     page::{Page, Tone, pad_right},
+    ranked::{Column, fit, row},
     units::{self, UNKNOWN},
 };
 

@@ -85,6 +85,31 @@ fn calls_that_read_no_block_have_no_reads_at_once() {
 }
 
 #[test]
+fn the_legend_is_of_the_columns_that_are_there_and_the_others_are_named_with_a_width() {
+    let mut result = example::sampled(8);
+    result::ratios::fill(&mut result.cells);
+    let at = |width| table(&result, width, Paint::Plain);
+    for width in 60..200 {
+        let text = at(width);
+        let is_head = |line: &&str| line.contains("threads") && line.contains("MGas/s");
+        let heads = text.lines().find(is_head).unwrap();
+        let [in_order, keys, blocks] = ["in order", " keys", "a key"].map(|it| heads.contains(it));
+        assert!(in_order || !keys && width < 80, "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words.contains("keys: accounts and slots"), keys, "{text}");
+        assert_eq!(words.contains("blocks a present key; keys"), blocks, "{text}");
+        let left_out = words.split_once("left out for want of width: ");
+        assert!(left_out.is_some() || blocks, "{text}");
+        if let Some((_, named)) = left_out {
+            let (_, shown_at) = named.split_once("; COLUMNS=").unwrap();
+            let whole: usize = shown_at.split_once(' ').unwrap().0.parse().unwrap();
+            assert!(whole > width && !at(whole).contains("left out"), "{text}");
+            assert!(at(whole - 1).contains("left out"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_result_that_disagrees_says_so_first_and_shows_no_figure() {
     let mut said = example::sampled(8);
     said.agree = Some(false);

@@ -104,7 +104,7 @@ pub(crate) struct Fault {
 /// The longest excerpt of a user's value that an error repeats, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// The fewest characters that are looked for within names.
+/// The fewest characters that are looked for in names.
 const PART_CHARS_MIN: usize = 3;
 
 /// A user's text as an error may repeat it: short, on one line, without control characters.
@@ -166,11 +166,20 @@ fn near<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<(
         return Vec::new();
     }
     let given = given.to_lowercase().replace('_', "-");
-    let measured = candidates.into_iter().map(|candidate| {
+    let measured = candidates.into_iter().filter_map(|candidate| {
         let plain = candidate.replace('_', "-");
-        (strsim::damerau_levenshtein(&given, &plain), candidate)
+        let distance = strsim::damerau_levenshtein(&given, &plain);
+        let is_near = distance <= (candidate.len() / 3).max(1) || is_begun(&given, &plain);
+        is_near.then_some((distance, candidate))
     });
-    measured.filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1)).collect()
+    measured.collect()
+}
+
+/// Whether `given` is the beginning of a name. The table before the `.` of a key, or the folder before a
+/// `/`, is not.
+fn is_begun(given: &str, name: &str) -> bool {
+    let rest = name.strip_prefix(given).filter(|_| given.len() >= PART_CHARS_MIN);
+    rest.is_some_and(|rest| !given.ends_with('.') && !rest.starts_with(['.', '/']))
 }
 
 /// `a`, `b` and `c` as "a, b or c".

@@ -49,7 +49,7 @@ pub use sstore_storm::{SstoreStorm, WriteKeys};
 pub use transfers::Transfers;
 
 use crate::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
-use crate::fields::Fields;
+use crate::fields::{Fields, NO_SUCH_KEY};
 use crate::keys;
 use crate::sizes::{self, SizedLoad, Sizes};
 use crate::tree::{Node, Table, Value};
@@ -305,7 +305,30 @@ fn kind<'tree>(
         return Err(fields.fault("kind", Misfit::new(rule, Remedy::advice(&advice))));
     };
     let known = [keys::LOAD, kind.keys].concat();
+    let unknown = table.entries.iter().find(|entry| !known.contains(&entry.key.as_str()));
+    if let Some((entry, misfit)) = unknown.and_then(|it| Some((it, of_other_kinds(&it.key, kind)?)))
+    {
+        return Err(misfit.at(&format!("{path}.{}", entry.key), &entry.key_origin));
+    }
     Ok((kind, around.state_fields.within(path, table, &node.origin, &known)?))
+}
+
+/// The misfit of a key that `kind` lacks and other kinds have; `None` of a key that no load has, or that
+/// the state or the block has too.
+fn of_other_kinds(key: &str, kind: &Kind<LoadKind>) -> Option<Misfit> {
+    let others = KINDS.iter().filter(|other| other.keys.contains(&key)).map(|other| other.name);
+    let others: Vec<&str> = others.collect();
+    if others.is_empty() || keys::STATE.contains(&key) || keys::BLOCK.contains(&key) {
+        return None;
+    }
+    let own = match kind.keys {
+        [] => "which has no keys of its own".to_owned(),
+        [only] => format!("whose key is {only}"),
+        several => format!("whose keys are {}", listed(several, "and")),
+    };
+    let advice =
+        format!("{key} is a key of {}; this load is {}, {own}", listed(&others, "and"), kind.name);
+    Some(Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice)))
 }
 
 fn wrong_sum(last: &Fields<'_>, loads: &[Load], sum: f64) -> Fault {

@@ -105,12 +105,15 @@ fn name(top: &Fields<'_>) -> Result<String, Fault> {
         .map(|c| if fits(c) { c } else { '-' })
         .take(NAME_CHARS_MAX)
         .collect();
-    let slug = if slug.is_empty() { "my-scenario".to_owned() } else { slug };
+    let slug = match slug.trim_matches('-') {
+        "" => "my-scenario",
+        slug => slug,
+    };
     let rule = format!(
         "{} is no name; a name is 1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens",
         shown(name)
     );
-    Err(top.fault("name", Misfit::new(rule, Remedy::text(&slug))))
+    Err(top.fault("name", Misfit::new(rule, Remedy::text(slug))))
 }
 
 /// The fields of a table that must be there.

@@ -6,6 +6,7 @@ mod databases;
 mod docs;
 mod durations;
 mod good;
+mod kinds;
 mod names;
 mod overridden;
 mod panics;

@@ -3,8 +3,9 @@
 use result::description::{PartitionFacts, Sharded};
 
 use crate::{
-    cells::{Column, INDENT, fit, row},
+    cells::INDENT,
     page::{Page, Tone, pad_right},
+    ranked::{Column, fit, row},
     units,
 };
 

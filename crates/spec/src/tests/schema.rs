@@ -219,6 +219,13 @@ fn a_wrong_name_or_kind_is_one_error_that_names_the_remedy() {
     };
     let error = fault("mine", "erc2O");
     assert!(error.contains("--kind erc2O") && error.contains("did you mean erc20?"), "{error}");
+    let error = fault("mine", "sload");
+    assert!(
+        error.contains("--kind sload") && error.contains("did you mean sload-storm?"),
+        "{error}"
+    );
     let error = fault("../mine", "erc20");
     assert!(error.contains("../mine is no name") && error.contains("lower-case"), "{error}");
+    assert!(error.contains("write NAME mine"), "a name that is no option: {error}");
+    assert!(fault("../", "erc20").contains("write NAME my-scenario"));
 }

@@ -1,0 +1,151 @@
+//! Columns by rank: as many as a width has room for, and those that it has no room for.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{page::pad_left, units::UNKNOWN};
+
+/// Columns of this rank or above are added only where there is room to spare.
+const EXTRA_RANK: u8 = 10;
+
+/// A column.
+pub(super) struct Column {
+    pub(super) head: [&'static str; 2],
+    /// 0: always there. Otherwise the highest ranks go first where there is no room.
+    pub(super) rank: u8,
+    pub(super) values: Vec<String>,
+}
+
+impl Column {
+    fn width(&self) -> usize {
+        let texts = self.head.iter().copied().chain(self.values.iter().map(String::as_str));
+        texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.iter().all(|value| value == UNKNOWN)
+    }
+
+    /// Its head on one line.
+    fn name(&self) -> String {
+        self.head.join(" ").trim().to_owned()
+    }
+}
+
+/// Columns that fit a width.
+pub(super) struct Fitted {
+    pub(super) columns: Vec<Column>,
+    /// The gap before each.
+    pub(super) gaps: Vec<usize>,
+    /// Those that there is no room for.
+    left_out: Vec<Column>,
+    /// The room that all would need.
+    whole_room: usize,
+}
+
+impl Fitted {
+    /// `left out for want of width: …; COLUMNS=120 shows them`, where `label_width` columns of the
+    /// terminal stand before those of the table; `None` where all are there.
+    pub(super) fn left_out(&self, label_width: usize) -> Option<String> {
+        let names: Vec<String> = self.left_out.iter().map(Column::name).collect();
+        let them = match names.len() {
+            0 => return None,
+            1 => "it",
+            _ => "them",
+        };
+        let width = label_width + self.whole_room;
+        let names = names.join(", ");
+        Some(format!("left out for want of width: {names}; COLUMNS={width} shows {them}"))
+    }
+}
+
+/// Sorts columns into those that fit and those that do not, without empty ones.
+pub(super) fn fitted(mut columns: Vec<Column>, room: usize) -> Fitted {
+    columns.retain(|column| column.rank == 0 || !column.is_empty());
+    let mut limit = columns.iter().map(|column| column.rank).max().unwrap_or(0);
+    let (mut gap, mut used) = needed(&columns, limit);
+    let whole_room = used;
+    while used > room && limit > 0 {
+        limit -= 1;
+        (gap, used) = needed(&columns, limit);
+    }
+    let (columns, left_out): (Vec<_>, Vec<_>) =
+        columns.into_iter().partition(|column| column.rank <= limit);
+    let mut gaps = vec![gap; columns.len()];
+    let slack = room.saturating_sub(used);
+    let wider = columns.len().max(1);
+    let share = (slack / wider).min(3 - gap);
+    let rest = if share < 3 - gap { slack - share * wider } else { 0 };
+    for (index, gap) in gaps.iter_mut().enumerate() {
+        *gap += share + usize::from(index < rest);
+    }
+    Fitted { columns, gaps, left_out, whole_room }
+}
+
+/// The columns that fit, and the gap before each.
+pub(super) fn fit(columns: Vec<Column>, room: usize) -> (Vec<Column>, Vec<usize>) {
+    let Fitted { columns, gaps, .. } = fitted(columns, room);
+    (columns, gaps)
+}
+
+/// The least gap before each column of at most this rank, and the room that they need with it.
+fn needed(columns: &[Column], limit: u8) -> (usize, usize) {
+    let kept = columns.iter().filter(|column| column.rank <= limit);
+    let most = kept.clone().map(|column| column.rank).max().unwrap_or(0);
+    let gap = if most >= EXTRA_RANK { 2 } else { 1 };
+    (gap, kept.map(|column| column.width() + gap).sum())
+}
+
+pub(super) fn row<'a>(
+    mark: &str,
+    label: &str,
+    texts: impl Iterator<Item = &'a str>,
+    columns: &[Column],
+    gaps: &[usize],
+) -> String {
+    let mut line = format!("{mark}{label}");
+    for ((text, column), gap) in texts.zip(columns).zip(gaps) {
+        line.push_str(&pad_left(text, column.width() + gap));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns() -> Vec<Column> {
+        let column =
+            |head, rank, value: &str| Column { head, rank, values: vec![value.to_owned()] };
+        vec![
+            column(["ms per", "block"], 0, "12"),
+            column(["times", "1 thread"], 3, "1.5"),
+            column(["times", "in order"], 1, "2.0"),
+            column(["", "keys"], 2, "13k"),
+            column(["", "nothing"], 1, UNKNOWN),
+        ]
+    }
+
+    /// Names of the columns that are shown, and what is said of the others.
+    fn at(room: usize) -> (Vec<String>, Option<String>) {
+        let fitted = fitted(columns(), room);
+        (fitted.columns.iter().map(Column::name).collect(), fitted.left_out(10))
+    }
+
+    #[test]
+    fn the_highest_ranks_go_first_and_are_named_with_the_width_that_shows_them() {
+        // Each of 6, 8, 8 and 4 with a gap of 1.
+        let (shown, left_out) = at(30);
+        assert_eq!(shown, ["ms per block", "times 1 thread", "times in order", "keys"]);
+        assert_eq!(left_out, None, "a column without a value is not missed");
+        let (shown, left_out) = at(29);
+        assert_eq!(shown, ["ms per block", "times in order", "keys"]);
+        let words = "left out for want of width: times 1 thread; COLUMNS=40 shows it";
+        assert_eq!(left_out.as_deref(), Some(words));
+        let (shown, left_out) = at(16);
+        assert_eq!(shown, ["ms per block", "times in order"]);
+        let words = "left out for want of width: times 1 thread, keys; COLUMNS=40 shows them";
+        assert_eq!(left_out.as_deref(), Some(words));
+        assert_eq!(at(15).0, ["ms per block"]);
+        assert_eq!(at(0).0, ["ms per block"]);
+    }
+}
