@@ -327,6 +327,19 @@ fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
 }
 
 #[test]
+fn a_worker_that_the_user_stopped_is_no_fault_of_its_build() {
+    let place = Place::new();
+    let hello = r#"{"kind":"hello","protocol":1,"program":"0","commit":null,"generator":1}"#;
+    let stopped = r#"{"kind":"error","error":"interrupted","message":"memory/x: cancelled"}"#;
+    let stopped =
+        place.program("stopped", &format!("echo '{hello}'; read l; echo '{stopped}'; read l"));
+    let (code, result) = place.gate(&["--against", &stopped]);
+    assert_eq!((code, &result["gate"]["exit_code"]), (130, &Value::from(130)));
+    let reason = "interrupted after 0 octets; the first figures come after 6";
+    assert_eq!(result["gate"]["reason"], reason, "{:#}", result["gate"]);
+}
+
+#[test]
 fn a_build_that_hangs_is_stopped_and_nothing_of_it_is_left() {
     let place = Place::new();
     let pid = place.path("pid");
@@ -409,7 +422,10 @@ fn a_gate_is_asked_for_one_thing() {
     place.refused(&[], 2, &["--against BINARY", "--baseline RESULT"]);
     place.refused(&["--against", STRESS, "--delta", "0%"], 2, &["--delta 0%", "as in 3%"]);
     place.refused(&["--against", STRESS, "--metric", "luck"], 2, &["there are wall, cpu, blocks"]);
-    place.refused(&["--against", STRESS, "--samples", "3"], 2, &["--samples", "--slot"]);
+    let words = ["--samples is only for a gate with --baseline", "--slot", "--timeout"];
+    place.refused(&["--against", STRESS, "--samples", "3"], 2, &words);
+    let words = ["--keys is only for a gate with --baseline: leave it out"];
+    place.refused(&["--against", STRESS, "--keys", "same"], 2, &words);
     place.refused(&["--against", STRESS, "--slot", "fast"], 2, &["--slot fast"]);
     let missing = place.path("no.json");
     let words = ["there is no such file", "stress calibrate"];

@@ -103,6 +103,10 @@ fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
     for cell in &attempt.cells {
         page.labelled(Tone::Strong, "variant", &cell.variant);
         match cell.counter_changes.as_slice() {
+            [] if cell.octets.is_empty() => {
+                let text = "equal in the warm-up, not yet compared in an octet";
+                page.labelled(Tone::Plain, "counters", text);
+            }
             [] => page.labelled(Tone::Plain, "counters", "equal"),
             changes => page.labelled(Tone::Warning, "counters", &changes.join(", ")),
         }
@@ -227,6 +231,20 @@ mod tests {
         assert_eq!(line("requests "), requests);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("a sample of A: 4902.00 ms, 17 requests"), "{text}");
+    }
+
+    #[test]
+    fn counters_before_the_first_octet_are_those_of_the_warm_up() {
+        let counters = |result: &GateResult| {
+            let text = gate(result, 80, Paint::Plain);
+            let line = text.lines().find(|line| line.starts_with("counters"));
+            line.map(|line| line.trim_start_matches("counters").trim().to_owned())
+        };
+        let mut result = example::gate();
+        assert_eq!(counters(&result).as_deref(), Some("equal"));
+        result.gate.attempts[0].cells[0].octets.clear();
+        let early = "equal in the warm-up, not yet compared in an octet";
+        assert_eq!(counters(&result).as_deref(), Some(early));
     }
 
     #[test]
