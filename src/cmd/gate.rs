@@ -199,6 +199,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
         }
     };
     let code = exit_code(judgement.verdict(), strictness);
+    let cache = judgement.cache;
     let mut result = frame.result(judgement);
     let failure = judged.err().map(of_user);
     if let Some(failure) = &failure {
@@ -209,7 +210,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
         // An error is printed once, at the end of the program.
         Format::Table if failure.as_ref().is_some_and(|f| f.code != Code::Interrupted) => {}
         Format::Table => {
-            terminal::out(&report::gate(result, terminal::width(), terminal::paint()));
+            terminal::out(&report::gate(result, cache, terminal::width(), terminal::paint()));
         }
         Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
     }

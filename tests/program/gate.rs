@@ -288,10 +288,15 @@ fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
     place.refused(&["--b-set", "trie=cut"], 2, &words);
     // One in order run over memory reads nothing by any method.
     let words =
-        ["--b-set run.read=get: that changes nothing for memory/none/sequential", "one run"];
-    place.refused(&["--b-set", "run.read=get"], 2, &words);
+        ["--b-set run.checksums=skip: that changes nothing for memory/none/sequential", "one run"];
+    place.refused(&["--b-set", "run.checksums=skip"], 2, &words);
+    place.refused(&["--b-set", "run.read=get"], 2, &["--b-set run.read=get: ", "one run"]);
     let both = ["--a-set", "run.trie=cut", "--b-set", "run.trie=cut"];
-    place.refused(&both, 2, &["--a-set run.trie=cut --b-set run.trie=cut", "changes nothing"]);
+    let words =
+        ["--a-set run.trie=cut --b-set run.trie=cut: run.trie is cut in A and B", "one run"];
+    place.refused(&both, 2, &words);
+    let words = ["run.trie is none in A too (its default)", "run.trie can also be cut, "];
+    place.refused(&["--b-set", "run.trie=none"], 2, &words);
     let designs = "run.designs=batched-io";
     place.refused(&["--b-set", designs], 2, &["--b-set run.designs=batched-io", "variants"]);
     let words = ["--b-set run.nonsense=1", "no such key", "keys of run are "];
