@@ -178,6 +178,18 @@ pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
     )
 }
 
+/// The error of an option of a run where builds are compared.
+fn only_beside_stored(option: &str) -> anyhow::Error {
+    let instead = match option {
+        "--samples" | "--budget" => {
+            ": a comparison of builds takes samples until it can decide; --slot says how long a slot of \
+             them takes at least, --timeout how long one sample may take"
+        }
+        _ => ": leave it out where builds are compared",
+    };
+    anyhow!("{option} is only for a gate with --baseline{instead}")
+}
+
 impl RunArgs {
     /// The work of the run, as `command` asked for it.
     ///
@@ -223,8 +235,7 @@ impl RunArgs {
             ("--draw-seed", self.how.draw_seed.is_some()),
         ];
         if let Some((option, _)) = not_here.iter().find(|(_, is_given)| *is_given) {
-            let error = anyhow!("{option}: builds are compared in octets of slots; see --slot");
-            return Err(error).or_exit(Code::Usage);
+            return Err(only_beside_stored(option)).or_exit(Code::Usage);
         }
         if self.databases.wait {
             let error = anyhow!(

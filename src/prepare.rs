@@ -36,7 +36,10 @@ pub use data_dir::{asked_data_dir, data_dir, data_path, known_data_path};
 pub use device::measure_again;
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
-pub use request::{Request, Size, Source, claim_not_run, on_one_database, on_same_keys, scenario};
+pub use request::{
+    Request, Size, Source, claim_not_run, is_smaller_if_quick, on_one_database, on_same_keys,
+    scenario,
+};
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
 pub use whole::{WithWhole, with_whole};
 pub use work::{generate, generate_by_load, read_workload, write_json};

@@ -199,8 +199,9 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
         }
     };
     let code = exit_code(judgement.verdict(), strictness);
+    let cache = judgement.cache;
     let mut result = frame.result(judgement);
-    let failure = judged.err();
+    let failure = judged.err().map(of_user);
     if let Some(failure) = &failure {
         failed(&mut result.gate, failure);
     }
@@ -209,7 +210,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
         // An error is printed once, at the end of the program.
         Format::Table if failure.as_ref().is_some_and(|f| f.code != Code::Interrupted) => {}
         Format::Table => {
-            terminal::out(&report::gate(result, terminal::width(), terminal::paint()));
+            terminal::out(&report::gate(result, cache, terminal::width(), terminal::paint()));
         }
         Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
     }
@@ -384,19 +385,30 @@ fn failed(gate: &mut Gate, failure: &Failure) {
     // An error may be of several lines.
     let reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     let octets = |cell: &GateCell| cell.octets.len();
-    let most = gate.attempts.last().map(|last| last.cells.iter().map(octets).max().unwrap_or(0));
-    gate.reason = match (failure.code, most) {
-        (Code::Interrupted, Some(count)) => interrupted(&reason, count),
+    let most = gate.attempts.last().and_then(|last| last.cells.iter().map(octets).max());
+    gate.reason = match (failure.code, gate.mode) {
+        (Code::Interrupted, Mode::Against) => interrupted(most.unwrap_or(0)),
         _ => reason,
     };
 }
 
+/// The failure without the name of the build and of the sample that the user interrupted: neither is at
+/// fault.
+fn of_user(failure: Failure) -> Failure {
+    match failure.code {
+        Code::Interrupted => Failure { error: anyhow!("interrupted"), ..failure },
+        _ => failure,
+    }
+}
+
 /// The reason of a gate that was interrupted after `octet_count` octets.
-fn interrupted(reason: &str, octet_count: usize) -> String {
+fn interrupted(octet_count: usize) -> String {
     let octets = units::things(octet_count as u64, "octet");
     match octet_count < OCTET_COUNT_MIN {
-        true => format!("{reason} after {octets}; the first figures come after {OCTET_COUNT_MIN}"),
-        false => format!("{reason} after {octets}, undecided"),
+        true => {
+            format!("interrupted after {octets}; the first figures come after {OCTET_COUNT_MIN}")
+        }
+        false => format!("interrupted after {octets}, undecided"),
     }
 }
 
@@ -451,9 +463,22 @@ mod tests {
 
     #[test]
     fn an_interrupted_gate_says_when_figures_would_have_come() {
-        let early = interrupted("interrupted", 1);
+        let early = interrupted(1);
         assert_eq!(early, "interrupted after 1 octet; the first figures come after 6");
-        assert_eq!(interrupted("interrupted", 7), "interrupted after 7 octets, undecided");
+        assert_eq!(interrupted(7), "interrupted after 7 octets, undecided");
+    }
+
+    #[test]
+    fn an_interrupt_is_told_without_the_build_that_it_stopped() {
+        let told = |code| of_user(Failure { code, error: anyhow!("/b/stress: cancelled") });
+        assert_eq!(told(Code::Interrupted).to_string(), "interrupted");
+        assert_eq!(told(Code::Io).to_string(), "/b/stress: cancelled");
+        let mut gate = result::example::gate().gate;
+        failed(&mut gate, &told(Code::Interrupted));
+        assert_eq!(gate.reason, "interrupted after 1 octet; the first figures come after 6");
+        gate.attempts.clear();
+        failed(&mut gate, &told(Code::Interrupted));
+        assert_eq!(gate.reason, "interrupted after 0 octets; the first figures come after 6");
     }
 
     #[test]

@@ -20,6 +20,9 @@ use super::{
 use crate::exit::{Code, Failure, OrExit};
 
 mod counts;
+mod words;
+
+use words::Told;
 
 /// Most samples of a warm-up. Unsteady times after it show in the null.
 const WARM_UP_COUNT_MAX: usize = 40;
@@ -49,6 +52,8 @@ pub struct Cell {
     counters: Counters,
     changes: Vec<String>,
     warm_up_counts: [u64; 3],
+    /// Median wall time of the warm-up of A.
+    sample_ns: u64,
     passes_per_octet: u64,
     samples_per_slot: u64,
     figures: Vec<Figure>,
@@ -118,6 +123,7 @@ impl Cell {
             rule: subject.rule,
             changes: Vec::new(),
             warm_up_counts: taken.each_ref().map(|taken| taken.len() as u64),
+            sample_ns: wall_ns as u64,
             passes_per_octet,
             samples_per_slot: sample_count.div_ceil(passes_per_octet),
             figures,
@@ -296,7 +302,7 @@ impl Cell {
     pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Telling, String)> {
         let words = |figure: &Figure| {
             let look = figure.looks.last()?;
-            let text = format!("{} {}", self.variant, self.words(figure, look, plan));
+            let text = self.told(figure, look, plan).sentence();
             Some((Telling { metric: figure.metric, change: look.estimate }, text))
         };
         let of_verdict = self.figures.iter().filter(|figure| figure.verdict() == verdict);
@@ -309,36 +315,28 @@ impl Cell {
             .figures
             .iter()
             .filter(is_open)
-            .filter_map(|figure| Some(self.words(figure, figure.looks.last()?, plan)));
+            .filter_map(|figure| Some(self.told(figure, figure.looks.last()?, plan).open()));
         let open = open.collect::<Vec<_>>().join("; ");
         told.map(|(telling, text)| {
             (telling, format!("by its counters: {text}. Not decided: {open}"))
         })
     }
 
-    fn words(&self, figure: &Figure, look: &Look, plan: &Plan) -> String {
-        let facts = LookFacts::from(*look);
-        let percent = |share: f64| format!("{:+.1} %", share * 100.0);
-        let name = figure.metric.name();
-        let sure = match figure.verdict() {
-            Verdict::Regression => format!("surely above {}", percent(facts.lower)),
-            Verdict::Pass => format!("surely below {}", percent(facts.upper)),
-            Verdict::Untrusted => {
-                let [low, high] = facts.null.map(percent);
-                return format!(
-                    "{name}: A surely differs from itself, by {low} to {high}: something favours \
-                     one process, and no change of the build can be told from it"
-                );
-            }
-            _ => format!("between {} and {}", percent(facts.lower), percent(facts.upper)),
-        };
-        let octets = facts.octet_count;
-        let enough = match figure.verdict() {
-            Verdict::Inconclusive => figure.hidden(look) + &self.enough(figure, plan),
-            _ => String::new(),
-        };
-        let (change, allowed) = (percent(facts.change), figure.allowed(plan));
-        format!("{name}: {change}, {sure}; {allowed} ({octets} octets){enough}")
+    /// A figure to be put into words.
+    fn told(&self, figure: &Figure, look: &Look, plan: &Plan) -> Told<'_> {
+        let verdict = figure.verdict();
+        Told {
+            variant: &self.variant,
+            metric: figure.metric,
+            verdict,
+            look: *look,
+            limits: figure.limits,
+            delta: plan.delta,
+            enough: match verdict {
+                Verdict::Inconclusive => self.enough(figure, plan),
+                _ => String::new(),
+            },
+        }
     }
 
     /// How many samples would decide, and the option that takes them.
@@ -406,34 +404,6 @@ impl Figure {
     /// Its verdict; inconclusive where there were too few octets.
     fn verdict(&self) -> Verdict {
         self.verdict.unwrap_or(Verdict::Inconclusive)
-    }
-
-    /// The largest allowed change; the metric's floor, where that is more than the plan's δ.
-    fn allowed(&self, plan: &Plan) -> String {
-        let of_floor = match (self.limits.delta > plan.delta, self.metric) {
-            (false, _) => String::new(),
-            (true, Metric::Wall | Metric::Cpu) => {
-                format!(", the floor of {} µs", floor(self.metric) / 1_000)
-            }
-            (true, Metric::Bytes) => format!(", the floor of {} KiB", floor(self.metric) / 1_024),
-            (true, Metric::Blocks | Metric::Requests) => {
-                format!(", the floor of {}", floor(self.metric))
-            }
-        };
-        format!("{:.1} % are allowed{of_floor}", self.limits.delta * 100.0)
-    }
-
-    /// Why it is open though its bounds lie above the limit; nothing elsewhere.
-    fn hidden(&self, look: &Look) -> String {
-        let Some([itself, sure]) = decide::hidden_by_null(look, self.limits) else {
-            return String::new();
-        };
-        format!(
-            ": no regression, as A may differ from itself by {:.1} %, so its lower bound would have \
-             to be above {:.1} %",
-            itself * 100.0,
-            sure * 100.0
-        )
     }
 }
 

@@ -15,6 +15,7 @@ use std::{
 
 use anyhow::{Context, anyhow, bail};
 use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
+use variant::CacheMode;
 
 use super::{
     Metric, Outcome, Verdict,
@@ -128,6 +129,8 @@ pub struct Judgement {
     attempts: Vec<Attempt>,
     baseline: Option<gate::Compared>,
     workload: Option<WorkloadFacts>,
+    /// Content of caches when a sample starts, where one is known of both sides.
+    pub cache: Option<CacheMode>,
     binaries: Vec<Binary>,
     expects: Option<Expects>,
     warnings: Vec<String>,
@@ -164,8 +167,13 @@ impl Frame {
     pub fn result(&self, judgement: Judgement) -> GateResult {
         let verdict = judgement.verdict();
         let mut warnings = judgement.warnings;
-        let of_machine = environment::warnings(&self.environment);
-        warnings.extend(of_machine.iter().map(ToString::to_string));
+        let is_sure = matches!(verdict, Verdict::Pass | Verdict::Regression);
+        let in_turns = is_sure && judgement.mode == Mode::Against;
+        let of_machine = environment::warnings(&self.environment).into_iter();
+        warnings.extend(of_machine.map(|warning| match in_turns {
+            true => warning.beside_turns(),
+            false => warning.to_string(),
+        }));
         GateResult {
             schema: SCHEMA,
             tool: facts::tool(&self.environment.build),
@@ -204,6 +212,7 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
     work.differs(&builds.base, &new)?;
     let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
     judgement.binaries = trio.binaries();
+    judgement.cache = work.cache().filter(|_| trio.executor().is_none());
     let names: Vec<_> = trio.variants().iter().map(|variant| variant.name.clone()).collect();
     judgement.warnings = calibrated(builds.calibration.as_deref(), &names, frame)?;
     if let Some(executor) = trio.executor() {
@@ -293,7 +302,7 @@ pub fn clients(
     export.check(pair.cache).or_exit(Code::Usage)?;
     let work = facts::workload(&export.workload().or_exit(Code::Usage)?, Vec::new());
     let (gas, batch_count, seed) = (work.gas, work.batch_count, work.seed);
-    judgement.workload = Some(work);
+    (judgement.workload, judgement.cache) = (Some(work), Some(pair.cache));
     let task =
         Task { export: &export, gas, batch_count, cache: pair.cache, timeout: driving.timeout };
     let dir = Scratch::beside(&pair.dir).or_exit(Code::Io)?;

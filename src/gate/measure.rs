@@ -7,7 +7,7 @@ use super::{
     cell::{Cell, Life},
     decide::{self, OCTET_COUNT_MAX},
     octet::Coin,
-    steps::{Followed, OctetWork, SampleCounts, Step},
+    steps::{Followed, OctetWork, Step},
     taker::{Plan, Taker},
 };
 use crate::exit::Failure;
@@ -84,8 +84,7 @@ fn take(
     for (done_count, subject) in plan.subjects.iter().enumerate() {
         let mut followed = Followed::warming_up(taker, shown, done_count);
         let cell = Cell::warmed_up(plan, subject, &mut followed)?;
-        let (warm_up, octet) = (cell.warm_up_sample_count(), cell.octet_sample_count());
-        work.add(&followed, SampleCounts { warm_up, octet });
+        work.add(&followed, cell.sample_counts(plan.slot_ns));
         cells.push(cell);
     }
     drop(taker.disturbances());
@@ -138,7 +137,10 @@ fn judged(plan: &Plan, cells: &[Cell], disturbances: &[String]) -> (Verdict, Str
             (Verdict::Regression, also(reason, &cell.changes_in_words()))
         }
         (Some(reason), None, []) => (Verdict::Regression, reason),
-        (Some(reason), None, some) => (Verdict::Regression, also(reason, &some.join("; "))),
+        (Some(reason), None, some) => {
+            let doubt = "A and B alternate, so that both lost time and the verdict stands";
+            (Verdict::Regression, also(reason, &format!("{doubt}: {}", some.join("; "))))
+        }
         (None, Some(cell), _) => (Verdict::WorkChanged, cell.changes_in_words()),
         (None, None, []) => {
             (of_figures, reason(of_figures, plan, cells) + &delta_to_decide(of_figures, cells))

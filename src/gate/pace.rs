@@ -1,6 +1,6 @@
 //! How long a gate may take, for the user: before the first octet by the warm-ups, then by the octets,
 //! which have all that a sample costs beside its time. A long one comes with the options that make
-//! it shorter.
+//! it shorter, by its cause: where several passes fill a slot, a smaller block makes more of them.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,18 @@ use report::units;
 
 use super::{
     decide::{OCTET_COUNT_MAX, OCTET_COUNT_MIN},
-    steps::OctetWork,
+    steps::{OctetWork, shorter_slot_ns},
     taker::{Plan, Rule},
 };
-use crate::prepare::Source;
+use crate::prepare::{Source, is_smaller_if_quick};
 
-/// A gate that may take as long says so.
+/// A gate that may take as long says how to make it shorter.
 const LONG: Duration = Duration::from_secs(120);
+/// Passes from which on a larger block is worth while: it takes fewer of them, each with what a sample
+/// costs beside its time.
+const MANY_PASSES: u64 = 4;
+/// A shorter slot is named where an octet takes no more than this share of the time then.
+const SHORTER_MAX: f64 = 0.8;
 /// An estimate that is off by more is printed again.
 const OFF_BY: u32 = 2;
 
@@ -22,17 +27,29 @@ const OFF_BY: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSource {
     /// A scenario: options make its state and block smaller.
-    Scenario,
+    Scenario(Quick),
     /// A scenario for an executor that is not this project's, and names its own variants.
     Executor,
     /// A workload file, or the export of one: its work is fixed.
     Fixed,
 }
 
+/// The effect of `--quick` on a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quick {
+    /// It makes it smaller.
+    Smaller,
+    /// The block is as small already, or the user says its size.
+    NotSmaller,
+}
+
 impl From<&Source> for WorkSource {
     fn from(source: &Source) -> Self {
         match source {
-            Source::Scenario { .. } => Self::Scenario,
+            Source::Scenario { .. } if is_smaller_if_quick(source) => {
+                Self::Scenario(Quick::Smaller)
+            }
+            Source::Scenario { .. } => Self::Scenario(Quick::NotSmaller),
             Source::File(_) => Self::Fixed,
         }
     }
@@ -41,10 +58,27 @@ impl From<&Source> for WorkSource {
 impl WorkSource {
     const fn less(self) -> &'static str {
         match self {
-            Self::Scenario | Self::Executor => {
-                "a smaller state and block (--slots, --gas, --quick)"
+            Self::Scenario(Quick::Smaller) => "a smaller state and block (--slots, --gas, --quick)",
+            Self::Scenario(Quick::NotSmaller) | Self::Executor => {
+                "a smaller state and block (--slots, --gas)"
             }
             Self::Fixed => "a workload of fewer slots and less gas",
+        }
+    }
+
+    const fn smaller_state(self) -> &'static str {
+        match self {
+            Self::Scenario(_) | Self::Executor => "a smaller state (--slots)",
+            Self::Fixed => "a workload of fewer slots",
+        }
+    }
+
+    const fn larger_block(self) -> &'static str {
+        match self {
+            Self::Scenario(_) | Self::Executor => {
+                "a larger block (--gas), which takes fewer passes"
+            }
+            Self::Fixed => "a workload of more gas, which takes fewer passes",
         }
     }
 }
@@ -55,6 +89,7 @@ pub struct Pace {
     variant_count: usize,
     is_cold: bool,
     takes_all: bool,
+    slot_ns: u64,
     source: WorkSource,
     /// The options that make the gate shorter.
     remedies: String,
@@ -83,6 +118,7 @@ impl Pace {
             variant_count: plan.subjects.len(),
             is_cold: plan.subjects.iter().any(|subject| subject.rule == Rule::Counters),
             takes_all: plan.takes_all,
+            slot_ns: plan.slot_ns,
             source,
             remedies: String::new(),
             estimate: None,
@@ -93,23 +129,17 @@ impl Pace {
         }
     }
 
-    /// The estimate before the first octet, where `work` is the time of one; `None` where it is short,
-    /// and where octets have ended. Processes are replaced once they have worked as long as their start
-    /// and warm-up took.
+    /// The estimate before the first octet, by the `work` of one; `None` where octets have ended.
     pub fn warm(&mut self, work: &OctetWork) -> Option<String> {
         if self.ended_count > 0 {
             return None;
         }
-        let idle = work.start.unwrap_or_default().saturating_add(work.warm_up);
-        let octet = work.samples.saturating_add(idle.max(work.samples));
+        let octet = work.time(work.asked);
         self.estimate = Some(octet);
         self.remedies = self.remedies(work);
-        let all = all(octet);
-        (all >= LONG).then(|| {
-            self.said = Some(all);
-            let words = self.words(octet, 0);
-            format!("estimate before the first octet: an octet takes about {words}")
-        })
+        self.said = Some(all(octet));
+        let words = self.words(octet, 0);
+        Some(format!("estimate before the first octet: an octet takes about {words}"))
     }
 
     /// Hears that an octet is under way at `now`, after `done_count` others. Gives the measured estimate
@@ -143,27 +173,90 @@ impl Pace {
 
     /// `42 s: the first figures after 6, in about 5 min, …`, after `done_count` octets.
     fn words(&self, octet: Duration, done_count: usize) -> String {
-        let minutes = |count: usize| minutes(times(octet, count.saturating_sub(done_count)));
-        let last = minutes(OCTET_COUNT_MAX);
+        let within = |count: usize| about(times(octet, count.saturating_sub(done_count)));
+        let last = within(OCTET_COUNT_MAX);
         let ends = match self.takes_all {
-            true => format!("all {OCTET_COUNT_MAX} in about {last} min"),
+            true => format!("all {OCTET_COUNT_MAX} in about {last}"),
             false => format!(
-                "the first figures after {OCTET_COUNT_MIN}, in about {} min, the verdict after \
-                 {OCTET_COUNT_MAX} at most, in up to {last} min",
-                minutes(OCTET_COUNT_MIN)
+                "the first figures after {OCTET_COUNT_MIN}, in about {}, the verdict after \
+                 {OCTET_COUNT_MAX} at most, in up to {last}",
+                within(OCTET_COUNT_MIN)
             ),
         };
-        format!("{}: {ends}; for less take {}", units::rough_time(octet), self.remedies)
+        let remedies = match all(octet) >= LONG && !self.remedies.is_empty() {
+            true => format!("; for less take {}", self.remedies),
+            false => String::new(),
+        };
+        format!("{}: {ends}{remedies}", units::rough_time(octet))
     }
 
     fn remedies(&self, work: &OctetWork) -> String {
-        let has_designs = self.source != WorkSource::Executor;
-        let variants = (self.variant_count > 1 && has_designs)
-            .then_some("one variant (--design NAME, --threads N, --io-threads N)");
-        let warm = self.is_cold.then_some("warm samples (--cache warm)");
-        let slot = work.has_passes.then_some("a shorter --slot");
-        let all = [variants, Some(self.source.less()), warm, slot].into_iter().flatten();
-        all.collect::<Vec<_>>().join(", or ")
+        let mut all = Vec::new();
+        if self.variant_count > 1 && self.source != WorkSource::Executor {
+            all.push("one variant (--design NAME, --threads N, --io-threads N)".to_owned());
+        }
+        if self.is_cold {
+            all.push("warm samples (--cache warm)".to_owned());
+        }
+        if work.passes.count <= 1 {
+            all.push(self.source.less().to_owned());
+            return all.join(", or ");
+        }
+        // A smaller block has shorter samples, and more of them fill the slot.
+        if work.start.is_some_and(|start| start > work.asked.counted) {
+            all.push(self.source.smaller_state().to_owned());
+        }
+        if let Some(shorter) = self.shorter_slot(work) {
+            all.push(shorter);
+            if work.passes.count >= MANY_PASSES {
+                all.push(self.source.larger_block().to_owned());
+            }
+        }
+        all.join(", or ")
+    }
+
+    /// A shorter slot, and how much less time that takes; `None` where it is hardly less.
+    fn shorter_slot(&self, work: &OctetWork) -> Option<String> {
+        let shorter_ns = shorter_slot_ns(self.slot_ns);
+        let (all, shorter) = (work.time(work.asked), work.time(work.shorter));
+        let share = shorter.as_secs_f64() / all.as_secs_f64();
+        (shorter_ns > 0 && share <= SHORTER_MAX).then(|| {
+            format!(
+                "a shorter slot (one of {} takes {} passes of {}: --slot {}ms takes about {} of that)",
+                short(Duration::from_nanos(self.slot_ns)),
+                work.passes.count,
+                short(work.passes.time),
+                shorter_ns / 1_000_000,
+                share_in_words(share)
+            )
+        })
+    }
+}
+
+/// A time of milliseconds or seconds: `200 ms`, `11 ms`, `3.5 ms`, `1.5 s`.
+fn short(time: Duration) -> String {
+    match time.as_secs_f64() * 1e3 {
+        ms if ms < 9.95 => format!("{ms:.1} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1e3),
+    }
+}
+
+/// A share of a time, roughly.
+fn share_in_words(share: f64) -> &'static str {
+    match share {
+        share if share < 0.3 => "a quarter",
+        share if share < 0.42 => "a third",
+        share if share < 0.6 => "half",
+        _ => "two thirds",
+    }
+}
+
+/// A time that is told: minutes, begun ones as whole, where it is long.
+fn about(time: Duration) -> String {
+    match time >= LONG {
+        true => format!("{} min", time.as_secs().div_ceil(60)),
+        false => units::rough_time(time),
     }
 }
 
@@ -176,14 +269,14 @@ fn times(octet: Duration, count: usize) -> Duration {
     octet.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-fn minutes(time: Duration) -> u64 {
-    time.as_secs().div_ceil(60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Metric, taker::Subject},
+        super::{
+            Metric,
+            steps::{Passes, SampleTime},
+            taker::Subject,
+        },
         *,
     };
 
@@ -200,62 +293,114 @@ mod tests {
     }
 
     fn pace() -> Pace {
-        Pace::new(&plan(3, Rule::All), WorkSource::Scenario)
+        Pace::new(&plan(3, Rule::All), WorkSource::Scenario(Quick::Smaller))
     }
 
     fn seconds(count: u64) -> Duration {
         Duration::from_secs(count)
     }
 
-    fn work(start: u64, warm_up: u64, samples: u64) -> OctetWork {
-        let [start, warm_up, samples] = [start, warm_up, samples].map(seconds);
-        OctetWork { start: Some(start), warm_up, samples, has_passes: false }
+    /// The work of an octet whose samples fill a slot in one pass.
+    fn work(start: u64, warm_up: u64, counted: u64) -> OctetWork {
+        let [start, warm_up, counted] = [start, warm_up, counted].map(seconds);
+        let asked = SampleTime { warm_up, counted };
+        let passes = Passes { count: 1, time: counted };
+        OctetWork { start: Some(start), asked, shorter: asked, passes, most: counted }
+    }
+
+    /// The same where several passes fill a slot, of which a shorter one has fewer.
+    fn of_passes(work: OctetWork, count: u64, shorter_count: u64) -> OctetWork {
+        let SampleTime { warm_up, counted } = work.asked;
+        let counted = counted.mul_f64(shorter_count as f64 / count as f64);
+        let time = Duration::from_micros(11_300);
+        OctetWork {
+            shorter: SampleTime { warm_up, counted },
+            passes: Passes { count, time },
+            ..work
+        }
     }
 
     #[test]
     fn the_estimate_before_the_first_octet_has_starts_warm_ups_and_samples_of_all_variants() {
-        let words = pace().warm(&work(30, 20, 10)).expect("long");
+        let words = pace().warm(&work(30, 20, 10)).expect("first");
         let expected = "estimate before the first octet: an octet takes about 60 s: the first figures \
                         after 6, in about 6 min, the verdict after 12 at most, in up to 12 min; for less take ";
         assert!(words.starts_with(expected), "{words}");
         // Where samples take longer than a start, processes are replaced within the octet.
-        let words = pace().warm(&work(5, 5, 60)).expect("long");
+        let words = pace().warm(&work(5, 5, 60)).expect("first");
         assert!(words.contains("about 2 min: ") && words.contains("in up to 24 min"), "{words}");
-        assert_eq!(pace().warm(&work(3, 1, 4)), None, "12 octets of 8 s are short");
         let mut calibrating = Pace { takes_all: true, ..pace() };
-        let words = calibrating.warm(&work(30, 20, 10)).expect("long");
+        let words = calibrating.warm(&work(30, 20, 10)).expect("first");
         assert!(words.contains("60 s: all 12 in about 12 min; for less"), "{words}");
     }
 
     #[test]
-    fn a_long_gate_names_the_options_that_make_it_shorter_and_no_others() {
-        let told = |variant_count, rule, source, has_passes| {
-            let work = OctetWork { has_passes, ..work(30, 20, 10) };
-            let mut pace = Pace::new(&plan(variant_count, rule), source);
-            let before = pace.warm(&work).expect("long");
-            let begun = Instant::now();
-            assert_eq!(pace.at(0, begun), None);
-            let after = pace.at(1, begun + seconds(300)).expect("it takes five times as long");
-            let remedies = |words: &str| words.split("for less take ").nth(1).map(str::to_owned);
-            assert_eq!(remedies(&before), remedies(&after));
-            remedies(&after).expect("remedies")
-        };
-        let variant = "one variant (--design NAME, --threads N, --io-threads N)";
-        let smaller = "a smaller state and block (--slots, --gas, --quick)";
+    fn a_short_gate_says_how_long_it_takes_and_needs_no_remedies() {
+        let words = pace().warm(&work(3, 1, 4)).expect("first");
+        let expected = "an octet takes about 8.0 s: the first figures after 6, in about 48 s, the verdict \
+                        after 12 at most, in up to 96 s";
+        assert!(words.ends_with(expected), "{words}");
+    }
+
+    /// The options that a gate names which lasts as long as it says.
+    fn told(variant_count: usize, rule: Rule, source: WorkSource, work: &OctetWork) -> String {
+        let mut pace = Pace::new(&plan(variant_count, rule), source);
+        let before = pace.warm(work).expect("first");
+        let begun = Instant::now();
+        assert_eq!(pace.at(0, begun), None);
+        let after = pace.at(1, begun + seconds(1_000)).expect("it takes many times as long");
+        let remedies = |words: &str| words.split("for less take ").nth(1).map(str::to_owned);
+        assert_eq!(remedies(&before), remedies(&after));
+        remedies(&after).unwrap_or_default()
+    }
+
+    const VARIANT: &str = "one variant (--design NAME, --threads N, --io-threads N)";
+    const SMALLER: &str = "a smaller state and block (--slots, --gas)";
+
+    #[test]
+    fn where_a_sample_fills_the_slot_the_remedy_is_less_work() {
+        let quick = "a smaller state and block (--slots, --gas, --quick)";
         let fixed = "a workload of fewer slots and less gas";
-        for (given, expected) in [
-            ((3, Rule::All, WorkSource::Scenario, false), vec![variant, smaller]),
-            ((1, Rule::All, WorkSource::Scenario, true), vec![smaller, "a shorter --slot"]),
-            ((1, Rule::All, WorkSource::Fixed, false), vec![fixed]),
-            ((3, Rule::All, WorkSource::Executor, false), vec![smaller]),
+        let scenario = WorkSource::Scenario(Quick::Smaller);
+        let small = WorkSource::Scenario(Quick::NotSmaller);
+        for (variant_count, rule, source, expected) in [
+            (3, Rule::All, scenario, vec![VARIANT, quick]),
+            (1, Rule::All, small, vec![SMALLER]),
+            (1, Rule::All, WorkSource::Fixed, vec![fixed]),
+            (3, Rule::All, WorkSource::Executor, vec![SMALLER]),
             (
-                (2, Rule::Counters, WorkSource::Fixed, false),
-                vec![variant, fixed, "warm samples (--cache warm)"],
+                2,
+                Rule::Counters,
+                WorkSource::Fixed,
+                vec![VARIANT, "warm samples (--cache warm)", fixed],
             ),
         ] {
-            let (variant_count, rule, source, has_passes) = given;
-            assert_eq!(told(variant_count, rule, source, has_passes), expected.join(", or "));
+            let told = told(variant_count, rule, source, &work(30, 20, 10));
+            assert_eq!(told, expected.join(", or "));
         }
+    }
+
+    #[test]
+    fn where_passes_fill_the_slot_the_remedy_is_a_shorter_slot_or_a_larger_block() {
+        let larger = "a larger block (--gas), which takes fewer passes";
+        let slot = |count: u64, share: &str| {
+            format!(
+                "a shorter slot (one of 200 ms takes {count} passes of 11 ms: --slot 50ms takes about \
+                 {share} of that)"
+            )
+        };
+        let told = |source, work| told(1, Rule::All, source, &work);
+        let scenario = WorkSource::Scenario(Quick::Smaller);
+        let many = of_passes(work(1, 2, 40), 18, 5);
+        assert_eq!(told(scenario, many), format!("{}, or {larger}", slot(18, "a quarter")));
+        let fixed = "a workload of more gas, which takes fewer passes";
+        let expected = format!("{}, or {fixed}", slot(18, "a quarter"));
+        assert_eq!(told(WorkSource::Fixed, many), expected);
+        // With two passes a larger block saves nothing.
+        assert_eq!(told(scenario, of_passes(work(1, 2, 40), 2, 1)), slot(2, "half"));
+        // Where starts take the time, little of it is in the slots.
+        let starting = of_passes(work(60, 2, 10), 18, 5);
+        assert_eq!(told(scenario, starting), "a smaller state (--slots)");
     }
 
     #[test]

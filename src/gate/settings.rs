@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 use result::gate::EffectiveSetting;
+use serde_json::Value;
 use spec::{Override, RunSpec};
 
 use crate::{
@@ -150,6 +151,55 @@ fn readers(variants: &[PlannedCell]) -> Option<Override> {
     })
 }
 
+/// Why settings change nothing, where A and B have the same values of all keys that one of them sets; `given`
+/// are the settings of each, as `run.read=get`. `None` where a value differs.
+pub fn alike(
+    [of_a, of_b]: &[Vec<EffectiveSetting>; 2],
+    given: &[Vec<String>; 2],
+) -> Option<String> {
+    let is_same = |a: &EffectiveSetting| of_b.iter().any(|b| b.key == a.key && b.value == a.value);
+    if of_a.is_empty() || !of_a.iter().all(is_same) {
+        return None;
+    }
+    let is_given = |side: usize, key: &str| {
+        given[side].iter().any(|set| set.split_once('=').is_some_and(|(of, _)| of == key))
+    };
+    let words = |a: &EffectiveSetting| {
+        let EffectiveSetting { key, value, .. } = a;
+        let (other, is_default) = match [is_given(0, key), is_given(1, key)] {
+            [false, _] => ("A too", a.is_default),
+            [true, false] => ("B too", of_b.iter().any(|b| b.key == *key && b.is_default)),
+            [true, true] => ("A and B", false),
+        };
+        let default = if is_default { " (its default)" } else { "" };
+        format!("{key} is {value} in {other}{default}")
+    };
+    let words: Vec<_> = of_a.iter().map(words).collect();
+    let others: Vec<_> = of_a.iter().filter_map(|a| other_names(&a.key, &a.value)).collect();
+    let others = match others.as_slice() {
+        [] => "give one of them another value".to_owned(),
+        some => some.join("; "),
+    };
+    Some(format!("{}\n   = help: A and B would be one run; {others}", words.join(", ")))
+}
+
+/// `run.read can also be get`: the names that a key takes beside `value`; `None` where it takes no names.
+fn other_names(key: &str, value: &str) -> Option<String> {
+    let schema: Value = serde_json::from_str(&spec::json_schema()).ok()?;
+    let of_key = key.split('.').fold(&schema, |at, name| &at["properties"][name]);
+    // Of a key that takes one name or several.
+    let one_of_several = of_key["anyOf"][0]["enum"].as_array();
+    let names = of_key["enum"].as_array().or(one_of_several)?;
+    let names = names.iter().filter_map(Value::as_str).filter(|name| *name != value);
+    let names: Vec<_> = names.collect();
+    let (last, others) = names.split_last()?;
+    let names = match others {
+        [] => (*last).to_owned(),
+        others => format!("{} or {last}", others.join(", ")),
+    };
+    Some(format!("{key} can also be {names}"))
+}
+
 /// The first of these names, and how many others there are.
 pub fn few<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let mut names = names.into_iter();
@@ -255,6 +305,33 @@ mod tests {
         }
         let longest = error.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(80), "{error}");
+    }
+
+    #[test]
+    fn a_value_that_the_other_side_has_too_is_told_with_the_values_that_it_has_not() {
+        let run = run(&[("run.stores", "rocksdb")]);
+        let variants = plan::cells(&run, &machine());
+        let told = |of_a: &[(&str, &str)], of_b: &[(&str, &str)]| {
+            let own = own_runs(&run, [&given(of_a), &given(of_b)], &variants, &machine());
+            let own = own.unwrap_or_else(|error| panic!("{error}"));
+            let said = |of: &[(&str, &str)]| {
+                of.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
+            };
+            alike(&own.effective, &[said(of_a), said(of_b)])
+        };
+        let read = [("run.read", "multi-get")];
+        let help = "\n   = help: A and B would be one run; run.read can also be get";
+        let in_a = format!("run.read is multi-get in A too (its default){help}");
+        assert_eq!(told(&[], &read), Some(in_a));
+        let in_b = format!("run.read is multi-get in B too (its default){help}");
+        assert_eq!(told(&read, &[]), Some(in_b));
+        let in_both = format!("run.read is multi-get in A and B{help}");
+        assert_eq!(told(&read, &read), Some(in_both));
+        assert_eq!(told(&[], &[("run.read", "get")]), None);
+        assert_eq!(told(&[], &[]), None);
+        let block = told(&[], &[("run.rocksdb.block", "4KiB")]).expect("the default");
+        assert!(block.starts_with("run.rocksdb.block is 4KiB in A too (its default)"), "{block}");
+        assert!(block.ends_with("one run; give one of them another value"), "{block}");
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub struct Shown<'a> {
 impl<'a> Shown<'a> {
     /// Begins it.
     pub fn new(progress: &'a Progress, plan: &Plan, source: WorkSource) -> Self {
+        if let Some(note) = variants(plan.subjects.len(), source) {
+            progress.note(&note);
+        }
         let lines = Lines::new(plan, source, Instant::now());
         Self { progress, stage: progress.stage("comparing", 0), lines, shown_at: None }
     }
@@ -140,6 +143,17 @@ impl Lines {
     }
 }
 
+/// How many variants there are, and the options that name fewer; `None` of one.
+fn variants(count: usize, source: WorkSource) -> Option<String> {
+    let options = match source {
+        WorkSource::Executor => "",
+        WorkSource::Scenario(_) | WorkSource::Fixed => {
+            "; --design, --threads and --io-threads name fewer"
+        }
+    };
+    (count > 1).then(|| format!("{count} variants are compared{options}"))
+}
+
 /// Whether the step may last long, so that its lines must stand from its begin on.
 const fn is_slow(step: Step) -> bool {
     match step {
@@ -193,7 +207,7 @@ mod tests {
     /// The lines of a gate whose every step takes a second, step by step.
     fn shown(plan: &Plan, drawn: &mut Drawn) -> Vec<(Step, Live)> {
         let begun = Instant::now();
-        let mut lines = Lines::new(plan, WorkSource::Scenario, begun);
+        let mut lines = Lines::new(plan, WorkSource::Fixed, begun);
         let mut now = begun;
         let mut all = Vec::new();
         let show = |step: Step| {
@@ -204,6 +218,16 @@ mod tests {
         let tried = measure::attempts(plan, drawn, show, |_| {});
         tried.unwrap_or_else(|failure| panic!("{failure}"));
         all
+    }
+
+    #[test]
+    fn several_variants_are_counted_at_once_with_the_options_that_name_fewer() {
+        let told = variants(7, WorkSource::Fixed);
+        let expected = "7 variants are compared; --design, --threads and --io-threads name fewer";
+        assert_eq!(told.as_deref(), Some(expected));
+        let told = variants(7, WorkSource::Executor);
+        assert_eq!(told.as_deref(), Some("7 variants are compared"), "an executor names its own");
+        assert_eq!(variants(1, WorkSource::Fixed), None);
     }
 
     #[test]

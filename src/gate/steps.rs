@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    octet::{self, Arm},
+    octet::Arm,
     taker::{Taken, Taker},
 };
 use crate::exit::Failure;
@@ -52,33 +52,79 @@ pub enum Doing {
 pub struct OctetWork {
     /// Starting the processes; `None` where they were not started since.
     pub start: Option<Duration>,
-    /// Samples that do not count, with the time outside their clocks.
+    /// Samples of slots as they were asked for.
+    pub asked: SampleTime,
+    /// Samples of slots of [`shorter_slot_ns`].
+    pub shorter: SampleTime,
+    /// How the variant with the most time of samples fills a slot.
+    pub passes: Passes,
+    /// That time.
+    pub most: Duration,
+}
+
+/// Time of the samples of an octet, with the time outside their clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleTime {
+    /// Of those that do not count.
     pub warm_up: Duration,
-    /// Samples that count, with that time too.
-    pub samples: Duration,
-    /// Whether samples are so short that `--slot` says how many there are.
-    pub has_passes: bool,
+    /// Of those that count.
+    pub counted: Duration,
+}
+
+/// Passes that fill the slots of an octet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// How many.
+    pub count: u64,
+    /// Wall time of a slot in each of them.
+    pub time: Duration,
+}
+
+/// The shorter slot that is compared with the one that was asked for: a quarter, in milliseconds.
+pub const fn shorter_slot_ns(slot_ns: u64) -> u64 {
+    slot_ns / 4_000_000 * 1_000_000
 }
 
 impl OctetWork {
     /// Adds a variant, which was warmed up by `followed` and takes so many samples.
     pub fn add<T, F>(&mut self, followed: &Followed<'_, T, F>, counts: SampleCounts) {
         let of_each = followed.mean_take();
-        let time = |count: u64| of_each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
-        self.warm_up = self.warm_up.saturating_add(time(counts.warm_up));
-        self.samples = self.samples.saturating_add(time(counts.octet));
-        self.has_passes |= counts.octet > octet::SLOT_COUNT as u64;
+        let asked = self.asked.add(of_each, counts.asked);
+        self.shorter.add(of_each, counts.shorter);
+        if asked >= self.most {
+            (self.most, self.passes) = (asked, counts.passes);
+        }
         self.start = [self.start, followed.start].into_iter().flatten().min();
+    }
+
+    /// Time of an octet, if its samples take this time. Processes are replaced once they have worked as
+    /// long as their start and warm-up took.
+    pub fn time(&self, samples: SampleTime) -> Duration {
+        let SampleTime { warm_up, counted } = samples;
+        let idle = self.start.unwrap_or_default().saturating_add(warm_up);
+        counted.saturating_add(idle.max(counted))
     }
 }
 
-/// Samples of a variant in an octet.
+impl SampleTime {
+    /// Adds samples of `of_each`: so many that do not count, and that count. Gives the time of these.
+    fn add(&mut self, of_each: Duration, [warm_up, counted]: [u64; 2]) -> Duration {
+        let time = |count: u64| of_each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+        self.warm_up = self.warm_up.saturating_add(time(warm_up));
+        self.counted = self.counted.saturating_add(time(counted));
+        time(counted)
+    }
+}
+
+/// Samples of a variant in an octet: those of new processes, which do not count, and those that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleCounts {
-    /// Of new processes, which do not count.
-    pub warm_up: u64,
-    /// That count.
-    pub octet: u64,
+    /// With slots as they were asked for.
+    pub asked: [u64; 2],
+    /// With slots of [`shorter_slot_ns`].
+    pub shorter: [u64; 2],
+    /// How they fill a slot.
+    pub passes: Passes,
 }
 
 /// The purpose of samples.

@@ -16,7 +16,7 @@ use workload::file;
 
 use super::{
     Metric,
-    settings::{OwnRuns, Words, few, own_runs},
+    settings::{OwnRuns, Words, alike, few, own_runs},
     taker::{Rule, Subject},
 };
 use result::{Counters, WorkloadFacts, gate::EffectiveSetting};
@@ -194,13 +194,24 @@ impl Work {
     pub fn differs(&self, base: &Path, new: &Path) -> Result<(), Failure> {
         let is_one = base == new || fs::canonicalize(base).ok() == fs::canonicalize(new).ok();
         let Some(settings) = self.without_effect.as_ref().filter(|_| is_one) else { return Ok(()) };
-        let error = anyhow!(
-            "{settings}: that changes nothing for {}\n   = help: A and B would be one run; name a \
-             store, a design or a cache that\n           it is about, or compare two builds \
-             (--against BINARY)",
-            few(self.variants.iter().map(|variant| &variant.name))
-        );
-        Err(error).or_exit(Code::Usage)
+        let why = alike(&self.effective_settings, &self.settings).unwrap_or_else(|| {
+            format!(
+                "that changes nothing for {}\n   = help: A and B would be one run; name a store, a \
+                 design or a cache that\n           it is about, or compare two builds (--against \
+                 BINARY)",
+                few(self.variants.iter().map(|variant| &variant.name))
+            )
+        });
+        Err(anyhow!("{settings}: {why}")).or_exit(Code::Usage)
+    }
+
+    /// Content of the caches when a sample starts; `None` where no store has any, and where A and B may
+    /// differ in it.
+    pub fn cache(&self) -> Option<CacheMode> {
+        let mut own = self.effective_settings.iter().flatten();
+        let is_own = own.any(|set| set.key == "run.cache");
+        let has_device = self.run.stores.iter().any(|store| store.has_device());
+        (has_device && !is_own).then_some(self.run.cache)
     }
 
     /// Checks that the variants of the run can be compared, and that the build `name` has them all.

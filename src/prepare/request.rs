@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use spec::{Override, RunSpec, Scenario};
+use spec::{BlockTarget, Override, RunSpec, Scenario};
 use variant::{Compaction, SampleKeys};
 use workload::Workload;
 
@@ -139,6 +139,17 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
     Ok(scenario)
 }
 
+/// Whether `--quick` would make the block of `source` smaller: not where that is as small already, where the
+/// user says its size, or where it is asked for.
+pub fn is_smaller_if_quick(source: &Source) -> bool {
+    let Source::Scenario { name, work, size: Size::Stated } = source else { return false };
+    let gas = |size| match scenario(name, work.clone(), size).ok()?.block.target {
+        BlockTarget::Gas(gas) => Some(gas),
+        BlockTarget::Transactions(_) => None,
+    };
+    gas(Size::Quick).zip(gas(Size::Stated)).is_some_and(|(quick, stated)| quick < stated)
+}
+
 /// The fault of a claim on a design that the run lacks; `None` if there is no such claim.
 pub fn claim_not_run(scenario: &Scenario) -> Option<String> {
     let (metric, design) = scenario.claims_not_run().into_iter().next()?;
@@ -202,6 +213,24 @@ mod tests {
 
     use super::*;
     use crate::progress::Look;
+
+    #[test]
+    fn quick_is_smaller_only_than_a_large_block_whose_size_is_not_said() {
+        let is_smaller = |gas: Option<&str>, size| {
+            let work = gas.map(|gas| Override {
+                key: "block.gas".to_owned(),
+                value: gas.to_owned(),
+                origin: format!("--gas {gas}"),
+            });
+            let work = work.into_iter().collect();
+            is_smaller_if_quick(&Source::Scenario { name: "sload-storm".to_owned(), work, size })
+        };
+        assert!(is_smaller(None, Size::Stated));
+        assert!(!is_smaller(None, Size::Quick));
+        assert!(!is_smaller(Some("12M"), Size::Stated));
+        assert!(!is_smaller(Some("640M"), Size::Stated), "it does not change a size that is said");
+        assert!(!is_smaller_if_quick(&Source::File("storm.workload".into())));
+    }
 
     #[test]
     fn every_shipped_scenario_generates_a_quick_block() {

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{
     confine,
-    message::{Answer, Load, Loaded, PROTOCOL, Request, Sampled, Who, WorkloadForm},
+    message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who, WorkloadForm},
 };
 use crate::{
     exit::{Code, Failure, OrExit},
@@ -207,6 +207,8 @@ impl Driver {
         drop(writeln!(self.stdin, "{text}").and_then(|()| self.stdin.flush()));
         let text = self.line(what, within)?;
         match serde_json::from_str(&text) {
+            // The signal of a terminal reaches the worker as well.
+            Ok(Answer::Error { error: ErrorKind::Interrupted, .. }) => Err(interrupted()),
             Ok(Answer::Error { error, message }) => {
                 Err(Failure { code: error.into(), error: anyhow!("{}: {message}", self.name) })
             }
@@ -221,7 +223,7 @@ impl Driver {
         let name = &self.name;
         let error = loop {
             if interrupt::happened() {
-                return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+                return Err(interrupted());
             }
             let left = within.saturating_sub(begun.elapsed());
             match self.lines.recv_timeout(left.min(GLANCE)) {
@@ -250,6 +252,10 @@ impl Driver {
                 Err(RecvTimeoutError::Disconnected) => break self.death(what),
             }
         };
+        // A worker may end of the same signal before this process has seen it.
+        if interrupt::happened() {
+            return Err(interrupted());
+        }
         Err(error).or_exit(Code::Io)
     }
 
@@ -301,6 +307,11 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// The user interrupted this program or its worker.
+fn interrupted() -> Failure {
+    Failure { code: Code::Interrupted, error: anyhow!("interrupted") }
 }
 
 fn read_lines(stdout: ChildStdout, lines: &SyncSender<Line>) {

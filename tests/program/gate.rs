@@ -288,10 +288,15 @@ fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
     place.refused(&["--b-set", "trie=cut"], 2, &words);
     // One in order run over memory reads nothing by any method.
     let words =
-        ["--b-set run.read=get: that changes nothing for memory/none/sequential", "one run"];
-    place.refused(&["--b-set", "run.read=get"], 2, &words);
+        ["--b-set run.checksums=skip: that changes nothing for memory/none/sequential", "one run"];
+    place.refused(&["--b-set", "run.checksums=skip"], 2, &words);
+    place.refused(&["--b-set", "run.read=get"], 2, &["--b-set run.read=get: ", "one run"]);
     let both = ["--a-set", "run.trie=cut", "--b-set", "run.trie=cut"];
-    place.refused(&both, 2, &["--a-set run.trie=cut --b-set run.trie=cut", "changes nothing"]);
+    let words =
+        ["--a-set run.trie=cut --b-set run.trie=cut: run.trie is cut in A and B", "one run"];
+    place.refused(&both, 2, &words);
+    let words = ["run.trie is none in A too (its default)", "run.trie can also be cut, "];
+    place.refused(&["--b-set", "run.trie=none"], 2, &words);
     let designs = "run.designs=batched-io";
     place.refused(&["--b-set", designs], 2, &["--b-set run.designs=batched-io", "variants"]);
     let words = ["--b-set run.nonsense=1", "no such key", "keys of run are "];
@@ -324,6 +329,19 @@ fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
     let lies =
         place.program("lies", &format!("echo '{hello}'; read l; echo '{elsewhere}'; read l"));
     place.refused(&["--against", &lies], 3, &["it would do other work"]);
+}
+
+#[test]
+fn a_worker_that_the_user_stopped_is_no_fault_of_its_build() {
+    let place = Place::new();
+    let hello = r#"{"kind":"hello","protocol":1,"program":"0","commit":null,"generator":1}"#;
+    let stopped = r#"{"kind":"error","error":"interrupted","message":"memory/x: cancelled"}"#;
+    let stopped =
+        place.program("stopped", &format!("echo '{hello}'; read l; echo '{stopped}'; read l"));
+    let (code, result) = place.gate(&["--against", &stopped]);
+    assert_eq!((code, &result["gate"]["exit_code"]), (130, &Value::from(130)));
+    let reason = "interrupted after 0 octets; the first figures come after 6";
+    assert_eq!(result["gate"]["reason"], reason, "{:#}", result["gate"]);
 }
 
 #[test]
@@ -409,7 +427,10 @@ fn a_gate_is_asked_for_one_thing() {
     place.refused(&[], 2, &["--against BINARY", "--baseline RESULT"]);
     place.refused(&["--against", STRESS, "--delta", "0%"], 2, &["--delta 0%", "as in 3%"]);
     place.refused(&["--against", STRESS, "--metric", "luck"], 2, &["there are wall, cpu, blocks"]);
-    place.refused(&["--against", STRESS, "--samples", "3"], 2, &["--samples", "--slot"]);
+    let words = ["--samples is only for a gate with --baseline", "--slot", "--timeout"];
+    place.refused(&["--against", STRESS, "--samples", "3"], 2, &words);
+    let words = ["--keys is only for a gate with --baseline: leave it out"];
+    place.refused(&["--against", STRESS, "--keys", "same"], 2, &words);
     place.refused(&["--against", STRESS, "--slot", "fast"], 2, &["--slot fast"]);
     let missing = place.path("no.json");
     let words = ["there is no such file", "stress calibrate"];

@@ -2,11 +2,12 @@
 //! calibration has learned.
 
 use serde_json::Value;
+use variant::CacheMode;
 
-use result::Claim;
 use result::gate::{
-    Attempt, Calibration, Compared, DecidedBy, GateCell, GateResult, Shift, Verdict,
+    Attempt, Calibration, Compared, DecidedBy, GateCell, GateResult, Mode, Shift, Verdict,
 };
+use result::{Claim, WorkloadFacts};
 
 mod figures;
 
@@ -18,17 +19,15 @@ use super::{
 
 use figures::Line;
 
-/// The gate's result as a page of `width` columns.
-pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
+/// The gate's result as a page of `width` columns, with the content of caches when its samples start.
+pub fn gate(result: &GateResult, cache: Option<CacheMode>, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     let gate = &result.gate;
     let verdict = gate.verdict_name();
     let tone = if gate.verdict == Some(Verdict::Pass) { Tone::Strong } else { Tone::Warning };
     page.labelled(tone, "verdict", &format!("{}: {}", verdict.to_uppercase(), gate.reason));
     if let Some(work) = &result.workload {
-        let digest: String = work.digest.chars().take(12).collect();
-        let text = format!("{}, {} gas, workload {digest}", work.scenario, units::count(work.gas));
-        page.labelled(Tone::Plain, "work", &text);
+        page.labelled(Tone::Plain, "work", &work_in_words(work, cache));
     }
     for binary in &result.binaries {
         let mut text = match &binary.client {
@@ -49,6 +48,7 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
         baseline(&mut page, compared, gate.delta);
     }
     claims(&mut page, result);
+    next(&mut page, result);
     page.gap();
     for warning in &result.warnings {
         page.labelled(Tone::Warning, "warning", warning);
@@ -56,6 +56,16 @@ pub fn gate(result: &GateResult, width: usize, paint: Paint) -> String {
     let text = format!("{:.1} s, exit code {}", result.took_s, gate.exit_code);
     page.labelled(Tone::Faint, "took", &text);
     page.render(paint)
+}
+
+/// `sload-storm, 12M gas, a state of 200k slots, warm, workload 0x5f1e2d3c4b`.
+fn work_in_words(work: &WorkloadFacts, cache: Option<CacheMode>) -> String {
+    let digest: String = work.digest.chars().take(12).collect();
+    let sized = work.sized_slot_count.filter(|count| *count > 0);
+    let slots = units::things(sized.unwrap_or(work.state_slot_count), "slot");
+    let cache = cache.map(|cache| format!(", {cache}")).unwrap_or_default();
+    let (scenario, gas) = (&work.scenario, units::count(work.gas));
+    format!("{scenario}, {gas} gas, a state of {slots}{cache}, workload {digest}")
 }
 
 /// The comparison with stored results.
@@ -103,6 +113,10 @@ fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
     for cell in &attempt.cells {
         page.labelled(Tone::Strong, "variant", &cell.variant);
         match cell.counter_changes.as_slice() {
+            [] if cell.octets.is_empty() => {
+                let text = "equal in the warm-up, not yet compared in an octet";
+                page.labelled(Tone::Plain, "counters", text);
+            }
             [] => page.labelled(Tone::Plain, "counters", "equal"),
             changes => page.labelled(Tone::Warning, "counters", &changes.join(", ")),
         }
@@ -168,6 +182,23 @@ fn claims(page: &mut Page, result: &GateResult) {
     }
 }
 
+/// How to find the cause of a regression between builds.
+fn next(page: &mut Page, result: &GateResult) {
+    let gate = &result.gate;
+    let are_builds = result.binaries.iter().all(|binary| binary.client.is_none());
+    let is_regression = gate.verdict == Some(Verdict::Regression) && gate.mode == Mode::Against;
+    let mut cells = gate.attempts.iter().flat_map(|attempt| &attempt.cells);
+    let slower = cells.find(|cell| cell.verdict == Verdict::Regression);
+    let Some(GateCell { variant, .. }) = slower.filter(|_| are_builds && is_regression) else {
+        return;
+    };
+    let text = format!(
+        "to find the cause, run the same work as A and as B with --profile {variant}; another gate is \
+         not needed, a regression is final"
+    );
+    page.labelled(Tone::Plain, "next", &text);
+}
+
 /// The estimates of a machine, as a page of `width` columns.
 pub fn calibration(learned: &Calibration, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
@@ -214,7 +245,7 @@ mod tests {
 
     #[test]
     fn figures_are_lines_of_a_table_with_bounds_allowed_and_a_to_itself() {
-        let text = gate(&regression(), 80, Paint::Plain);
+        let text = gate(&regression(), None, 80, Paint::Plain);
         let line = |start: &str| {
             let mut lines = text.lines().filter(|line| line.starts_with(start));
             let line = lines.next().unwrap_or_else(|| panic!("{start}: {text}")).to_owned();
@@ -227,6 +258,49 @@ mod tests {
         assert_eq!(line("requests "), requests);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("a sample of A: 4902.00 ms, 17 requests"), "{text}");
+    }
+
+    #[test]
+    fn a_regression_between_builds_says_how_to_find_its_cause() {
+        let next = |result: &GateResult| {
+            let text = gate(result, None, 200, Paint::Plain);
+            text.lines().find(|line| line.starts_with("next")).map(str::to_owned)
+        };
+        let mut result = regression();
+        assert_eq!(next(&result), None, "it passes");
+        result.gate.verdict = Some(Verdict::Regression);
+        let cell = &mut result.gate.attempts[0].cells[0];
+        cell.verdict = Verdict::Regression;
+        let words = format!(" with --profile {};", cell.variant);
+        assert!(next(&result).is_some_and(|line| line.contains(&words)), "{words}");
+        result.gate.mode = Mode::Baseline;
+        assert_eq!(next(&result), None);
+    }
+
+    #[test]
+    fn the_work_has_its_state_and_the_cache_where_that_is_known() {
+        let line = |cache| {
+            let text = gate(&example::gate(), cache, 120, Paint::Plain);
+            let line = text.lines().find(|line| line.starts_with("work"));
+            line.unwrap_or_default().to_owned()
+        };
+        let (warm, unknown) = (line(Some(CacheMode::Warm)), line(None));
+        assert!(warm.contains(" gas, a state of 128M slots, warm, workload "), "{warm}");
+        assert!(unknown.contains(" gas, a state of 128M slots, workload "), "{unknown}");
+    }
+
+    #[test]
+    fn counters_before_the_first_octet_are_those_of_the_warm_up() {
+        let counters = |result: &GateResult| {
+            let text = gate(result, None, 80, Paint::Plain);
+            let line = text.lines().find(|line| line.starts_with("counters"));
+            line.map(|line| line.trim_start_matches("counters").trim().to_owned())
+        };
+        let mut result = example::gate();
+        assert_eq!(counters(&result).as_deref(), Some("equal"));
+        result.gate.attempts[0].cells[0].octets.clear();
+        let early = "equal in the warm-up, not yet compared in an octet";
+        assert_eq!(counters(&result).as_deref(), Some(early));
     }
 
     #[test]
@@ -247,21 +321,21 @@ mod tests {
             reads_one_twice: false,
         };
         result.binaries = vec![binary('A', "multi-get", true), binary('B', "get", false)];
-        let text = gate(&result, 120, Paint::Plain);
+        let text = gate(&result, None, 120, Paint::Plain);
         let line = |arm: &str| text.lines().find(|line| line.starts_with(arm)).unwrap_or_default();
         assert!(line("A ").ends_with(", with run.read = multi-get (default)"), "{text}");
         assert!(line("B ").ends_with(", with run.read = get"), "{text}");
         // Of a client: the arguments that the other one does not get.
         result.binaries[0].effective_settings.clear();
         result.binaries[0].settings = vec!["--cache=1".to_owned()];
-        let text = gate(&result, 120, Paint::Plain);
+        let text = gate(&result, None, 120, Paint::Plain);
         assert!(text.contains(", with --cache=1"), "{text}");
     }
 
     #[test]
     fn a_narrow_page_has_the_same_figures_as_paragraphs() {
         for width in [24, 40, 60] {
-            let text = gate(&regression(), width, Paint::Plain);
+            let text = gate(&regression(), None, width, Paint::Plain);
             assert!(text.lines().all(|line| line.width() <= width), "{text}");
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             for part in ["bounds +40000.0 to +60000.0 %", "allowed 3.0 %", "A to itself -0.3 to"] {
@@ -286,7 +360,7 @@ mod tests {
         let counts = vec![CountShift { metric: Metric::Bytes, shift: shift.clone() }];
         let (ratios, times) = (vec![shift.clone()], vec![shift]);
         result.gate.baseline = Some(Compared { ratios, times, counts, ..Compared::default() });
-        let text = gate(&result, 80, Paint::Plain);
+        let text = gate(&result, None, 80, Paint::Plain);
         for what in ["ratio", "time", "bytes"] {
             let start = format!("memory/x {what}");
             let line = text.lines().find(|line| line.starts_with(&start));

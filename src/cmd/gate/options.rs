@@ -105,7 +105,7 @@ mod tests {
             let args = asked(&["sload-storm", "--against", "x"], &option);
             let made = args.run.of_builds(Default::default());
             let error = made.err().map(|failure| failure.to_string()).unwrap_or_default();
-            let is_refused = ["octets of slots", "that no other process uses"];
+            let is_refused = ["is only for a gate with --baseline", "that no other process uses"];
             let is_refused = is_refused.iter().any(|words| error.contains(words));
             let is_set_apart = of_gate(name).get_help_heading() == Some(HEADING);
             assert!(is_set_apart || !is_refused, "--{name}: {error}");

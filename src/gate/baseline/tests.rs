@@ -137,7 +137,7 @@ fn variants_that_one_side_lacks_are_named_and_shown() {
         assert!(only.contains("batched-io"), "{only}");
         let mut result = example::gate();
         result.gate.baseline = Some(compared.clone());
-        let page = report::gate(&result, 200, report::Paint::Plain);
+        let page = report::gate(&result, None, 200, report::Paint::Plain);
         assert!(page.contains("unpaired") && page.contains(only), "{page}");
     }
 }
