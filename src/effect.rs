@@ -231,7 +231,7 @@ mod tests {
         let several = ("run.designs", "sequential,parallel-io");
         let threads =
             "note: sequential runs on one thread: --set run.threads=4 does not apply".to_owned();
-        assert_eq!(noted(&[], &[sequential, ("run.threads", "4")]), [threads.clone()]);
+        assert_eq!(noted(&[], &[sequential, ("run.threads", "4")]), std::slice::from_ref(&threads));
         assert_eq!(noted(&[("run.threads", "4")], &[sequential]), [threads], "by --set");
         for (how, words) in [
             ([several, ("run.io_threads", "4")], "sequential, parallel-io have no I/O threads: "),
