@@ -29,6 +29,7 @@ pub mod shown;
 mod side;
 mod steps;
 pub mod taker;
+mod words;
 pub mod work;
 
 pub use decide::OCTET_COUNT_MIN;

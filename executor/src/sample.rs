@@ -1,12 +1,7 @@
 //! One sample: the state opened, the workload executed once inside the clock, the result
 //! compared with the reference, read back, and the state put back.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::AtomicBool},
-    thread,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{
@@ -26,7 +21,7 @@ use crate::{
     process::{self, BlockDevice, DiskReads},
     received,
     replay::Requests,
-    root::{self, Fault, KeptNodes, Lists, RootInputs, RootedSample},
+    root::{self, Fault, RootInputs},
     span::Spans,
     store::{
         Reader, Sample, Store,
@@ -34,7 +29,9 @@ use crate::{
         recorded::{ReadLog, Recorded},
     },
 };
-use variant::{CacheMode, ListForm, Prefetch, RootCache};
+use variant::{CacheMode, ListForm, Prefetch};
+
+mod roots;
 
 /// Threads that warm a state up.
 const WARMING_THREADS: usize = 16;
@@ -182,7 +179,7 @@ fn take_by<S: Store>(
     execute: impl FnOnce(&S::Sample, &Task<'_>) -> Result<(Executed, Option<ReadLog>), EngineError>,
 ) -> Result<Measurement, EngineError> {
     // Before the sample is opened, whose caches see nothing of these reads.
-    let kept = kept_nodes(store, task)?;
+    let kept = roots::kept_nodes(store, task)?;
     let task = &Task { root: RootInputs { kept: Some(&kept), ..task.root }, ..*task };
     let opening = std::time::Instant::now();
     let sample = store.open_sample(cache)?;
@@ -214,60 +211,13 @@ fn take_by<S: Store>(
     store.close_sample(sample)?;
     let mut measurement = checked?;
     if measurement.disagreement.is_none() && !task.variant.root.is_none() {
-        measurement.disagreement = check_roots(store, &measurement.executed)?;
+        let fault = roots::check_roots(store, &measurement.executed)?;
+        measurement.disagreement = fault.map(Disagreement::of_fault);
     }
     if cache == CacheMode::Cold {
         store.forget_warm();
     }
     Ok(measurement)
-}
-
-/// The nodes of tries that are in memory when the sample's clock starts.
-fn kept_nodes<S: Store>(store: &S, task: &Task<'_>) -> Result<KeptNodes, EngineError> {
-    let variant = &task.variant;
-    if variant.root.is_none() || variant.root.cache == RootCache::Cold {
-        return Ok(KeptNodes::default());
-    }
-    let base = store.open_sample(CacheMode::Warm)?;
-    let tries = base.tries();
-    let Task { workload, lists, cancel, .. } = *task;
-    let stop = AtomicBool::new(false);
-    let kept = root::kept_nodes(&RootedSample {
-        variant,
-        tries: tries.as_deref(),
-        lists: Lists { workload, lists, form: variant.list, trace: None },
-        inputs: RootInputs::default(),
-        stop: &stop,
-        cancel,
-    });
-    drop(tries);
-    store.close_sample(base)?;
-    kept.map_err(|error| EngineError::of_root(0, error))
-}
-
-/// Compares the roots with those of walks over the state as it was before each batch.
-fn check_roots<S: Store>(
-    store: &S,
-    executed: &Executed,
-) -> Result<Option<Disagreement>, EngineError> {
-    let base = store.open_sample(CacheMode::Warm)?;
-    let batches: Option<Vec<_>> = executed
-        .batches
-        .iter()
-        .map(|batch| Some((&batch.net_changes, batch.rooted.as_ref()?)))
-        .collect();
-    let checked = match (base.tries(), store.tries(), batches) {
-        (Some(tries), Some(known), Some(batches)) => {
-            Some(root::check(tries.as_ref(), &known, &batches))
-        }
-        _ => None,
-    };
-    store.close_sample(base)?;
-    let unchecked = || EngineError::Root {
-        batch: 0,
-        reason: "its check finds no tries, or a batch without a root".to_owned(),
-    };
-    Ok(checked.ok_or_else(unchecked)??.map(Disagreement::of_fault))
 }
 
 /// The pages of all declared rows, and of the nodes above written ones if there is a root, if the store

@@ -16,13 +16,11 @@ use super::{
     octet::{self, Arm, Coin, Differences},
     reason::{Telling, telling},
     taker::{Plan, Rule, Subject, Taken, Taker},
+    words::Told,
 };
 use crate::exit::{Code, Failure, OrExit};
 
 mod counts;
-mod words;
-
-use words::Told;
 
 /// Most samples of a warm-up. Unsteady times after it show in the null.
 const WARM_UP_COUNT_MAX: usize = 40;

@@ -2,7 +2,7 @@
 
 use result::gate::LookFacts;
 
-use crate::gate::{
+use super::{
     Metric, Verdict,
     decide::{self, Limits, Look},
     floor,

@@ -1,0 +1,59 @@
+//! A sample's work with tries outside its clock: nodes that are in memory before it, and the check of its roots.
+
+use std::sync::atomic::AtomicBool;
+
+use variant::{CacheMode, RootCache};
+
+use crate::{
+    engine::{EngineError, Executed, Task},
+    root::{self, Fault, KeptNodes, Lists, RootInputs, RootedSample},
+    store::{Sample, Store},
+};
+
+/// The nodes of tries that are in memory when the sample's clock starts.
+pub(super) fn kept_nodes<S: Store>(store: &S, task: &Task<'_>) -> Result<KeptNodes, EngineError> {
+    let variant = &task.variant;
+    if variant.root.is_none() || variant.root.cache == RootCache::Cold {
+        return Ok(KeptNodes::default());
+    }
+    let base = store.open_sample(CacheMode::Warm)?;
+    let tries = base.tries();
+    let Task { workload, lists, cancel, .. } = *task;
+    let stop = AtomicBool::new(false);
+    let kept = root::kept_nodes(&RootedSample {
+        variant,
+        tries: tries.as_deref(),
+        lists: Lists { workload, lists, form: variant.list, trace: None },
+        inputs: RootInputs::default(),
+        stop: &stop,
+        cancel,
+    });
+    drop(tries);
+    store.close_sample(base)?;
+    kept.map_err(|error| EngineError::of_root(0, error))
+}
+
+/// Compares the roots with those of walks over the state as it was before each batch.
+pub(super) fn check_roots<S: Store>(
+    store: &S,
+    executed: &Executed,
+) -> Result<Option<Fault>, EngineError> {
+    let base = store.open_sample(CacheMode::Warm)?;
+    let batches: Option<Vec<_>> = executed
+        .batches
+        .iter()
+        .map(|batch| Some((&batch.net_changes, batch.rooted.as_ref()?)))
+        .collect();
+    let checked = match (base.tries(), store.tries(), batches) {
+        (Some(tries), Some(known), Some(batches)) => {
+            Some(root::check(tries.as_ref(), &known, &batches))
+        }
+        _ => None,
+    };
+    store.close_sample(base)?;
+    let unchecked = || EngineError::Root {
+        batch: 0,
+        reason: "its check finds no tries, or a batch without a root".to_owned(),
+    };
+    Ok(checked.ok_or_else(unchecked)??)
+}
