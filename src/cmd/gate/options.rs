@@ -97,18 +97,23 @@ mod tests {
         }
     }
 
+    /// Whether an option is refused as one that a comparison of builds has no use for, whatever its value.
+    fn is_refused_between_builds(args: &GateArgs) -> bool {
+        let made = args.run.of_builds(Default::default());
+        let error = made.err().map(|failure| failure.to_string()).unwrap_or_default();
+        let refusals = ["is only for a gate with --baseline", "that no other process uses"];
+        refusals.iter().any(|words| error.contains(words))
+    }
+
     #[test]
     fn an_option_that_a_comparison_of_builds_refuses_says_that_it_is_for_stored_results() {
         let mut refused_count = 0;
         for option in options() {
             let name = option.get_long().unwrap_or_default();
             let args = asked(&["sload-storm", "--against", "x"], &option);
-            let made = args.run.of_builds(Default::default());
-            let error = made.err().map(|failure| failure.to_string()).unwrap_or_default();
-            let is_refused = ["is only for a gate with --baseline", "that no other process uses"];
-            let is_refused = is_refused.iter().any(|words| error.contains(words));
+            let is_refused = is_refused_between_builds(&args);
             let is_set_apart = of_gate(name).get_help_heading() == Some(HEADING);
-            assert!(is_set_apart || !is_refused, "--{name}: {error}");
+            assert!(is_set_apart || !is_refused, "--{name}");
             refused_count += usize::from(is_refused);
         }
         // Several databases are refused once the run is known.
@@ -118,12 +123,11 @@ mod tests {
     #[test]
     fn an_option_that_calibrating_refuses_is_not_in_its_help() {
         let calibrate = CalibrateArgs::augment_args(Command::new("calibrate"));
-        // These name the work once more.
-        let names_work = |option: &Arg| matches!(option.get_long(), Some("scenario" | "workload"));
-        for option in options().into_iter().filter(|option| !names_work(option)) {
+        for option in options() {
             let name = option.get_long().unwrap_or_default();
             let args = asked(&["sload-storm", "--against", "x"], &option);
-            let is_refused = args.run.of_builds(Default::default()).is_err()
+            let is_refused = is_refused_between_builds(&args)
+                || args.run.without_extras("calibrate").is_err()
                 || ["databases", "metrics"].contains(&name);
             let shown = calibrate.get_arguments().find(|shown| shown.get_long() == Some(name));
             let is_hidden = shown.is_some_and(Arg::is_hide_set);
