@@ -28,4 +28,4 @@ pub use format::{
 };
 pub use keep::{StateInfo, VerifiedState, WholeState};
 pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, NodeTotals, RowCounts};
-pub use node_counts::{DepthTotals, NodeCounts};
+pub use node_counts::NodeCounts;

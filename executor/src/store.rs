@@ -243,8 +243,8 @@ pub trait Store: Sync {
     /// [`StoreError`].
     fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError>;
 
-    /// Gives back the memory of blocks that warm samples have shared so far, where the store keeps such. The
-    /// checks of cold samples read through it, each of them other keys.
+    /// Forgets the blocks that warm samples share, where the store keeps any. The check of a cold sample leaves
+    /// some there, of keys that no other sample reads.
     fn forget_warm(&self);
 
     /// Facts of the files and settings for the result: names and values.

@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand};
 use executor::{
-    state::{DataDir, DepthTotals, NodeCounts, NodeTotals, StateError, StateInfo, WholeState},
+    state::{DataDir, NodeCounts, NodeTotals, StateError, StateInfo, WholeState},
     store::{any, mdbx::MdbxFormat, rocksdb},
     tries,
 };
@@ -259,7 +259,7 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
 /// A table of stored nodes by depth.
 fn by_depth(form: &str, nodes: &NodeCounts) -> String {
     let head = ["depth", "accounts", "bytes", "slots", "bytes"].map(str::to_owned);
-    let cells = |at: Option<&DepthTotals>| match at.filter(|at| at.count > 0) {
+    let cells = |at: Option<&NodeTotals>| match at.filter(|at| at.count > 0) {
         Some(at) => [at.count.to_string(), progress::bytes(at.bytes)],
         None => ["-".to_owned(), String::new()],
     };
@@ -269,18 +269,16 @@ fn by_depth(form: &str, nodes: &NodeCounts) -> String {
         let [slots, slot_bytes] = cells(nodes.slots.get(depth));
         [depth.to_string(), accounts, account_bytes, slots, slot_bytes]
     });
-    let sum = |depths: &[DepthTotals]| {
-        depths.iter().fold(DepthTotals::default(), |sum, at| DepthTotals {
-            count: sum.count + at.count,
-            bytes: sum.bytes + at.bytes,
-        })
+    let sum = |depths: &[NodeTotals]| {
+        let mut sum = NodeTotals::default();
+        depths.iter().for_each(|at| sum.merge(at));
+        sum
     };
     let [accounts, account_bytes] = cells(Some(&sum(&nodes.accounts)));
     let [slots, slot_bytes] = cells(Some(&sum(&nodes.slots)));
     let all = ["all".to_owned(), accounts, account_bytes, slots, slot_bytes];
-    let mut text = format!(
-        "\nNodes that `{form}` stores, by depth: the nibbles of the path in their own trie, without keys\n"
-    );
+    let mut text =
+        format!("\nStored nodes ({form}) by the nibbles of their path; bytes with their keys\n");
     for [depth, accounts, account_bytes, slots, slot_bytes] in
         [head].into_iter().chain(lines).chain([all])
     {

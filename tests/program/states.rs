@@ -156,7 +156,10 @@ fn a_state_with_tries_is_listed_with_its_nodes_and_verified() {
     assert_eq!((of_tries.count(), list.lines().count()), (3, 3), "{list}");
     let verified = |name: &String| {
         let said = printed(&["state", "verify", name], dir.path());
-        let (_, root) = said.split_once("all nodes of tries are those of the rows, ").unwrap();
+        let (verdict, depths) = said.split_once("\n\nStored nodes (cut at 16 rows) ").unwrap();
+        let all = depths.lines().last().unwrap();
+        assert!(all.trim_start().starts_with("all ") && depths.lines().all(|line| line.len() < 80));
+        let (_, root) = verdict.split_once("all nodes of tries are those of the rows, ").unwrap();
         root.to_owned()
     };
     let roots: Vec<_> = names(dir.path()).iter().map(verified).collect();

@@ -11,13 +11,12 @@ use super::{
     columns::{Column, Columns},
     cut::cut,
     page::{Page, Tone},
+    set_keys::OF_RUN,
     units::{self, UNKNOWN},
 };
 
 /// Changes of one kind that are shown; all are in the JSON.
 const SHOWN_CHANGE_COUNT: usize = 12;
-/// The beginning of keys that a user may set.
-const OF_RUN: &str = "run.";
 /// Stands for the value of such a key where nobody set it and no reason for a choice is stored.
 const NOT_SET: &str = "not set";
 /// The figures of columns that are called by a result alone.

@@ -10,7 +10,7 @@ use result::{RunResult, Stored, comparison::Comparison};
 use crate::compare::changes;
 
 /// Keys that decide how the work is done; the work itself is the same in all.
-const OF_RUN: &str = "run.";
+pub(crate) const OF_RUN: &str = "run.";
 /// Keys whose values a comparison has from the rows.
 const OF_ROWS: [&str; 2] = ["run.designs", "run.stores"];
 

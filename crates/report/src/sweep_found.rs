@@ -3,6 +3,7 @@
 
 use result::{
     Cell,
+    stats::INTERVAL_COUNT_MIN,
     sweep::{Merged, Point, pair},
 };
 use variant::RootTime;
@@ -94,7 +95,9 @@ fn words(merged: &Merged, group: &Group<'_>) -> String {
     let name = keys(merged, group, best.point);
     let time = units::time_ns(best.ms * 1e6);
     let Some([_, high]) = best.point.ms_per_batch_ci95 else {
-        return format!("fastest by medians alone: {name}, {time}; no interval yet (--samples 6)");
+        return format!(
+            "fastest by medians alone: {name}, {time}; no interval yet (--samples {INTERVAL_COUNT_MIN})"
+        );
     };
     let low = |row: &&Timed<'_>| row.point.ms_per_batch_ci95.map(|[low, _]| low);
     let alike: Vec<Timed<'_>> =

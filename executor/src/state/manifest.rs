@@ -66,7 +66,7 @@ impl NodeTotals {
     }
 
     /// Adds other nodes.
-    pub(crate) const fn merge(&mut self, other: &Self) {
+    pub const fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.bytes += other.bytes;
     }

@@ -5,24 +5,15 @@ use trie::NodeKey;
 use super::manifest::NodeTotals;
 use crate::tries::TrieId;
 
-/// Nodes at one depth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DepthTotals {
-    /// Their number.
-    pub count: u64,
-    /// Their bytes, without keys.
-    pub bytes: u64,
-}
-
 /// The stored nodes of a state's tries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounts {
     /// All of them, with the records of the tries' tops, which have no depth.
     pub totals: NodeTotals,
     /// Those of the trie of accounts by depth, which is the number of nibbles in their path.
-    pub accounts: Vec<DepthTotals>,
+    pub accounts: Vec<NodeTotals>,
     /// Those of all tries of slots together, by the depth in their own trie.
-    pub slots: Vec<DepthTotals>,
+    pub slots: Vec<NodeTotals>,
 }
 
 impl NodeCounts {
@@ -34,8 +25,7 @@ impl NodeCounts {
             TrieId::Accounts => &mut self.accounts,
             TrieId::Slots(_) => &mut self.slots,
         };
-        let one = DepthTotals { count: 1, bytes: node.len() as u64 };
-        add(depths, path.len(), one);
+        at(depths, path.len()).add(row, node);
     }
 
     /// Adds other nodes.
@@ -45,16 +35,15 @@ impl NodeCounts {
             [(&mut self.accounts, &other.accounts), (&mut self.slots, &other.slots)]
         {
             for (depth, totals) in others.iter().enumerate() {
-                add(depths, depth, *totals);
+                at(depths, depth).merge(totals);
             }
         }
     }
 }
 
-fn add(depths: &mut Vec<DepthTotals>, depth: usize, totals: DepthTotals) {
+fn at(depths: &mut Vec<NodeTotals>, depth: usize) -> &mut NodeTotals {
     if depths.len() <= depth {
-        depths.resize(depth + 1, DepthTotals::default());
+        depths.resize(depth + 1, NodeTotals::default());
     }
-    depths[depth].count += totals.count;
-    depths[depth].bytes += totals.bytes;
+    &mut depths[depth]
 }

@@ -234,10 +234,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{
-        state::{DepthTotals, NodeTotals},
-        tries,
-    };
+    use crate::{state::NodeTotals, tries};
 
     impl NodeRows for Vec<NodeRow> {
         fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
@@ -281,7 +278,7 @@ mod tests {
     type ByDepth = BTreeMap<(bool, usize), (u64, u64)>;
 
     fn by_depth(counts: &NodeCounts) -> ByDepth {
-        let all = |is_account, depths: &[DepthTotals]| {
+        let all = |is_account, depths: &[NodeTotals]| {
             let depths = depths.iter().map(|at| (at.count, at.bytes)).enumerate();
             depths.map(move |(depth, at)| ((is_account, depth), at)).collect::<Vec<_>>()
         };
@@ -296,7 +293,7 @@ mod tests {
             let (is_account, key) = (row[0] == 1, &row[if row[0] == 1 { 1 } else { 33 }..]);
             let Ok(NodeKey::Node(_)) = NodeKey::of_bytes(key) else { continue };
             let at = depths.entry((is_account, key.len() - 1)).or_default();
-            *at = (at.0 + 1, at.1 + node.len() as u64);
+            *at = (at.0 + 1, at.1 + (row.len() + node.len()) as u64);
         }
         depths
     }
