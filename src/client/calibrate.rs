@@ -78,6 +78,8 @@ impl CalibrateInput {
         self.check_overrides(&names).or_exit(Code::Usage)?;
         let _lock = self.claim()?;
         let page = self.out.join(PAGE);
+        // Ended by itself alone: what is finished is shown, also where a child's end took long.
+        let _hold = interrupt::hold();
         let (results, unfinished) = (Vec::new(), Vec::new());
         let mut all = CalibrationResult { results, unfinished, code: Code::Fine, page };
         for (index, name) in names.iter().enumerate() {
@@ -93,6 +95,14 @@ impl CalibrateInput {
             self.add(name, &mut all)?;
             let html = report::html::calibration(&all.calibrated());
             report::replace(&all.page, html.as_bytes()).or_exit(Code::Io)?;
+        }
+        if all.code == Code::Interrupted {
+            interrupt::finishing();
+            terminal::note(&format!(
+                "interrupted: {} of {} scenarios have figures; the same command goes on",
+                all.results.len(),
+                names.len()
+            ));
         }
         Ok(all)
     }

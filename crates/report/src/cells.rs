@@ -60,10 +60,7 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     all.extend(columns(lines));
     let fitted = fitted(all, page.width() - INDENT - label_width);
     let Fitted { columns, gaps, .. } = &fitted;
-    for line in 0..2 {
-        let texts = columns.iter().map(|column| column.head[line]);
-        page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, columns, gaps));
-    }
+    fitted.heads(page, label_width);
     let mut index = 0;
     let line = |index: usize, mark: &str| {
         let label = pad_right(&clip(&labels[index], label_width), label_width);
@@ -88,9 +85,7 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     for index in index..labels.len() {
         page.line(Tone::Plain, &line(index, "  "));
     }
-    if let Some(words) = fitted.left_out(INDENT + longest) {
-        page.indented(Tone::Faint, INDENT, &words);
-    }
+    fitted.say_left_out(page, longest);
     let is_divided = cells.iter().any(|cell| !cell.has_duties_of(cells[0]));
     let mark =
         if is_divided { "* best of its design, whole or alone" } else { "* best of its design" };

@@ -10,7 +10,7 @@ use super::{
     cells::{INDENT, MAX_LABEL_WIDTH, labels},
     facts::{self, Reading},
     page::{Page, Tone, clip, pad_right},
-    ranked::{Column, fit, row},
+    ranked::{Column, fitted},
     units::{self, UNKNOWN},
 };
 use unicode_width::UnicodeWidthStr;
@@ -37,19 +37,16 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
     let labels = labels(&all);
     let width = labels.iter().map(|label| label.width()).max().unwrap_or(0);
     let width = width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
-    let (columns, gaps) = fit(columns(&cells), page.width() - INDENT - width);
-    for line in 0..2 {
-        let texts = columns.iter().map(|column| column.head[line]);
-        page.line(Tone::Faint, &row("  ", &pad_right("", width), texts, &columns, &gaps));
-    }
+    let fitted = fitted(columns(&cells), page.width() - INDENT - width);
+    fitted.heads(page, width);
     for (place, (cell, _)) in cells.iter().enumerate() {
         if groups.len() > 1 && (place == 0 || cells[place - 1].0.store != cell.store) {
             page.line(Tone::Faint, cell.store.name());
         }
         let label = pad_right(&clip(&labels[place], width), width);
-        let texts = columns.iter().map(|column| column.values[place].as_str());
-        page.line(Tone::Plain, &row("  ", &label, texts, &columns, &gaps));
+        fitted.line(page, Tone::Plain, &label, place);
     }
+    fitted.say_left_out(page, width);
     legend(page, &cells, count);
 }
 

@@ -7,11 +7,9 @@ use result::description::{
 };
 
 use super::{
-    Paint,
-    cells::INDENT,
-    head,
-    page::{Page, Tone, clip, pad_right},
-    ranked::{Column, fit, row},
+    Paint, head,
+    page::{Page, Tone, clip},
+    ranked::{Column, plain, table},
     units,
 };
 
@@ -84,7 +82,6 @@ fn loads(page: &mut Page, described: &Described) {
         lines.push(&described.all);
         shares.push(1.0);
     }
-    let name_width = names.iter().map(String::len).max().unwrap_or(0).min(MAX_NAME_WIDTH);
     let column = |head, rank, value: &dyn Fn(&TxFacts) -> String| Column {
         head,
         rank,
@@ -105,16 +102,8 @@ fn loads(page: &mut Page, described: &Described) {
         column(["writes", "a tx"], 0, &|of| units::number(of.writes_per_tx.mean)),
         column(["at", "most"], 1, &|of| units::count(of.writes_per_tx.max)),
     ];
-    let (columns, gaps) = fit(columns, page.width().saturating_sub(INDENT + name_width));
-    for line in 0..2 {
-        let texts = columns.iter().map(|column| column.head[line]);
-        page.line(Tone::Faint, &row("  ", &pad_right("", name_width), texts, &columns, &gaps));
-    }
-    for (place, name) in names.iter().enumerate() {
-        let label = pad_right(&clip(name, name_width), name_width);
-        let texts = columns.iter().map(|column| column.values[place].as_str());
-        page.line(Tone::Plain, &row("  ", &label, texts, &columns, &gaps));
-    }
+    let labels: Vec<String> = names.iter().map(|name| clip(name, MAX_NAME_WIDTH)).collect();
+    table(page, &plain(&labels), columns);
 }
 
 /// `payments (erc20)`: its name, if the scenario gives one, and its kind.

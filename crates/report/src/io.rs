@@ -10,8 +10,8 @@ use super::{
     cells::INDENT,
     facts,
     head::store_words,
-    page::{Page, Tone, pad_right},
-    ranked::{Column, fit, row},
+    page::{Page, Tone},
+    ranked::{Column, table},
     units::{self, UNKNOWN},
 };
 
@@ -120,17 +120,8 @@ fn points(page: &mut Page, store: &IoStore) {
     if lines.is_empty() {
         return;
     }
-    let label_width = lines.iter().map(|line| line.label.len()).max().unwrap_or(0);
-    let (columns, gaps) = fit(columns(&lines), page.width() - INDENT - label_width);
-    for line in 0..2 {
-        let texts = columns.iter().map(|column| column.head[line]);
-        page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, &columns, &gaps));
-    }
-    for (index, line) in lines.iter().enumerate() {
-        let texts = columns.iter().map(|column| column.values[index].as_str());
-        let label = pad_right(line.label, label_width);
-        page.line(line.tone, &row("  ", &label, texts, &columns, &gaps));
-    }
+    let labels: Vec<(Tone, &str)> = lines.iter().map(|line| (line.tone, line.label)).collect();
+    table(page, &labels, columns(&lines));
     let mut legend = vec!["% of the disk's most reads a second".to_owned()];
     if store.points.iter().any(|point| point.latency_of_calls) {
         legend.push("b as long as the call it was made in".to_owned());

@@ -2,7 +2,11 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{page::pad_left, units::UNKNOWN};
+use super::{
+    cells::INDENT,
+    page::{Page, Tone, pad_left, pad_right},
+    units::UNKNOWN,
+};
 
 /// Columns of this rank or above are added only where there is room to spare.
 const EXTRA_RANK: u8 = 10;
@@ -56,6 +60,31 @@ impl Fitted {
         let names = names.join(", ");
         Some(format!("left out for want of width: {names}; COLUMNS={width} shows {them}"))
     }
+
+    /// The lines of heads, over values whose labels have `label_width` columns; none of heads that are all
+    /// empty.
+    pub(super) fn heads(&self, page: &mut Page, label_width: usize) {
+        for line in 0..2 {
+            let texts = self.columns.iter().map(|column| column.head[line]);
+            if texts.clone().any(|text| !text.is_empty()) {
+                let label = " ".repeat(label_width);
+                page.line(Tone::Faint, &row("  ", &label, texts, &self.columns, &self.gaps));
+            }
+        }
+    }
+
+    /// The line of the values at `index`.
+    pub(super) fn line(&self, page: &mut Page, tone: Tone, label: &str, index: usize) {
+        let texts = self.columns.iter().map(|column| column.values[index].as_str());
+        page.line(tone, &row("  ", label, texts, &self.columns, &self.gaps));
+    }
+
+    /// The line below the table of the columns that there is no room for.
+    pub(super) fn say_left_out(&self, page: &mut Page, label_width: usize) {
+        if let Some(words) = self.left_out(INDENT + label_width) {
+            page.indented(Tone::Faint, INDENT, &words);
+        }
+    }
 }
 
 /// Sorts columns into those that fit and those that do not, without empty ones.
@@ -81,10 +110,21 @@ pub(super) fn fitted(mut columns: Vec<Column>, room: usize) -> Fitted {
     Fitted { columns, gaps, left_out, whole_room }
 }
 
-/// The columns that fit, and the gap before each.
-pub(super) fn fit(columns: Vec<Column>, room: usize) -> (Vec<Column>, Vec<usize>) {
-    let Fitted { columns, gaps, .. } = fitted(columns, room);
-    (columns, gaps)
+/// A table with a line for each label: heads, values, and the names of the columns that there is no
+/// room for.
+pub(super) fn table(page: &mut Page, labels: &[(Tone, &str)], columns: Vec<Column>) {
+    let label_width = labels.iter().map(|(_, label)| label.width()).max().unwrap_or(0);
+    let fitted = fitted(columns, page.width().saturating_sub(INDENT + label_width));
+    fitted.heads(page, label_width);
+    for (index, (tone, label)) in labels.iter().enumerate() {
+        fitted.line(page, *tone, &pad_right(label, label_width), index);
+    }
+    fitted.say_left_out(page, label_width);
+}
+
+/// Labels of lines that are not set apart.
+pub(super) fn plain(labels: &[impl AsRef<str>]) -> Vec<(Tone, &str)> {
+    labels.iter().map(|label| (Tone::Plain, label.as_ref())).collect()
 }
 
 /// The least gap before each column of at most this rank, and the room that they need with it.

@@ -8,8 +8,8 @@ use result::{
 use super::{
     Paint,
     cells::INDENT,
-    page::{Page, Tone, pad_right},
-    ranked::{Column, fit, row},
+    page::{Page, Tone},
+    ranked::{Column, plain, table},
     units::{self, UNKNOWN},
 };
 
@@ -127,7 +127,6 @@ fn latencies(page: &mut Page, result: &SendResult) {
         ("due to seen in a block", latency.inclusion_ns),
         ("a call", latency.call_ns),
     ];
-    let label_width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
     let column = |head: &'static str, rank, of: fn(&Percentiles) -> Option<u64>| Column {
         head: ["", head],
         rank,
@@ -144,22 +143,7 @@ fn latencies(page: &mut Page, result: &SendResult) {
         column("p99", 1, |times| times.p99),
         column("max", 3, |times| times.max),
     ];
-    lines(page, &rows.map(|(label, _)| label.to_owned()), all, label_width);
-}
-
-/// Lines of columns with labels before them.
-fn lines(page: &mut Page, labels: &[String], columns: Vec<Column>, label_width: usize) {
-    let (columns, gaps) = fit(columns, page.width().saturating_sub(INDENT + label_width));
-    for line in 0..2 {
-        let texts = columns.iter().map(|column| column.head[line]);
-        if columns.iter().any(|column| !column.head[line].is_empty()) {
-            page.line(Tone::Faint, &row("  ", &pad_right("", label_width), texts, &columns, &gaps));
-        }
-    }
-    for (index, label) in labels.iter().enumerate() {
-        let texts = columns.iter().map(|column| column.values[index].as_str());
-        page.line(Tone::Plain, &row("  ", &pad_right(label, label_width), texts, &columns, &gaps));
-    }
+    table(page, &plain(&rows.map(|(label, _)| label)), all);
 }
 
 fn blocks(page: &mut Page, all: &[SendBlock]) {
@@ -186,8 +170,7 @@ fn blocks(page: &mut Page, all: &[SendBlock]) {
             block.base_fee_wei.map_or_else(|| UNKNOWN.to_owned(), gwei)
         }),
     ];
-    let label_width = labels.iter().map(String::len).max().unwrap_or(0);
-    lines(page, &labels, columns, label_width);
+    table(page, &plain(&labels), columns);
     if own.len() > shown.len() {
         let more = units::things((own.len() - shown.len()) as u64, "block");
         page.indented(Tone::Faint, INDENT, &format!("and {more} more: --format json"));

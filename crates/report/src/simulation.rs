@@ -6,9 +6,8 @@ use variant::Sharding;
 
 use super::{
     Paint,
-    cells::INDENT,
-    page::{Page, Tone, pad_right},
-    ranked::{Column, fit, row},
+    page::{Page, Tone},
+    ranked::{Column, plain, table},
     units::{self, UNKNOWN},
 };
 
@@ -106,7 +105,8 @@ fn predictions(page: &mut Page, rows: &[SimulatedRow]) {
         column(["keys", "demand"], 4, &|of| units::count(of.demand_request_count)),
         column(["shard", "messages"], 5, &|of| units::count(of.shard_message_count)),
     ];
-    lines(page, rows.iter().map(name).collect(), columns);
+    let names: Vec<String> = rows.iter().map(name).collect();
+    table(page, &plain(&names), columns);
 }
 
 fn checks(page: &mut Page, rows: &[CheckedRow]) {
@@ -129,20 +129,8 @@ fn checks(page: &mut Page, rows: &[CheckedRow]) {
         true => format!("{}*", of.variant),
         false => of.variant.clone(),
     };
-    lines(page, rows.iter().map(name).collect(), columns);
-}
-
-fn lines(page: &mut Page, names: Vec<String>, columns: Vec<Column>) {
-    let name_width = names.iter().map(String::len).max().unwrap_or(0);
-    let (columns, gaps) = fit(columns, page.width().saturating_sub(INDENT + name_width));
-    for line in 0..2 {
-        let texts = columns.iter().map(|column| column.head[line]);
-        page.line(Tone::Faint, &row("  ", &pad_right("", name_width), texts, &columns, &gaps));
-    }
-    for (index, name) in names.iter().enumerate() {
-        let texts = columns.iter().map(|column| column.values[index].as_str());
-        page.line(Tone::Plain, &row("  ", &pad_right(name, name_width), texts, &columns, &gaps));
-    }
+    let names: Vec<String> = rows.iter().map(name).collect();
+    table(page, &plain(&names), columns);
 }
 
 /// The fastest prediction, and the mean error of the checks that say something.

@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use super::fake::written;
 use crate::{
     found::geth,
+    interrupted::UnderWay,
     tool::{stress, text},
 };
 
@@ -75,6 +76,20 @@ fn a_scenario_without_figures_is_named_and_the_others_are_kept() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
         assert!(error.contains(words), "{args:?}: {error}");
     }
+}
+
+#[test]
+fn an_interrupt_shows_the_finished_scenarios_and_says_how_many_they_are() {
+    let own = tempfile::tempdir().unwrap();
+    let file = written(own.path(), "fake", "", "", "");
+    let args = ["calibrate-against", &file, "--out", "against", "--samples", "1"];
+    let mut run = UnderWay::start(&[&args[..], &SMALL, &OURS, &SCENARIOS].concat(), own);
+    run.wait_for("sstore-storm (2 of 4)");
+    run.ends_at("TERM");
+    let error = run.said("stderr");
+    assert!(error.contains(" of 4 scenarios have figures; the same command goes on"), "{error}");
+    assert!(run.said("stdout").contains("sload-storm"), "{}", run.said("stdout"));
+    assert!(run.dir.path().join("against/sload-storm/result.json").exists());
 }
 
 #[test]

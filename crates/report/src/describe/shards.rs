@@ -3,9 +3,8 @@
 use result::description::{PartitionFacts, Sharded};
 
 use crate::{
-    cells::INDENT,
-    page::{Page, Tone, pad_right},
-    ranked::{Column, fit, row},
+    page::{Page, Tone},
+    ranked::{Column, plain, table},
     units,
 };
 
@@ -20,7 +19,6 @@ pub(super) fn shards(page: &mut Page, sharded: &Sharded) {
     );
     page.labelled(Tone::Plain, "shards", &text);
     let names: Vec<&str> = partitions.iter().map(|of| of.partitioner.name()).collect();
-    let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0);
     let column = |head, rank, value: &dyn Fn(&PartitionFacts) -> String| Column {
         head,
         rank,
@@ -41,13 +39,5 @@ pub(super) fn shards(page: &mut Page, sharded: &Sharded) {
         column(["% over", "mean"], 0, &|of| units::percent(of.imbalance)),
         column(["", "time"], 4, &|of| units::time_ns(of.partition_ns as f64)),
     ];
-    let (columns, gaps) = fit(columns, page.width().saturating_sub(INDENT + name_width));
-    for line in 0..2 {
-        let texts = columns.iter().map(|column| column.head[line]);
-        page.line(Tone::Faint, &row("  ", &pad_right("", name_width), texts, &columns, &gaps));
-    }
-    for (index, name) in names.iter().enumerate() {
-        let texts = columns.iter().map(|column| column.values[index].as_str());
-        page.line(Tone::Plain, &row("  ", &pad_right(name, name_width), texts, &columns, &gaps));
-    }
+    table(page, &plain(&names), columns);
 }
