@@ -49,7 +49,7 @@ const PROCESS_COUNT_MAX: usize = 1_000;
 const GATE_HELP: &str = "\
 Examples:
   stress gate --against ../main/stress --scenario sload-storm --cache warm \\
-    --gas 12M --slots 200k --design batched-io --threads 2 --io-threads 2    some minutes
+    --gas 48M --slots 200k --design batched-io --threads 2 --io-threads 2    some minutes
   stress gate --against ../main/stress --workload storm.workload --store memory --delta 5%
   stress gate --against ../main/stress --scenario my.toml --deadline 3s --out gate/
   stress gate --against ../main/stress --scenario my.toml --metrics gate.prom
