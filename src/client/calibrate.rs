@@ -9,7 +9,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use generator::export::ALLOC_ROW_COUNT_MAX;
 use report::{Calibrated, Unfinished};
 use result::{Shown, Stored};
 use serde_json::{Value, json};
@@ -27,6 +26,8 @@ use crate::{
 const MANIFEST: &str = "calibrate-against.json";
 /// The page.
 const PAGE: &str = "calibration.html";
+/// Forms of each export: rows too, for a state that is too large for a `genesis.json`.
+const FORMS: &str = "engine,rows";
 /// Beginning of the names of twins of official tests.
 const OFFICIAL: &str = "official/";
 
@@ -154,7 +155,7 @@ impl CalibrateInput {
             "--siblings".into(),
             siblings.into(),
             "--form".into(),
-            forms(name, &overrides).into(),
+            FORMS.into(),
             "--output".into(),
             export.clone().into(),
         ]);
@@ -288,15 +289,6 @@ struct OverridesOf {
     left_out: Vec<(Override, String)>,
 }
 
-/// Forms of a scenario's export: with rows where its state may be too large for a `genesis.json`.
-fn forms(name: &str, overrides: &[Override]) -> &'static str {
-    let text = shipped::find(name).unwrap_or_default();
-    let state = Scenario::parse(name, text, overrides).map(|scenario| scenario.state);
-    // Loads have accounts of their own beside these.
-    let row_count = state.map_or(0, |state| state.account_count.saturating_add(state.slot_count));
-    if row_count > ALLOC_ROW_COUNT_MAX / 2 { "engine,rows" } else { "engine" }
-}
-
 /// How a scenario ended.
 enum Outcome {
     /// It has a whole result.
@@ -370,17 +362,6 @@ mod tests {
         assert_eq!(named, ["official/test_sload_bloated", "transfers"]);
         let error = input(&["sload"], dir.path()).names().unwrap_err().to_string();
         assert!(error.contains("sload:") && error.contains("stress list"), "{error}");
-    }
-
-    #[test]
-    fn a_large_state_is_exported_as_rows_too() {
-        let slots = |count: &str| Override {
-            key: "state.slots".to_owned(),
-            value: count.to_owned(),
-            origin: "--slots".to_owned(),
-        };
-        assert_eq!(forms("sload-storm", &[slots("250k")]), "engine");
-        assert_eq!(forms("sload-storm", &[slots("10M")]), "engine,rows");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{
     delegation::{delegate, delegation_gas},
     error::ExportError,
     grown::{Grown, GrownFacts},
-    number::{Numbers, numbered},
+    number::{Numbers, numbered, steady_gas_limit},
     root::{Changes, HashedRows, state_root},
     sealed::{check_length, signed},
 };
@@ -88,7 +88,8 @@ pub fn chain<A: Answer>(
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Chain, ExportError> {
     let chain_id = settings.chain_id_of(workload)?;
-    let of_chain = numbered(workload, Numbers { chain_id, below_count: 0, gas_limit: 0 });
+    let least_gas_limit = steady_gas_limit(workload);
+    let of_chain = numbered(workload, Numbers { chain_id, below_count: 0, least_gas_limit });
     let first = of_chain.blocks().next().ok_or(ExportError::NoBlocks)?;
     let signer = signer(&of_chain, settings)?;
     let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
@@ -127,7 +128,7 @@ pub fn chain_above<A: Answer>(
 ) -> Result<Chain, ExportError> {
     let chain_id = settings.chain_id_of(workload)?;
     let GrownFacts { block_count, gas_limit, state_root: expected, .. } = grown.facts;
-    let numbers = Numbers { chain_id, below_count: block_count, gas_limit };
+    let numbers = Numbers { chain_id, below_count: block_count, least_gas_limit: gas_limit };
     let mut of_chain = Workload { genesis: grown.state, ..numbered(workload, numbers) };
     pay_for_delegations(workload, &mut of_chain);
     let signer = signer(&of_chain, settings)?;

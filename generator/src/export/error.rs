@@ -54,15 +54,20 @@ pub enum ExportError {
     },
     /// The state is too large for a genesis in JSON.
     #[error(
-        "the state has {row_count} accounts and slots, and genesis.json takes {most_row_count} \
-         (clients hold it in memory); add rows to --form, whose files a loader reads, or lower \
-         state.slots or state.accounts"
+        "the state has {row_count} accounts and slots, and {code_bytes} bytes of code; genesis.json takes \
+         {most_row_count} accounts and slots (clients hold it in memory), or {code_bytes_of_row} bytes \
+         of code in place of one; add rows to --form, whose files a loader reads, or lower state.slots, \
+         state.accounts or the load's accounts with code"
     )]
     StateTooLarge {
         /// Accounts and slots.
         row_count: u64,
+        /// Bytes of the codes of all accounts.
+        code_bytes: u64,
         /// The largest number that is written.
         most_row_count: u64,
+        /// Bytes of code that count as one of them.
+        code_bytes_of_row: u64,
     },
     /// The state cannot be grown by blocks.
     #[error(

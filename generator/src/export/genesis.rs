@@ -8,13 +8,17 @@ use std::{
 use alloy_eips::eip7840::BlobParams;
 use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
 use serde_json::{Map, Value, json};
-use workload::{Fork, Genesis, GenesisAccount, SlotFamily};
+use workload::{Fork, Genesis, GenesisAccount, SlotFamily, genesis::CodeRule};
 
 use super::{block::blob_params, chain::Chain, error::ExportError};
 
 /// Accounts and slots that a `genesis.json` holds at most. go-ethereum needs 4.7 GB of memory for one
 /// million.
-pub const ALLOC_ROW_COUNT_MAX: u64 = 1_250_000;
+pub(super) const ALLOC_ROW_COUNT_MAX: u64 = 1_250_000;
+
+/// Bytes of code that have the length of a slot there: 138 digits and signs. Each account has its code, also
+/// where many have the same one.
+pub(super) const CODE_BYTES_OF_ROW: u64 = 69;
 
 /// Indices whose keys and values are made at a time.
 const CHUNK: u64 = 4096;
@@ -33,11 +37,22 @@ pub enum Accounts {
 
 /// Whether a state is small enough to be written out.
 pub fn fits(state: &Genesis) -> bool {
-    row_count(state) <= ALLOC_ROW_COUNT_MAX
+    let row_count = state.account_count().saturating_add(state.slot_count());
+    row_count.saturating_add(code_row_count(state)) <= ALLOC_ROW_COUNT_MAX
 }
 
-fn row_count(state: &Genesis) -> u64 {
-    state.account_count().saturating_add(state.slot_count())
+/// Slots that have the length of all codes of a state.
+pub(super) fn code_row_count(state: &Genesis) -> u64 {
+    code_bytes(state) / CODE_BYTES_OF_ROW
+}
+
+fn code_bytes(state: &Genesis) -> u64 {
+    let written: u64 = state.accounts.iter().map(|account| account.code.len() as u64).sum();
+    let by_rule = state.account_families.iter().map(|family| match family.code {
+        CodeRule::Nothing => 0,
+        CodeRule::Jumpdests { bytes, .. } => family.count.saturating_mul(u64::from(bytes)),
+    });
+    by_rule.fold(written, u64::saturating_add)
 }
 
 /// Refuses a state that is too large to be written out.
@@ -45,11 +60,16 @@ fn row_count(state: &Genesis) -> u64 {
 /// # Errors
 /// [`ExportError::StateTooLarge`].
 pub fn check_size(state: &Genesis) -> Result<(), ExportError> {
-    let (row_count, most_row_count) = (row_count(state), ALLOC_ROW_COUNT_MAX);
-    match fits(state) {
-        true => Ok(()),
-        false => Err(ExportError::StateTooLarge { row_count, most_row_count }),
+    if fits(state) {
+        return Ok(());
     }
+    let row_count = state.account_count().saturating_add(state.slot_count());
+    Err(ExportError::StateTooLarge {
+        row_count,
+        code_bytes: code_bytes(state),
+        most_row_count: ALLOC_ROW_COUNT_MAX,
+        code_bytes_of_row: CODE_BYTES_OF_ROW,
+    })
 }
 
 /// Writes the genesis.

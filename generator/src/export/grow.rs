@@ -21,7 +21,7 @@ use super::{
     chain::Settings,
     delegation::{delegate, delegation},
     error::ExportError,
-    genesis::ALLOC_ROW_COUNT_MAX,
+    genesis::{ALLOC_ROW_COUNT_MAX, CODE_BYTES_OF_ROW, code_row_count},
     grown::{Grown, GrownFacts},
     number::gas_limit,
     sealed::{check_length, signed},
@@ -122,10 +122,11 @@ pub fn growth_plan(workload: &Workload) -> Result<GrowthPlan, ExportError> {
     }
     let written: u64 = genesis.accounts.iter().map(|of| of.storage.len() as u64).sum();
     let row_count = genesis.account_count() + written;
-    if row_count > ALLOC_ROW_COUNT_MAX {
+    if row_count.saturating_add(code_row_count(genesis)) > ALLOC_ROW_COUNT_MAX {
         return Err(ExportError::CannotGrow(format!(
             "{row_count} accounts and slots that are written out stay in genesis.json, which takes \
-             {ALLOC_ROW_COUNT_MAX}: only slots by a rule grow; lower state.accounts"
+             {ALLOC_ROW_COUNT_MAX}, or {CODE_BYTES_OF_ROW} bytes of code in place of one: only slots by a rule \
+             grow; lower state.accounts or the load's accounts with code"
         )));
     }
     let writes: u64 = genesis.slots.iter().map(|of| of.count.div_ceil(SLOTS_PER_TX)).sum();

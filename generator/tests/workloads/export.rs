@@ -13,7 +13,10 @@ use generator::{
     random_blocks::{self, RandomBlocks},
 };
 use serde_json::Value;
-use workload::{Fork, Workload};
+use workload::{
+    Fork, Workload,
+    genesis::{AccountFamily, CodeRule},
+};
 
 use crate::blocks::parse;
 
@@ -97,7 +100,24 @@ fn base_fees_hashes_and_numbers_follow_from_the_block_before() {
         parent = (block.hash, header.number, first + 16);
     }
     assert_eq!(fees[0], 1_000_000_000, "that of the workload");
-    assert!(fees[1] > fees[0] && fees[2] > fees[1], "full blocks raise it: {fees:?}");
+    assert!(fees.windows(2).all(|pair| pair[1] <= pair[0]), "none fills half: {fees:?}");
+    assert!(fees[3] > 900_000_000, "full blocks fill nearly half: {fees:?}");
+}
+
+#[test]
+fn blocks_of_a_chain_have_twice_their_gas_limit_and_one_block_has_its_own() {
+    for (count, times) in [("1", 1), ("4", 2)] {
+        let workload = scenario(&[("block.blocks", count), ("block.batch", "1")]);
+        let largest = workload.blocks().map(|block| block.env.gas_limit).max().unwrap();
+        let chain = exported(&workload);
+        assert_eq!(chain.genesis_header.gas_limit, times * largest);
+        for block in &chain.blocks {
+            assert_eq!(block.block.header.gas_limit, times * largest, "{count} blocks");
+        }
+    }
+    // Nobody pays for so many full blocks where each raises the fee by an eighth.
+    let many = exported(&scenario(&[("block.gas", "500k"), ("block.blocks", "200")]));
+    assert_eq!((many.blocks.len(), many.differing_tx_count), (200, 0));
 }
 
 #[test]
@@ -334,9 +354,18 @@ fn what_cannot_be_exported_is_named_with_its_remedy() {
     assert!(error.contains("block 1, transaction") && error.contains("imported"), "{error}");
     // A state that no client reads as JSON.
     let mut chain = exported(&scenario(&[]));
+    let written = |chain: &Chain| export::genesis(chain, Accounts::Written, &mut Vec::new());
     chain.genesis.slots[0].count = 2_000_000;
-    let error =
-        export::genesis(&chain, Accounts::Written, &mut Vec::new()).unwrap_err().to_string();
+    let error = written(&chain).unwrap_err().to_string();
     assert!(error.contains("add rows to --form"), "{error}");
     assert!(export::genesis(&chain, Accounts::InRows, &mut Vec::new()).is_ok());
+    // Each account has its code there, also where a hundred have the same one.
+    let mut chain = exported(&scenario(&[]));
+    let code = CodeRule::Jumpdests { bytes: 24_576, distinct_count: 100 };
+    let family = |count| AccountFamily { seed: B256::ZERO, count, code };
+    chain.genesis.account_families = vec![family(3_400)];
+    assert!(export::fits(&chain.genesis), "84 MB");
+    chain.genesis.account_families = vec![family(10_000)];
+    let error = written(&chain).unwrap_err().to_string();
+    assert!(error.contains("bytes of code") && error.contains("add rows to --form"), "{error}");
 }
