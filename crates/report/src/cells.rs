@@ -11,7 +11,7 @@ use result::{
 use super::{
     certainty, duties,
     facts::{self, OfStore, Reading},
-    page::{Page, Tone, clip, pad_right},
+    page::{INDENT, Page, Tone, clip, pad_right},
     ranked::{Column, Fitted, fitted, row},
     units::{self, UNKNOWN},
 };
@@ -28,9 +28,6 @@ const READ_P50: [&str; 2] = ["read", "p50"];
 const BLOCKS: [&str; 2] = ["blocks", "a key"];
 /// The head of the column of keys.
 const KEYS: [&str; 2] = ["", "keys"];
-
-/// Width of the mark before a label.
-pub(super) const INDENT: usize = 2;
 
 /// Unit of the column of times.
 #[derive(Clone, Copy)]

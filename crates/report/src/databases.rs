@@ -7,9 +7,9 @@ use result::{
 };
 
 use super::{
-    cells::{INDENT, MAX_LABEL_WIDTH, labels},
+    cells::{MAX_LABEL_WIDTH, labels},
     facts::{self, Reading},
-    page::{Page, Tone, clip, pad_right},
+    page::{INDENT, Page, Tone, clip, pad_right},
     ranked::{Column, fitted},
     units::{self, UNKNOWN},
 };

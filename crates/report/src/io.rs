@@ -6,11 +6,9 @@ use result::{
 };
 
 use super::{
-    Paint,
-    cells::INDENT,
-    facts,
+    Paint, facts,
     head::store_words,
-    page::{Page, Tone},
+    page::{INDENT, Page, Tone},
     ranked::{Column, table},
     units::{self, UNKNOWN},
 };

@@ -6,6 +6,8 @@ use super::Paint;
 
 /// Width of the labels at the left.
 pub(super) const LABEL_WIDTH: usize = 9;
+/// Width of the mark before a label of a table.
+pub(super) const INDENT: usize = 2;
 /// Below this width no text is readable; nothing is narrower.
 const MIN_WIDTH: usize = 24;
 /// Units that stay on the line of the number before them.

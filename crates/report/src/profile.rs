@@ -4,8 +4,7 @@
 use result::ProfileFacts;
 
 use super::{
-    cells::INDENT,
-    page::{Page, Tone, pad_left},
+    page::{INDENT, Page, Tone, pad_left},
     units,
 };
 

@@ -3,8 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    cells::INDENT,
-    page::{Page, Tone, pad_left, pad_right},
+    page::{INDENT, Page, Tone, pad_left, pad_right},
     units::UNKNOWN,
 };
 

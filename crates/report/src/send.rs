@@ -7,8 +7,7 @@ use result::{
 
 use super::{
     Paint,
-    cells::INDENT,
-    page::{Page, Tone},
+    page::{INDENT, Page, Tone},
     ranked::{Column, plain, table},
     units::{self, UNKNOWN},
 };
