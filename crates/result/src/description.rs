@@ -29,7 +29,7 @@ pub struct Described {
     pub tool: Tool,
     /// The workload.
     pub workload: WorkloadFacts,
-    /// Share of the slots asked of families that exist.
+    /// Of the slots that transactions are planned to ask for by a rule, the share that exists in the state.
     pub present_share: f64,
     /// Bytes of the `batched-io` list for each million gas.
     pub list_bytes_per_mgas: f64,
