@@ -79,7 +79,7 @@ impl CalibrateInput {
         self.check_overrides(&names).or_exit(Code::Usage)?;
         let _lock = self.claim()?;
         let page = self.out.join(PAGE);
-        // Ended by itself alone: what is finished is shown, also where a child's end took long.
+        // After an interrupt the hold of a child ends with the child, and the table comes after that.
         let _hold = interrupt::hold();
         let (results, unfinished) = (Vec::new(), Vec::new());
         let mut all = CalibrationResult { results, unfinished, code: Code::Fine, page };

@@ -12,7 +12,7 @@ use super::{
     certainty, duties,
     facts::{self, OfStore, Reading},
     page::{INDENT, Page, Tone, clip, pad_right},
-    ranked::{Column, Fitted, fitted, row},
+    ranked::{Column, fitted},
     units::{self, UNKNOWN},
 };
 
@@ -56,13 +56,10 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     all.extend(columns_of_clients(lines));
     all.extend(columns(lines));
     let fitted = fitted(all, page.width() - INDENT - label_width);
-    let Fitted { columns, gaps, .. } = &fitted;
     fitted.heads(page, label_width);
     let mut index = 0;
-    let line = |index: usize, mark: &str| {
-        let label = pad_right(&clip(&labels[index], label_width), label_width);
-        let texts = columns.iter().map(|column| column.values[index].as_str());
-        row(mark, &label, texts, columns, gaps)
+    let marked = |index: usize, mark: &str| {
+        format!("{mark}{}", pad_right(&clip(&labels[index], label_width), label_width))
     };
     for OfStore { store, cells, .. } in groups {
         if groups.len() > 1 {
@@ -72,7 +69,7 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
             let is_best = marks && best.iter().any(|best| std::ptr::eq(*best, *cell));
             let mark = if is_best { "* " } else { "  " };
             let tone = if is_best { Tone::Strong } else { Tone::Plain };
-            page.line(tone, &line(index, mark));
+            fitted.line(page, tone, &marked(index, mark), index);
             index += 1;
         }
     }
@@ -80,13 +77,13 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
         page.line(Tone::Faint, "clients");
     }
     for index in index..labels.len() {
-        page.line(Tone::Plain, &line(index, "  "));
+        fitted.line(page, Tone::Plain, &marked(index, "  "), index);
     }
     fitted.say_left_out(page, longest);
     let is_divided = cells.iter().any(|cell| !cell.has_duties_of(cells[0]));
     let mark =
         if is_divided { "* best of its design, whole or alone" } else { "* best of its design" };
-    let heads: Vec<_> = columns.iter().map(|column| column.head).collect();
+    let heads: Vec<_> = fitted.columns.iter().map(|column| column.head).collect();
     legend(page, reading, marks.then_some(mark), &heads);
 }
 

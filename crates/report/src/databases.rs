@@ -43,7 +43,7 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
         if groups.len() > 1 && (place == 0 || cells[place - 1].0.store != cell.store) {
             page.line(Tone::Faint, cell.store.name());
         }
-        let label = pad_right(&clip(&labels[place], width), width);
+        let label = format!("  {}", pad_right(&clip(&labels[place], width), width));
         fitted.line(page, Tone::Plain, &label, place);
     }
     fitted.say_left_out(page, width);

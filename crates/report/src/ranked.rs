@@ -38,7 +38,7 @@ impl Column {
 pub(super) struct Fitted {
     pub(super) columns: Vec<Column>,
     /// The gap before each.
-    pub(super) gaps: Vec<usize>,
+    gaps: Vec<usize>,
     /// Those that there is no room for.
     left_out: Vec<Column>,
     /// The room that all would need.
@@ -66,16 +66,23 @@ impl Fitted {
         for line in 0..2 {
             let texts = self.columns.iter().map(|column| column.head[line]);
             if texts.clone().any(|text| !text.is_empty()) {
-                let label = " ".repeat(label_width);
-                page.line(Tone::Faint, &row("  ", &label, texts, &self.columns, &self.gaps));
+                page.line(Tone::Faint, &self.row(&" ".repeat(INDENT + label_width), texts));
             }
         }
     }
 
-    /// The line of the values at `index`.
+    /// The line of the values at `index`; `label` begins with the mark.
     pub(super) fn line(&self, page: &mut Page, tone: Tone, label: &str, index: usize) {
         let texts = self.columns.iter().map(|column| column.values[index].as_str());
-        page.line(tone, &row("  ", label, texts, &self.columns, &self.gaps));
+        page.line(tone, &self.row(label, texts));
+    }
+
+    fn row<'a>(&self, label: &str, texts: impl Iterator<Item = &'a str>) -> String {
+        let mut line = label.to_owned();
+        for ((text, column), gap) in texts.zip(&self.columns).zip(&self.gaps) {
+            line.push_str(&pad_left(text, column.width() + gap));
+        }
+        line
     }
 
     /// The line below the table of the columns that there is no room for.
@@ -116,7 +123,7 @@ pub(super) fn table(page: &mut Page, labels: &[(Tone, &str)], columns: Vec<Colum
     let fitted = fitted(columns, page.width().saturating_sub(INDENT + label_width));
     fitted.heads(page, label_width);
     for (index, (tone, label)) in labels.iter().enumerate() {
-        fitted.line(page, *tone, &pad_right(label, label_width), index);
+        fitted.line(page, *tone, &format!("  {}", pad_right(label, label_width)), index);
     }
     fitted.say_left_out(page, label_width);
 }
@@ -132,20 +139,6 @@ fn needed(columns: &[Column], limit: u8) -> (usize, usize) {
     let most = kept.clone().map(|column| column.rank).max().unwrap_or(0);
     let gap = if most >= EXTRA_RANK { 2 } else { 1 };
     (gap, kept.map(|column| column.width() + gap).sum())
-}
-
-pub(super) fn row<'a>(
-    mark: &str,
-    label: &str,
-    texts: impl Iterator<Item = &'a str>,
-    columns: &[Column],
-    gaps: &[usize],
-) -> String {
-    let mut line = format!("{mark}{label}");
-    for ((text, column), gap) in texts.zip(columns).zip(gaps) {
-        line.push_str(&pad_left(text, column.width() + gap));
-    }
-    line
 }
 
 #[cfg(test)]
