@@ -69,7 +69,7 @@ impl Outcome {
 }
 
 /// A change of a sample below this much is none, however small a sample is: waking threads varies
-/// by as many nanoseconds, opening a store by as many blocks, bytes and requests.
+/// by as many nanoseconds and instructions, opening a store by as many blocks, bytes and requests.
 pub const fn floor(metric: Metric) -> u64 {
     match metric {
         Metric::Wall => 20_000,
@@ -77,6 +77,8 @@ pub const fn floor(metric: Metric) -> u64 {
         Metric::Cpu => 100_000,
         Metric::Blocks | Metric::Requests => 16,
         Metric::Bytes => 64 << 10,
+        Metric::Allocations => 1_000,
+        Metric::Instructions => 100_000,
     }
 }
 

@@ -52,7 +52,11 @@ mod worker;
 
 use std::process::ExitCode;
 
+use executor::process::allocations;
 use exit::{Code, Failure, OrExit};
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 fn main() -> ExitCode {
     let ended = run();

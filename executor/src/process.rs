@@ -1,5 +1,6 @@
 //! Activity of this process between two moments: system calls, device bytes, CPU time, memory,
-//! faults, context switches, and time stolen by the hypervisor.
+//! faults, context switches, time stolen by the hypervisor, and, where they are counted, allocations
+//! and instructions.
 //!
 //! Figures come from `/proc` and `getrusage(2)`. A figure that the machine does not tell is
 //! `None`, never zero. A snapshot itself makes about ten small reads of `/proc`, which the next
@@ -12,6 +13,9 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
+
+pub mod allocations;
+pub mod instructions;
 
 /// The counts of `/proc/self/io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +211,8 @@ pub struct Snapshot {
     usage: Option<Usage>,
     steal: Option<Duration>,
     peak_resident_bytes: Option<u64>,
+    allocation_count: Option<u64>,
+    instruction_count: Option<u64>,
 }
 
 impl Snapshot {
@@ -218,6 +224,8 @@ impl Snapshot {
             usage: Usage::now(),
             steal: steal(),
             peak_resident_bytes: peak_resident_bytes(),
+            allocation_count: allocations::count(),
+            instruction_count: instructions::count(),
         }
     }
 
@@ -225,12 +233,15 @@ impl Snapshot {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Delta {
         let steal = self.steal.zip(earlier.steal);
+        let more = |later: Option<u64>, earlier| Some(later?.saturating_sub(earlier?));
         Delta {
             wall: self.at.saturating_duration_since(earlier.at),
             io: self.io.zip(earlier.io).map(|(later, earlier)| later.since(&earlier)),
             usage: self.usage.zip(earlier.usage).map(|(later, earlier)| later.since(&earlier)),
             steal: steal.map(|(later, earlier)| later.saturating_sub(earlier)),
             peak_resident_bytes: self.peak_resident_bytes,
+            allocation_count: more(self.allocation_count, earlier.allocation_count),
+            instruction_count: more(self.instruction_count, earlier.instruction_count),
         }
     }
 }
@@ -249,6 +260,10 @@ pub struct Delta {
     pub steal: Option<Duration>,
     /// The largest resident size since the process began (not since the earlier snapshot).
     pub peak_resident_bytes: Option<u64>,
+    /// Allocations of Rust code, where they are counted.
+    pub allocation_count: Option<u64>,
+    /// Instructions in user mode, where they are counted.
+    pub instruction_count: Option<u64>,
 }
 
 /// CPU time of the calling thread.

@@ -58,6 +58,8 @@ pub(super) fn sample(
         resident_row_pages: row_pages.map(|pages| pages.resident_count),
         device_read_bytes: io.map(|io| io.device_read_bytes).filter(|_| on_disk),
         read_syscalls: io.map(|io| io.read_call_count),
+        allocations: measurement.process.allocation_count,
+        instructions: measurement.process.instruction_count,
         cpu_ns: usage.map(|usage| ns(usage.cpu())),
         reads_by_readers: executed.prefetched.read_count,
         reads_by_executors: executed.on_demand.read_count,

@@ -303,9 +303,16 @@ impl Taker for Trio<'_> {
         let worker::Sampled { wall_ns, cpu_ns, counters, facts, .. } = sampled;
         // Keys of a sample in a result: a build that does not know one leaves it out.
         let count = |key: &str| facts[key].as_u64();
-        let (blocks, requests) = (count("blocks_read"), count("read_syscalls"));
-        let bytes = count("device_read_bytes");
-        Ok(Taken { wall_ns, cpu_ns, blocks, bytes, requests, counters })
+        Ok(Taken {
+            wall_ns,
+            cpu_ns,
+            blocks: count("blocks_read"),
+            bytes: count("device_read_bytes"),
+            requests: count("read_syscalls"),
+            allocations: count("allocations"),
+            instructions: count("instructions"),
+            counters,
+        })
     }
 
     fn renew(&mut self) -> Result<Duration, Failure> {

@@ -249,7 +249,13 @@ impl Cell {
                     Metric::Blocks if is_judged => facts.blocks.push(sum),
                     Metric::Bytes if is_judged => facts.bytes.push(sum),
                     Metric::Requests if is_judged => facts.requests.push(sum),
-                    Metric::Blocks | Metric::Bytes | Metric::Requests => {}
+                    Metric::Allocations if is_judged => facts.allocations.push(sum),
+                    Metric::Instructions if is_judged => facts.instructions.push(sum),
+                    Metric::Blocks
+                    | Metric::Bytes
+                    | Metric::Requests
+                    | Metric::Allocations
+                    | Metric::Instructions => {}
                 }
             }
         }

@@ -165,6 +165,8 @@ impl Taker for ClientTrio<'_> {
             blocks: None,
             bytes: sample.device_read_bytes,
             requests: sample.read_syscalls,
+            allocations: None,
+            instructions: None,
             counters,
         })
     }

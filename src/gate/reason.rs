@@ -32,7 +32,11 @@ const fn precedence(metric: Metric) -> u8 {
     match metric {
         Metric::Wall => 2,
         Metric::Cpu => 1,
-        Metric::Blocks | Metric::Bytes | Metric::Requests => 0,
+        Metric::Blocks
+        | Metric::Bytes
+        | Metric::Requests
+        | Metric::Allocations
+        | Metric::Instructions => 0,
     }
 }
 

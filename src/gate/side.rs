@@ -226,6 +226,8 @@ const fn count(sample: &SampleFacts, metric: Metric) -> Option<u64> {
         Metric::Blocks => sample.blocks_read,
         Metric::Bytes => sample.device_read_bytes,
         Metric::Requests => sample.read_syscalls,
+        Metric::Allocations => sample.allocations,
+        Metric::Instructions => sample.instructions,
         Metric::Wall | Metric::Cpu => None,
     }
 }

@@ -20,6 +20,10 @@ pub struct Taken {
     pub bytes: Option<u64>,
     /// System calls of the process that read.
     pub requests: Option<u64>,
+    /// Allocations of the process's Rust code.
+    pub allocations: Option<u64>,
+    /// Instructions of the process in user mode.
+    pub instructions: Option<u64>,
     /// Its exact counters.
     pub counters: Counters,
 }
@@ -33,6 +37,8 @@ impl Taken {
             Metric::Blocks => self.blocks,
             Metric::Bytes => self.bytes,
             Metric::Requests => self.requests,
+            Metric::Allocations => self.allocations,
+            Metric::Instructions => self.instructions,
         }
     }
 }

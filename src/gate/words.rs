@@ -97,9 +97,10 @@ impl Told<'_> {
                 format!(", the floor of {} µs", floor(self.metric) / 1_000)
             }
             (true, Metric::Bytes) => format!(", the floor of {} KiB", floor(self.metric) / 1_024),
-            (true, Metric::Blocks | Metric::Requests) => {
-                format!(", the floor of {}", floor(self.metric))
-            }
+            (
+                true,
+                Metric::Blocks | Metric::Requests | Metric::Allocations | Metric::Instructions,
+            ) => format!(", the floor of {}", floor(self.metric)),
         };
         format!("{:.1} % are allowed{of_floor}", self.limits.delta * 100.0)
     }
@@ -137,6 +138,8 @@ const fn phrases(metric: Metric) -> Phrases {
         Metric::Blocks => ["reads", "read", "more blocks", "fewer blocks"],
         Metric::Bytes => ["reads", "read", "more bytes", "fewer bytes"],
         Metric::Requests => ["makes", "make", "more requests", "fewer requests"],
+        Metric::Allocations => ["makes", "make", "more allocations", "fewer allocations"],
+        Metric::Instructions => ["takes", "take", "more instructions", "fewer instructions"],
     };
     Phrases { does, base, more, less }
 }

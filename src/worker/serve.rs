@@ -11,6 +11,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use executor::{
     engine::EngineError,
+    process::{allocations, instructions},
     sample::{Keep, Measurement},
     store::{
         any::AnyStore,
@@ -48,6 +49,9 @@ const READ_TWICE: &str = "STRESS_READ_ONE_TWICE";
 
 /// Answers on standard output the requests of standard input.
 pub fn serve() -> Result<Code, Failure> {
+    // Before other threads begin: those that are there already would not be counted.
+    allocations::begin();
+    instructions::begin();
     let handicap = handicap().or_exit(Code::Usage)?;
     let build = environment::build();
     answer(&Answer::Hello(Who {

@@ -368,6 +368,8 @@ fn sample(ms: f64) -> SampleFacts {
         resident_row_pages: None,
         device_read_bytes: Some(1_127_000_000),
         read_syscalls: Some(273_500),
+        allocations: None,
+        instructions: None,
         cpu_ns: Some(3_260_000_000),
         reads_by_readers: 0,
         reads_by_executors: 290_955,

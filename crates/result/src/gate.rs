@@ -204,7 +204,7 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The largest allowed change, as a share: δ, or the floor of the metric where that is more.
     pub delta: f64,
-    /// Median of a sample of A: nanoseconds, blocks, bytes or requests.
+    /// Median of a sample of A: nanoseconds, or what the metric counts.
     pub base: u64,
     /// Samples of each build that would decide, at this noise; `null` where it is decided, and
     /// where none would.
@@ -261,6 +261,12 @@ pub struct PassFacts {
     /// System calls of each slot that read; as above.
     #[serde(default)]
     pub requests: Vec<Option<u64>>,
+    /// Allocations of each slot; as above.
+    #[serde(default)]
+    pub allocations: Vec<Option<u64>>,
+    /// Instructions of each slot; as above.
+    #[serde(default)]
+    pub instructions: Vec<Option<u64>>,
 }
 
 impl PassFacts {
@@ -272,6 +278,8 @@ impl PassFacts {
             Metric::Blocks => self.blocks.clone(),
             Metric::Bytes => self.bytes.clone(),
             Metric::Requests => self.requests.clone(),
+            Metric::Allocations => self.allocations.clone(),
+            Metric::Instructions => self.instructions.clone(),
         }
     }
 }

@@ -408,6 +408,12 @@ pub struct SampleFacts {
     pub device_read_bytes: Option<u64>,
     /// System calls that read, in this process.
     pub read_syscalls: Option<u64>,
+    /// Allocations of Rust code in this process; `null` in a run, where nobody counts them.
+    #[serde(default)]
+    pub allocations: Option<u64>,
+    /// Instructions of this process in user mode; `null` in a run, and where the machine has no counter.
+    #[serde(default)]
+    pub instructions: Option<u64>,
     /// CPU time of the process, user and system.
     pub cpu_ns: Option<u64>,
     /// Reads of the store by threads that read ahead.

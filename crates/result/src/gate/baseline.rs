@@ -28,7 +28,7 @@ pub struct Compared {
     pub ratios: Vec<Shift>,
     /// Each variant's time; empty where times were not judged.
     pub times: Vec<Shift>,
-    /// Blocks, bytes and requests of each variant on a cold disk.
+    /// Counts of each variant on a cold disk.
     pub counts: Vec<CountShift>,
     /// Why times were judged or not.
     pub times_note: String,
@@ -61,7 +61,7 @@ pub struct Shift {
 /// How a count changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountShift {
-    /// `blocks`, `bytes` or `requests`.
+    /// `blocks`, `bytes`, `requests`, `allocations` or `instructions`.
     #[serde(with = "Name::<Metric>")]
     pub metric: Metric,
     /// By how much.

@@ -47,6 +47,10 @@ variant::named! {
         Bytes = "bytes",
         /// System calls of the process that read.
         Requests = "requests",
+        /// Allocations of the process's Rust code.
+        Allocations = "allocations",
+        /// Instructions of the process in user mode.
+        Instructions = "instructions",
     }
 }
 
@@ -56,7 +60,11 @@ impl Metric {
     pub const fn is_count(self) -> bool {
         match self {
             Self::Wall | Self::Cpu => false,
-            Self::Blocks | Self::Bytes | Self::Requests => true,
+            Self::Blocks
+            | Self::Bytes
+            | Self::Requests
+            | Self::Allocations
+            | Self::Instructions => true,
         }
     }
 
@@ -67,6 +75,8 @@ impl Metric {
             Self::Blocks => format!("{value} blocks"),
             Self::Bytes => format!("{value} bytes"),
             Self::Requests => format!("{value} requests"),
+            Self::Allocations => format!("{value} allocations"),
+            Self::Instructions => format!("{value} instructions"),
         }
     }
 }

@@ -1,0 +1,115 @@
+//! Counts the allocations of the Rust code of a program. The libraries in other languages (RocksDB,
+//! MDBX) have an allocator of their own, which is not counted.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
+};
+
+/// The allocator of the system, which counts once [`begin`] was called. Until then it costs one look
+/// at a flag. A program that wants the counts makes it its `#[global_allocator]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting;
+
+/// Threads that count alone; if there are more, several share a count.
+const PLACE_COUNT: usize = 128;
+
+/// A count on a cache line of its own: threads that allocate do not wait for each other.
+#[repr(align(128))]
+struct Place(AtomicU64);
+
+static IS_COUNTING: AtomicBool = AtomicBool::new(false);
+static PLACES: [Place; PLACE_COUNT] = [const { Place(AtomicU64::new(0)) }; PLACE_COUNT];
+static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// `usize::MAX`: none yet. It needs no destructor, so it is there as long as the thread allocates.
+    static OWN_PLACE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// Counts from now on, in all threads.
+pub fn begin() {
+    IS_COUNTING.store(true, Relaxed);
+}
+
+/// Allocations and reallocations since [`begin`], in all threads; `None` where nothing counts: without
+/// it, and in a program with another allocator.
+pub fn count() -> Option<u64> {
+    // The program's own strings are allocated: a count of nothing is another allocator's.
+    let sum = PLACES.iter().map(|place| place.0.load(Relaxed)).sum();
+    (IS_COUNTING.load(Relaxed) && sum > 0).then_some(sum)
+}
+
+fn add_one() {
+    if !IS_COUNTING.load(Relaxed) {
+        return;
+    }
+    let place = OWN_PLACE.with(|own| {
+        if own.get() == usize::MAX {
+            own.set(NEXT_PLACE.fetch_add(1, Relaxed) % PLACE_COUNT);
+        }
+        own.get()
+    });
+    PLACES[place].0.fetch_add(1, Relaxed);
+}
+
+#[expect(unsafe_code, reason = "an allocator is unsafe to implement")]
+// SAFETY: each call goes to the allocator of the system as it came. Counting neither allocates nor
+// panics: the thread's place has no destructor, and the index is below the number of places.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add_one();
+        // SAFETY: the caller keeps the rules of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        add_one();
+        // SAFETY: the caller keeps the rules of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        add_one();
+        // SAFETY: the caller keeps the rules of `realloc`, and `pointer` is of the system's allocator.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the rules of `dealloc`, and `pointer` is of the system's allocator.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[global_allocator]
+    static ALLOCATOR: Counting = Counting;
+
+    #[test]
+    fn allocations_of_all_threads_are_counted_those_of_ended_ones_too() {
+        begin();
+        // Other tests allocate meanwhile: there are at least these.
+        let before = count().expect("it counts");
+        let work = || (0..1_000).map(|size| vec![0_u8; size + 1].len()).sum::<usize>();
+        let threads = (0..2 * PLACE_COUNT).map(|_| thread::spawn(work)).collect::<Vec<_>>();
+        let sizes = threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>();
+        assert!(sizes.iter().all(|size| *size == 500_500));
+        let after = count().expect("it counts");
+        assert!(after - before >= 2 * PLACE_COUNT as u64 * 1_000, "{before} {after}");
+    }
+
+    #[test]
+    fn memory_is_the_systems_and_keeps_its_bytes() {
+        begin();
+        let mut bytes = vec![7_u8; 10];
+        bytes.extend(std::iter::repeat_n(8, 100_000));
+        assert_eq!((bytes[9], bytes[10], bytes[100_009]), (7, 8, 8));
+        assert!(vec![0_u64; 100_000].iter().all(|word| *word == 0));
+    }
+}

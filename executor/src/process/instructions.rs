@@ -1,0 +1,82 @@
+//! Counts the instructions of this process in user mode, by the hardware's counter (`perf_event_open(2)`).
+//! Virtual machines often have none, and `/proc/sys/kernel/perf_event_paranoid` may forbid it.
+
+use std::{
+    io,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use perf_event::{
+    Builder, Counter,
+    events::{Event, Hardware},
+};
+
+/// The counter of this process, once it was tried: `None` where there is none.
+static COUNTER: OnceLock<Option<Mutex<Counter>>> = OnceLock::new();
+
+/// Counts from now on the calling thread, and all threads that it and they start. Called again it does
+/// nothing.
+pub fn begin() {
+    COUNTER.get_or_init(|| threads(Hardware::INSTRUCTIONS).ok().map(Mutex::new));
+}
+
+/// Instructions since [`begin`], those of ended threads too. `None` where nothing counts.
+pub fn count() -> Option<u64> {
+    let counter = COUNTER.get()?.as_ref()?;
+    let mut counter = counter.lock().unwrap_or_else(PoisonError::into_inner);
+    whole(&mut counter)
+}
+
+/// A running counter of an event in user mode, of this thread and of all that it starts.
+fn threads(event: impl Into<Event>) -> io::Result<Counter> {
+    let mut counter = Builder::new().kind(event).inherit(true).build()?;
+    counter.enable()?;
+    Ok(counter)
+}
+
+/// The count, unless the hardware counted for a part of the time only: other users of its few counters
+/// took turns with this one, and a count that is made up for that is none.
+fn whole(counter: &mut Counter) -> Option<u64> {
+    let read = counter.read_count_and_time().ok()?;
+    (read.time_running == read.time_enabled && read.count > 0).then_some(read.count)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{hint, thread, time::Duration};
+
+    use perf_event::events::Software;
+
+    use super::*;
+    use crate::process;
+
+    /// Works for 20 ms of its CPU time.
+    fn busy() {
+        let begun = process::thread_cpu_time();
+        while process::thread_cpu_since(begun) < Duration::from_millis(20) {
+            hint::black_box(0);
+        }
+    }
+
+    #[test]
+    fn threads_that_begin_later_are_counted_also_when_they_have_ended() {
+        // The kernel's own clock is an event as well, on every machine that allows events at all.
+        let Ok(mut clock) = threads(Software::TASK_CLOCK) else { return };
+        let before_ns = whole(&mut clock).unwrap_or_default();
+        thread::scope(|scope| {
+            scope.spawn(busy);
+            scope.spawn(|| thread::scope(|inner| drop(inner.spawn(busy))));
+        });
+        let counted_ns = whole(&mut clock).expect("software counts all the time") - before_ns;
+        // Without one of the two it would be 20 ms.
+        assert!(counted_ns > 30_000_000, "{counted_ns} ns");
+    }
+
+    #[test]
+    fn instructions_grow_with_work_where_the_machine_counts_them() {
+        begin();
+        let Some(before) = count() else { return };
+        busy();
+        assert!(count().expect("it counted before") > before);
+    }
+}
