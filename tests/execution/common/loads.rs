@@ -13,6 +13,7 @@ pub(crate) const MEETING_LOADS: &[&str] = &[
     "kind = \"erc20\"\npattern = \"many-to-a\"",
     "kind = \"erc20\"\npattern = \"fresh\"",
     "kind = \"one-slot\"\nwork = 3",
+    "kind = \"one-slot\"\nwork = 3\ntouch = \"first\"",
     "kind = \"amm\"\npairs = 3\nhot = 0.5",
     "kind = \"amm\"\npairs = 9\nhot = 0.0\npair_zipf = 1.5",
     "kind = \"erc721\"",
