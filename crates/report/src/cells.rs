@@ -284,11 +284,9 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
     ]
 }
 
-/// Columns of clients: their own time, and the resources of their processes.
+/// Columns of clients, their own time and the resources of their processes; without clients the
+/// requests and bytes of the device alone.
 fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
-    if lines.clients.is_empty() {
-        return Vec::new();
-    }
     let time = |ns: Option<f64>| ns.map(units::time_ns);
     let bytes = |count: Option<f64>| count.map(|count| units::bytes(count as u64));
     let number = |count: Option<f64>| count.map(units::number);
@@ -297,26 +295,35 @@ fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
         let values: Option<Vec<f64>> = samples.map(|sample| Some(figure(sample)? as f64)).collect();
         stats::median(&values?)
     };
-    vec![
+    let disk = |bytes_rank, requests_rank| {
+        [
+            lines.shared(
+                bytes_rank,
+                ["read from", "disk"],
+                &|cell| bytes(of(cell, |s| s.device_read_bytes)),
+                &|client| bytes(client.median(|s| s.device_read_bytes)),
+            ),
+            lines.shared(
+                requests_rank,
+                ["disk", "requests"],
+                &|cell| number(of(cell, |s| s.disk_requests)),
+                &|client| number(client.median(|s| s.disk_requests)),
+            ),
+        ]
+    };
+    if lines.clients.is_empty() {
+        return disk(15, 14).into();
+    }
+    let mut columns = vec![
         lines.shared(2, ["by its", "log"], &|_| None, &|client| {
             time(client.own_ms_per_batch.median.map(|ms| ms * 1e6))
         }),
         lines.shared(4, ["", "CPU"], &|cell| time(of(cell, |s| s.cpu_ns)), &|client| {
             time(client.median(|s| s.cpu_ns))
         }),
-        lines.shared(
-            4,
-            ["read from", "disk"],
-            &|cell| bytes(of(cell, |s| s.device_read_bytes)),
-            &|client| bytes(client.median(|s| s.device_read_bytes)),
-        ),
-        lines.shared(
-            6,
-            ["disk", "requests"],
-            &|cell| number(of(cell, |s| s.disk_requests)),
-            &|client| number(client.median(|s| s.disk_requests)),
-        ),
-    ]
+    ];
+    columns.extend(disk(4, 6));
+    columns
 }
 
 fn time_unit(lines: Lines<'_>) -> TimeUnit {

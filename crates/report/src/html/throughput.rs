@@ -201,6 +201,8 @@ fn table(report: &Report<'_>) -> String {
         "Keys",
         "Blocks a key",
         "Share of the disk",
+        "Disk requests",
+        "Read from disk",
         "Reads at once",
         "Longest tx",
         "Bottleneck",
@@ -225,6 +227,10 @@ fn table(report: &Report<'_>) -> String {
             of(figure!(cell, samples[FIRST].unique_keys), |keys| units::count(keys as u64)),
             of(figure!(cell, blocks_per_present_key), units::ratio),
             disk_share(row),
+            of(row.median("disk_requests", |sample| sample.disk_requests), units::number),
+            of(row.median("disk_bytes", |sample| sample.disk_bytes), |bytes| {
+                units::bytes(bytes as u64)
+            }),
             of(figure!(cell, reads_in_flight).filter(|depth| depth.value > 0.0), units::number),
             of(figure!(cell, longest_tx_share), percent),
             bottleneck.map_or_else(unknown, esc),
