@@ -232,6 +232,33 @@ fn a_build_that_reads_each_block_twice_below_its_store_is_caught_by_counters_on_
 }
 
 #[test]
+fn allocations_of_one_build_are_counted_and_are_alike() {
+    let place = Place::new();
+    let result = place.consistent(&["--against", STRESS, "--metric", "allocations"]);
+    let cell = &result["gate"]["attempts"][0]["cells"][0];
+    let figure = &cell["figures"][0];
+    assert_eq!((&figure["metric"], &figure["verdict"]), (&"allocations".into(), &"pass".into()));
+    assert!(figure["base"].as_u64().unwrap() > 0, "{figure:#}");
+    let slots = cell["octets"][0]["passes"][0]["allocations"].as_array().unwrap();
+    assert!(slots.iter().all(|count| count.as_u64().unwrap() > 0), "{slots:?}");
+}
+
+#[test]
+fn instructions_are_judged_or_the_machine_has_no_counter_and_the_error_says_so() {
+    let place = Place::new();
+    let args = ["--against", STRESS, "--metric", "instructions"];
+    let output = place.run(&[&["gate", "--format", "json", "--slot", "1ms"], &WORK[..], &args].concat());
+    let error = String::from_utf8(output.stderr).unwrap();
+    if output.status.code() == Some(2) {
+        assert!(error.contains("--metric instructions"), "{error}");
+        return;
+    }
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let figure = &result["gate"]["attempts"][0]["cells"][0]["figures"][0];
+    assert!(figure["base"].as_u64().unwrap() > 1_000_000, "{figure:#}");
+}
+
+#[test]
 fn one_key_read_twice_is_caught_exactly_and_before_anything_is_timed() {
     let place = Place::new();
     let twice = place.program("twice", &format!("STRESS_READ_ONE_TWICE=1 exec {STRESS} \"$@\""));
