@@ -143,7 +143,7 @@ enum Half {
 
 /// Median rate of half of a row's samples, in MGas/s; `None` where that has none.
 fn rate(cell: &Cell, half: Half) -> Option<f64> {
-    let samples = cell.samples.iter().skip(half as usize).step_by(2);
+    let samples = cell.counted().into_iter().flatten().skip(half as usize).step_by(2);
     let rates = samples.map(|sample| sample.gas as f64 * 1e3 / sample.wall_ns as f64);
     stats::median(&rates.collect::<Vec<_>>())
 }
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_rate_of_the_best_row_is_of_other_samples_than_those_that_chose_it() {
-        let row = |threads: usize, walls_ms: [u64; 4]| {
+        let row = |threads: u64, walls_ms: [u64; 4]| {
             let mut cell = example::sampled(4).cells[0].clone();
             cell.threads = threads;
             for (sample, ms) in cell.samples.iter_mut().zip(walls_ms) {
