@@ -425,7 +425,7 @@ fn figures(
                 continue;
             }
             let error = anyhow!(
-                "--metric {metric}: neither the kernel nor the store tells it of {}: leave it out",
+                "--metric {metric}: neither this machine nor the build reports it for {}: leave it out",
                 subject.variant
             );
             return Err(error).or_exit(Code::Usage);

@@ -196,7 +196,7 @@ pub struct GateCell {
 /// A figure of a variant, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
-    /// `wall`, `cpu`, `blocks`, `bytes` or `requests`.
+    /// The judged metric.
     #[serde(with = "Name::<Metric>")]
     pub metric: Metric,
     /// Its verdict.
