@@ -449,7 +449,7 @@ pub fn gate() -> GateResult {
     };
     let pass = PassFacts {
         generation: 0,
-        order: "NABBANNBAABN".to_owned(),
+        order: "NABBANBNAANB".to_owned(),
         wall_ns: vec![4_902_000_000; 12],
         cpu_ns: vec![None; 12],
         ..PassFacts::default()

@@ -246,7 +246,7 @@ pub struct OctetFacts {
 pub struct PassFacts {
     /// Passes of the same number used the same three processes.
     pub generation: u64,
-    /// The slots: `NABBANNBAABN`.
+    /// The slots: `NABBANBNAANB`.
     pub order: String,
     /// Wall time of each slot.
     pub wall_ns: Vec<u64>,
