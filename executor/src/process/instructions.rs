@@ -29,7 +29,9 @@ pub fn count() -> Option<u64> {
 
 /// A running counter of an event in user mode, of this thread and of all that it starts.
 fn threads(event: impl Into<Event>) -> io::Result<Counter> {
-    let mut counter = Builder::new().kind(event).inherit(true).build()?;
+    let mut all_threads = Builder::new().kind(event);
+    all_threads.inherit(true);
+    let mut counter = all_threads.build()?;
     counter.enable()?;
     Ok(counter)
 }
