@@ -247,7 +247,8 @@ fn allocations_of_one_build_are_counted_and_are_alike() {
 fn instructions_are_judged_or_the_machine_has_no_counter_and_the_error_says_so() {
     let place = Place::new();
     let args = ["--against", STRESS, "--metric", "instructions"];
-    let output = place.run(&[&["gate", "--format", "json", "--slot", "1ms"], &WORK[..], &args].concat());
+    let output =
+        place.run(&[&["gate", "--format", "json", "--slot", "1ms"], &WORK[..], &args].concat());
     let error = String::from_utf8(output.stderr).unwrap();
     if output.status.code() == Some(2) {
         assert!(error.contains("--metric instructions"), "{error}");

@@ -104,7 +104,9 @@ fn add_cell(all: &mut Exposition, labels: &Labels, cell: &GateCell) {
         match metric {
             Figure::Wall | Figure::Cpu => all.add(BASE_SECONDS, &labels, base / NS_PER_S),
             Figure::Bytes => all.add(BASE_BYTES, &labels, base),
-            Figure::Blocks | Figure::Requests | Figure::Allocations | Figure::Instructions => all.add(BASE_COUNT, &labels, base),
+            Figure::Blocks | Figure::Requests | Figure::Allocations | Figure::Instructions => {
+                all.add(BASE_COUNT, &labels, base)
+            }
         }
         all.add(ALLOWED, &labels, *delta);
         if let Some(LookFacts { change, lower, upper, .. }) = looks.last() {
