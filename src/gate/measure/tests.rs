@@ -184,20 +184,20 @@ fn a_machine_that_is_too_noisy_leaves_it_open_and_says_how_many_samples_would_do
 #[test]
 fn the_delta_that_noise_decides_is_named_and_decides_on_other_runs_of_a_machine_as_noisy() {
     let mut decided_count = 0;
-    for seed in 0..20 {
+    for seed in 0..40 {
         let (_, open) = judged(&mut Drawn::new(seed, 1.0, 0.1));
         let delta = open.cells[0].figures[0].delta_to_decide.unwrap();
         let words = format!("with --delta {:.1}% noise like this", delta * 100.0);
         assert!(open.reason.contains(&words), "{}", open.reason);
         let plan = Plan { delta, ..plan() };
-        for other in 100..120 {
+        for other in 100..140 {
             let (verdict, _) = attempt(&plan, &mut Drawn::new(other, 1.0, 0.1), |_| {}).unwrap();
             assert_ne!(verdict, Verdict::Regression, "{seed} {other}");
             decided_count += u64::from(verdict == Verdict::Pass);
         }
     }
-    // 90 % if the spreads were known. Those of 12 octets are estimates: here it is 79 %.
-    assert!(decided_count > 280, "{decided_count} of 400");
+    // Most, as the words say. It would be 90 % if the spreads were known; those of 12 octets are estimates.
+    assert!(decided_count > 960, "{decided_count} of 1600");
 }
 
 #[test]

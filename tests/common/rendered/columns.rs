@@ -21,7 +21,7 @@ const PERCENTILES: [(&str, &str); 9] = [
     ("max", "max"),
 ];
 
-const ALL_FIGURES: [(&str, &str); 11] = [
+const ALL_FIGURES: [(&str, &str); 13] = [
     ("Samples", "samples"),
     ("MGas/s", "mgas_per_s/median"),
     ("95 %", "mgas_per_s/ci95"),
@@ -30,6 +30,8 @@ const ALL_FIGURES: [(&str, &str); 11] = [
     ("Keys", "samples/0/unique_keys"),
     ("Blocks a key", "blocks_per_present_key"),
     ("Share of the disk", "device_fraction"),
+    ("Disk requests", "samples/*/disk_requests"),
+    ("Read from disk", "samples/*/disk_bytes"),
     ("Reads at once", "reads_in_flight"),
     ("Longest tx", "longest_tx_share"),
     ("Bottleneck", "bottleneck"),
