@@ -285,7 +285,7 @@ fn columns(lines: Lines<'_>) -> Vec<Column> {
 }
 
 /// Columns of clients, their own time and the resources of their processes; without clients the
-/// requests and bytes of the device alone.
+/// bytes that the process read from the device, and the device's requests.
 fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
     let time = |ns: Option<f64>| ns.map(units::time_ns);
     let bytes = |count: Option<f64>| count.map(|count| units::bytes(count as u64));

@@ -31,7 +31,7 @@ const ALL_FIGURES: [(&str, &str); 13] = [
     ("Blocks a key", "blocks_per_present_key"),
     ("Share of the disk", "device_fraction"),
     ("Disk requests", "samples/*/disk_requests"),
-    ("Read from disk", "samples/*/disk_bytes"),
+    ("Read from disk", "samples/*/device_read_bytes"),
     ("Reads at once", "reads_in_flight"),
     ("Longest tx", "longest_tx_share"),
     ("Bottleneck", "bottleneck"),

@@ -89,7 +89,7 @@ fn every_number_is_the_one_of_its_result_and_every_cell_is_there() {
             "samples/*/phases_ns/execute",
             "samples/*/wall_ns",
             "samples/*/disk_requests",
-            "samples/*/disk_bytes",
+            "samples/*/device_read_bytes",
         ] {
             let at = format!("/cells/{cell}/{key}");
             assert!(has(&at), "{at} is not on the page");

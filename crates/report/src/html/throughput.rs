@@ -228,7 +228,7 @@ fn table(report: &Report<'_>) -> String {
             of(figure!(cell, blocks_per_present_key), units::ratio),
             disk_share(row),
             of(row.median("disk_requests", |sample| sample.disk_requests), units::number),
-            of(row.median("disk_bytes", |sample| sample.disk_bytes), |bytes| {
+            of(row.median("device_read_bytes", |sample| sample.device_read_bytes), |bytes| {
                 units::bytes(bytes as u64)
             }),
             of(figure!(cell, reads_in_flight).filter(|depth| depth.value > 0.0), units::number),
