@@ -4,7 +4,7 @@
 //! `taker` the source of samples, `cell` a variant on its way to its verdict, `measure` takes
 //! octets until all is decided, `steps` tells how far it is, `pace` how long that may take, `shown` has
 //! the lines of both; `reason` says which figure tells the verdict, and `builds` drives the processes,
-//! which share a `work`, `clients` real clients.
+//! which share a `work`, `clients` real clients; `host` looks for a cache outside the machine.
 //! `baseline` judges results against stored ones instead (`side`: those of one program), `claimed`
 //! adds the claims, `calibration` estimates the change that a machine can decide. `judge` makes a
 //! gate's result of these. Nothing here knows the command line.
@@ -19,6 +19,7 @@ mod decide;
 #[cfg(test)]
 mod drawn;
 pub mod fingerprint;
+mod host;
 pub mod judge;
 pub mod measure;
 mod octet;

@@ -262,12 +262,16 @@ impl Cell {
         Ok(facts)
     }
 
+    /// Figures that are judged: those of metrics that its samples report.
+    pub const fn figure_count(&self) -> usize {
+        self.figures.len()
+    }
+
     /// Looks whether the octets so far decide, if it is time to.
-    pub fn look(&mut self, plan: &Plan) {
+    pub fn look(&mut self, split: Split) {
         if !LOOKS.contains(&self.octets.len()) {
             return;
         }
-        let split = Split { judged_count: plan.judged_count(), look_count: LOOKS.len() };
         for figure in self.figures.iter_mut().filter(|figure| figure.verdict.is_none()) {
             if let Some(look) = decide::look(&figure.octets, split) {
                 figure.looks.push(look);

@@ -23,7 +23,7 @@ use super::{
     builds::{self, Driving, Trio},
     calibration, claimed,
     clients::{ClientPair, ClientTrio},
-    measure,
+    host, measure,
     pace::WorkSource,
     shown::Shown,
     side::Side,
@@ -215,9 +215,10 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
     judgement.cache = work.cache().filter(|_| trio.executor().is_none());
     let names: Vec<_> = trio.variants().iter().map(|variant| variant.name.clone()).collect();
     judgement.warnings = calibrated(builds.calibration.as_deref(), &names, frame)?;
-    if let Some(executor) = trio.executor() {
-        judgement.warnings.extend(without_claims(executor, &mut expects, builds.deadline)?);
-    }
+    judgement.warnings.extend(match trio.executor() {
+        Some(executor) => without_claims(executor, &mut expects, builds.deadline)?,
+        None => host::warning(&work, &progress)?,
+    });
     let handicapped = judgement.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice);
     judgement.warnings.extend(handicapped.map(|binary| {
         format!(

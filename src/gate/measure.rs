@@ -5,7 +5,7 @@ use result::gate::Attempt;
 use super::{
     DecidedBy, Outcome, Verdict,
     cell::{Cell, Life},
-    decide::{self, OCTET_COUNT_MAX},
+    decide::{self, LOOKS, OCTET_COUNT_MAX, Split},
     octet::Coin,
     steps::{Followed, OctetWork, Step},
     taker::{Plan, Taker},
@@ -102,6 +102,10 @@ fn octets(
     taker: &mut impl Taker,
     shown: &mut impl FnMut(Step),
 ) -> Result<(), Failure> {
+    // Metrics that nobody reports are known after the warm-up, and are not judged.
+    let figure_count: usize = cells.iter().map(Cell::figure_count).sum();
+    let judged_count = figure_count * plan.attempt_count;
+    let split = Split { judged_count, look_count: LOOKS.len() };
     let mut coin = Coin::new(plan.coin_seed);
     let mut life = Life::default();
     for number in 0..OCTET_COUNT_MAX {
@@ -118,7 +122,7 @@ fn octets(
                 followed.pause_watch();
                 return Ok(());
             }
-            cell.look(plan);
+            cell.look(split);
         }
     }
     Ok(())

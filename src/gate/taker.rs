@@ -109,11 +109,3 @@ pub struct Plan {
     /// Whether all octets are taken, decided or not.
     pub takes_all: bool,
 }
-
-impl Plan {
-    /// Figures over which the probability of an error is split.
-    pub fn judged_count(&self) -> usize {
-        let figure_count: usize = self.subjects.iter().map(|subject| subject.metrics.len()).sum();
-        figure_count * self.attempt_count
-    }
-}

@@ -205,6 +205,17 @@ impl StoreOpener<'_> {
         })
     }
 
+    /// The state of the store of this name, built first where there is none; `None` of a store that
+    /// has no files.
+    pub fn built(&self, name: StoreKind, run: &RunSpec) -> Result<Option<BuiltState>, Failure> {
+        match StoreSettings::of(name, run, self.machine) {
+            StoreSettings::Memory { .. } | StoreSettings::Redis { .. } => Ok(None),
+            StoreSettings::Rocksdb { format, .. } => self.state(&format).map(Some),
+            StoreSettings::Mdbx { format, .. } => self.state(&format).map(Some),
+            StoreSettings::Flat { format, .. } => self.state(&format).map(Some),
+        }
+    }
+
     /// The state in `format`, built first where there is none.
     fn state(&self, format: &dyn StateFormat) -> Result<BuiltState, Failure> {
         let spec = StateSpec {

@@ -207,6 +207,20 @@ fn a_metric_that_is_not_told_is_an_error_where_it_was_asked_for() {
     assert!(failure.to_string().contains("--metric blocks"), "{failure}");
 }
 
+#[test]
+fn a_metric_that_is_not_told_takes_no_share_of_an_errors_probability() {
+    let bounds = |metrics: &[Metric]| {
+        let subject = Subject { rule: Rule::Counters, ..subject("rocksdb/x", metrics) };
+        let plan = Plan { subjects: vec![subject], ..plan() };
+        let (_, attempt) = attempt(&plan, &mut Drawn::new(1, 1.0, 0.01), |_| {}).unwrap();
+        let look = attempt.cells[0].figures[0].looks[0];
+        (look.lower, look.upper)
+    };
+    let times = [Metric::Wall, Metric::Cpu];
+    assert_eq!(bounds(&times), bounds(Metric::ALL));
+    assert!(bounds(&times).0 < bounds(&times[..1]).0);
+}
+
 /// A cold disk, on which times vary by a tenth.
 fn cold(seed: u64, disk: Disk) -> (Verdict, Attempt) {
     let subject = Subject { rule: Rule::Counters, ..subject("rocksdb/x", Metric::ALL) };

@@ -1,0 +1,83 @@
+//! A cache outside this machine: it answers the cold samples of a gate, which all read the same keys.
+
+use executor::{
+    device::{Disk, probe_host_cache},
+    state::BuiltState,
+};
+use result::HOST_CACHE_RATIO;
+use spec::Override;
+use variant::CacheMode;
+use workload::file;
+
+use super::work::Work;
+use crate::{
+    exit::{Code, Failure, OrExit},
+    interrupt, minimal,
+    plan::Machine,
+    prepare::{Databases, InUse, StoreOpener},
+    progress::Progress,
+    seed,
+};
+
+/// The warning of a cache outside this machine, from repeated reads of the states of A, which its
+/// process has built. `None` where no sample is cold on a disk, where no such cache shows, and where
+/// the device cannot be asked.
+///
+/// # Errors
+/// The workload or a state cannot be read.
+pub fn warning(work: &Work, progress: &Progress) -> Result<Option<String>, Failure> {
+    let overrides = work.words[0].iter().map(|(key, value)| Override {
+        key: key.clone(),
+        value: value.clone(),
+        origin: format!("{key} = {value}"),
+    });
+    let run = minimal::default_run(&overrides.collect::<Vec<_>>()).or_exit(Code::Usage)?;
+    let mut stores = run.stores.iter().filter(|store| store.has_device()).peekable();
+    if run.cache != CacheMode::Cold || stores.peek().is_none() {
+        return Ok(None);
+    }
+    let workload = file::read(&work.file).or_exit(Code::Io)?;
+    let opener = StoreOpener {
+        databases: Databases { dir: work.data_dir.as_deref(), in_use: InUse::Wait },
+        genesis: &workload.genesis,
+        layout: workload.layout,
+        scenario: &workload.scenario,
+        machine: &Machine::this(),
+        progress,
+    };
+    let stage = progress.stage("probing a cache outside this machine", 0);
+    let mut seen = None;
+    for store in stores {
+        let state = opener.built(*store, &run)?;
+        seen = seen.or_else(|| state.as_ref().and_then(ratio).and_then(in_words));
+    }
+    stage.finish();
+    Ok(seen)
+}
+
+/// How much faster a second pass over the same blocks of `state` is.
+fn ratio(state: &BuiltState) -> Option<f64> {
+    let disk = Disk::open(&state.table_files(), seed::fresh()).ok()?;
+    Some(probe_host_cache(&disk, interrupt::flag()).ok()?.ratio())
+}
+
+fn in_words(ratio: f64) -> Option<String> {
+    (ratio > HOST_CACHE_RATIO).then(|| {
+        format!(
+            "a cache outside this machine answers repeated reads {ratio:.1} times as fast, and all \
+             cold samples read the same keys: their times are not of the disk alone, counts stand"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_pass_that_is_faster_than_chance_explains_is_told_with_its_ratio() {
+        assert_eq!(in_words(HOST_CACHE_RATIO), None);
+        let warning = in_words(1.94).expect("it is above the limit");
+        assert!(warning.contains("answers repeated reads 1.9 times as fast"), "{warning}");
+    }
+}
