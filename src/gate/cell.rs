@@ -50,6 +50,8 @@ pub struct Cell {
     counters: Counters,
     changes: Vec<String>,
     warm_up_counts: [u64; 3],
+    /// Samples that a new process takes before any counts.
+    warm_again_count: u64,
     /// Median wall time of the warm-up of A.
     sample_ns: u64,
     passes_per_octet: u64,
@@ -121,6 +123,7 @@ impl Cell {
             rule: subject.rule,
             changes: Vec::new(),
             warm_up_counts: taken.each_ref().map(|taken| taken.len() as u64),
+            warm_again_count: taken.iter().map(|taken| unsteady_count(taken)).max().unwrap_or(0),
             sample_ns: wall_ns as u64,
             passes_per_octet,
             samples_per_slot: sample_count.div_ceil(passes_per_octet),
@@ -198,16 +201,15 @@ impl Cell {
         Ok(())
     }
 
-    /// Samples of new processes that do not count: as many of each as the slowest of the first
-    /// needed, so that all have done equal work, but no longer than theirs, and no more than those
-    /// of an octet that do count.
+    /// Samples of new processes that do not count: as many of each as those of the slowest of the first
+    /// before it was steady, so that all have done equal work, but no longer than theirs, and no more
+    /// than those of an octet that do count.
     fn warm_again(&mut self, life: &mut Life, taker: &mut impl Taker) -> Result<(), Failure> {
         taker.pause_watch();
         let mut spent_ns = [0_u64; 3];
-        let needed = self.warm_up_counts.into_iter().max().unwrap_or_default() as usize;
         let counted =
             (self.passes_per_octet * self.samples_per_slot) as usize * octet::SLOTS_OF_ARM;
-        for number in 0..needed.min(counted) {
+        for number in 0..counted.min(self.warm_again_count as usize) {
             if number >= WARM_UP_COUNT_MIN && spent_ns.iter().any(|ns| *ns >= WARM_UP_NS_MAX) {
                 break;
             }
@@ -467,9 +469,20 @@ fn figure_slot_ns(octets: &[OctetFacts]) -> u64 {
 /// Whether a warm-up has ended: by the rule where there are samples enough, or because it has
 /// taken all the time that it may.
 fn is_warm(taken: &[Taken]) -> bool {
-    let times: Vec<_> = taken.iter().map(|sample| sample.wall_ns as f64).collect();
     let spent_ns: u64 = taken.iter().map(|sample| sample.wall_ns).sum();
     let is_long = spent_ns >= WARM_UP_NS_MAX && taken.len() >= WARM_UP_COUNT_MIN;
-    let is_steady = matches!(stats::warm_up(&times), Warmup::Found(_));
+    let is_steady = matches!(warm_up(taken), Warmup::Found(_));
     is_steady || is_long || taken.len() >= WARM_UP_COUNT_MAX
+}
+
+/// Samples of a warm-up before it was steady; all of them where the rule finds none that was.
+fn unsteady_count(taken: &[Taken]) -> u64 {
+    match warm_up(taken) {
+        Warmup::Found(count) => count.max(WARM_UP_COUNT_MIN) as u64,
+        Warmup::Unknown | Warmup::NoEnd => taken.len() as u64,
+    }
+}
+
+fn warm_up(taken: &[Taken]) -> Warmup {
+    stats::warm_up(&taken.iter().map(|sample| sample.wall_ns as f64).collect::<Vec<_>>())
 }

@@ -116,6 +116,17 @@ impl Limits {
             Null::Wide
         }
     }
+
+    /// By how much A seems to differ from itself, which a change of B must exceed: nothing where it
+    /// surely does not by more than is allowed; the estimate where noise may explain it; the most that
+    /// it may where it surely does.
+    fn itself(&self, null: [f64; 2]) -> f64 {
+        match self.null(null) {
+            Null::Holds => 0.0,
+            Null::Wide => middle(null).abs(),
+            Null::Biased => most(null),
+        }
+    }
 }
 
 /// The verdict of a look, or `None` where more octets may still tell. While the null does not hold
@@ -124,7 +135,7 @@ impl Limits {
 /// open.
 pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
     let null = limits.null(look.null);
-    let lower = if null == Null::Holds { look.lower } else { look.lower - most(look.null) };
+    let lower = look.lower - limits.itself(look.null);
     let is_last = look.octet_count >= OCTET_COUNT_MAX;
     match (by_bounds(lower, look.upper, limits.delta), null) {
         (Verdict::Regression, _) => Some(Verdict::Regression),
@@ -134,12 +145,16 @@ pub fn verdict(look: &Look, limits: Limits) -> Option<Verdict> {
     }
 }
 
-/// Where a change lies above δ by its bounds, and yet is no regression because A may differ from
+/// Where a change lies above δ by its bounds, and yet is no regression because A seems to differ from
 /// itself by as much: how much that is, and the change that would be one by its lower bound.
 pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<[f64; 2]> {
     let is_hidden = look.lower > limits.delta.ln_1p() && limits.null(look.null) == Null::Wide;
-    let itself = most(look.null);
+    let itself = limits.itself(look.null);
     is_hidden.then(|| [itself.exp_m1(), (limits.delta.ln_1p() + itself).exp_m1()])
+}
+
+fn middle([low, high]: [f64; 2]) -> f64 {
+    f64::midpoint(low, high)
 }
 
 /// How far an interval reaches from 0.
@@ -155,7 +170,7 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     }
     let limit = limits.delta.ln_1p();
     let [low, high] = look.null;
-    let (null, null_reach) = (f64::midpoint(low, high).abs(), (high - low) / 2.0);
+    let (null, null_reach) = (middle(look.null).abs(), (high - low) / 2.0);
     let estimate = look.estimate;
     // Each: the factor by which the present reach must shrink, so that it fits into the room there
     // is.
@@ -163,7 +178,7 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
         let room = (limits.delta / 2.0).ln_1p() - null;
         vec![shrink(null_reach, room)?, shrink(look.upper - estimate, limit - estimate)?]
     } else {
-        vec![shrink(estimate - look.lower + null_reach, estimate - limit - null)?]
+        vec![shrink(estimate - look.lower, estimate - limit - null)?]
     };
     let most = shrinks.into_iter().fold(1.0, f64::max);
     Some(most.powi(2)).filter(|times| times.is_finite())
@@ -299,15 +314,16 @@ mod tests {
         assert_eq!(judged(&octets(6, |_| 0.0, 0.0005), 0.03), Some(Verdict::Pass));
     }
 
-    /// A null that lies around 0, up to 4 % to either side.
+    /// A null that seems to be 1 %, from values of 4 % to either side of that.
     fn wide(count: usize, new: f64) -> Vec<Differences> {
         let side = |i: usize| if i.is_multiple_of(2) { 0.04 } else { -0.04 };
-        (0..count).map(|i| Differences { new: new + side(i) * 1e-3, null: side(i) }).collect()
+        let octet = |i| Differences { new: new + side(i) * 1e-3, null: 0.01 + side(i) };
+        (0..count).map(octet).collect()
     }
 
     #[test]
     fn a_null_that_is_merely_wide_is_no_reason_for_distrust_and_says_how_many_would_do() {
-        for new in [0.0, 0.04] {
+        for new in [0.0, 0.035] {
             assert_eq!(judged(&wide(6, new), 0.03), None, "{new}");
             assert_eq!(judged(&wide(12, new), 0.03), Some(Verdict::Inconclusive), "{new}");
         }
@@ -315,9 +331,10 @@ mod tests {
         let last = look(&wide(12, 0.0), ONE).expect("twelve");
         assert_eq!(hidden_by_null(&last, limits), None, "it is below the limit");
         // Above the limit by its own bounds: only the null leaves it open, up to the named change.
-        let above = look(&wide(12, 0.04), ONE).expect("twelve");
+        let above = look(&wide(12, 0.035), ONE).expect("twelve");
         let [itself, sure] = hidden_by_null(&above, limits).expect("the null is as wide");
-        assert!(above.lower > 0.03_f64.ln_1p() && 0.02 < itself && itself < sure, "{above:?}");
+        assert!((itself - 0.01_f64.exp_m1()).abs() < 1e-9, "{itself}");
+        assert!(above.lower > 0.03_f64.ln_1p() && itself < sure, "{above:?}");
         let reach = above.estimate - above.lower;
         for (lower, verdict) in [(0.99, Verdict::Inconclusive), (1.01, Verdict::Regression)] {
             let new = (sure * lower).ln_1p() + reach;
@@ -326,8 +343,10 @@ mod tests {
         }
         let times = times_to_decide(&last, limits).expect("no bias");
         // The null must fit into 1.489 %.
-        let reach = (last.null[1] - last.null[0]) / 2.0;
-        assert!((times - (reach / 0.015_f64.ln_1p()).powi(2)).abs() < 1e-9, "{times} {last:?}");
+        let [reach, mean] =
+            [last.null[1] - last.null[0], last.null[1] + last.null[0]].map(|v| v / 2.0);
+        let room = 0.015_f64.ln_1p() - mean;
+        assert!((times - (reach / room).powi(2)).abs() < 1e-9, "{times} {last:?}");
         assert!(times > 4.0, "{times}");
         let biased = look(&octets(12, |_| 0.0, 0.02), ONE).expect("twelve");
         assert_eq!(times_to_decide(&biased, limits), None);

@@ -111,7 +111,7 @@ impl Told<'_> {
             return String::new();
         };
         format!(
-            ": no regression, as A may differ from itself by {:.1} %, so its lower bound would have \
+            ": no regression, as A seems to differ from itself by {:.1} %, so the lower bound would have \
              to be above {:.1} %",
             itself * 100.0,
             sure * 100.0

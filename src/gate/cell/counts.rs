@@ -29,8 +29,7 @@ impl Cell {
 
     /// Most samples of three new processes before any counts, in an octet of `counted` samples.
     fn warm_up_sample_count(&self, counted: u64) -> u64 {
-        let needed = self.warm_up_counts.into_iter().max().unwrap_or_default();
-        let of_each = needed.min(counted / octet::Arm::ALL.len() as u64);
+        let of_each = self.warm_again_count.min(counted / octet::Arm::ALL.len() as u64);
         of_each * octet::Arm::ALL.len() as u64
     }
 }
