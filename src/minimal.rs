@@ -16,6 +16,19 @@ pub fn default_run(how: &[Override]) -> Result<RunSpec, ScenarioError> {
     Ok(scenario("a workload file", how)?.run)
 }
 
+/// The same by keys and values, as the worker protocol has them.
+///
+/// # Errors
+/// One is not valid.
+pub fn run_of_words(words: &[(String, String)]) -> Result<RunSpec, ScenarioError> {
+    let overrides = words.iter().map(|(key, value)| Override {
+        key: key.clone(),
+        value: value.clone(),
+        origin: format!("{key} = {value}"),
+    });
+    default_run(&overrides.collect::<Vec<_>>())
+}
+
 /// The minimal scenario with overrides: for options that mean the same as its keys.
 ///
 /// # Errors

@@ -5,7 +5,6 @@ use executor::{
     state::BuiltState,
 };
 use result::HOST_CACHE_RATIO;
-use spec::Override;
 use variant::CacheMode;
 use workload::file;
 
@@ -26,12 +25,7 @@ use crate::{
 /// # Errors
 /// The workload or a state cannot be read.
 pub fn warning(work: &Work, progress: &Progress) -> Result<Option<String>, Failure> {
-    let overrides = work.words[0].iter().map(|(key, value)| Override {
-        key: key.clone(),
-        value: value.clone(),
-        origin: format!("{key} = {value}"),
-    });
-    let run = minimal::default_run(&overrides.collect::<Vec<_>>()).or_exit(Code::Usage)?;
+    let run = minimal::run_of_words(&work.words[0]).or_exit(Code::Usage)?;
     let mut stores = run.stores.iter().filter(|store| store.has_device()).peekable();
     if run.cache != CacheMode::Cold || stores.peek().is_none() {
         return Ok(None);

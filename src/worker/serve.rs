@@ -20,7 +20,7 @@ use executor::{
 };
 use generator::GENERATOR_VERSION;
 use serde_json::Value;
-use spec::{Override, RunSpec};
+use spec::RunSpec;
 use variant::{StoreKind, Variant};
 use workload::file;
 
@@ -147,12 +147,7 @@ impl Worker {
             );
             return Err(error).or_exit(Code::Usage);
         }
-        let overrides = load.run.iter().map(|(key, value)| Override {
-            key: key.clone(),
-            value: value.clone(),
-            origin: format!("{key} = {value}"),
-        });
-        let run = minimal::default_run(&overrides.collect::<Vec<_>>()).or_exit(Code::Usage)?;
+        let run = minimal::run_of_words(&load.run).or_exit(Code::Usage)?;
         let is_memory = run.stores.iter().all(|store| *store == StoreKind::Memory);
         if !handicap.is_none() && !is_memory {
             let error = anyhow!("{SLOW_READ} and {READ_TWICE} are for the memory store only");
