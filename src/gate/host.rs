@@ -19,11 +19,11 @@ use crate::{
 };
 
 /// The warning of a cache outside this machine, from repeated reads of the states of A, which its
-/// process has built. `None` where no sample is cold on a disk, where no such cache shows, and where
-/// the device cannot be asked.
+/// process has built. `None` where no sample is cold on a disk, where no such cache shows, where the
+/// device cannot be asked, and where A is a build that shapes its state in another way.
 ///
 /// # Errors
-/// The workload or a state cannot be read.
+/// The workload cannot be read.
 pub fn warning(work: &Work, progress: &Progress) -> Result<Option<String>, Failure> {
     let run = minimal::run_of_words(&work.words[0]).or_exit(Code::Usage)?;
     let mut stores = run.stores.iter().filter(|store| store.has_device()).peekable();
@@ -32,7 +32,7 @@ pub fn warning(work: &Work, progress: &Progress) -> Result<Option<String>, Failu
     }
     let workload = file::read(&work.file).or_exit(Code::Io)?;
     let opener = StoreOpener {
-        databases: Databases { dir: work.data_dir.as_deref(), in_use: InUse::Wait },
+        databases: Databases { dir: work.data_dir.as_deref(), in_use: InUse::Refuse },
         genesis: &workload.genesis,
         layout: workload.layout,
         scenario: &workload.scenario,
@@ -40,11 +40,7 @@ pub fn warning(work: &Work, progress: &Progress) -> Result<Option<String>, Failu
         progress,
     };
     let stage = progress.stage("probing a cache outside this machine", 0);
-    let mut seen = None;
-    for store in stores {
-        let state = opener.built(*store, &run)?;
-        seen = seen.or_else(|| state.as_ref().and_then(ratio).and_then(in_words));
-    }
+    let seen = stores.find_map(|store| in_words(ratio(&opener.existing(*store, &run)?)?));
     stage.finish();
     Ok(seen)
 }

@@ -205,26 +205,33 @@ impl StoreOpener<'_> {
         })
     }
 
-    /// The state of the store of this name, built first where there is none; `None` of a store that
-    /// has no files.
-    pub fn built(&self, name: StoreKind, run: &RunSpec) -> Result<Option<BuiltState>, Failure> {
+    /// The state of the store of this name, if it is built and nobody uses it. No state is built.
+    pub fn existing(&self, name: StoreKind, run: &RunSpec) -> Option<BuiltState> {
+        let open = |format: &dyn StateFormat| {
+            let dir = data_dir(self.databases.dir).ok()?;
+            dir.open_whole(&self.spec(format).name(), &[format]).ok()
+        };
         match StoreSettings::of(name, run, self.machine) {
-            StoreSettings::Memory { .. } | StoreSettings::Redis { .. } => Ok(None),
-            StoreSettings::Rocksdb { format, .. } => self.state(&format).map(Some),
-            StoreSettings::Mdbx { format, .. } => self.state(&format).map(Some),
-            StoreSettings::Flat { format, .. } => self.state(&format).map(Some),
+            StoreSettings::Memory { .. } | StoreSettings::Redis { .. } => None,
+            StoreSettings::Rocksdb { format, .. } => open(&format),
+            StoreSettings::Mdbx { format, .. } => open(&format),
+            StoreSettings::Flat { format, .. } => open(&format),
         }
     }
 
-    /// The state in `format`, built first where there is none.
-    fn state(&self, format: &dyn StateFormat) -> Result<BuiltState, Failure> {
-        let spec = StateSpec {
+    fn spec<'s>(&'s self, format: &'s dyn StateFormat) -> StateSpec<'s> {
+        StateSpec {
             genesis: self.genesis,
             layout: self.layout,
             format,
             scenario: self.scenario,
             threads: self.machine.core_count.get(),
-        };
+        }
+    }
+
+    /// The state in `format`, built first where there is none.
+    fn state(&self, format: &dyn StateFormat) -> Result<BuiltState, Failure> {
+        let spec = self.spec(format);
         let dir = data_dir(self.databases.dir)?;
         let mut is_told = false;
         let built = loop {
