@@ -153,7 +153,8 @@ impl<'a> Measuring<'a> {
     /// Takes a sample. `known_costs` are measured before by a sample in block order, which counts
     /// for nothing, where the schedule needs them and they are not there yet.
     ///
-    /// # Errors There is no sample.
+    /// # Errors
+    /// There is no sample.
     pub fn measure(&self, known_costs: &mut KnownCosts) -> Result<Measured, Unmeasured> {
         let _paused = self.progress.pause();
         let recovered = self.recover()?;

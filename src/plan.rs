@@ -310,8 +310,9 @@ fn thread_counts(
 
 /// Decides before each round which cells it has. Rounds of all cells come first, so that their
 /// samples are taken through the same time. When those no longer fit, some cells get the samples that
-/// their intervals still need: the fastest of each design on each store first, as these are
-/// compared with each other, then the other cells; the faster ones first.
+/// their intervals still need: the fastest of each design on each store first, whole and alone, as these
+/// are compared with each other, then the other cells; those of the faster design first, so that chance in
+/// one sample does not part the rows of one design.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Samples of each cell, where the user said so.
@@ -406,7 +407,9 @@ impl Rounds {
             self.longest().saturating_sub(self.budget).saturating_add(round.max(self.budget));
         let mut left = most.saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
-        indices.sort_by_key(|index| (!is_best(*index, cells), cells[*index].last));
+        indices.sort_by_key(|index| {
+            (!is_best(*index, cells), fastest_of_design(*index, cells), cells[*index].last)
+        });
         indices.retain(|index| {
             let time = cells[*index].time_to_interval();
             let fits = !time.is_zero() && time <= left;
@@ -424,6 +427,14 @@ impl Rounds {
 fn take(cells: &mut [Taken], indices: &[usize]) -> Duration {
     indices.iter().for_each(|index| cells[*index].sample_count += 1);
     indices.iter().map(|index| cells[*index].last).sum()
+}
+
+/// Time of the fastest cell of the store and design of that at `index`.
+fn fastest_of_design(index: usize, cells: &[Taken]) -> Duration {
+    let of = |taken: &Taken| (taken.cell.store, taken.cell.variant.design);
+    let own = of(&cells[index]);
+    let times = cells.iter().filter(|cell| of(cell) == own).map(|cell| cell.last);
+    times.min().unwrap_or(cells[index].last)
 }
 
 /// Whether no other cell of its store, design and duties is faster than that at `index`.

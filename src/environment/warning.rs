@@ -66,8 +66,9 @@ impl fmt::Display for Warning {
             ),
             Self::LoadHigh { load, cpu_count } => write!(
                 f,
-                "the load average was {load:.2} on {cpu_count} CPUs at the start: something else \
-                 is running; stop it, or wait a minute and run again"
+                "the load average was {load:.2} on {cpu_count} CPUs at the start: another program, or \
+                 the run before this one, was busy in the last minute; stop it, or wait a minute and run \
+                 again"
             ),
             Self::UnoptimisedBuild => f.write_str(
                 "this build is not fully optimised: its times mean nothing; use \

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, prelude::*};
-use variant::{Design, StoreKind, Variant};
+use variant::{BlockDuties, Design, StoreKind, Variant};
 
 use crate::plan::{PlannedCell, Rounds, Taken, order};
 
@@ -51,6 +51,13 @@ fn taken_of(design: Design, sample_count: usize, seconds: u64) -> Taken {
     Taken { cell, sample_count, last: Duration::from_secs(seconds) }
 }
 
+/// The same of a whole row.
+fn whole_of(design: Design, sample_count: usize, seconds: u64) -> Taken {
+    let mut taken = taken_of(design, sample_count, seconds);
+    taken.cell.variant.block_duties = BlockDuties::all();
+    taken
+}
+
 #[test]
 fn the_first_round_has_all_cells_and_others_as_long_as_they_fit() {
     let second = Duration::from_secs(1);
@@ -95,6 +102,22 @@ fn the_best_cell_of_each_design_comes_before_the_second_of_another() {
     assert_eq!(rounds.next(1, Duration::from_secs(40), &cells), [2, 3, 4]);
     // A setting that one design cannot use is another's.
     assert_eq!(rounds.next(1, Duration::from_secs(112), &cells), [4]);
+}
+
+#[test]
+fn a_slow_sample_of_one_row_does_not_part_the_rows_of_the_fastest_design() {
+    let rounds = Rounds { sample_count: None, budget: Duration::from_secs(60) };
+    let cells = [
+        whole_of(Design::Sequential, 1, 16),
+        taken_of(Design::Sequential, 1, 15),
+        whole_of(Design::ParallelIo, 1, 8),
+        taken_of(Design::ParallelIo, 1, 7),
+        whole_of(Design::BatchedIo, 1, 9),
+        taken_of(Design::BatchedIo, 1, 6),
+    ];
+    // 80 s are left: 5 x 6 and 5 x 9 fit, although 5 x 7 and 5 x 8 are less than 5 x 9.
+    assert_eq!(rounds.next(1, Duration::from_secs(70), &cells), [4, 5]);
+    assert_eq!(rounds.next(1, Duration::from_secs(40), &cells), [3, 4, 5]);
 }
 
 #[test]
