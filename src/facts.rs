@@ -4,7 +4,7 @@ use std::fmt;
 
 use result::{
     BalBytes, Cell, DRIFT_MAX, Device, Program, SampleFacts, StoreFacts, Tool, WorkloadFacts,
-    environment::Build,
+    environment::Build, stats,
 };
 
 use executor::store::any::AnyStore;
@@ -151,6 +151,10 @@ fn fact(text: String) -> Value {
 /// A sample that reads by this factor faster than the plain ring is not bounded by it.
 const RING_SLOWER_MIN: f64 = 1.05;
 
+/// Samples that make this many times the requests of the measured ceiling are told: two measurements of one
+/// device differ by less. A cache below the machine is told from the same factor on.
+const ABOVE_CEILING_MIN: f64 = 1.3;
+
 /// Reasons in the run itself for doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
@@ -165,6 +169,15 @@ pub enum Doubt {
         start_iops: f64,
         /// Reads a second after.
         end_iops: f64,
+    },
+    /// Samples read faster than the device was measured to, before them and after.
+    AboveCeiling {
+        /// The variant that was fastest, as its cell names it.
+        variant: String,
+        /// Its requests a second.
+        iops: f64,
+        /// The most reads a second that were measured.
+        ceiling_iops: f64,
     },
     /// The blocks that measure the device ran out.
     DeviceReadTwice {
@@ -196,6 +209,13 @@ impl fmt::Display for Doubt {
                 "the device changed: {start_iops:.0} reads/s before the samples, {end_iops:.0} after; \
                  times of early and late rounds are of two devices: run again when nothing else \
                  uses it, and trust ratios within a round only"
+            ),
+            Self::AboveCeiling { variant, iops, ceiling_iops } => write!(
+                f,
+                "the device was measured at {ceiling_iops:.0} reads/s, but made {iops:.0} requests/s for \
+                 {variant}: some blocks of the state are slow at their first read, as on a disk that was \
+                 restored from an image or moved; read its files once (cat DIRECTORY/* > /dev/null; stress \
+                 state list), and run again"
             ),
             Self::DeviceReadTwice { read_count } => write!(
                 f,
@@ -233,7 +253,10 @@ pub fn doubts<'d>(
 ) -> Vec<Doubt> {
     let ended = failure.map(|failure| Doubt::EndedEarly { reason: format!("{failure:#}") });
     let mut doubts: Vec<_> = ended.into_iter().collect();
+    let mut most = None;
     for device in devices {
+        let ceilings = device.ceiling_iops.into_iter().chain(device.ceiling_end_iops);
+        most = most.into_iter().chain(ceilings).max_by(f64::total_cmp);
         if let (Some(start_iops), Some(end_iops)) = (device.ceiling_iops, device.ceiling_end_iops)
             && (end_iops / start_iops - 1.0).abs() > DRIFT_MAX
         {
@@ -243,8 +266,28 @@ pub fn doubts<'d>(
             doubts.push(Doubt::DeviceReadTwice { read_count: device.repeated_read_count });
         }
     }
+    doubts.extend(most.and_then(|most| above_ceiling(cells, most)));
     doubts.extend(ring_slower(cells));
     doubts
+}
+
+/// Whether a variant surely reads faster than `ceiling_iops`: in most of its samples, and by the kernel's
+/// requests, since neighbours that are joined come faster than single blocks.
+fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
+    let rate = |sample: &SampleFacts| {
+        let requests_per_s = sample.disk_requests? as f64 / (sample.wall_ns as f64 / 1e9);
+        Some(requests_per_s.min(sample.blocks_per_s?))
+    };
+    let median =
+        |cell: &Cell| stats::median(&cell.samples.iter().filter_map(rate).collect::<Vec<_>>());
+    let rates = cells.iter().filter_map(|cell| Some((cell, median(cell)?)));
+    let (fastest, iops) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let variant = fastest.variant.clone();
+    (iops > ABOVE_CEILING_MIN * ceiling_iops).then_some(Doubt::AboveCeiling {
+        variant,
+        iops,
+        ceiling_iops,
+    })
 }
 
 fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
@@ -303,6 +346,37 @@ mod tests {
         assert_eq!((tool.program.commit.as_deref(), &*tool.build_profile), (Some("c0ffee"), "odd"));
         let Program { features, binary_hash, .. } = tool.program;
         assert_eq!((features, binary_hash), (build.features, build.binary_hash));
+    }
+
+    #[test]
+    fn samples_that_make_more_requests_than_the_ceiling_are_a_doubt_unless_few_of_them_do() {
+        let device = example::typical().device.unwrap();
+        let doubts_of = |requests_per_s: [f64; 3]| {
+            let mut cell = example::typical().cells[0].clone();
+            let sample = cell.samples[0].clone();
+            cell.samples = requests_per_s
+                .map(|rate| {
+                    let mut sample = sample.clone();
+                    sample.disk_requests = Some((rate * sample.wall_ns as f64 / 1e9) as u64);
+                    // Joined blocks: their rate alone shows nothing.
+                    sample.blocks_per_s = Some(1e9);
+                    sample.trace_blocks_per_s = Some(1e9);
+                    sample
+                })
+                .to_vec();
+            let texts = doubts([&device], &[cell], None).into_iter().map(|doubt| doubt.to_string());
+            texts.collect::<Vec<_>>()
+        };
+        let ceiling = device.ceiling_iops.unwrap().max(device.ceiling_end_iops.unwrap());
+        let times = |factors: [f64; 3]| factors.map(|factor| factor * ceiling);
+        assert_eq!(doubts_of(times([1.29, 1.29, 1.29])), Vec::<String>::new());
+        assert_eq!(doubts_of(times([1.0, 1.0, 8.0])), Vec::<String>::new(), "a sample is none");
+        let told = doubts_of(times([1.0, 8.0, 8.0]));
+        assert_eq!(told.len(), 1, "{told:?}");
+        for words in [format!("{ceiling:.0} reads/s"), example::typical().cells[0].variant.clone()]
+        {
+            assert!(told[0].contains(&words), "{told:?} has no {words:?}");
+        }
     }
 
     #[test]

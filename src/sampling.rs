@@ -178,6 +178,7 @@ impl<'a> Sampling<'a> {
         let mut round = 0;
         let tell = |words: Option<String>| words.iter().for_each(|words| self.progress.note(words));
         tell(estimate::before(rounds, self.planned.len()));
+        tell(self.slow_device());
         loop {
             let cells = rounds.next(round, sampled.spent, &sampled.taken(&self.planned));
             if cells.is_empty() {
@@ -285,6 +286,14 @@ impl<'a> Sampling<'a> {
         });
         let name = format!("round {}, {}", round + 1, self.name(index));
         self.progress.sample(&name, live).set(at as u64, indices.len() as u64);
+    }
+
+    /// Words on a first round that the device makes long.
+    fn slow_device(&self) -> Option<String> {
+        let device = self.prepared.device.as_ref()?;
+        let least = |cell| cells::least_time(&self.measuring(cell).input(self.keys, Some(device)));
+        let least: Vec<_> = self.planned.iter().map(least).collect();
+        estimate::of_slow_device(self.rounds(), device, &least)
     }
 
     const fn rounds(&self) -> Rounds {

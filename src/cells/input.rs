@@ -1,5 +1,7 @@
 //! Facts of a cell before it is sampled, and figures that follow from them alone.
 
+use std::time::Duration;
+
 use variant::{AccountReads, CacheMode, Io, ReadTime, SampleKeys, StoreKind, Variant};
 use workload::Workload;
 
@@ -91,4 +93,15 @@ pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f
     let blocks = input.workload.genesis.slot_count() as f64 / input.slots_per_block?;
     let hit = blocks * (1.0 - (-keys / blocks).exp());
     ratio(hit, keys)
+}
+
+/// The time that a cold sample takes about at least: by the device's ceiling and, of the reads that follow one
+/// another, by the time of one alone. `None` where it is not known or the sample is not cold.
+pub fn least_time(input: &CellInput<'_>) -> Option<Duration> {
+    (input.cache == CacheMode::Cold).then_some(())?;
+    let device = input.device?;
+    let blocks = present_keys(input)? * expected_blocks_per_present_key(input)?;
+    let by_rate = blocks / device.ceiling_iops?;
+    let by_chain = chain(input, blocks) * device.depth1_p50_ns? as f64 / 1e9;
+    Duration::try_from_secs_f64(by_rate.max(by_chain)).ok()
 }

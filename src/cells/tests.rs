@@ -339,6 +339,21 @@ fn who_reads_beside_the_readers_shortens_the_chain() {
 }
 
 #[test]
+fn a_sample_takes_the_time_of_one_read_after_the_other_or_that_of_the_ceiling() {
+    let (workload, device) = (workload(100_000_000), device());
+    let least = |input: CellInput<'_>| least_time(&input).map(|time| time.as_secs_f64());
+    let in_order = input(&workload, &device, variant(Design::Sequential, 1, 0));
+    let of_order = least(in_order).expect("cold");
+    assert!((of_order / 0.1 - 1.0).abs() < 1e-3, "1,000 reads of 100 us: {of_order}");
+    let batched = input(&workload, &device, variant(Design::BatchedIo, 2, 64));
+    let of_batches = least(batched).expect("cold");
+    assert!((of_batches / 0.01 - 1.0).abs() < 1e-3, "1,000 of 100,000 a second: {of_batches}");
+    assert_eq!(least(CellInput { cache: CacheMode::Warm, ..in_order }), None);
+    assert_eq!(least(CellInput { device: None, ..in_order }), None);
+    assert_eq!(least(CellInput { never_cold: Some("memory"), ..in_order }), None);
+}
+
+#[test]
 fn waiting_for_verification_is_taken_off_where_there_is_some() {
     let (workload, device) = (workload(1 << 20), device());
     let mut measured = measurement(10, 10);

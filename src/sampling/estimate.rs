@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use report::units;
+use result::Device;
 
 use crate::plan::{Rounds, Taken};
 
@@ -21,6 +22,26 @@ pub fn before(rounds: Rounds, cell_count: usize) -> Option<String> {
             units::things(cell_count as u64, "variant"),
             units::rough_time(budget),
             units::rough_time(most.saturating_sub(budget))
+        )
+    })
+}
+
+/// The estimate of a first round that a slow device alone makes longer than the budget, by the least time of
+/// each of its cells; `None` where no cell's is known.
+pub fn of_slow_device(
+    rounds: Rounds,
+    device: &Device,
+    least: &[Option<Duration>],
+) -> Option<String> {
+    let (iops, alone_ns) = (device.ceiling_iops?, device.depth1_p50_ns?);
+    let least: Duration = least.iter().flatten().sum();
+    (least > rounds.budget.max(LONG)).then(|| {
+        format!(
+            "the first round takes about {} or more, since the device makes {} reads/s and one alone takes {}: \
+             less gas (--gas) or fewer designs (--design) make it shorter",
+            units::rough_time(least),
+            units::number(iops),
+            units::time_ns(alone_ns as f64)
         )
     })
 }
@@ -60,6 +81,24 @@ mod tests {
         assert!(words.starts_with("samples of 12 variants take about 60 s, and up to 90 s more"));
         assert_eq!(before(rounds(None, 2), 12), None);
         assert_eq!(before(rounds(Some(6), 60), 12), None, "it is not known yet");
+    }
+
+    #[test]
+    fn a_first_round_that_the_device_makes_longer_than_the_budget_is_told() {
+        let device = Device {
+            ceiling_iops: Some(1_872.0),
+            depth1_p50_ns: Some(628_735),
+            ..result::example::typical().device.expect("on a disk")
+        };
+        let least = [Some(Duration::from_secs(185)), None, Some(Duration::from_secs(157))];
+        let words = of_slow_device(rounds(None, 60), &device, &least).expect("slow");
+        for part in ["about 5.7 min or more", "1.87k reads/s", "629 µs", "--gas"] {
+            assert!(words.contains(part), "{words} has no {part}");
+        }
+        assert_eq!(of_slow_device(rounds(None, 342), &device, &least), None, "it fits the budget");
+        assert_eq!(of_slow_device(rounds(None, 60), &device, &[None, None]), None, "in memory");
+        let unmeasured = Device { ceiling_iops: None, ..device };
+        assert_eq!(of_slow_device(rounds(None, 60), &unmeasured, &least), None);
     }
 
     #[test]
