@@ -213,9 +213,9 @@ impl fmt::Display for Doubt {
             Self::AboveCeiling { variant, iops, ceiling_iops } => write!(
                 f,
                 "the device was measured at {ceiling_iops:.0} reads/s, but made {iops:.0} requests/s for \
-                 {variant}: some blocks of the state are slow at their first read, as on a disk that was \
-                 restored from an image or moved; read its files once (cat DIRECTORY/* > /dev/null; stress \
-                 state list), and run again"
+                 {variant}: a cache below this machine has blocks of the samples (take a larger state: --slots), \
+                 or blocks are slow at their first read alone, as on a disk restored from an image (read all \
+                 files of the state once: stress state list)"
             ),
             Self::DeviceReadTwice { read_count } => write!(
                 f,
