@@ -92,7 +92,7 @@ mod tests {
         };
         let least = [Some(Duration::from_secs(185)), None, Some(Duration::from_secs(157))];
         let words = of_slow_device(rounds(None, 60), &device, &least).expect("slow");
-        for part in ["about 5.7 min", "1.87k reads/s", "629 µs", "--gas"] {
+        for part in ["about 6 min", "1.87k reads/s", "629 µs", "--gas"] {
             assert!(words.contains(part), "{words} has no {part}");
         }
         assert_eq!(of_slow_device(rounds(None, 342), &device, &least), None, "it fits the budget");
