@@ -342,7 +342,7 @@ fn who_reads_beside_the_readers_shortens_the_chain() {
 fn a_sample_takes_the_time_of_one_read_after_the_other_or_that_of_the_ceiling() {
     let (workload, device) = (workload(100_000_000), device());
     let least = |input: CellInput<'_>| least_time(&input).map(|time| time.as_secs_f64());
-    let in_order = input(&workload, &device, variant(Design::Sequential, 1, 0));
+    let in_order = input(&workload, &device, variant(Design::Sequential, 1, 1));
     let of_order = least(in_order).expect("cold");
     assert!((of_order / 0.1 - 1.0).abs() < 1e-3, "1,000 reads of 100 us: {of_order}");
     let batched = input(&workload, &device, variant(Design::BatchedIo, 2, 64));
