@@ -27,7 +27,7 @@ use sample::sample;
 use scheduling::Scheduling;
 use ways::{policy_facts, root_way, shard_way};
 
-pub use input::{CellInput, least_time};
+pub use input::{CellInput, time_by_device};
 pub use pieces::piece_size;
 
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.

@@ -328,11 +328,19 @@ pub struct Taken {
     pub cell: PlannedCell,
     /// Their number.
     pub sample_count: usize,
-    /// Time of the last of them, with the work before and after its clock.
+    /// Time of the last of them, with the work before and after its clock: the next one takes about as long.
     pub last: Duration,
+    /// Time of the fastest of them: a busy moment makes samples longer, never shorter.
+    pub fastest: Duration,
 }
 
 impl Taken {
+    /// So many samples that took as long each.
+    #[cfg(test)]
+    pub const fn alike(cell: PlannedCell, sample_count: usize, time: Duration) -> Self {
+        Self { cell, sample_count, last: time, fastest: time }
+    }
+
     /// Time of the samples that an interval still needs.
     fn time_to_interval(&self) -> Duration {
         let missing = INTERVAL_COUNT_MIN.saturating_sub(self.sample_count);
@@ -369,7 +377,7 @@ impl Rounds {
         let average = times.iter().sum::<Duration>() / count;
         let mut cells = cells.to_vec();
         for cell in cells.iter_mut().filter(|cell| cell.sample_count == 0) {
-            cell.last = average;
+            (cell.last, cell.fastest) = (average, average);
         }
         if let Some(count) = self.sample_count {
             let missing = |cell: &Taken| (count as usize).saturating_sub(cell.sample_count);
@@ -408,7 +416,7 @@ impl Rounds {
         let mut left = most.saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
         indices.sort_by_key(|index| {
-            (!is_best(*index, cells), fastest_of_design(*index, cells), cells[*index].last)
+            (!is_best(*index, cells), fastest_of_design(*index, cells), cells[*index].fastest)
         });
         indices.retain(|index| {
             let time = cells[*index].time_to_interval();
@@ -429,15 +437,15 @@ fn take(cells: &mut [Taken], indices: &[usize]) -> Duration {
     indices.iter().map(|index| cells[*index].last).sum()
 }
 
-/// Time of the fastest cell of the store and design of that at `index`.
+/// Time of the fastest sample of the store and design of the cell at `index`.
 fn fastest_of_design(index: usize, cells: &[Taken]) -> Duration {
     let of = |taken: &Taken| (taken.cell.store, taken.cell.variant.design);
     let own = of(&cells[index]);
-    let times = cells.iter().filter(|cell| of(cell) == own).map(|cell| cell.last);
-    times.min().unwrap_or(cells[index].last)
+    let times = cells.iter().filter(|cell| of(cell) == own).map(|cell| cell.fastest);
+    times.min().unwrap_or(cells[index].fastest)
 }
 
-/// Whether no other cell of its store, design and duties is faster than that at `index`.
+/// Whether no other cell of its store, design and duties has a faster sample than that at `index`.
 fn is_best(index: usize, cells: &[Taken]) -> bool {
     let own = &cells[index];
     let of = |taken: &Taken| {
@@ -445,7 +453,7 @@ fn is_best(index: usize, cells: &[Taken]) -> bool {
         (taken.cell.store, design, block_duties)
     };
     let rivals = (0..).zip(cells).filter(|(_, other)| of(other) == of(own));
-    rivals.map(|(place, other)| (other.last, place)).min() == Some((own.last, index))
+    rivals.map(|(place, other)| (other.fastest, place)).min() == Some((own.fastest, index))
 }
 
 /// The order of a round's cells. Rounds come in pairs, a row and the same row backwards, so that

@@ -46,6 +46,8 @@ pub struct Sampled {
     known_costs: Vec<KnownCosts>,
     /// By cell: time of its last sample, with the work before and after its clock.
     last_took: Vec<Duration>,
+    /// By cell: that of its fastest sample.
+    fastest_took: Vec<Duration>,
     /// By store: keys that its samples have asked for.
     asked_before: BTreeMap<StoreKind, AskedBefore>,
     /// Where a result is not the reference's, or a list was rejected.
@@ -61,13 +63,20 @@ pub struct Sampled {
 impl Sampled {
     /// Samples of each of the planned cells so far.
     fn taken(&self, planned: &[PlannedCell]) -> Vec<Taken> {
-        let done = self.by_cell.iter().zip(&self.last_took);
-        let taken = |(cell, (samples, last)): (&PlannedCell, (&CellSamples, &Duration))| Taken {
+        let taken = |(index, cell): (usize, &PlannedCell)| Taken {
             cell: *cell,
-            sample_count: samples.count(),
-            last: *last,
+            sample_count: self.by_cell[index].count(),
+            last: self.last_took[index],
+            fastest: self.fastest_took[index],
         };
-        planned.iter().zip(done).map(taken).collect()
+        planned.iter().enumerate().map(taken).collect()
+    }
+
+    /// Notes the time of a sample of the cell at `index`.
+    fn note_time(&mut self, index: usize, time: Duration) {
+        let (last, fastest) = (&mut self.last_took[index], &mut self.fastest_took[index]);
+        *fastest = if last.is_zero() { time } else { time.min(*fastest) };
+        *last = time;
     }
 
     /// Whether all samples equal the reference; `None` before the first.
@@ -174,11 +183,12 @@ impl<'a> Sampling<'a> {
         let by_cell = vec![CellSamples::default(); self.planned.len()];
         let known_costs = vec![Vec::new(); self.planned.len()];
         let last_took = vec![Duration::ZERO; self.planned.len()];
-        let mut sampled = Sampled { by_cell, known_costs, last_took, ..Sampled::default() };
+        let fastest_took = last_took.clone();
+        let mut sampled =
+            Sampled { by_cell, known_costs, last_took, fastest_took, ..Sampled::default() };
         let mut round = 0;
         let tell = |words: Option<String>| words.iter().for_each(|words| self.progress.note(words));
-        tell(estimate::before(rounds, self.planned.len()));
-        tell(self.slow_device());
+        tell(self.slow_device().or_else(|| estimate::before(rounds, self.planned.len())));
         loop {
             let cells = rounds.next(round, sampled.spent, &sampled.taken(&self.planned));
             if cells.is_empty() {
@@ -258,7 +268,7 @@ impl<'a> Sampling<'a> {
                 ceiling.into_iter().for_each(|ceiling| samples.add_trace_ceiling(ceiling));
                 measured.recovered.iter().for_each(|recovered| samples.add_recovery(recovered));
             }
-            sampled.last_took[index] = begun.elapsed();
+            sampled.note_time(index, begun.elapsed());
             if let Err(error) = after_sample(sampled) {
                 sampled.failure.get_or_insert(Failure { code: Code::Io, error });
                 return;
@@ -291,9 +301,10 @@ impl<'a> Sampling<'a> {
     /// Words on a first round that the device makes long.
     fn slow_device(&self) -> Option<String> {
         let device = self.prepared.device.as_ref()?;
-        let least = |cell| cells::least_time(&self.measuring(cell).input(self.keys, Some(device)));
-        let least: Vec<_> = self.planned.iter().map(least).collect();
-        estimate::of_slow_device(self.rounds(), device, &least)
+        let time =
+            |cell| cells::time_by_device(&self.measuring(cell).input(self.keys, Some(device)));
+        let times: Vec<_> = self.planned.iter().map(time).collect();
+        estimate::of_slow_device(self.rounds(), device, &times)
     }
 
     const fn rounds(&self) -> Rounds {

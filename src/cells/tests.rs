@@ -341,16 +341,16 @@ fn who_reads_beside_the_readers_shortens_the_chain() {
 #[test]
 fn a_sample_takes_the_time_of_one_read_after_the_other_or_that_of_the_ceiling() {
     let (workload, device) = (workload(100_000_000), device());
-    let least = |input: CellInput<'_>| least_time(&input).map(|time| time.as_secs_f64());
+    let time = |input: CellInput<'_>| time_by_device(&input).map(|time| time.as_secs_f64());
     let in_order = input(&workload, &device, variant(Design::Sequential, 1, 1));
-    let of_order = least(in_order).expect("cold");
+    let of_order = time(in_order).expect("cold");
     assert!((of_order / 0.1 - 1.0).abs() < 1e-3, "1,000 reads of 100 us: {of_order}");
     let batched = input(&workload, &device, variant(Design::BatchedIo, 2, 64));
-    let of_batches = least(batched).expect("cold");
+    let of_batches = time(batched).expect("cold");
     assert!((of_batches / 0.01 - 1.0).abs() < 1e-3, "1,000 of 100,000 a second: {of_batches}");
-    assert_eq!(least(CellInput { cache: CacheMode::Warm, ..in_order }), None);
-    assert_eq!(least(CellInput { device: None, ..in_order }), None);
-    assert_eq!(least(CellInput { never_cold: Some("memory"), ..in_order }), None);
+    assert_eq!(time(CellInput { cache: CacheMode::Warm, ..in_order }), None);
+    assert_eq!(time(CellInput { device: None, ..in_order }), None);
+    assert_eq!(time(CellInput { never_cold: Some("memory"), ..in_order }), None);
 }
 
 #[test]

@@ -159,10 +159,8 @@ fn the_main_job_with_whole_rows_ends_in_three_minutes_with_an_interval_of_the_be
         alone + u64::from(!block_duties.is_none())
     };
     let rounds = Rounds { sample_count: run.sample_count, budget: run.budget };
-    let mut taken: Vec<Taken> = planned
-        .iter()
-        .map(|cell| Taken { cell: *cell, sample_count: 0, last: Duration::ZERO })
-        .collect();
+    let mut taken: Vec<Taken> =
+        planned.iter().map(|cell| Taken::alike(*cell, 0, Duration::ZERO)).collect();
     let (mut done, mut spent) = (0, 0);
     loop {
         let next = rounds.next(done, Duration::from_secs(spent), &taken);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use report::units;
-use result::Device;
+use result::{Device, HOST_CACHE_RATIO};
 
 use crate::plan::{Rounds, Taken};
 
@@ -26,22 +26,25 @@ pub fn before(rounds: Rounds, cell_count: usize) -> Option<String> {
     })
 }
 
-/// The estimate of a first round that a slow device alone makes longer than the budget, by the least time of
-/// each of its cells; `None` where no cell's is known.
+/// The estimate of a first round that a slow device alone makes longer than the budget, by the time of each of
+/// its cells that is known.
 pub fn of_slow_device(
     rounds: Rounds,
     device: &Device,
-    least: &[Option<Duration>],
+    times: &[Option<Duration>],
 ) -> Option<String> {
     let (iops, alone_ns) = (device.ceiling_iops?, device.depth1_p50_ns?);
-    let least: Duration = least.iter().flatten().sum();
-    (least > rounds.budget.max(LONG)).then(|| {
+    let time: Duration = times.iter().flatten().sum();
+    let is_cached = device.host_cache_ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO);
+    let unless =
+        if is_cached { ", or less where a cache below this machine has its blocks" } else { "" };
+    (time > rounds.budget.max(LONG)).then(|| {
         format!(
-            "as the device was measured, at {} reads/s and {} for one alone, the first round takes about {}: \
+            "as the device was measured, at {} reads/s and {} for one alone, the first round takes about {}{unless}: \
              less gas (--gas) or fewer designs (--design) make it shorter",
             units::number(iops),
             units::time_ns(alone_ns as f64),
-            units::rough_time(least)
+            units::rough_time(time)
         )
     })
 }
@@ -72,7 +75,7 @@ mod tests {
         let one = NonZeroUsize::MIN;
         let variant = Variant::of(Design::Sequential, one, one);
         let cell = PlannedCell { store: StoreKind::Memory, variant };
-        Taken { cell, sample_count: 1, last: Duration::from_secs(seconds) }
+        Taken::alike(cell, 1, Duration::from_secs(seconds))
     }
 
     #[test]
@@ -88,17 +91,22 @@ mod tests {
         let device = Device {
             ceiling_iops: Some(1_872.0),
             depth1_p50_ns: Some(628_735),
+            host_cache_ratio: Some(1.1),
             ..result::example::typical().device.expect("on a disk")
         };
-        let least = [Some(Duration::from_secs(185)), None, Some(Duration::from_secs(157))];
-        let words = of_slow_device(rounds(None, 60), &device, &least).expect("slow");
+        let times = [Some(Duration::from_secs(185)), None, Some(Duration::from_secs(157))];
+        let words = of_slow_device(rounds(None, 60), &device, &times).expect("slow");
         for part in ["about 6 min", "1.87k reads/s", "629 µs", "--gas"] {
             assert!(words.contains(part), "{words} has no {part}");
         }
-        assert_eq!(of_slow_device(rounds(None, 342), &device, &least), None, "it fits the budget");
+        assert!(!words.contains("cache"), "{words}");
+        let cached = Device { host_cache_ratio: Some(8.0), ..device.clone() };
+        let words = of_slow_device(rounds(None, 60), &cached, &times).expect("slow");
+        assert!(words.contains("about 6 min, or less where a cache"), "{words}");
+        assert_eq!(of_slow_device(rounds(None, 342), &device, &times), None, "it fits the budget");
         assert_eq!(of_slow_device(rounds(None, 60), &device, &[None, None]), None, "in memory");
         let unmeasured = Device { ceiling_iops: None, ..device };
-        assert_eq!(of_slow_device(rounds(None, 60), &unmeasured, &least), None);
+        assert_eq!(of_slow_device(rounds(None, 60), &unmeasured, &times), None);
     }
 
     #[test]

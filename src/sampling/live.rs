@@ -100,7 +100,7 @@ mod tests {
     fn taken(store: StoreKind, design: Design, sample_count: usize, seconds: u64) -> Taken {
         let variant = Variant::of(design, NonZeroUsize::MIN, NonZeroUsize::MIN);
         let cell = PlannedCell { store, variant };
-        Taken { cell, sample_count, last: Duration::from_secs(seconds) }
+        Taken::alike(cell, sample_count, Duration::from_secs(seconds))
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn taken(cells: &[(usize, u64)]) -> Vec<Taken> {
 fn taken_of(design: Design, sample_count: usize, seconds: u64) -> Taken {
     let variant = Variant::of(design, NonZeroUsize::MIN, NonZeroUsize::MIN);
     let cell = PlannedCell { store: StoreKind::Rocksdb, variant };
-    Taken { cell, sample_count, last: Duration::from_secs(seconds) }
+    Taken::alike(cell, sample_count, Duration::from_secs(seconds))
 }
 
 /// The same of a whole row.
@@ -97,7 +97,7 @@ fn the_best_cell_of_each_design_comes_before_the_second_of_another() {
         taken_of(Design::BatchedIo, 1, 7),
         taken_of(Design::BatchedIo, 1, 6),
     ];
-    // 80 s are left: 5 x 6 and 5 x 8 fit, then 5 x 7 does not.
+    // 84 s are left: 5 x 6 and 5 x 8 fit, then 5 x 7 does not.
     assert_eq!(rounds.next(1, Duration::from_secs(70), &cells), [2, 4]);
     assert_eq!(rounds.next(1, Duration::from_secs(40), &cells), [2, 3, 4]);
     // A setting that one design cannot use is another's.
@@ -115,9 +115,23 @@ fn a_slow_sample_of_one_row_does_not_part_the_rows_of_the_fastest_design() {
         whole_of(Design::BatchedIo, 1, 9),
         taken_of(Design::BatchedIo, 1, 6),
     ];
-    // 80 s are left: 5 x 6 and 5 x 9 fit, although 5 x 7 and 5 x 8 are less than 5 x 9.
+    // 81 s are left: 5 x 6 and 5 x 9 fit, although 5 x 7 and 5 x 8 are less than 5 x 9.
     assert_eq!(rounds.next(1, Duration::from_secs(70), &cells), [4, 5]);
     assert_eq!(rounds.next(1, Duration::from_secs(40), &cells), [3, 4, 5]);
+}
+
+#[test]
+fn a_slow_sample_leaves_a_cell_as_fast_as_it_was() {
+    let rounds = Rounds { sample_count: None, budget: Duration::from_secs(60) };
+    let mut cells = [
+        whole_of(Design::ParallelIo, 1, 8),
+        taken_of(Design::ParallelIo, 1, 7),
+        whole_of(Design::BatchedIo, 2, 9),
+        taken_of(Design::BatchedIo, 2, 6),
+    ];
+    cells[3].last = Duration::from_secs(12);
+    // 59 s are left: 4 x 12 fit, and then nothing more. By last samples on demand is the faster one.
+    assert_eq!(rounds.next(2, Duration::from_secs(91), &cells), [3]);
 }
 
 #[test]
