@@ -89,8 +89,9 @@ impl Warning {
     pub fn beside_turns(&self) -> String {
         match self {
             Self::LoadHigh { load, cpu_count } => format!(
-                "the load average was {load:.2} on {cpu_count} CPUs at the start: something else was \
-                 running; A and B alternate, so that both had the load, and the verdict stands"
+                "the load average was {load:.2} on {cpu_count} CPUs at the start: another program, or \
+                 the run before this one, was busy in the last minute; A and B alternate, so that both had the \
+                 load, and the verdict stands"
             ),
             other => other.to_string(),
         }
