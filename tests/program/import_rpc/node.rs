@@ -5,6 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
     thread,
 };
 
@@ -68,13 +69,17 @@ fn post(url: &str, request: &Value) -> Value {
 pub(crate) fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
+    let answer = Arc::new(Mutex::new(answer));
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            // A client may open a connection more than it needs: that one says nothing.
-            let Some(request) = request(&stream) else { continue };
-            // A peer that has its answer may hang up.
-            let _ = stream.write_all(answer(&request).as_bytes());
+            let (mut stream, answer) = (stream.unwrap(), Arc::clone(&answer));
+            // A client may open a connection more than it needs, on which it says nothing: no other waits for it.
+            thread::spawn(move || {
+                let Some(request) = request(&stream) else { return };
+                let text = answer.lock().unwrap()(&request);
+                // A peer that has its answer may hang up.
+                let _ = stream.write_all(text.as_bytes());
+            });
         }
     });
     url
