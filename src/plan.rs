@@ -310,9 +310,8 @@ fn thread_counts(
 
 /// Decides before each round which cells it has. Rounds of all cells come first, so that their
 /// samples are taken through the same time. When those no longer fit, some cells get the samples that
-/// their intervals still need: the fastest of each design on each store first, whole and alone, as these
-/// are compared with each other, then the other cells; those of the faster design first, so that chance in
-/// one sample does not part the rows of one design.
+/// their intervals still need: the fastest whole one of each design on each store first, as these are compared
+/// with each other, then the fastest alone, then the other cells; of each kind those of the faster design first.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Samples of each cell, where the user said so.
@@ -402,21 +401,26 @@ impl Rounds {
         }
     }
 
-    /// Two and a half budgets: rounds of all cells, and the intervals of the best.
+    /// Two and three quarters of the budget: rounds of all cells, and the intervals of the best. By default a run
+    /// ends in three minutes with what it does before and after its samples.
     pub fn longest(&self) -> Duration {
-        self.budget.saturating_mul(5).checked_div(2).unwrap_or(self.budget)
+        self.budget.saturating_mul(11) / 4
     }
 
-    /// The cells whose intervals fit in [`Rounds::longest`]. Of a round that takes longer than the budget
-    /// the rest is not taken from the time for intervals.
+    /// The same of a run whose rounds of all cells take `round` each: intervals get half a budget at least.
+    pub fn longest_with(&self, round: Duration) -> Duration {
+        self.longest().max(round.saturating_add(self.budget / 2))
+    }
+
+    /// The cells whose intervals fit in [`Rounds::longest_with`].
     fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
         let round: Duration = cells.iter().map(|cell| cell.last).sum();
-        let most =
-            self.longest().saturating_sub(self.budget).saturating_add(round.max(self.budget));
-        let mut left = most.saturating_sub(spent);
+        let mut left = self.longest_with(round).saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
-        indices.sort_by_key(|index| {
-            (!is_best(*index, cells), fastest_of_design(*index, cells), cells[*index].fastest)
+        indices.sort_by_key(|&index| {
+            let is_alone = cells[index].cell.variant.block_duties.is_none();
+            let (is_best, of_design) = (is_best(index, cells), fastest_of_design(index, cells));
+            (!is_best, is_alone, of_design, cells[index].fastest)
         });
         indices.retain(|index| {
             let time = cells[*index].time_to_interval();

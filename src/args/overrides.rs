@@ -107,7 +107,7 @@ pub struct HowArgs {
     /// Samples of each cell (on each database), instead of a budget
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<String>,
-    /// Time for samples of all variants, such as 60s; the fastest get up to 1.5 times as much again,
+    /// Time for samples of all variants, such as 60s; the fastest get up to 1.75 times as much again,
     /// for intervals
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,

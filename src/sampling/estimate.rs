@@ -38,10 +38,15 @@ pub fn of_slow_device(
     let is_cached = device.host_cache_ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO);
     let unless =
         if is_cached { ", or less where a cache below this machine has its blocks" } else { "" };
+    let more = rounds.longest_with(time).saturating_sub(time);
+    let more = match rounds.sample_count {
+        None => format!("intervals of the fastest up to {} more", units::rough_time(more)),
+        Some(count) => format!("each of {} as long", units::things(count.into(), "round")),
+    };
     (time > rounds.budget.max(LONG)).then(|| {
         format!(
-            "as the device was measured, at {} reads/s and {} for one alone, the first round takes about {}{unless}: \
-             less gas (--gas) or fewer designs (--design) make it shorter",
+            "as the device was measured, at {} reads/s and {} for one alone, the first round takes about {}{unless}, \
+             {more}: less gas (--gas) or fewer designs (--design) make it shorter",
             units::number(iops),
             units::time_ns(alone_ns as f64),
             units::rough_time(time)
@@ -81,7 +86,7 @@ mod tests {
     #[test]
     fn a_long_budget_is_told_before_and_a_short_one_is_not() {
         let words = before(rounds(None, 60), 12).expect("long");
-        assert!(words.starts_with("samples of 12 variants take about 60 s, and up to 90 s more"));
+        assert!(words.starts_with("samples of 12 variants take about 60 s, and up to 105 s more"));
         assert_eq!(before(rounds(None, 2), 12), None);
         assert_eq!(before(rounds(Some(6), 60), 12), None, "it is not known yet");
     }
@@ -96,10 +101,12 @@ mod tests {
         };
         let times = [Some(Duration::from_secs(185)), None, Some(Duration::from_secs(157))];
         let words = of_slow_device(rounds(None, 60), &device, &times).expect("slow");
-        for part in ["about 6 min", "1.87k reads/s", "629 µs", "--gas"] {
+        for part in ["about 6 min", "1.87k reads/s", "629 µs", "up to 30 s more", "--gas"] {
             assert!(words.contains(part), "{words} has no {part}");
         }
         assert!(!words.contains("cache"), "{words}");
+        let words = of_slow_device(rounds(Some(6), 60), &device, &times).expect("slow");
+        assert!(words.contains("about 6 min, each of 6 rounds as long"), "{words}");
         let cached = Device { host_cache_ratio: Some(8.0), ..device.clone() };
         let words = of_slow_device(rounds(None, 60), &cached, &times).expect("slow");
         assert!(words.contains("about 6 min, or less where a cache"), "{words}");

@@ -19,6 +19,24 @@ fn nothing_agrees_before_the_first_sample() {
     assert_eq!(sampled.agree(), Some(false));
 }
 
+#[test]
+fn of_a_cells_samples_the_last_and_the_fastest_are_known() {
+    let zeros = || vec![Duration::ZERO; 2];
+    let mut sampled = Sampled { last_took: zeros(), fastest_took: zeros(), ..Sampled::default() };
+    let second = Duration::from_secs(1);
+    let known: Vec<_> = [3, 2, 4]
+        .map(|seconds| {
+            sampled.note_time(1, seconds * second);
+            (sampled.last_took[1], sampled.fastest_took[1])
+        })
+        .into();
+    assert_eq!(
+        known,
+        [(3, 3), (2, 2), (4, 2)].map(|(last, fastest)| (last * second, fastest * second))
+    );
+    assert_eq!(sampled.last_took[0], Duration::ZERO, "another cell's");
+}
+
 /// Calls `test` with a run of five rounds of milliseconds.
 fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
     let text = "schema = 1\nname = \"t\"\ndescription = \"\"\n[state]\naccounts = 10\n\
