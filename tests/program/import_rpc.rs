@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use workload::{TxType, file};
 
-use self::node::{Anvil, http, refusal, server, through};
-use crate::machine;
+use self::node::{Anvil, refusal, server, through};
+use crate::{machine, server::http};
 
 pub(crate) mod node;
 

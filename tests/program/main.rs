@@ -34,6 +34,7 @@ mod rendered;
 mod report;
 mod schemas;
 mod send;
+mod server;
 mod sharded;
 mod simulate;
 mod states;

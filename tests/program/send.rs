@@ -16,8 +16,9 @@ use tempfile::TempDir;
 
 use crate::{
     found,
-    import_rpc::node::{http, server},
+    import_rpc::node::server,
     interrupted::UnderWay,
+    server::http,
     tool::{printed, stress, text},
 };
 

@@ -3,8 +3,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     thread,
@@ -12,6 +11,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
+
+use crate::server::{self, Request, http};
 
 /// The fake's answer to a request.
 pub(crate) enum Reply {
@@ -71,72 +72,44 @@ pub(crate) fn serve(reply: impl Fn(&Call) -> Reply + Send + 'static) -> (String,
     (url, calls)
 }
 
-/// Serves for ever, one request a connection.
-pub(crate) fn serve_at(listener: &TcpListener, calls: &Calls, reply: impl Fn(&Call) -> Reply) {
-    for stream in listener.incoming() {
-        let mut stream = stream.unwrap();
-        let Some(call) = call(&stream) else { continue };
+/// Serves for ever.
+pub(crate) fn serve_at(
+    listener: &TcpListener,
+    calls: &Calls,
+    reply: impl Fn(&Call) -> Reply + Send,
+) {
+    server::serve(listener, move |request| {
+        let call = call(request);
         let reply = reply(&call);
         calls.lock().unwrap().push(call);
-        let http = |status: &str, body: &str| {
-            let length = body.len();
-            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n");
-            format!("{head}Connection: close\r\n\r\n{body}")
+        let answer = |of: Value| {
+            let mut whole = json!({"jsonrpc": "2.0", "id": 1});
+            whole.as_object_mut().unwrap().extend(of.as_object().unwrap().clone());
+            http("200 OK", &whole.to_string())
         };
-        let text = match reply {
-            Reply::Result(result) => {
-                http("200 OK", &json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string())
-            }
+        Some(match reply {
+            Reply::Result(result) => answer(json!({"result": result})),
             Reply::Error(code, message) => {
-                let error = json!({"code": code, "message": message});
-                http("200 OK", &json!({"jsonrpc": "2.0", "id": 1, "error": error}).to_string())
+                answer(json!({"error": {"code": code, "message": message}}))
             }
             Reply::Http(status, text) => http(status, text),
             Reply::CutOff => {
                 "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"jsonrpc\"".to_owned()
             }
-            Reply::Silence => {
-                thread::spawn(move || {
-                    thread::sleep(Duration::from_secs(60));
-                    drop(stream);
-                });
-                continue;
-            }
-        };
-        // A peer that has its answer may hang up.
-        let _ = stream.write_all(text.as_bytes());
-    }
+            Reply::Silence => return None,
+        })
+    });
 }
 
-/// The next call; `None` of a connection that says nothing.
-fn call(stream: &TcpStream) -> Option<Call> {
-    let mut reader = BufReader::new(stream);
-    let (mut length, mut authorization) = (0, String::new());
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        let (name, value) = line.split_once(':').unwrap_or(("", ""));
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.trim().parse().unwrap(),
-            "authorization" => authorization = value.trim().to_owned(),
-            _ => {}
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let body: Value = serde_json::from_slice(&body).unwrap();
+fn call(request: &Request) -> Call {
+    let body: Value = serde_json::from_str(&request.body).unwrap();
     let first = &body["params"][0];
     let hash = first["blockHash"].as_str().or(first["headBlockHash"].as_str()).or(first.as_str());
-    Some(Call {
+    Call {
         method: body["method"].as_str().unwrap().to_owned(),
         hash: hash.unwrap_or_default().to_owned(),
-        authorization,
-    })
+        authorization: request.authorization.clone(),
+    }
 }
 
 /// The fake as a process, which tests start as a client. Its words say how it misbehaves.

@@ -2,16 +2,18 @@
 //! server on the way to it that answers some calls in its own way, as other nodes do.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
+    io::{BufRead, BufReader},
+    net::TcpListener,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
     thread,
 };
 
 use serde_json::{Value, json};
 
-use crate::found;
+use crate::{
+    found,
+    server::{http, serve},
+};
 
 /// A running anvil that mines only when it is asked to.
 pub(crate) struct Anvil {
@@ -69,48 +71,8 @@ fn post(url: &str, request: &Value) -> Value {
 pub(crate) fn server(answer: impl Fn(&str) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let answer = Arc::new(Mutex::new(answer));
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, answer) = (stream.unwrap(), Arc::clone(&answer));
-            // A client may open a connection more than it needs, on which it says nothing: no other waits for it.
-            thread::spawn(move || {
-                let Some(request) = request(&stream) else { return };
-                let text = answer.lock().unwrap()(&request);
-                // A peer that has its answer may hang up.
-                let _ = stream.write_all(text.as_bytes());
-            });
-        }
-    });
+    thread::spawn(move || serve(&listener, move |request| Some(answer(&request.body))));
     url
-}
-
-/// An HTTP answer.
-pub(crate) fn http(status: &str, body: &str) -> String {
-    let length = body.len();
-    format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
-}
-
-/// The body of the next request; `None` of a connection that ends before it.
-fn request(stream: &TcpStream) -> Option<String> {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        let (name, value) = line.split_once(':').unwrap_or(("", ""));
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse().unwrap();
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(String::from_utf8(body).unwrap())
 }
 
 /// A URL to the node at `url` through a server that changes its answers: `change` is given each
