@@ -100,7 +100,7 @@ impl Measuring<'_> {
         let current = self.current();
         // Facts that only reading finds out, such as the memory of the index.
         current.facts = facts::store(store).facts;
-        point::share_of_device(current);
+        point::ratio_to_ceiling(current);
         points
     }
 
@@ -131,7 +131,7 @@ impl Measuring<'_> {
                 PointInput { store: store.kind(), planned: *planned, never_cold, earlier_passes };
             let current = self.current();
             current.points.push(point::figures(&input, &measured));
-            point::share_of_device(current);
+            point::ratio_to_ceiling(current);
             save(self.result).or_exit(Code::Io)?;
         }
         Ok(())

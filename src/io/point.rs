@@ -26,7 +26,7 @@ pub struct PointInput {
     pub earlier_passes: u64,
 }
 
-/// The figures of a point; the share of the device comes later ([`share_of_device`]).
+/// The figures of a point; the ratio to the ceiling comes later ([`ratio_to_ceiling`]).
 pub fn figures(input: &PointInput, measured: &RawPoint) -> IoPoint {
     let on_disk = input.never_cold.is_none();
     let gets = measured.get_count();
@@ -52,18 +52,18 @@ pub fn figures(input: &PointInput, measured: &RawPoint) -> IoPoint {
         present_latency_ns: stats::percentiles(measured.present.histogram()),
         absent_latency_ns: stats::percentiles(measured.absent.histogram()),
         latency_of_calls: input.planned.keys_per_call() > 1,
-        device_fraction: None,
+        ceiling_ratio: None,
         keys_exhausted: measured.is_exhausted,
         earlier_passes: input.earlier_passes,
         cache: cache(input, measured),
     }
 }
 
-/// Fills in each point's share of the ceiling as far as it is known.
-pub fn share_of_device(store: &mut IoStore) {
+/// Fills in each point's ratio to the ceiling as far as it is known.
+pub fn ratio_to_ceiling(store: &mut IoStore) {
     let ceiling = store.device.as_ref().and_then(|device| device.ceiling_iops);
     for point in &mut store.points {
-        point.device_fraction =
+        point.ceiling_ratio =
             point.blocks_per_s.zip(ceiling).and_then(|(rate, most)| ratio(rate, most));
     }
 }

@@ -92,7 +92,7 @@ fn a_table_and_a_file_show_each_depth_beside_the_device() {
         assert!(table.contains(word), "{word} is not in {table}");
     }
     let written: Value = serde_json::from_slice(&fs::read(out.join("io.json")).unwrap()).unwrap();
-    assert_eq!(written["schema"], "stress.io/1");
+    assert_eq!(written["schema"], "stress.io/2");
     let stores = written["stores"].as_array().unwrap();
     assert_eq!(stores.len(), 2);
     for store in stores {

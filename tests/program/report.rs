@@ -149,7 +149,7 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path();
     fs::write(at.join("cut.json"), "{\"schema\": \"stress.res").unwrap();
-    fs::write(at.join("other.json"), "{\"schema\": \"stress.io/1\"}").unwrap();
+    fs::write(at.join("other.json"), "{\"schema\": \"stress.io/2\"}").unwrap();
     let refused = |args: &[&str], code: i32, words: &str| {
         let output = stress(args, at);
         let error = String::from_utf8_lossy(&output.stderr);
@@ -163,7 +163,7 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
     refused(&["report", "empty"], 6, "empty holds no result of stress");
     fs::remove_dir(at.join("empty")).unwrap();
     refused(&["report", "cut.json", "--out", "x.html"], 6, "not valid JSON (truncated?)");
-    refused(&["report", "other.json", "--out", "x.html"], 6, "stress.io/1");
+    refused(&["report", "other.json", "--out", "x.html"], 6, "stress.io/2");
     refused(&["report", "cut.json", "--out", "x.json"], 2, "--format bigger-is-better");
     refused(&["report", "cut.json", "--out", "no/x.html"], 6, "there is no directory no: create");
     refused(&["report", "--out", "x.html"], 2, "RESULT");

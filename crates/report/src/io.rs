@@ -13,7 +13,7 @@ use super::{
     units::{self, UNKNOWN},
 };
 
-/// A ceiling that changed by more than this share makes fractions doubtful.
+/// A ceiling that changed by more than this share makes ratios to it doubtful.
 const DRIFT_MAX: f64 = 0.1;
 
 /// Said where a second pass over the same blocks was much faster.
@@ -85,7 +85,7 @@ fn device_words(page: &mut Page, device: Option<&IoDevice>) {
     parts.extend(device.reason.clone());
     page.labelled(Tone::Plain, "disk", &parts.join(", "));
     if device.ceiling_drift.is_some_and(|drift| (drift - 1.0).abs() > DRIFT_MAX) {
-        let text = "the disk's ceiling changed by more than 10 % meanwhile: shares of the disk are \
+        let text = "the disk's ceiling changed by more than 10 % meanwhile: ratios to it are \
                     rough; run again when nothing else uses it";
         page.labelled(Tone::Warning, "warning", text);
     }
@@ -120,7 +120,7 @@ fn points(page: &mut Page, store: &IoStore) {
     }
     let labels: Vec<(Tone, &str)> = lines.iter().map(|line| (line.tone, line.label)).collect();
     table(page, &labels, columns(&lines));
-    let mut legend = vec!["% of the disk's most reads a second".to_owned()];
+    let mut legend = vec!["% of the most single random reads a second: neighbours in one request can make it above 100".to_owned()];
     if store.points.iter().any(|point| point.latency_of_calls) {
         legend.push("b as long as the call it was made in".to_owned());
     }
@@ -140,7 +140,7 @@ struct Line<'a> {
     depth: String,
     rate: f64,
     marks: String,
-    fraction: Option<f64>,
+    ceiling_ratio: Option<f64>,
     blocks_per_get: Option<f64>,
     device_bytes: Option<f64>,
     present: Percentiles,
@@ -156,7 +156,7 @@ fn device_line(point: &DevicePoint) -> Line<'static> {
         depth: units::count(point.depth),
         rate: point.iops,
         marks: String::new(),
-        fraction: None,
+        ceiling_ratio: None,
         blocks_per_get: None,
         device_bytes: None,
         present: point.latency_ns,
@@ -179,7 +179,7 @@ fn point_line<'a>(label: &'a str, point: &IoPoint) -> Line<'a> {
         },
         rate: point.gets_per_s,
         marks: format!("{early}{again}"),
-        fraction: point.device_fraction,
+        ceiling_ratio: point.ceiling_ratio,
         blocks_per_get: point.blocks_per_get,
         device_bytes: point.device_bytes_per_get,
         present: point.present_latency_ns,
@@ -205,7 +205,7 @@ fn columns(lines: &[Line<'_>]) -> Vec<Column> {
         column(0, ["gets", "a second"], &|line| {
             Some(format!("{}{}", units::number(line.rate), line.marks))
         }),
-        column(0, ["% of", "disk"], &|line| of(line.fraction, units::percent)),
+        column(0, ["% of", "ceiling"], &|line| of(line.ceiling_ratio, units::percent)),
         column(2, ["", "p50"], &|line| time(line, line.present.p50)),
         column(11, ["", "p90"], &|line| time(line, line.present.p90)),
         column(3, ["", "p99"], &|line| time(line, line.present.p99)),
@@ -223,14 +223,14 @@ fn conclude(result: &IoResult) -> Option<String> {
     let best = |store: &IoStore| {
         let rate = |point: &&IoPoint| point.gets_per_s;
         let point = store.points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-        let share = point.device_fraction.filter(|share| share.is_finite());
-        let of_disk = share.map(|share| format!(", {} % of the disk", units::percent(share)));
+        let ratio = point.ceiling_ratio.filter(|ratio| ratio.is_finite());
+        let of_ceiling = ratio.map(|ratio| format!(", {} % of the ceiling", units::percent(ratio)));
         Some(format!(
             "{} reads at most {} keys a second, at depth {}{}",
             store.store,
             units::number(point.gets_per_s),
             units::count(point.depth),
-            of_disk.unwrap_or_default()
+            of_ceiling.unwrap_or_default()
         ))
     };
     let found: Vec<String> = result.stores.iter().filter_map(best).collect();

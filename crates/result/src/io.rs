@@ -1,4 +1,4 @@
-//! `stress io`: raw random reads, as they are written (`stress.io/1`, explained in
+//! `stress io`: raw random reads, as they are written (`stress.io/2`, explained in
 //! `docs/designs.md`). An unknown value is `null`.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::{
 
 schema! {
     /// The schema of an [`IoResult`].
-    IoSchema = "stress.io/1"
+    IoSchema = "stress.io/2"
 }
 
 /// The schema of an [`IoResult`].
@@ -171,8 +171,9 @@ pub struct IoPoint {
     pub absent_latency_ns: Percentiles,
     /// Whether keys were asked for together and each get counts as long as its call.
     pub latency_of_calls: bool,
-    /// Block reads a second over the device's ceiling.
-    pub device_fraction: Option<f64>,
+    /// Block reads a second over the ceiling, which is of single random reads: above 1 where neighbours come in
+    /// one request.
+    pub ceiling_ratio: Option<f64>,
     /// Whether the point ended early because every key had been asked for.
     pub keys_exhausted: bool,
     /// Times that keys had been asked for before by earlier points: 0 where none had.

@@ -39,7 +39,7 @@ fn point(threads: u64, keys_per_call: u64, gets_per_s: f64) -> IoPoint {
         present_latency_ns: latency(1_000_000 / gets_per_s as u64 * 1_000 * threads),
         absent_latency_ns: Percentiles::default(),
         latency_of_calls: keys_per_call > 1,
-        device_fraction: Some(gets_per_s * 0.98 / 82_300.0),
+        ceiling_ratio: Some(gets_per_s * 0.98 / 82_300.0),
         keys_exhausted: false,
         earlier_passes: 0,
         cache: CacheFacts {
@@ -172,7 +172,7 @@ fn what_is_not_known_is_no_figure() {
     let mut result = typical();
     result.stores[0].device = None;
     let point = &mut result.stores[0].points[0];
-    (point.device_fraction, point.cpu_ns_per_get) = (None, Some(f64::NAN));
+    (point.ceiling_ratio, point.cpu_ns_per_get) = (None, Some(f64::NAN));
     let text = page(&result, 80);
     assert!(text.contains(UNKNOWN) && !text.contains("NaN"), "{text}");
     result.stores[0].points.clear();
@@ -182,7 +182,7 @@ fn what_is_not_known_is_no_figure() {
 #[test]
 fn a_result_read_back_is_the_one_that_was_written() {
     let text = crate::json(&typical()).unwrap();
-    assert!(text.contains("\"schema\": \"stress.io/1\""));
+    assert!(text.contains("\"schema\": \"stress.io/2\""));
     assert_eq!(serde_json::from_str::<IoResult>(&text).unwrap(), typical());
     let mut bare = typical();
     bare.stores[0].device = None;
@@ -190,7 +190,7 @@ fn a_result_read_back_is_the_one_that_was_written() {
     bare.stores[0].points[0].present_latency_ns = Percentiles::default();
     let read: IoResult = serde_json::from_str(&crate::json(&bare).unwrap()).unwrap();
     assert_eq!(read, bare);
-    let other = text.replace("stress.io/1", "stress.io/9");
+    let other = text.replace("stress.io/2", "stress.io/9");
     let error = serde_json::from_str::<IoResult>(&other).unwrap_err().to_string();
     assert!(error.contains("stress.io/9"), "{error}");
 }

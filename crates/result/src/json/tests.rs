@@ -190,7 +190,7 @@ fn io_result(of: &mut Figures<'_>) -> IoResult {
         present_latency_ns: latency,
         absent_latency_ns: Percentiles::default(),
         latency_of_calls: false,
-        device_fraction: of.maybe(),
+        ceiling_ratio: of.maybe(),
         keys_exhausted: true,
         earlier_passes: 0,
         cache: CacheFacts {
