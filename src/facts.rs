@@ -210,8 +210,8 @@ impl fmt::Display for Doubt {
                 f,
                 "the device was measured at {ceiling_iops:.0} reads/s, but made {iops:.0} requests/s for \
                  {variant}: a cache below this machine has blocks of the samples (take a larger state: --slots), \
-                 or a block is slow only at its first read, as on a disk restored from an image (read all files of \
-                 the data directory once, by cat)"
+                 or a block is slow only at its first read, as on a disk restored from an image (read the state's files \
+                 once: cat DIRECTORY/* > /dev/null)"
             ),
             Self::DeviceReadTwice { read_count } => write!(
                 f,
@@ -376,7 +376,7 @@ mod tests {
         for device in [&device, &swapped] {
             assert_eq!(told(device, &[reading("whole", ceiling, &[1.29])]), none);
         }
-        // Requests of few blocks each second are not reads of the state.
+        // Many requests for few blocks are no reads of the state.
         let mut cell = reading("whole", ceiling, &[8.0]);
         cell.samples[0].blocks_per_s = Some(ceiling);
         assert_eq!(told(&device, &[cell]), none);

@@ -64,12 +64,9 @@ impl fmt::Display for Warning {
                 "swap is on ({area_count} areas, {used_bytes} bytes used): pages that come back \
                  count as reads of the state; run `swapoff -a` first"
             ),
-            Self::LoadHigh { load, cpu_count } => write!(
-                f,
-                "the load average was {load:.2} on {cpu_count} CPUs at the start: another program, or \
-                 the run before this one, was busy in the last minute; stop it, or wait a minute and run \
-                 again"
-            ),
+            Self::LoadHigh { load, cpu_count } => {
+                write!(f, "{}; stop it, or wait a minute and run again", loaded(*load, *cpu_count))
+            }
             Self::UnoptimisedBuild => f.write_str(
                 "this build is not fully optimised: its times mean nothing; use \
                  `cargo run --release`",
@@ -89,13 +86,19 @@ impl Warning {
     pub fn beside_turns(&self) -> String {
         match self {
             Self::LoadHigh { load, cpu_count } => format!(
-                "the load average was {load:.2} on {cpu_count} CPUs at the start: another program, or \
-                 the run before this one, was busy in the last minute; A and B alternate, so that both had the \
-                 load, and the verdict stands"
+                "{}; A and B alternate, so that both had the load, and the verdict stands",
+                loaded(*load, *cpu_count)
             ),
             other => other.to_string(),
         }
     }
+}
+
+fn loaded(load: f64, cpu_count: u64) -> String {
+    format!(
+        "the load average was {load:.2} on {cpu_count} CPUs at the start: another program, or the run before \
+         this one, was busy in the last minute"
+    )
 }
 
 /// All that can be said of `environment`.
