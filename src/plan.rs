@@ -311,7 +311,8 @@ fn thread_counts(
 /// Decides before each round which cells it has. Rounds of all cells come first, so that their
 /// samples are taken through the same time. When those no longer fit, some cells get the samples that
 /// their intervals still need: the fastest whole one of each design on each store first, as these are compared
-/// with each other, then the fastest alone, then the other cells; of each kind those of the faster design first.
+/// with each other, then the fastest alone, then the other cells likewise; of each kind those of the faster
+/// design first.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Samples of each cell, where the user said so.
@@ -407,14 +408,15 @@ impl Rounds {
         self.budget.saturating_mul(11) / 4
     }
 
-    /// The same of a run whose rounds of all cells take `round` each: intervals get half a budget at least.
+    /// The same of a run whose rounds of all cells take `round` each, without busy moments: intervals get half a
+    /// budget at least.
     pub fn longest_with(&self, round: Duration) -> Duration {
         self.longest().max(round.saturating_add(self.budget / 2))
     }
 
     /// The cells whose intervals fit in [`Rounds::longest_with`].
     fn without_interval(&self, spent: Duration, cells: &[Taken]) -> Vec<usize> {
-        let round: Duration = cells.iter().map(|cell| cell.last).sum();
+        let round: Duration = cells.iter().map(|cell| cell.fastest).sum();
         let mut left = self.longest_with(round).saturating_sub(spent);
         let mut indices: Vec<usize> = (0..cells.len()).collect();
         indices.sort_by_key(|&index| {

@@ -40,13 +40,14 @@ pub fn of_slow_device(
         if is_cached { ", or less where a cache below this machine has its blocks" } else { "" };
     let more = rounds.longest_with(time).saturating_sub(time);
     let more = match rounds.sample_count {
-        None => format!("intervals of the fastest up to {} more", units::rough_time(more)),
-        Some(count) => format!("each of {} as long", units::things(count.into(), "round")),
+        None => format!(", intervals of the fastest up to {} more", units::rough_time(more)),
+        Some(1) => String::new(),
+        Some(count) => format!(", each of {} as long", units::things(count.into(), "round")),
     };
     (time > rounds.budget.max(LONG)).then(|| {
         format!(
-            "as the device was measured, at {} reads/s and {} for one alone, the first round takes about {}{unless}, \
-             {more}: less gas (--gas) or fewer designs (--design) make it shorter",
+            "as the device was measured, at {} reads/s and {} for one alone, the first round takes about {}{unless}{more}: \
+             less gas (--gas) or fewer designs (--design) make it shorter",
             units::number(iops),
             units::time_ns(alone_ns as f64),
             units::rough_time(time)

@@ -120,7 +120,8 @@ fn points(page: &mut Page, store: &IoStore) {
     }
     let labels: Vec<(Tone, &str)> = lines.iter().map(|line| (line.tone, line.label)).collect();
     table(page, &labels, columns(&lines));
-    let mut legend = vec!["% of the most single random reads a second: neighbours in one request can make it above 100".to_owned()];
+    let ceiling = "% of the most single random reads a second: above 100 where neighbours come in one request";
+    let mut legend = vec![ceiling.to_owned()];
     if store.points.iter().any(|point| point.latency_of_calls) {
         legend.push("b as long as the call it was made in".to_owned());
     }

@@ -120,8 +120,8 @@ pub struct RunSpec {
     pub database_count: u32,
     /// Samples of a variant on each database; `None`: as many as the budget allows.
     pub sample_count: Option<u32>,
-    /// Time for rounds of all variants. Intervals of the fastest have one and a half times as much, after it
-    /// or after a longer first round.
+    /// Time for rounds of all variants. With intervals of the fastest a run takes 2.75 times as much at most, or
+    /// half as much after a first round that leaves less.
     pub budget: Duration,
     /// Whether senders are recovered from signatures, as a phase of its own.
     pub recover_senders: bool,
