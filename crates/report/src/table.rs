@@ -112,9 +112,13 @@ fn beside(page: &mut Page, reading: &Reading<'_>) {
         let depth = groups.last().and_then(|cells| conclude::equal_depth(cells));
         depths.extend(depth.map(|words| (of.store, words)));
         for (index, cells) in groups.iter().enumerate() {
-            let whole = if index + 1 < groups.len() { "whole: " } else { "" };
+            let of_group = match index + 1 {
+                _ if groups.len() == 1 => "",
+                last if last == groups.len() => "alone: ",
+                _ => "whole: ",
+            };
             let words = certainty::words(cells);
-            sure.extend(words.map(|words| (of.store, format!("{whole}{words}"))));
+            sure.extend(words.map(|words| (of.store, format!("{of_group}{words}"))));
         }
     }
     let many = reading.stores.len() > 1;

@@ -4,7 +4,7 @@
 use variant::{BlockDuty, Design, RootTime, StoreKind};
 
 use result::{
-    RunResult,
+    Cell, RunResult,
     example::{self, Threads},
 };
 
@@ -158,6 +158,26 @@ fn a_finding_is_about_whole_blocks_and_tells_execution_alone_beside_them() {
         let whole = marked.iter().filter(|line| line.contains(", whole ")).count();
         assert_eq!(whole, 3, "the best of both: {page}");
     }
+}
+
+#[test]
+fn rows_without_an_interval_are_told_apart_by_what_they_are_of() {
+    let sure = |truncated: &dyn Fn(&Cell) -> bool| -> Vec<String> {
+        let mut result = with_whole_rows();
+        for cell in result.cells.iter_mut().filter(|cell| truncated(cell)) {
+            cell.samples.truncate(1);
+            cell.ms_per_batch.ci95 = None;
+        }
+        let page = table(&result, 200, Paint::Plain);
+        let after = page.split("\nsure").nth(1).unwrap_or_default();
+        let lines = after.lines().take_while(|line| !line.is_empty());
+        lines.map(|line| line.trim().to_owned()).collect()
+    };
+    let starts = |lines: &[String], word: &str| lines.iter().all(|line| line.starts_with(word));
+    let alone = sure(&|cell| cell.duties.is_empty());
+    assert!(alone.len() == 1 && starts(&alone, "alone: one sample each"), "{alone:?}");
+    let whole = sure(&|cell| !cell.duties.is_empty());
+    assert!(whole.len() == 1 && starts(&whole, "whole: one sample each"), "{whole:?}");
 }
 
 /// One whole row of each design before those of execution alone, as a run has them by default.
