@@ -403,7 +403,7 @@ impl Rounds {
     }
 
     /// Two and three quarters of the budget: rounds of all cells, and the intervals of the best. By default a run
-    /// ends in three minutes with what it does before and after its samples.
+    /// ends in three minutes, with its work before and after the samples.
     pub fn longest(&self) -> Duration {
         self.budget.saturating_mul(11) / 4
     }

@@ -95,8 +95,8 @@ pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f
     ratio(hit, keys)
 }
 
-/// About the time of a cold sample by what was measured of the device: its ceiling and, of the reads that follow
-/// one another, the time of one alone. Blocks in a cache below the machine take less. `None` where it is not
+/// About the time of a cold sample by the measured device: its ceiling and, of the reads that follow one
+/// another, the time of one alone. Blocks in a cache below the machine take less. `None` where it is not
 /// known or the sample is not cold.
 pub fn time_by_device(input: &CellInput<'_>) -> Option<Duration> {
     (input.cache == CacheMode::Cold).then_some(())?;

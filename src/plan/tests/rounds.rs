@@ -118,7 +118,7 @@ fn whole_cells_come_before_those_of_execution_alone_since_they_are_compared() {
     ];
     // 120 s are left: 5 x (3 + 4 + 12) fit, and the fastest alone.
     assert_eq!(rounds.next(1, Duration::from_secs(45), &cells), [0, 2, 4, 5]);
-    // 94 s are left: in order does not fit any more, and what is alone does.
+    // 94 s are left: in order does not fit any more, and the fastest alone does.
     assert_eq!(rounds.next(1, Duration::from_secs(71), &cells), [2, 3, 4, 5]);
     assert_eq!(rounds.next(1, Duration::from_secs(150), &cells), [4]);
 }
