@@ -7,7 +7,7 @@ use result::{
     WorkloadFacts, environment::Build,
 };
 
-use executor::store::any::AnyStore;
+use executor::store::Store;
 use generator::GENERATOR_VERSION;
 use serde_json::{Map, Value};
 use workload::{
@@ -126,11 +126,11 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
 
 /// Facts of the stores.
 pub fn stores(session: &Session) -> Vec<StoreFacts> {
-    session.stores().iter().map(store).collect()
+    session.stores().iter().map(|open| store(open.as_ref())).collect()
 }
 
 /// Facts of a store.
-pub fn store(store: &AnyStore) -> StoreFacts {
+pub fn store(store: &dyn Store) -> StoreFacts {
     let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
     StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }
 }
