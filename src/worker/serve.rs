@@ -54,6 +54,7 @@ pub fn serve() -> Result<Code, Failure> {
     answer(&Answer::Hello(Who {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_owned(),
+        build_profile: Some(build.profile_in_words()),
         commit: build.commit,
         features: build.features,
         binary_hash: build.binary_hash,

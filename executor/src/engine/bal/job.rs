@@ -59,7 +59,12 @@ impl Tallies {
     /// Empty tallies of the reads of `reader`, each with a recorder of its own.
     pub(super) fn of(reader: &dyn Reader, recorder: impl Fn() -> Option<Box<Recorder>>) -> Self {
         let tally = || ReadTally::of(reader, recorder());
-        Self { on_demand: tally(), prefetched: tally(), ..Self::default() }
+        Self {
+            on_demand: tally(),
+            prefetched: tally(),
+            shard_times: ShardTimes::default(),
+            side_times: SideTimes::default(),
+        }
     }
 }
 

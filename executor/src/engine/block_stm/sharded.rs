@@ -34,7 +34,7 @@ use crate::{
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    shards::Shards,
+    shards::{ShardRuns, ShardTimes, Shards},
     single_flight::SingleFlight,
     store::{ReadCounters, Reader},
     trace::Track,
@@ -93,8 +93,11 @@ impl<'a> Engine for Sharded<'a> {
         let mut reader = sample.reader()?;
         let mut speculation = Speculation::default();
         let trace = task.trace.map(|trace| trace.recorder(self.worker_count()));
-        let on_demand = ReadTally::of(reader.as_ref(), trace);
-        let mut tallies = Tallies { on_demand, ..Tallies::default() };
+        let mut tallies = Tallies {
+            on_demand: ReadTally::of(reader.as_ref(), trace),
+            times: ShardTimes::default(),
+            runs: ShardRuns::default(),
+        };
         on_shards::load(self.shards, worker, task)?;
         pool.serve(|job: &Job| {
             let (shards, reader, tallies) = (self.shards, reader.as_mut(), &mut tallies);

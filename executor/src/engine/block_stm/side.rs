@@ -76,7 +76,7 @@ impl Job {
 }
 
 /// Counts of the thread that talks to a shard.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tallies {
     pub(super) on_demand: ReadTally,
     pub(super) times: ShardTimes,
