@@ -77,6 +77,7 @@ fn main() -> ExitCode {
 fn run() -> Result<Code, Failure> {
     child::become_another().or_exit(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
+    prepare::short_device_time().or_exit(Code::Usage)?;
     let cli = cli::parse(&cli::quiet_behind_verb(std::env::args_os()));
     interrupt::listen(terminal::error).or_exit(Code::Io)?;
     cli.run()

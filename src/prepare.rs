@@ -33,7 +33,7 @@ use crate::{
 use once::Once;
 
 pub use data_dir::{asked_data_dir, data_dir, data_path, known_data_path};
-pub use device::measure_again;
+pub use device::{measure_again, short_time as short_device_time};
 pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{

@@ -1,7 +1,9 @@
 //! The device under a state: its ceiling before and after the samples, its latency, and answers
 //! from a host's cache.
 
-use std::{fmt::Display, sync::atomic::AtomicBool};
+use std::{env, fmt::Display, sync::atomic::AtomicBool, time::Duration};
+
+use anyhow::{Result, anyhow};
 
 use executor::{
     device::{self, Disk, TIME_PER_METHOD, Unmeasured},
@@ -10,6 +12,26 @@ use executor::{
 use result::{Device, stats};
 
 use crate::{interrupt, now, progress::Progress};
+
+/// Milliseconds for each way to read the device in place of [`TIME_PER_METHOD`]: for tests, whose
+/// laws do not depend on the device's rates.
+const SHORT_MS: &str = "STRESS_DEVICE_MS";
+
+/// The time for each way to read the device, if the environment shortens it.
+///
+/// # Errors
+/// The variable is no number of milliseconds.
+pub fn short_time() -> Result<Option<Duration>> {
+    let Ok(text) = env::var(SHORT_MS) else { return Ok(None) };
+    let ms = text.parse().ok().filter(|ms| (1..=1000).contains(ms));
+    let ms = ms.ok_or_else(|| anyhow!("{SHORT_MS}={text}: give 1 to 1000 milliseconds"))?;
+    Ok(Some(Duration::from_millis(ms)))
+}
+
+/// The time for each way to read the device.
+pub fn time_per_method() -> Duration {
+    short_time().ok().flatten().unwrap_or(TIME_PER_METHOD)
+}
 
 /// Measures the device under `state` by blocks in the order that `draw_seed` gives. Unmeasured
 /// figures have a reason.
@@ -38,6 +60,10 @@ pub(super) fn measure(
             None
         }
     };
+    if let Ok(Some(time)) = short_time() {
+        let ms = time.as_millis();
+        add_reason(&mut facts, &format!("{SHORT_MS}={ms}: a test's device, no ceiling"));
+    }
     if let Some(disk) = &disk {
         if let Err(reason) = fill(disk, cancel, &mut facts) {
             add_reason(&mut facts, &reason);
@@ -59,7 +85,7 @@ pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Devic
     let mut facts = before.clone();
     let Some(start_iops) = facts.ceiling_iops else { return facts };
     let stage = progress.stage("measuring the device again", 0);
-    match device::ceiling(disk, TIME_PER_METHOD, interrupt::flag()) {
+    match device::ceiling(disk, time_per_method(), interrupt::flag()) {
         Ok(ceiling) => {
             facts.ceiling_end_iops = Some(ceiling.best.iops);
             facts.ceiling_drift = Some(ceiling.best.iops / start_iops);
@@ -82,10 +108,10 @@ fn fill(disk: &Disk, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unme
         Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
         Err(reason) => facts.reason = Some(format!("host cache not probed: {reason}")),
     }
-    let ceiling = device::ceiling(disk, TIME_PER_METHOD, cancel)?;
+    let ceiling = device::ceiling(disk, time_per_method(), cancel)?;
     facts.ceiling_iops = Some(ceiling.best.iops);
     facts.method = Some(ceiling.best.method.to_string());
-    let serial = device::serial_latency(disk, TIME_PER_METHOD, cancel)?;
+    let serial = device::serial_latency(disk, time_per_method(), cancel)?;
     facts.depth1_p50_ns = stats::percentiles(serial.latencies.histogram()).p50;
     Ok(())
 }

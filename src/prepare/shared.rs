@@ -6,7 +6,7 @@ use std::{fs, io, path::Path, time::Duration};
 
 use anyhow::{Context, Result};
 use executor::{
-    device::{self, Disk, TIME_PER_METHOD},
+    device::{self, Disk},
     state::BuiltState,
     store,
 };
@@ -18,7 +18,7 @@ use variant::StoreKind;
 
 use super::{
     data_dir::data_dir,
-    device::{add_reason, state_age_s},
+    device::{add_reason, state_age_s, time_per_method},
 };
 use crate::{interrupt, now, progress::Progress};
 
@@ -142,7 +142,7 @@ pub fn measure_again(
 pub fn time_again(known: &SweepDevice) -> Duration {
     match known.ceilings.is_empty() {
         true => Duration::ZERO,
-        false => device::ceiling_time(TIME_PER_METHOD),
+        false => device::ceiling_time(time_per_method()),
     }
 }
 
@@ -156,7 +156,7 @@ fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f6
     let dir = data_dir(asked_dir).map_err(|failure| failure.error)?;
     let state = dir.open_whole(&known.state, &formats)?;
     let disk = Disk::open_after(known.read_count, &state.table_files(), known.draw_seed)?;
-    let ceiling = device::ceiling(&disk, TIME_PER_METHOD, interrupt::flag());
+    let ceiling = device::ceiling(&disk, time_per_method(), interrupt::flag());
     // A cache below has these reads, also after a failure.
     known.read_count = disk.read_count();
     known.device.probed_block_share = Some(disk.read_share());
@@ -226,7 +226,7 @@ mod tests {
         let before = unmeasured.clone();
         let progress = Progress::new(crate::progress::Look::Nothing);
         assert_eq!(time_again(&unmeasured), Duration::ZERO);
-        assert!(time_again(&known()) >= TIME_PER_METHOD);
+        assert!(time_again(&known()) >= time_per_method());
         measure_again(&mut unmeasured, Moment::End, None, &progress);
         assert_eq!(unmeasured, before);
     }

@@ -77,7 +77,7 @@ impl Runner {
         command.env("GITHUB_STEP_SUMMARY", self.path("step-summary"));
         command.env("XDG_STATE_HOME", self.path("state"));
         command.envs(settings.iter().copied());
-        machine::output_alone(&mut command)
+        machine::output(&mut command)
     }
 
     fn step(&self, verb: &str, settings: &[(&str, &str)]) -> Output {

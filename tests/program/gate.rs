@@ -61,7 +61,7 @@ impl Place {
         let mut command = Command::new(STRESS);
         command.args(args).env("STRESS_DATA_DIR", self.path("data")).env("COLUMNS", "80");
         command.env("XDG_STATE_HOME", self.path("state"));
-        machine::output_alone(&mut command)
+        machine::output(&mut command)
     }
 
     /// Runs `stress gate` on the small work, and gives its exit code and result.

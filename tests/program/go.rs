@@ -25,7 +25,7 @@ pub(crate) fn passes(folder: &str, args: &[&str]) {
     assert!(output.status.success(), "{folder}: go {args:?}: {said}");
 }
 
-/// Builds and vets the program in a folder of the repository; `None`, said aloud, where it cannot be.
+/// Builds the program in a folder of the repository; `None`, said aloud, where it cannot be.
 pub(crate) fn built(folder: &str) -> Option<PathBuf> {
     // Nothing is timed meanwhile: it takes all CPUs.
     let _shared = machine::shared();
@@ -42,8 +42,17 @@ pub(crate) fn built(folder: &str) -> Option<PathBuf> {
     let name = Path::new(folder).file_name().unwrap();
     let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     passes(folder, &["build", "-buildvcs=false", "-o", binary.to_str().unwrap(), "."]);
-    passes(folder, &["vet", "./..."]);
     Some(binary)
+}
+
+#[test]
+#[ignore = "only scripts/test --all runs it"]
+fn the_sources_in_go_pass_vet() {
+    for folder in MODULES {
+        if built(folder).is_some() {
+            passes(folder, &["vet", "./..."]);
+        }
+    }
 }
 
 #[test]

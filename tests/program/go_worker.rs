@@ -41,7 +41,7 @@ fn gate(dir: &Path, more: &[&str]) -> (i32, Value, String) {
     let args = ["gate", "--format", "json", "--slot", "1ms", "--gas", "4M", "--slots", "20k"];
     let mut command = Command::new(STRESS);
     command.args(args).args(more).env("STRESS_DATA_DIR", dir).env("XDG_STATE_HOME", dir);
-    let output = machine::output_alone(&mut command);
+    let output = machine::output(&mut command);
     let error = text(&output.stderr);
     let result = serde_json::from_slice(&output.stdout);
     (output.status.code().unwrap(), result.unwrap_or_else(|e| panic!("{e}: {error}")), error)

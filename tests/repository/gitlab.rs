@@ -213,6 +213,7 @@ fn faults_of_job(job: &Yaml, known: &[String], stages: &[String]) -> Vec<String>
 }
 
 #[test]
+#[ignore = "only scripts/test --all runs it"]
 fn the_job_for_gitlab_keeps_to_the_schema_of_gitlab() {
     if let Some(found) = complaints(&jobs_file()) {
         assert!(found.is_empty(), "{found}");
@@ -220,6 +221,7 @@ fn the_job_for_gitlab_keeps_to_the_schema_of_gitlab() {
 }
 
 #[test]
+#[ignore = "only scripts/test --all runs it"]
 fn a_job_with_a_key_misspelled_or_a_value_that_gitlab_does_not_know_is_found() {
     let text = fs::read_to_string(jobs_file()).expect("the job");
     for (index, (from, to)) in [

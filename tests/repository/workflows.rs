@@ -57,6 +57,7 @@ fn complaints(path: &str) -> Option<String> {
 }
 
 #[test]
+#[ignore = "only scripts/test --all runs it"]
 fn workflows_of_github_have_nothing_that_the_linter_complains_of() {
     let folder = root().join(".github/workflows");
     let mut count = 0;
@@ -73,6 +74,7 @@ fn workflows_of_github_have_nothing_that_the_linter_complains_of() {
 }
 
 #[test]
+#[ignore = "only scripts/test --all runs it"]
 fn a_workflow_with_a_key_misspelled_or_a_job_that_is_not_there_is_found() {
     let dir = std::env::temp_dir().join(format!("stress-workflow-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a folder");
