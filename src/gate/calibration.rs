@@ -94,8 +94,8 @@ mod tests {
         let deltas = [0.0, 0.001, 0.002, 0.01].map(|error| smallest_delta(&spread(error)));
         assert_eq!(deltas[0], 0.0);
         assert!(deltas.is_sorted(), "{deltas:?}");
-        // Twice (1.645 + 3.499) standard errors: the interval of the null decides.
-        assert!((deltas[1] - 2.0 * 5.144e-3).abs() < 1e-4, "{deltas:?}");
+        // 1.645 √2 + 2.841 + 3.499 standard errors: the sum of the estimates, and both reaches.
+        assert!((deltas[1] - 8.667e-3).abs() < 1e-4, "{deltas:?}");
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Drawn {
     }
 
     /// About normal, with a stray value now and then.
-    fn draw(&mut self) -> f64 {
+    pub fn draw(&mut self) -> f64 {
         let tosses = (0..64).filter(|_| self.coin.toss()).count() as f64;
         let is_stray = (0..6).all(|_| self.coin.toss());
         let normal = (tosses - 32.0) / 4.0;

@@ -33,7 +33,9 @@ pub struct Told<'a> {
 impl Told<'_> {
     /// The verdict as a sentence about B.
     pub fn sentence(&self) -> String {
-        let LookFacts { change, lower, upper, null, octet_count: octets } = self.look.into();
+        let LookFacts { change, lower, null, octet_count: octets, .. } = self.look.into();
+        let [_, upper] = self.limits.bounds(&self.look).map(f64::exp_m1);
+        let faster = (self.look.upper + self.limits.itself(self.look.null)).exp_m1();
         let (variant, metric) = (self.variant, self.metric);
         let Phrases { does, base, more, less } = phrases(metric);
         let direction = if change < 0.0 { less } else { more };
@@ -44,8 +46,8 @@ impl Told<'_> {
                 let lower = size(lower);
                 format!("{compared}; surely more than {lower}, {allowed} ({octets} octets)")
             }
-            Verdict::Pass if upper <= -SHOWN_MIN => {
-                format!("{compared}; surely more than {} ({octets} octets)", size(upper))
+            Verdict::Pass if faster <= -SHOWN_MIN => {
+                format!("{compared}; surely more than {} ({octets} octets)", size(faster))
             }
             Verdict::Pass if lower >= SHOWN_MIN => {
                 let upper = size(upper);
@@ -105,17 +107,22 @@ impl Told<'_> {
         format!("{:.1} % are allowed{of_floor}", self.limits.delta * 100.0)
     }
 
-    /// Why it is open though its bounds lie above the limit; nothing elsewhere.
+    /// Why it is open although B's own bounds decide; nothing elsewhere.
     fn hidden(&self) -> String {
-        let Some([itself, sure]) = decide::hidden_by_null(&self.look, self.limits) else {
+        let Some(hidden) = decide::hidden_by_null(&self.look, self.limits) else {
             return String::new();
         };
-        format!(
-            ": no regression, as A seems to differ from itself by {:.1} %, so the lower bound would have \
-             to be above {:.1} %",
-            itself * 100.0,
-            sure * 100.0
-        )
+        let (itself, bound) = (size(hidden.itself), signed(hidden.bound));
+        match hidden.verdict {
+            Verdict::Pass => format!(
+                ": no pass, as A may differ from itself by {itself}, so the upper bound would have to \
+                 be below {bound}"
+            ),
+            _ => format!(
+                ": no regression, as A seems to differ from itself by {itself}, so the lower bound would \
+                 have to be above {bound}"
+            ),
+        }
     }
 }
 
@@ -159,13 +166,23 @@ mod tests {
     use super::*;
 
     /// The sentence on a metric with this verdict: change, lower and upper bound are shares.
-    fn told(metric: Metric, verdict: Verdict, [change, lower, upper]: [f64; 3]) -> String {
+    fn told(metric: Metric, verdict: Verdict, bounds: [f64; 3]) -> String {
+        beside_null(metric, verdict, bounds, [-0.002, 0.002])
+    }
+
+    /// The same, beside this interval of the null.
+    fn beside_null(
+        metric: Metric,
+        verdict: Verdict,
+        [change, lower, upper]: [f64; 3],
+        null: [f64; 2],
+    ) -> String {
         let look = Look {
             octet_count: 8,
             estimate: change.ln_1p(),
             lower: lower.ln_1p(),
             upper: upper.ln_1p(),
-            null: [-0.002, 0.002],
+            null,
         };
         let limits = Limits { delta: 0.03, floor: 0.0 };
         let enough = match verdict {
@@ -204,6 +221,27 @@ mod tests {
         );
         let biased = wall(Verdict::Untrusted, [0.0, -0.01, 0.01]);
         assert!(biased.starts_with("memory/x wall: A surely differs from itself"), "{biased}");
+    }
+
+    #[test]
+    fn a_wide_null_weakens_a_pass_and_is_named_where_it_prevents_one() {
+        let wall = |verdict, bounds, null| beside_null(Metric::Wall, verdict, bounds, null);
+        assert_eq!(
+            wall(Verdict::Pass, [-0.125, -0.137, -0.116], [-0.017, 0.017]),
+            "B is 12.5 % faster than A: memory/x, wall; surely more than 11.6 % (8 octets)"
+        );
+        // A seems to differ from itself by more.
+        assert_eq!(
+            wall(Verdict::Pass, [-0.015, -0.02, -0.01], [-0.005, 0.035]),
+            "B is no slower than allowed: memory/x, wall -1.5 %; surely less than +2.5 %, 3.0 % are \
+             allowed (8 octets)"
+        );
+        assert_eq!(
+            wall(Verdict::Inconclusive, [0.0, -0.01, 0.01], [-0.035, 0.035]),
+            "B may be slower than allowed: memory/x, wall +0.0 %, between -1.0 % and +1.0 %; 3.0 % are \
+             allowed (8 octets): no pass, as A may differ from itself by 3.6 %, so the upper bound would \
+             have to be below -0.5 %: about 96 samples of each build would decide"
+        );
     }
 
     #[test]

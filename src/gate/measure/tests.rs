@@ -16,6 +16,8 @@ use super::{
 use result::gate::OctetFacts;
 use std::time::Duration;
 
+mod errors;
+
 fn subject(variant: &str, metrics: &[Metric]) -> Subject {
     Subject { variant: variant.to_owned(), metrics: metrics.to_vec(), rule: Rule::All }
 }
@@ -274,36 +276,6 @@ fn counters_that_vary_more_than_the_limit_decide_nothing() {
     let (verdict, attempt) = cold(1, Disk { blocks: 5_000, spread: 0.3, times_read: [1, 1] });
     assert_eq!(verdict, Verdict::Inconclusive, "{}", attempt.reason);
     assert_eq!(attempt.cells[0].decided_by, DecidedBy::All);
-}
-
-/// The number of `count` seeds with the verdict `wanted`, where B truly takes `factor` times as
-/// long.
-fn rate(count: u64, wanted: Verdict, drawn: impl Fn(u64) -> Drawn) -> u64 {
-    (0..count).filter(|seed| judged(&mut drawn(*seed)).0 == wanted).count() as u64
-}
-
-#[test]
-fn errors_are_as_rare_as_claimed_where_the_truth_lies_exactly_at_the_limit() {
-    // The worst case: at δ either verdict is wrong. Three standard deviations above the claim.
-    let at_delta = |seed| Drawn { process_noise: 0.013, ..Drawn::new(seed, 1.03, 0.005) };
-    let wrong = rate(1_000, Verdict::Regression, at_delta);
-    assert!(wrong <= 10 + 10, "{wrong} of 1,000 false regressions");
-    let wrong = rate(1_000, Verdict::Pass, at_delta);
-    assert!(wrong <= 50 + 21, "{wrong} of 1,000 false passes");
-}
-
-/// Noise hides whether A differs from itself here; it does not hide a change of three times δ.
-#[test]
-fn where_the_null_is_wide_a_large_change_is_found_and_what_noise_hides_in_the_null_is_none() {
-    let caught = rate(100, Verdict::Regression, |seed| Drawn::new(seed, 1.10, 0.05));
-    assert!(caught > 75, "{caught} of 100");
-    // Something favours A over both other processes by 2 %, which no null of this width can tell.
-    let favoured = |seed| Drawn {
-        factor_of: |_, arm| if arm == Arm::Base { 1.0 } else { 1.02 },
-        ..Drawn::new(seed, 1.03, 0.04)
-    };
-    let wrong = rate(1_000, Verdict::Regression, favoured);
-    assert!(wrong <= 10 + 10, "{wrong} of 1,000 false regressions");
 }
 
 #[test]
