@@ -107,9 +107,10 @@ fn a_load_reaches_a_node_over_https_and_wss_that_it_trusts() {
 fn an_import_reaches_a_node_over_https_that_it_trusts() {
     let url = https();
     let import = ["import", "rpc", "--url", &url, "--output", "a.workload"];
-    let (_, error) = ended(&import, true);
-    assert!(error.contains("no eth_"), "it is told that a method is missing: {error}");
+    let (code, error) = ended(&import, true);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("genesis block is not run"), "{error}");
     let (code, error) = ended(&import, false);
     assert_eq!(code, Some(6), "{error}");
-    assert!(error.contains("certificate") && !error.contains("no eth_"), "{error}");
+    assert!(error.contains("certificate") && !error.contains("genesis"), "{error}");
 }

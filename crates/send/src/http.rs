@@ -229,7 +229,7 @@ fn redirected(attempt: Attempt<'_>) -> Action {
 
 /// Encryption with the root certificates of the system, which `SSL_CERT_FILE` names too, and of Mozilla,
 /// as a small container has none of its own.
-pub(crate) fn tls() -> &'static ClientConfig {
+fn tls() -> &'static ClientConfig {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     CONFIG.get_or_init(|| {
         let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
