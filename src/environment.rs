@@ -52,6 +52,17 @@ pub fn memory_available_bytes() -> Option<u64> {
     memory::probe(&Tree::of_this_machine()).available_bytes
 }
 
+/// Link-time optimisation and codegen units, which cargo tells nobody: `.cargo/measured.toml` and
+/// cargo's own variables do. Without them a release has cargo's defaults.
+const LTO: Option<&str> = match option_env!("CARGO_PROFILE_RELEASE_LTO") {
+    None => option_env!("STRESS_LTO"),
+    given => given,
+};
+const CODEGEN_UNITS: Option<&str> = match option_env!("CARGO_PROFILE_RELEASE_CODEGEN_UNITS") {
+    None => option_env!("STRESS_CODEGEN_UNITS"),
+    given => given,
+};
+
 /// The file that this process runs, even where its name has got another one since.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
@@ -65,6 +76,8 @@ pub fn build() -> Build {
         rustc: option_env!("STRESS_RUSTC").map(str::to_owned),
         profile: env!("STRESS_PROFILE").to_owned(),
         opt_level: env!("STRESS_OPT_LEVEL").to_owned(),
+        lto: Some(LTO.unwrap_or("thin-local").to_owned()),
+        codegen_units: CODEGEN_UNITS.unwrap_or("16").parse().ok(),
         has_debug_assertions: cfg!(debug_assertions),
     }
 }

@@ -7,7 +7,7 @@ use result::{
     WorkloadFacts, environment::Build,
 };
 
-use executor::store::any::AnyStore;
+use executor::store::Store;
 use generator::GENERATOR_VERSION;
 use serde_json::{Map, Value};
 use workload::{
@@ -27,10 +27,11 @@ pub fn tool(build: &Build) -> Tool {
         commit: build.commit.clone(),
         features: build.features.clone(),
         binary_hash: build.binary_hash.clone(),
+        build_profile: Some(build.profile_in_words()),
         patched: environment::patched(),
         generator_version: GENERATOR_VERSION,
     };
-    Tool { program, build_profile: build.profile.clone(), revm: REVM_VERSION.to_owned() }
+    Tool { program, revm: REVM_VERSION.to_owned() }
 }
 
 /// Keys that the lists of a workload declare.
@@ -126,11 +127,11 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
 
 /// Facts of the stores.
 pub fn stores(session: &Session) -> Vec<StoreFacts> {
-    session.stores().iter().map(store).collect()
+    session.stores().iter().map(|open| store(open.as_ref())).collect()
 }
 
 /// Facts of a store.
-pub fn store(store: &AnyStore) -> StoreFacts {
+pub fn store(store: &dyn Store) -> StoreFacts {
     let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
     StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }
 }
@@ -344,8 +345,10 @@ mod tests {
             ..crate::environment::build()
         };
         let tool = tool(&build);
-        assert_eq!((tool.program.commit.as_deref(), &*tool.build_profile), (Some("c0ffee"), "odd"));
-        let Program { features, binary_hash, .. } = tool.program;
+        let Program { commit, features, build_profile, binary_hash, .. } = tool.program;
+        assert_eq!(commit.as_deref(), Some("c0ffee"));
+        let profile = build_profile.unwrap();
+        assert!(profile.starts_with("odd, opt-level "), "{profile}");
         assert_eq!((features, binary_hash), (build.features, build.binary_hash));
     }
 

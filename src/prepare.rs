@@ -117,11 +117,11 @@ impl Preparation<'_> {
             let (began, began_unix_s) = (Instant::now(), now::unix_s());
             let open = opener.open(*store, self.run)?;
             let is_new = |state: &BuiltState| state.manifest().created_unix_s >= began_unix_s;
-            if open.state().is_some_and(is_new) {
+            if open.built_state().is_some_and(is_new) {
                 once.building += began.elapsed();
             }
             // Once a run: all its stores lie in one directory.
-            if let (None, Some(state)) = (&device, open.state()) {
+            if let (None, Some(state)) = (&device, open.built_state()) {
                 let began = Instant::now();
                 device = Some(self.device_below(state)?);
                 once.measuring += began.elapsed();

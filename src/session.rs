@@ -7,7 +7,7 @@ use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Disagreement, Keep, Measurement},
-    store::{any::AnyStore, rocksdb::WarmBlocks},
+    store::{Store, rocksdb::WarmBlocks},
     trace::Trace,
 };
 use variant::{CacheMode, Design, ListForm, Variant};
@@ -94,7 +94,7 @@ impl Work {
 #[derive(Debug)]
 pub struct Session {
     work: Work,
-    stores: Vec<AnyStore>,
+    stores: Vec<Box<dyn Store>>,
     /// Of warm samples, kept while their store is closed.
     warm_blocks: Option<WarmBlocks>,
     /// Shards, where variants execute on them.
@@ -125,8 +125,8 @@ impl Session {
 
     /// Adds a store that holds the workload's state. Its warm samples find the blocks that they had
     /// before it was closed.
-    pub fn add(&mut self, store: AnyStore) {
-        if let (AnyStore::Rocks(store), Some(blocks)) = (&store, &self.warm_blocks) {
+    pub fn add(&mut self, store: Box<dyn Store>) {
+        if let Some(blocks) = &self.warm_blocks {
             store.keep_warm(blocks);
         }
         self.stores.push(store);
@@ -135,16 +135,13 @@ impl Session {
     /// Closes the stores that have files, which only one process at a time may use. Memory that
     /// warm samples filled stays.
     pub fn close_files(&mut self) {
-        let kept = self.stores.iter().find_map(|store| match store {
-            AnyStore::Rocks(store) => store.warm_blocks(),
-            _ => None,
-        });
+        let kept = self.stores.iter().find_map(|store| store.warm_blocks());
         self.warm_blocks = kept.or(self.warm_blocks.take());
-        self.stores.retain(|store| store.state().is_none());
+        self.stores.retain(|store| store.built_state().is_none());
     }
 
     /// The stores.
-    pub fn stores(&self) -> &[AnyStore] {
+    pub fn stores(&self) -> &[Box<dyn Store>] {
         &self.stores
     }
 
@@ -160,7 +157,7 @@ impl Session {
     ) -> Result<Option<Disagreement>, EngineError> {
         let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
         let task = Task::new(self.workload(), &[], variant, cancel);
-        sample::check_lists_any(&self.stores[store], &task)
+        sample::check_lists(self.stores[store].as_ref(), &task)
     }
 
     /// Takes one sample of `work`, over the session's state, on the open store of index `store`.
@@ -181,6 +178,6 @@ impl Session {
         let (list_hashes, blocks) = (&lists.hashes, &work.blocks);
         let shards = self.shards.as_ref().map(Running::shards);
         let task = Task { list_hashes, blocks, known_costs, trace, shards, ..task };
-        sample::take_any(&self.stores[store], &task, cache, keep)
+        sample::take_keeping(self.stores[store].as_ref(), &task, cache, keep)
     }
 }

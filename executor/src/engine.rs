@@ -66,7 +66,7 @@ pub use writes::{BackgroundWrites, Space, Writes};
 ///
 /// # Panics
 /// Panics if the schedule goes by known costs and the task has not one for each step.
-pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, EngineError> {
+pub fn execute(sample: &dyn Sample, task: &Task<'_>) -> Result<Executed, EngineError> {
     let stop = AtomicBool::new(false);
     let written = WrittenKeys::default();
     let is_pipelined = task.variant.root.time == RootTime::Pipelined;
@@ -74,8 +74,8 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
     let task = &Task { root, ..*task };
     let at = Execution { sample, task, stop: &stop };
     let mut executed = match task.variant.engine {
-        Engine::Sequential => clock::run(&Alone::<_, Sequential>::new(at), at)?,
-        Engine::BareRevm => clock::run(&Alone::<_, BareRevm>::new(at), at)?,
+        Engine::Sequential => clock::run(&Alone::<Sequential>::new(at), at)?,
+        Engine::BareRevm => clock::run(&Alone::<BareRevm>::new(at), at)?,
         Engine::BlockStm if !task.variant.sharding.is_none() => {
             clock::run(&block_stm::Sharded::new(at)?, at)?
         }
@@ -83,9 +83,9 @@ pub fn execute<S: Sample>(sample: &S, task: &Task<'_>) -> Result<Executed, Engin
         Engine::Prewarm(warming) => clock::run(&Prewarm::new(at, warming), at)?,
         Engine::Bal if !task.variant.sharding.is_none() => clock::run(&Sharded::new(at)?, at)?,
         Engine::Bal => match task.variant.list {
-            Some(ListForm::ParallelIo) => clock::run(&Bal::<_, Undeclared>::new(at), at)?,
-            Some(ListForm::Full) => clock::run(&Bal::<_, Listed>::new(at), at)?,
-            Some(ListForm::BatchedIo) | None => clock::run(&Bal::<_, Declared>::new(at), at)?,
+            Some(ListForm::ParallelIo) => clock::run(&Bal::<Undeclared>::new(at), at)?,
+            Some(ListForm::Full) => clock::run(&Bal::<Listed>::new(at), at)?,
+            Some(ListForm::BatchedIo) | None => clock::run(&Bal::<Declared>::new(at), at)?,
         },
     };
     if task.cancel.load(Ordering::Relaxed) {

@@ -15,10 +15,7 @@ use std::{
 use crate::{
     latency::Latencies,
     process::{Delta, Snapshot},
-    store::{
-        ReadCounters, Store,
-        any::{AnyStore, on_store},
-    },
+    store::{ReadCounters, Sample, Store},
 };
 use variant::CacheMode;
 
@@ -34,20 +31,12 @@ use worker::{Part, Shared};
 ///
 /// # Errors
 /// [`RawError`].
-pub fn measure<S: Store>(store: &S, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
+pub fn measure(store: &dyn Store, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
     let sample = store.open_sample(CacheMode::Cold)?;
-    let point = read(&sample, store.name(), reads);
+    let point = read(sample.as_ref(), store.kind().name(), reads);
     // The state is put back whatever came out.
-    store.close_sample(sample)?;
+    sample.close()?;
     point
-}
-
-/// Reads from a fresh cold sample of a store of any kind.
-///
-/// # Errors
-/// [`RawError`].
-pub fn measure_any(store: &AnyStore, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
-    on_store!(store, store => measure(store, reads))
 }
 
 /// Holds the threads until all are there, so that none is measured while others are made.
@@ -98,8 +87,8 @@ impl Gate {
     }
 }
 
-fn read<S: crate::store::Sample>(
-    sample: &S,
+fn read(
+    sample: &dyn Sample,
     store: &'static str,
     reads: &RawReads<'_>,
 ) -> Result<RawPoint, RawError> {

@@ -7,7 +7,7 @@ use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::D
 use crate::{
     device::{self, BLOCK_BYTES, DirectFiles, Extent, ReadRate, Unmeasured},
     place::{AskedRow, BlockPlace, Places},
-    store::{Store, recorded::ReadLog},
+    store::{Sample, Store, recorded::ReadLog},
 };
 
 /// Requests are not joined beyond this.
@@ -43,11 +43,11 @@ impl Requests {
     ///
     /// # Errors
     /// The reason, in words.
-    pub fn of<S: Store>(store: &S, sample: &S::Sample, log: &ReadLog) -> Result<Self, String> {
+    pub fn of(store: &dyn Store, sample: &dyn Sample, log: &ReadLog) -> Result<Self, String> {
         let is_read = |index: &usize| log.present[*index] || store.reads_absent_rows();
         let asked: Vec<usize> = (0..log.rows.len()).filter(is_read).collect();
         let rows: Vec<AskedRow> = asked.iter().map(|index| log.rows[*index]).collect();
-        let places = store.locate(sample, &rows)?;
+        let places = sample.locate(&rows)?;
         let blocks = in_order_of_rows(&asked, &places);
         let most = store.merged_block_count_max();
         let mut joining = Joining { keeps_blocks: store.keeps_blocks(), ..Joining::default() };

@@ -24,8 +24,7 @@ use crate::{
     root::{self, Fault, RootInputs},
     span::Spans,
     store::{
-        Reader, Sample, Store,
-        any::{AnyStore, on_store},
+        Sample, Store,
         recorded::{ReadLog, Recorded},
     },
 };
@@ -154,17 +153,34 @@ pub enum Keep {
 /// # Errors
 /// [`EngineError`]: there is no result. A wrong result is not an error: it is in the
 /// measurement, as a disagreement.
-pub fn take<S: Store>(
-    store: &S,
+pub fn take(
+    store: &dyn Store,
     task: &Task<'_>,
     cache: CacheMode,
 ) -> Result<Measurement, EngineError> {
     take_by(store, task, cache, |sample, task| Ok((engine::execute(sample, task)?, None)))
 }
 
-/// The same, and its reads are written down.
-fn take_recorded<S: Store>(store: &S, task: &Task<'_>) -> Result<Measurement, EngineError> {
-    take_by(store, task, CacheMode::Cold, |sample, task| {
+/// Takes one sample and keeps its records. Only a cold sample of a store with files makes requests
+/// of a device.
+///
+/// # Errors
+/// Those of [`take()`].
+pub fn take_keeping(
+    store: &dyn Store,
+    task: &Task<'_>,
+    cache: CacheMode,
+    keep: Keep,
+) -> Result<Measurement, EngineError> {
+    let has_requests = cache == CacheMode::Cold && store.built_state().is_some();
+    if !has_requests || keep == Keep::Nothing {
+        return take(store, task, cache);
+    }
+    if let Some(reason) = store.moves_rows() {
+        let taken = take(store, task, cache)?;
+        return Ok(Measurement { requests: Some(Err(reason.to_owned())), ..taken });
+    }
+    take_by(store, task, cache, |sample, task| {
         let recorded = Recorded::new(sample);
         let executed = engine::execute(&recorded, task)?;
         Ok((executed, Some(recorded.into_log())))
@@ -172,11 +188,11 @@ fn take_recorded<S: Store>(store: &S, task: &Task<'_>) -> Result<Measurement, En
 }
 
 /// Takes one sample, executed by `execute`.
-fn take_by<S: Store>(
-    store: &S,
+fn take_by(
+    store: &dyn Store,
     task: &Task<'_>,
     cache: CacheMode,
-    execute: impl FnOnce(&S::Sample, &Task<'_>) -> Result<(Executed, Option<ReadLog>), EngineError>,
+    execute: impl FnOnce(&dyn Sample, &Task<'_>) -> Result<(Executed, Option<ReadLog>), EngineError>,
 ) -> Result<Measurement, EngineError> {
     // Before the sample is opened, whose caches see nothing of these reads.
     let kept = roots::kept_nodes(store, task)?;
@@ -186,16 +202,16 @@ fn take_by<S: Store>(
     let open = opening.elapsed();
     let row_pages = match cache {
         CacheMode::Cold => row_pages(store, task),
-        CacheMode::Warm => warm(&sample, task).map(|()| None),
+        CacheMode::Warm => warm(sample.as_ref(), task).map(|()| None),
     };
     let checked = row_pages.and_then(|row_pages| {
         let device = store.built_state().and_then(|state| BlockDevice::of(state.dir()));
         let before = device.and_then(|device| device.reads());
-        let (executed, log) = execute(&sample, task)?;
+        let (executed, log) = execute(sample.as_ref(), task)?;
         let after = device.and_then(|device| device.reads());
         let disagreement = match compare(task.workload, &executed) {
             Some(difference) => Some(difference),
-            None => read_back(&sample, &executed)?,
+            None => read_back(sample.as_ref(), &executed)?,
         };
         Ok(Measurement {
             process: executed.process,
@@ -204,11 +220,11 @@ fn take_by<S: Store>(
             open,
             disk: after.zip(before).map(|(after, before)| after.since(&before)),
             row_pages,
-            requests: log.map(|log| Requests::of(store, &sample, &log)),
+            requests: log.map(|log| Requests::of(store, sample.as_ref(), &log)),
         })
     });
     // The state is put back whatever came out.
-    store.close_sample(sample)?;
+    sample.close()?;
     let mut measurement = checked?;
     if measurement.disagreement.is_none() && !task.variant.root.is_none() {
         let fault = roots::check_roots(store, &measurement.executed)?;
@@ -222,8 +238,8 @@ fn take_by<S: Store>(
 
 /// The pages of all declared rows, and of the nodes above written ones if there is a root, if the store
 /// reads them through the page cache.
-fn row_pages<S: Store>(
-    store: &S,
+fn row_pages(
+    store: &dyn Store,
     task: &Task<'_>,
 ) -> Result<Option<Result<RowPages, String>>, EngineError> {
     // A store that reads past the cache says so before all rows are made.
@@ -250,48 +266,19 @@ fn row_pages<S: Store>(
     Ok(store.row_pages(&rows, &nodes))
 }
 
-/// Takes one sample on a store of any kind.
-///
-/// # Errors
-/// Those of [`take()`].
-pub fn take_any(
-    store: &AnyStore,
-    task: &Task<'_>,
-    cache: CacheMode,
-    keep: Keep,
-) -> Result<Measurement, EngineError> {
-    // Named one by one: engines over a recorder are compiled for the stores that have files, and
-    // not for the one in memory, whose reads a recorder would slow down.
-    match (store, cache, keep) {
-        (AnyStore::Rocks(store), CacheMode::Cold, Keep::Requests) => match store.moves_rows() {
-            None => take_recorded(store.as_ref(), task),
-            Some(reason) => {
-                let taken = take(store.as_ref(), task, cache)?;
-                Ok(Measurement { requests: Some(Err(reason.to_owned())), ..taken })
-            }
-        },
-        (AnyStore::Mdbx(store), CacheMode::Cold, Keep::Requests) => {
-            take_recorded(store.as_ref(), task)
-        }
-        (AnyStore::Flat(store), CacheMode::Cold, Keep::Requests) => {
-            take_recorded(store.as_ref(), task)
-        }
-        _ => on_store!(store, store => take(store, task, cache)),
-    }
-}
-
 /// Rebuilds the lists of the task's workload by executing in order, outside any clock, and
 /// compares, as an engine without a list does with one. Returns the first difference.
 ///
 /// # Errors
 /// [`EngineError`]: the lists could not be rebuilt.
-pub fn check_lists<S: Store>(
-    store: &S,
+pub fn check_lists(
+    store: &dyn Store,
     task: &Task<'_>,
 ) -> Result<Option<Disagreement>, EngineError> {
     let sample = store.open_sample(CacheMode::Warm)?;
-    let rebuilt = warm(&sample, task).and_then(|()| engine::rebuild_lists(&sample, task));
-    store.close_sample(sample)?;
+    let rebuilt =
+        warm(sample.as_ref(), task).and_then(|()| engine::rebuild_lists(sample.as_ref(), task));
+    sample.close()?;
     let given = task.workload.batches.iter().map(|batch| &batch.list);
     let difference = rebuilt?.into_iter().zip(given).enumerate().find_map(|(batch, lists)| {
         let (rebuilt, given) = lists;
@@ -310,19 +297,8 @@ pub fn check_lists<S: Store>(
     Ok(difference)
 }
 
-/// Rebuilds and compares the lists on a store of any kind.
-///
-/// # Errors
-/// Those of [`check_lists()`].
-pub fn check_lists_any(
-    store: &AnyStore,
-    task: &Task<'_>,
-) -> Result<Option<Disagreement>, EngineError> {
-    on_store!(store, store => check_lists(store, task))
-}
-
 /// Reads all that the workload reads, once, through the caches that the sample will use.
-fn warm<S: Sample>(sample: &S, task: &Task<'_>) -> Result<(), EngineError> {
+fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
     for (place, batch) in task.workload.batches.iter().enumerate() {
         let bounds = ListBounds::of(batch, task.workload.fork);
         let list = ListIndex::decode(&batch.list, &bounds)
@@ -333,9 +309,10 @@ fn warm<S: Sample>(sample: &S, task: &Task<'_>) -> Result<(), EngineError> {
         let spans = Arc::new(Spans::start());
         let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
         let work = |number| {
-            let (mut reader, mut tally) = (sample.reader()?, ReadTally::default());
+            let mut reader = sample.reader()?;
+            let mut tally = ReadTally::of(reader.as_ref(), None);
             let lane = Lane { number, count: WARMING_THREADS };
-            let reading = Reading { reader: &mut reader, tally: &mut tally };
+            let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
             ahead.read(target, lane, reading, task.cancel)
         };
         // They wait for the device, so they are no work for a pool of as many threads as cores.
@@ -382,10 +359,7 @@ fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
 }
 
 /// Reads every changed key through a fresh reader.
-fn read_back<S: Sample>(
-    sample: &S,
-    executed: &Executed,
-) -> Result<Option<Disagreement>, StoreError> {
+fn read_back(sample: &dyn Sample, executed: &Executed) -> Result<Option<Disagreement>, StoreError> {
     let mut accounts = BTreeMap::<Address, Option<AccountState>>::new();
     let mut slots = BTreeMap::<(Address, U256), U256>::new();
     for batch in &executed.batches {

@@ -332,7 +332,7 @@ pub trait Conversation {
 pub type Answer<'c> = Box<dyn FnOnce() -> Result<StateValues, ShardError> + Send + 'c>;
 
 /// The coordinator as the threads of a shard see it.
-pub trait Coordinator: Sync {
+pub trait Coordinator: fmt::Debug + Sync {
     /// Tells that the shard begins.
     ///
     /// # Errors
@@ -361,7 +361,7 @@ pub trait Coordinator: Sync {
 }
 
 /// The coordinator of an optimistic batch as the threads of a shard see it.
-pub trait OptimisticCoordinator: Sync {
+pub trait OptimisticCoordinator: fmt::Debug + Sync {
     /// Tells that the shard begins.
     ///
     /// # Errors

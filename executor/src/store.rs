@@ -1,17 +1,19 @@
 //! The interface of a store of flat state to engines, and the facts that it reports.
 //!
 //! Adding a store means implementing three traits: [`Store`] (a built state), [`Sample`] (that
-//! state open for one timed execution) and [`Reader`] (one thread's reads). Engines are generic
-//! over them, so no call on the hot path is virtual.
+//! state open for one timed execution) and [`Reader`] (one thread's reads). A store is chosen when
+//! the program runs: engines see trait objects, and are compiled once for all stores.
+
+use std::fmt;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use trie::NodeKey;
-use variant::CacheMode;
+use variant::{CacheMode, StoreKind};
 use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
 use crate::{
     place::{AskedRow, Places, RowPages},
-    state::BuiltState,
+    state::{BuiltState, StateFormat},
     tries::{StateTries, TrieId, Tries},
 };
 
@@ -21,7 +23,6 @@ pub use crate::{
     read_counters::ReadCounters,
 };
 
-pub mod any;
 pub mod flat;
 pub mod handicap;
 mod hashed_overlay;
@@ -34,6 +35,16 @@ pub mod redis;
 pub mod rocksdb;
 mod sealed;
 mod trie_stream;
+
+/// The format of the states of `kind`, of any shape; `None` for stores without files.
+pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
+    match kind {
+        StoreKind::Rocksdb => Some(Box::new(rocksdb::RocksFormat::default())),
+        StoreKind::Mdbx => Some(Box::new(mdbx::MdbxFormat::default())),
+        StoreKind::Flat => Some(Box::new(flat::FlatFormat::default())),
+        StoreKind::Redis | StoreKind::Memory => None,
+    }
+}
 
 /// A slot to read, with the key of its row where who asks has made it already.
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +87,9 @@ impl Batching {
 }
 
 /// One thread's view of the state below the batch.
-pub trait Reader: Send {
+pub trait Reader: fmt::Debug + Send {
     /// Whether a read is long enough to be timed one by one: a clock costs about 50 ns a read.
-    const IS_TIMED: bool;
+    fn is_timed(&self) -> bool;
 
     /// The account, or `None` where it does not exist.
     ///
@@ -169,24 +180,19 @@ pub trait Reader: Send {
 }
 
 /// A built state open for one sample.
-pub trait Sample: Sync {
-    /// One thread's reader. To be used on the thread that asked for it.
-    type Reader<'a>: Reader
-    where
-        Self: 'a;
-
-    /// A reader for the calling thread.
+pub trait Sample: fmt::Debug + Sync {
+    /// A reader for the calling thread. No other thread may use it.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn reader(&self) -> Result<Self::Reader<'_>, StoreError>;
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError>;
 
     /// Readers for as many fibers of the calling thread. Where the store can, one that waits for the device
     /// lets the other fibers run; otherwise it holds the thread, as [`Sample::reader`]'s does.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn fiber_readers(&self, count: usize) -> Result<Vec<Self::Reader<'_>>, StoreError> {
+    fn fiber_readers(&self, count: usize) -> Result<Vec<Box<dyn Reader + '_>>, StoreError> {
         (0..count).map(|_| self.reader()).collect()
     }
 
@@ -220,32 +226,46 @@ pub trait Sample: Sync {
 
     /// Bytes of the sample's files now; `None` where there are none or they cannot be looked at.
     fn file_bytes(&self) -> Option<u64>;
+
+    /// Places of `rows` in the store's files: the blocks that this sample reads.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    fn locate(&self, _rows: &[AskedRow]) -> Result<Places, String> {
+        Err("the store has no files".to_owned())
+    }
+
+    /// Ends the sample and undoes its commits.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn close(self: Box<Self>) -> Result<(), StoreError>;
 }
 
 /// A built state.
-pub trait Store: Sync {
-    /// The state open for a sample.
-    type Sample: Sample;
-
-    /// Name as in a variant: `rocksdb`, `memory`.
-    fn name(&self) -> &'static str;
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Its kind, whose name variants have.
+    fn kind(&self) -> StoreKind;
 
     /// Opens the state for one sample, with indices and filters loaded and, when `cache` is
     /// cold, no value cached.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn open_sample(&self, cache: CacheMode) -> Result<Self::Sample, StoreError>;
-
-    /// Ends a sample and undoes its commits.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError>;
+    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError>;
 
     /// Forgets the blocks that warm samples share, where the store keeps any. The check of a cold sample leaves
     /// some there, of keys that no other sample reads.
-    fn forget_warm(&self);
+    fn forget_warm(&self) {}
+
+    /// The blocks of its warm samples; `None` before the first one, and where it keeps none.
+    fn warm_blocks(&self) -> Option<rocksdb::WarmBlocks> {
+        None
+    }
+
+    /// Lets its warm samples find `blocks`, which a store over the same state had before; without
+    /// effect once it had a warm sample of its own.
+    fn keep_warm(&self, _blocks: &rocksdb::WarmBlocks) {}
 
     /// Facts of the files and settings for the result: names and values.
     fn facts(&self) -> Vec<(String, String)>;
@@ -263,12 +283,9 @@ pub trait Store: Sync {
         None
     }
 
-    /// Places of `rows` in its files: the blocks that `sample` reads.
-    ///
-    /// # Errors
-    /// The reason, in words.
-    fn locate(&self, _sample: &Self::Sample, _rows: &[AskedRow]) -> Result<Places, String> {
-        Err("the store has no files".to_owned())
+    /// Why [`Sample::locate`] fails on this store: its rows move while a sample runs. `None` where they stay.
+    fn moves_rows(&self) -> Option<&'static str> {
+        None
     }
 
     /// True if a block is read for a row that does not exist: not if a filter says so.

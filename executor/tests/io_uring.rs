@@ -9,7 +9,7 @@ use std::fs;
 
 use common::{KECCAK, genesis, store};
 use executor::store::{
-    ReadCounters, Reader, Sample, Store,
+    ReadCounters, Store,
     rocksdb::{IoUring, RocksSettings, io_uring_state},
 };
 use variant::{CacheMode, ReadMethod};
@@ -44,7 +44,7 @@ fn multi_get_reads_through_io_uring_and_get_does_not() {
         let calls = read_calls() - before;
         let counters = reader.counters();
         drop(reader);
-        store.close_sample(sample).unwrap();
+        sample.close().unwrap();
         (counters, calls)
     };
     let (by_get, get_calls) = read(ReadMethod::Get);

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand};
 use executor::{
     state::{DataDir, NodeCounts, NodeTotals, StateError, StateInfo, WholeState},
-    store::{any, mdbx::MdbxFormat, rocksdb},
+    store::{self, mdbx::MdbxFormat, rocksdb},
     tries,
 };
 use report::units;
@@ -235,7 +235,7 @@ fn form(whole: &WholeState) -> String {
 
 fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
-    let formats: Vec<_> = StoreKind::ALL.iter().copied().filter_map(any::format_of).collect();
+    let formats: Vec<_> = StoreKind::ALL.iter().copied().filter_map(store::format_of).collect();
     let formats: Vec<_> = formats.iter().map(|format| &**format).collect();
     let verified = dir.verify(name, &formats, &progress, interrupt::flag());
     progress.clear();

@@ -216,7 +216,7 @@ fn virtualisation(of: &Environment) -> Check {
 }
 
 fn build(of: &Environment) -> Check {
-    let found = format!("{}, opt-level {}", of.build.profile, of.build.opt_level);
+    let found = of.build.profile_in_words();
     match seen(of, |w| matches!(w, Warning::UnoptimisedBuild)) {
         Some(_) => warning("build", found, "cargo run --release"),
         None => ok("build", found),

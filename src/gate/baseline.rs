@@ -17,6 +17,7 @@ use variant::CacheMode;
 
 use super::{
     DELTA_MAX, Metric, Outcome, Verdict,
+    builds::profiles_differ,
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
     reason::Telling,
@@ -70,6 +71,7 @@ pub struct Compared {
 /// common that could be compared.
 pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compared> {
     let all: Vec<_> = base.results().iter().chain(new.results()).cloned().collect();
+    same_profile(base, new)?;
     let compared = compare::compare(&all)?;
     let mut compared = gate::Compared {
         path: base.path().display().to_string(),
@@ -104,6 +106,17 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         None => outcome,
     };
     Ok(Compared { outcome, facts: compared })
+}
+
+/// Refuses results of builds with different profiles.
+fn same_profile(base: &Side, new: &Side) -> Result<()> {
+    let profile = |side: &Side| {
+        side.results().first().and_then(|stored| stored.result.tool.program.build_profile.clone())
+    };
+    match (profile(base), profile(new)) {
+        (Some(base), Some(new)) if base != new => Err(profiles_differ(&base, &new)),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a stored side that can never be judged, before anything is run.

@@ -93,6 +93,7 @@ impl<'a> Trio<'a> {
         let started = all_started(&binaries, timeouts, work, 0)?;
         let start_took = begun.elapsed();
         stage.finish();
+        same_profile(&started)?;
         let variants = variants(work, &binaries, &started)?;
         let drivers = started.map(|started| started.driver);
         let hashes = drivers.each_ref().map(|driver| driver.who().binary_hash.clone());
@@ -153,6 +154,7 @@ impl<'a> Trio<'a> {
                     commit: who.commit.clone(),
                     features: who.features.clone(),
                     binary_hash: who.binary_hash.clone(),
+                    build_profile: who.build_profile.clone(),
                     patched: who.patched.clone(),
                     generator_version: who.generator,
                 },
@@ -262,6 +264,25 @@ fn started(binary: &Path, timeouts: Timeouts, work: &Work, arm: Arm) -> Result<S
         return Err(error).or_exit(Code::Disagree);
     }
     Ok(Started { driver, loaded })
+}
+
+/// Refuses two builds of different profiles: their difference would be the compiler's.
+fn same_profile(started: &[Started; 3]) -> Result<(), Failure> {
+    let [base, new] = [Arm::Base, Arm::New].map(|arm| started[arm as usize].driver.who());
+    match (&base.build_profile, &new.build_profile) {
+        (Some(base), Some(new)) if base != new => {
+            Err(profiles_differ(base, new)).or_exit(Code::Usage)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The error of a comparison of builds with these profiles.
+pub(super) fn profiles_differ(base: &str, new: &str) -> anyhow::Error {
+    anyhow!(
+        "A is built with: {base}; B with: {new}. A gate compares builds of one profile: build both \
+         by `cargo build --release`, or both by `cargo --config .cargo/measured.toml build --release`"
+    )
 }
 
 /// The variants of all three: those of the run, or those that executors of their own name.

@@ -97,6 +97,7 @@ impl<'a> ClientTrio<'a> {
                     commit: None,
                     features: None,
                     binary_hash: hash(&start.program),
+                    build_profile: None,
                     patched: Vec::new(),
                     generator_version: GENERATOR_VERSION,
                 },

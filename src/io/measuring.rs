@@ -4,7 +4,7 @@ use std::path::Path;
 
 use executor::{
     raw::{self, Draw, RawError, RawReads},
-    store::any::AnyStore,
+    store::Store,
 };
 use result::io::{IoDevice, IoResult, IoStore};
 use variant::StoreKind;
@@ -46,14 +46,14 @@ impl Measuring<'_> {
     pub fn all_stores(&mut self, save: &mut Save<'_>) -> Result<(), Failure> {
         for name in &self.plan.run.stores {
             let store = self.open(*name)?;
-            self.result.stores.push(IoStore::new(facts::store(&store)));
-            self.one_store(&store, save)?;
+            self.result.stores.push(IoStore::new(facts::store(store.as_ref())));
+            self.one_store(store.as_ref(), save)?;
         }
         Ok(())
     }
 
     /// The store, its state built where there is none.
-    fn open(&self, name: StoreKind) -> Result<AnyStore, Failure> {
+    fn open(&self, name: StoreKind) -> Result<Box<dyn Store>, Failure> {
         let plan = self.plan;
         let opener = StoreOpener {
             databases: Databases { dir: self.data_dir, in_use: InUse::Refuse },
@@ -67,9 +67,9 @@ impl Measuring<'_> {
     }
 
     /// Device, points, device again.
-    fn one_store(&mut self, store: &AnyStore, save: &mut Save<'_>) -> Result<(), Failure> {
+    fn one_store(&mut self, store: &dyn Store, save: &mut Save<'_>) -> Result<(), Failure> {
         let device =
-            store.state().map(|state| DeviceUnder::of(state, self.plan.time, self.plan.seed));
+            store.built_state().map(|state| DeviceUnder::of(state, self.plan.time, self.plan.seed));
         let mut device_facts = device.is_some().then(IoDevice::default);
         let device = match (device, &mut device_facts) {
             (Some(Ok(device)), Some(facts)) => {
@@ -104,12 +104,12 @@ impl Measuring<'_> {
         points
     }
 
-    fn points(&mut self, store: &AnyStore, save: &mut Save<'_>) -> Result<(), Failure> {
+    fn points(&mut self, store: &dyn Store, save: &mut Save<'_>) -> Result<(), Failure> {
         let plan = self.plan;
         let family = plan.family();
         let draw = Draw::new(family, plan.seed, plan.present_share);
         for (number, planned) in plan.points.iter().enumerate() {
-            let name = format!("{} at depth {}", store.name(), planned.depth());
+            let name = format!("{} at depth {}", store.kind(), planned.depth());
             let stage = self.progress.stage(&name, plan.points.len() as u64);
             stage.set(number as u64, plan.points.len() as u64);
             let reads = RawReads {
@@ -122,7 +122,7 @@ impl Measuring<'_> {
             };
             let earlier_passes = draw.draw_count() / draw.period();
             let paused = self.progress.pause();
-            let measured = raw::measure_any(store, &reads);
+            let measured = raw::measure(store, &reads);
             drop(paused);
             stage.finish();
             let measured = measured.map_err(failure)?;

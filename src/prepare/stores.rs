@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use executor::{
     state::{BuiltState, StateError, StateFormat, StateSpec, Watch},
     store::{
-        any::AnyStore,
+        Store,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
@@ -135,7 +135,7 @@ pub struct StoreOpener<'a> {
 
 impl StoreOpener<'_> {
     /// The store of this name, as `run` asks for it.
-    pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<AnyStore, Failure> {
+    pub fn open(&self, name: StoreKind, run: &RunSpec) -> Result<Box<dyn Store>, Failure> {
         if run.trie != TrieForm::Nothing && self.layout == Layout::Plain {
             let error = anyhow!(
                 "run.trie = {}: rows of this workload have the plain layout, which has no trie; take \
@@ -145,23 +145,21 @@ impl StoreOpener<'_> {
             return Err(error).or_exit(Code::Usage);
         }
         Ok(match StoreSettings::of(name, run, self.machine) {
-            StoreSettings::Memory { .. } => AnyStore::Memory(self.memory(run)?),
+            StoreSettings::Memory { .. } => Box::new(self.memory(run)?),
             StoreSettings::Rocksdb { format, settings } => {
                 rocksdb_options(run)?;
                 let store = RocksStore::open(self.state(&format)?, settings);
-                AnyStore::Rocks(Box::new(store.or_exit(Code::Io)?))
+                Box::new(store.or_exit(Code::Io)?)
             }
             StoreSettings::Mdbx { format, settings } => {
                 let store = MdbxStore::open(self.state(&format)?, settings);
-                AnyStore::Mdbx(Box::new(store.or_exit(Code::Io)?))
+                Box::new(store.or_exit(Code::Io)?)
             }
             StoreSettings::Flat { format, settings } => {
                 let store = FlatStore::open(self.state(&format)?, settings);
-                AnyStore::Flat(Box::new(store.or_exit(Code::Io)?))
+                Box::new(store.or_exit(Code::Io)?)
             }
-            StoreSettings::Redis { addresses } => {
-                AnyStore::Redis(Box::new(self.redis(&addresses)?))
-            }
+            StoreSettings::Redis { addresses } => Box::new(self.redis(&addresses)?),
         })
     }
 

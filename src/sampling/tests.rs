@@ -50,7 +50,7 @@ fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
         work.add_lists(form, Vec::new()).unwrap();
     }
     let mut session = Session::new(work);
-    session.add(executor::store::any::AnyStore::Memory(store.unwrap()));
+    session.add(Box::new(store.unwrap()));
     let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
     let prepared = Prepared { session, device: None, disk: None, fresh: None, signatures: None };
     let progress = Progress::new(crate::progress::Look::Lines);

@@ -95,6 +95,7 @@ impl Driver {
             commit: None,
             features: None,
             binary_hash: None,
+            build_profile: None,
             patched: Vec::new(),
             generator: 0,
             executor: None,

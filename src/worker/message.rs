@@ -90,6 +90,9 @@ pub struct Who {
     /// BLAKE3 of its file, where it tells.
     #[serde(default)]
     pub binary_hash: Option<String>,
+    /// Its profile with the compiler's optimisation in words, where it tells.
+    #[serde(default)]
+    pub build_profile: Option<String>,
     /// Libraries in it that are not those of its lockfile.
     #[serde(default)]
     pub patched: Vec<String>,

@@ -13,10 +13,7 @@ use executor::{
     engine::EngineError,
     process::{allocations, instructions},
     sample::{Keep, Measurement},
-    store::{
-        any::AnyStore,
-        handicap::{Handicap, Handicapped},
-    },
+    store::handicap::{Handicap, Handicapped},
 };
 use generator::GENERATOR_VERSION;
 use serde_json::Value;
@@ -57,6 +54,7 @@ pub fn serve() -> Result<Code, Failure> {
     answer(&Answer::Hello(Who {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_owned(),
+        build_profile: Some(build.profile_in_words()),
         commit: build.commit,
         features: build.features,
         binary_hash: build.binary_hash,
@@ -189,8 +187,8 @@ impl Worker {
 
     /// Opens the store unless it is, and says which it is among the open ones.
     fn open(&mut self, store: StoreKind) -> Result<usize, Failure> {
-        let is_wanted = |open: &AnyStore| open.name() == store.name();
-        if let Some(index) = self.session.stores().iter().position(is_wanted) {
+        let mut open = self.session.stores().iter();
+        if let Some(index) = open.position(|open| open.kind() == store) {
             return Ok(index);
         }
         let workload = self.session.workload();
@@ -206,7 +204,7 @@ impl Worker {
             opener.open(store, &self.run)?
         } else {
             let memory = opener.memory(&self.run)?;
-            AnyStore::Handicapped(Handicapped::new(memory, self.handicap))
+            Box::new(Handicapped::new(memory, self.handicap))
         };
         self.session.add(opened);
         Ok(self.session.stores().len() - 1)

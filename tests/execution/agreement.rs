@@ -20,8 +20,8 @@ use executor::{
     state::StateFormat,
     store::{
         Store,
-        any::format_of,
         flat::{FlatFormat, FlatSettings, FlatStore},
+        format_of,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
         rocksdb::{RocksFormat, RocksSettings, RocksStore},
@@ -58,7 +58,7 @@ fn assert_all_agree(workload: &Workload, name: &str) {
     assert_all_agree_on(&agree::in_memory(workload), workload, name);
 }
 
-fn assert_all_agree_on<S: Store>(store: &S, workload: &Workload, name: &str) {
+fn assert_all_agree_on(store: &dyn Store, workload: &Workload, name: &str) {
     assert_eq!(agree::list_difference(store, workload), None, "{name}: its lists");
     let full = agree::lists(workload, Some(ListForm::Full)).unwrap();
     let keys = declared_key_count(workload);

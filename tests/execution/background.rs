@@ -13,8 +13,7 @@ use std::{
 use executor::{
     engine::{self, EngineError, Executed, Space, Task},
     store::{
-        Background, Sample, Settled, Store, StoreError, WriteCounters,
-        memory::{MemoryReader, MemorySample},
+        Background, Reader, Sample, Settled, Store, StoreError, WriteCounters, memory::MemoryStore,
     },
 };
 use spec::Scenario;
@@ -42,8 +41,9 @@ enum Fault {
 }
 
 /// A sample that says what its background work is to be.
-struct Scripted {
-    inner: MemorySample,
+#[derive(Debug)]
+struct Scripted<'s> {
+    inner: Box<dyn Sample + 's>,
     works: bool,
     fault: Fault,
     /// Duration of `begin` and of each look at the files.
@@ -53,10 +53,10 @@ struct Scripted {
     has_settled: AtomicBool,
 }
 
-impl Scripted {
-    fn new(workload: &Workload) -> Self {
+impl<'s> Scripted<'s> {
+    fn new(store: &'s MemoryStore) -> Self {
         Self {
-            inner: agree::in_memory(workload).open_sample(CacheMode::Cold).unwrap(),
+            inner: store.open_sample(CacheMode::Cold).unwrap(),
             works: true,
             fault: Fault::Nothing,
             pause: Duration::ZERO,
@@ -86,10 +86,8 @@ impl Scripted {
     }
 }
 
-impl Sample for Scripted {
-    type Reader<'a> = MemoryReader<'a>;
-
-    fn reader(&self) -> Result<MemoryReader<'_>, StoreError> {
+impl Sample for Scripted<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
         self.inner.reader()
     }
 
@@ -114,9 +112,13 @@ impl Sample for Scripted {
         let commits = self.commit_count.load(Ordering::Relaxed);
         Some(if self.has_settled.load(Ordering::Relaxed) { 20 } else { 10 + 10 * commits })
     }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.inner.close()
+    }
 }
 
-impl Background for Scripted {
+impl Background for Scripted<'_> {
     fn begin(&self) -> Result<(), StoreError> {
         self.call("begin");
         thread::sleep(self.pause);
@@ -152,19 +154,22 @@ impl Background for Scripted {
     }
 }
 
-fn workload() -> Workload {
+/// A workload of three blocks with its state.
+fn work() -> (Workload, MemoryStore) {
     let text = format!(
         "schema = 1\nname = \"small\"\nseed = 7\n[state]\naccounts = 30\nslots = 1_000\n[block]\n\
          gas = \"1M\"\nblocks = {BLOCK_COUNT}\n[[load]]\nkind = \"sstore-storm\"\nop = \"update\"\n"
     );
     let scenario = Scenario::parse("small.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
-    generator::generate(&scenario, |_| ()).unwrap_or_else(|e| panic!("{e}"))
+    let workload = generator::generate(&scenario, |_| ()).unwrap_or_else(|e| panic!("{e}"));
+    let store = agree::in_memory(&workload);
+    (workload, store)
 }
 
 #[test]
 fn the_space_after_the_last_batch_is_seen_before_it_shrinks() {
-    let workload = workload();
-    let sample = Scripted::new(&workload);
+    let (workload, store) = work();
+    let sample = Scripted::new(&store);
     let writes = sample.run(&workload).unwrap().writes;
     let space = Space { before_bytes: 10, peak_bytes: 10 + 10 * BLOCK_COUNT, after_bytes: 20 };
     assert_eq!(writes.space, Some(space));
@@ -172,8 +177,8 @@ fn the_space_after_the_last_batch_is_seen_before_it_shrinks() {
 
 #[test]
 fn counts_are_those_since_the_start_of_the_clock() {
-    let workload = workload();
-    let executed = Scripted::new(&workload).run(&workload).unwrap();
+    let (workload, store) = work();
+    let executed = Scripted::new(&store).run(&workload).unwrap();
     let background = executed.writes.background.unwrap();
     assert_eq!(background.due_bytes, DUE_BYTES, "before it settles");
     let expected = WriteCounters {
@@ -186,9 +191,9 @@ fn counts_are_those_since_the_start_of_the_clock() {
 
 #[test]
 fn work_begins_inside_the_clock_and_settles_in_a_phase_of_its_own() {
-    let workload = workload();
+    let (workload, store) = work();
     let pause = Duration::from_millis(20);
-    let sample = Scripted { pause, ..Scripted::new(&workload) };
+    let sample = Scripted { pause, ..Scripted::new(&store) };
     let started = Instant::now();
     let executed = sample.run(&workload).unwrap();
     let elapsed = started.elapsed();
@@ -212,8 +217,8 @@ fn work_begins_inside_the_clock_and_settles_in_a_phase_of_its_own() {
 
 #[test]
 fn without_such_work_files_are_looked_at_outside_the_clock_only() {
-    let workload = workload();
-    let sample = Scripted { works: false, ..Scripted::new(&workload) };
+    let (workload, store) = work();
+    let sample = Scripted { works: false, ..Scripted::new(&store) };
     let executed = sample.run(&workload).unwrap();
     let of_batches = ["commit"].repeat(BLOCK_COUNT as usize);
     assert_eq!(sample.calls(), [&["look"][..], &of_batches, &["look"]].concat());
@@ -226,8 +231,8 @@ fn without_such_work_files_are_looked_at_outside_the_clock_only() {
 
 #[test]
 fn an_interrupt_or_an_unknown_count_at_the_end_gives_no_result() {
-    let workload = workload();
-    let run = |fault| Scripted { fault, ..Scripted::new(&workload) }.run(&workload).unwrap_err();
+    let (workload, store) = work();
+    let run = |fault| Scripted { fault, ..Scripted::new(&store) }.run(&workload).unwrap_err();
     assert!(matches!(run(Fault::Interrupted), EngineError::Cancelled));
     let unknown = run(Fault::UnknownCounts).to_string();
     assert!(unknown.contains("told to fail"), "{unknown}");

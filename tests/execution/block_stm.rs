@@ -15,10 +15,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use executor::{
     engine::{self, EngineError, Executed, Speculation, Task},
     sample,
-    store::{
-        Background, ReadCounters, Reader, Sample, Store, StoreError,
-        memory::{MemoryReader, MemorySample, MemoryStore},
-    },
+    store::{Background, ReadCounters, Reader, Sample, Store, StoreError, memory::MemoryStore},
 };
 use variant::{CacheMode, Design, Variant};
 use workload::{NetChanges, Workload, genesis::AccountState};
@@ -29,7 +26,7 @@ use crate::sharded;
 mod workloads;
 
 /// How a store misbehaves.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Fault {
     /// Some reads give the core away, others sleep: steps meet in other orders each time.
     is_slow: bool,
@@ -39,15 +36,17 @@ struct Fault {
     panics_at: usize,
 }
 
-struct Faulty {
-    inner: MemorySample,
+#[derive(Debug)]
+struct Faulty<'s> {
+    inner: Box<dyn Sample + 's>,
     fault: Fault,
     read_count: AtomicUsize,
 }
 
+#[derive(Debug)]
 struct FaultyReader<'a> {
-    sample: &'a Faulty,
-    inner: MemoryReader<'a>,
+    sample: &'a Faulty<'a>,
+    inner: Box<dyn Reader + 'a>,
 }
 
 impl FaultyReader<'_> {
@@ -69,7 +68,9 @@ impl FaultyReader<'_> {
 }
 
 impl Reader for FaultyReader<'_> {
-    const IS_TIMED: bool = false;
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.meet()?;
@@ -91,11 +92,9 @@ impl Reader for FaultyReader<'_> {
     }
 }
 
-impl Sample for Faulty {
-    type Reader<'a> = FaultyReader<'a>;
-
-    fn reader(&self) -> Result<FaultyReader<'_>, StoreError> {
-        Ok(FaultyReader { sample: self, inner: self.inner.reader()? })
+impl Sample for Faulty<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
+        Ok(Box::new(FaultyReader { sample: self, inner: self.inner.reader()? }))
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
@@ -112,6 +111,10 @@ impl Sample for Faulty {
 
     fn file_bytes(&self) -> Option<u64> {
         self.inner.file_bytes()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.inner.close()
     }
 }
 

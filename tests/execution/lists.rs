@@ -12,10 +12,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use executor::{
     engine::{EngineError, ListFault, Task},
     sample::{self, Measurement},
-    store::{
-        Background, ReadCounters, Reader, Sample, Store, StoreError,
-        memory::{MemoryReader, MemorySample, MemoryStore},
-    },
+    store::{Background, ReadCounters, Reader, Sample, Store, StoreError, memory::MemoryStore},
 };
 use generator::reference;
 use variant::{CacheMode, Design, ListForm, Variant};
@@ -78,8 +75,8 @@ fn lists(workload: &Workload, form: Option<ListForm>) -> Vec<Bytes> {
     sample::lists_for(workload, form, || reference::full_lists(workload, || ()).unwrap()).unwrap()
 }
 
-fn take<S: Store>(
-    store: &S,
+fn take(
+    store: &dyn Store,
     workload: &Workload,
     list: Bytes,
     variant: Variant,
@@ -168,6 +165,7 @@ fn the_form_without_reads_is_rejected_for_wrong_missing_and_surplus_changes() {
 }
 
 /// A store whose readers fail where they are told to.
+#[derive(Debug)]
 struct Failing {
     inner: MemoryStore,
     reader_count: AtomicUsize,
@@ -179,14 +177,16 @@ struct Failing {
     panic_at: usize,
 }
 
+#[derive(Debug)]
 struct FailingSample<'s> {
     store: &'s Failing,
-    inner: MemorySample,
+    inner: Box<dyn Sample + 's>,
 }
 
+#[derive(Debug)]
 struct FailingReader<'a> {
     store: &'a Failing,
-    inner: MemoryReader<'a>,
+    inner: Box<dyn Reader + 'a>,
 }
 
 fn failure() -> StoreError {
@@ -194,7 +194,9 @@ fn failure() -> StoreError {
 }
 
 impl Reader for FailingReader<'_> {
-    const IS_TIMED: bool = false;
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let number = self.store.read_count.fetch_add(1, Ordering::Relaxed);
@@ -216,16 +218,11 @@ impl Reader for FailingReader<'_> {
 }
 
 impl Sample for FailingSample<'_> {
-    type Reader<'a>
-        = FailingReader<'a>
-    where
-        Self: 'a;
-
-    fn reader(&self) -> Result<FailingReader<'_>, StoreError> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
         if self.store.reader_count.fetch_add(1, Ordering::Relaxed) == self.store.no_reader {
             return Err(failure());
         }
-        Ok(FailingReader { store: self.store, inner: self.inner.reader()? })
+        Ok(Box::new(FailingReader { store: self.store, inner: self.inner.reader()? }))
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
@@ -242,6 +239,10 @@ impl Sample for FailingSample<'_> {
 
     fn file_bytes(&self) -> Option<u64> {
         self.inner.file_bytes()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.inner.close()
     }
 }
 

@@ -16,10 +16,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use executor::{
     engine::{self, EngineError, Executed, Task},
     sample,
-    store::{
-        Background, ReadCounters, Reader, Sample, Store, StoreError,
-        memory::{MemoryReader, MemorySample, MemoryStore},
-    },
+    store::{Background, ReadCounters, Reader, Sample, Store, StoreError, memory::MemoryStore},
 };
 use spec::Scenario;
 use variant::{
@@ -49,17 +46,19 @@ enum Trouble {
 }
 
 /// A sample in memory that says that its rows lie by hash, and keeps its reads, in order.
-struct Watched {
-    inner: MemorySample,
+#[derive(Debug)]
+struct Watched<'s> {
+    inner: Box<dyn Sample + 's>,
     reads: Mutex<Vec<Key>>,
     read_count: AtomicUsize,
     trouble: Trouble,
     cancel: AtomicBool,
 }
 
+#[derive(Debug)]
 struct WatchedReader<'a> {
-    sample: &'a Watched,
-    inner: MemoryReader<'a>,
+    sample: &'a Watched<'a>,
+    inner: Box<dyn Reader + 'a>,
 }
 
 impl WatchedReader<'_> {
@@ -81,7 +80,9 @@ impl WatchedReader<'_> {
 }
 
 impl Reader for WatchedReader<'_> {
-    const IS_TIMED: bool = true;
+    fn is_timed(&self) -> bool {
+        true
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.note(Key::Account(*address))?;
@@ -103,11 +104,9 @@ impl Reader for WatchedReader<'_> {
     }
 }
 
-impl Sample for Watched {
-    type Reader<'a> = WatchedReader<'a>;
-
-    fn reader(&self) -> Result<WatchedReader<'_>, StoreError> {
-        Ok(WatchedReader { sample: self, inner: self.inner.reader()? })
+impl Sample for Watched<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
+        Ok(Box::new(WatchedReader { sample: self, inner: self.inner.reader()? }))
     }
 
     fn row_layout(&self) -> Option<Layout> {
@@ -128,6 +127,10 @@ impl Sample for Watched {
 
     fn file_bytes(&self) -> Option<u64> {
         self.inner.file_bytes()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.inner.close()
     }
 }
 

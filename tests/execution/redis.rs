@@ -6,7 +6,7 @@ use std::{
 };
 
 use executor::store::{
-    Reader, Sample, Store,
+    Store,
     redis::{RedisError, RedisServers, RedisStore},
 };
 use redis::{Connection, Value};
@@ -236,7 +236,7 @@ fn a_row_that_goes_or_is_damaged_ends_the_sample() {
     // Gone while a sample runs, and before one.
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     redis::cmd("DEL").arg(&all[1][0]).exec(&mut nodes[1]).unwrap();
-    let error = store.close_sample(sample).unwrap_err().to_string();
+    let error = sample.close().unwrap_err().to_string();
     assert!(error.contains("keys"), "{error}");
     let error = fails(&store, &workload);
     assert!(error.contains("a node lost its data"), "{error}");
@@ -268,7 +268,7 @@ fn a_node_that_ends_in_a_batch_ends_the_sample_with_its_address() {
     let again = reader.slots(&family.address, &slots[..1], &mut |_, _| ()).unwrap_err().to_string();
     assert!(again.contains("was lost before"), "{again}");
     drop(reader);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     let error = fails(&store, &workload);
     assert!(error.contains(victim), "{error}");
     let error = said(cluster::open(&workload, dir.path(), servers.addresses()));
@@ -388,7 +388,7 @@ fn commits_of_a_sample_are_seen_by_its_readers_and_by_no_other_sample() {
     reader.slots(&address, &[key], &mut |_, value| found = Some(value)).unwrap();
     assert_eq!(found, Some(value));
     drop(reader);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     assert_eq!(sample.reader().unwrap().slot(&address, &key).unwrap(), before);
     let _ = store.server_dir().unwrap();

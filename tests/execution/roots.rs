@@ -76,7 +76,7 @@ fn meeting(head: &str, loads: &str) -> Workload {
 }
 
 /// A sample, which agrees.
-fn take<S: Store>(store: &S, workload: &Workload, variant: Variant, name: &str) -> Measurement {
+fn take(store: &dyn Store, workload: &Workload, variant: Variant, name: &str) -> Measurement {
     let lists = agree::lists(workload, variant.list).unwrap();
     let taken = agree::take(store, workload, &lists, variant);
     let taken = taken.unwrap_or_else(|error| panic!("{name}, {variant}: {error}"));
@@ -89,8 +89,8 @@ fn roots(taken: &Measurement) -> Vec<B256> {
 }
 
 /// The roots of all variants over a store, which are one.
-fn roots_over<S: Store>(
-    store: &S,
+fn roots_over(
+    store: &dyn Store,
     workload: &Workload,
     variants: &[Variant],
     name: &str,

@@ -8,14 +8,16 @@ use executor::{
     span,
     state::{DataDir, Quiet, StateFormat, StateSpec},
     store::{
-        Background, Sample, Store, StoreError,
+        Background, Reader, Sample, Store, StoreError,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         rocksdb::{RocksFormat, RocksSettings, RocksStore},
     },
     tries::{self, Tries},
 };
 use spec::Scenario;
-use variant::{CacheMode, Compaction, Design, Phase, RootTime, RootWay, TrieForm, Variant};
+use variant::{
+    CacheMode, Compaction, Design, Phase, RootTime, RootWay, StoreKind, TrieForm, Variant,
+};
 use workload::{NetChanges, Workload};
 
 use crate::common::agree;
@@ -77,7 +79,7 @@ fn variant(design: Design, root: RootTime) -> Variant {
     Variant { root: RootWay::at(root), ..Variant::of(design, two, two) }
 }
 
-fn take<S: Store>(store: &S, workload: &Workload, variant: Variant) -> Measurement {
+fn take(store: &dyn Store, workload: &Workload, variant: Variant) -> Measurement {
     let lists = agree::lists(workload, variant.list).unwrap();
     let taken = agree::take(store, workload, &lists, variant);
     taken.unwrap_or_else(|error| panic!("{variant}: {error}"))
@@ -157,30 +159,23 @@ fn without_compactions_and_in_mdbx_blocks_are_timed_and_nothing_is_waited_for() 
 }
 
 /// A store that loses one slot of one block.
+#[derive(Debug)]
 struct Forgetful<'s>(&'s RocksStore);
 
-struct ForgetfulSample {
-    sample: <RocksStore as Store>::Sample,
+#[derive(Debug)]
+struct ForgetfulSample<'s> {
+    sample: Box<dyn Sample + 's>,
     committed: std::sync::atomic::AtomicUsize,
 }
 
 impl Store for Forgetful<'_> {
-    type Sample = ForgetfulSample;
-
-    fn name(&self) -> &'static str {
-        "forgetful"
+    fn kind(&self) -> StoreKind {
+        self.0.kind()
     }
 
-    fn open_sample(&self, cache: CacheMode) -> Result<Self::Sample, StoreError> {
-        Ok(ForgetfulSample { sample: self.0.open_sample(cache)?, committed: 0.into() })
-    }
-
-    fn forget_warm(&self) {
-        self.0.forget_warm();
-    }
-
-    fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError> {
-        self.0.close_sample(sample.sample)
+    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
+        let sample = self.0.open_sample(cache)?;
+        Ok(Box::new(ForgetfulSample { sample, committed: 0.into() }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -196,10 +191,8 @@ impl Store for Forgetful<'_> {
     }
 }
 
-impl Sample for ForgetfulSample {
-    type Reader<'a> = <<RocksStore as Store>::Sample as Sample>::Reader<'a>;
-
-    fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
+impl Sample for ForgetfulSample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
         self.sample.reader()
     }
 
@@ -226,6 +219,10 @@ impl Sample for ForgetfulSample {
 
     fn file_bytes(&self) -> Option<u64> {
         self.sample.file_bytes()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.sample.close()
     }
 }
 

@@ -37,8 +37,8 @@ fn full_lists(workload: &Workload) -> Vec<Bytes> {
 }
 
 /// Takes a sample of `variant` and its trace, as JSON.
-fn traced<S: Store>(
-    store: &S,
+fn traced(
+    store: &dyn Store,
     workload: &Workload,
     variant: Variant,
     trace: Trace,
@@ -132,7 +132,7 @@ fn assert_sum(variant: Variant, events: u64, told: u64) {
     }
 }
 
-fn assert_true<S: Store>(store: &S, workload: &Workload, variant: Variant) {
+fn assert_true(store: &dyn Store, workload: &Workload, variant: Variant) {
     let name = variant.to_string();
     let (taken, json) = traced(store, workload, variant, Trace::default());
     let (executed, events) = (&taken.executed, events(&json));

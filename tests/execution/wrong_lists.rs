@@ -13,10 +13,7 @@ use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use executor::{
     engine::{self, EngineError, ListFault, Spent, Task},
     sample,
-    store::{
-        Reader, Sample, Store,
-        memory::{MemorySample, MemoryStore},
-    },
+    store::{Store, memory::MemoryStore},
 };
 use generator::{import, reference};
 use spec::Scenario;
@@ -351,7 +348,7 @@ fn a_store_that_is_wrong_is_found_by_a_right_list_and_nothing_is_committed() {
         let sample = store.open_sample(CacheMode::Cold).unwrap();
         let cancel = AtomicBool::new(false);
         let task = Task::new(&workload, &lists, variant, &cancel);
-        let executed = engine::execute::<MemorySample>(&sample, &task);
+        let executed = engine::execute(sample.as_ref(), &task);
         let written = sample.reader().unwrap().slot(&target, &U256::from(1)).unwrap();
         (executed, written)
     };

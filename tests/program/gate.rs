@@ -365,6 +365,15 @@ fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
 }
 
 #[test]
+fn builds_of_two_profiles_are_refused_with_both_names() {
+    let place = Place::new();
+    let real = env!("CARGO_BIN_EXE_stress");
+    let other = r#"s/"build_profile":"[^"]*"/"build_profile":"odd profile"/"#;
+    let other = place.program("other", &format!("{real} \"$@\" | sed -u '{other}'"));
+    place.refused(&["--against", &other], 2, &["A is built with: odd profile", "opt-level 3"]);
+}
+
+#[test]
 fn a_worker_that_the_user_stopped_is_no_fault_of_its_build() {
     let place = Place::new();
     let hello = r#"{"kind":"hello","protocol":1,"program":"0","commit":null,"generator":1}"#;

@@ -27,8 +27,6 @@ pub struct Tool {
     /// Its version, sources and file.
     #[serde(flatten)]
     pub program: Program,
-    /// Cargo's profile.
-    pub build_profile: String,
     /// Version of revm.
     pub revm: String,
 }

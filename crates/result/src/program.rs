@@ -5,6 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(doc)]
+use crate::environment::Build;
+
 /// Suffix of a commit whose files were changed.
 const DIRTY: &str = "-dirty";
 /// Characters of a commit or a hash that are shown.
@@ -23,6 +26,10 @@ pub struct Program {
     /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` if unreadable.
     #[serde(default)]
     pub binary_hash: Option<String>,
+    /// Cargo's profile with its optimisation in words, as [`Build::profile_in_words`] gives it;
+    /// `None` if the build did not tell.
+    #[serde(default)]
+    pub build_profile: Option<String>,
     /// Libraries in it that are not those of its lockfile, with their sources: `revm=../revm`.
     #[serde(default)]
     pub patched: Vec<String>,
@@ -35,9 +42,10 @@ impl Program {
     /// builds of uncommitted sources only where their files are the same.
     pub fn is_same(&self, other: &Self) -> bool {
         let of = |program: &Self| {
-            let Self { version, commit, features, patched, generator_version, .. } =
-                program.clone();
-            (version, commit, features, patched, generator_version)
+            let Self {
+                version, commit, features, build_profile, patched, generator_version, ..
+            } = program.clone();
+            (version, commit, features, build_profile, patched, generator_version)
         };
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
         of(self) == of(other) && (self.is_clean() || is_one_file)
@@ -75,6 +83,7 @@ mod tests {
             version: "0.1.0".to_owned(),
             commit: commit.map(str::to_owned),
             features: Some(vec!["io-uring".to_owned()]),
+            build_profile: Some("release".to_owned()),
             patched: Vec::new(),
             binary_hash: hash.map(str::to_owned),
             generator_version: 1,

@@ -12,11 +12,7 @@ use super::{
     in_order::Ran,
     task::Task,
 };
-use crate::{
-    error::StoreError,
-    pool::WorkerPool,
-    store::{Reader, Sample},
-};
+use crate::{error::StoreError, pool::WorkerPool};
 
 /// A way to run a batch in order.
 pub(super) trait Loop {
@@ -24,8 +20,8 @@ pub(super) trait Loop {
     const NAME: &'static str;
 
     /// Runs the batch at `batch_index`.
-    fn run<R: Reader>(
-        database: &mut StoreDatabase<'_, R>,
+    fn run(
+        database: &mut StoreDatabase<'_>,
         task: &Task<'_>,
         batch_index: usize,
         executed: &mut Executed,
@@ -33,20 +29,20 @@ pub(super) trait Loop {
 }
 
 /// The engine of a loop.
-pub(super) struct Alone<'a, S, L> {
-    at: Execution<'a, S>,
+pub(super) struct Alone<'a, L> {
+    at: Execution<'a>,
     how: PhantomData<L>,
 }
 
-impl<'a, S, L> Alone<'a, S, L> {
-    pub(super) const fn new(at: Execution<'a, S>) -> Self {
+impl<'a, L> Alone<'a, L> {
+    pub(super) const fn new(at: Execution<'a>) -> Self {
         Self { at, how: PhantomData }
     }
 }
 
-impl<'a, S: Sample, L: Loop + Sync> Engine for Alone<'a, S, L> {
+impl<'a, L: Loop + Sync> Engine for Alone<'a, L> {
     type Job = ();
-    type Lead = StoreDatabase<'a, S::Reader<'a>>;
+    type Lead = StoreDatabase<'a>;
     type Leavings = ();
 
     const NAME: &'static str = L::NAME;

@@ -32,7 +32,7 @@ use crate::{
     lock::lock,
     pool::WorkerPool,
     process, schedule,
-    store::{Reader, Sample},
+    store::Reader,
     trace::{Recorder, Track, What},
 };
 
@@ -62,29 +62,29 @@ pub(super) use sharded::Sharded;
 pub(crate) use view::CodeRows;
 
 /// The engine, for lists whose state below the batch is a `P`.
-pub(super) struct Bal<'a, S, P> {
-    at: Execution<'a, S>,
+pub(super) struct Bal<'a, P> {
+    at: Execution<'a>,
     pre_state: PhantomData<fn() -> P>,
 }
 
-impl<'a, S, P> Bal<'a, S, P> {
+impl<'a, P> Bal<'a, P> {
     /// The engine for an execution.
-    pub(super) const fn new(at: Execution<'a, S>) -> Self {
+    pub(super) const fn new(at: Execution<'a>) -> Self {
         Self { at, pre_state: PhantomData }
     }
 }
 
 /// State of the leading thread.
-pub(super) struct Lead<R> {
-    reader: R,
+pub(super) struct Lead<'a> {
+    reader: Box<dyn Reader + 'a>,
     /// Of each batch, where steps go by their known cost.
     known_orders: std::vec::IntoIter<Vec<BlockAccessIndex>>,
     recorder: Option<Box<Recorder>>,
 }
 
-impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
+impl<'a, P: PreState> Engine for Bal<'a, P> {
     type Job = Job<P>;
-    type Lead = Lead<S::Reader<'a>>;
+    type Lead = Lead<'a>;
     type Leavings = Leavings;
 
     const NAME: &'static str = "bal";
@@ -105,19 +105,18 @@ impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
         }
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
-        let mut tallies = Tallies::default();
         let (executors, readers) = (task.variant.thread_count, task.variant.io_thread_count);
         let recorder = || task.trace.map(|trace| trace.recorder(executors + readers));
-        (tallies.on_demand.trace, tallies.prefetched.trace) = (recorder(), recorder());
+        let mut tallies = Tallies::of(reader.as_ref(), recorder);
         let executes = worker < executors;
         let verifies = !executes && task.variant.io == Io::FromList;
         let priority = verifies.then(process::lower_priority);
         pool.serve(|job: &Job<P>| {
             let done = if executes {
-                job.execute(&mut reader, &mut tallies, task, worker, stop)
+                job.execute(reader.as_mut(), &mut tallies, task, worker, stop)
             } else {
                 let lane = Lane { number: worker - executors, count: readers };
-                job.read(&mut reader, &mut tallies, lane, stop)
+                job.read(reader.as_mut(), &mut tallies, lane, stop)
             };
             if let Err(failure) = done {
                 stop.store(true, Ordering::Relaxed);
@@ -163,7 +162,7 @@ impl<'a, S: Sample, P: PreState> Engine for Bal<'a, S, P> {
         if let Some(recorder) = &mut lead.recorder {
             recorder.seldom(What::Threads, turn.spans.at(posted), turn.spans.at(start));
         }
-        let result = job.finish(task, &mut lead.reader, stop, executed)?;
+        let result = job.finish(task, lead.reader.as_mut(), stop, executed)?;
         drop(job);
         turn.spans.close(Phase::Validate, start);
         Ok(result)

@@ -27,7 +27,7 @@ use super::{
     laps::Laps,
     task::Task,
 };
-use crate::{root::WrittenKeys, store::Reader};
+use crate::root::WrittenKeys;
 
 /// The loop.
 pub(super) struct BareRevm;
@@ -35,8 +35,8 @@ pub(super) struct BareRevm;
 impl Loop for BareRevm {
     const NAME: &'static str = "bare-revm";
 
-    fn run<R: Reader>(
-        database: &mut StoreDatabase<'_, R>,
+    fn run(
+        database: &mut StoreDatabase<'_>,
         task: &Task<'_>,
         batch_index: usize,
         executed: &mut Executed,

@@ -51,7 +51,7 @@ use crate::{
     lock::lock,
     pool::WorkerPool,
     span::Spans,
-    store::{ReadCounters, Reader, Sample},
+    store::{ReadCounters, Reader},
     trace::{Track, close_part},
 };
 
@@ -80,11 +80,11 @@ pub use shard::run_optimistic_shard;
 pub(super) use sharded::Sharded;
 
 /// The engine.
-pub(super) struct BlockStm<'a, S>(pub(super) Execution<'a, S>);
+pub(super) struct BlockStm<'a>(pub(super) Execution<'a>);
 
 /// State of the leading thread.
-pub(super) struct Lead<R> {
-    reader: R,
+pub(super) struct Lead<'a> {
+    reader: Box<dyn Reader + 'a>,
     speculation: Speculation,
 }
 
@@ -108,9 +108,9 @@ pub(super) struct Job<'a> {
     failures: Mutex<Vec<(BlockAccessIndex, EngineError)>>,
 }
 
-impl<'a, S: Sample> Engine for BlockStm<'a, S> {
+impl<'a> Engine for BlockStm<'a> {
     type Job = Job<'a>;
-    type Lead = Lead<S::Reader<'a>>;
+    type Lead = Lead<'a>;
     type Leavings = Leavings;
 
     const NAME: &'static str = "block-stm";
@@ -123,14 +123,14 @@ impl<'a, S: Sample> Engine for BlockStm<'a, S> {
         let Execution { sample, task, stop } = self.0;
         let mut reader = sample.reader()?;
         let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
-        let mut tally = ReadTally { trace, ..ReadTally::default() };
+        let mut tally = ReadTally::of(reader.as_ref(), trace);
         pool.serve(|job: &Job<'_>| {
             let start = job.spans.elapsed();
             let (ground, batch_index) = (job.ground(task, stop), job.batch_index);
             let Job { steps, logs, last_runs, .. } = job;
             let results = Results::Kept(last_runs);
             let work = Work { ground, steps, logs, results, batch_index };
-            let reading = Reading { reader: &mut reader, tally: &mut tally };
+            let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
             if let Err(failure) = worker::work(&work, reading) {
                 stop.store(true, Ordering::Relaxed);
                 lock(&job.failures).push(failure);
@@ -208,10 +208,10 @@ impl<'a> Job<'a> {
     }
 
     /// Joins the workers' results.
-    fn finish<R: Reader>(
+    fn finish(
         self,
         task: &Task<'_>,
-        lead: &mut Lead<R>,
+        lead: &mut Lead<'_>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -236,8 +236,12 @@ impl<'a> Job<'a> {
         }
         executed.longest_txs += longest;
         let step_count = self.steps.count();
-        let net_changes =
-            settle::net_changes(&self.memory, &self.deferred_fees, step_count, &mut lead.reader)?;
+        let net_changes = settle::net_changes(
+            &self.memory,
+            &self.deferred_fees,
+            step_count,
+            lead.reader.as_mut(),
+        )?;
         Ok(BatchResult { results, net_changes, ..BatchResult::default() })
     }
 }

@@ -30,23 +30,15 @@ use crate::{
 };
 
 /// One execution of a task.
-#[derive(Debug)]
-pub(super) struct Execution<'a, S> {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Execution<'a> {
     /// The state below the workload.
-    pub(super) sample: &'a S,
+    pub(super) sample: &'a dyn Sample,
     /// The work.
     pub(super) task: &'a Task<'a>,
     /// Set when a worker fails, or the user interrupts: all threads end.
     pub(super) stop: &'a AtomicBool,
 }
-
-impl<S> Clone for Execution<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S> Copy for Execution<'_, S> {}
 
 /// A way to execute batches. The functions are listed in the order of their calls.
 pub(super) trait Engine: Sync {
@@ -140,10 +132,7 @@ impl<J> Turn<'_, J> {
 ///
 /// # Errors
 /// [`EngineError`]. A rejected list carries its cost.
-pub(super) fn run<E: Engine, S: Sample>(
-    engine: &E,
-    at: Execution<'_, S>,
-) -> Result<Executed, EngineError> {
+pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, EngineError> {
     let pool = WorkerPool::<E::Job>::new(engine.worker_count(), at.stop, at.task.cancel);
     let name = |worker| engine.worker_name(worker);
     let no_thread = |error| StoreError::no_thread(E::NAME, &error);
@@ -200,9 +189,9 @@ struct Timed {
 }
 
 /// The leading thread: the clock runs in here only.
-fn lead<E: Engine, S: Sample>(
+fn lead<E: Engine>(
     engine: &E,
-    at: Execution<'_, S>,
+    at: Execution<'_>,
     pool: &WorkerPool<'_, E::Job>,
     beside: Beside<'_, '_, '_>,
 ) -> Result<Timed, EngineError> {
@@ -258,8 +247,8 @@ fn lead<E: Engine, S: Sample>(
 }
 
 /// Commits a batch, with the nodes of its root where it has one. Returns the end.
-fn commit<S: Sample>(
-    at: Execution<'_, S>,
+fn commit(
+    at: Execution<'_>,
     rooting: Option<&Rooting<'_, '_>>,
     result: &BatchResult,
     spans: &Spans,

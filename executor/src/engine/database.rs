@@ -17,26 +17,22 @@ use crate::{
 
 /// The store as revm's database, each read timed.
 #[derive(Debug)]
-pub(super) struct StoreDatabase<'a, R> {
+pub(super) struct StoreDatabase<'a> {
     workload: &'a Workload,
-    reader: R,
+    reader: Box<dyn Reader + 'a>,
     tally: ReadTally,
 }
 
-impl<'a, R: Reader> StoreDatabase<'a, R> {
+impl<'a> StoreDatabase<'a> {
     /// The database of the calling thread.
-    pub(super) fn open<S: Sample<Reader<'a> = R>>(
-        sample: &'a S,
-        workload: &'a Workload,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { workload, reader: sample.reader()?, tally: ReadTally::default() })
+    pub(super) fn open(sample: &'a dyn Sample, workload: &'a Workload) -> Result<Self, StoreError> {
+        let reader = sample.reader()?;
+        let tally = ReadTally::of(reader.as_ref(), None);
+        Ok(Self { workload, reader, tally })
     }
 
     /// The same with a recorder, if the sample is traced.
-    pub(super) fn recording<S: Sample<Reader<'a> = R>>(
-        sample: &'a S,
-        task: &Task<'a>,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn recording(sample: &'a dyn Sample, task: &Task<'a>) -> Result<Self, StoreError> {
         let mut database = Self::open(sample, task.workload)?;
         database.tally.trace = task.trace.map(|trace| trace.recorder(1));
         Ok(database)
@@ -57,24 +53,24 @@ impl<'a, R: Reader> StoreDatabase<'a, R> {
     }
 }
 
-impl<R: Reader> Database for StoreDatabase<'_, R> {
+impl Database for StoreDatabase<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
         let reader = &mut self.reader;
-        let row = self.tally.read::<R, _>(Key::Account, || reader.account(&address))?;
+        let row = self.tally.read(Key::Account, || reader.account(&address))?;
         Ok(row.map(row::info))
     }
 
     fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, ViewError> {
         let reader = &mut self.reader;
-        let code = self.tally.read::<R, _>(Key::Code, || reader.code(&code_hash))?;
+        let code = self.tally.read(Key::Code, || reader.code(&code_hash))?;
         row::bytecode(code_hash, code)
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
         let reader = &mut self.reader;
-        Ok(self.tally.read::<R, _>(Key::Slot, || reader.slot(&address, &key))?)
+        Ok(self.tally.read(Key::Slot, || reader.slot(&address, &key))?)
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {

@@ -44,20 +44,20 @@ use crate::{
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    store::{ReadCounters, Reader, Sample},
+    store::{ReadCounters, Reader},
     trace::{Recorder, Track, What, close_part},
 };
 
 /// The engine.
-pub(super) struct Prewarm<'a, S> {
-    at: Execution<'a, S>,
+pub(super) struct Prewarm<'a> {
+    at: Execution<'a>,
     warming: Warming,
     hasher: DefaultHashBuilder,
 }
 
-impl<'a, S> Prewarm<'a, S> {
+impl<'a> Prewarm<'a> {
     /// Its workers warm up by `warming`.
-    pub(super) fn new(at: Execution<'a, S>, warming: Warming) -> Self {
+    pub(super) fn new(at: Execution<'a>, warming: Warming) -> Self {
         Self { at, warming, hasher: DefaultHashBuilder::default() }
     }
 
@@ -67,9 +67,9 @@ impl<'a, S> Prewarm<'a, S> {
     }
 }
 
-impl<'a, S: Sample> Engine for Prewarm<'a, S> {
+impl<'a> Engine for Prewarm<'a> {
     type Job = Job;
-    type Lead = InOrder<'a, S::Reader<'a>>;
+    type Lead = InOrder<'a>;
     type Leavings = Leavings;
 
     const NAME: &'static str = "prewarm";
@@ -88,7 +88,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
         let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
-        let mut tally = ReadTally { trace, ..ReadTally::default() };
+        let mut tally = ReadTally::of(reader.as_ref(), trace);
         pool.serve(|job: &Job| {
             let start = job.spans.elapsed();
             let own;
@@ -101,7 +101,7 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
             };
             let (workload, hasher) = (task.workload, self.hasher());
             let ahead = speculate::Ahead { workload, job, cache, cancel: stop, hasher };
-            let reading = Reading { reader: &mut reader, tally: &mut tally };
+            let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
             match ahead.run(reading) {
                 Ok(read) => lock(&job.read).push(read),
                 Err(error) => {
@@ -121,11 +121,12 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
     fn lead(&self) -> Result<Self::Lead, EngineError> {
         let Execution { sample, task, stop } = self.at;
         let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
+        let reader = sample.reader()?;
         Ok(InOrder {
             workload: task.workload,
             cancel: stop,
-            reader: sample.reader()?,
-            tally: ReadTally { trace, ..ReadTally::default() },
+            tally: ReadTally::of(reader.as_ref(), trace),
+            reader,
             job: None,
             hasher: self.hasher().cloned(),
             asked: Vec::new(),
@@ -226,10 +227,10 @@ impl<'a, S: Sample> Engine for Prewarm<'a, S> {
 }
 
 /// State of the run in order from batch to batch.
-pub(super) struct InOrder<'a, R> {
+pub(super) struct InOrder<'a> {
     workload: &'a Workload,
     cancel: &'a AtomicBool,
-    reader: R,
+    reader: Box<dyn Reader + 'a>,
     tally: ReadTally,
     job: Option<Arc<Job>>,
     /// Hashes keys, if they are counted one by one.
@@ -277,7 +278,7 @@ fn add(total: WarmUp, keys: BatchKeys) -> WarmUp {
     }
 }
 
-impl<R: Reader> Below for InOrder<'_, R> {
+impl Below for InOrder<'_> {
     fn trace(&mut self) -> Option<&mut Recorder> {
         self.tally.trace.as_deref_mut()
     }
@@ -290,14 +291,14 @@ impl<R: Reader> Below for InOrder<'_, R> {
     }
 }
 
-impl<R: Reader> InOrder<'_, R> {
+impl InOrder<'_> {
     /// Finds `key` in the one cache, or reads it: into that cache, or where there is none, for
     /// the caller alone.
     fn get<K: std::hash::Hash + Eq + Copy, V: Clone>(
         &mut self,
         key: Key,
         find: Find<K, V>,
-        read: impl FnOnce(&mut R) -> Result<V, ViewError>,
+        read: impl FnOnce(&mut dyn Reader) -> Result<V, ViewError>,
     ) -> Result<V, ViewError> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(ViewError::Cancelled);
@@ -305,20 +306,19 @@ impl<R: Reader> InOrder<'_, R> {
         if let Some(hasher) = &self.hasher {
             self.asked.push(hasher.hash_one(key));
         }
-        let Self { reader, tally, .. } = self;
+        let (reader, tally) = (self.reader.as_mut(), &mut self.tally);
         let Some(cache) = self.job.as_ref().and_then(|job| job.cache.as_ref()) else {
-            return tally.read::<R, _>(key.kind(), || read(reader));
+            return tally.read(key.kind(), || read(reader));
         };
-        let since = tally.now::<R>();
-        let (value, arrival) = (find.within)(cache).get_or_read(find.key, self.cancel, || {
-            tally.timed::<R, _>(key.kind(), || read(reader))
-        })?;
+        let since = tally.now();
+        let (value, arrival) = (find.within)(cache)
+            .get_or_read(find.key, self.cancel, || tally.timed(key.kind(), || read(reader)))?;
         self.tally.note(key.kind(), arrival, since);
         Ok(value)
     }
 }
 
-impl<R: Reader> Database for InOrder<'_, R> {
+impl Database for InOrder<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
@@ -334,7 +334,7 @@ impl<R: Reader> Database for InOrder<'_, R> {
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
         let find = Find { key: (address, key), within: |cache| &cache.slots };
-        let read = |reader: &mut R| Ok(reader.slot(&address, &key)?);
+        let read = |reader: &mut dyn Reader| Ok(reader.slot(&address, &key)?);
         self.get(Key::Slot(address, key), find, read)
     }
 

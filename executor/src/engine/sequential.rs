@@ -10,10 +10,7 @@ use super::{
     in_order::{self, Below, Purpose, Ran},
     task::Task,
 };
-use crate::{
-    store::{Reader, Sample},
-    trace::Recorder,
-};
+use crate::{store::Sample, trace::Recorder};
 
 /// The loop.
 pub(super) struct Sequential;
@@ -21,8 +18,8 @@ pub(super) struct Sequential;
 impl Loop for Sequential {
     const NAME: &'static str = "sequential";
 
-    fn run<R: Reader>(
-        database: &mut StoreDatabase<'_, R>,
+    fn run(
+        database: &mut StoreDatabase<'_>,
         task: &Task<'_>,
         batch_index: usize,
         executed: &mut Executed,
@@ -36,8 +33,8 @@ impl Loop for Sequential {
 ///
 /// # Errors
 /// [`EngineError`].
-pub(crate) fn rebuild_lists<S: Sample>(
-    sample: &S,
+pub(crate) fn rebuild_lists(
+    sample: &dyn Sample,
     task: &Task<'_>,
 ) -> Result<Vec<Bytes>, EngineError> {
     let mut database = StoreDatabase::open(sample, task.workload)?;
@@ -52,7 +49,7 @@ pub(crate) fn rebuild_lists<S: Sample>(
     (0..task.workload.batches.len()).map(rebuild).collect()
 }
 
-impl<R: Reader> Below for StoreDatabase<'_, R> {
+impl Below for StoreDatabase<'_> {
     fn trace(&mut self) -> Option<&mut Recorder> {
         self.recorder()
     }

@@ -31,11 +31,18 @@ pub struct ReadTally {
     pub under_way: Duration,
     /// Start of the first read and end of the last one, if reads are timed.
     pub window: Option<(Instant, Instant)>,
+    /// Whether each read is timed, as [`Reader::is_timed`] says.
+    is_timed: bool,
     /// The recorder of single reads and steps, if the sample is traced.
     pub(crate) trace: Option<Box<Recorder>>,
 }
 
 impl ReadTally {
+    /// An empty tally of the reads of `reader`, which records to `trace`.
+    pub(crate) fn of(reader: &dyn Reader, trace: Option<Box<Recorder>>) -> Self {
+        Self { is_timed: reader.is_timed(), trace, ..Self::default() }
+    }
+
     /// Adds another worker's.
     pub fn merge(&mut self, other: &Self) {
         self.latencies.merge(&other.latencies);
@@ -75,25 +82,25 @@ impl ReadTally {
     }
 
     /// Makes one read and counts it.
-    pub(crate) fn read<R: Reader, T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
+    pub(crate) fn read<T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
         self.read_count += 1;
-        self.timed::<R, T>(key, read)
+        self.timed(key, read)
     }
 
     /// Now, where reads of this store are timed or traced.
     #[inline]
-    pub(crate) fn now<R: Reader>(&self) -> Option<Instant> {
-        (R::IS_TIMED || self.trace.is_some()).then(Instant::now)
+    pub(crate) fn now(&self) -> Option<Instant> {
+        (self.is_timed || self.trace.is_some()).then(Instant::now)
     }
 
     /// Counts the time of a read of one key or of several together.
-    pub(crate) fn lasted<R: Reader>(&mut self, what: What, start: Instant, end: Instant) {
-        self.lasted_at::<R>(1.0, what, start, end);
+    pub(crate) fn lasted(&mut self, what: What, start: Instant, end: Instant) {
+        self.lasted_at(1.0, what, start, end);
     }
 
     /// The same of reads with `depth` under way.
-    fn lasted_at<R: Reader>(&mut self, depth: f64, what: What, start: Instant, end: Instant) {
-        if R::IS_TIMED {
+    fn lasted_at(&mut self, depth: f64, what: What, start: Instant, end: Instant) {
+        if self.is_timed {
             let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };
             self.latencies.record_batch(end - start, count);
             self.under_way += (end - start).mul_f64(depth);
@@ -105,9 +112,9 @@ impl ReadTally {
     }
 
     /// Reads `keys` of one account as [`Reader::slots`] does, and counts and times each.
-    pub(crate) fn read_slots<R: Reader>(
+    pub(crate) fn read_slots(
         &mut self,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         address: &Address,
         keys: &[U256],
         sink: &mut dyn FnMut(usize, U256),
@@ -115,7 +122,7 @@ impl ReadTally {
         let mut clock = CallClock::start(reader, Key::Slot, self);
         reader.slots(address, keys, &mut |place, value| {
             sink(place, value);
-            clock.arrived::<R>();
+            clock.arrived();
         })?;
         clock.stop(reader, keys.len());
         Ok(())
@@ -123,19 +130,19 @@ impl ReadTally {
 
     /// Makes `read` and records how long it took, where reads of this store are timed.
     #[inline]
-    pub(crate) fn timed<R: Reader, T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
-        let Some(start) = self.now::<R>() else { return read() };
+    pub(crate) fn timed<T>(&mut self, key: Key, read: impl FnOnce() -> T) -> T {
+        let Some(start) = self.now() else { return read() };
         let value = read();
-        self.lasted::<R>(What::Read { key, count: 1 }, start, Instant::now());
+        self.lasted(What::Read { key, count: 1 }, start, Instant::now());
         value
     }
 }
 
 /// A store's reader with the tally of its reads.
 #[derive(Debug)]
-pub(crate) struct Reading<'a, R> {
+pub(crate) struct Reading<'a> {
     /// Reads.
-    pub(crate) reader: &'a mut R,
+    pub(crate) reader: &'a mut dyn Reader,
     /// Counts and times them.
     pub(crate) tally: &'a mut ReadTally,
 }
@@ -153,8 +160,8 @@ pub(crate) struct CallClock<'t> {
 
 impl<'t> CallClock<'t> {
     /// The call begins; it asks for keys of the kind `key`.
-    pub(crate) fn start<R: Reader>(reader: &R, key: Key, tally: &'t mut ReadTally) -> Self {
-        let start = tally.now::<R>();
+    pub(crate) fn start(reader: &dyn Reader, key: Key, tally: &'t mut ReadTally) -> Self {
+        let start = tally.now();
         let batching = reader.batching();
         let together = match key {
             Key::Account => batching.reads_accounts_together,
@@ -168,16 +175,16 @@ impl<'t> CallClock<'t> {
 
     /// A value came; where values come one by one, the time since the last is its own.
     #[inline]
-    pub(crate) fn arrived<R: Reader>(&mut self) {
+    pub(crate) fn arrived(&mut self) {
         if let Some(from) = self.since {
             let now = Instant::now();
-            self.tally.lasted::<R>(What::Read { key: self.key, count: 1 }, from, now);
+            self.tally.lasted(What::Read { key: self.key, count: 1 }, from, now);
             self.since = Some(now);
         }
     }
 
     /// The call is over, and `count` values came.
-    pub(crate) fn stop<R: Reader>(self, reader: &R, count: usize) {
+    pub(crate) fn stop(self, reader: &dyn Reader, count: usize) {
         self.tally.read_count += count as u64;
         if let (Some(start), None) = (self.start, self.since)
             && count > 0
@@ -186,7 +193,7 @@ impl<'t> CallClock<'t> {
             let end = Instant::now();
             let block_count = reader.counters().block_count - self.block_count;
             let depth = reader.at_once(count, block_count);
-            self.tally.lasted_at::<R>(depth, what, start, end);
+            self.tally.lasted_at(depth, what, start, end);
         }
     }
 }

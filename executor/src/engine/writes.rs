@@ -46,8 +46,8 @@ pub struct Writes {
 }
 
 /// Follows the writes of a sample from before its clock until after it.
-pub(super) struct WriteWatch<'s, S> {
-    sample: &'s S,
+pub(super) struct WriteWatch<'s> {
+    sample: &'s dyn Sample,
     background: Option<&'s dyn Background>,
     /// Counts before the clock.
     counted: WriteCounters,
@@ -57,9 +57,9 @@ pub(super) struct WriteWatch<'s, S> {
     apart: Duration,
 }
 
-impl<'s, S: Sample> WriteWatch<'s, S> {
+impl<'s> WriteWatch<'s> {
     /// Takes the counts of a sample whose clock is about to start.
-    pub(super) fn new(sample: &'s S) -> Result<Self, StoreError> {
+    pub(super) fn new(sample: &'s dyn Sample) -> Result<Self, StoreError> {
         let background = sample.background();
         let counted = background.map(Background::counters).transpose()?.unwrap_or_default();
         let space = sample.file_bytes().map(|bytes| Space {

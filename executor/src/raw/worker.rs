@@ -69,18 +69,18 @@ pub(super) struct Part {
 }
 
 /// A thread that has all it needs.
-pub(super) struct Ready<R> {
-    reader: R,
+pub(super) struct Ready<'a> {
+    reader: Box<dyn Reader + 'a>,
     batch: Batch,
     batch_len: u64,
     part: Part,
 }
 
 /// Makes the calling thread ready.
-pub(super) fn prepare<'a, S: Sample>(
-    sample: &'a S,
+pub(super) fn prepare<'a>(
+    sample: &'a dyn Sample,
     shared: &Shared<'_>,
-) -> Result<Ready<S::Reader<'a>>, RawError> {
+) -> Result<Ready<'a>, RawError> {
     let reader = sample.reader()?;
     let batch_len = match shared.reads.asking {
         Asking::OneByOne => KEYS_AHEAD,
@@ -102,7 +102,7 @@ pub(super) fn prepare<'a, S: Sample>(
     Ok(Ready { reader, batch: Batch::with_capacity(batch_len), batch_len: batch_len as u64, part })
 }
 
-impl<R: Reader> Ready<R> {
+impl Ready<'_> {
     pub(super) fn read(mut self, shared: &Shared<'_>) -> Result<Part, RawError> {
         let cpu_before = thread_cpu_time();
         self.part.start = Instant::now();
@@ -127,7 +127,7 @@ impl<R: Reader> Ready<R> {
 
     fn one_by_one(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
         let Self { reader, batch, part, .. } = self;
-        let family = shared.reads.family;
+        let (family, is_timed) = (shared.reads.family, reader.is_timed());
         // Making the keys is no part of a get.
         let mut asked = Instant::now();
         for (key, expected) in batch.keys.iter().zip(&batch.values) {
@@ -140,7 +140,7 @@ impl<R: Reader> Ready<R> {
                 true => (&mut part.absent_count, &mut part.absent),
             };
             *count += 1;
-            if R::IS_TIMED {
+            if is_timed {
                 part.end = Instant::now();
                 latencies.record(part.end - asked);
                 asked = part.end;

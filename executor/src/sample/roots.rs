@@ -7,11 +7,11 @@ use variant::{CacheMode, RootCache};
 use crate::{
     engine::{EngineError, Executed, Task},
     root::{self, Fault, KeptNodes, Lists, RootInputs, RootedSample},
-    store::{Sample, Store},
+    store::Store,
 };
 
 /// The nodes of tries that are in memory when the sample's clock starts.
-pub(super) fn kept_nodes<S: Store>(store: &S, task: &Task<'_>) -> Result<KeptNodes, EngineError> {
+pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes, EngineError> {
     let variant = &task.variant;
     if variant.root.is_none() || variant.root.cache == RootCache::Cold {
         return Ok(KeptNodes::default());
@@ -29,13 +29,13 @@ pub(super) fn kept_nodes<S: Store>(store: &S, task: &Task<'_>) -> Result<KeptNod
         cancel,
     });
     drop(tries);
-    store.close_sample(base)?;
+    base.close()?;
     kept.map_err(|error| EngineError::of_root(0, error))
 }
 
 /// Compares the roots with those of walks over the state as it was before each batch.
-pub(super) fn check_roots<S: Store>(
-    store: &S,
+pub(super) fn check_roots(
+    store: &dyn Store,
     executed: &Executed,
 ) -> Result<Option<Fault>, EngineError> {
     let base = store.open_sample(CacheMode::Warm)?;
@@ -50,7 +50,7 @@ pub(super) fn check_roots<S: Store>(
         }
         _ => None,
     };
-    store.close_sample(base)?;
+    base.close()?;
     let unchecked = || EngineError::Root {
         batch: 0,
         reason: "its check finds no tries, or a batch without a root".to_owned(),

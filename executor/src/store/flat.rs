@@ -29,33 +29,17 @@ mod two_ways;
 use std::{
     fs::File,
     io,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
-use alloy_primitives::B256;
-use workload::{Table, layout::RowKey};
+use super::{Sample, Store};
+use crate::{device, error::StoreError, state::BuiltState, tries::StateTries};
+use variant::{CacheMode, StoreKind};
 
-use super::Store;
-use crate::{
-    device,
-    error::StoreError,
-    place::{self, AskedRow, BlockPlace, Places},
-    state::{BuiltState, StateError},
-    tries::StateTries,
-};
-use variant::CacheMode;
-
-use block::BLOCK_BYTES;
-use files::{Files, RowFile};
+use files::Files;
 pub use format::FlatFormat;
-pub use reader::FlatReader;
-pub use sample::FlatSample;
-use sample::SampleInput;
+use sample::{FlatSample, SampleInput};
 pub use settings::FlatSettings;
 use settings::{NAME, failed_io};
 
@@ -64,10 +48,10 @@ use settings::{NAME, failed_io};
 pub struct FlatStore {
     state: BuiltState,
     settings: FlatSettings,
-    files: Arc<Files>,
+    files: Files,
     /// Why there is no `io_uring`, if so.
     ring_refused: Option<String>,
-    refused_rings: Arc<AtomicU64>,
+    refused_rings: AtomicU64,
     in_memory: bool,
     /// Of the last sample: how long opening took, in nanoseconds.
     open_ns: AtomicU64,
@@ -103,8 +87,8 @@ impl FlatStore {
             ring_refused: probe(&files, settings.depth),
             state,
             settings,
-            files: Arc::new(files),
-            refused_rings: Arc::default(),
+            files,
+            refused_rings: AtomicU64::new(0),
             in_memory,
             open_ns: AtomicU64::new(0),
         })
@@ -141,13 +125,11 @@ fn probe(files: &Files, depth: usize) -> Option<String> {
 }
 
 impl Store for FlatStore {
-    type Sample = FlatSample;
-
-    fn name(&self) -> &'static str {
-        NAME
+    fn kind(&self) -> StoreKind {
+        StoreKind::Flat
     }
 
-    fn open_sample(&self, cache: CacheMode) -> Result<FlatSample, StoreError> {
+    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         let start = Instant::now();
         if cache == CacheMode::Cold && !self.files.is_direct() {
             device::fadvise_dontneed(&self.files.all_paths())
@@ -162,25 +144,7 @@ impl Store for FlatStore {
             cache,
         })?;
         self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        Ok(sample)
-    }
-
-    fn forget_warm(&self) {}
-
-    fn close_sample(&self, sample: FlatSample) -> Result<(), StoreError> {
-        sample.close()?;
-        self.state.verify_untouched().map_err(|error| match error {
-            StateError::Untrusted { .. } => StoreError::NotRestored {
-                store: NAME,
-                what: "the state that samples read".to_owned(),
-                reason: error.to_string(),
-            },
-            error => StoreError::Failed {
-                store: NAME,
-                action: "compare the state with its start".to_owned(),
-                reason: error.to_string(),
-            },
-        })
+        Ok(Box::new(sample))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -232,33 +196,6 @@ impl Store for FlatStore {
 
     fn keeps_blocks(&self) -> bool {
         false
-    }
-
-    /// Of several blocks of the index for a key, the one that is read first.
-    fn locate(&self, sample: &FlatSample, rows: &[AskedRow]) -> Result<Places, String> {
-        let files = &self.files;
-        let row_block = |file: u32, rows: &RowFile, account: usize, rest: &[u8]| {
-            let found = rows.index.locate(account, rest, 0)?;
-            let offset = found.last as u64 * BLOCK_BYTES as u64;
-            Some(BlockPlace { file, offset, byte_count: BLOCK_BYTES as u32, block_count: 1 })
-        };
-        let block = |(table, key): (Table, RowKey)| match table {
-            Table::Accounts => row_block(0, &files.accounts, 0, key.as_slice()),
-            Table::Slots => {
-                let (account, rest) = key.as_slice().split_at(key.as_slice().len() - 32);
-                let account = files.slots.index.account(account)?;
-                row_block(1, &files.slots, account, rest)
-            }
-            Table::Codes => {
-                let place = files.code_places.get(&B256::from_slice(key.as_slice()))?;
-                let block_count = u32::try_from(place.byte_count.div_ceil(BLOCK_BYTES)).ok()?;
-                let byte_count = block_count * BLOCK_BYTES as u32;
-                Some(BlockPlace { file: 2, offset: place.offset, byte_count, block_count })
-            }
-        };
-        let blocks = place::keys(rows, sample.layout).into_iter().map(block).collect();
-        let files = files.paths().map(Path::to_path_buf).to_vec();
-        Ok(Places { files, blocks, ..Places::default() })
     }
 
     fn slots_per_block(&self) -> Option<f64> {

@@ -12,9 +12,12 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{Layout, NetChanges, genesis::AccountState};
 
-use super::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, Store, StoreError};
+use super::{
+    Background, Batching, ReadCounters, Reader, Sample, SlotRow, Store, StoreError,
+    memory::MemoryStore,
+};
 use crate::tries::{StateTries, Tries};
-use variant::CacheMode;
+use variant::{CacheMode, StoreKind};
 
 /// Shortest delay that is spent at once.
 const LEAST_DELAY: Duration = Duration::from_micros(2);
@@ -36,39 +39,30 @@ impl Handicap {
     }
 }
 
-/// A store under a handicap.
+/// The memory store under a handicap.
 #[derive(Debug)]
-pub struct Handicapped<S> {
-    store: S,
+pub struct Handicapped {
+    store: MemoryStore,
     handicap: Handicap,
 }
 
-impl<S> Handicapped<S> {
+impl Handicapped {
     /// `store`, made worse.
-    pub const fn new(store: S, handicap: Handicap) -> Self {
+    pub const fn new(store: MemoryStore, handicap: Handicap) -> Self {
         Self { store, handicap }
     }
 }
 
-impl<S: Store> Store for Handicapped<S> {
-    type Sample = HandicappedSample<S::Sample>;
-
-    fn name(&self) -> &'static str {
-        self.store.name()
+impl Store for Handicapped {
+    fn kind(&self) -> StoreKind {
+        self.store.kind()
     }
 
-    fn open_sample(&self, cache: CacheMode) -> Result<Self::Sample, StoreError> {
+    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         let Handicap { read_delay, reads_one_twice } = self.handicap;
         let sample = self.store.open_sample(cache)?;
-        Ok(HandicappedSample { sample, read_delay, is_due: AtomicBool::new(reads_one_twice) })
-    }
-
-    fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError> {
-        self.store.close_sample(sample.sample)
-    }
-
-    fn forget_warm(&self) {
-        self.store.forget_warm();
+        let is_due = AtomicBool::new(reads_one_twice);
+        Ok(Box::new(HandicappedSample { sample, read_delay, is_due }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -95,23 +89,19 @@ impl<S: Store> Store for Handicapped<S> {
 
 /// A sample of a store under a handicap.
 #[derive(Debug)]
-pub struct HandicappedSample<T> {
-    sample: T,
+struct HandicappedSample<'s> {
+    sample: Box<dyn Sample + 's>,
     read_delay: Duration,
     /// Whether a slot is still to be read twice.
     is_due: AtomicBool,
 }
 
-impl<T: Sample> Sample for HandicappedSample<T> {
-    type Reader<'a>
-        = HandicappedReader<'a, T::Reader<'a>>
-    where
-        Self: 'a;
-
-    fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
+impl Sample for HandicappedSample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
         let reader = self.sample.reader()?;
         let owed = Duration::ZERO;
-        Ok(HandicappedReader { reader, read_delay: self.read_delay, owed, is_due: &self.is_due })
+        let (read_delay, is_due) = (self.read_delay, &self.is_due);
+        Ok(Box::new(HandicappedReader { reader, read_delay, owed, is_due }))
     }
 
     fn row_layout(&self) -> Option<Layout> {
@@ -137,19 +127,23 @@ impl<T: Sample> Sample for HandicappedSample<T> {
     fn file_bytes(&self) -> Option<u64> {
         self.sample.file_bytes()
     }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.sample.close()
+    }
 }
 
 /// One thread's reads under a handicap.
 #[derive(Debug)]
-pub struct HandicappedReader<'a, R> {
-    reader: R,
+struct HandicappedReader<'a> {
+    reader: Box<dyn Reader + 'a>,
     read_delay: Duration,
     /// Delay that is due and was not spent yet.
     owed: Duration,
     is_due: &'a AtomicBool,
 }
 
-impl<R: Reader> HandicappedReader<'_, R> {
+impl HandicappedReader<'_> {
     /// Delays so many reads. Small delays are saved up: looking at the clock takes as long as
     /// some of them.
     fn delay(&mut self, read_count: usize) {
@@ -178,8 +172,10 @@ impl<R: Reader> HandicappedReader<'_, R> {
     }
 }
 
-impl<R: Reader> Reader for HandicappedReader<'_, R> {
-    const IS_TIMED: bool = R::IS_TIMED;
+impl Reader for HandicappedReader<'_> {
+    fn is_timed(&self) -> bool {
+        self.reader.is_timed()
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.delay(1);
@@ -247,7 +243,7 @@ impl<R: Reader> Reader for HandicappedReader<'_, R> {
 mod tests {
     use workload::Genesis;
 
-    use super::{super::memory::MemoryStore, *};
+    use super::*;
 
     fn counted(handicap: Handicap) -> u64 {
         let store = MemoryStore::build(&Genesis::default(), u64::MAX).unwrap();
@@ -258,7 +254,8 @@ mod tests {
             assert_eq!(reader.slot(&Address::ZERO, &U256::from(key)).unwrap(), U256::ZERO);
         }
         let counted = reader.counters().key_count;
-        store.close_sample(sample).unwrap();
+        drop(reader);
+        sample.close().unwrap();
         counted
     }
 

@@ -45,22 +45,21 @@ use signet_libmdbx::Stat;
 use trie::NodeKey;
 use workload::Table;
 
-use super::Store;
+use super::{Sample, Store};
 use crate::{
     device,
     error::StoreError,
-    place::{self, AskedRow, BlockPlace, Places, RowPages},
+    place::{self, AskedRow, RowPages},
     state::BuiltState,
     tries::{StateTries, TrieId},
 };
-use variant::{CacheMode, SlotTable};
+use variant::{CacheMode, SlotTable, StoreKind};
 
 use base::{Base, RESIDENT_SHARE_MAX};
 use environment::failed_io;
 pub use format::MdbxFormat;
 use leaves::LeafPath;
-pub use reader::MdbxReader;
-pub use sample::MdbxSample;
+use sample::MdbxSample;
 pub use settings::MdbxSettings;
 use settings::NAME;
 
@@ -158,13 +157,11 @@ impl MdbxStore {
 }
 
 impl Store for MdbxStore {
-    type Sample = MdbxSample;
-
-    fn name(&self) -> &'static str {
-        NAME
+    fn kind(&self) -> StoreKind {
+        StoreKind::Mdbx
     }
 
-    fn open_sample(&self, cache: CacheMode) -> Result<MdbxSample, StoreError> {
+    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         let start = Instant::now();
         // A sample that a panic ended has not done so.
         self.base.restore().map_err(failed_io("put the state back"))?;
@@ -182,13 +179,7 @@ impl Store for MdbxStore {
         let resident_share = cooled.or(opened.and_then(|opened| opened.resident_share));
         *opened = Some(Opened { duration, statistics, nodes, resident_share });
         drop(opened);
-        Ok(sample)
-    }
-
-    fn forget_warm(&self) {}
-
-    fn close_sample(&self, sample: MdbxSample) -> Result<(), StoreError> {
-        sample.close(&self.base)
+        Ok(Box::new(sample))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -243,23 +234,6 @@ impl Store for MdbxStore {
 
     fn built_state(&self) -> Option<&BuiltState> {
         Some(&self.state)
-    }
-
-    fn locate(&self, sample: &MdbxSample, rows: &[AskedRow]) -> Result<Places, String> {
-        let leaves = self.base.leaves(&place::keys(rows, sample.layout()));
-        let block = |page: u32| BlockPlace {
-            file: 0,
-            offset: u64::from(page) * environment::PAGE_BYTES as u64,
-            byte_count: environment::PAGE_BYTES as u32,
-            block_count: 1,
-        };
-        let mut places = Places { files: vec![self.base.path().to_owned()], ..Places::default() };
-        for (row, path) in leaves.map_err(|error| error.to_string())?.iter().enumerate() {
-            let mut pages = path.pages().map(block);
-            places.blocks.push(pages.next_back());
-            places.before.extend(pages.map(|block| (row, block)));
-        }
-        Ok(places)
     }
 
     fn row_pages(

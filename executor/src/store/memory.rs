@@ -1,10 +1,6 @@
 //! State in hash maps, for tests and for the EVM's own speed. Never cold.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, atomic::AtomicBool},
-    thread,
-};
+use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
 use trie::Format;
@@ -18,7 +14,7 @@ mod tries;
 use self::tries::{BaseTries, OverlaidTries, SampleTries};
 use super::{Background, ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
 use crate::tries::{StateTries, Tries};
-use variant::CacheMode;
+use variant::{CacheMode, StoreKind};
 
 /// About what one slot costs in memory: key, value, control byte, at 7/8 of the load that makes
 /// a table double.
@@ -78,8 +74,8 @@ struct Maps {
 /// A whole state in memory.
 #[derive(Debug)]
 pub struct MemoryStore {
-    base: Arc<Maps>,
-    tries: Option<Arc<BaseTries>>,
+    base: Maps,
+    tries: Option<BaseTries>,
 }
 
 impl MemoryStore {
@@ -105,7 +101,7 @@ impl MemoryStore {
         let store = Self::of(genesis)?;
         let tries = BaseTries::build(&store.base.accounts, &store.base.slots, format);
         let tries = tries.map_err(|error| MemoryError::Tries(error.to_string()))?;
-        Ok(Self { tries: Some(Arc::new(tries)), ..store })
+        Ok(Self { tries: Some(tries), ..store })
     }
 
     fn of(genesis: &Genesis) -> Result<Self, MemoryError> {
@@ -132,7 +128,7 @@ impl MemoryStore {
             slots.reserve(usize::try_from(family.count).unwrap_or(usize::MAX));
             slots.extend((0..family.count).map(|i| (family.key(i), family.value(i))));
         }
-        Ok(Self { base: Arc::new(maps), tries: None })
+        Ok(Self { base: maps, tries: None })
     }
 }
 
@@ -166,25 +162,16 @@ fn add_families(maps: &mut Maps, genesis: &Genesis) {
 }
 
 impl Store for MemoryStore {
-    type Sample = MemorySample;
-
-    fn name(&self) -> &'static str {
-        "memory"
+    fn kind(&self) -> StoreKind {
+        StoreKind::Memory
     }
 
-    fn open_sample(&self, _cache: CacheMode) -> Result<MemorySample, StoreError> {
-        Ok(MemorySample {
-            base: Arc::clone(&self.base),
+    fn open_sample(&self, _cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
+        Ok(Box::new(MemorySample {
+            base: &self.base,
             overlay: Overlay::default(),
             tries: self.tries.as_ref().map(SampleTries::new),
-        })
-    }
-
-    fn forget_warm(&self) {}
-
-    fn close_sample(&self, sample: MemorySample) -> Result<(), StoreError> {
-        drop(sample);
-        Ok(())
+        }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -208,17 +195,15 @@ impl Store for MemoryStore {
 
 /// The base, which nobody writes, below what the sample's batches have committed.
 #[derive(Debug)]
-pub struct MemorySample {
-    base: Arc<Maps>,
+struct MemorySample<'s> {
+    base: &'s Maps,
     overlay: Overlay,
-    tries: Option<SampleTries>,
+    tries: Option<SampleTries<'s>>,
 }
 
-impl Sample for MemorySample {
-    type Reader<'a> = MemoryReader<'a>;
-
-    fn reader(&self) -> Result<MemoryReader<'_>, StoreError> {
-        Ok(MemoryReader { sample: self, last: None, key_count: 0 })
+impl Sample for MemorySample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
+        Ok(Box::new(MemoryReader { sample: self, last: None, key_count: 0 }))
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
@@ -242,12 +227,16 @@ impl Sample for MemorySample {
     fn file_bytes(&self) -> Option<u64> {
         None
     }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// One thread's reads of a [`MemorySample`].
 #[derive(Debug)]
-pub struct MemoryReader<'a> {
-    sample: &'a MemorySample,
+struct MemoryReader<'a> {
+    sample: &'a MemorySample<'a>,
     /// The base's slots of the account asked for last; most reads stay in it.
     last: Option<(Address, Option<&'a Slots>)>,
     key_count: u64,
@@ -269,7 +258,9 @@ impl<'a> MemoryReader<'a> {
 }
 
 impl Reader for MemoryReader<'_> {
-    const IS_TIMED: bool = false;
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.key_count += 1;

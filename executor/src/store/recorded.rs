@@ -15,7 +15,10 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{AccountState, Layout, NetChanges};
 
 use super::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, StoreError};
-use crate::{place::AskedRow, tries::Tries};
+use crate::{
+    place::{AskedRow, Places},
+    tries::Tries,
+};
 
 /// The reads of a sample.
 #[derive(Clone, Debug, Default)]
@@ -60,19 +63,19 @@ impl ReadLog {
 
 /// A sample that writes its reads down.
 #[derive(Debug)]
-pub struct Recorded<'s, S> {
-    sample: &'s S,
+pub struct Recorded<'s> {
+    sample: &'s dyn Sample,
     log: Mutex<ReadLog>,
 }
 
-impl<'s, S> Recorded<'s, S> {
+impl<'s> Recorded<'s> {
     /// `sample`, with an empty log.
-    pub fn new(sample: &'s S) -> Self {
+    pub fn new(sample: &'s dyn Sample) -> Self {
         Self { sample, log: Mutex::default() }
     }
 
-    fn recorded<R>(&self, reader: R) -> RecordedReader<'_, R> {
-        RecordedReader { reader, own: ReadLog::default(), all: &self.log }
+    fn recorded<'a>(&'a self, reader: Box<dyn Reader + 'a>) -> Box<dyn Reader + 'a> {
+        Box::new(RecordedReader { reader, own: ReadLog::default(), all: &self.log })
     }
 
     /// The log, once all readers are gone.
@@ -83,17 +86,12 @@ impl<'s, S> Recorded<'s, S> {
     }
 }
 
-impl<S: Sample> Sample for Recorded<'_, S> {
-    type Reader<'a>
-        = RecordedReader<'a, S::Reader<'a>>
-    where
-        Self: 'a;
-
-    fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
+impl Sample for Recorded<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
         Ok(self.recorded(self.sample.reader()?))
     }
 
-    fn fiber_readers(&self, count: usize) -> Result<Vec<Self::Reader<'_>>, StoreError> {
+    fn fiber_readers(&self, count: usize) -> Result<Vec<Box<dyn Reader + '_>>, StoreError> {
         let readers = self.sample.fiber_readers(count)?;
         Ok(readers.into_iter().map(|reader| self.recorded(reader)).collect())
     }
@@ -121,25 +119,36 @@ impl<S: Sample> Sample for Recorded<'_, S> {
     fn file_bytes(&self) -> Option<u64> {
         self.sample.file_bytes()
     }
+
+    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+        self.sample.locate(rows)
+    }
+
+    /// The sample below goes on.
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// One thread's reads, written down.
 #[derive(Debug)]
-pub struct RecordedReader<'a, R> {
-    reader: R,
+struct RecordedReader<'a> {
+    reader: Box<dyn Reader + 'a>,
     own: ReadLog,
     all: &'a Mutex<ReadLog>,
 }
 
-impl<R> Drop for RecordedReader<'_, R> {
+impl Drop for RecordedReader<'_> {
     fn drop(&mut self) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.merge(mem::take(&mut self.own));
     }
 }
 
-impl<R: Reader> Reader for RecordedReader<'_, R> {
-    const IS_TIMED: bool = R::IS_TIMED;
+impl Reader for RecordedReader<'_> {
+    fn is_timed(&self) -> bool {
+        self.reader.is_timed()
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let present = self.own.call([AskedRow::Account(*address)]);

@@ -7,7 +7,7 @@
 
 use std::{fmt, path::Path, sync::Arc};
 
-use variant::CacheMode;
+use variant::{CacheMode, StoreKind};
 use workload::{Genesis, Layout};
 
 mod cluster;
@@ -21,20 +21,18 @@ mod sample;
 mod servers;
 mod shared;
 
-pub use self::{
-    cluster::Credentials, error::RedisError, reader::RedisReader, sample::RedisSample,
-    servers::RedisServers,
-};
+pub use self::{cluster::Credentials, error::RedisError, servers::RedisServers};
 use self::{
     cluster::Topology,
     error::NAME,
     fill::{Filled, Wanted},
     held::{Held, Memory},
     lines::Pool,
+    sample::RedisSample,
     servers::ServerDir,
     shared::Shared,
 };
-use super::{Store, StoreError};
+use super::{Sample, Store, StoreError};
 use crate::state::Watch;
 
 /// A state that is wanted in Redis.
@@ -58,7 +56,7 @@ pub struct RedisInput<'a> {
 
 /// A whole state in a Redis Cluster.
 pub struct RedisStore {
-    shared: Arc<Shared>,
+    shared: Shared,
     held: Held,
     filled: Filled,
     facts: Vec<(String, String)>,
@@ -109,7 +107,7 @@ impl RedisStore {
         };
         let wanted = Wanted { genesis, layout, scratch, threads };
         let filled = fill::see_to_it(&held, &topology, &wanted, watch)?;
-        let shared = Arc::new(Shared { layout, topology, pool: Pool::default() });
+        let shared = Shared { layout, topology, pool: Pool::default() };
         let facts = facts(&shared.topology, &held, &filled, servers.as_ref())?;
         Ok(Self { shared, held, filled, facts, servers })
     }
@@ -148,25 +146,13 @@ fn facts(
 }
 
 impl Store for RedisStore {
-    type Sample = RedisSample;
-
-    fn name(&self) -> &'static str {
-        NAME
+    fn kind(&self) -> StoreKind {
+        StoreKind::Redis
     }
 
-    fn open_sample(&self, _cache: CacheMode) -> Result<RedisSample, StoreError> {
+    fn open_sample(&self, _cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         self.held.check_key_count(self.filled.row_count)?;
-        Ok(RedisSample::new(Arc::clone(&self.shared)))
-    }
-
-    fn forget_warm(&self) {}
-
-    fn close_sample(&self, sample: RedisSample) -> Result<(), StoreError> {
-        // The first failure is the one to be told.
-        if sample.has_failed() {
-            return Ok(());
-        }
-        self.held.check_key_count(self.filled.row_count)
+        Ok(Box::new(RedisSample::new(self)))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

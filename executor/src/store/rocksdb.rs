@@ -34,22 +34,14 @@ use std::sync::{
 
 use ::rocksdb::Cache;
 
-use super::Store;
-use crate::{
-    device,
-    error::StoreError,
-    place::{AskedRow, Places},
-    state::{BuiltState, StateError},
-    tries::StateTries,
-};
-use variant::{CacheMode, Compaction, FilterKind, IndexShape, ReadMethod};
+use super::{Sample, Store};
+use crate::{device, error::StoreError, state::BuiltState, tries::StateTries};
+use variant::{CacheMode, Compaction, FilterKind, IndexShape, ReadMethod, StoreKind};
 
 pub use format::{Filter, PPM, RocksFormat, aged_ppm};
 pub use options::check_options;
 use places::Blocks;
-pub use reader::RocksReader;
 pub use sample::RocksSample;
-use sample::SampleInput;
 use settings::{NAME, failed_io};
 pub use settings::{READS_AT_ONCE, RocksSettings, effective};
 pub use uring::{IoUring, io_uring_state};
@@ -124,7 +116,7 @@ impl RocksStore {
             open_ns: AtomicU64::new(0),
             resident_fraction: Mutex::new(None),
         };
-        store.multi_get_io_uring = probe::multi_get_io_uring(store.sample_input())?;
+        store.multi_get_io_uring = probe::multi_get_io_uring(&store)?;
         Ok(store)
     }
 
@@ -149,10 +141,34 @@ impl RocksStore {
         &self.settings
     }
 
-    /// The reason why rows do not stay where the state has them, while a sample runs; `None` if they do.
-    pub fn moves_rows(&self) -> Option<&'static str> {
-        (self.settings.compaction == Compaction::On)
-            .then_some("compactions move rows while the sample runs")
+    /// [`Store::open_sample`] with the sample's own type.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn sample(&self, cache: CacheMode) -> Result<RocksSample<'_>, StoreError> {
+        let start = std::time::Instant::now();
+        let sample = RocksSample::open(self, self.cache(cache), cache)?;
+        let drops = cache == CacheMode::Cold && !self.access.is_direct();
+        let tables = if drops { self.state.table_files() } else { Vec::new() };
+        device::fadvise_dontneed(&tables)
+            .map_err(failed_io(format!("drop {} from the page cache", self.state.name())))?;
+        self.table_memory_bytes.store(sample.table_memory_bytes()?, Ordering::Relaxed);
+        self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        if drops {
+            // The kernel need not obey: this tells whether it did.
+            let resident = device::resident_fraction(&tables);
+            *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner) = resident;
+        }
+        Ok(sample)
+    }
+
+    /// The blocks of its rows, read through `sample` when they are first asked for.
+    fn blocks(&self, sample: &RocksSample<'_>) -> Result<&Blocks, String> {
+        if let Some(reason) = self.moves_rows() {
+            return Err(reason.to_owned());
+        }
+        let blocks = self.blocks.get_or_init(|| Blocks::of(&self.state, &self.format, sample));
+        blocks.as_ref().map_err(Clone::clone)
     }
 
     /// The part of the files that was in the page cache when the last cold sample began.
@@ -165,28 +181,8 @@ impl RocksStore {
         }
     }
 
-    /// The blocks of its warm samples; `None` before the first one.
-    pub fn warm_blocks(&self) -> Option<WarmBlocks> {
-        self.warm_cache().clone().map(WarmBlocks)
-    }
-
-    /// Lets its warm samples find `blocks`, which a store over the same state had before; without
-    /// effect once it had a warm sample of its own.
-    pub fn keep_warm(&self, blocks: &WarmBlocks) {
-        self.warm_cache().get_or_insert_with(|| blocks.0.clone());
-    }
-
     fn warm_cache(&self) -> MutexGuard<'_, Option<Cache>> {
         self.warm_cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    const fn sample_input(&self) -> SampleInput<'_> {
-        SampleInput {
-            state: &self.state,
-            settings: &self.settings,
-            format: self.format,
-            access: self.access,
-        }
     }
 
     /// Empty for a cold sample; the shared one for a warm sample.
@@ -262,48 +258,24 @@ fn describe_compaction(settings: &RocksSettings) -> String {
 }
 
 impl Store for RocksStore {
-    type Sample = RocksSample;
-
-    fn name(&self) -> &'static str {
-        NAME
+    fn kind(&self) -> StoreKind {
+        StoreKind::Rocksdb
     }
 
-    fn open_sample(&self, cache: CacheMode) -> Result<RocksSample, StoreError> {
-        let start = std::time::Instant::now();
-        let sample = RocksSample::open(self.sample_input(), self.cache(cache), cache)?;
-        let drops = cache == CacheMode::Cold && !self.access.is_direct();
-        let tables = if drops { self.state.table_files() } else { Vec::new() };
-        device::fadvise_dontneed(&tables)
-            .map_err(failed_io(format!("drop {} from the page cache", self.state.name())))?;
-        self.table_memory_bytes.store(sample.table_memory_bytes()?, Ordering::Relaxed);
-        self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        if drops {
-            // The kernel need not obey: this tells whether it did.
-            let resident = device::resident_fraction(&tables);
-            *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner) = resident;
-        }
-        Ok(sample)
+    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
+        Ok(Box::new(self.sample(cache)?))
     }
 
     fn forget_warm(&self) {
         *self.warm_cache() = None;
     }
 
-    fn close_sample(&self, sample: RocksSample) -> Result<(), StoreError> {
-        sample.close()?;
-        // An error of a sample must not go into the next one.
-        self.state.verify_untouched().map_err(|error| match error {
-            StateError::Untrusted { .. } => StoreError::NotRestored {
-                store: NAME,
-                what: "the state that samples link to".to_owned(),
-                reason: error.to_string(),
-            },
-            error => StoreError::Failed {
-                store: NAME,
-                action: "compare the state with its start".to_owned(),
-                reason: error.to_string(),
-            },
-        })
+    fn warm_blocks(&self) -> Option<WarmBlocks> {
+        self.warm_cache().clone().map(WarmBlocks)
+    }
+
+    fn keep_warm(&self, blocks: &WarmBlocks) {
+        self.warm_cache().get_or_insert_with(|| blocks.0.clone());
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -356,12 +328,9 @@ impl Store for RocksStore {
         Some(&self.state)
     }
 
-    fn locate(&self, sample: &RocksSample, rows: &[AskedRow]) -> Result<Places, String> {
-        if let Some(reason) = self.moves_rows() {
-            return Err(reason.to_owned());
-        }
-        let blocks = self.blocks.get_or_init(|| Blocks::of(&self.state, &self.format, sample));
-        blocks.as_ref().map_err(Clone::clone)?.locate(sample, rows)
+    fn moves_rows(&self) -> Option<&'static str> {
+        (self.settings.compaction == Compaction::On)
+            .then_some("compactions move rows while the sample runs")
     }
 
     fn reads_absent_rows(&self) -> bool {

@@ -13,7 +13,7 @@ use alloy_primitives::{Address, B256, U256, keccak256};
 use executor::{
     state::{BuiltState, DataDir, Quiet, StateError, StateSpec},
     store::{
-        Reader, Sample, Store, StoreError,
+        Store, StoreError,
         flat::{FlatFormat, FlatSettings, FlatStore},
     },
 };
@@ -58,8 +58,8 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
             let store = FlatStore::open(state, settings).unwrap();
             for cache in [CacheMode::Cold, CacheMode::Warm] {
                 let sample = store.open_sample(cache).unwrap();
-                assert_holds(&mut sample.reader().unwrap(), &genesis);
-                store.close_sample(sample).unwrap();
+                assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+                sample.close().unwrap();
             }
         }
         let name = spec(&genesis, layout).name();
@@ -119,7 +119,7 @@ fn small_slots_of_many_accounts_are_found_though_the_index_cannot_tell_them_apar
             }
         }
         drop(reader);
-        store.close_sample(sample).unwrap();
+        sample.close().unwrap();
     }
 }
 
@@ -136,6 +136,7 @@ fn a_slot_costs_one_block_and_neighbours_in_a_call_share_theirs() {
     let counters = reader.counters();
     assert_eq!((counters.key_count, counters.block_count), (500, 500));
     assert_eq!(counters.block_bytes, 500 * 4096);
+    drop(reader);
     let mut reader = sample.reader().unwrap();
     let keys: Vec<_> = (0..20_000).map(|index| genesis.slots[0].key(index)).collect();
     reader.slots(&KECCAK, &keys, &mut |_, _| {}).unwrap();
@@ -143,7 +144,7 @@ fn a_slot_costs_one_block_and_neighbours_in_a_call_share_theirs() {
     let expected = 20_000.0 / store.slots_per_block().unwrap();
     assert!(blocks >= expected && blocks <= expected + 2.0, "{blocks} {expected}");
     drop(reader);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn readers_of_fibers_find_the_same_rows_in_as_many_blocks() {
         let block_count: u64 = readers.iter().map(|reader| reader.counters().block_count).sum();
         assert_eq!(block_count, alone.counters().block_count);
         drop((alone, readers));
-        store.close_sample(sample).unwrap();
+        sample.close().unwrap();
     }
 }
 
@@ -196,8 +197,8 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
             let before = contents(store.state().dir());
             assert_committed(&store, &genesis);
             let sample = store.open_sample(CacheMode::Cold).unwrap();
-            assert_holds(&mut sample.reader().unwrap(), &genesis);
-            store.close_sample(sample).unwrap();
+            assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+            sample.close().unwrap();
             assert_eq!(contents(store.state().dir()), before);
             assert_eq!(fs::read_dir(data.path().join("samples")).unwrap().count(), 0);
         }
@@ -211,8 +212,8 @@ fn a_state_on_a_memory_file_system_is_never_cold() {
     let store = store(data.path(), &genesis, Layout::Plain);
     assert!(store.never_cold().unwrap().contains("memory"));
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
-    store.close_sample(sample).unwrap();
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+    sample.close().unwrap();
 }
 
 /// Flips a bit of `file` of the state.
@@ -309,7 +310,7 @@ fn a_base_that_somebody_wrote_is_noticed_when_the_sample_closes() {
     let store = store(data.path(), &genesis(100), Layout::Hashed);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     fs::write(store.state().dir().join("more.flat"), "x").unwrap();
-    let error = store.close_sample(sample).unwrap_err();
+    let error = sample.close().unwrap_err();
     assert!(matches!(error, StoreError::NotRestored { .. }), "{error}");
 }
 

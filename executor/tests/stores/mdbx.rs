@@ -14,7 +14,7 @@ use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     state::{BuildPhase, BuildProgress, BuiltState, DataDir, Quiet, StateError, StateSpec},
     store::{
-        Reader, Sample, Store, StoreError,
+        Store, StoreError,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
     },
 };
@@ -78,8 +78,8 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
         let rows = store.state().manifest().rows;
         assert_eq!((rows.accounts, rows.slots, rows.codes), (1_604, 60_004, 5));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
-        assert_holds(&mut sample.reader().unwrap(), &genesis);
-        store.close_sample(sample).unwrap();
+        assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+        sample.close().unwrap();
         let name = store.state().name().to_owned();
         drop(store);
         verify(data.path(), &name).unwrap();
@@ -115,8 +115,8 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
             for _ in 0..2 {
                 assert_committed(&store, &genesis);
                 let sample = store.open_sample(CacheMode::Cold).unwrap();
-                assert_holds(&mut sample.reader().unwrap(), &genesis);
-                store.close_sample(sample).unwrap();
+                assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+                sample.close().unwrap();
             }
             let (dir, name) = (store.state().dir().to_owned(), store.state().name().to_owned());
             drop(store);
@@ -187,8 +187,8 @@ fn a_process_that_died_after_its_commit_is_undone_by_the_next_run() {
     assert!(notes.iter().any(|note| note.contains("as it was before a sample")), "{notes:?}");
     let store = MdbxStore::open(state, MdbxSettings::default()).unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
-    store.close_sample(sample).unwrap();
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+    sample.close().unwrap();
     drop(store);
     die_after_commits(data.path());
     verify(data.path(), &name).unwrap();
@@ -207,8 +207,8 @@ fn a_sample_that_a_panic_ended_is_undone_before_the_next_one() {
     sample.commit(&changes(&genesis)).unwrap();
     drop(sample);
     let sample = store.open_sample(CacheMode::Warm).unwrap();
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
-    store.close_sample(sample).unwrap();
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+    sample.close().unwrap();
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn assert_fetches_leaves_when_cold(form: &Form) {
         assert_eq!(counters.key_count, 20_000);
         assert_eq!(counters.block_bytes, counters.block_count * 4096);
         drop(reader);
-        store.close_sample(sample).unwrap();
+        sample.close().unwrap();
         counters.block_count
     };
     let cold = faults(CacheMode::Cold);
@@ -269,10 +269,10 @@ fn every_reader_of_many_threads_has_a_transaction() {
         for reader in readers.into_iter().take(8) {
             let mut reader = reader.unwrap();
             let genesis = &genesis;
-            scope.spawn(move || assert_holds(&mut reader, genesis));
+            scope.spawn(move || assert_holds(reader.as_mut(), genesis));
         }
     });
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_code_whose_bytes_do_not_have_its_hash_is_damaged() {
     sample.commit(&NetChanges { codes, ..NetChanges::default() }).unwrap();
     let error = sample.reader().unwrap().code(&bad).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }
 
 #[test]
@@ -295,8 +295,8 @@ fn a_state_on_a_memory_file_system_is_never_cold() {
     let store = store(data.path(), &genesis, &PLAIN);
     assert!(store.never_cold().unwrap().contains("memory"));
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
-    store.close_sample(sample).unwrap();
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+    sample.close().unwrap();
 }
 
 /// Writes `bytes` at `offset` of `file` of the state.
@@ -315,8 +315,8 @@ fn damaged_meta_pages_are_put_back_and_a_damaged_copy_of_them_is_refused() {
     }
     let store = store(data.path(), &genesis, &HASHED);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
-    store.close_sample(sample).unwrap();
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+    sample.close().unwrap();
     drop(store);
     spoil(data.path(), &name, "undo", &[0xff], 100);
     let error = open(data.path(), &genesis, &HASHED).unwrap_err();

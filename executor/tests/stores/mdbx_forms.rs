@@ -7,7 +7,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use executor::{
     state::{DataDir, Quiet, StateSpec},
     store::{
-        Reader, Sample, Store,
+        Reader, Store,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
     },
 };
@@ -104,7 +104,7 @@ fn store(dir: &Path, genesis: &Genesis, layout: Layout, format: MdbxFormat) -> M
 }
 
 /// Each slot, alone and with all of its account.
-fn assert_reads(reader: &mut impl Reader, slots: &Slots) {
+fn assert_reads(reader: &mut dyn Reader, slots: &Slots) {
     let keys: Vec<U256> = (0..KEYS).map(U256::from).collect();
     for account in (0..6).map(address) {
         let expected = |key: &U256| slots.get(&(account, *key)).copied().unwrap_or_default();
@@ -136,17 +136,17 @@ proptest! {
             let sample = store.open_sample(CacheMode::Warm).unwrap();
             // A reader that stays open sees each commit, as a new one does.
             let mut early = sample.reader().unwrap();
-            assert_reads(&mut early, &slots);
+            assert_reads(early.as_mut(), &slots);
             for batch in &batches {
                 sample.commit(&apply(batch, &mut slots)).unwrap();
-                assert_reads(&mut early, &slots);
-                assert_reads(&mut sample.reader().unwrap(), &slots);
+                assert_reads(early.as_mut(), &slots);
+                assert_reads(sample.reader().unwrap().as_mut(), &slots);
             }
             drop(early);
-            store.close_sample(sample).unwrap();
+            sample.close().unwrap();
             let sample = store.open_sample(CacheMode::Warm).unwrap();
-            assert_reads(&mut sample.reader().unwrap(), &before);
-            store.close_sample(sample).unwrap();
+            assert_reads(sample.reader().unwrap().as_mut(), &before);
+            sample.close().unwrap();
             let name = store.state().name().to_owned();
             digests.push(store.state().manifest().content_digest);
             drop(store);

@@ -8,7 +8,7 @@ use executor::{
     place::{AskedRow, BlockPlace, RowPages},
     state::{BuiltState, DataDir, Quiet, StateFormat, StateSpec},
     store::{
-        Reader, Sample, Store,
+        Sample, Store,
         flat::{FlatFormat, FlatSettings, FlatStore},
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         recorded::Recorded,
@@ -44,7 +44,7 @@ fn rows(genesis: &Genesis, step: usize) -> Vec<AskedRow> {
 
 /// Reads `rows` one by one from a cold sample. Returns the counted blocks and bytes, and the
 /// store's places of the rows.
-fn read<S: Store>(store: &S, rows: &[AskedRow]) -> (u64, u64, Vec<Option<BlockPlace>>) {
+fn read(store: &dyn Store, rows: &[AskedRow]) -> (u64, u64, Vec<Option<BlockPlace>>) {
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let mut reader = sample.reader().unwrap();
     for row in rows {
@@ -58,8 +58,8 @@ fn read<S: Store>(store: &S, rows: &[AskedRow]) -> (u64, u64, Vec<Option<BlockPl
     }
     let counters = reader.counters();
     drop(reader);
-    let blocks = store.locate(&sample, rows).unwrap().blocks;
-    store.close_sample(sample).unwrap();
+    let blocks = sample.locate(rows).unwrap().blocks;
+    sample.close().unwrap();
     (counters.block_count, counters.block_bytes, blocks)
 }
 
@@ -98,9 +98,9 @@ fn rocksdb_says_why_where_it_cannot_tell() {
         let state = built(data.path(), &genesis, Layout::Hashed, &format);
         let store = RocksStore::open(state, RocksSettings::default()).unwrap();
         let sample = store.open_sample(CacheMode::Cold).unwrap();
-        let reason = store.locate(&sample, &rows(&genesis, 100)).unwrap_err();
+        let reason = sample.locate(&rows(&genesis, 100)).unwrap_err();
         assert!(reason.contains(why), "{reason}");
-        store.close_sample(sample).unwrap();
+        sample.close().unwrap();
     }
 }
 
@@ -163,8 +163,8 @@ fn mdbx_rows_lie_in_the_pages_that_its_index_pages_name() {
         rows.push(AskedRow::Slot(Address::repeat_byte(0x11), U256::from(2)));
         rows.push(AskedRow::Slot(Address::repeat_byte(0x44), U256::from(7)));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
-        let places = store.locate(&sample, &rows).unwrap();
-        store.close_sample(sample).unwrap();
+        let places = sample.locate(&rows).unwrap();
+        sample.close().unwrap();
         let file = File::open(&places.files[0]).unwrap();
         let mut page = [0; 4096];
         for (row, block) in rows.iter().zip(&places.blocks) {
@@ -188,8 +188,8 @@ fn a_cold_mdbx_sample_fetches_just_the_pages_that_are_located() {
         }
         let rows = rows(&genesis, 7);
         let sample = store.open_sample(CacheMode::Warm).unwrap();
-        let before = store.locate(&sample, &rows).unwrap().before;
-        store.close_sample(sample).unwrap();
+        let before = sample.locate(&rows).unwrap().before;
+        sample.close().unwrap();
         let (block_count, _, blocks) = read(&store, &rows);
         let mut all = distinct(&blocks);
         all.extend(before.iter().map(|(_, block)| *block));
@@ -211,9 +211,9 @@ fn an_absent_slot_below_a_leaf_of_roots_alone_has_no_page_of_its_own() {
     let store = mdbx(data.path(), &genesis, Layout::Hashed, MdbxFormat::DUP_SORT);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let absent = [AskedRow::Slot(Address::repeat_byte(0x99), U256::ZERO)];
-    assert_eq!(store.locate(&sample, &absent).unwrap().blocks, [None]);
+    assert_eq!(sample.locate(&absent).unwrap().blocks, [None]);
     assert_eq!(store.row_pages(&absent, &[]).unwrap(), Ok(RowPages::default()));
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }
 
 #[test]
@@ -231,14 +231,14 @@ fn a_leaf_that_was_read_before_a_cold_mdbx_sample_is_found() {
         assert!(cold.page_count > 500, "{cold:?}");
         assert_eq!(cold.resident_count, 0);
         // One page, past MDBX: nothing that it counts has changed.
-        let places = store.locate(&sample, &rows[..1]).unwrap();
+        let places = sample.locate(&rows[..1]).unwrap();
         let file = File::open(&places.files[0]).unwrap();
         file.read_exact_at(&mut [0; 4096], places.blocks[0].unwrap().offset).unwrap();
         let warmed = store.row_pages(&rows, &[]).unwrap().unwrap();
         assert_eq!(warmed.page_count, cold.page_count);
         assert!(warmed.resident_count >= 1, "{warmed:?}");
         assert_eq!(store.row_pages(&[], &[]).unwrap(), Ok(RowPages::default()));
-        store.close_sample(sample).unwrap();
+        sample.close().unwrap();
     }
 }
 
@@ -249,7 +249,7 @@ fn what_is_asked_is_written_down_call_by_call_with_what_exists() {
     let state = built(data.path(), &genesis, Layout::Hashed, &FlatFormat::ROWS);
     let store = FlatStore::open(state, FlatSettings::default()).unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    let recorded = Recorded::new(&sample);
+    let recorded = Recorded::new(sample.as_ref());
     let key = |index| genesis.slots[0].key(index);
     let absent = U256::from(1);
     let mut reader = recorded.reader().unwrap();
@@ -271,5 +271,5 @@ fn what_is_asked_is_written_down_call_by_call_with_what_exists() {
     found.sort_unstable();
     assert_eq!(found[2], (2, plain.slot(&KECCAK, &key(4)).unwrap()));
     drop(plain);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }

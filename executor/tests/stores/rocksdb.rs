@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 
 use alloy_primitives::{B256, Bytes, U256, keccak256};
 use executor::store::{
-    Reader, Sample, Store, StoreError,
+    Sample, Store, StoreError,
     rocksdb::{RocksSettings, RocksStore, check_options},
 };
 use variant::{CacheMode, Durability, FileAccess, ReadMethod};
@@ -39,8 +39,8 @@ fn a_built_state_holds_exactly_what_the_recipe_enumerates() {
             let tables = store.state().manifest().files.iter();
             assert!(tables.filter(|file| file.name.ends_with(".sst")).count() >= 6);
             let sample = store.open_sample(CacheMode::Cold).unwrap();
-            assert_holds(&mut sample.reader().unwrap(), &genesis);
-            store.close_sample(sample).unwrap();
+            assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+            sample.close().unwrap();
         }
     }
 }
@@ -86,8 +86,8 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
             let before = contents(store.state().dir());
             assert_committed(&store, &genesis);
             let sample = store.open_sample(CacheMode::Cold).unwrap();
-            assert_holds(&mut sample.reader().unwrap(), &genesis);
-            store.close_sample(sample).unwrap();
+            assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+            sample.close().unwrap();
             store.state().verify_untouched().unwrap();
             assert_eq!(contents(store.state().dir()), before);
             assert_eq!(fs::read_dir(data.path().join("samples")).unwrap().count(), 0);
@@ -104,7 +104,7 @@ fn blocks_read(store: &RocksStore, genesis: &Genesis, mode: CacheMode) -> u64 {
     reader.slots(&KECCAK, &keys, &mut |_, _| {}).unwrap();
     let counters = reader.counters();
     drop(reader);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     counters.block_count
 }
 
@@ -149,8 +149,8 @@ fn buffered_reads_see_the_same_rows_and_say_that_they_are_buffered() {
     let settings = RocksSettings { access: FileAccess::Buffered, ..RocksSettings::default() };
     let store = store(data.path(), &genesis, Layout::Hashed, settings);
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
-    store.close_sample(sample).unwrap();
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+    sample.close().unwrap();
     let facts = store.facts();
     let fact = |name| &facts.iter().find(|(key, _)| key == name).unwrap().1;
     assert_eq!(fact("reads"), "buffered");
@@ -182,22 +182,22 @@ fn further_options_reach_a_samples_database_and_leave_its_cache_and_the_states_n
     let genesis = genesis(500);
     let plain = store(data.path(), &genesis, Layout::Hashed, RocksSettings::default());
     let name = plain.state().name().to_owned();
-    let sample = plain.open_sample(CacheMode::Cold).unwrap();
+    let sample = plain.sample(CacheMode::Cold).unwrap();
     let empty_bytes = sample.cached_bytes();
-    plain.close_sample(sample).unwrap();
+    sample.close().unwrap();
     drop(plain);
     let options = "max_file_opening_threads=3;advise_random_on_open=false;ttl=77".to_owned();
     let settings = RocksSettings { options: options.clone(), ..RocksSettings::default() };
     let store = store(data.path(), &genesis, Layout::Hashed, settings);
     assert_eq!(store.state().name(), name);
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let sample = store.sample(CacheMode::Cold).unwrap();
     assert_eq!(sample.cached_bytes(), empty_bytes);
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
     assert!(sample.cached_bytes() > empty_bytes, "blocks go into the cache of the sample");
     let texts = option_files(data.path());
     let has_all = |text: &&String| options.split(';').all(|option| text.contains(option));
     assert!(texts.iter().any(|text| has_all(&text)), "{texts:#?}");
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     assert!(!option_files(data.path()).iter().any(|text| has_all(&text)), "the base has none");
     let facts = store.facts();
     assert!(facts.contains(&("options".to_owned(), options)), "{facts:?}");
@@ -238,7 +238,7 @@ fn a_code_whose_bytes_do_not_have_its_hash_is_damaged() {
         assert!(error.to_string().contains(&bad.to_string()), "{error}");
     }
     drop(reader);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_state_on_a_memory_file_system_is_never_cold() {
     let store = store(data.path(), &genesis, Layout::Plain, RocksSettings::default());
     assert!(store.never_cold().is_some());
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
 }
 
 #[test]

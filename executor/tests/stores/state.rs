@@ -442,7 +442,7 @@ fn a_base_that_somebody_wrote_is_noticed() {
     let state = open(data.path(), &genesis, Layout::Hashed).unwrap();
     let store = RocksStore::open(state, Default::default()).unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     store.state().verify_untouched().unwrap();
     fs::write(store.state().dir().join("000099.log"), "x").unwrap();
     assert!(store.state().verify_untouched().is_err());
@@ -465,14 +465,14 @@ fn a_byte_written_into_the_base_through_a_link_is_noticed_when_the_sample_closes
     assert!(!tables.is_empty() && tables.iter().all(|path| path.is_file()));
     let store = RocksStore::open(state, RocksSettings::default()).unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let samples = data.path().join("samples");
     let link = samples.join(&names(&samples)[0]).join(tables[0].file_name().unwrap());
     let byte = fs::read(&link).unwrap()[0];
     // The same byte, even: the write alone counts.
     fs::File::options().write(true).open(&link).unwrap().write_all(&[byte]).unwrap();
-    let error = store.close_sample(sample).unwrap_err();
+    let error = sample.close().unwrap_err();
     assert!(matches!(error, StoreError::NotRestored { .. }), "{error}");
     let file = tables[0].file_name().unwrap().to_str().unwrap();
     assert!(error.to_string().contains(file), "{error}");

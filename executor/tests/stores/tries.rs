@@ -128,7 +128,7 @@ fn files_and_scratch_stay_below_the_estimate() {
 }
 
 /// The bytes of a stored node deep in the state's largest trie.
-fn some_node<S: Store>(store: &S) -> Vec<u8> {
+fn some_node(store: &dyn Store) -> Vec<u8> {
     let sample = store.open_sample(CacheMode::Warm).unwrap();
     let tries = sample.tries().unwrap();
     let trie = TrieId::Slots(keccak256(KECCAK));
@@ -138,7 +138,7 @@ fn some_node<S: Store>(store: &S) -> Vec<u8> {
     reader.nodes(&[key], &mut |_, node| found = node.map(<[u8]>::to_vec)).unwrap();
     drop(reader);
     drop(tries);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     found.unwrap()
 }
 
@@ -210,7 +210,7 @@ fn changed_blocks_and_nodes_of_another_state_are_found_in_flat_files() {
 /// All accounts and slots of an account, by range, as a sample reads them.
 type Rows = (Vec<(B256, AccountState)>, Vec<(B256, U256)>);
 
-fn all_rows(sample: &impl Sample) -> Rows {
+fn all_rows(sample: &dyn Sample) -> Rows {
     let tries = sample.tries().unwrap();
     let mut reader = tries.reader().unwrap();
     let all = RowRange { first: B256::ZERO, last: B256::repeat_byte(0xff) };
@@ -235,7 +235,7 @@ fn all_rows(sample: &impl Sample) -> Rows {
     (accounts, slots)
 }
 
-fn node_of(sample: &impl Sample, trie: TrieId, key: NodeKey) -> Option<Vec<u8>> {
+fn node_of(sample: &dyn Sample, trie: TrieId, key: NodeKey) -> Option<Vec<u8>> {
     let tries = sample.tries().unwrap();
     let mut found = None;
     let mut reader = tries.reader().unwrap();
@@ -244,17 +244,17 @@ fn node_of(sample: &impl Sample, trie: TrieId, key: NodeKey) -> Option<Vec<u8>> 
 }
 
 /// Commits rows and nodes, reads them, and ends the sample.
-fn assert_undone<S: Store>(store: &S, memory: &MemoryStore) {
+fn assert_undone(store: &dyn Store, memory: &MemoryStore) {
     let base = memory.open_sample(CacheMode::Warm).unwrap();
-    let (accounts, slots) = all_rows(&base);
+    let (accounts, slots) = all_rows(base.as_ref());
     let trie = TrieId::Slots(keccak256(KECCAK));
     let [changed, gone] = [[7], [9]].map(|path| NodeKey::Node(TriePath::of_nibbles(path).unwrap()));
     let new = NodeKey::Node(TriePath::of_nibbles([1; 60]).unwrap());
     for _ in 0..2 {
         let sample = store.open_sample(CacheMode::Cold).unwrap();
-        assert!(all_rows(&sample) == (accounts.clone(), slots.clone()), "{}", store.name());
+        assert!(all_rows(sample.as_ref()) == (accounts.clone(), slots.clone()), "{}", store.kind());
         for key in [changed, gone, new, NodeKey::top(store.tries().unwrap().format)] {
-            assert_eq!(node_of(&sample, trie, key), node_of(&base, trie, key));
+            assert_eq!(node_of(sample.as_ref(), trie, key), node_of(base.as_ref(), trie, key));
         }
         let state = AccountState { nonce: 77, ..AccountState::default() };
         let address = Address::repeat_byte(0x22);
@@ -268,14 +268,14 @@ fn assert_undone<S: Store>(store: &S, memory: &MemoryStore) {
         put.put(&changed, b"another node").unwrap();
         let nodes = [NodeChanges { trie, put, deleted: vec![gone] }];
         sample.tries().unwrap().commit(&changes, &nodes).unwrap();
-        let (accounts_after, slots_after) = all_rows(&sample);
+        let (accounts_after, slots_after) = all_rows(sample.as_ref());
         let find = |key: B256| accounts_after.iter().find(|(of, _)| *of == key);
         assert_eq!(find(keccak256(address)).unwrap().1, state);
         assert_eq!((accounts_after.len(), slots_after.len()), (accounts.len(), slots.len() + 1));
-        assert_eq!(node_of(&sample, trie, new).as_deref(), Some(&b"a new node"[..]));
-        assert_eq!(node_of(&sample, trie, changed).as_deref(), Some(&b"another node"[..]));
-        assert_eq!(node_of(&sample, trie, gone), None);
-        store.close_sample(sample).unwrap();
+        assert_eq!(node_of(sample.as_ref(), trie, new).as_deref(), Some(&b"a new node"[..]));
+        assert_eq!(node_of(sample.as_ref(), trie, changed).as_deref(), Some(&b"another node"[..]));
+        assert_eq!(node_of(sample.as_ref(), trie, gone), None);
+        sample.close().unwrap();
     }
 }
 
@@ -323,6 +323,6 @@ fn a_page_of_nodes_that_was_read_before_a_cold_mdbx_sample_is_found() {
         assert!((1..=cold.node_page_count).contains(&pages_read), "{pages_read} of {cold:?}");
         drop(reader);
         drop(tries);
-        store.close_sample(sample).unwrap();
+        sample.close().unwrap();
     }
 }

@@ -98,8 +98,8 @@ pub(crate) fn lists(
 }
 
 /// One sample of `variant`; one that goes by known costs has them from another before it.
-pub(crate) fn take<S: Store>(
-    store: &S,
+pub(crate) fn take(
+    store: &dyn Store,
     workload: &Workload,
     lists: &[Bytes],
     variant: Variant,
@@ -116,7 +116,7 @@ pub(crate) fn take<S: Store>(
 }
 
 /// Where the workload's lists part from those that execution in order makes.
-pub(crate) fn list_difference<S: Store>(store: &S, workload: &Workload) -> Option<String> {
+pub(crate) fn list_difference(store: &dyn Store, workload: &Workload) -> Option<String> {
     let cancel = AtomicBool::new(false);
     let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
     match sample::check_lists(store, &Task::new(workload, &[], variant, &cancel)) {

@@ -11,14 +11,11 @@ use std::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use executor::{
     root::RootWork,
-    store::{
-        Background, ReadCounters, Reader, Sample, Store, StoreError,
-        memory::{MemoryReader, MemorySample, MemoryStore},
-    },
+    store::{Background, ReadCounters, Reader, Sample, Store, StoreError, memory::MemoryStore},
     tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
 };
 use trie::{Format, NodeKey, RowRange};
-use variant::{CacheMode, Design, RootReads, RootTime, RootWay, Variant};
+use variant::{CacheMode, Design, RootReads, RootTime, RootWay, StoreKind, Variant};
 use workload::{AccountState, NetChanges};
 
 use super::{forms, in_memory, meeting, take};
@@ -74,18 +71,21 @@ impl Gate {
     }
 }
 
+#[derive(Debug)]
 struct Gated<'g> {
     store: &'g MemoryStore,
     gate: &'g Gate,
 }
 
+#[derive(Debug)]
 struct GatedSample<'g> {
-    sample: MemorySample,
+    sample: Box<dyn Sample + 'g>,
     gate: &'g Gate,
 }
 
+#[derive(Debug)]
 struct GatedReader<'a> {
-    reader: MemoryReader<'a>,
+    reader: Box<dyn Reader + 'a>,
     gate: &'a Gate,
 }
 
@@ -99,23 +99,13 @@ struct GatedTrieReader<'a> {
     gate: &'a Gate,
 }
 
-impl<'g> Store for Gated<'g> {
-    type Sample = GatedSample<'g>;
-
-    fn name(&self) -> &'static str {
-        "gated"
+impl Store for Gated<'_> {
+    fn kind(&self) -> StoreKind {
+        self.store.kind()
     }
 
-    fn open_sample(&self, cache: CacheMode) -> Result<GatedSample<'g>, StoreError> {
-        Ok(GatedSample { sample: self.store.open_sample(cache)?, gate: self.gate })
-    }
-
-    fn forget_warm(&self) {
-        self.store.forget_warm();
-    }
-
-    fn close_sample(&self, sample: GatedSample<'g>) -> Result<(), StoreError> {
-        self.store.close_sample(sample.sample)
+    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
+        Ok(Box::new(GatedSample { sample: self.store.open_sample(cache)?, gate: self.gate }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -136,13 +126,8 @@ impl<'g> Store for Gated<'g> {
 }
 
 impl Sample for GatedSample<'_> {
-    type Reader<'a>
-        = GatedReader<'a>
-    where
-        Self: 'a;
-
-    fn reader(&self) -> Result<GatedReader<'_>, StoreError> {
-        Ok(GatedReader { reader: self.sample.reader()?, gate: self.gate })
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
+        Ok(Box::new(GatedReader { reader: self.sample.reader()?, gate: self.gate }))
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
@@ -161,13 +146,19 @@ impl Sample for GatedSample<'_> {
         self.sample.file_bytes()
     }
 
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.sample.close()
+    }
+
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
         Some(Box::new(GatedTries { tries: self.sample.tries()?, gate: self.gate }))
     }
 }
 
 impl Reader for GatedReader<'_> {
-    const IS_TIMED: bool = false;
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.reader.account(address)

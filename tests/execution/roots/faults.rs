@@ -8,11 +8,11 @@ use std::sync::{
 use alloy_primitives::{B256, U256};
 use executor::{
     sample::Disagreement,
-    store::{Background, Sample, Store, StoreError},
+    store::{Background, Reader, Sample, Store, StoreError},
     tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
 };
 use trie::{Format, NodeKey, RowRange};
-use variant::{CacheMode, RootCache, TrieForm, Variant};
+use variant::{CacheMode, RootCache, StoreKind, TrieForm, Variant};
 use workload::{AccountState, NetChanges, Workload};
 
 use super::{
@@ -38,8 +38,9 @@ enum Fault {
 }
 
 /// A store with a fault.
-struct Faulty<'s, S> {
-    store: &'s S,
+#[derive(Debug)]
+struct Faulty<'s> {
+    store: &'s dyn Store,
     fault: Option<Fault>,
     /// The cache of the sample's nodes, which are read from a state that is opened before the sample.
     cache: RootCache,
@@ -59,8 +60,8 @@ enum Purpose {
     Check,
 }
 
-impl<'s, S: Store> Faulty<'s, S> {
-    fn new(store: &'s S, cache: RootCache, fault: Option<Fault>) -> Self {
+impl<'s> Faulty<'s> {
+    fn new(store: &'s dyn Store, cache: RootCache, fault: Option<Fault>) -> Self {
         let (opened, checked_count) = (AtomicUsize::new(0), Arc::default());
         Self { store, fault, cache, opened, checked_count }
     }
@@ -73,8 +74,9 @@ impl<'s, S: Store> Faulty<'s, S> {
     }
 }
 
-struct FaultySample<T> {
-    sample: T,
+#[derive(Debug)]
+struct FaultySample<'s> {
+    sample: Box<dyn Sample + 's>,
     fault: Option<Fault>,
     purpose: Purpose,
     checked_count: Arc<AtomicUsize>,
@@ -94,25 +96,15 @@ struct FaultyReader<'a> {
     checked_count: &'a AtomicUsize,
 }
 
-impl<S: Store> Store for Faulty<'_, S> {
-    type Sample = FaultySample<S::Sample>;
-
-    fn name(&self) -> &'static str {
-        "faulty"
+impl Store for Faulty<'_> {
+    fn kind(&self) -> StoreKind {
+        self.store.kind()
     }
 
-    fn open_sample(&self, cache: CacheMode) -> Result<Self::Sample, StoreError> {
+    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         let purpose = self.purpose();
         let (sample, checked_count) = (self.store.open_sample(cache)?, self.checked_count.clone());
-        Ok(FaultySample { sample, fault: self.fault, purpose, checked_count })
-    }
-
-    fn forget_warm(&self) {
-        self.store.forget_warm();
-    }
-
-    fn close_sample(&self, sample: Self::Sample) -> Result<(), StoreError> {
-        self.store.close_sample(sample.sample)
+        Ok(Box::new(FaultySample { sample, fault: self.fault, purpose, checked_count }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
@@ -132,13 +124,8 @@ impl<S: Store> Store for Faulty<'_, S> {
     }
 }
 
-impl<T: Sample> Sample for FaultySample<T> {
-    type Reader<'a>
-        = T::Reader<'a>
-    where
-        Self: 'a;
-
-    fn reader(&self) -> Result<T::Reader<'_>, StoreError> {
+impl Sample for FaultySample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
         self.sample.reader()
     }
 
@@ -156,6 +143,10 @@ impl<T: Sample> Sample for FaultySample<T> {
 
     fn file_bytes(&self) -> Option<u64> {
         self.sample.file_bytes()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.sample.close()
     }
 
     fn tries(&self) -> Option<Box<dyn Tries + '_>> {
@@ -263,10 +254,10 @@ impl TrieReader for FaultyReader<'_> {
 }
 
 /// The disagreement or error of a sample of `variant` over a store with a fault.
-fn found_by<S: Store>(
+fn found_by(
     variant: Variant,
     workload: &Workload,
-    store: &S,
+    store: &dyn Store,
     fault: Option<Fault>,
 ) -> Option<String> {
     let form = store.tries().map(|tries| tries.format);
@@ -297,13 +288,13 @@ fn workload() -> Workload {
 }
 
 /// Plants every fault in a store of the workload with tries in `form`, for these variants.
-fn assert_faults_found<S: Store>(
-    store: &S,
+fn assert_faults_found(
+    store: &dyn Store,
     workload: &Workload,
     form: TrieForm,
     variants: &[Variant],
 ) {
-    let name = format!("{}, {form}", store.name());
+    let name = format!("{}, {form}", store.kind());
     // Where no row is read, the wrong leaves are read back wrong before the root is compared.
     let (beside, said) = match form {
         TrieForm::All => (Fault::WrongLeaves, "after the commit"),

@@ -73,8 +73,8 @@ impl Built<'_> {
 }
 
 /// The roots of the variants over a store are the expected ones, that before all blocks too.
-fn assert_roots<S: Store>(store: &S, built: &Built<'_>, form: TrieForm, variants: &[Variant]) {
-    let name = format!("{}, {form}", store.name());
+fn assert_roots(store: &dyn Store, built: &Built<'_>, form: TrieForm, variants: &[Variant]) {
+    let name = format!("{}, {form}", store.kind());
     assert_eq!(store.tries(), in_memory(built.workload, form).tries(), "{name}");
     let expected =
         roots_over(&in_memory(built.workload, form), built.workload, &designs()[..1], &name);

@@ -150,7 +150,7 @@ fn every_way_comes_to_one_root_on_large_tries_of_slots() {
     }
 }
 
-fn work(store: &impl Store, workload: &Workload, root: RootWay) -> RootWork {
+fn work(store: &dyn Store, workload: &Workload, root: RootWay) -> RootWork {
     let variant = variant(Design::BatchedIo, root).unwrap();
     take(store, workload, variant, "work").executed.root_work.unwrap()
 }

@@ -21,6 +21,23 @@ pub struct Build {
     pub profile: String,
     /// Cargo's `opt-level`.
     pub opt_level: String,
+    /// Link-time optimisation: `fat`, `thin`, or `thin-local` within each crate; `null` of a build
+    /// that did not tell.
+    #[serde(default)]
+    pub lto: Option<String>,
+    /// Cargo's `codegen-units`; `null` of a build that did not tell.
+    #[serde(default)]
+    pub codegen_units: Option<u32>,
     /// Whether `debug_assert!` is compiled in.
     pub has_debug_assertions: bool,
+}
+
+impl Build {
+    /// The settings of the compiler in words: `release, opt-level 3, fat LTO, 1 codegen unit(s)`.
+    pub fn profile_in_words(&self) -> String {
+        let lto = self.lto.as_deref().unwrap_or("unknown");
+        let units = self.codegen_units.map_or("unknown".to_owned(), |count| count.to_string());
+        let Self { profile, opt_level, .. } = self;
+        format!("{profile}, opt-level {opt_level}, {lto} LTO, {units} codegen unit(s)")
+    }
 }

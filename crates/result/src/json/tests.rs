@@ -133,6 +133,7 @@ fn merged(of: &mut Figures<'_>) -> Merged {
             commit: None,
             features: Some(vec!["io-uring".to_owned()]),
             binary_hash: Some("00".to_owned()),
+            build_profile: Some("release".to_owned()),
             patched: vec!["revm=../revm".to_owned()],
             generator_version: 1,
         },

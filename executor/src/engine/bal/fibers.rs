@@ -10,29 +10,22 @@ use super::{
     prestate::PreState,
 };
 use crate::{
-    engine::clock::Execution,
-    error::StoreError,
-    fiber::Fibers,
-    lock::lock,
-    pool::WorkerPool,
-    store::{ReadCounters, Reader, Sample},
-    trace::Track,
+    engine::clock::Execution, error::StoreError, fiber::Fibers, lock::lock, pool::WorkerPool,
+    store::ReadCounters, trace::Track,
 };
 
 /// A worker's life. In a trace each fiber has a track, as a thread that executes has.
-pub(super) fn work<S: Sample, P: PreState>(
-    at: &Execution<'_, S>,
+pub(super) fn work<P: PreState>(
+    at: &Execution<'_>,
     worker: usize,
     pool: &WorkerPool<'_, Job<P>>,
 ) -> Result<Leavings, StoreError> {
     let Execution { sample, task, stop } = *at;
     let count = task.variant.fiber_count;
     let mut readers = sample.fiber_readers(count)?;
-    let mut tallies: Vec<Tallies> = (0..count).map(|_| Tallies::default()).collect();
-    for tally in &mut tallies {
-        let recorder = task.trace.map(|trace| trace.recorder(count * task.variant.thread_count));
-        tally.on_demand.trace = recorder;
-    }
+    let recorder = || task.trace.map(|trace| trace.recorder(count * task.variant.thread_count));
+    let mut tallies: Vec<Tallies> =
+        readers.iter().map(|reader| Tallies::of(reader.as_ref(), recorder)).collect();
     let mut fibers = Fibers::new(count).map_err(|error| StoreError::Failed {
         store: Engine::Bal.name(),
         action: format!("make the stacks of {count} fibers"),
@@ -42,7 +35,7 @@ pub(super) fn work<S: Sample, P: PreState>(
     pool.serve(|job: &Job<P>| {
         let works = readers.iter_mut().zip(&mut tallies).map(|(reader, tallies)| {
             move || {
-                if let Err(failure) = job.execute(reader, tallies, task, worker, stop) {
+                if let Err(failure) = job.execute(reader.as_mut(), tallies, task, worker, stop) {
                     stop.store(true, Ordering::Relaxed);
                     lock(&job.failures).push(failure);
                 }

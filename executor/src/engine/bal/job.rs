@@ -38,7 +38,7 @@ use crate::{
     single_flight::SingleFlight,
     span::Spans,
     store::{ReadCounters, Reader},
-    trace::close_part,
+    trace::{Recorder, close_part},
 };
 
 mod execution;
@@ -53,6 +53,19 @@ pub(super) struct Tallies {
     /// Of a shard, at the coordinator.
     pub(super) shard_times: ShardTimes,
     pub(super) side_times: SideTimes,
+}
+
+impl Tallies {
+    /// Empty tallies of the reads of `reader`, each with a recorder of its own.
+    pub(super) fn of(reader: &dyn Reader, recorder: impl Fn() -> Option<Box<Recorder>>) -> Self {
+        let tally = || ReadTally::of(reader, recorder());
+        Self {
+            on_demand: tally(),
+            prefetched: tally(),
+            shard_times: ShardTimes::default(),
+            side_times: SideTimes::default(),
+        }
+    }
 }
 
 /// Counts of one worker.
@@ -192,9 +205,9 @@ impl<P: PreState> Job<P> {
     }
 
     /// Runs the part of a thread that only reads.
-    pub(super) fn read<R: Reader>(
+    pub(super) fn read(
         &self,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tallies: &mut Tallies,
         lane: Lane,
         stop: &AtomicBool,
@@ -205,9 +218,9 @@ impl<P: PreState> Job<P> {
         }
     }
 
-    fn verify<R: Reader>(
+    fn verify(
         &self,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tallies: &mut Tallies,
         lane: Lane,
         stop: &AtomicBool,
@@ -232,9 +245,9 @@ impl<P: PreState> Job<P> {
         u64::try_from(self.spans.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    fn prefetch<R: Reader>(
+    fn prefetch(
         &self,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tallies: &mut Tallies,
         lane: Lane,
         stop: &AtomicBool,
@@ -271,10 +284,10 @@ impl<P: PreState> Job<P> {
     }
 
     /// Checks and joins the workers' results.
-    pub(super) fn finish<R: Reader>(
+    pub(super) fn finish(
         &self,
         task: &Task<'_>,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         stop: &AtomicBool,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {

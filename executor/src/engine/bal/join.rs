@@ -125,9 +125,9 @@ impl Written {
 ///
 /// # Errors
 /// [`ViewError`] when such a read fails.
-pub(crate) fn net_changes<P: PreState, R: Reader>(
+pub(crate) fn net_changes<P: PreState>(
     shared: &Shared<P>,
-    reader: &mut R,
+    reader: &mut dyn Reader,
     cancel: &AtomicBool,
     workers: impl IntoIterator<Item = Written>,
 ) -> Result<NetChanges, ViewError> {

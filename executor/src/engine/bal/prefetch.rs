@@ -9,7 +9,7 @@ use std::sync::{
 
 use workload::{Layout, list::ListIndex};
 
-use crate::{engine::tally::Reading, error::StoreError, span::Spans, store::Reader};
+use crate::{engine::tally::Reading, error::StoreError, span::Spans};
 use variant::{CodeReads, Phase, Prefetch, ReadTime, Sharing, StopRule};
 
 mod batch;
@@ -81,11 +81,11 @@ impl ReadAhead {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(crate) fn read<R: Reader, S: Sink>(
+    pub(crate) fn read<S: Sink>(
         &self,
         target: Target<'_, S>,
         lane: Lane,
-        reading: Reading<'_, R>,
+        reading: Reading<'_>,
         cancel: &AtomicBool,
     ) -> Result<(), StoreError> {
         let Reading { reader, tally } = reading;

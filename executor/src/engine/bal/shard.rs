@@ -204,8 +204,8 @@ impl<'c> Line<'c> {
     /// Runs steps until none is left, on a thread that does nothing else.
     fn run_steps(&self, task: &Task<'_>, results: &Producer<'_, ShardStep>) {
         let Self { job, coordinator, stop, times, ready } = *self;
-        let mut tally = ReadTally::default();
         let mut reader = Remote { coordinator, list: job.list(), times };
+        let mut tally = ReadTally::of(&reader, None);
         let reading = Reading { reader: &mut reader, tally: &mut tally };
         let done = job.execute_on_shard(reading, task, results, stop);
         let mut times = lock(times);
@@ -312,6 +312,7 @@ impl<'c> Line<'c> {
 }
 
 /// The state at the coordinator, for keys that the list declares.
+#[derive(Debug)]
 struct Remote<'c> {
     coordinator: &'c dyn Coordinator,
     list: &'c ListIndex,
@@ -334,7 +335,9 @@ fn failed(reason: String) -> StoreError {
 }
 
 impl Reader for Remote<'_> {
-    const IS_TIMED: bool = true;
+    fn is_timed(&self) -> bool {
+        true
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let id = self.list.account_id(address);

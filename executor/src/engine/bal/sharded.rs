@@ -30,13 +30,13 @@ use crate::{
     lock::lock,
     pool::WorkerPool,
     shards::{Assignment, Shards},
-    store::{Reader, Sample},
+    store::Reader,
     trace::Track,
 };
 
 /// The engine.
-pub(in crate::engine) struct Sharded<'a, S> {
-    at: Execution<'a, S>,
+pub(in crate::engine) struct Sharded<'a> {
+    at: Execution<'a>,
     shards: &'a dyn Shards,
 }
 
@@ -47,26 +47,26 @@ pub(in crate::engine) struct ShardedJob {
 }
 
 /// State of the leading thread.
-pub(in crate::engine) struct Lead<R> {
-    reader: R,
+pub(in crate::engine) struct Lead<'a> {
+    reader: Box<dyn Reader + 'a>,
     /// Of each batch, where batches are partitioned before the clock.
     parts: std::vec::IntoIter<Parts>,
     partitioning: Duration,
 }
 
-impl<'a, S> Sharded<'a, S> {
+impl<'a> Sharded<'a> {
     /// The engine for an execution.
     ///
     /// # Errors
     /// [`EngineError::Store`] where fewer shards are connected than the variant has.
-    pub(in crate::engine) fn new(at: Execution<'a, S>) -> Result<Self, EngineError> {
+    pub(in crate::engine) fn new(at: Execution<'a>) -> Result<Self, EngineError> {
         Ok(Self { at, shards: on_shards::connected(at.task)? })
     }
 }
 
-impl<'a, S: Sample> Engine for Sharded<'a, S> {
+impl<'a> Engine for Sharded<'a> {
     type Job = ShardedJob;
-    type Lead = Lead<S::Reader<'a>>;
+    type Lead = Lead<'a>;
     type Leavings = Leavings;
 
     const NAME: &'static str = "sharded";
@@ -86,8 +86,8 @@ impl<'a, S: Sample> Engine for Sharded<'a, S> {
     ) -> Result<Leavings, StoreError> {
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
-        let mut tallies = Tallies::default();
-        tallies.on_demand.trace = task.trace.map(|trace| trace.recorder(self.worker_count()));
+        let recorder = || task.trace.map(|trace| trace.recorder(self.worker_count()));
+        let mut tallies = Tallies::of(reader.as_ref(), recorder);
         on_shards::load(self.shards, worker, task)?;
         pool.serve(|ShardedJob { job, parts }| {
             let mut side = Side {
@@ -96,7 +96,7 @@ impl<'a, S: Sample> Engine for Sharded<'a, S> {
                 shards: self.shards,
                 shard: worker,
                 assignment: &parts[worker],
-                reader: &mut reader,
+                reader: reader.as_mut(),
                 tallies: &mut tallies,
             };
             if let Err(failure) = side.run(job) {
@@ -144,7 +144,7 @@ impl<'a, S: Sample> Engine for Sharded<'a, S> {
         let parts = on_shards::assignments(steps, turn.index, list, &task.variant);
         let done = turn.work_on(ShardedJob { job, parts });
         let start = spans.elapsed();
-        let result = done.job.finish(task, &mut lead.reader, stop, executed)?;
+        let result = done.job.finish(task, lead.reader.as_mut(), stop, executed)?;
         spans.close(Phase::Validate, start);
         Ok(BatchResult { shard_of_tx, ..result })
     }

@@ -73,11 +73,11 @@ impl Touched {
 
 /// A worker's state as of one index at a time.
 #[derive(Debug)]
-pub(crate) struct View<'a, R, P> {
+pub(crate) struct View<'a, P> {
     shared: &'a Shared<P>,
     workload: &'a Workload,
     cancel: &'a AtomicBool,
-    reader: &'a mut R,
+    reader: &'a mut dyn Reader,
     index: BlockAccessIndex,
     touched: Touched,
     /// Number of slots in `touched`.
@@ -89,13 +89,13 @@ pub(crate) struct View<'a, R, P> {
     last: Option<(Address, AccountId)>,
 }
 
-impl<'a, R: Reader, P: PreState> View<'a, R, P> {
+impl<'a, P: PreState> View<'a, P> {
     /// A view that reads through `reader` and counts in `tally`.
     pub(crate) fn new(
         shared: &'a Shared<P>,
         workload: &'a Workload,
         cancel: &'a AtomicBool,
-        reading: Reading<'a, R>,
+        reading: Reading<'a>,
     ) -> Self {
         let Reading { reader, tally } = reading;
         Self {
@@ -184,9 +184,9 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
         address: &Address,
     ) -> Result<Option<AccountState>, ViewError> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let since = tally.now::<R>();
+        let since = tally.now();
         let (row, arrival) = self.shared.pre_state.account(id, address, self.cancel, || {
-            tally.timed::<R, _>(Key::Account, || reader.account(address)).map_err(ViewError::from)
+            tally.timed(Key::Account, || reader.account(address)).map_err(ViewError::from)
         })?;
         self.tally.note(Key::Account, arrival, since);
         Ok(row)
@@ -199,9 +199,9 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let Shared { codes, code_rows, .. } = self.shared;
         let (code, _) = codes.get_or_read(hash, self.cancel, || {
-            let since = tally.now::<R>();
+            let since = tally.now();
             let (row, arrival) = code_rows.get_or_read(hash, self.cancel, || {
-                tally.timed::<R, _>(Key::Code, || reader.code(&hash)).map_err(ViewError::from)
+                tally.timed(Key::Code, || reader.code(&hash)).map_err(ViewError::from)
             })?;
             tally.note(Key::Code, arrival, since);
             bytecode(hash, row)
@@ -211,7 +211,7 @@ impl<'a, R: Reader, P: PreState> View<'a, R, P> {
     }
 }
 
-impl<R: Reader, P: PreState> Database for View<'_, R, P> {
+impl<P: PreState> Database for View<'_, P> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
@@ -261,12 +261,10 @@ impl<R: Reader, P: PreState> Database for View<'_, R, P> {
             return Err(ViewError::UndeclaredSlot { address, key });
         }
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let since = tally.now::<R>();
+        let since = tally.now();
         let (value, arrival) =
             self.shared.pre_state.slot(id, &address, &key, self.cancel, || {
-                tally
-                    .timed::<R, _>(Key::Slot, || reader.slot(&address, &key))
-                    .map_err(ViewError::from)
+                tally.timed(Key::Slot, || reader.slot(&address, &key)).map_err(ViewError::from)
             })?;
         self.tally.note(Key::Slot, arrival, since);
         Ok(value)

@@ -36,10 +36,10 @@ struct Touch {
 ///
 /// # Errors
 /// A state that cannot be read, or `stop`; never the result of a transaction.
-pub(super) fn of<R: Reader>(
+pub(super) fn of(
     workload: &Workload,
     place: usize,
-    reader: &mut R,
+    reader: &mut dyn Reader,
     stop: &AtomicBool,
 ) -> Result<Vec<Vec<Access>>, EngineError> {
     let batch = &workload.batches[place];
@@ -107,9 +107,9 @@ fn shared(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
 }
 
 /// The state before the batch, as the transaction at hand may see it.
-struct Before<'a, R> {
+struct Before<'a> {
     workload: &'a Workload,
-    reader: &'a mut R,
+    reader: &'a mut dyn Reader,
     lifted: Lifted,
     touched: Vec<Touch>,
     accounts: HashMap<Address, Option<AccountState>>,
@@ -117,8 +117,8 @@ struct Before<'a, R> {
     codes: HashMap<B256, Bytecode>,
 }
 
-impl<'a, R> Before<'a, R> {
-    fn new(workload: &'a Workload, reader: &'a mut R) -> Self {
+impl<'a> Before<'a> {
+    fn new(workload: &'a Workload, reader: &'a mut dyn Reader) -> Self {
         Self {
             workload,
             reader,
@@ -142,7 +142,7 @@ impl<'a, R> Before<'a, R> {
     }
 }
 
-impl<R: Reader> Database for Before<'_, R> {
+impl Database for Before<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {

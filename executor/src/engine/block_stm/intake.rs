@@ -162,6 +162,7 @@ fn take_in<B: Clone, V: Clone + PartialEq, W>(
 
 /// The state below the batch, at the coordinator. A value that was asked for is in the memory, with what steps
 /// of other shards wrote.
+#[derive(Debug)]
 pub(super) struct Values<'a> {
     pub(super) coordinator: &'a dyn OptimisticCoordinator,
     pub(super) memory: &'a Memory,
@@ -198,7 +199,9 @@ fn failed(reason: String) -> StoreError {
 }
 
 impl Reader for Values<'_> {
-    const IS_TIMED: bool = true;
+    fn is_timed(&self) -> bool {
+        true
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let memory = self.memory;

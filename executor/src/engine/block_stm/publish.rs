@@ -11,12 +11,9 @@ use super::{
     task::Finality,
     view::{Log, StepView},
 };
-use crate::{
-    shards::versions::{Reads, VersionWrites},
-    store::Reader,
-};
+use crate::shards::versions::{Reads, VersionWrites};
 
-impl<R: Reader> StepView<'_, R> {
+impl StepView<'_> {
     /// Takes in the writes of a part of the step.
     pub(super) fn take_in(&mut self, state: &EvmState) {
         if let Some(written) = self.ground.written {

@@ -17,11 +17,11 @@ use crate::{error::StoreError, store::Reader};
 ///
 /// # Errors
 /// [`StoreError`] when such a read fails.
-pub(super) fn net_changes<R: Reader>(
+pub(super) fn net_changes(
     memory: &Memory,
     deferred_fees: &BatchFees,
     step_count: BlockAccessIndex,
-    reader: &mut R,
+    reader: &mut dyn Reader,
 ) -> Result<NetChanges, StoreError> {
     let mut changes = NetChanges::default();
     for id in 0..memory.accounts.count() {
@@ -69,10 +69,10 @@ fn add_account(
     }
 }
 
-fn add_slots<R: Reader>(
+fn add_slots(
     changes: &mut NetChanges,
     memory: &Memory,
-    reader: &mut R,
+    reader: &mut dyn Reader,
 ) -> Result<(), StoreError> {
     for id in 0..memory.slots.count() {
         let cell = memory.slots.cell(id);

@@ -171,7 +171,7 @@ impl Part<'_> {
             request_count: 0,
             wait: Duration::ZERO,
         };
-        let mut tally = ReadTally::default();
+        let mut tally = ReadTally::of(&values, None);
         let done = worker::work(&work, Reading { reader: &mut values, tally: &mut tally });
         if let Err((_, error)) = done
             && !over.swap(true, Ordering::Relaxed)

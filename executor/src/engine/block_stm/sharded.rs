@@ -28,26 +28,27 @@ use crate::{
         error::EngineError,
         executed::{BatchResult, CrossShard, Executed, Speculation},
         on_shards::{self, Parts},
+        tally::ReadTally,
         task::Task,
     },
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    shards::Shards,
+    shards::{ShardRuns, ShardTimes, Shards},
     single_flight::SingleFlight,
-    store::{ReadCounters, Reader, Sample},
+    store::{ReadCounters, Reader},
     trace::Track,
 };
 
 /// The engine.
-pub(in crate::engine) struct Sharded<'a, S> {
-    at: Execution<'a, S>,
+pub(in crate::engine) struct Sharded<'a> {
+    at: Execution<'a>,
     shards: &'a dyn Shards,
 }
 
 /// State of the leading thread.
-pub(in crate::engine) struct Lead<R> {
-    reader: R,
+pub(in crate::engine) struct Lead<'a> {
+    reader: Box<dyn Reader + 'a>,
     /// Of each batch, where batches are partitioned before the clock.
     parts: std::vec::IntoIter<Parts>,
     partitioning: Duration,
@@ -62,19 +63,19 @@ pub(in crate::engine) struct Leavings {
     counters: ReadCounters,
 }
 
-impl<'a, S> Sharded<'a, S> {
+impl<'a> Sharded<'a> {
     /// The engine for an execution.
     ///
     /// # Errors
     /// [`EngineError::Store`] where fewer shards are connected than the variant has.
-    pub(in crate::engine) fn new(at: Execution<'a, S>) -> Result<Self, EngineError> {
+    pub(in crate::engine) fn new(at: Execution<'a>) -> Result<Self, EngineError> {
         Ok(Self { at, shards: on_shards::connected(at.task)? })
     }
 }
 
-impl<'a, S: Sample> Engine for Sharded<'a, S> {
+impl<'a> Engine for Sharded<'a> {
     type Job = Job;
-    type Lead = Lead<S::Reader<'a>>;
+    type Lead = Lead<'a>;
     type Leavings = Leavings;
 
     const NAME: &'static str = "sharded block-stm";
@@ -90,12 +91,16 @@ impl<'a, S: Sample> Engine for Sharded<'a, S> {
     fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<Leavings, StoreError> {
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
-        let mut tallies = Tallies::default();
         let mut speculation = Speculation::default();
-        tallies.on_demand.trace = task.trace.map(|trace| trace.recorder(self.worker_count()));
+        let trace = task.trace.map(|trace| trace.recorder(self.worker_count()));
+        let mut tallies = Tallies {
+            on_demand: ReadTally::of(reader.as_ref(), trace),
+            times: ShardTimes::default(),
+            runs: ShardRuns::default(),
+        };
         on_shards::load(self.shards, worker, task)?;
         pool.serve(|job: &Job| {
-            let (shards, reader, tallies) = (self.shards, &mut reader, &mut tallies);
+            let (shards, reader, tallies) = (self.shards, reader.as_mut(), &mut tallies);
             let mut side = Side { task, stop, shards, shard: worker, reader, tallies };
             match side.run(job) {
                 Ok(()) => speculation.add(&runs::speculation(&side.tallies.runs)),
@@ -175,13 +180,13 @@ impl<'a, S: Sample> Engine for Sharded<'a, S> {
     }
 }
 
-impl<R: Reader> Lead<R> {
+impl Lead<'_> {
     /// Partitions the batch at `place`.
     fn partition(&mut self, task: &Task<'_>, place: usize) -> Result<Parts, EngineError> {
         let start = Instant::now();
         let sharding = &task.variant.sharding;
         let accesses = if on_shards::needs_accesses(sharding.partitioner) {
-            accesses::of(task.workload, place, &mut self.reader, task.cancel)?
+            accesses::of(task.workload, place, self.reader.as_mut(), task.cancel)?
         } else {
             Vec::new()
         };
@@ -219,10 +224,10 @@ fn new_job(turn: &Turn<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
 }
 
 /// Joins the results of all shards.
-fn finish<R: Reader>(
+fn finish(
     job: Job,
     task: &Task<'_>,
-    lead: &mut Lead<R>,
+    lead: &mut Lead<'_>,
     executed: &mut Executed,
 ) -> Result<BatchResult, EngineError> {
     let mut failures = job.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -248,6 +253,7 @@ fn finish<R: Reader>(
     }
     executed.longest_txs = executed.longest_txs.saturating_add(longest);
     let step_count = job.steps.count();
-    let net_changes = settle::net_changes(&job.memory, &job.fees, step_count, &mut lead.reader)?;
+    let net_changes =
+        settle::net_changes(&job.memory, &job.fees, step_count, lead.reader.as_mut())?;
     Ok(BatchResult { results, net_changes, ..BatchResult::default() })
 }

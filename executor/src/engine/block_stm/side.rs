@@ -76,7 +76,7 @@ impl Job {
 }
 
 /// Counts of the thread that talks to a shard.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tallies {
     pub(super) on_demand: ReadTally,
     pub(super) times: ShardTimes,
@@ -84,13 +84,13 @@ pub(super) struct Tallies {
 }
 
 /// A thread that talks to a shard.
-pub(super) struct Side<'a, R> {
+pub(super) struct Side<'a> {
     pub(super) task: &'a Task<'a>,
     pub(super) stop: &'a AtomicBool,
     pub(super) shards: &'a dyn Shards,
     /// Index of the shard.
     pub(super) shard: usize,
-    pub(super) reader: &'a mut R,
+    pub(super) reader: &'a mut dyn Reader,
     pub(super) tallies: &'a mut Tallies,
 }
 
@@ -103,7 +103,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-impl<R: Reader> Side<'_, R> {
+impl Side<'_> {
     /// Has the shard execute its part.
     ///
     /// # Errors

@@ -112,9 +112,9 @@ pub(super) struct Ground<'a> {
 
 /// A worker's state as of one step at a time.
 #[derive(Debug)]
-pub(super) struct StepView<'a, R> {
+pub(super) struct StepView<'a> {
     pub(super) ground: Ground<'a>,
-    reader: &'a mut R,
+    reader: &'a mut dyn Reader,
     tally: &'a mut ReadTally,
     /// Codes this worker has met, without a lock.
     codes: HashMap<B256, Bytecode>,
@@ -135,9 +135,9 @@ pub(super) struct StepView<'a, R> {
 /// Number of last entries of `met` that are searched before the table is asked.
 const RECENT: usize = 8;
 
-impl<'a, R: Reader> StepView<'a, R> {
+impl<'a> StepView<'a> {
     /// A view that reads through `reader` and counts in `tally`.
-    pub(super) fn new(ground: Ground<'a>, reading: Reading<'a, R>) -> Self {
+    pub(super) fn new(ground: Ground<'a>, reading: Reading<'a>) -> Self {
         let Reading { reader, tally } = reading;
         Self {
             ground,
@@ -252,7 +252,7 @@ impl<'a, R: Reader> StepView<'a, R> {
         address: &Address,
     ) -> Result<Option<AccountState>, ReadError> {
         let reader = &mut *self.reader;
-        let state = self.tally.timed::<R, _>(Key::Account, || reader.account(address))?;
+        let state = self.tally.timed(Key::Account, || reader.account(address))?;
         self.tally.note(Key::Account, Arrival::Read, None);
         self.ground.memory.accounts.cell(id).cell.set_base(state);
         self.ground.memory.gates.open(id);
@@ -358,7 +358,7 @@ impl<'a, R: Reader> StepView<'a, R> {
 
     fn read_slot(&mut self, id: CellId, address: &Address, key: &U256) -> Result<U256, ReadError> {
         let reader = &mut *self.reader;
-        let value = self.tally.timed::<R, _>(Key::Slot, || reader.slot(address, key))?;
+        let value = self.tally.timed(Key::Slot, || reader.slot(address, key))?;
         self.tally.note(Key::Slot, Arrival::Read, None);
         self.ground.memory.slots.cell(id).cell.set_base(value);
         self.ground.memory.gates.open(id);
@@ -376,7 +376,7 @@ pub(super) fn pay(account: &mut Account, owed: U256) {
     }
 }
 
-impl<R: Reader> Database for StepView<'_, R> {
+impl Database for StepView<'_> {
     type Error = ReadError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
@@ -404,7 +404,7 @@ impl<R: Reader> Database for StepView<'_, R> {
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let codes = &self.ground.memory.codes;
         let (code, _) = codes.get_or_read(code_hash, self.ground.stop, || {
-            let code = tally.timed::<R, _>(Key::Code, || reader.code(&code_hash))?;
+            let code = tally.timed(Key::Code, || reader.code(&code_hash))?;
             row::bytecode(code_hash, code)
         })?;
         self.codes.insert(code_hash, code.clone());

@@ -22,7 +22,6 @@ use crate::{
     },
     lock::lock,
     shards::versions::OptimisticStep,
-    store::Reader,
     trace::What,
 };
 
@@ -102,9 +101,9 @@ pub(super) struct Work<'a> {
 ///
 /// # Errors
 /// The error that ends the execution, with its step.
-pub(super) fn work<R: Reader>(
-    work: &Work<'_>,
-    reading: Reading<'_, R>,
+pub(super) fn work<'a>(
+    work: &'a Work<'_>,
+    reading: Reading<'a>,
 ) -> Result<(), (BlockAccessIndex, EngineError)> {
     let view = StepView::new(work.ground, reading);
     let runner = Runner::new(work.ground.workload, view).with_fees(Fees::Apart);
@@ -128,13 +127,13 @@ struct Output {
     latency: Duration,
 }
 
-struct Worker<'w, 'a, R: Reader> {
+struct Worker<'w, 'a> {
     work: &'w Work<'a>,
-    runner: Runner<StepView<'a, R>>,
+    runner: Runner<StepView<'a>>,
     entered: Option<usize>,
 }
 
-impl<R: Reader> Worker<'_, '_, R> {
+impl Worker<'_, '_> {
     fn execute(
         &mut self,
         index: BlockAccessIndex,

@@ -46,9 +46,9 @@ pub(super) struct Ahead<'a> {
 }
 
 /// The state before the batch, as the transaction at hand may see it.
-struct Before<'a, R> {
+struct Before<'a> {
     ahead: Ahead<'a>,
-    reader: &'a mut R,
+    reader: &'a mut dyn Reader,
     tally: &'a mut ReadTally,
     /// The step at hand.
     index: BlockAccessIndex,
@@ -63,7 +63,7 @@ impl<'a> Ahead<'a> {
     ///
     /// # Errors
     /// A state that cannot be read; never the result of a transaction.
-    pub(super) fn run<R: Reader>(self, reading: Reading<'a, R>) -> Result<Vec<u64>, EngineError> {
+    pub(super) fn run(self, reading: Reading<'a>) -> Result<Vec<u64>, EngineError> {
         let Job { batch_index, steps, next_step, passed_count, .. } = self.job;
         let batch_index = *batch_index;
         let batch = &self.workload.batches[batch_index];
@@ -113,7 +113,7 @@ impl<'a> Ahead<'a> {
     }
 }
 
-impl<R: Reader> Before<'_, R> {
+impl Before<'_> {
     /// Lets `tx` begin at `index`: neither its sender's earlier transactions nor any that pays it
     /// have run here.
     fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
@@ -138,7 +138,7 @@ impl<R: Reader> Before<'_, R> {
     }
 }
 
-impl<R: Reader> Database for Before<'_, R> {
+impl Database for Before<'_> {
     type Error = ViewError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ViewError> {
@@ -146,9 +146,7 @@ impl<R: Reader> Database for Before<'_, R> {
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (row, arrival) = cache.accounts.get_or_read(address, cancel, || {
-            tally
-                .timed::<R, _>(trace::Key::Account, || reader.account(&address))
-                .map_err(ViewError::from)
+            tally.timed(trace::Key::Account, || reader.account(&address)).map_err(ViewError::from)
         })?;
         self.note(Key::Account(address), arrival);
         Ok(self.lifted.see(address, row).map(row::info))
@@ -159,7 +157,7 @@ impl<R: Reader> Database for Before<'_, R> {
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (code, arrival) = cache.codes.get_or_read(hash, cancel, || {
-            let code = tally.timed::<R, _>(trace::Key::Code, || reader.code(&hash))?;
+            let code = tally.timed(trace::Key::Code, || reader.code(&hash))?;
             row::bytecode(hash, code)
         })?;
         self.note(Key::Code(hash), arrival);
@@ -171,9 +169,7 @@ impl<R: Reader> Database for Before<'_, R> {
         let Ahead { cache, cancel, .. } = self.ahead;
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
         let (value, arrival) = cache.slots.get_or_read((address, key), cancel, || {
-            tally
-                .timed::<R, _>(trace::Key::Slot, || reader.slot(&address, &key))
-                .map_err(ViewError::from)
+            tally.timed(trace::Key::Slot, || reader.slot(&address, &key)).map_err(ViewError::from)
         })?;
         self.note(Key::Slot(address, key), arrival);
         Ok(value)

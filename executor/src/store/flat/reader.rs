@@ -26,13 +26,14 @@ use super::{
 };
 use crate::{
     error::StoreError,
+    place::{self, AskedRow, BlockPlace, Places},
     store::{Background, Batching, ReadCounters, Reader, Sample},
     tries::Tries,
 };
 
 /// One thread's reads of a sample.
-pub struct FlatReader<'a> {
-    sample: &'a FlatSample,
+pub(super) struct FlatReader<'a> {
+    sample: &'a FlatSample<'a>,
     layout: Layout,
     #[cfg(feature = "io-uring")]
     ring: Option<Box<Ring>>,
@@ -86,7 +87,7 @@ impl fmt::Debug for FlatReader<'_> {
 }
 
 impl<'a> FlatReader<'a> {
-    fn new(sample: &'a FlatSample) -> Self {
+    fn new(sample: &'a FlatSample<'a>) -> Self {
         Self {
             sample,
             layout: sample.layout,
@@ -283,25 +284,23 @@ impl Landing<'_, '_> {
     }
 }
 
-impl Sample for FlatSample {
-    type Reader<'a> = FlatReader<'a>;
-
-    fn reader(&self) -> Result<FlatReader<'_>, StoreError> {
+impl Sample for FlatSample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
         #[cfg(feature = "io-uring")]
-        return Ok(FlatReader { ring: self.ring(), ..FlatReader::new(self) });
+        return Ok(Box::new(FlatReader { ring: self.ring(), ..FlatReader::new(self) }));
         #[cfg(not(feature = "io-uring"))]
-        Ok(FlatReader::new(self))
+        Ok(Box::new(FlatReader::new(self)))
     }
 
     /// A key is read in one read of one block, which goes to the queue that all of them share.
     #[cfg(feature = "io-uring")]
-    fn fiber_readers(&self, count: usize) -> Result<Vec<FlatReader<'_>>, StoreError> {
+    fn fiber_readers(&self, count: usize) -> Result<Vec<Box<dyn Reader + '_>>, StoreError> {
         let queue = self.queue(count);
-        let reader = |slot| FlatReader {
-            queue: queue.clone().map(|queue| (queue, slot)),
-            ..FlatReader::new(self)
-        };
-        Ok((0..count).map(reader).collect())
+        let readers = (0..count).map(|slot| -> Box<dyn Reader + '_> {
+            let queue = queue.clone().map(|queue| (queue, slot));
+            Box::new(FlatReader { queue, ..FlatReader::new(self) })
+        });
+        Ok(readers.collect())
     }
 
     fn row_layout(&self) -> Option<Layout> {
@@ -328,10 +327,43 @@ impl Sample for FlatSample {
     fn file_bytes(&self) -> Option<u64> {
         None
     }
+
+    /// Of several blocks of the index for a key, the one that is read first.
+    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+        let files = self.files;
+        let row_block = |file: u32, rows: &RowFile, account: usize, rest: &[u8]| {
+            let found = rows.index.locate(account, rest, 0)?;
+            let offset = found.last as u64 * BLOCK_BYTES as u64;
+            Some(BlockPlace { file, offset, byte_count: BLOCK_BYTES as u32, block_count: 1 })
+        };
+        let block = |(table, key): (Table, RowKey)| match table {
+            Table::Accounts => row_block(0, &files.accounts, 0, key.as_slice()),
+            Table::Slots => {
+                let (account, rest) = key.as_slice().split_at(key.as_slice().len() - 32);
+                let account = files.slots.index.account(account)?;
+                row_block(1, &files.slots, account, rest)
+            }
+            Table::Codes => {
+                let place = files.code_places.get(&B256::from_slice(key.as_slice()))?;
+                let block_count = u32::try_from(place.byte_count.div_ceil(BLOCK_BYTES)).ok()?;
+                let byte_count = block_count * BLOCK_BYTES as u32;
+                Some(BlockPlace { file: 2, offset: place.offset, byte_count, block_count })
+            }
+        };
+        let blocks = place::keys(rows, self.layout).into_iter().map(block).collect();
+        let files = files.paths().map(std::path::Path::to_path_buf).to_vec();
+        Ok(Places { files, blocks, ..Places::default() })
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        (*self).close()
+    }
 }
 
 impl Reader for FlatReader<'_> {
-    const IS_TIMED: bool = true;
+    fn is_timed(&self) -> bool {
+        true
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.counters.key_count += 1;

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    state::BuiltState,
+    state::{BuiltState, StateError},
     store::{hashed_overlay::HashedOverlay, overlay::Overlay},
     tries::NodeChanges,
 };
@@ -38,8 +38,9 @@ pub(super) const QUEUED_SLOTS: u32 = 0;
 pub(super) const QUEUED_ACCOUNTS: u32 = 1;
 
 /// A state open for one sample.
-pub struct FlatSample {
-    pub(super) files: Arc<Files>,
+pub(super) struct FlatSample<'s> {
+    state: &'s BuiltState,
+    pub(super) files: &'s Files,
     pub(super) layout: Layout,
     pub(super) cache: CacheMode,
     pub(super) settings: FlatSettings,
@@ -48,12 +49,12 @@ pub struct FlatSample {
     pub(super) tries: Option<HashedOverlay>,
     /// Readers that were refused a ring, of this store.
     #[cfg(feature = "io-uring")]
-    pub(super) refused_rings: Arc<AtomicU64>,
+    refused_rings: &'s AtomicU64,
     log: Mutex<File>,
     dir: SampleDir,
 }
 
-impl fmt::Debug for FlatSample {
+impl fmt::Debug for FlatSample<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FlatSample").field("dir", &self.dir.0).finish_non_exhaustive()
     }
@@ -72,15 +73,15 @@ impl Drop for SampleDir {
 /// Settings of a sample's opening.
 pub(super) struct SampleInput<'a> {
     pub(super) state: &'a BuiltState,
-    pub(super) files: &'a Arc<Files>,
+    pub(super) files: &'a Files,
     pub(super) settings: FlatSettings,
     #[cfg(feature = "io-uring")]
-    pub(super) refused_rings: &'a Arc<AtomicU64>,
+    pub(super) refused_rings: &'a AtomicU64,
     pub(super) cache: CacheMode,
 }
 
-impl FlatSample {
-    pub(super) fn open(input: SampleInput<'_>) -> Result<Self, StoreError> {
+impl<'s> FlatSample<'s> {
+    pub(super) fn open(input: SampleInput<'s>) -> Result<Self, StoreError> {
         let dir = input.state.new_sample_dir().map_err(|error| StoreError::Failed {
             store: NAME,
             action: "make a sample".to_owned(),
@@ -89,14 +90,15 @@ impl FlatSample {
         let dir = SampleDir(dir);
         let log = File::create(dir.0.join("log")).map_err(failed_io("make a log"))?;
         Ok(Self {
-            files: Arc::clone(input.files),
+            state: input.state,
+            files: input.files,
             layout: input.state.manifest().layout,
             cache: input.cache,
             settings: input.settings,
             overlay: Overlay::default(),
             tries: input.files.nodes.as_ref().map(|_| HashedOverlay::default()),
             #[cfg(feature = "io-uring")]
-            refused_rings: Arc::clone(input.refused_rings),
+            refused_rings: input.refused_rings,
             log: Mutex::new(log),
             dir,
         })
@@ -162,7 +164,19 @@ impl FlatSample {
 
     pub(super) fn close(self) -> Result<(), StoreError> {
         let dir = &self.dir.0;
-        fs::remove_dir_all(dir).map_err(failed_io(format!("remove sample {}", dir.display())))
+        fs::remove_dir_all(dir).map_err(failed_io(format!("remove sample {}", dir.display())))?;
+        self.state.verify_untouched().map_err(|error| match error {
+            StateError::Untrusted { .. } => StoreError::NotRestored {
+                store: NAME,
+                what: "the state that samples read".to_owned(),
+                reason: error.to_string(),
+            },
+            error => StoreError::Failed {
+                store: NAME,
+                action: "compare the state with its start".to_owned(),
+                reason: error.to_string(),
+            },
+        })
     }
 }
 

@@ -28,7 +28,7 @@ use crate::{
 /// The tries of a sample.
 #[derive(Clone, Copy)]
 pub(super) struct FlatTries<'a> {
-    pub(super) sample: &'a FlatSample,
+    pub(super) sample: &'a FlatSample<'a>,
     pub(super) nodes: &'a NodeFile,
     pub(super) committed: &'a HashedOverlay,
 }

@@ -10,11 +10,12 @@ use workload::{
 };
 
 use super::{
-    faults::fault_counters, sample::MdbxSample, settings::NAME, slots, tables::TableKey,
-    tries::MdbxTries,
+    environment, faults::fault_counters, sample::MdbxSample, settings::NAME, slots,
+    tables::TableKey, tries::MdbxTries,
 };
 use crate::{
     error::StoreError,
+    place::{self, AskedRow, BlockPlace, Places},
     process::thread_major_fault_count,
     store::{Background, ReadCounters, Reader, Sample},
     tries::Tries,
@@ -25,8 +26,8 @@ use crate::{
 /// Blocks are counted as major page faults of the thread: a page that another thread is fetching
 /// already counts for that one, a page in memory for none. Two readers on one thread each see
 /// the reads of both.
-pub struct MdbxReader<'a> {
-    sample: &'a MdbxSample,
+pub(super) struct MdbxReader<'a> {
+    sample: &'a MdbxSample<'a>,
     tx: Tx<Ro>,
     /// Batches that had been committed when `tx` began.
     commit_count: u64,
@@ -48,7 +49,7 @@ impl fmt::Debug for MdbxReader<'_> {
 }
 
 impl<'a> MdbxReader<'a> {
-    fn new(sample: &'a MdbxSample) -> Result<Self, StoreError> {
+    fn new(sample: &'a MdbxSample<'a>) -> Result<Self, StoreError> {
         // Before the transaction: a commit between the two only makes it begin again.
         let commit_count = sample.commit_count();
         Ok(Self {
@@ -104,11 +105,9 @@ impl<'a> MdbxReader<'a> {
     }
 }
 
-impl Sample for MdbxSample {
-    type Reader<'a> = MdbxReader<'a>;
-
-    fn reader(&self) -> Result<MdbxReader<'_>, StoreError> {
-        MdbxReader::new(self)
+impl Sample for MdbxSample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
+        Ok(Box::new(MdbxReader::new(self)?))
     }
 
     fn row_layout(&self) -> Option<Layout> {
@@ -135,10 +134,34 @@ impl Sample for MdbxSample {
     fn file_bytes(&self) -> Option<u64> {
         self.length()
     }
+
+    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+        let base = self.base();
+        let leaves = base.leaves(&place::keys(rows, self.layout()));
+        let block = |page: u32| BlockPlace {
+            file: 0,
+            offset: u64::from(page) * environment::PAGE_BYTES as u64,
+            byte_count: environment::PAGE_BYTES as u32,
+            block_count: 1,
+        };
+        let mut places = Places { files: vec![base.path().to_owned()], ..Places::default() };
+        for (row, path) in leaves.map_err(|error| error.to_string())?.iter().enumerate() {
+            let mut pages = path.pages().map(block);
+            places.blocks.push(pages.next_back());
+            places.before.extend(pages.map(|block| (row, block)));
+        }
+        Ok(places)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        (*self).close()
+    }
 }
 
 impl Reader for MdbxReader<'_> {
-    const IS_TIMED: bool = true;
+    fn is_timed(&self) -> bool {
+        true
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let key = self.account_key(address);

@@ -27,7 +27,8 @@ use super::{
 use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
 
 /// A state open for one sample.
-pub struct MdbxSample {
+pub(super) struct MdbxSample<'s> {
+    base: &'s Base,
     /// Holds the base's snapshot: its pages are not overwritten. Ends before the
     /// environment does.
     pin: Tx<RoSync>,
@@ -39,7 +40,7 @@ pub struct MdbxSample {
     dir: SampleDir,
 }
 
-impl fmt::Debug for MdbxSample {
+impl fmt::Debug for MdbxSample<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MdbxSample").field("dir", &self.dir.0).finish_non_exhaustive()
     }
@@ -77,10 +78,10 @@ impl Touched {
     }
 }
 
-impl MdbxSample {
+impl<'s> MdbxSample<'s> {
     pub(super) fn open(
         state: &BuiltState,
-        base: &Base,
+        base: &'s Base,
         format: MdbxFormat,
         sync_mode: SyncMode,
     ) -> Result<Self, StoreError> {
@@ -91,6 +92,7 @@ impl MdbxSample {
         let tables = Tables::open(&environment, format.form(state.manifest().layout))?;
         let pin = environment.begin_ro_sync().map_err(failed("hold the state's snapshot"))?;
         Ok(Self {
+            base,
             pin,
             environment,
             tables,
@@ -98,6 +100,10 @@ impl MdbxSample {
             touched: Mutex::default(),
             dir,
         })
+    }
+
+    pub(super) const fn base(&self) -> &'s Base {
+        self.base
     }
 
     pub(super) const fn tables(&self) -> &Tables {
@@ -189,8 +195,8 @@ impl MdbxSample {
 
     /// Closes the environment, puts the base back, and reads every key that was committed:
     /// each must equal the pinned snapshot's.
-    pub(super) fn close(self, base: &Base) -> Result<(), StoreError> {
-        let Self { pin, environment, tables, touched, dir, .. } = self;
+    pub(super) fn close(self) -> Result<(), StoreError> {
+        let Self { base, pin, environment, tables, touched, dir, .. } = self;
         let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut before = Vec::new();
         for key in touched.keys() {

@@ -16,7 +16,7 @@ use crate::{
 
 /// The tries of a sample.
 pub(super) struct MdbxTries<'a> {
-    pub(super) sample: &'a MdbxSample,
+    pub(super) sample: &'a MdbxSample<'a>,
     pub(super) format: Format,
 }
 
@@ -43,7 +43,7 @@ impl Tries for MdbxTries<'_> {
 
 /// One thread's reads.
 struct Reader<'a> {
-    sample: &'a MdbxSample,
+    sample: &'a MdbxSample<'a>,
     tx: Tx<Ro>,
     /// Batches that had been committed when `tx` began.
     commit_count: u64,

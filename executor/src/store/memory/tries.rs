@@ -1,8 +1,6 @@
 //! Tries of a state in memory: nodes in a map, rows by hashed key in order, and above both what the
 //! batches of a sample have committed.
 
-use std::sync::Arc;
-
 use alloy_primitives::{Address, B256, U256, keccak256, map::HashMap};
 use trie::{Builder, Format, NodeKey, NodeSink, RowRange, SlotValue, StoreError as SinkError};
 use workload::{AccountState, Layout, NetChanges};
@@ -92,20 +90,20 @@ fn sorted_slots(slots: &HashMap<U256, U256>) -> Slots {
 
 /// The tries of a sample.
 #[derive(Debug)]
-pub(super) struct SampleTries {
-    base: Arc<BaseTries>,
+pub(super) struct SampleTries<'s> {
+    base: &'s BaseTries,
     committed: HashedOverlay,
 }
 
-impl SampleTries {
-    pub(super) fn new(base: &Arc<BaseTries>) -> Self {
-        Self { base: Arc::clone(base), committed: HashedOverlay::default() }
+impl<'s> SampleTries<'s> {
+    pub(super) fn new(base: &'s BaseTries) -> Self {
+        Self { base, committed: HashedOverlay::default() }
     }
 }
 
 /// The tries of a sample, beside its flat state.
 pub(super) struct OverlaidTries<'a> {
-    pub(super) tries: &'a SampleTries,
+    pub(super) tries: &'a SampleTries<'a>,
     pub(super) overlay: &'a Overlay,
 }
 
@@ -127,7 +125,7 @@ impl Tries for OverlaidTries<'_> {
 
 /// One thread's reads.
 struct Reader<'a> {
-    tries: &'a SampleTries,
+    tries: &'a SampleTries<'a>,
     key_count: u64,
 }
 

@@ -27,8 +27,8 @@ use crate::{
 const KEYS_PER_CALL: usize = 256;
 
 /// One thread's reads of a sample.
-pub struct RedisReader<'a> {
-    sample: &'a RedisSample,
+pub(super) struct RedisReader<'a> {
+    sample: &'a RedisSample<'a>,
     /// None once it is dropped.
     lines: Option<Lines>,
     /// The account asked for last, and its key: slots come in runs of one account.
@@ -68,7 +68,7 @@ impl Drop for RedisReader<'_> {
 type Take<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
 
 impl<'a> RedisReader<'a> {
-    pub(super) fn new(sample: &'a RedisSample, lines: Lines) -> Self {
+    pub(super) fn new(sample: &'a RedisSample<'a>, lines: Lines) -> Self {
         Self {
             sample,
             lines: Some(lines),
@@ -124,7 +124,7 @@ impl<'a> RedisReader<'a> {
         self.batch.keys.clear();
         self.batch.keys.push((key, 0));
         self.fetch(&mut |_, key, value| {
-            let value = value.map(|value| decoded(&sample.shared, key, value, &decode));
+            let value = value.map(|value| decoded(sample.shared, key, value, &decode));
             found = value.transpose()?;
             Ok(())
         })?;
@@ -153,7 +153,7 @@ impl<'a> RedisReader<'a> {
     fn fetch_slots(&mut self, sink: &mut dyn FnMut(usize, U256)) -> Result<(), StoreError> {
         let sample = self.sample;
         self.fetch(&mut |place, key, value| {
-            let value = value.map(|value| decoded(&sample.shared, key, value, decode_slot));
+            let value = value.map(|value| decoded(sample.shared, key, value, decode_slot));
             sink(place, value.transpose()?.unwrap_or_default());
             Ok(())
         })
@@ -171,12 +171,10 @@ fn decoded<T>(
     decode(value).ok_or_else(wrong)
 }
 
-impl Sample for RedisSample {
-    type Reader<'a> = RedisReader<'a>;
-
-    fn reader(&self) -> Result<RedisReader<'_>, StoreError> {
+impl Sample for RedisSample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
         let lines = self.shared.pool.take(&self.shared.topology);
-        Ok(RedisReader::new(self, lines.inspect_err(|_| self.note_failure())?))
+        Ok(Box::new(RedisReader::new(self, lines.inspect_err(|_| self.note_failure())?)))
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
@@ -195,10 +193,16 @@ impl Sample for RedisSample {
     fn file_bytes(&self) -> Option<u64> {
         None
     }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.check()
+    }
 }
 
 impl Reader for RedisReader<'_> {
-    const IS_TIMED: bool = true;
+    fn is_timed(&self) -> bool {
+        true
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         self.counters.key_count += 1;
@@ -227,7 +231,7 @@ impl Reader for RedisReader<'_> {
     ) -> Result<(), StoreError> {
         self.counters.key_count += addresses.len() as u64;
         let sample = self.sample;
-        let shared = &sample.shared;
+        let shared = sample.shared;
         for (first, chunk) in (0..).step_by(KEYS_PER_CALL).zip(addresses.chunks(KEYS_PER_CALL)) {
             self.batch.keys.clear();
             self.batch.parts.resize(chunk.len(), [0; 32]);

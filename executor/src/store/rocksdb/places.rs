@@ -43,7 +43,7 @@ impl Blocks {
     pub(super) fn of(
         state: &BuiltState,
         format: &RocksFormat,
-        sample: &RocksSample,
+        sample: &RocksSample<'_>,
     ) -> Result<Self, String> {
         if format.aged_ppm > 0 {
             return Err("the state is aged: a row may lie in files of several levels".to_owned());
@@ -70,7 +70,11 @@ impl Blocks {
     ///
     /// # Errors
     /// The reason, in words.
-    pub(super) fn locate(&self, sample: &RocksSample, rows: &[AskedRow]) -> Result<Places, String> {
+    pub(super) fn locate(
+        &self,
+        sample: &RocksSample<'_>,
+        rows: &[AskedRow],
+    ) -> Result<Places, String> {
         let layout = sample.layout();
         let place = |(table, key): (Table, RowKey)| {
             self.place(table, key.as_slice()).map_err(|error| error.to_string())

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
+    place::{AskedRow, Places},
     store::{Background, Batching, ReadCounters, Reader, Sample, SlotRow},
     tries::Tries,
 };
@@ -30,7 +31,7 @@ use variant::ReadMethod;
 /// One thread's reads of a sample.
 ///
 /// RocksDB counts by thread: two readers on one thread each see the reads of both.
-pub struct RocksReader<'a> {
+pub(super) struct RocksReader<'a> {
     db: &'a DB,
     accounts: &'a ColumnFamily,
     storage: &'a ColumnFamily,
@@ -69,7 +70,7 @@ impl fmt::Debug for RocksReader<'_> {
 }
 
 impl<'a> RocksReader<'a> {
-    fn new(sample: &'a RocksSample) -> Result<Self, StoreError> {
+    fn new(sample: &'a RocksSample<'a>) -> Result<Self, StoreError> {
         // Counts only: times cost two looks at the clock for each block.
         set_perf_stats(PerfStatsLevel::EnableCount);
         let (single, many) = sample.read_options();
@@ -173,11 +174,9 @@ impl<'a> RocksReader<'a> {
     }
 }
 
-impl Sample for RocksSample {
-    type Reader<'a> = RocksReader<'a>;
-
-    fn reader(&self) -> Result<RocksReader<'_>, StoreError> {
-        RocksReader::new(self)
+impl Sample for RocksSample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
+        Ok(Box::new(RocksReader::new(self)?))
     }
 
     fn row_layout(&self) -> Option<Layout> {
@@ -203,10 +202,20 @@ impl Sample for RocksSample {
     fn file_bytes(&self) -> Option<u64> {
         self.bytes_on_disk()
     }
+
+    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+        self.store().blocks(self)?.locate(self, rows)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        (*self).close()
+    }
 }
 
 impl Reader for RocksReader<'_> {
-    const IS_TIMED: bool = true;
+    fn is_timed(&self) -> bool {
+        true
+    }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let key = self.account_key(address);

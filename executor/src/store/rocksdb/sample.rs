@@ -16,29 +16,25 @@ use workload::{
 };
 
 use super::{
-    direct::Access,
-    format::RocksFormat,
-    options,
+    RocksStore, options,
     settings::{NAME, RocksSettings, TABLE_EXTENSION, failed, failed_io},
 };
-use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
+use crate::{error::StoreError, state::StateError, tries::NodeChanges};
 use variant::{CacheFill, CacheMode, Checksums, Compaction, Durability};
 
 /// A state open for one sample.
-pub struct RocksSample {
+pub struct RocksSample<'s> {
+    store: &'s RocksStore,
     // Dropped before its files.
     db: DB,
     dir: SampleDir,
     cache: Cache,
-    layout: Layout,
-    settings: RocksSettings,
     mode: CacheMode,
-    tries: Option<Format>,
     /// The options, which hold the database's statistics, where it keeps any.
     statistics: Option<Options>,
 }
 
-impl fmt::Debug for RocksSample {
+impl fmt::Debug for RocksSample<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RocksSample").field("dir", &self.dir.0).finish_non_exhaustive()
     }
@@ -54,22 +50,13 @@ impl Drop for SampleDir {
     }
 }
 
-/// Settings of a sample's opening.
-#[derive(Clone, Copy)]
-pub(super) struct SampleInput<'a> {
-    pub(super) state: &'a BuiltState,
-    pub(super) settings: &'a RocksSettings,
-    pub(super) format: RocksFormat,
-    pub(super) access: Access,
-}
-
-impl RocksSample {
+impl<'s> RocksSample<'s> {
     pub(super) fn open(
-        input: SampleInput<'_>,
+        store: &'s RocksStore,
         cache: Cache,
         mode: CacheMode,
     ) -> Result<Self, StoreError> {
-        let SampleInput { state, settings, format, access } = input;
+        let RocksStore { state, settings, format, access, .. } = store;
         let dir = state.new_sample_dir().map_err(|error| StoreError::Failed {
             store: NAME,
             action: "make a sample".to_owned(),
@@ -77,19 +64,17 @@ impl RocksSample {
         })?;
         let dir = SampleDir(dir);
         link_files(state.dir(), &dir.0)?;
-        let options = options::of_sample(settings, access)
+        let options = options::of_sample(settings, *access)
             .map_err(failed(format!("set the options {}", settings.options)))?;
         let families = match settings.compaction {
-            Compaction::Off => options::families(&options, &cache, &format),
-            Compaction::On => options::families_that_compact(&options, &cache, &format)
+            Compaction::Off => options::families(&options, &cache, format),
+            Compaction::On => options::families_that_compact(&options, &cache, format)
                 .map_err(failed("set the options of tables"))?,
         };
         let db = DB::open_cf_descriptors(&options, &dir.0, families)
             .map_err(failed(format!("open a sample of {}", state.name())))?;
-        let layout = state.manifest().layout;
         let statistics = (settings.compaction == Compaction::On).then_some(options);
-        let (settings, tries) = (settings.clone(), format.tries);
-        Ok(Self { db, dir, cache, layout, settings, mode, tries, statistics })
+        Ok(Self { store, db, dir, cache, mode, statistics })
     }
 
     /// Memory of indices and filters in bytes.
@@ -114,13 +99,13 @@ impl RocksSample {
 
     /// Whether files are compacted while a clock runs.
     pub(super) fn compacts(&self) -> bool {
-        self.settings.compaction == Compaction::On
+        self.settings().compaction == Compaction::On
     }
 
     /// The families that have rows.
     pub(super) fn families(&self) -> impl Iterator<Item = &'static str> + use<> {
         let families = [options::ACCOUNTS, options::STORAGE, options::CODE];
-        families.into_iter().chain(self.tries.map(|_| options::TRIES))
+        families.into_iter().chain(self.trie_format().map(|_| options::TRIES))
     }
 
     /// The directory of its files.
@@ -153,7 +138,7 @@ impl RocksSample {
             }
         }
         let mut write = WriteOptions::default();
-        match self.settings.durability {
+        match self.settings().durability {
             Durability::Synced => write.set_sync(true),
             Durability::Logged => {}
             Durability::Unlogged => write.disable_wal(true),
@@ -166,11 +151,32 @@ impl RocksSample {
         self.db.flush_wal(true).map_err(failed("make the commits durable"))
     }
 
-    pub(super) fn close(self) -> Result<(), StoreError> {
-        let Self { db, dir, .. } = self;
+    /// Ends the sample, and compares the state with its start.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn close(self) -> Result<(), StoreError> {
+        let Self { store, db, dir, .. } = self;
         drop(db);
         let removed = fs::remove_dir_all(&dir.0);
-        removed.map_err(failed_io(format!("remove sample {}", dir.0.display())))
+        removed.map_err(failed_io(format!("remove sample {}", dir.0.display())))?;
+        // An error of a sample must not go into the next one.
+        store.state.verify_untouched().map_err(|error| match error {
+            StateError::Untrusted { .. } => StoreError::NotRestored {
+                store: NAME,
+                what: "the state that samples link to".to_owned(),
+                reason: error.to_string(),
+            },
+            error => StoreError::Failed {
+                store: NAME,
+                action: "compare the state with its start".to_owned(),
+                reason: error.to_string(),
+            },
+        })
+    }
+
+    pub(super) const fn store(&self) -> &'s RocksStore {
+        self.store
     }
 
     pub(super) const fn db(&self) -> &DB {
@@ -178,26 +184,26 @@ impl RocksSample {
     }
 
     pub(super) const fn layout(&self) -> Layout {
-        self.layout
+        self.store.state.manifest().layout
     }
 
-    pub(super) const fn settings(&self) -> &RocksSettings {
-        &self.settings
+    pub(super) const fn settings(&self) -> &'s RocksSettings {
+        &self.store.settings
     }
 
     /// Which nodes of tries are stored.
     pub(super) const fn trie_format(&self) -> Option<Format> {
-        self.tries
+        self.store.format.tries
     }
 
     /// Options of reads of one key, and of reads of many.
     pub(super) fn read_options(&self) -> (ReadOptions, ReadOptions) {
         let (mut single, mut many) = (options::point_reads(), options::point_reads());
-        if self.settings.checksums == Checksums::Skipped {
+        if self.settings().checksums == Checksums::Skipped {
             single.set_verify_checksums(false);
             many.set_verify_checksums(false);
         }
-        if (self.mode, self.settings.cache_fill) == (CacheMode::Cold, CacheFill::SingleReads) {
+        if (self.mode, self.settings().cache_fill) == (CacheMode::Cold, CacheFill::SingleReads) {
             many.fill_cache(false);
         }
         (single, many)
@@ -213,7 +219,7 @@ impl RocksSample {
         let code = self.family(options::CODE)?;
         let mut batch = WriteBatch::default();
         for (address, account) in &changes.accounts {
-            let key = self.layout.account_key(address);
+            let key = self.layout().account_key(address);
             match account {
                 Some(account) => batch.put_cf(accounts, key, encode_account(account)),
                 None => batch.delete_cf(accounts, key),
@@ -224,10 +230,10 @@ impl RocksSample {
         for (address, slot, value) in &changes.slots {
             let account = match last {
                 Some((of, key)) if of == address => key,
-                _ => self.layout.account_key(address),
+                _ => self.layout().account_key(address),
             };
             last = Some((address, account));
-            let key = self.layout.slot_key(&account, slot);
+            let key = self.layout().slot_key(&account, slot);
             if value.is_zero() {
                 batch.delete_cf(storage, key);
             } else {

@@ -23,7 +23,7 @@ use variant::ReadMethod;
 
 /// The tries of a sample.
 pub(super) struct RocksTries<'a> {
-    pub(super) sample: &'a RocksSample,
+    pub(super) sample: &'a RocksSample<'a>,
     pub(super) format: Format,
 }
 
@@ -58,7 +58,7 @@ impl Tries for RocksTries<'_> {
 
 /// One thread's reads.
 struct Reader<'a> {
-    sample: &'a RocksSample,
+    sample: &'a RocksSample<'a>,
     accounts: &'a ColumnFamily,
     storage: &'a ColumnFamily,
     tries: &'a ColumnFamily,

@@ -56,7 +56,7 @@ pub(super) fn thread_counts(options: &str) -> (u32, u32) {
     (flushing, jobs.saturating_sub(flushing).max(1))
 }
 
-impl Background for RocksSample {
+impl Background for RocksSample<'_> {
     /// The database was opened without compactions.
     fn begin(&self) -> Result<(), StoreError> {
         for name in self.families() {
@@ -105,7 +105,7 @@ impl Background for RocksSample {
     }
 }
 
-impl RocksSample {
+impl RocksSample<'_> {
     /// Bytes of all files in the sample's directory, links to the base's too.
     pub(super) fn bytes_on_disk(&self) -> Option<u64> {
         let mut bytes = 0;

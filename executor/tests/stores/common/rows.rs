@@ -1,14 +1,14 @@
 //! The rows that every store of the small recipe must give.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use executor::store::{Reader, Sample, Store};
+use executor::store::{Reader, Store};
 use variant::CacheMode;
 use workload::{AccountState, Genesis, NetChanges};
 
 use super::{KECCAK, WEYL};
 
 /// Every row of the recipe, one by one, and keys that do not exist.
-pub(crate) fn assert_holds(reader: &mut impl Reader, genesis: &Genesis) {
+pub(crate) fn assert_holds(reader: &mut dyn Reader, genesis: &Genesis) {
     for account in &genesis.accounts {
         assert_eq!(reader.account(&account.address).unwrap(), Some(account.state()));
         for (key, value) in &account.storage {
@@ -73,27 +73,27 @@ pub(crate) fn changes(genesis: &Genesis) -> NetChanges {
 }
 
 /// Commits in a sample and reads it there, by a reader that was open before and a new one.
-pub(crate) fn assert_committed<S: Store>(store: &S, genesis: &Genesis) {
+pub(crate) fn assert_committed(store: &dyn Store, genesis: &Genesis) {
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let changes = changes(genesis);
     let mut early = sample.reader().unwrap();
-    assert_holds(&mut early, genesis);
+    assert_holds(early.as_mut(), genesis);
     sample.commit(&changes).unwrap();
-    assert_reads(&mut early, &changes);
+    assert_reads(early.as_mut(), &changes);
     drop(early);
-    assert_reads(&mut sample.reader().unwrap(), &changes);
+    assert_reads(sample.reader().unwrap().as_mut(), &changes);
     // A second batch on top of the first, and back to what was there.
     let mut back = changes.clone();
     back.slots.truncate(1);
     back.slots[0].2 = U256::from(77);
     let mut early = sample.reader().unwrap();
     sample.commit(&back).unwrap();
-    assert_reads(&mut early, &back);
+    assert_reads(early.as_mut(), &back);
     drop(early);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }
 
-fn assert_reads(reader: &mut impl Reader, changes: &NetChanges) {
+fn assert_reads(reader: &mut dyn Reader, changes: &NetChanges) {
     for (address, account) in &changes.accounts {
         assert_eq!(reader.account(address).unwrap(), *account);
     }

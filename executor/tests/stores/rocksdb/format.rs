@@ -7,7 +7,7 @@ use std::{collections::HashSet, path::Path, sync::atomic::AtomicBool};
 use executor::{
     state::{DataDir, Manifest, Quiet, StateSpec},
     store::{
-        ReadCounters, Reader, Sample, Store,
+        ReadCounters, Store,
         rocksdb::{Filter, PPM, RocksFormat, RocksSettings, RocksStore},
     },
 };
@@ -53,7 +53,7 @@ fn read(store: &RocksStore, genesis: &Genesis, range: std::ops::Range<u64>) -> R
     }
     let counters = reader.counters();
     drop(reader);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     counters
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use alloy_primitives::U256;
 use executor::store::{
-    Background, Reader, Sample, Settled, Store, WriteCounters,
+    Background, Reader, Sample, Settled, WriteCounters,
     rocksdb::{RocksSample, RocksSettings},
 };
 use variant::{CacheMode, Compaction, ReadMethod};
@@ -43,7 +43,7 @@ fn commit(genesis: &Genesis, number: u64) -> NetChanges {
 }
 
 /// The last value of each slot after so many commits.
-fn assert_committed(reader: &mut impl Reader, genesis: &Genesis, commit_count: u64) {
+fn assert_committed(reader: &mut dyn Reader, genesis: &Genesis, commit_count: u64) {
     for number in commit_count.saturating_sub(SLOT_COUNT / COMMIT_SLOT_COUNT)..commit_count {
         for (address, key, value) in commit(genesis, number).slots {
             assert_eq!(reader.slot(&address, &key).unwrap(), value, "commit {number}");
@@ -52,12 +52,12 @@ fn assert_committed(reader: &mut impl Reader, genesis: &Genesis, commit_count: u
 }
 
 /// The work of a sample that compacts.
-fn work(sample: &RocksSample) -> &dyn Background {
+fn work<'a>(sample: &'a RocksSample<'_>) -> &'a dyn Background {
     sample.background().unwrap()
 }
 
 /// Waits for that work.
-fn settle(sample: &RocksSample) {
+fn settle(sample: &RocksSample<'_>) {
     let settled = work(sample).settle(&AtomicBool::new(false));
     assert_eq!(settled.unwrap(), Settled::Waited);
 }
@@ -67,7 +67,7 @@ fn compactions_run_from_the_clocks_start_and_leave_rows_and_state_as_they_are() 
     let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
     let store = store(data.path(), &genesis, Layout::Hashed, small());
     let before = contents(store.state().dir());
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let sample = store.sample(CacheMode::Cold).unwrap();
     let space = sample.file_bytes().unwrap();
     assert!(space >= store.state().manifest().byte_count() / 2, "{space}");
     let opened = work(&sample).counters().unwrap();
@@ -90,30 +90,30 @@ fn compactions_run_from_the_clocks_start_and_leave_rows_and_state_as_they_are() 
     let compacted_bytes = COMMIT_SLOT_COUNT * 32..=counters.compaction_count * rows_bytes;
     assert!(compacted_bytes.contains(&counters.compaction_write_bytes), "{counters:?}");
     assert!(counters.compaction_read_bytes >= counters.compaction_write_bytes / 4, "{counters:?}");
-    assert_committed(&mut sample.reader().unwrap(), &genesis, 60);
+    assert_committed(sample.reader().unwrap().as_mut(), &genesis, 60);
     // Nothing runs once it has settled.
     settle(&sample);
     assert_eq!(work(&sample).counters().unwrap().since(&opened), counters);
     assert_eq!(contents(store.state().dir()), before, "while the sample is open");
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     assert_eq!(contents(store.state().dir()), before, "after it");
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
-    assert_holds(&mut sample.reader().unwrap(), &genesis);
-    store.close_sample(sample).unwrap();
+    let sample = store.sample(CacheMode::Cold).unwrap();
+    assert_holds(sample.reader().unwrap().as_mut(), &genesis);
+    sample.close().unwrap();
 }
 
 #[test]
 fn new_files_have_the_states_format_and_are_read_through_the_samples_cache() {
     let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
     let store = store(data.path(), &genesis, Layout::Hashed, small());
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let sample = store.sample(CacheMode::Cold).unwrap();
     work(&sample).begin().unwrap();
     let numbers = 0..60;
     numbers.clone().for_each(|number| sample.commit(&commit(&genesis, number)).unwrap());
     settle(&sample);
     let empty_bytes = sample.cached_bytes();
     let mut reader = sample.reader().unwrap();
-    assert_committed(&mut reader, &genesis, numbers.end);
+    assert_committed(reader.as_mut(), &genesis, numbers.end);
     let counters = reader.counters();
     assert!(counters.block_count >= SLOT_COUNT / 60, "{counters:?}");
     // An aligned block of 4 KiB has no more bytes, and most of them are full.
@@ -121,7 +121,7 @@ fn new_files_have_the_states_format_and_are_read_through_the_samples_cache() {
     assert!((3_000..=4_096).contains(&bytes_per_block), "{counters:?}");
     assert!(sample.cached_bytes() > empty_bytes);
     drop(reader);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }
 
 #[test]
@@ -129,11 +129,11 @@ fn without_compactions_nothing_is_waited_for_or_counted() {
     let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
     let settings = RocksSettings { compaction: Compaction::Off, ..small() };
     let store = store(data.path(), &genesis, Layout::Hashed, settings);
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let sample = store.sample(CacheMode::Cold).unwrap();
     (0..20).for_each(|number| sample.commit(&commit(&genesis, number)).unwrap());
     assert!(sample.background().is_none());
-    assert_committed(&mut sample.reader().unwrap(), &genesis, 20);
-    store.close_sample(sample).unwrap();
+    assert_committed(sample.reader().unwrap().as_mut(), &genesis, 20);
+    sample.close().unwrap();
 }
 
 /// A sample for a check never starts a clock.
@@ -141,7 +141,7 @@ fn without_compactions_nothing_is_waited_for_or_counted() {
 fn a_sample_whose_clock_does_not_start_compacts_nothing() {
     let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
     let store = store(data.path(), &genesis, Layout::Hashed, small());
-    let sample = store.open_sample(CacheMode::Warm).unwrap();
+    let sample = store.sample(CacheMode::Warm).unwrap();
     (0..20).for_each(|number| sample.commit(&commit(&genesis, number)).unwrap());
     // Whatever was scheduled has ended.
     settle(&sample);
@@ -151,8 +151,8 @@ fn a_sample_whose_clock_does_not_start_compacts_nothing() {
     work(&sample).begin().unwrap();
     settle(&sample);
     assert!(work(&sample).counters().unwrap().compaction_count > 0);
-    assert_committed(&mut sample.reader().unwrap(), &genesis, 20);
-    store.close_sample(sample).unwrap();
+    assert_committed(sample.reader().unwrap().as_mut(), &genesis, 20);
+    sample.close().unwrap();
 }
 
 #[test]
@@ -160,12 +160,12 @@ fn an_interrupt_ends_the_wait_for_compactions_and_the_sample_can_be_closed() {
     let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
     let store = store(data.path(), &genesis, Layout::Hashed, small());
     let before = contents(store.state().dir());
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let sample = store.sample(CacheMode::Cold).unwrap();
     (0..40).for_each(|number| sample.commit(&commit(&genesis, number)).unwrap());
     work(&sample).begin().unwrap();
     let settled = work(&sample).settle(&AtomicBool::new(true));
     assert_eq!(settled.unwrap(), Settled::Cancelled);
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
     assert_eq!(contents(store.state().dir()), before);
 }
 
@@ -173,7 +173,7 @@ fn an_interrupt_ends_the_wait_for_compactions_and_the_sample_can_be_closed() {
 fn rows_that_are_not_flushed_take_memory_of_write_buffers() {
     let (data, genesis) = (tempfile::tempdir().unwrap(), genesis(SLOT_COUNT));
     let store = store(data.path(), &genesis, Layout::Hashed, small());
-    let sample = store.open_sample(CacheMode::Cold).unwrap();
+    let sample = store.sample(CacheMode::Cold).unwrap();
     let empty = work(&sample).counters().unwrap();
     let nothing =
         WriteCounters { buffered_bytes: empty.buffered_bytes, ..WriteCounters::default() };
@@ -186,5 +186,5 @@ fn rows_that_are_not_flushed_take_memory_of_write_buffers() {
     // The buffer may have had a part of this memory while it was empty.
     let grown_bytes = counters.buffered_bytes - empty.buffered_bytes;
     assert!(grown_bytes >= 200 * (64 + 32) / 2, "{counters:?} after {empty:?}");
-    store.close_sample(sample).unwrap();
+    sample.close().unwrap();
 }

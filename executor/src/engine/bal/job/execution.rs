@@ -57,9 +57,9 @@ impl<P: PreState> Job<P> {
     ///
     /// # Errors
     /// The failure that ends the batch.
-    pub(in crate::engine::bal) fn execute<R: Reader>(
+    pub(in crate::engine::bal) fn execute(
         &self,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tallies: &mut Tallies,
         task: &Task<'_>,
         worker: usize,
@@ -115,9 +115,9 @@ impl<P: PreState> Job<P> {
     }
 
     /// Runs a step on the EVM. Its writes are in `course` then; nothing has checked them.
-    pub(super) fn run_evm<'w, R: Reader>(
+    pub(super) fn run_evm<'w>(
         &self,
-        runner: &mut Runner<View<'_, R, P>>,
+        runner: &mut Runner<View<'_, P>>,
         task: &Task<'w>,
         index: BlockAccessIndex,
         course: &mut Course,
@@ -159,9 +159,9 @@ impl<P: PreState> Job<P> {
     }
 
     /// Runs a step, and checks that it does what the list says.
-    pub(super) fn run_step<R: Reader>(
+    pub(super) fn run_step(
         &self,
-        runner: &mut Runner<View<'_, R, P>>,
+        runner: &mut Runner<View<'_, P>>,
         task: &Task<'_>,
         index: BlockAccessIndex,
         course: &mut Course,

@@ -25,7 +25,6 @@ use crate::{
     },
     lock::lock,
     shards::{Met, ShardStep},
-    store::Reader,
 };
 
 impl Job<Declared> {
@@ -38,12 +37,12 @@ impl Job<Declared> {
     ///
     /// # Errors
     /// The failure of a step: it cannot be run on the list, or a value did not come.
-    pub(in crate::engine::bal) fn execute_on_shard<R: Reader>(
-        &self,
-        reading: Reading<'_, R>,
-        task: &Task<'_>,
+    pub(in crate::engine::bal) fn execute_on_shard<'a>(
+        &'a self,
+        reading: Reading<'a>,
+        task: &'a Task<'_>,
         results: &Producer<'_, ShardStep>,
-        stop: &AtomicBool,
+        stop: &'a AtomicBool,
     ) -> Result<Instant, Failure> {
         let mut last_end = Instant::now();
         let view = View::new(&self.shared, task.workload, stop, reading);

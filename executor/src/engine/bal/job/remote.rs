@@ -43,7 +43,7 @@ use message::Wishes;
 use source::Source;
 
 /// A thread that talks to a shard.
-pub(in crate::engine::bal) struct Side<'a, R> {
+pub(in crate::engine::bal) struct Side<'a> {
     pub(in crate::engine::bal) task: &'a Task<'a>,
     pub(in crate::engine::bal) stop: &'a AtomicBool,
     pub(in crate::engine::bal) shards: &'a dyn Shards,
@@ -51,7 +51,7 @@ pub(in crate::engine::bal) struct Side<'a, R> {
     pub(in crate::engine::bal) shard: usize,
     /// Its part of the batch.
     pub(in crate::engine::bal) assignment: &'a Assignment,
-    pub(in crate::engine::bal) reader: &'a mut R,
+    pub(in crate::engine::bal) reader: &'a mut dyn Reader,
     pub(in crate::engine::bal) tallies: &'a mut Tallies,
 }
 
@@ -68,7 +68,7 @@ struct Taken {
     wishes: Wishes,
 }
 
-impl<R: Reader> Side<'_, R> {
+impl Side<'_> {
     /// Has the shard execute its part, and adds the results to the job's.
     ///
     /// # Errors

@@ -109,10 +109,10 @@ impl<'a, S: Sink> Batch<'a, S> {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn read<R: Reader>(
+    pub(super) fn read(
         &mut self,
         chunk: Chunk,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
         match (chunk, self.sequence) {
@@ -129,9 +129,9 @@ impl<'a, S: Sink> Batch<'a, S> {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn read_codes<R: Reader>(
+    pub(super) fn read_codes(
         &mut self,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tally: &mut ReadTally,
         goes_on: impl Fn() -> bool,
     ) -> Result<(), StoreError> {
@@ -139,17 +139,15 @@ impl<'a, S: Sink> Batch<'a, S> {
             if !goes_on() {
                 break;
             }
-            self.target
-                .codes
-                .fill(hash, || tally.read::<R, _>(Key::Code, || reader.code(&hash)))?;
+            self.target.codes.fill(hash, || tally.read(Key::Code, || reader.code(&hash)))?;
         }
         Ok(())
     }
 
-    fn accounts<R: Reader>(
+    fn accounts(
         &mut self,
         places: Range<usize>,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
         let Self { target: Target { list, values, .. }, sequence, addresses, codes, .. } = self;
@@ -166,7 +164,7 @@ impl<'a, S: Sink> Batch<'a, S> {
         let mut clock = CallClock::start(reader, Key::Account, tally);
         reader.accounts(addresses, &mut |place, row| {
             values.put_account(ids[place], row);
-            clock.arrived::<R>();
+            clock.arrived();
             let code = row.map_or(KECCAK256_EMPTY, |row| row.code_hash);
             if code != KECCAK256_EMPTY {
                 codes.push(code);
@@ -176,11 +174,11 @@ impl<'a, S: Sink> Batch<'a, S> {
         Ok(())
     }
 
-    fn slots_in<R: Reader>(
+    fn slots_in(
         &mut self,
         sequence: &Sequence,
         places: Range<usize>,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
         let Self { target: Target { list, values, .. }, slot_ids: ids, rows, .. } = self;
@@ -196,17 +194,17 @@ impl<'a, S: Sink> Batch<'a, S> {
         let mut clock = CallClock::start(reader, Key::Slot, tally);
         reader.slot_rows(rows, &mut |place, value| {
             values.put_slot(ids[place], value);
-            clock.arrived::<R>();
+            clock.arrived();
         })?;
         clock.stop(reader, ids.len());
         Ok(())
     }
 
     /// In the list's order a call is for the slots of one account, and the store sorts them.
-    fn listed_slots<R: Reader>(
+    fn listed_slots(
         &mut self,
         places: Range<usize>,
-        reader: &mut R,
+        reader: &mut dyn Reader,
         tally: &mut ReadTally,
     ) -> Result<(), StoreError> {
         let Self { target: Target { list, values, .. }, slot_ids: ids, keys, .. } = self;

@@ -58,7 +58,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     /// The chunks of `list` under `policy`, as large as suits `reader` where nothing is said.
-    pub(super) fn new<R: Reader>(policy: &Prefetch, list: &ListIndex, reader: &R) -> Self {
+    pub(super) fn new(policy: &Prefetch, list: &ListIndex, reader: &dyn Reader) -> Self {
         let batching = reader.batching();
         let suits = match policy.order {
             ReadOrder::OnDisk => batching.rows_per_call,

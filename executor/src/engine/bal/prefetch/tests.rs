@@ -9,12 +9,13 @@ use crate::{
         bal::{CodeRows, Declared},
         tally::ReadTally,
     },
-    store::ReadCounters,
+    store::{ReadCounters, Reader},
 };
 
 const SLOT_COUNT: u8 = 99;
 
 /// A reader during whose read of a number the last transaction ends.
+#[derive(Debug)]
 struct Ending<'a> {
     ahead: &'a ReadAhead,
     ends_at: usize,
@@ -22,7 +23,9 @@ struct Ending<'a> {
 }
 
 impl Reader for Ending<'_> {
-    const IS_TIMED: bool = false;
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     fn account(&mut self, _: &Address) -> Result<Option<AccountState>, StoreError> {
         Ok(None)
@@ -73,7 +76,7 @@ fn slots_read(policy: Prefetch, chunk: u32) -> usize {
     let mut reader = Ending { ahead: &ahead, ends_at: 10, read_count: 0 };
     let target = Target { list: &list, values: &values, codes: &codes };
     let lane = Lane { number: 0, count: 1 };
-    let mut tally = ReadTally::default();
+    let mut tally = ReadTally::of(&reader, None);
     let cancel = AtomicBool::new(false);
     ahead.read(target, lane, Reading { reader: &mut reader, tally: &mut tally }, &cancel).unwrap();
     // A claimed value is there: a thread that asks later does not wait for ever.

@@ -13,19 +13,19 @@ use crate::{
     },
     shards::versions::Keys,
     single_flight::{Arrival, SingleFlight},
-    store::{Reader, SlotRow},
+    store::SlotRow,
     trace::Key,
 };
 
 /// The state below a batch.
-pub(super) struct Source<'a, R> {
+pub(super) struct Source<'a> {
     pub(super) memory: &'a Memory,
     pub(super) codes: &'a SingleFlight<B256, Option<Bytes>>,
-    pub(super) reading: Reading<'a, R>,
+    pub(super) reading: Reading<'a>,
     pub(super) stop: &'a AtomicBool,
 }
 
-impl<R: Reader> Source<'_, R> {
+impl Source<'_> {
     /// Has the values of accounts and slots in the memory. Returns the codes, of which `new` has those that
     /// are not in the store.
     ///
@@ -47,7 +47,7 @@ impl<R: Reader> Source<'_, R> {
             }
             let since = Instant::now();
             let (code, arrival) = self.codes.get_or_read(*hash, self.stop, || {
-                tally.timed::<R, _>(Key::Code, || reader.code(hash)).map_err(ViewError::from)
+                tally.timed(Key::Code, || reader.code(hash)).map_err(ViewError::from)
             })?;
             tally.note(Key::Code, arrival, Some(since));
             codes.push((*hash, code));
@@ -75,7 +75,7 @@ impl<R: Reader> Source<'_, R> {
             let (_, id) = new[place];
             table.cell(id).cell.set_base(row);
             gates.open(id);
-            clock.arrived::<R>();
+            clock.arrived();
         })?;
         clock.stop(&**reader, rows.len());
         for id in waited {
@@ -108,7 +108,7 @@ impl<R: Reader> Source<'_, R> {
             let id = new[place].2;
             table.cell(id).cell.set_base(value);
             gates.open(id);
-            clock.arrived::<R>();
+            clock.arrived();
         })?;
         clock.stop(&**reader, rows.len());
         for id in waited {

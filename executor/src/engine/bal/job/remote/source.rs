@@ -16,18 +16,18 @@ use crate::{
     },
     error::StoreError,
     shards::{StateValues, Wanted},
-    store::{Reader, SlotRow},
+    store::SlotRow,
     trace::Key,
 };
 
 /// The state of a batch below its list.
-pub(super) struct Source<'a, R> {
+pub(super) struct Source<'a> {
     pub(super) shared: &'a Shared<Declared>,
-    pub(super) reading: Reading<'a, R>,
+    pub(super) reading: Reading<'a>,
     pub(super) stop: &'a AtomicBool,
 }
 
-impl<R: Reader> Source<'_, R> {
+impl Source<'_> {
     /// The values of keys, which the list has. Each key is read once, whichever shards want it.
     ///
     /// # Errors
@@ -42,9 +42,7 @@ impl<R: Reader> Source<'_, R> {
         for id in keys.accounts.iter().map(|id| AccountId(*id)) {
             let (address, since) = (list.address(id), Instant::now());
             let (value, arrival) = pre_state.account(Some(id), address, stop, || {
-                tally
-                    .timed::<R, _>(Key::Account, || reader.account(address))
-                    .map_err(ViewError::from)
+                tally.timed(Key::Account, || reader.account(address)).map_err(ViewError::from)
             })?;
             if own_accounts.binary_search(&id).is_err() {
                 tally.note(Key::Account, arrival, Some(since));
@@ -55,9 +53,7 @@ impl<R: Reader> Source<'_, R> {
             let (address, key) = (list.address(list.account_of(id)), list.slot_key(id));
             let since = Instant::now();
             let (value, arrival) = pre_state.slot(Some(id), address, &key, stop, || {
-                tally
-                    .timed::<R, _>(Key::Slot, || reader.slot(address, &key))
-                    .map_err(ViewError::from)
+                tally.timed(Key::Slot, || reader.slot(address, &key)).map_err(ViewError::from)
             })?;
             if own_slots.binary_search(&id).is_err() {
                 tally.note(Key::Slot, arrival, Some(since));
@@ -67,7 +63,7 @@ impl<R: Reader> Source<'_, R> {
         for hash in &keys.codes {
             let since = Instant::now();
             let (code, arrival) = code_rows.get_or_read(*hash, stop, || {
-                tally.timed::<R, _>(Key::Code, || reader.code(hash)).map_err(ViewError::from)
+                tally.timed(Key::Code, || reader.code(hash)).map_err(ViewError::from)
             })?;
             tally.note(Key::Code, arrival, Some(since));
             values.codes.push(code);
@@ -86,7 +82,7 @@ impl<R: Reader> Source<'_, R> {
         let mut clock = CallClock::start(&**reader, Key::Account, tally);
         reader.accounts(&addresses, &mut |place, row| {
             pre_state.accounts.put(new[place].get(), row);
-            clock.arrived::<R>();
+            clock.arrived();
         })?;
         clock.stop(&**reader, new.len());
         Ok(new)
@@ -109,7 +105,7 @@ impl<R: Reader> Source<'_, R> {
         let mut clock = CallClock::start(&**reader, Key::Slot, tally);
         reader.slot_rows(&rows, &mut |place, value| {
             pre_state.slots.put(new[place].get(), value);
-            clock.arrived::<R>();
+            clock.arrived();
         })?;
         clock.stop(&**reader, new.len());
         Ok(new)
