@@ -1,18 +1,16 @@
 //! A node by its JSON-RPC interface over HTTP: one request at a time, bounded in size and time,
 //! tried again only where the connection failed. Knows nothing of blocks.
 
-use std::{io::Read, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use generator::import::rpc::{Call, Refusal, Rpc, Silence};
+use send::{BlockingClient, HttpAnswer, HttpError, HttpLimits};
 use serde_json::{Value, json};
-use ureq::{Agent, Error, http::Uri};
 
-use crate::{interrupt, progress};
+use crate::{interrupt, progress, send::url};
 
 /// Longest answer that is read, in bytes; the traces of a full block take a tenth of it.
-const MAX_ANSWER_BYTES: u64 = 512 << 20;
-/// How long a connection may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_ANSWER_BYTES: usize = 512 << 20;
 /// How long an answer may take: a node runs a block again to trace it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// Waits before a request is sent again.
@@ -22,7 +20,7 @@ const SHOWN_CHARS: usize = 120;
 
 /// A node over HTTP.
 pub struct HttpNode<'a> {
-    agent: Agent,
+    client: BlockingClient,
     url: String,
     name: String,
     answered_count: u64,
@@ -33,33 +31,32 @@ impl<'a> HttpNode<'a> {
     /// The node at `url`. Nothing is sent yet. `on_answers` gets the number of answered calls.
     ///
     /// # Errors
-    /// Where the URL is none of HTTP.
+    /// Where the URL is none of HTTP, or the system gives no resources for the client.
     pub fn new(url: &str, on_answers: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
-        let config = Agent::config_builder()
-            .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_global(Some(ANSWER_TIMEOUT))
-            // Nodes send their errors with statuses of all kinds.
-            .http_status_as_error(false);
+        let name = name_of(url)?;
+        let limits = HttpLimits { time: ANSWER_TIMEOUT, bytes: MAX_ANSWER_BYTES };
         Ok(Self {
-            agent: config.build().into(),
+            client: BlockingClient::new(limits)?,
             url: url.to_owned(),
-            name: name_of(url)?,
+            name,
             answered_count: 0,
             on_answers,
         })
     }
 
     /// Sends a request; again where the connection failed, or a gateway asks to wait.
-    fn send(&self, request: &Value) -> Result<Answer, Silence> {
+    fn send(&self, request: &Value) -> Result<HttpAnswer, Silence> {
         let mut pauses = PAUSES.into_iter();
         loop {
             if interrupt::happened() {
                 return Err(Silence::Stopped);
             }
-            let tried = self.send_once(request);
+            let tried = self.client.post(&self.url, request.to_string(), None);
             let again = match &tried {
                 Ok(answer) => matches!(answer.status, 429 | 502 | 503 | 504),
-                Err(error) => is_of_transport(error),
+                Err(error) => {
+                    matches!(error, HttpError::NoConnection(_) | HttpError::CutOff(_))
+                }
             };
             match pauses.next().filter(|_| again) {
                 Some(pause) => thread::sleep(pause),
@@ -67,26 +64,6 @@ impl<'a> HttpNode<'a> {
             }
         }
     }
-
-    fn send_once(&self, request: &Value) -> Result<Answer, Error> {
-        let content = ("Content-Type", "application/json");
-        let sent = self.agent.post(&self.url).header(content.0, content.1);
-        let mut response = sent.send(request.to_string())?;
-        let status = response.status().as_u16();
-        let mut body = Vec::new();
-        let config = response.body_mut().with_config().limit(u64::MAX);
-        config.reader().take(MAX_ANSWER_BYTES + 1).read_to_end(&mut body)?;
-        if body.len() as u64 > MAX_ANSWER_BYTES {
-            return Err(Error::BodyExceedsLimit(MAX_ANSWER_BYTES));
-        }
-        Ok(Answer { status, body })
-    }
-}
-
-/// An HTTP response.
-struct Answer {
-    status: u16,
-    body: Vec<u8>,
 }
 
 impl Rpc for HttpNode<'_> {
@@ -120,37 +97,37 @@ impl Rpc for HttpNode<'_> {
 /// # Errors
 /// Where the URL is none of HTTP.
 pub fn name_of(url: &str) -> anyhow::Result<String> {
-    let wrong = "is no URL of a node: it is http://HOST:PORT or https://HOST/PATH";
-    let parsed: Uri = url.parse().map_err(|_| anyhow::anyhow!("--url {wrong}"))?;
-    let scheme = parsed.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));
-    let (Some(scheme), Some(host)) = (scheme, parsed.host()) else {
-        anyhow::bail!("--url {wrong}");
-    };
-    let port = parsed.port_u16().map_or_else(String::new, |port| format!(":{port}"));
-    Ok(format!("{scheme}://{host}{port}"))
+    let name = url::name(url);
+    anyhow::ensure!(
+        ["http://", "https://"].iter().any(|scheme| name.starts_with(scheme)),
+        "--url is no URL of a node: it is http://HOST:PORT or https://HOST/PATH"
+    );
+    Ok(name)
 }
 
-const fn is_of_transport(error: &Error) -> bool {
-    matches!(error, Error::Io(_) | Error::ConnectionFailed)
-}
-
-fn silence(error: &Error) -> Silence {
-    let remedy = match error {
-        Error::Io(_) | Error::ConnectionFailed | Error::HostNotFound => {
-            "does the node run, and does it listen at this URL?".to_owned()
+fn silence(error: &HttpError) -> Silence {
+    let what = error.to_string();
+    let (what, remedy) = match error {
+        HttpError::NoConnection(_) | HttpError::CutOff(_) => {
+            (what, "does the node run, and does it listen at this URL?".to_owned())
         }
-        Error::Timeout(_) => "is the node busy? Import fewer blocks at a time".to_owned(),
-        Error::BodyExceedsLimit(most) => {
-            let most = progress::bytes(*most);
-            format!("more than {most} is not read; import fewer blocks, or --without-tracer")
+        HttpError::TimedOut(_) => {
+            (what, "is the node busy? Import fewer blocks at a time".to_owned())
         }
-        _ => "is this the URL of a node's JSON-RPC interface?".to_owned(),
+        HttpError::TooLong(most) => {
+            let most = progress::bytes(*most as u64);
+            let what = format!("the answer has more than {most}");
+            (what, "import fewer blocks, or --without-tracer".to_owned())
+        }
+        HttpError::Refused(_) => {
+            (what, "is this the URL of a node's JSON-RPC interface?".to_owned())
+        }
     };
-    Silence::Failed { what: error.to_string(), remedy }
+    Silence::Failed { what, remedy }
 }
 
 /// The answers to calls 0 to `count` − 1, which come in any order.
-fn answers(answer: &Answer, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
     let wrong = |what: &str| {
         let text = String::from_utf8_lossy(&answer.body);
         let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
@@ -204,7 +181,7 @@ mod tests {
     use super::*;
 
     fn of(body: &str, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
-        answers(&Answer { status: 200, body: body.as_bytes().to_vec() }, count)
+        answers(&HttpAnswer { status: 200, body: body.as_bytes().to_vec() }, count)
     }
 
     #[test]

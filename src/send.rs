@@ -6,7 +6,7 @@ mod input;
 mod key;
 mod live;
 mod profile;
-mod url;
+pub mod url;
 mod work;
 
 use std::path::Path;
@@ -24,7 +24,6 @@ use crate::{
 };
 
 pub use input::{ProfileInput, SendInput};
-pub use url::{has_host, without_secrets};
 
 use figures::LoadFacts;
 use profile::Profiling;

@@ -1,27 +1,22 @@
 //! The Engine API of a client over HTTP: every request once, with a token of its own, and nothing
 //! tried again. A block that was sent twice would be answered without an execution.
 
-use std::{
-    io::{self, Read},
-    time::{Duration, Instant, SystemTime},
-};
+use std::time::{Duration, Instant, SystemTime};
 
+use send::{BlockingClient, HttpError, HttpLimits};
 use serde_json::{Value, json};
-use ureq::{Agent, Error, Timeout};
 
 use super::{export::Calls, refusal::Refusal, token::Secret};
 use crate::node;
 
 /// Longest answer that is read, in bytes.
-const MAX_ANSWER_BYTES: u64 = 16 << 20;
+const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// Characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
-/// How long a connection may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The Engine API of a client.
 pub struct Engine {
-    agent: Agent,
+    client: BlockingClient,
     url: String,
     secret: Secret,
     timeout: Duration,
@@ -40,14 +35,12 @@ impl Engine {
     /// That at `url`. Nothing is sent yet.
     ///
     /// # Errors
-    /// Where the URL is none of HTTP.
+    /// Where the URL is none of HTTP, or the system gives no resources for the client.
     pub fn new(url: &str, secret: Secret, timeout: Duration) -> anyhow::Result<Self> {
         node::name_of(url)?;
-        let config = Agent::config_builder()
-            .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_global(Some(timeout))
-            .http_status_as_error(false);
-        Ok(Self { agent: config.build().into(), url: url.to_owned(), secret, timeout })
+        let limits = HttpLimits { time: timeout, bytes: MAX_ANSWER_BYTES };
+        let client = BlockingClient::new(limits)?;
+        Ok(Self { client, url: url.to_owned(), secret, timeout })
     }
 
     /// Hash of the client's first block.
@@ -87,8 +80,10 @@ impl Engine {
     /// One of both answers is not VALID.
     pub fn execute(&self, calls: &Calls) -> Result<Times, Refusal> {
         let timed = |line: &str| {
+            // A payload has many megabytes: it is copied before the clock starts.
+            let body = line.to_owned();
             let begun = Instant::now();
-            let answer = self.post(line, begun)?;
+            let answer = self.post(line, body, begun)?;
             Ok((answer, begun.elapsed()))
         };
         let (answer, new_payload) = timed(&calls.new_payload)?;
@@ -100,21 +95,16 @@ impl Engine {
 
     fn call(&self, method: &str, params: &Value) -> Result<Value, Refusal> {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        self.post(&call.to_string(), Instant::now())
+        let line = call.to_string();
+        self.post(&line, line.clone(), Instant::now())
     }
 
-    /// The result of one request, sent at `begun`.
-    fn post(&self, line: &str, begun: Instant) -> Result<Value, Refusal> {
-        let token = format!("Bearer {}", self.secret.token(SystemTime::now()));
-        let sent = self.agent.post(&self.url).header("Content-Type", "application/json");
-        let answered = sent.header("Authorization", token).send(line).and_then(|mut response| {
-            let status = response.status().as_u16();
-            let mut body = Vec::new();
-            let config = response.body_mut().with_config().limit(u64::MAX);
-            config.reader().take(MAX_ANSWER_BYTES).read_to_end(&mut body)?;
-            Ok((status, body))
-        });
-        let (status, body) = answered.map_err(|error| self.silence(line, begun, &error))?;
+    /// The result of one request, sent at `begun`; `body` is `line`.
+    fn post(&self, line: &str, body: String, begun: Instant) -> Result<Value, Refusal> {
+        let token = self.secret.token(SystemTime::now());
+        let answered = self.client.post(&self.url, body, Some(&token));
+        let answer = answered.map_err(|error| self.silence(line, begun, error))?;
+        let (status, body) = (answer.status, answer.body);
         if status == 401 {
             return Err(Refusal::Unauthorized);
         }
@@ -133,20 +123,14 @@ impl Engine {
     }
 
     /// Why there is no answer.
-    fn silence(&self, line: &str, begun: Instant, error: &Error) -> Refusal {
+    fn silence(&self, line: &str, begun: Instant, error: HttpError) -> Refusal {
         let method = method(line);
         match error {
-            Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
-                Refusal::NoConnection { reason: error.to_string() }
+            HttpError::NoConnection(reason) => Refusal::NoConnection { reason },
+            HttpError::TimedOut(_) => Refusal::TimedOut { method, limit: self.timeout },
+            HttpError::CutOff(_) | HttpError::TooLong(_) | HttpError::Refused(_) => {
+                Refusal::CutOff { method, after: begun.elapsed(), reason: error.to_string() }
             }
-            Error::Timeout(_) => Refusal::TimedOut { method, limit: self.timeout },
-            Error::Io(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
-                Refusal::NoConnection { reason: error.to_string() }
-            }
-            Error::ConnectionFailed | Error::HostNotFound => {
-                Refusal::NoConnection { reason: error.to_string() }
-            }
-            _ => Refusal::CutOff { method, after: begun.elapsed(), reason: error.to_string() },
         }
     }
 }

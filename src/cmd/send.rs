@@ -109,7 +109,7 @@ impl SendArgs {
     /// The same as plain values.
     fn input(&self) -> Result<SendInput, Failure> {
         let usage = |error: anyhow::Error| Failure { code: Code::Usage, error };
-        if self.url.transport().is_none() || !sending::has_host(&self.url) {
+        if self.url.transport().is_none() || !sending::url::has_host(&self.url) {
             let scheme = self.url.as_str().split_once("://").map_or("none", |(scheme, _)| scheme);
             let error = anyhow!(
                 "--url is no URL of a node: its scheme is {scheme}; give http://HOST:PORT, \
@@ -134,7 +134,7 @@ impl SendArgs {
             scenario: self.scenario.clone(),
             work: self.work.overrides().map_err(usage)?,
             accounts: self.accounts.clone(),
-            command: sending::without_secrets(&std::env::args().collect::<Vec<_>>()),
+            command: sending::url::without_secrets(&std::env::args().collect::<Vec<_>>()),
             settings: Settings {
                 url: self.url.clone(),
                 chain_id: self.chain_id,

@@ -1,22 +1,21 @@
 //! The node's CPU profile during a load: go-ethereum and reth serve one in pprof's format over HTTP.
 
 use std::{
-    fs::File,
-    io::{self, Read},
+    fs,
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
     time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use result::send::SendProfile;
-use ureq::Agent;
+use send::{BlockingClient, HttpLimits};
 
 use super::{input::ProfileInput, url};
 use crate::interrupt;
 
 /// Longest profile that is read.
-const MAX_BYTES: u64 = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 /// Time for the answer beyond that of the profile.
 const GRACE: Duration = Duration::from_secs(20);
 /// Polling interval for the interrupt flag.
@@ -72,14 +71,14 @@ impl Profiling {
 }
 
 fn fetch(input: &ProfileInput) -> Result<u64> {
-    let limit = Duration::from_secs(input.seconds) + GRACE;
-    let agent: Agent = Agent::config_builder().timeout_global(Some(limit)).build().into();
+    let time = Duration::from_secs(input.seconds) + GRACE;
+    let client = BlockingClient::new(HttpLimits { time, bytes: MAX_BYTES })?;
     let sign = if input.url.as_str().contains('?') { '&' } else { '?' };
     let url = format!("{}{sign}seconds={}", input.url.as_str(), input.seconds);
-    let mut response = agent.get(&url).call().context("no profile")?;
+    let answer = client.get(&url).context("no profile")?;
+    ensure!(answer.status == 200, "no profile: HTTP status {}", answer.status);
     let path = &input.file;
-    let cannot = || format!("cannot write --profile {}", path.display());
-    let mut file = File::create(path).with_context(cannot)?;
-    let body = response.body_mut().with_config().limit(MAX_BYTES).reader();
-    io::copy(&mut body.take(MAX_BYTES), &mut file).with_context(cannot)
+    let written = fs::write(path, &answer.body);
+    written.with_context(|| format!("cannot write --profile {}", path.display()))?;
+    Ok(answer.body.len() as u64)
 }

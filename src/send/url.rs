@@ -1,7 +1,7 @@
 //! URLs as they may be shown: scheme, host and port. A path often holds a key, and an authority a password.
 
+use http::Uri;
 use send::NodeUrl;
-use ureq::http::Uri;
 
 /// Options whose values are URLs.
 const OPTIONS: [&str; 2] = ["--url", "--profile-url"];

@@ -40,6 +40,7 @@ mod simulate;
 mod states;
 mod sweep;
 mod terminal;
+mod tls;
 mod tool;
 mod whole;
 mod words;

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::{
     found,
-    import_rpc::node::server,
+    import_rpc::node::{post, server},
     interrupted::UnderWay,
     server::http,
     tool::{printed, stress, text},
@@ -121,9 +121,7 @@ fn geth() -> Option<Node> {
 /// The second reader: a call of its own connection.
 fn asked(url: &str, method: &str, params: &Value) -> Value {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    let mut response =
-        ureq::post(url).header("Content-Type", "application/json").send(call.to_string()).unwrap();
-    let answer: Value = serde_json::from_reader(response.body_mut().as_reader()).unwrap();
+    let answer = post(url, &call);
     assert!(answer.get("error").is_none(), "{call}: {answer}");
     answer["result"].clone()
 }
@@ -343,22 +341,25 @@ fn refused(args: &[&str], code: i32, words: &[&str]) -> Output {
 
 /// A URL of a node on chain `id` that has one block, and no other method.
 fn node_on(id: u64) -> String {
+    server(move |body| http("200 OK", &answer_on(id, body)))
+}
+
+/// The answer of that node to a call.
+pub(crate) fn answer_on(id: u64, call: &str) -> String {
     let zero = "0x".to_owned() + &"0".repeat(64);
-    server(move |body| {
-        let call: Value = serde_json::from_str(body).unwrap();
-        let block = json!({
-            "number": "0x0", "hash": zero, "parentHash": zero, "timestamp": "0x0", "gasUsed": "0x0",
-            "gasLimit": "0x1c9c380", "baseFeePerGas": "0x7", "transactions": [],
-        });
-        let answer = match call["method"].as_str().unwrap() {
-            "eth_chainId" => json!({"result": format!("{id:#x}")}),
-            "eth_getBlockByNumber" => json!({"result": block}),
-            method => json!({"error": {"code": -32601, "message": format!("no {method}")}}),
-        };
-        let mut whole = json!({"jsonrpc": "2.0", "id": call["id"]});
-        whole.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
-        http("200 OK", &whole.to_string())
-    })
+    let call: Value = serde_json::from_str(call).unwrap();
+    let block = json!({
+        "number": "0x0", "hash": zero, "parentHash": zero, "timestamp": "0x0", "gasUsed": "0x0",
+        "gasLimit": "0x1c9c380", "baseFeePerGas": "0x7", "transactions": [],
+    });
+    let answer = match call["method"].as_str().unwrap() {
+        "eth_chainId" => json!({"result": format!("{id:#x}")}),
+        "eth_getBlockByNumber" => json!({"result": block}),
+        method => json!({"error": {"code": -32601, "message": format!("no {method}")}}),
+    };
+    let mut whole = json!({"jsonrpc": "2.0", "id": call["id"]});
+    whole.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+    whole.to_string()
 }
 
 #[test]

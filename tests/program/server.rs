@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     sync::Mutex,
     thread,
     time::Duration,
@@ -43,7 +43,7 @@ pub(crate) fn http(status: &str, body: &str) -> String {
 }
 
 /// The next request; `None` of a connection that ends before it.
-fn request(stream: &TcpStream) -> Option<Request> {
+pub(crate) fn request(stream: impl Read) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let (mut length, mut authorization) = (0, String::new());
     loop {

@@ -1,11 +1,12 @@
 //! The repository itself: files stay small and name their subject, modules and packages know each
-//! other one way only, and docs and comments name nothing that is not there.
+//! other one way only, docs and comments name nothing that is not there, and dependencies have one set of features.
 
 #![cfg(test)]
 
 mod book;
 mod code;
 mod cycles;
+mod features;
 mod functions;
 mod gitlab;
 mod manifests;

@@ -59,7 +59,8 @@ pub(crate) fn every_path() -> Vec<String> {
     paths
 }
 
-/// All texts with this extension below a folder of the repository; none where there is no folder.
+/// All texts with this extension below a folder of the repository, without generated ones; none where
+/// there is no folder.
 pub(crate) fn texts(folder: &str, extension: &str) -> Texts {
     let mut texts = Texts::new();
     if root().join(folder).is_dir() {
@@ -67,7 +68,9 @@ pub(crate) fn texts(folder: &str, extension: &str) -> Texts {
             if path.extension().is_some_and(|found| found == extension) {
                 let text = fs::read_to_string(&path);
                 let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-                texts.insert(from_root(&path), text);
+                if !text.starts_with("// @generated") {
+                    texts.insert(from_root(&path), text);
+                }
             }
         });
     }

@@ -3,10 +3,14 @@
 use std::{ops::RangeInclusive, time::Duration};
 
 use alloy_json_rpc::{ErrorPayload, RpcError};
-use alloy_provider::transport::{TransportError, TransportErrorKind};
+use alloy_transport::{TransportError, TransportErrorKind};
 use workload::{senders::SenderError, signing::SignError};
 
-use crate::{plan::PlanError, url::NodeUrl};
+use crate::{
+    http::{HttpError, last_cause},
+    plan::PlanError,
+    url::NodeUrl,
+};
 
 variant::named! {
     /// Why a call of the node failed.
@@ -102,12 +106,16 @@ fn of_transport(kind: &TransportErrorKind) -> (ErrorKind, String) {
     if kind.is_backend_gone() {
         return (ErrorKind::Connection, "the connection broke off".to_owned());
     }
-    // The cause is at the end of the chain; the beginning repeats the URL.
-    let mut cause: &dyn std::error::Error = kind;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    (ErrorKind::Connection, cause.to_string())
+    let of_http = match kind {
+        TransportErrorKind::Custom(error) => error.downcast_ref(),
+        _ => None,
+    };
+    let error_kind = match of_http {
+        Some(HttpError::TimedOut(_)) => ErrorKind::Timeout,
+        Some(HttpError::TooLong(_) | HttpError::Refused(_)) => ErrorKind::Malformed,
+        _ => ErrorKind::Connection,
+    };
+    (error_kind, last_cause(kind))
 }
 
 /// Words of nodes, in lower case, and their meaning. The first that is found decides.

@@ -10,6 +10,7 @@ mod codes;
 mod drive;
 mod error;
 mod fees;
+mod http;
 mod ledger;
 mod measured;
 mod node;
@@ -24,6 +25,7 @@ mod url;
 mod watch;
 
 pub use error::{CallError, ErrorKind, SendError};
+pub use http::{BlockingClient, Compression, HttpAnswer, HttpClient, HttpError, HttpLimits};
 pub use ledger::Tally;
 pub use measured::{
     Attempts, Block, Confirmations, End, ErrorCount, Latencies, Measured, PoolDepth, Reorgs, Waits,

@@ -5,7 +5,6 @@ use std::{fmt, time::Duration};
 
 use alloy_json_rpc::{RpcRecv, RpcSend};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
-use alloy_provider::Provider;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -16,6 +15,7 @@ use crate::{
 };
 
 mod link;
+mod post;
 
 use link::Link;
 
@@ -106,7 +106,7 @@ impl Node {
     ) -> Result<R, CallError> {
         let asked = async {
             let opened = self.link.opened().await;
-            let answer = opened.calls.client().request::<P, R>(method, params).await;
+            let answer = opened.calls.request::<P, R>(method, params).await;
             answer.inspect_err(|error| self.link.failed(&opened, error))
         };
         match timeout(self.timeout, asked).await {

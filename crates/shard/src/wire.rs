@@ -53,7 +53,7 @@ pub(crate) const COORDINATOR_KEY: &str = "stress-shard-coordinator";
 /// Key of the coordinator's program.
 pub(crate) const PROGRAM_KEY: &str = "stress-shard-program";
 
-/// The messages of `proto/shard.proto`.
+/// The messages of `proto/shard.proto`, as `tools/shard-messages` generates them.
 #[expect(
     unreachable_pub,
     clippy::doc_markdown,
@@ -61,5 +61,5 @@ pub(crate) const PROGRAM_KEY: &str = "stress-shard-program";
     reason = "generated; the file has the comments"
 )]
 pub(crate) mod proto {
-    tonic::include_proto!("stress.shard.v1");
+    include!("../proto/shard.rs");
 }

@@ -6,8 +6,10 @@ use std::{
     net::TcpListener,
     process::{Child, Command, Stdio},
     thread,
+    time::Duration,
 };
 
+use send::{BlockingClient, HttpLimits};
 use serde_json::{Value, json};
 
 use crate::{
@@ -59,12 +61,12 @@ impl Drop for Anvil {
     }
 }
 
-fn post(url: &str, request: &Value) -> Value {
-    let mut response = ureq::post(url)
-        .header("Content-Type", "application/json")
-        .send(request.to_string())
-        .unwrap();
-    serde_json::from_reader(response.body_mut().as_reader()).unwrap()
+/// The answer of a node to a call, over a connection of its own.
+pub(crate) fn post(url: &str, call: &Value) -> Value {
+    let limits = HttpLimits { time: Duration::from_secs(300), bytes: 512 << 20 };
+    let client = BlockingClient::new(limits).unwrap();
+    let answer = client.post(url, call.to_string(), None).unwrap();
+    serde_json::from_slice(&answer.body).unwrap()
 }
 
 /// A server that answers every request by `answer`, given the request's body; a URL to it.

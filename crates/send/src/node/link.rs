@@ -10,34 +10,35 @@ use std::{
 };
 
 use alloy_json_rpc::RpcError;
-use alloy_provider::{
-    ConnectionConfig, Identity, ProviderBuilder, RootProvider, WsConnect,
-    network::Ethereum,
-    transport::{TransportError, TransportErrorKind, TransportResult},
-};
 use alloy_pubsub::{ConnectionHandle, PubSubConnect};
+use alloy_rpc_client::{ClientBuilder, RpcClient};
+use alloy_transport::{
+    TransportError, TransportErrorKind, TransportResult, utils::guess_local_url,
+};
+use alloy_transport_ws::WsConnect;
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
 
+use super::post::Post;
 use crate::{
     error::{CallError, ErrorKind},
+    http::{Compression, HttpClient, HttpLimits},
     url::{NodeUrl, Transport},
 };
 
 /// First wait before a WebSocket that broke off is opened again, and the longest.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
-
-/// Calls over one connection, or over one for each.
-type Calls = RootProvider<Ethereum>;
+/// Longest answer over HTTP: the receipts of a full block take a tenth of it.
+const ANSWER_BYTES_MAX: usize = 512 << 20;
 
 /// The way to a node.
 #[derive(Clone)]
 pub(super) enum Link {
     /// HTTP.
-    Http(Calls),
+    Http(RpcClient),
     /// A WebSocket.
     Socket(Arc<Socket>),
 }
@@ -52,7 +53,7 @@ pub(super) struct Socket {
 /// The state of a WebSocket.
 struct Line {
     /// Where it is open.
-    calls: Option<Calls>,
+    calls: Option<RpcClient>,
     /// Connections so far.
     number: u64,
     /// When it was opened or broke off.
@@ -65,7 +66,7 @@ struct Line {
 
 /// An open connection.
 pub(super) struct Opened {
-    pub(super) calls: Calls,
+    pub(super) calls: RpcClient,
     /// Number of the WebSocket's connection.
     number: u64,
 }
@@ -192,16 +193,14 @@ impl PubSubConnect for Once {
     }
 }
 
-async fn connected(url: &NodeUrl, limit: Duration) -> Result<Calls, CallError> {
-    let builder = ProviderBuilder::<Identity, Identity, Ethereum>::default();
-    let connect = async {
-        match url.transport() {
-            Some(Transport::WebSocket) => {
-                builder.connect_pubsub_with(Once(WsConnect::new(url.as_str()))).await
-            }
-            _ => builder.connect_with_config(url.as_str(), ConnectionConfig::new()).await,
-        }
-    };
-    let connected = timeout(limit, connect).await.map_err(|_| CallError::timeout(limit))?;
-    connected.map_err(|error| CallError::of(&error, url))
+async fn connected(url: &NodeUrl, limit: Duration) -> Result<RpcClient, CallError> {
+    if url.transport() == Some(Transport::WebSocket) {
+        let opened = ClientBuilder::default().pubsub(Once(WsConnect::new(url.as_str())));
+        let opened = timeout(limit, opened).await.map_err(|_| CallError::timeout(limit))?;
+        return opened.map_err(|error| CallError::of(&error, url));
+    }
+    let limits = HttpLimits { time: limit, bytes: ANSWER_BYTES_MAX };
+    let client = HttpClient::new(limits, Compression::None);
+    let client = client.map_err(|error| CallError::of(&TransportErrorKind::custom(error), url))?;
+    Ok(RpcClient::new(Post { client, url: url.clone() }, guess_local_url(url.as_str())))
 }

@@ -22,6 +22,7 @@ mod fake;
 mod funds;
 mod known;
 mod limits;
+mod policy;
 mod reorganised;
 mod sockets;
 

@@ -1,0 +1,3 @@
+//! Does nothing: cargo unites features of build dependencies only where there is a build script.
+
+fn main() {}

@@ -1,0 +1,253 @@
+//! HTTP by one policy, for every part of the program: an answer is bounded in time and size, and a redirect
+//! stays on its host and keeps its encryption. Certificates are those that the system and Mozilla trust. Knows no JSON.
+
+use std::{
+    error::Error,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use reqwest::{
+    Client, Method, Url,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+    redirect::{Action, Attempt, Policy},
+};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+// It opens the WebSockets; the workspace states its features.
+use tokio_tungstenite as _;
+
+/// How long a connection may take, whatever the answer may.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How long a connection is kept without a call.
+const IDLE_MAX: Duration = Duration::from_secs(15);
+/// Redirects that a call follows.
+const REDIRECT_COUNT_MAX: usize = 10;
+
+/// Bounds of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpLimits {
+    /// Time from the call to the last byte.
+    pub time: Duration,
+    /// Bytes, after decompression.
+    pub bytes: usize,
+}
+
+/// Compression that a server may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// gzip.
+    Gzip,
+    /// None: compressing costs a measured node CPU time.
+    None,
+}
+
+/// An HTTP client. Clones share its connections.
+#[derive(Clone, Debug)]
+pub struct HttpClient {
+    client: Client,
+    limits: HttpLimits,
+}
+
+/// An HTTP client for code that waits for each answer.
+#[derive(Debug)]
+pub struct BlockingClient {
+    runtime: tokio::runtime::Runtime,
+    client: HttpClient,
+}
+
+/// An answer of any status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpAnswer {
+    /// Its status.
+    pub status: u16,
+    /// Its body, decompressed.
+    pub body: Vec<u8>,
+}
+
+/// Why a call has no answer. No text shows a URL's path or password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    /// No connection.
+    #[error("{0}")]
+    NoConnection(String),
+    /// No whole answer in time.
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// The connection ended before the answer did.
+    #[error("{0}")]
+    CutOff(String),
+    /// A longer answer than the bound in bytes.
+    #[error("the answer has more than {0} bytes")]
+    TooLong(usize),
+    /// A call that cannot be made, or a redirect that is not followed.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl HttpClient {
+    /// A client with these bounds. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// The system gives no resources for it.
+    pub fn new(limits: HttpLimits, compression: Compression) -> Result<Self, HttpError> {
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls().clone())
+            .connect_timeout(CONNECT_LIMIT.min(limits.time))
+            .timeout(limits.time)
+            .pool_idle_timeout(IDLE_MAX)
+            .gzip(compression == Compression::Gzip)
+            // A call is made once: only the caller knows whether it may be made again.
+            .retry(reqwest::retry::never())
+            .redirect(Policy::custom(redirected))
+            .build();
+        let client = client.map_err(|error| HttpError::Refused(last_cause(&error)))?;
+        Ok(Self { client, limits })
+    }
+
+    /// Reads what is at `url`.
+    ///
+    /// # Errors
+    /// There is no whole answer within the bounds.
+    pub async fn get(&self, url: &str) -> Result<HttpAnswer, HttpError> {
+        self.answer(self.client.request(Method::GET, parsed(url)?)).await
+    }
+
+    /// Posts JSON, with a bearer's token where there is one.
+    ///
+    /// # Errors
+    /// There is no whole answer within the bounds.
+    pub async fn post(
+        &self,
+        url: &str,
+        json: String,
+        token: Option<&str>,
+    ) -> Result<HttpAnswer, HttpError> {
+        let request = self.client.request(Method::POST, parsed(url)?);
+        let request = request.header(CONTENT_TYPE, "application/json").body(json);
+        self.answer(match token {
+            Some(token) => request.header(AUTHORIZATION, format!("Bearer {token}")),
+            None => request,
+        })
+        .await
+    }
+
+    async fn answer(&self, request: reqwest::RequestBuilder) -> Result<HttpAnswer, HttpError> {
+        let mut response = request.send().await.map_err(|error| self.why(&error))?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.why(&error))? {
+            if body.len() + chunk.len() > self.limits.bytes {
+                return Err(HttpError::TooLong(self.limits.bytes));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(HttpAnswer { status: response.status().as_u16(), body })
+    }
+
+    fn why(&self, error: &reqwest::Error) -> HttpError {
+        if error.is_connect() {
+            HttpError::NoConnection(last_cause(error))
+        } else if error.is_timeout() {
+            HttpError::TimedOut(self.limits.time)
+        } else if error.is_redirect() || error.is_builder() {
+            HttpError::Refused(last_cause(error))
+        } else {
+            HttpError::CutOff(last_cause(error))
+        }
+    }
+}
+
+impl BlockingClient {
+    /// A client with these bounds, which takes compressed answers. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// The system gives no resources for it.
+    pub fn new(limits: HttpLimits) -> Result<Self, HttpError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Self {
+            runtime: runtime.map_err(|error| HttpError::Refused(error.to_string()))?,
+            client: HttpClient::new(limits, Compression::Gzip)?,
+        })
+    }
+
+    /// Reads what is at `url`.
+    ///
+    /// # Errors
+    /// There is no whole answer within the bounds.
+    pub fn get(&self, url: &str) -> Result<HttpAnswer, HttpError> {
+        self.runtime.block_on(self.client.get(url))
+    }
+
+    /// Posts JSON, with a bearer's token where there is one.
+    ///
+    /// # Errors
+    /// There is no whole answer within the bounds.
+    pub fn post(
+        &self,
+        url: &str,
+        json: String,
+        token: Option<&str>,
+    ) -> Result<HttpAnswer, HttpError> {
+        self.runtime.block_on(self.client.post(url, json, token))
+    }
+}
+
+fn parsed(url: &str) -> Result<Url, HttpError> {
+    Url::parse(url).map_err(|error| HttpError::Refused(format!("not a URL: {error}")))
+}
+
+/// A redirect that is not followed, in words.
+#[derive(Debug)]
+struct NotFollowed(&'static str);
+
+impl fmt::Display for NotFollowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server redirects {}, which is not followed: give the final URL", self.0)
+    }
+}
+
+impl Error for NotFollowed {}
+
+/// Follows a redirect on the same host. An answer of another host would not be the named node's, and one
+/// without encryption would show the URL's secrets to the network.
+fn redirected(attempt: Attempt<'_>) -> Action {
+    let from = attempt.previous().last();
+    let stays = from.is_some_and(|from| from.host_str() == attempt.url().host_str());
+    let is_encrypted = attempt.url().scheme() == "https";
+    let was_encrypted = from.is_some_and(|from| from.scheme() == "https");
+    let breach = if !stays {
+        "to another host"
+    } else if was_encrypted && !is_encrypted {
+        "to a URL without encryption"
+    } else if attempt.previous().len() > REDIRECT_COUNT_MAX {
+        "in a circle"
+    } else {
+        return attempt.follow();
+    };
+    attempt.error(NotFollowed(breach))
+}
+
+/// Encryption with the root certificates of the system, which `SSL_CERT_FILE` names too, and of Mozilla,
+/// as a small container has none of its own.
+fn tls() -> &'static ClientConfig {
+    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
+    CONFIG.get_or_init(|| {
+        let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let provider = Arc::new(ring::default_provider());
+        ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("ring has the versions of TLS that rustls has")
+            .with_root_certificates(roots)
+            .with_no_client_auth()
+    })
+}
+
+/// The cause at the end of the chain; the beginning repeats the URL.
+pub(crate) fn last_cause(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
