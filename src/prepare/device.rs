@@ -106,7 +106,7 @@ pub(super) fn add_reason(facts: &mut Device, reason: &impl Display) {
 fn fill(disk: &Disk, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
     match device::probe_host_cache(disk, cancel) {
         Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
-        Err(reason) => facts.reason = Some(format!("host cache not probed: {reason}")),
+        Err(reason) => add_reason(facts, &format!("host cache not probed: {reason}")),
     }
     let ceiling = device::ceiling(disk, time_per_method(), cancel)?;
     facts.ceiling_iops = Some(ceiling.best.iops);

@@ -1,6 +1,7 @@
 //! Every variant must come to what the reference came to on 200 small random blocks, and the
-//! blocks must do all that they are for. `STRESS_RANDOM_BLOCKS` sets how many there are (`scripts/test --all`: 1,000),
-//! `STRESS_RANDOM_SEED` the first seed. A failing chain is made as small as it still fails.
+//! blocks must do all that they are for. `STRESS_RANDOM_BLOCKS` sets how many blocks there are,
+//! `STRESS_RANDOM_SEED` the first seed; `scripts/test --all` runs 800 more. A failing chain is
+//! made as small as it still fails.
 
 #![expect(clippy::print_stderr, reason = "what is to be repeated is printed before it ends")]
 

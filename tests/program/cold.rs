@@ -15,7 +15,21 @@ fn run(more: &[&str], data_dir: &Path) -> Value {
     let output = machine::output(command.env("STRESS_DATA_DIR", data_dir));
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{error}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // A device that a test measured is never taken for one that was measured in earnest.
+    let marked =
+        |device: &Value| device["reason"].as_str().is_some_and(|r| r.contains("no ceiling"));
+    assert!(result["device"].is_null() || marked(&result["device"]), "{}", result["device"]);
+    result
+}
+
+#[test]
+fn a_time_of_the_device_that_is_no_number_is_refused() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let output = command.arg("list").env("STRESS_DEVICE_MS", "short").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("STRESS_DEVICE_MS=short: give 1 to 1000 milliseconds"), "{error}");
 }
 
 /// A figure of all samples of all cells.

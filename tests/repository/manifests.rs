@@ -160,3 +160,13 @@ fn the_fast_setting_compiles_every_package_as_it_compiles_the_program() {
     assert!(of.values().all(|package| package == &of["stress"]), "{of:?}");
     assert_ne!(of["stress"]["opt-level"].as_integer(), Some(3));
 }
+
+#[test]
+fn the_measured_profile_tells_the_program_its_own_settings() {
+    let text = include_str!("../../.cargo/measured.toml");
+    let measured: Table = text.parse().expect("TOML");
+    let (release, told) = (&measured["profile"]["release"], &measured["env"]);
+    assert_eq!(release["lto"], told["STRESS_LTO"]);
+    let units = release["codegen-units"].as_integer().map(|count| count.to_string());
+    assert_eq!(units.as_deref(), told["STRESS_CODEGEN_UNITS"].as_str());
+}

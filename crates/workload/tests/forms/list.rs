@@ -1,13 +1,10 @@
 //! The list against alloy's own decoder and naive lookups, on random lists and on damaged bytes.
 
-#[path = "list/random.rs"]
-mod random;
-
+use crate::random::{LAST_INDEX, address, bounds, key, list};
 use alloy_eip7928::{AccountChanges, BlockAccessIndex, CodeChange};
 use alloy_primitives::{Address, Bytes, U256, keccak256};
 use alloy_rlp::Decodable;
 use proptest::prelude::*;
-use random::{LAST_INDEX, address, bounds, key, list};
 use workload::{
     AccountId, ListBounds, ListError, ListIndex, SlotId,
     list::{encode, parallel_io_form},

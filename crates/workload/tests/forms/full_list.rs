@@ -1,13 +1,10 @@
 //! The `full` form of a list: an encoded one is decoded again, and nothing else is accepted.
 
-#[path = "list/random.rs"]
-mod random;
-
+use crate::random::{bounds, list};
 use alloy_eip7928::{AccountChanges, BlockAccessIndex, SlotChanges, StorageChange};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_rlp::{Encodable, Header};
 use proptest::prelude::*;
-use random::{bounds, list};
 use workload::{
     AccountState, ListBounds, ListError, ListIndex,
     list::{FullList, encode, full_encode},

@@ -1,23 +1,22 @@
 //! The JSON form of a workload: whoever reads it has the workload that the file's reader gives, and
 //! the rows that its families make. The reader here knows nothing of the writer's types.
 
-mod json {
-    pub(crate) mod draw;
-    pub(crate) mod read;
-}
+mod draw;
+mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use json::{
-    draw::workloads,
-    read::{self, array, hash, number, text, word},
-};
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::Value;
 use workload::{
     AccountState, Batch, KeyRule, SlotFamily, ValueRule, Workload, block::IndexRange, file,
     json::WorkloadJson, list,
+};
+
+use self::{
+    draw::workloads,
+    read::{array, hash, number, text, word},
 };
 
 fn written(workload: &Workload) -> String {
@@ -142,7 +141,7 @@ fn keys(text: &str) -> Vec<String> {
 
 #[test]
 fn the_keys_stand_in_the_order_of_the_page_and_every_one_is_in_it() {
-    let page = include_str!("../../../docs/contributing.md");
+    let page = include_str!("../../../../docs/contributing.md");
     let empty = Batch { list: Bytes::from_static(&[0xc0]), ..Batch::default() };
     let text = written(&Workload { batches: vec![empty], ..Workload::default() });
     assert!(text.starts_with("{\"schema\":\"stress.workload/1\",\"format_version\":"), "{text}");
@@ -168,7 +167,7 @@ fn every_key_of_the_json_is_in_the_page() {
             _ => {}
         }
     }
-    let page = include_str!("../../../docs/contributing.md");
+    let page = include_str!("../../../../docs/contributing.md");
     let mut runner = TestRunner::deterministic();
     let mut all = BTreeSet::new();
     for _ in 0..64 {

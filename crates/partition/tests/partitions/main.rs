@@ -1,0 +1,4 @@
+//! The crate as others use it.
+
+mod laws;
+mod simulate;

@@ -1,0 +1,8 @@
+//! The crate as others use it.
+
+mod file;
+mod full_list;
+mod json;
+mod list;
+mod random;
+mod vectors;
