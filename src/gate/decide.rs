@@ -127,8 +127,8 @@ impl Limits {
         }
     }
 
-    /// The bounds of B that decide. A pass must have room for the far end of a wide null: where A or
-    /// N is slower than its twin, B seems faster, and noise may hide that.
+    /// The bounds of B that decide. A pass must have room for the far end of a wide null: where A
+    /// or N is slower than its twin, B seems faster, and noise may hide that.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let room = if self.null(look.null) == Null::Holds { 0.0 } else { far_end(look.null) };
         [look.lower - self.itself(look.null), look.upper + room]
