@@ -117,8 +117,8 @@ impl Limits {
         }
     }
 
-    /// The difference of A from itself that a claimed change of B must exceed: the estimate of a wide
-    /// null, and the far end of a biased one.
+    /// The difference of A from itself that a claimed change of B must exceed: the estimate of a
+    /// wide null, and the far end of a biased one.
     pub fn itself(self, null: [f64; 2]) -> f64 {
         match self.null(null) {
             Null::Holds => 0.0,
@@ -127,8 +127,8 @@ impl Limits {
         }
     }
 
-    /// The bounds of B that decide. A pass must have room for the far end of a wide null: where A or N
-    /// is slower than its twin, B seems faster, and noise may hide that.
+    /// The bounds of B that decide. A pass must have room for the far end of a wide null: where A
+    /// or N is slower than its twin, B seems faster, and noise may hide that.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let room = if self.null(look.null) == Null::Holds { 0.0 } else { far_end(look.null) };
         [look.lower - self.itself(look.null), look.upper + room]
@@ -212,8 +212,8 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 
 /// The smallest δ that octets with these spreads, of B and of the null, decide in nine runs of ten
 /// where nothing differs. The spreads are estimates, so it is most runs and not nine of ten. A run
-/// passes beside a null within ±δ/2, or with room for the far end of a wide one. It follows from the
-/// noise alone, not from the estimates.
+/// passes beside a null within ±δ/2, or with room for the far end of a wide one. It follows from
+/// the noise alone, not from the estimates.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     let null_upper = |null: Trimmed| null.interval(NULL_CONFIDENCE)[1];
     let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper(off(null)).exp_m1());

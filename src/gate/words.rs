@@ -115,12 +115,12 @@ impl Told<'_> {
         let (itself, bound) = (size(hidden.itself), signed(hidden.bound));
         match hidden.verdict {
             Verdict::Pass => format!(
-                ": no pass, as A may differ from itself by {itself}, so the upper bound would have to \
-                 be below {bound}"
+                ": no pass, as A may differ from itself by {itself}, so the upper bound would have \
+                 to be below {bound}"
             ),
             _ => format!(
-                ": no regression, as A seems to differ from itself by {itself}, so the lower bound would \
-                 have to be above {bound}"
+                ": no regression, as A seems to differ from itself by {itself}, so the lower bound \
+                 would have to be above {bound}"
             ),
         }
     }
@@ -233,14 +233,14 @@ mod tests {
         // A seems to differ from itself by more.
         assert_eq!(
             wall(Verdict::Pass, [-0.015, -0.02, -0.01], [-0.005, 0.035]),
-            "B is no slower than allowed: memory/x, wall -1.5 %; surely less than +2.5 %, 3.0 % are \
-             allowed (8 octets)"
+            "B is no slower than allowed: memory/x, wall -1.5 %; surely less than +2.5 %, 3.0 % \
+             are allowed (8 octets)"
         );
         assert_eq!(
             wall(Verdict::Inconclusive, [0.0, -0.01, 0.01], [-0.035, 0.035]),
-            "B may be slower than allowed: memory/x, wall +0.0 %, between -1.0 % and +1.0 %; 3.0 % are \
-             allowed (8 octets): no pass, as A may differ from itself by 3.6 %, so the upper bound would \
-             have to be below -0.5 %: about 96 samples of each build would decide"
+            "B may be slower than allowed: memory/x, wall +0.0 %, between -1.0 % and +1.0 %; 3.0 % \
+             are allowed (8 octets): no pass, as A may differ from itself by 3.6 %, so the upper \
+             bound would have to be below -0.5 %: about 96 samples of each build would decide"
         );
     }
 

@@ -75,7 +75,8 @@ fn unequal_twins(new: f64) -> impl Iterator<Item = [f64; 3]> {
     twins.into_iter().map(move |[base, null]| [base, new, null])
 }
 
-/// At δ either verdict is wrong. A or N slower than its twin makes B seem faster, and noise may hide it.
+/// At δ either verdict is wrong. A or N slower than its twin makes B seem faster, and noise may
+/// hide it.
 #[test]
 fn false_verdicts_stay_within_alpha_whatever_the_null_hides() {
     for times in unequal_twins(1.03) {
