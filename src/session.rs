@@ -7,7 +7,7 @@ use alloy_primitives::{B256, Bytes, keccak256};
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Disagreement, Keep, Measurement},
-    store::{Store, rocksdb::WarmBlocks},
+    store::{Store, WarmBlocks},
     trace::Trace,
 };
 use variant::{CacheMode, Design, ListForm, Variant};

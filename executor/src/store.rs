@@ -13,7 +13,7 @@ use workload::{Layout, NetChanges, genesis::AccountState, layout::RowKey};
 
 use crate::{
     place::{AskedRow, Places, RowPages},
-    state::{BuiltState, StateFormat},
+    state::BuiltState,
     tries::{StateTries, TrieId, Tries},
 };
 
@@ -22,8 +22,10 @@ pub use crate::{
     error::StoreError,
     read_counters::ReadCounters,
 };
+pub use warm_blocks::WarmBlocks;
 
 pub mod flat;
+pub mod formats;
 pub mod handicap;
 mod hashed_overlay;
 pub mod mdbx;
@@ -35,16 +37,7 @@ pub mod redis;
 pub mod rocksdb;
 mod sealed;
 mod trie_stream;
-
-/// The format of the states of `kind`, of any shape; `None` for stores without files.
-pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
-    match kind {
-        StoreKind::Rocksdb => Some(Box::new(rocksdb::RocksFormat::default())),
-        StoreKind::Mdbx => Some(Box::new(mdbx::MdbxFormat::default())),
-        StoreKind::Flat => Some(Box::new(flat::FlatFormat::default())),
-        StoreKind::Redis | StoreKind::Memory => None,
-    }
-}
+mod warm_blocks;
 
 /// A slot to read, with the key of its row where who asks has made it already.
 #[derive(Clone, Copy, Debug)]
@@ -259,13 +252,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn forget_warm(&self) {}
 
     /// The blocks of its warm samples; `None` before the first one, and where it keeps none.
-    fn warm_blocks(&self) -> Option<rocksdb::WarmBlocks> {
+    fn warm_blocks(&self) -> Option<WarmBlocks> {
         None
     }
 
     /// Lets its warm samples find `blocks`, which a store over the same state had before; without
     /// effect once it had a warm sample of its own.
-    fn keep_warm(&self, _blocks: &rocksdb::WarmBlocks) {}
+    fn keep_warm(&self, _blocks: &WarmBlocks) {}
 
     /// Facts of the files and settings for the result: names and values.
     fn facts(&self) -> Vec<(String, String)>;

@@ -235,7 +235,8 @@ fn form(whole: &WholeState) -> String {
 
 fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
-    let formats: Vec<_> = StoreKind::ALL.iter().copied().filter_map(store::format_of).collect();
+    let formats: Vec<_> =
+        StoreKind::ALL.iter().copied().filter_map(store::formats::format_of).collect();
     let formats: Vec<_> = formats.iter().map(|format| &**format).collect();
     let verified = dir.verify(name, &formats, &progress, interrupt::flag());
     progress.clear();

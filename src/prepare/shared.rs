@@ -151,7 +151,8 @@ fn said(facts: &Device) -> &str {
 }
 
 fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f64> {
-    let formats: Vec<_> = StoreKind::ALL.iter().copied().filter_map(store::format_of).collect();
+    let formats: Vec<_> =
+        StoreKind::ALL.iter().copied().filter_map(store::formats::format_of).collect();
     let formats: Vec<_> = formats.iter().map(|format| &**format).collect();
     let dir = data_dir(asked_dir).map_err(|failure| failure.error)?;
     let state = dir.open_whole(&known.state, &formats)?;

@@ -21,7 +21,7 @@ use executor::{
     store::{
         Store,
         flat::{FlatFormat, FlatSettings, FlatStore},
-        format_of,
+        formats::format_of,
         mdbx::{MdbxFormat, MdbxSettings, MdbxStore},
         memory::MemoryStore,
         rocksdb::{RocksFormat, RocksSettings, RocksStore},

@@ -24,7 +24,7 @@ const CHAIN_LEN: u64 = 10;
 /// The blocks that the law is about.
 const BLOCK_COUNT: u64 = 200;
 /// Each feature occurs at least once in as many blocks.
-const BLOCKS_PER_FEATURE: u64 = 50;
+const BLOCKS_PER_FEATURE: u64 = 100;
 /// How often a smaller chain is run before it counts as one that agrees: threads meet by chance.
 const TRIES: usize = 5;
 /// Silence after which the seed is printed: an execution that does not end says nothing itself.

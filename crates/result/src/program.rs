@@ -5,9 +5,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[cfg(doc)]
-use crate::environment::Build;
-
 /// Suffix of a commit whose files were changed.
 const DIRTY: &str = "-dirty";
 /// Characters of a commit or a hash that are shown.
@@ -26,8 +23,7 @@ pub struct Program {
     /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` if unreadable.
     #[serde(default)]
     pub binary_hash: Option<String>,
-    /// Cargo's profile with its optimisation in words, as [`Build::profile_in_words`] gives it;
-    /// `None` if the build did not tell.
+    /// Cargo's profile with its optimisation in words; `None` if the build did not name them.
     #[serde(default)]
     pub build_profile: Option<String>,
     /// Libraries in it that are not those of its lockfile, with their sources: `revm=../revm`.

@@ -34,7 +34,7 @@ use std::sync::{
 
 use ::rocksdb::Cache;
 
-use super::{Sample, Store};
+use super::{Sample, Store, WarmBlocks};
 use crate::{device, error::StoreError, state::BuiltState, tries::StateTries};
 use variant::{CacheMode, Compaction, FilterKind, IndexShape, ReadMethod, StoreKind};
 
@@ -48,17 +48,6 @@ pub use uring::{IoUring, io_uring_state};
 
 /// About how many bytes a slot's row takes on disk.
 const ROW_BYTES: f64 = 76.0;
-
-/// The block cache of warm samples. Blocks are keyed by the files that they lie in, whichever
-/// directory links to these: so a store that is closed and opened again finds them.
-#[derive(Clone)]
-pub struct WarmBlocks(Cache);
-
-impl std::fmt::Debug for WarmBlocks {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("WarmBlocks").field(&self.0.get_usage()).finish()
-    }
-}
 
 /// A state in RocksDB, open for samples.
 pub struct RocksStore {

@@ -1,0 +1,16 @@
+//! The formats of state databases, by the kind of the store.
+
+use variant::StoreKind;
+
+use super::{flat::FlatFormat, mdbx::MdbxFormat, rocksdb::RocksFormat};
+use crate::state::StateFormat;
+
+/// The format of the states of `kind`, of any shape; `None` for stores without files.
+pub fn format_of(kind: StoreKind) -> Option<Box<dyn StateFormat>> {
+    match kind {
+        StoreKind::Rocksdb => Some(Box::new(RocksFormat::default())),
+        StoreKind::Mdbx => Some(Box::new(MdbxFormat::default())),
+        StoreKind::Flat => Some(Box::new(FlatFormat::default())),
+        StoreKind::Redis | StoreKind::Memory => None,
+    }
+}
