@@ -30,3 +30,4 @@ pub mod store;
 pub mod trace;
 pub mod tries;
 mod try_map;
+mod warm_blocks;

@@ -21,8 +21,8 @@ pub use crate::{
     background::{Background, Settled, WriteCounters},
     error::StoreError,
     read_counters::ReadCounters,
+    warm_blocks::WarmBlocks,
 };
-pub use warm_blocks::WarmBlocks;
 
 pub mod flat;
 pub mod formats;
@@ -37,7 +37,6 @@ pub mod redis;
 pub mod rocksdb;
 mod sealed;
 mod trie_stream;
-mod warm_blocks;
 
 /// A slot to read, with the key of its row where who asks has made it already.
 #[derive(Clone, Copy, Debug)]

@@ -152,7 +152,7 @@ impl Store for RedisStore {
 
     fn open_sample(&self, _cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         self.held.check_key_count(self.filled.row_count)?;
-        Ok(Box::new(RedisSample::new(self)))
+        Ok(Box::new(RedisSample::new(&self.shared, &self.held, self.filled.row_count)))
     }
 
     fn facts(&self) -> Vec<(String, String)> {

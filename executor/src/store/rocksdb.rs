@@ -42,6 +42,7 @@ pub use format::{Filter, PPM, RocksFormat, aged_ppm};
 pub use options::check_options;
 use places::Blocks;
 pub use sample::RocksSample;
+use sample::SampleInput;
 use settings::{NAME, failed_io};
 pub use settings::{READS_AT_ONCE, RocksSettings, effective};
 pub use uring::{IoUring, io_uring_state};
@@ -105,7 +106,7 @@ impl RocksStore {
             open_ns: AtomicU64::new(0),
             resident_fraction: Mutex::new(None),
         };
-        store.multi_get_io_uring = probe::multi_get_io_uring(&store)?;
+        store.multi_get_io_uring = probe::multi_get_io_uring(store.sample_input())?;
         Ok(store)
     }
 
@@ -136,7 +137,7 @@ impl RocksStore {
     /// [`StoreError`].
     pub fn sample(&self, cache: CacheMode) -> Result<RocksSample<'_>, StoreError> {
         let start = std::time::Instant::now();
-        let sample = RocksSample::open(self, self.cache(cache), cache)?;
+        let sample = RocksSample::open(self.sample_input(), self.cache(cache), cache)?;
         let drops = cache == CacheMode::Cold && !self.access.is_direct();
         let tables = if drops { self.state.table_files() } else { Vec::new() };
         device::fadvise_dontneed(&tables)
@@ -151,15 +152,6 @@ impl RocksStore {
         Ok(sample)
     }
 
-    /// The blocks of its rows, read through `sample` when they are first asked for.
-    fn blocks(&self, sample: &RocksSample<'_>) -> Result<&Blocks, String> {
-        if let Some(reason) = self.moves_rows() {
-            return Err(reason.to_owned());
-        }
-        let blocks = self.blocks.get_or_init(|| Blocks::of(&self.state, &self.format, sample));
-        blocks.as_ref().map_err(Clone::clone)
-    }
-
     /// The part of the files that was in the page cache when the last cold sample began.
     fn describe_resident(&self) -> String {
         let resident = *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,6 +164,11 @@ impl RocksStore {
 
     fn warm_cache(&self) -> MutexGuard<'_, Option<Cache>> {
         self.warm_cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    const fn sample_input(&self) -> SampleInput<'_> {
+        let Self { state, settings, format, access, blocks, .. } = self;
+        SampleInput { state, settings, format, access: *access, blocks }
     }
 
     /// Empty for a cold sample; the shared one for a warm sample.
@@ -318,8 +315,7 @@ impl Store for RocksStore {
     }
 
     fn moves_rows(&self) -> Option<&'static str> {
-        (self.settings.compaction == Compaction::On)
-            .then_some("compactions move rows while the sample runs")
+        self.settings.moves_rows()
     }
 
     fn reads_absent_rows(&self) -> bool {

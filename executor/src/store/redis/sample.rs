@@ -2,23 +2,25 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{RedisStore, shared::Shared};
+use super::{held::Held, shared::Shared};
 use crate::{error::StoreError, store::overlay::Overlay};
 
 /// The rows of the cluster, below what the sample's batches have committed.
 #[derive(Debug)]
 pub(super) struct RedisSample<'s> {
-    store: &'s RedisStore,
     pub(super) shared: &'s Shared,
+    held: &'s Held,
+    /// Keys that the cluster holds.
+    row_count: u64,
     pub(super) overlay: Overlay,
     /// Whether a read has failed: the sample has an error already.
     has_failed: AtomicBool,
 }
 
 impl<'s> RedisSample<'s> {
-    pub(super) fn new(store: &'s RedisStore) -> Self {
+    pub(super) fn new(shared: &'s Shared, held: &'s Held, row_count: u64) -> Self {
         let (overlay, has_failed) = (Overlay::default(), AtomicBool::new(false));
-        Self { store, shared: &store.shared, overlay, has_failed }
+        Self { shared, held, row_count, overlay, has_failed }
     }
 
     pub(super) fn note_failure(&self) {
@@ -31,6 +33,6 @@ impl<'s> RedisSample<'s> {
         if self.has_failed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.store.held.check_key_count(self.store.filled.row_count)
+        self.held.check_key_count(self.row_count)
     }
 }

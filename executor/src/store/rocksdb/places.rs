@@ -3,13 +3,12 @@
 
 use std::{fs::File, path::PathBuf};
 
-use ::rocksdb::LiveFile;
-use workload::{Table, layout::RowKey};
+use ::rocksdb::{DB, LiveFile};
+use workload::{Layout, Table, layout::RowKey};
 
 use super::{
     format::RocksFormat,
     options,
-    sample::RocksSample,
     sst::{Handle, SstIndex},
 };
 use crate::{
@@ -36,22 +35,18 @@ struct TableFile {
 }
 
 impl Blocks {
-    /// Reads the indices of all files of `state`, which `sample` has open.
+    /// Reads the indices of all files of `state`, which `db` has open.
     ///
     /// # Errors
     /// The reason, in words.
-    pub(super) fn of(
-        state: &BuiltState,
-        format: &RocksFormat,
-        sample: &RocksSample<'_>,
-    ) -> Result<Self, String> {
+    pub(super) fn of(state: &BuiltState, format: &RocksFormat, db: &DB) -> Result<Self, String> {
         if format.aged_ppm > 0 {
             return Err("the state is aged: a row may lie in files of several levels".to_owned());
         }
         if format.index == IndexShape::Partitioned {
             return Err("the index is in partitions, which are read like rows".to_owned());
         }
-        let live = sample.db().live_files().map_err(|error| error.to_string())?;
+        let live = db.live_files().map_err(|error| error.to_string())?;
         let mut blocks = Self { files: Vec::new(), tables: Default::default() };
         for (table, files) in Table::ALL.into_iter().zip(&mut blocks.tables) {
             let family = options::family_of(table);
@@ -70,12 +65,7 @@ impl Blocks {
     ///
     /// # Errors
     /// The reason, in words.
-    pub(super) fn locate(
-        &self,
-        sample: &RocksSample<'_>,
-        rows: &[AskedRow],
-    ) -> Result<Places, String> {
-        let layout = sample.layout();
+    pub(super) fn locate(&self, layout: Layout, rows: &[AskedRow]) -> Result<Places, String> {
         let place = |(table, key): (Table, RowKey)| {
             self.place(table, key.as_slice()).map_err(|error| error.to_string())
         };

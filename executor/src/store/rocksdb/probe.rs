@@ -5,7 +5,11 @@ use ::rocksdb::perf::{PerfStatsLevel, set_perf_stats};
 use alloy_primitives::{Address, U256};
 use workload::Genesis;
 
-use super::{RocksStore, options, sample::RocksSample, settings::effective};
+use super::{
+    options,
+    sample::{RocksSample, SampleInput},
+    settings::effective,
+};
 use crate::{error::StoreError, process::IoCounters, store::Sample};
 use variant::{CacheMode, ReadMethod};
 
@@ -18,12 +22,12 @@ const CACHE_BYTES: usize = 8 << 20;
 
 /// Whether most blocks of a `MultiGet` came without a read call; `None` where nothing was to be
 /// proved (the store reads by `Get`), or could not be: too few rows, or no counters.
-pub(super) fn multi_get_io_uring(store: &RocksStore) -> Result<Option<bool>, StoreError> {
-    if effective(store.settings.read_method) == ReadMethod::Get {
+pub(super) fn multi_get_io_uring(input: SampleInput<'_>) -> Result<Option<bool>, StoreError> {
+    if effective(input.settings.read_method) == ReadMethod::Get {
         return Ok(None);
     }
-    let sample = RocksSample::open(store, options::block_cache(CACHE_BYTES), CacheMode::Cold)?;
-    let proof = count(&sample, &store.state.manifest().recipe);
+    let sample = RocksSample::open(input, options::block_cache(CACHE_BYTES), CacheMode::Cold)?;
+    let proof = count(&sample, &input.state.manifest().recipe);
     sample.close()?;
     proof
 }

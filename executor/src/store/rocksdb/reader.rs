@@ -204,7 +204,7 @@ impl Sample for RocksSample<'_> {
     }
 
     fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
-        self.store().blocks(self)?.locate(self, rows)
+        self.blocks()?.locate(self.layout(), rows)
     }
 
     fn close(self: Box<Self>) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use std::{
     fmt, fs, io,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use ::rocksdb::{
@@ -16,15 +17,22 @@ use workload::{
 };
 
 use super::{
-    RocksStore, options,
+    direct::Access,
+    format::RocksFormat,
+    options,
+    places::Blocks,
     settings::{NAME, RocksSettings, TABLE_EXTENSION, failed, failed_io},
 };
-use crate::{error::StoreError, state::StateError, tries::NodeChanges};
+use crate::{
+    error::StoreError,
+    state::{BuiltState, StateError},
+    tries::NodeChanges,
+};
 use variant::{CacheFill, CacheMode, Checksums, Compaction, Durability};
 
 /// A state open for one sample.
 pub struct RocksSample<'s> {
-    store: &'s RocksStore,
+    input: SampleInput<'s>,
     // Dropped before its files.
     db: DB,
     dir: SampleDir,
@@ -50,13 +58,23 @@ impl Drop for SampleDir {
     }
 }
 
+/// The parts of a store that its samples need.
+#[derive(Clone, Copy)]
+pub(super) struct SampleInput<'s> {
+    pub(super) state: &'s BuiltState,
+    pub(super) settings: &'s RocksSettings,
+    pub(super) format: &'s RocksFormat,
+    pub(super) access: Access,
+    pub(super) blocks: &'s OnceLock<Result<Blocks, String>>,
+}
+
 impl<'s> RocksSample<'s> {
     pub(super) fn open(
-        store: &'s RocksStore,
+        input: SampleInput<'s>,
         cache: Cache,
         mode: CacheMode,
     ) -> Result<Self, StoreError> {
-        let RocksStore { state, settings, format, access, .. } = store;
+        let SampleInput { state, settings, format, access, .. } = input;
         let dir = state.new_sample_dir().map_err(|error| StoreError::Failed {
             store: NAME,
             action: "make a sample".to_owned(),
@@ -64,7 +82,7 @@ impl<'s> RocksSample<'s> {
         })?;
         let dir = SampleDir(dir);
         link_files(state.dir(), &dir.0)?;
-        let options = options::of_sample(settings, *access)
+        let options = options::of_sample(settings, access)
             .map_err(failed(format!("set the options {}", settings.options)))?;
         let families = match settings.compaction {
             Compaction::Off => options::families(&options, &cache, format),
@@ -74,7 +92,7 @@ impl<'s> RocksSample<'s> {
         let db = DB::open_cf_descriptors(&options, &dir.0, families)
             .map_err(failed(format!("open a sample of {}", state.name())))?;
         let statistics = (settings.compaction == Compaction::On).then_some(options);
-        Ok(Self { store, db, dir, cache, mode, statistics })
+        Ok(Self { input, db, dir, cache, mode, statistics })
     }
 
     /// Memory of indices and filters in bytes.
@@ -156,12 +174,12 @@ impl<'s> RocksSample<'s> {
     /// # Errors
     /// [`StoreError`].
     pub fn close(self) -> Result<(), StoreError> {
-        let Self { store, db, dir, .. } = self;
+        let Self { input, db, dir, .. } = self;
         drop(db);
         let removed = fs::remove_dir_all(&dir.0);
         removed.map_err(failed_io(format!("remove sample {}", dir.0.display())))?;
         // An error of a sample must not go into the next one.
-        store.state.verify_untouched().map_err(|error| match error {
+        input.state.verify_untouched().map_err(|error| match error {
             StateError::Untrusted { .. } => StoreError::NotRestored {
                 store: NAME,
                 what: "the state that samples link to".to_owned(),
@@ -175,8 +193,14 @@ impl<'s> RocksSample<'s> {
         })
     }
 
-    pub(super) const fn store(&self) -> &'s RocksStore {
-        self.store
+    /// The blocks of the state's rows, found when they are first asked for.
+    pub(super) fn blocks(&self) -> Result<&'s Blocks, String> {
+        if let Some(reason) = self.settings().moves_rows() {
+            return Err(reason.to_owned());
+        }
+        let SampleInput { state, format, blocks, .. } = self.input;
+        let blocks = blocks.get_or_init(|| Blocks::of(state, format, &self.db));
+        blocks.as_ref().map_err(Clone::clone)
     }
 
     pub(super) const fn db(&self) -> &DB {
@@ -184,16 +208,16 @@ impl<'s> RocksSample<'s> {
     }
 
     pub(super) const fn layout(&self) -> Layout {
-        self.store.state.manifest().layout
+        self.input.state.manifest().layout
     }
 
     pub(super) const fn settings(&self) -> &'s RocksSettings {
-        &self.store.settings
+        self.input.settings
     }
 
     /// Which nodes of tries are stored.
     pub(super) const fn trie_format(&self) -> Option<Format> {
-        self.store.format.tries
+        self.input.format.tries
     }
 
     /// Options of reads of one key, and of reads of many.

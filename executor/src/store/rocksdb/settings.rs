@@ -53,6 +53,13 @@ pub struct RocksSettings {
     pub options: String,
 }
 
+impl RocksSettings {
+    /// Why rows do not stay where the state has them while a sample runs; `None` if they do.
+    pub(super) fn moves_rows(&self) -> Option<&'static str> {
+        (self.compaction == Compaction::On).then_some("compactions move rows while the sample runs")
+    }
+}
+
 impl Default for RocksSettings {
     fn default() -> Self {
         Self {
