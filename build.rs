@@ -27,7 +27,7 @@ fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     println!("cargo::rerun-if-env-changed=STRESS_COMMIT");
     for source in SOURCES {
-        watch(&root.join(source));
+        watch_source(&root.join(source));
     }
     // A packager without a repository may give the commit.
     if let Some(commit) = env::var("STRESS_COMMIT").ok().or_else(|| commit(&root)) {
@@ -41,6 +41,18 @@ fn main() {
     }
     println!("cargo::rustc-env=STRESS_PROFILE={}", profile());
     println!("cargo::rustc-env=STRESS_OPT_LEVEL={}", variable("OPT_LEVEL"));
+}
+
+/// Watches a source without the tests of packages, which are no part of the binary.
+fn watch_source(path: &Path) {
+    let has_tests = path.ends_with("crates") || path.join("tests").is_dir();
+    match path.read_dir() {
+        Ok(entries) if has_tests => {
+            let paths = entries.flatten().map(|entry| entry.path());
+            paths.filter(|path| !path.ends_with("tests")).for_each(|path| watch_source(&path));
+        }
+        _ => watch(path),
+    }
 }
 
 /// A missing path would run this script at each build.

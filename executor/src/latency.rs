@@ -1,6 +1,6 @@
 //! Latency histograms: one per worker, merged after the clock.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use hdrhistogram::Histogram;
 
@@ -8,23 +8,24 @@ use hdrhistogram::Histogram;
 const LONGEST_NS: u64 = 600_000_000_000;
 
 /// Latencies in nanoseconds with three significant digits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    histogram: Histogram<u64>,
+    /// Made with the first latency: it has 256 KiB, and many are never used.
+    histogram: Option<Histogram<u64>>,
     total: Duration,
 }
 
-impl Default for Latencies {
-    fn default() -> Self {
-        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3);
-        Self {
-            histogram: histogram.unwrap_or_else(|e| panic!("bounds are constant: {e}")),
-            total: Duration::ZERO,
-        }
-    }
+fn empty() -> Histogram<u64> {
+    let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3);
+    histogram.unwrap_or_else(|e| panic!("bounds are constant: {e}"))
 }
 
 impl Latencies {
+    /// None yet, with memory for them: a clock may run.
+    pub(crate) fn ready() -> Self {
+        Self { histogram: Some(empty()), total: Duration::ZERO }
+    }
+
     /// Records one.
     pub fn record(&mut self, latency: Duration) {
         self.record_batch(latency, 1);
@@ -34,7 +35,7 @@ impl Latencies {
     /// the whole.
     pub fn record_batch(&mut self, latency: Duration, count: u64) {
         let ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
-        self.histogram.saturating_record_n(ns.max(1), count);
+        self.histogram.get_or_insert_with(empty).saturating_record_n(ns.max(1), count);
         self.total += latency;
     }
 
@@ -43,13 +44,18 @@ impl Latencies {
     /// # Panics
     /// In no case: all histograms have the same bounds.
     pub fn merge(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).unwrap_or_else(|e| panic!("same bounds: {e}"));
         self.total += other.total;
+        let Some(of_other) = &other.histogram else { return };
+        match &mut self.histogram {
+            Some(own) => own.add(of_other).unwrap_or_else(|e| panic!("same bounds: {e}")),
+            own @ None => *own = Some(of_other.clone()),
+        }
     }
 
     /// The histogram, in nanoseconds.
-    pub const fn histogram(&self) -> &Histogram<u64> {
-        &self.histogram
+    pub fn histogram(&self) -> &Histogram<u64> {
+        static NONE: OnceLock<Histogram<u64>> = OnceLock::new();
+        self.histogram.as_ref().unwrap_or_else(|| NONE.get_or_init(empty))
     }
 
     /// Sum of all latencies; a batch counts once.

@@ -198,7 +198,7 @@ fn work(
     stop: &AtomicBool,
     check: impl Fn(usize) -> Result<(), RecoverError>,
 ) {
-    let mut latencies = Latencies::default();
+    let mut latencies = Latencies::ready();
     let mut start = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let first = job.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;

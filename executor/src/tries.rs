@@ -260,10 +260,10 @@ pub trait TrieReader {
 pub(crate) type SlotChange = (Address, U256, U256);
 
 /// Sorted slots account by account, each with its part of `hashes`, which has one for each slot.
-pub(crate) fn by_account<'c, H>(
+pub(crate) fn by_account<'c>(
     slots: &'c [SlotChange],
-    hashes: &'c [H],
-) -> impl Iterator<Item = (&'c [SlotChange], &'c [H])> {
+    hashes: &'c [[u8; 32]],
+) -> impl Iterator<Item = (&'c [SlotChange], &'c [[u8; 32]])> {
     let mut first = 0;
     slots.chunk_by(|a, b| a.0 == b.0).map(move |slots| {
         let hashes = &hashes[first..first + slots.len()];

@@ -78,7 +78,7 @@ impl Life {
     ///
     /// # Errors
     /// One does not start.
-    pub fn renew(&mut self, taker: &mut impl Taker) -> Result<(), Failure> {
+    pub fn renew(&mut self, taker: &mut dyn Taker) -> Result<(), Failure> {
         taker.pause_watch();
         let took = taker.renew()?;
         let cost_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
@@ -100,7 +100,7 @@ impl Cell {
     pub fn warmed_up(
         plan: &Plan,
         subject: &Subject,
-        taker: &mut impl Taker,
+        taker: &mut dyn Taker,
     ) -> Result<Self, Failure> {
         let variant = subject.variant.as_str();
         // Samples before are not of its warm-up.
@@ -174,7 +174,7 @@ impl Cell {
         &mut self,
         coin: &mut Coin,
         life: &mut Life,
-        taker: &mut impl Taker,
+        taker: &mut dyn Taker,
     ) -> Result<(), Failure> {
         let mut facts = OctetFacts::default();
         for _ in 0..self.passes_per_octet {
@@ -204,7 +204,7 @@ impl Cell {
     /// Samples of new processes that do not count: as many of each as those of the slowest of the first
     /// before it was steady, so that all have done equal work, but no longer than theirs, and no more
     /// than those of an octet that do count.
-    fn warm_again(&mut self, life: &mut Life, taker: &mut impl Taker) -> Result<(), Failure> {
+    fn warm_again(&mut self, life: &mut Life, taker: &mut dyn Taker) -> Result<(), Failure> {
         taker.pause_watch();
         let mut spent_ns = [0_u64; 3];
         let counted =
@@ -227,7 +227,7 @@ impl Cell {
     fn pass(
         &mut self,
         order: [Arm; octet::SLOT_COUNT],
-        taker: &mut impl Taker,
+        taker: &mut dyn Taker,
     ) -> Result<PassFacts, Failure> {
         let mut facts = PassFacts {
             generation: self.generation,

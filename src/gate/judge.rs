@@ -336,7 +336,7 @@ pub fn clients(
 
 fn measured(
     plan: &Plan,
-    taker: &mut impl Taker,
+    taker: &mut dyn Taker,
     source: WorkSource,
     progress: &Progress,
     attempts: &mut Vec<Attempt>,

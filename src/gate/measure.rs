@@ -20,7 +20,7 @@ use crate::exit::Failure;
 /// A sample could not be taken.
 pub fn attempts(
     plan: &Plan,
-    taker: &mut impl Taker,
+    taker: &mut dyn Taker,
     mut shown: impl FnMut(Step),
     mut kept: impl FnMut(Attempt),
 ) -> Result<Outcome, Failure> {
@@ -48,7 +48,7 @@ pub fn attempts(
 /// A sample could not be taken.
 pub fn attempt(
     plan: &Plan,
-    taker: &mut impl Taker,
+    taker: &mut dyn Taker,
     mut shown: impl FnMut(Step),
 ) -> Result<(Verdict, Attempt), Failure> {
     let (attempt, failure) = try_once(plan, taker, &mut shown);
@@ -58,8 +58,8 @@ pub fn attempt(
 /// The same, with all octets before the failure that ended it.
 fn try_once(
     plan: &Plan,
-    taker: &mut impl Taker,
-    shown: &mut impl FnMut(Step),
+    taker: &mut dyn Taker,
+    shown: &mut dyn FnMut(Step),
 ) -> (Attempt, Option<Failure>) {
     let mut cells = Vec::with_capacity(plan.subjects.len());
     let failure = take(plan, &mut cells, taker, shown).err();
@@ -77,8 +77,8 @@ fn try_once(
 fn take(
     plan: &Plan,
     cells: &mut Vec<Cell>,
-    taker: &mut impl Taker,
-    shown: &mut impl FnMut(Step),
+    taker: &mut dyn Taker,
+    shown: &mut dyn FnMut(Step),
 ) -> Result<(), Failure> {
     let mut work = OctetWork::default();
     for (done_count, subject) in plan.subjects.iter().enumerate() {
@@ -99,8 +99,8 @@ fn take(
 fn octets(
     plan: &Plan,
     cells: &mut [Cell],
-    taker: &mut impl Taker,
-    shown: &mut impl FnMut(Step),
+    taker: &mut dyn Taker,
+    shown: &mut dyn FnMut(Step),
 ) -> Result<(), Failure> {
     // Metrics that nobody reports are known after the warm-up, and are not judged.
     let figure_count: usize = cells.iter().map(Cell::figure_count).sum();

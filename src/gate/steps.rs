@@ -87,7 +87,7 @@ pub const fn shorter_slot_ns(slot_ns: u64) -> u64 {
 
 impl OctetWork {
     /// Adds a variant, which was warmed up by `followed` and takes so many samples.
-    pub fn add<T, F>(&mut self, followed: &Followed<'_, T, F>, counts: SampleCounts) {
+    pub fn add(&mut self, followed: &Followed<'_>, counts: SampleCounts) {
         let of_each = followed.mean_take();
         let asked = self.asked.add(of_each, counts.asked);
         self.shorter.add(of_each, counts.shorter);
@@ -137,9 +137,9 @@ enum Purpose {
 }
 
 /// A source of samples that tells how far it is.
-pub struct Followed<'a, T, F> {
-    taker: &'a mut T,
-    shown: &'a mut F,
+pub struct Followed<'a> {
+    taker: &'a mut dyn Taker,
+    shown: &'a mut dyn FnMut(Step),
     purpose: Purpose,
     is_watched: bool,
     taken_count: u64,
@@ -148,18 +148,27 @@ pub struct Followed<'a, T, F> {
     start: Option<Duration>,
 }
 
-impl<'a, T: Taker, F: FnMut(Step)> Followed<'a, T, F> {
+impl<'a> Followed<'a> {
     /// Of the warm-up of a variant, after `done_count` others.
-    pub fn warming_up(taker: &'a mut T, shown: &'a mut F, done_count: usize) -> Self {
+    pub fn warming_up(
+        taker: &'a mut dyn Taker,
+        shown: &'a mut dyn FnMut(Step),
+        done_count: usize,
+    ) -> Self {
         Self::new(taker, shown, Purpose::WarmUp { done_count })
     }
 
     /// Of an octet after `done_count` others, in which `sample_count` samples count.
-    pub fn octet(taker: &'a mut T, shown: &'a mut F, done_count: usize, sample_count: u64) -> Self {
+    pub fn octet(
+        taker: &'a mut dyn Taker,
+        shown: &'a mut dyn FnMut(Step),
+        done_count: usize,
+        sample_count: u64,
+    ) -> Self {
         Self::new(taker, shown, Purpose::Octet { done_count, sample_count })
     }
 
-    fn new(taker: &'a mut T, shown: &'a mut F, purpose: Purpose) -> Self {
+    fn new(taker: &'a mut dyn Taker, shown: &'a mut dyn FnMut(Step), purpose: Purpose) -> Self {
         Self {
             taker,
             shown,
@@ -184,9 +193,7 @@ impl<'a, T: Taker, F: FnMut(Step)> Followed<'a, T, F> {
         };
         (self.shown)(step);
     }
-}
 
-impl<T, F> Followed<'_, T, F> {
     /// Mean time of a sample, with the time outside its clock.
     fn mean_take(&self) -> Duration {
         let count = u32::try_from(self.taken_count).unwrap_or(u32::MAX);
@@ -194,7 +201,7 @@ impl<T, F> Followed<'_, T, F> {
     }
 }
 
-impl<T: Taker, F: FnMut(Step)> Taker for Followed<'_, T, F> {
+impl Taker for Followed<'_> {
     fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
         self.tell(if self.is_watched { Doing::Sampling } else { Doing::WarmingUp });
         let begun = Instant::now();

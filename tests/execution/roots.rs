@@ -116,7 +116,7 @@ fn roots_in_memory(workload: &Workload, variants: &[Variant], name: &str) -> Vec
 
 #[test]
 fn all_variants_and_formats_come_to_one_root() {
-    let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"2M\"\ntx_gas = \"1M\"\n\
+    let head = "[state]\naccounts = 30\nslots = 1_500\n[block]\ngas = \"600k\"\ntx_gas = \"300k\"\n\
                 blocks = 2\n";
     let mut all: Vec<_> = agree::variants().into_iter().map(rooted).collect();
     let (pipelined, listed) = (pipelined(&all), listed(&all));
@@ -129,10 +129,15 @@ fn all_variants_and_formats_come_to_one_root() {
 
 #[test]
 fn all_designs_and_formats_come_to_one_root_on_every_load() {
-    let head = "[state]\naccounts = 30\nslots = 9_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n\
-                blocks = 3\n";
-    for load in OTHER_STORMS.iter().chain(MEETING_LOADS) {
-        roots_in_memory(&meeting(head, load), &designs(), load);
+    let head = |gas| {
+        format!(
+            "[state]\naccounts = 30\nslots = 3_000\n[block]\ngas = {gas}\ntx_gas = {}\nblocks = 3\n",
+            gas / 2
+        )
+    };
+    let storms = OTHER_STORMS.iter().map(|load| (500_000, load));
+    for (gas, load) in storms.chain(MEETING_LOADS.iter().map(|load| (1_000_000, load))) {
+        roots_in_memory(&meeting(&head(gas), load), &designs(), load);
     }
 }
 

@@ -169,8 +169,8 @@ pub(crate) fn in_three_ways(partitioner: Partitioner) -> [Sharding; 3] {
 fn every_kind_of_load_equals_the_reference_on_shards() {
     let running = running(3);
     let small = MEETING_LOADS.iter().chain(SHAPED_LOADS);
-    let small = small.map(|load| (load, "gas = \"2M\"\nblocks = 4\nbatch = 2"));
-    let storms = "gas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\nbatch = 2";
+    let small = small.map(|load| (load, "gas = \"1M\"\nblocks = 4\nbatch = 2"));
+    let storms = "gas = \"1M\"\ntx_gas = \"250k\"\nblocks = 2\nbatch = 2";
     let loads = small.chain(OTHER_STORMS.iter().map(|load| (load, storms)));
     for (number, (load, block)) in loads.enumerate() {
         let workload = generated(load, block);

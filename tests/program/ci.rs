@@ -11,9 +11,11 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{machine, tool::text};
+use crate::{
+    machine::{self, STRESS},
+    tool::text,
+};
 
-const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ci/gate");
 
 /// How the user makes the program that is judged: it starts stress as `how` says. Neither that

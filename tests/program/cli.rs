@@ -6,7 +6,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
     sync::atomic::AtomicBool,
 };
 
@@ -22,7 +22,7 @@ const SMALL: [&str; 9] =
     ["--scenario", "sload-storm", "--gas", "2M", "--slots", "20k", "--samples", "1", "--no-whole"];
 
 fn stress(args: &[&str], data_dir: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.args(args).env("STRESS_DATA_DIR", data_dir).env("COLUMNS", "80");
     machine::output(&mut command)
 }

@@ -300,7 +300,7 @@ fn a_client_with_a_planted_delay_never_passes() {
         (start_file(own.path(), "new", ", \"slow\""), start_file(own.path(), "old", ""));
     let gate = ["gate", "--client", &new, "--against", &base, "out", "--format", "json"];
     let more = ["--cache", "warm", "--slot", "1ms"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.args(gate).args(more).current_dir(dir());
     let _alone = machine::alone();
     let output = command.output().unwrap();

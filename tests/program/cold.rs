@@ -1,14 +1,14 @@
 //! Requests of a cold run on disks: keys and blocks that nobody has read, and a share of the device
 //! that is one.
 
-use std::{collections::HashSet, path::Path, process::Command};
+use std::{collections::HashSet, path::Path};
 
 use serde_json::Value;
 
 use crate::machine;
 
 fn run(more: &[&str], data_dir: &Path) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     let work = ["--scenario", "sload-storm", "--gas", "2M", "--slots", "300k", "--samples", "2"];
     command.args(work).args(["--format", "json", "--design", "parallel-io,batched-io"]);
     command.args(["--threads", "2", "--io-threads", "2", "--no-whole"]).args(more);
@@ -25,7 +25,7 @@ fn run(more: &[&str], data_dir: &Path) -> Value {
 
 #[test]
 fn a_time_of_the_device_that_is_no_number_is_refused() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     let output = command.arg("list").env("STRESS_DEVICE_MS", "short").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8_lossy(&output.stderr);
@@ -133,7 +133,7 @@ fn a_form_of_mdbx_tables_without_mdbx_is_refused_with_what_is_allowed() {
             ["duplicates is no form of the table", "rows or dupsort"],
         ),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        let mut command = machine::program();
         let output = machine::output(command.args(["--scenario", "sload-storm"]).args(args));
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");

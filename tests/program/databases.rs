@@ -3,12 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-    sync::atomic::AtomicBool,
-};
+use std::{fs, path::Path, process::Output, sync::atomic::AtomicBool};
 
 use executor::{
     state::{DataDir, Quiet, StateSpec},
@@ -17,7 +12,10 @@ use executor::{
 use serde_json::Value;
 use spec::Override;
 
-use crate::{machine, page};
+use crate::{
+    machine::{self, STRESS},
+    page,
+};
 
 /// A workload of some milliseconds.
 const WORK: [&str; 11] = [
@@ -35,7 +33,7 @@ const WORK: [&str; 11] = [
 ];
 
 fn stress(args: &[&str], dir: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir.join("data"));
     machine::output(command.env("COLUMNS", "100"))
 }
@@ -213,8 +211,7 @@ fn what_makes_no_sense_is_one_error_that_says_what_to_do() {
     let file = ["generate", "sload-storm", "--gas", "2M", "--slots", "20k", "--output", "w"];
     ends(&file, at, 0);
     refused(&["--workload", "w", "--databases", "2"], &["run.databases = 2", "one database"]);
-    let binary = env!("CARGO_BIN_EXE_stress");
-    let gate = ["gate", "--against", binary, "--store", "memory", "--databases", "2"];
+    let gate = ["gate", "--against", STRESS, "--store", "memory", "--databases", "2"];
     // A gate runs execution alone, and takes no option about it.
     let work: Vec<_> = WORK.iter().copied().filter(|word| *word != "--no-whole").collect();
     refused(&[&gate[..], &work].concat(), &["run.databases = 2", "builds are compared"]);

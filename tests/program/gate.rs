@@ -14,11 +14,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::machine;
+use crate::machine::{self, STRESS};
 
 mod baselines;
-
-const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 
 /// A workload of a few milliseconds a sample, in memory, on one thread.
 pub(crate) const WORK: [&str; 12] = [
@@ -58,7 +56,7 @@ impl Place {
     }
 
     fn run(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(STRESS);
+        let mut command = machine::program();
         command.args(args).env("STRESS_DATA_DIR", self.path("data")).env("COLUMNS", "80");
         command.env("XDG_STATE_HOME", self.path("state"));
         machine::output(&mut command)
@@ -367,7 +365,7 @@ fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
 #[test]
 fn builds_of_two_profiles_are_refused_with_both_names() {
     let place = Place::new();
-    let real = env!("CARGO_BIN_EXE_stress");
+    let real = STRESS;
     let other = r#"s/"build_profile":"[^"]*"/"build_profile":"odd profile"/"#;
     let other = place.program("other", &format!("{real} \"$@\" | sed -u '{other}'"));
     place.refused(&["--against", &other], 2, &["A is built with: odd profile", "opt-level 3"]);

@@ -15,11 +15,11 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    go, machine,
+    go,
+    machine::{self, STRESS},
     tool::{printed, text},
 };
 
-const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 const VARIANT: &str = "go-ethereum/in-order@1";
 
 /// The worker in Go, built once; `None`, said aloud, where it cannot be.
@@ -39,7 +39,7 @@ fn program(dir: &Path, name: &str, lines: &str) -> String {
 /// Runs `stress gate` on a small storm; gives its exit code, its result and its standard error.
 fn gate(dir: &Path, more: &[&str]) -> (i32, Value, String) {
     let args = ["gate", "--format", "json", "--slot", "1ms", "--gas", "4M", "--slots", "20k"];
-    let mut command = Command::new(STRESS);
+    let mut command = machine::program();
     command.args(args).args(more).env("STRESS_DATA_DIR", dir).env("XDG_STATE_HOME", dir);
     let output = machine::output(&mut command);
     let error = text(&output.stderr);
@@ -140,7 +140,7 @@ fn go_ethereum_reaches_the_expected_outcome_of_every_shipped_scenario() {
     let mut driven = Driven::start(worker);
     let mut without = Vec::new();
     for work in works {
-        let small = ["--gas", "30M", "--slots", "200k", "-o", "a.workload"];
+        let small = ["--gas", "10M", "--slots", "200k", "-o", "a.workload"];
         let few: &[&str] = if work[0] == "sustained-writes" { &["--blocks", "2"] } else { &[] };
         printed(&[&["generate"], &work[..], few, &small].concat(), dir.path());
         let json = printed(&["show", "a.workload", "--json"], dir.path());

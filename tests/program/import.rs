@@ -6,7 +6,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
 
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ impl Import {
     }
 
     fn stress(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        let mut command = machine::program();
         command.current_dir(self.dir.path()).args(args);
         machine::output(command.env("STRESS_DATA_DIR", self.path("data")).env("COLUMNS", "80"))
     }

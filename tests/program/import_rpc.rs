@@ -3,10 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{
-    fs,
-    process::{Command, Output},
-};
+use std::{fs, process::Output};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -97,7 +94,7 @@ impl Import {
     }
 
     fn stress(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        let mut command = machine::program();
         command.current_dir(self.dir.path()).args(args).env_remove("STRESS_RPC_URL");
         command.env("STRESS_DATA_DIR", self.dir.path().join("data")).env("COLUMNS", "80");
         machine::output(&mut command)

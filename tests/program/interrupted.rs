@@ -12,9 +12,11 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{gate::WORK, machine};
+use crate::{
+    gate::WORK,
+    machine::{self, STRESS},
+};
 
-const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 /// Most time that the end may take.
 const LIMIT: Duration = Duration::from_secs(20);
 /// Most time until something is under way.
@@ -35,7 +37,7 @@ impl UnderWay {
     pub(crate) fn start(args: &[&str], dir: tempfile::TempDir) -> Self {
         let file = |name: &str| fs::File::create(dir.path().join(name)).unwrap();
         let share = machine::shared();
-        let mut command = Command::new(STRESS);
+        let mut command = machine::program();
         command.args(args).current_dir(dir.path()).env("STRESS_DATA_DIR", dir.path());
         command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
         Self { child: command.spawn().unwrap(), dir, _share: share }
@@ -186,7 +188,7 @@ fn a_run_shows_and_keeps_the_rounds_that_are_finished_and_is_not_called_done() {
 fn a_worker_that_waits_for_its_driver_ends() {
     let dir = dir();
     let _share = machine::shared();
-    let mut worker = Command::new(STRESS);
+    let mut worker = machine::program();
     worker.arg("--worker").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = worker.spawn().unwrap();
     child.stdout.take().unwrap().read_exact(&mut [0; 10]).unwrap();

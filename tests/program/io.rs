@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::machine;
 
 fn command(args: &[&str], data_dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.arg("io").args(args).env("STRESS_DATA_DIR", data_dir).env("COLUMNS", "80");
     command
 }
@@ -159,7 +159,7 @@ fn another_shape_is_another_state_and_stands_in_the_facts() {
     assert_eq!((fact(&fresh, "aged_ppm"), fact(&aged, "aged_ppm")), (0.into(), 250_000.into()));
     assert_eq!(fact(&fresh, "multi_get_io_uring"), Value::Null);
     assert_eq!(fact(&fresh, "block_bytes"), 4_096);
-    let mut list = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut list = machine::program();
     let list = list.args(["state", "list"]).env("STRESS_DATA_DIR", dir.path()).output().unwrap();
     let list = text(&list.stdout);
     assert_eq!(list.lines().filter(|line| line.contains("aged 0.25")).count(), 1, "{list}");

@@ -9,6 +9,11 @@ use std::{
 
 use crate::schemas;
 
+pub(crate) const STRESS: &str = env!("CARGO_BIN_EXE_stress");
+
+/// Seven seconds of reading say nothing about the program.
+const SHORT_READING: (&str, &str) = ("STRESS_DEVICE_MS", "20");
+
 static MACHINE: RwLock<()> = RwLock::new(());
 
 thread_local! {
@@ -37,6 +42,13 @@ pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The program, which measures a device in a moment.
+pub(crate) fn program() -> Command {
+    let mut program = Command::new(STRESS);
+    program.env(SHORT_READING.0, SHORT_READING.1);
+    program
+}
+
 /// Runs a program beside those of other tests.
 pub(crate) fn output(command: &mut Command) -> Output {
     let _shared = shared();
@@ -52,8 +64,8 @@ pub(crate) fn output_alone(command: &mut Command) -> Output {
 /// Runs a program, all of whose files and whose output keep to their schemas.
 fn checked(command: &mut Command) -> Output {
     let began = SystemTime::now();
-    // Seven seconds of reading say nothing about the program.
-    command.env("STRESS_DEVICE_MS", "20");
+    // A script starts the program, too.
+    command.env(SHORT_READING.0, SHORT_READING.1);
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     schemas::assert_kept(&output.stdout, "standard output");
     schemas::assert_kept_by(command, began);

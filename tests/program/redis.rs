@@ -159,7 +159,7 @@ fn a_password_is_taken_from_the_environment_and_shown_nowhere() {
     let addresses = format!("run.redis_addresses={}", servers.addresses().join(","));
     let how = ["--store=redis", "--design=batched-io", "--samples=1", "--set", &addresses];
     let run = |password: Option<&str>| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        let mut command = machine::program();
         command.args(WORK).args(how).args(["--out", "out"]).current_dir(dir.path());
         command.env("STRESS_DATA_DIR", dir.path()).env_remove("STRESS_REDIS_PASSWORD");
         command.envs(password.map(|password| ("STRESS_REDIS_PASSWORD", password)));
@@ -182,7 +182,7 @@ fn a_password_is_taken_from_the_environment_and_shown_nowhere() {
 #[test]
 fn without_servers_and_with_wrong_keys_one_error_has_the_remedy() {
     let dir = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.args(WORK).arg("--store=redis").current_dir(dir.path());
     command.env("STRESS_DATA_DIR", dir.path()).env("PATH", dir.path());
     let error = failed(&machine::output(&mut command), 6);

@@ -33,7 +33,7 @@ const RUN: [&str; 11] = [
 ];
 
 fn stress(args: &[&str], dir: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir.join("data"));
     machine::output(command.env("COLUMNS", "80"))
 }

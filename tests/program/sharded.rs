@@ -11,7 +11,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::tool::{printed, stress, text};
+use crate::{
+    machine::{self, STRESS},
+    tool::{printed, stress, text},
+};
 
 const WORK: [&str; 10] = [
     "erc20",
@@ -34,7 +37,7 @@ struct Shard {
 
 impl Shard {
     fn start() -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        let mut command = machine::program();
         command.args(["shard", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -203,7 +206,7 @@ fn the_slurm_script_starts_a_shard_on_each_node_and_ends_them() {
     let mut job = Command::new("sh");
     job.arg(script).args(WORK).args(["--design=batched-io", "--samples=1", "--format=json"]);
     job.env("PATH", paths).env("SLURM_JOB_NODELIST", "n[1-2]").current_dir(dir.path());
-    job.env("STRESS", env!("CARGO_BIN_EXE_stress")).env("STRESS_SHARD_PORT", port.to_string());
+    job.env("STRESS", STRESS).env("STRESS_SHARD_PORT", port.to_string());
     let output = job.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -257,7 +260,7 @@ fn a_shard_that_is_missing_or_not_allowed_is_one_error_before_the_work() {
 fn a_shard_that_is_killed_ends_the_run_with_its_name() {
     let dir = tempfile::tempdir().unwrap();
     let mut shard = Shard::start();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.args(WORK).args(["--design=batched-io", "--shards=1", "--samples=100000"]);
     command.args(["--set", &shard.addresses()]).current_dir(dir.path());
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

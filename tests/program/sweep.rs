@@ -15,9 +15,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::machine;
+use crate::machine::{self, STRESS};
 
-const STRESS: &str = env!("CARGO_BIN_EXE_stress");
 /// Cells that are small and in memory.
 const SMALL: [&str; 9] = [
     "sweep",
@@ -56,7 +55,7 @@ impl Place {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(STRESS);
+        let mut command = machine::program();
         command.args(args).env("STRESS_DATA_DIR", self.dir.path().join("data"));
         command.env("COLUMNS", "80").env_remove("SLURM_ARRAY_TASK_ID");
         command.env_remove("JOB_COMPLETION_INDEX");

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    machine,
+    machine::{self, STRESS},
     tool::{stress, text},
 };
 
@@ -18,7 +18,7 @@ const RUN: &str = "--scenario sload-storm --gas 1M --slots 10k --store memory --
 /// The output of a run on a terminal of 120 columns; `None` where there is no `script`.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn on_terminal(more: &str, dir: &Path) -> Option<String> {
-    let line = format!("stty cols 120; '{}' {RUN} {more}", env!("CARGO_BIN_EXE_stress"));
+    let line = format!("stty cols 120; '{STRESS}' {RUN} {more}");
     let mut command = Command::new("script");
     command.args(["-qec", line.as_str(), "/dev/null"]).current_dir(dir).stdin(Stdio::null());
     command.env("STRESS_DATA_DIR", dir).env("SHELL", "/bin/sh").env("TERM", "xterm");

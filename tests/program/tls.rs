@@ -4,7 +4,6 @@
 use std::{
     io::Write,
     net::{TcpListener, TcpStream},
-    process::Command,
     sync::Arc,
     thread,
 };
@@ -81,7 +80,7 @@ fn ended(args: &[&str], is_trusted: bool) -> (Option<i32>, String) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("certificate.pem");
     std::fs::write(&file, CERTIFICATE).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.args(args).current_dir(dir.path()).env("STRESS_DATA_DIR", dir.path());
     if is_trusted {
         command.env("SSL_CERT_FILE", file);

@@ -1,9 +1,6 @@
 //! Runs the program in a folder that is its current one and has its state.
 
-use std::{
-    path::Path,
-    process::{Command, Output},
-};
+use std::{path::Path, process::Output};
 
 use crate::machine;
 
@@ -13,7 +10,7 @@ pub(crate) const RUN: [&str; 8] =
 
 /// Runs `stress` with 80 columns.
 pub(crate) fn stress(args: &[&str], dir: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut command = machine::program();
     command.args(args).current_dir(dir).env("STRESS_DATA_DIR", dir).env("COLUMNS", "80");
     machine::output(&mut command)
 }

@@ -115,14 +115,14 @@ fn a_usage_line_is_the_same_with_the_data_directory_in_the_environment_and_witho
             assert_eq!(output.status.code(), Some(2), "{args:?}");
             text(&output.stderr)
         };
-        let program = || Command::new(env!("CARGO_BIN_EXE_stress"));
+        let program = || machine::program();
         let with = error(program().env("STRESS_DATA_DIR", dir.path()));
         assert_eq!(with, error(program().env_remove("STRESS_DATA_DIR")), "{args:?}");
         assert!(with.contains(usage) && !with.contains("--data-dir"), "{with}");
     }
     // A wrong value of the environment is an error all the same.
     fs::write(dir.path().join("file"), "").unwrap();
-    let mut list = Command::new(env!("CARGO_BIN_EXE_stress"));
+    let mut list = machine::program();
     let list = list.args(["state", "list"]).env("STRESS_DATA_DIR", dir.path().join("file"));
     let output = machine::output(list);
     assert_eq!(output.status.code(), Some(2));

@@ -44,7 +44,7 @@ pub(super) fn read(
     let files = shared.files;
     let mut ring = Ring::new(files, depth, shared.read_block_count)
         .map_err(|source| Unmeasured::RingRefused { reason: source.to_string() })?;
-    let mut latencies = Latencies::default();
+    let mut latencies = Latencies::ready();
     let (mut read_count, mut read_bytes, mut block_count) = (0, 0, 0);
     let cpu_before = thread_cpu_time();
     let start = Instant::now();

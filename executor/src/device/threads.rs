@@ -13,7 +13,7 @@ use crate::{latency::Latencies, process::thread_cpu_time};
 pub(super) fn read(shared: &Shared<'_>, mut draw: Draw<'_>) -> Result<Part, Unmeasured> {
     let cpu_before = thread_cpu_time();
     let mut blocks = vec![Block::ZERO; shared.read_block_count];
-    let mut latencies = Latencies::default();
+    let mut latencies = Latencies::ready();
     let (mut read_count, mut read_bytes, mut block_count) = (0, 0, 0);
     let start = Instant::now();
     let mut now = start;

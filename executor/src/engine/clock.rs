@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
+    latency::Latencies,
     pool::WorkerPool,
     process,
     received::Reception,
@@ -197,7 +198,7 @@ fn lead<E: Engine>(
 ) -> Result<Timed, EngineError> {
     let Beside { reception, mut rooting } = beside;
     let mut lead = engine.lead()?;
-    let mut executed = Executed::default();
+    let mut executed = Executed { tx_latencies: Latencies::ready(), ..Executed::default() };
     pool.wait_idle();
     if at.stop.load(Ordering::Relaxed) {
         return Err(EngineError::Cancelled);

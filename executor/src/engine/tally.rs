@@ -40,7 +40,9 @@ pub struct ReadTally {
 impl ReadTally {
     /// An empty tally of the reads of `reader`, which records to `trace`.
     pub(crate) fn of(reader: &dyn Reader, trace: Option<Box<Recorder>>) -> Self {
-        Self { is_timed: reader.is_timed(), trace, ..Self::default() }
+        let is_timed = reader.is_timed();
+        let latencies = if is_timed { Latencies::ready() } else { Latencies::default() };
+        Self { latencies, is_timed, trace, ..Self::default() }
     }
 
     /// Adds another worker's.

@@ -91,8 +91,8 @@ pub(super) fn prepare<'a>(
     let part = Part {
         present_count: 0,
         absent_count: 0,
-        present: Latencies::default(),
-        absent: Latencies::default(),
+        present: Latencies::ready(),
+        absent: Latencies::ready(),
         start: now,
         end: now,
         counters: ReadCounters::default(),

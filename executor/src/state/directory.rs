@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{error::StateError, lock::StateLock, manifest::Manifest, names::is_state_name};
+use crate::error::StoreError;
 
 /// Where samples lie, below the data directory: on the same file system, for hard links.
 const SAMPLES: &str = "samples";
@@ -146,5 +147,21 @@ impl BuiltState {
                 reason: format!("file {} was written while the state was in use", file.name),
             }),
         }
+    }
+
+    /// The same at the end of a sample of `store`: what it did must not go into the next one.
+    pub(crate) fn verify_restored(&self, store: &'static str) -> Result<(), StoreError> {
+        self.verify_untouched().map_err(|error| match error {
+            StateError::Untrusted { .. } => StoreError::NotRestored {
+                store,
+                what: "the state below the sample".to_owned(),
+                reason: error.to_string(),
+            },
+            error => StoreError::Failed {
+                store,
+                action: "compare the state with its start".to_owned(),
+                reason: error.to_string(),
+            },
+        })
     }
 }

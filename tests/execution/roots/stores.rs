@@ -103,7 +103,7 @@ fn every_third(number: usize) -> Vec<Variant> {
 
 #[test]
 fn roots_over_every_store_are_those_in_memory() {
-    let head = "[state]\naccounts = 300\nslots = 20_000\n[block]\ngas = \"2M\"\ntx_gas = \"1M\"\n\
+    let head = "[state]\naccounts = 100\nslots = 3_000\n[block]\ngas = \"600k\"\ntx_gas = \"300k\"\n\
                 blocks = 2\n";
     for load in [
         "kind = \"sstore-storm\"\nop = \"create\"",
@@ -146,7 +146,7 @@ fn the_check_of_a_cold_sample_leaves_no_blocks_behind() {
 /// Each way is tried over each store, with a form and a design that its number chooses.
 #[test]
 fn every_way_comes_to_one_root_over_every_store() {
-    let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n\
+    let head = "[state]\naccounts = 30\nslots = 1_500\n[block]\ngas = \"600k\"\ntx_gas = \"300k\"\n\
                 blocks = 2\n";
     let workload = meeting(head, "kind = \"sstore-storm\"\nop = \"clear\"\ncontracts = 2");
     let dir = tempfile::tempdir().unwrap();

@@ -38,8 +38,8 @@ fn partitioned(number: usize, count: usize) -> Sharding {
 fn every_kind_of_load_equals_the_reference_without_a_list() {
     let running = running(4);
     let small = MEETING_LOADS.iter().chain(SHAPED_LOADS);
-    let small = small.map(|load| (load, "gas = \"2M\"\nblocks = 4\nbatch = 2"));
-    let storms = "gas = \"4M\"\ntx_gas = \"1M\"\nblocks = 2\nbatch = 2";
+    let small = small.map(|load| (load, "gas = \"1M\"\nblocks = 4\nbatch = 2"));
+    let storms = "gas = \"1M\"\ntx_gas = \"250k\"\nblocks = 2\nbatch = 2";
     let loads = small.chain(OTHER_STORMS.iter().map(|load| (load, storms)));
     for (number, (load, block)) in loads.enumerate() {
         let workload = generated(load, block);

@@ -4,7 +4,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use serde_json::Value;
@@ -49,7 +48,7 @@ impl Bench {
     /// The result of a gate on warm samples, while nothing else of these tests runs. One sample a slot of time
     /// keeps an octet at 12 samples: the change is far from δ on either side.
     fn gated(&self, new: &str, against: &str, delta: &str) -> (Option<i32>, Value) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stress"));
+        let mut command = machine::program();
         command.args(["gate", "--client", new, "--against", against, "storm", "--cache", "warm"]);
         command.args(["--delta", delta, "--slot", "1ms", "--format", "json"]);
         command.current_dir(self.dir.path());

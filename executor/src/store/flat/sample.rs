@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    state::{BuiltState, StateError},
+    state::BuiltState,
     store::{hashed_overlay::HashedOverlay, overlay::Overlay},
     tries::NodeChanges,
 };
@@ -165,18 +165,7 @@ impl<'s> FlatSample<'s> {
     pub(super) fn close(self) -> Result<(), StoreError> {
         let dir = &self.dir.0;
         fs::remove_dir_all(dir).map_err(failed_io(format!("remove sample {}", dir.display())))?;
-        self.state.verify_untouched().map_err(|error| match error {
-            StateError::Untrusted { .. } => StoreError::NotRestored {
-                store: NAME,
-                what: "the state that samples read".to_owned(),
-                reason: error.to_string(),
-            },
-            error => StoreError::Failed {
-                store: NAME,
-                action: "compare the state with its start".to_owned(),
-                reason: error.to_string(),
-            },
-        })
+        self.state.verify_restored(NAME)
     }
 }
 

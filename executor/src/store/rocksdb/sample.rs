@@ -23,11 +23,7 @@ use super::{
     places::Blocks,
     settings::{NAME, RocksSettings, TABLE_EXTENSION, failed, failed_io},
 };
-use crate::{
-    error::StoreError,
-    state::{BuiltState, StateError},
-    tries::NodeChanges,
-};
+use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
 use variant::{CacheFill, CacheMode, Checksums, Compaction, Durability};
 
 /// A state open for one sample.
@@ -178,19 +174,7 @@ impl<'s> RocksSample<'s> {
         drop(db);
         let removed = fs::remove_dir_all(&dir.0);
         removed.map_err(failed_io(format!("remove sample {}", dir.0.display())))?;
-        // An error of a sample must not go into the next one.
-        input.state.verify_untouched().map_err(|error| match error {
-            StateError::Untrusted { .. } => StoreError::NotRestored {
-                store: NAME,
-                what: "the state that samples link to".to_owned(),
-                reason: error.to_string(),
-            },
-            error => StoreError::Failed {
-                store: NAME,
-                action: "compare the state with its start".to_owned(),
-                reason: error.to_string(),
-            },
-        })
+        input.state.verify_restored(NAME)
     }
 
     /// The blocks of the state's rows, found when they are first asked for.
