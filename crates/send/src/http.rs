@@ -3,7 +3,6 @@
 
 use std::{
     error::Error,
-    fmt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -196,18 +195,6 @@ fn parsed(url: &str) -> Result<Url, HttpError> {
     Url::parse(url).map_err(|error| HttpError::Refused(format!("not a URL: {error}")))
 }
 
-/// A redirect that is not followed, in words.
-#[derive(Debug)]
-struct NotFollowed(&'static str);
-
-impl fmt::Display for NotFollowed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the server redirects {}, which is not followed: give the final URL", self.0)
-    }
-}
-
-impl Error for NotFollowed {}
-
 /// Follows a redirect on the same host. An answer of another host would not be the named node's, and one
 /// without encryption would show the URL's secrets to the network.
 fn redirected(attempt: Attempt<'_>) -> Action {
@@ -224,7 +211,8 @@ fn redirected(attempt: Attempt<'_>) -> Action {
     } else {
         return attempt.follow();
     };
-    attempt.error(NotFollowed(breach))
+    let text = format!("the server redirects {breach}, which is not followed: give the final URL");
+    attempt.error(text)
 }
 
 /// Encryption with the root certificates of the system, which `SSL_CERT_FILE` names too, and of Mozilla,

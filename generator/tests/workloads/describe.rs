@@ -217,7 +217,7 @@ fn the_hottest_key_is_named() {
 fn the_writes_that_are_counted_are_those_of_the_list() {
     for (name, text) in shipped::all() {
         let small = [
-            ("block.gas", "8M"),
+            ("block.gas", "10M"),
             ("state.slots", "200k"),
             ("block.blocks", "2"),
             ("block.batch", "2"),
