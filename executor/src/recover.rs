@@ -7,7 +7,7 @@
 mod sign;
 
 use std::{
-    io,
+    io, mem,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -160,7 +160,10 @@ pub fn recover(
     let live = |_| {
         let check =
             |tx: usize| check(&curve, tx, transactions[tx], workload.chain_id, &signatures[tx]);
-        pool.serve(|job| work(job, transactions.len(), &stop, check));
+        let mut latencies = Latencies::ready();
+        pool.serve(|job| {
+            work(job, transactions.len(), &stop, mem::take(&mut latencies), check);
+        });
         Ok(())
     };
     let lead = || {
@@ -196,9 +199,9 @@ fn work(
     job: &Job,
     tx_count: usize,
     stop: &AtomicBool,
+    mut latencies: Latencies,
     check: impl Fn(usize) -> Result<(), RecoverError>,
 ) {
-    let mut latencies = Latencies::ready();
     let mut start = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let first = job.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;

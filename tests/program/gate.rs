@@ -365,9 +365,8 @@ fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
 #[test]
 fn builds_of_two_profiles_are_refused_with_both_names() {
     let place = Place::new();
-    let real = STRESS;
     let other = r#"s/"build_profile":"[^"]*"/"build_profile":"odd profile"/"#;
-    let other = place.program("other", &format!("{real} \"$@\" | sed -u '{other}'"));
+    let other = place.program("other", &format!("{STRESS} \"$@\" | sed -u '{other}'"));
     place.refused(&["--against", &other], 2, &["A is built with: odd profile", "opt-level 3"]);
 }
 
