@@ -17,7 +17,7 @@ use spec::Override;
 use variant::WholeRows;
 
 use crate::{
-    exit::{Code, Failure, OrExit, Strictness},
+    exit::{Code, Failure, OpenCodes, OrExit},
     extras::Wishes,
     gate::{builds::Driving, work::WorkInput},
     hooks::Hooks,
@@ -80,9 +80,9 @@ pub struct RunArgs {
     /// Where its states are
     #[command(flatten)]
     pub databases: DatabaseArgs,
-    /// Exit with 4 where a claim of the scenario ([[expect]]) cannot be judged
-    #[arg(long)]
-    pub strict: bool,
+    /// The exit code of what is left open
+    #[command(flatten)]
+    pub open: OpenArgs,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -116,6 +116,28 @@ pub struct RunArgs {
     /// The flame graph's file [default: flame-graph-START.svg, in DIR of --out where given]
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub flame_graph: Option<PathBuf>,
+}
+
+/// How a verb ends on claims and figures that are left open.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct OpenArgs {
+    /// Exit with 4 where samples are too few to judge a claim ([[expect]], --deadline) or a figure
+    #[arg(long)]
+    pub strict: bool,
+    /// Exit with 0, not 7, where a claim or times were not judged at all
+    #[arg(long)]
+    pub accept_not_judged: bool,
+}
+
+impl OpenArgs {
+    /// The exit codes.
+    pub const fn codes(self) -> OpenCodes {
+        let OpenCodes { inconclusive, not_judged } = OpenCodes::DEFAULT;
+        OpenCodes {
+            inconclusive: if self.strict { Code::Inconclusive } else { inconclusive },
+            not_judged: if self.accept_not_judged { Code::Fine } else { not_judged },
+        }
+    }
 }
 
 /// State databases of a run.
@@ -204,7 +226,7 @@ impl RunArgs {
             data_dir: self.databases.data_dir.asked().map(Path::to_path_buf),
             in_use: self.databases.in_use(),
             open_whole: WholeRows::One,
-            strictness: self.strictness(),
+            open: self.open.codes(),
             shared_device: None,
             out: self.out.clone(),
             look: self.format.look(),
@@ -307,11 +329,6 @@ impl RunArgs {
             }
             None => Err(nothing_named("stress", "--gas 640M")).or_exit(Code::Usage),
         }
-    }
-
-    /// Whether an undecided claim or gate ends the program with an error.
-    pub const fn strictness(&self) -> Strictness {
-        if self.strict { Strictness::Strict } else { Strictness::Lenient }
     }
 }
 

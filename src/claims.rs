@@ -1,14 +1,19 @@
 //! Claims of a scenario (`[[expect]]`) judged on a result: each holds or fails by the end of its
 //! figure's interval that lies nearest to the bound. A figure without an interval, where one is
-//! due, proves nothing either way; a claim about a variant that was not run is not judged.
+//! due, proves nothing either way; a claim on rows that were not run is not judged. A claim is on whole
+//! blocks unless it says `execution(…)`.
 //!
 //! Knows only results: how a figure came about is not asked here.
 
 mod figure;
 
-use result::{Cell, Claim, Expects, Verdict, stats};
-use spec::{Bound, Expect, RunSpec};
-use variant::{CacheMode, StoreKind, WholeRows};
+use std::time::Duration;
+
+use result::{Claim, Expects, Verdict, stats};
+use spec::{Bound, Expect, Metric, Scope, When};
+use variant::{CacheMode, Design, StoreKind};
+
+use crate::exit::{Code, OpenCodes};
 
 use figure::{Figure, SAMPLES_NEEDED, Sampled};
 
@@ -27,26 +32,49 @@ pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'
     Expects { count, status, claims }
 }
 
-/// The cells of `run` that claims are on. Whole rows that stand beside others, one of each design, are no
-/// subject of claims: these were made for execution alone, or for its root.
-pub fn claimed(cells: &[Cell], run: &RunSpec) -> Vec<Cell> {
-    let all_alike = matches!(run.whole.rows, Some(WholeRows::All | WholeRows::Nothing));
-    let is_claimed = |cell: &&Cell| all_alike || cell.duties.is_empty();
-    cells.iter().filter(is_claimed).cloned().collect()
+/// A deadline as claims: in each of these designs a whole block takes no longer.
+pub fn of_deadline(most: Duration, designs: impl IntoIterator<Item = Design>) -> Vec<Expect> {
+    let bound = Bound::Max(most.as_secs_f64() * 1e3);
+    let claim = |design| Expect {
+        metric: Metric::MsPerBlock(design),
+        scope: Scope::Whole,
+        bound,
+        when: When::default(),
+    };
+    designs.into_iter().map(claim).collect()
 }
 
 /// The verdict on all claims together; `None` where there are none. One that fails outweighs one
 /// that is inconclusive, and that one a claim that was not judged.
 pub fn worst(claims: &[Claim]) -> Option<Verdict> {
-    let order = [Verdict::Fails, Verdict::Inconclusive, Verdict::NotJudged, Verdict::Holds];
+    let order = [
+        Verdict::Fails,
+        Verdict::Inconclusive,
+        Verdict::NotJudged,
+        Verdict::Holds,
+        Verdict::Skipped,
+    ];
     order.into_iter().find(|verdict| claims.iter().any(|claim| claim.verdict == *verdict))
+}
+
+/// How the program ends on all claims together.
+pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) -> Code {
+    let code = |claim: &Claim| match claim.verdict {
+        Verdict::Fails => Code::Claim,
+        Verdict::Inconclusive => open.inconclusive,
+        Verdict::NotJudged => open.not_judged,
+        Verdict::Holds | Verdict::Skipped => Code::Fine,
+    };
+    let codes: Vec<Code> = claims.into_iter().map(code).collect();
+    let by_rank = [Code::Claim, Code::Inconclusive, Code::NotJudged];
+    by_rank.into_iter().find(|code| codes.contains(code)).unwrap_or(Code::Fine)
 }
 
 /// One claim for each store it speaks of.
 fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
     if expect.when.cache.is_some_and(|cache| cache != grounds.cache) {
         let reason = format!("the run is {}", grounds.cache);
-        return vec![claim(expect, None, Verdict::NotJudged, None, Some(reason))];
+        return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
     }
     if let Some(figure) = figure::of_work(expect.metric, grounds) {
         return vec![by_figure(expect, None, figure, grounds)];
@@ -61,22 +89,36 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
         stores.retain(|store| *store == wanted);
         if stores.is_empty() {
             let reason = format!("the run has no cell on {wanted}");
-            return vec![claim(expect, None, Verdict::NotJudged, None, Some(reason))];
+            return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
         }
     }
     let on_store = |store: StoreKind| {
         if let Some(reason) = not_proved_cold(expect, store, grounds) {
             return claim(expect, Some(store), Verdict::NotJudged, None, Some(reason));
         }
-        match figure::of_store(expect.metric, store, grounds) {
+        match figure::of_store(expect, store, grounds) {
             Ok(figure) => by_figure(expect, Some(store), figure, grounds),
             Err(missing) => {
-                let reason = format!("the run has no sample of {missing}");
+                let reason = no_row(expect, missing);
                 claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
             }
         }
     };
     stores.into_iter().map(on_store).collect()
+}
+
+/// Why a claim has no row of this design, and what judges it.
+fn no_row(expect: &Expect, design: Design) -> String {
+    match expect.scope {
+        Scope::Whole => format!(
+            "the run has no whole block of {design}: run.whole = \"one\" (the default of a run) adds it, and \
+             execution({}) claims execution alone",
+            expect.metric
+        ),
+        Scope::Execution => format!(
+            "the run has no row of {design} but whole blocks: run.execution_alone = true adds it"
+        ),
+    }
 }
 
 /// Why a claim about cold runs is none about this store: the asked cache state is no proof.
@@ -146,7 +188,7 @@ fn claim(
         Bound::Max(max) => (result::Bound::Max, max),
     };
     Claim {
-        metric: expect.metric.to_string(),
+        metric: expect.figure(),
         store,
         bound,
         limit,
@@ -159,18 +201,17 @@ fn claim(
 
 #[cfg(test)]
 mod tests {
-    use spec::{Metric, When};
-    use variant::{Design, ListForm};
+    use variant::{BlockDuty, ListForm, RootTime};
 
     use super::*;
     use result::{
-        RunResult,
+        Cell, RunResult,
         databases::{self, DatabaseFacts, Ran},
         example,
     };
 
     fn expect(metric: Metric, bound: Bound) -> Expect {
-        Expect { metric, bound, when: When::default() }
+        Expect { metric, scope: Scope::Execution, bound, when: When::default() }
     }
 
     fn judged(result: &RunResult, expects: &[Expect]) -> Vec<Claim> {
@@ -282,25 +323,70 @@ mod tests {
         assert!(naive >= 100, "the plain interval would not have been wrong: {naive} of 1,000");
     }
 
-    #[test]
-    fn claims_are_on_execution_alone_unless_every_row_is_whole() {
-        let run = crate::minimal::default_run(&[]).unwrap();
-        let mut cells = example::sampled(6).cells;
-        let alone_count = cells.len();
-        let whole = Cell { duties: vec!["recover".to_owned()], ..cells[0].clone() };
-        cells.insert(0, whole);
-        for (run, count) in [
-            (run.clone(), alone_count),
-            (run.clone().with_whole_rows(), alone_count),
-            (all_whole(run), alone_count + 1),
-        ] {
-            assert_eq!(claimed(&cells, &run).len(), count);
-        }
+    /// A whole row beside a cell, whose samples take `times` as long.
+    fn whole_of(cell: &Cell, times: u64) -> Cell {
+        let duties = BlockDuty::ALL.iter().map(|duty| duty.name().to_owned()).collect();
+        let mut whole = Cell { duties, root: RootTime::After, ..cell.clone() };
+        whole.samples.iter_mut().for_each(|sample| sample.wall_ns *= times);
+        whole
     }
 
-    fn all_whole(run: RunSpec) -> RunSpec {
-        let whole = spec::WholeSpec { rows: Some(WholeRows::All), ..run.whole };
-        RunSpec { whole, ..run }
+    #[test]
+    fn a_claim_is_on_the_whole_block_unless_it_says_execution() {
+        let mut result = example::sampled(8);
+        let blocks = result.workload.block_count as f64;
+        let alone = result.cells.iter().find(|cell| cell.design == Design::Sequential).unwrap();
+        let ms = alone.samples.iter().map(|sample| sample.wall_ns).max().unwrap() as f64 / 1e6;
+        let bound = Bound::Max(1.5 * ms / blocks);
+        let of_scope =
+            |scope| Expect { scope, ..expect(Metric::MsPerBlock(Design::Sequential), bound) };
+        let both = [of_scope(Scope::Execution), of_scope(Scope::Whole)];
+        // A row with one duty is no whole block.
+        let some = Cell { duties: vec!["recover".to_owned()], ..alone.clone() };
+        let whole = whole_of(alone, 2);
+        result.cells.push(some);
+        let found = judged(&result, &both);
+        assert_eq!(found[0].metric, "execution(ms_per_block(sequential))");
+        assert_eq!(found[0].verdict, Verdict::Holds, "{found:?}");
+        assert_eq!(found[1].metric, "ms_per_block(sequential)");
+        assert_eq!(found[1].verdict, Verdict::NotJudged);
+        let reason = found[1].reason.clone().unwrap_or_default();
+        assert!(reason.contains("run.whole = \"one\""), "{reason}");
+        result.cells.push(whole);
+        let verdicts: Vec<_> = judged(&result, &both).iter().map(|claim| claim.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Holds, Verdict::Fails]);
+        // Without execution alone there is nothing else to judge.
+        result.cells.retain(|cell| !cell.duties.is_empty());
+        result.cells.retain(Cell::is_whole);
+        assert_eq!(judged(&result, &both)[0].verdict, Verdict::NotJudged);
+    }
+
+    #[test]
+    fn the_exit_code_is_that_of_the_worst_claim_that_counts() {
+        let of = |verdict| Claim {
+            verdict,
+            ..judged(&example::sampled(8), &[expect(RATE, Bound::Min(1.0))]).remove(0)
+        };
+        let coded = |verdicts: &[Verdict], open| {
+            let claims: Vec<_> = verdicts.iter().map(|verdict| of(*verdict)).collect();
+            code(&claims, open)
+        };
+        let strict = OpenCodes { inconclusive: Code::Inconclusive, ..OpenCodes::DEFAULT };
+        let accepting = OpenCodes { not_judged: Code::Fine, ..OpenCodes::DEFAULT };
+        for (verdicts, codes) in [
+            (&[][..], [Code::Fine; 3]),
+            (&[Verdict::Holds, Verdict::Skipped], [Code::Fine; 3]),
+            (&[Verdict::Inconclusive], [Code::Fine, Code::Inconclusive, Code::Fine]),
+            (&[Verdict::Holds, Verdict::NotJudged], [Code::NotJudged, Code::NotJudged, Code::Fine]),
+            (
+                &[Verdict::NotJudged, Verdict::Inconclusive],
+                [Code::NotJudged, Code::Inconclusive, Code::Fine],
+            ),
+            (&[Verdict::NotJudged, Verdict::Fails], [Code::Claim; 3]),
+        ] {
+            let found = [OpenCodes::DEFAULT, strict, accepting].map(|open| coded(verdicts, open));
+            assert_eq!(found, codes, "{verdicts:?}");
+        }
     }
 
     #[test]
@@ -410,14 +496,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_run_is_not_judged() {
+    fn what_was_not_run_is_not_judged_and_what_was_not_asked_is_skipped() {
         let mut result = example::sampled(8);
         let mut other_store = expect(RATE, Bound::Min(1.0));
         other_store.when.store = Some(StoreKind::Memory);
         let mut warm = expect(RATE, Bound::Min(1.0));
         warm.when.cache = Some(CacheMode::Warm);
         for claim in judged(&result, &[other_store, warm]) {
-            assert_eq!((claim.verdict, claim.value), (Verdict::NotJudged, None), "{claim:?}");
+            assert_eq!((claim.verdict, claim.value), (Verdict::Skipped, None), "{claim:?}");
         }
         result.cells.retain(|cell| cell.design != Design::Sequential);
         assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), Verdict::NotJudged);

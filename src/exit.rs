@@ -14,23 +14,30 @@ pub enum Code {
     Usage = 2,
     /// Designs disagree with the reference, or a list is wrong.
     Disagree = 3,
-    /// A claim could not be judged, with `--strict`.
+    /// Too few samples to tell, with `--strict`.
     Inconclusive = 4,
     /// The machine gives reason for doubt, with `stress doctor --strict`.
     Untrusted = 5,
     /// Input, output or something at run time failed.
     Io = 6,
+    /// Something that was to be judged was not, without `--accept-not-judged`.
+    NotJudged = 7,
     /// The user interrupted.
     Interrupted = 130,
 }
 
-/// Whether an undecided claim or gate ends the program with an error (`--strict`).
+/// How the program ends on claims and figures that are left open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strictness {
-    /// No.
-    Lenient,
-    /// Yes.
-    Strict,
+pub struct OpenCodes {
+    /// Of too few samples: [`Code::Fine`], or [`Code::Inconclusive`] (`--strict`).
+    pub inconclusive: Code,
+    /// Of what was not judged: [`Code::NotJudged`], or [`Code::Fine`] (`--accept-not-judged`).
+    pub not_judged: Code,
+}
+
+impl OpenCodes {
+    /// Without any option.
+    pub const DEFAULT: Self = Self { inconclusive: Code::Fine, not_judged: Code::NotJudged };
 }
 
 /// An error with its exit code.
@@ -105,10 +112,11 @@ mod tests {
         };
         assert_eq!(ended(Ok(Code::Fine), Ok(())), Code::Fine);
         assert_eq!(ended(Ok(Code::Fine), Err(fails(Code::Io))), Code::Io);
-        for code in [Code::Claim, Code::Disagree, Code::Inconclusive, Code::Interrupted] {
+        let others = [Code::Claim, Code::Disagree, Code::Inconclusive, Code::NotJudged];
+        for code in others.into_iter().chain([Code::Interrupted]) {
             assert_eq!(ended(Ok(code), Err(fails(Code::Io))), code);
         }
         assert_eq!(ended(Err(fails(Code::Usage)), Err(fails(Code::Io))), Code::Usage);
-        assert_eq!(told, ["error: no space"; 5]);
+        assert_eq!(told, ["error: no space"; 6]);
     }
 }

@@ -38,18 +38,19 @@ pub use octet::Arm;
 
 pub use result::gate::{DecidedBy, Metric, Verdict};
 
-use crate::exit::{Code, Strictness};
+use crate::exit::{Code, OpenCodes};
 
 /// Largest δ: above it nothing is gated.
 pub const DELTA_MAX: f64 = 1.0;
 
-/// How the program ends on a verdict; `strict`: also where nothing is sure.
-pub const fn exit_code(verdict: Verdict, strict: Strictness) -> Code {
-    match (verdict, strict) {
-        (Verdict::Pass, _) | (Verdict::Inconclusive, Strictness::Lenient) => Code::Fine,
-        (Verdict::Regression | Verdict::ClaimFails | Verdict::WorkChanged, _) => Code::Claim,
-        (Verdict::Inconclusive, Strictness::Strict) => Code::Inconclusive,
-        (Verdict::Untrusted, _) => Code::Untrusted,
+/// How the program ends on a verdict.
+pub const fn exit_code(verdict: Verdict, open: OpenCodes) -> Code {
+    match verdict {
+        Verdict::Pass => Code::Fine,
+        Verdict::Regression | Verdict::ClaimFails | Verdict::WorkChanged => Code::Claim,
+        Verdict::Inconclusive => open.inconclusive,
+        Verdict::Untrusted => Code::Untrusted,
+        Verdict::NotJudged => open.not_judged,
     }
 }
 
@@ -89,32 +90,33 @@ mod tests {
 
     #[test]
     fn the_worst_verdict_is_that_of_all_and_nothing_judged_is_no_pass() {
-        assert_eq!(Verdict::worst([Verdict::Pass, Verdict::Pass]), Verdict::Pass);
-        assert_eq!(Verdict::worst([Verdict::Pass, Verdict::Inconclusive]), Verdict::Inconclusive);
-        assert_eq!(Verdict::worst([Verdict::Inconclusive, Verdict::Untrusted]), Verdict::Untrusted);
-        assert_eq!(
-            Verdict::worst([Verdict::Untrusted, Verdict::WorkChanged]),
-            Verdict::WorkChanged
-        );
+        let by_rank = [
+            Verdict::Regression,
+            Verdict::WorkChanged,
+            Verdict::Untrusted,
+            Verdict::ClaimFails,
+            Verdict::Inconclusive,
+            Verdict::NotJudged,
+            Verdict::Pass,
+        ];
+        assert_eq!(by_rank.len(), Verdict::ALL.len());
+        for (rank, worse) in by_rank.iter().enumerate() {
+            for other in &by_rank[rank..] {
+                assert_eq!(Verdict::worst([*worse, *other]), *worse);
+                assert_eq!(Verdict::worst([*other, *worse]), *worse);
+            }
+        }
         assert_eq!(Verdict::worst([]), Verdict::Inconclusive);
     }
 
     #[test]
-    fn a_regression_in_any_cell_stands_above_everything() {
-        for other in Verdict::ALL {
-            for all in [[*other, Verdict::Regression], [Verdict::Regression, *other]] {
-                assert_eq!(Verdict::worst(all), Verdict::Regression, "{other}");
-            }
-        }
-    }
-
-    #[test]
     fn exit_codes_are_those_of_the_page_about_them() {
-        let codes = |strict| {
+        let codes = |open| {
             let all = Verdict::ALL.iter();
-            all.map(|verdict| exit_code(*verdict, strict) as u8).collect::<Vec<_>>()
+            all.map(|verdict| exit_code(*verdict, open) as u8).collect::<Vec<_>>()
         };
-        assert_eq!(codes(Strictness::Lenient), [0, 1, 1, 1, 0, 5]);
-        assert_eq!(codes(Strictness::Strict), [0, 1, 1, 1, 4, 5]);
+        assert_eq!(codes(OpenCodes::DEFAULT), [0, 1, 1, 1, 0, 5, 7]);
+        let strict = OpenCodes { inconclusive: Code::Inconclusive, not_judged: Code::Fine };
+        assert_eq!(codes(strict), [0, 1, 1, 1, 4, 5, 0]);
     }
 }

@@ -24,7 +24,7 @@ use result::{
 use crate::{
     claims::{self, Grounds},
     environment,
-    exit::{Code, Failure, OrExit, Strictness},
+    exit::{Code, Failure, OpenCodes, OrExit},
     extras::{Extras, Wishes},
     facts,
     hooks::{Cleanup, Hooks},
@@ -60,10 +60,10 @@ pub struct RunInput {
     pub data_dir: Option<PathBuf>,
     /// Reaction where another process uses one.
     pub in_use: InUse,
-    /// Rows that run whole blocks where the scenario leaves that open.
+    /// Rows that run whole blocks where the scenario leaves that open and claims nothing about them.
     pub open_whole: WholeRows,
-    /// Whether a claim that is not judged ends the program with an error.
-    pub strictness: Strictness,
+    /// How claims that are left open end the program.
+    pub open: OpenCodes,
     /// The file by which the cells of a sweep share the device's figures; `None` outside of one.
     pub shared_device: Option<PathBuf>,
     /// Where the result is written.
@@ -92,8 +92,11 @@ impl RunInput {
         // A directory that cannot be written is better known before the work than after it.
         let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
         let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
-        let WithWhole { run, reason: not_whole } =
-            prepare::with_whole(run, self.open_whole, &workload);
+        let open_whole = match &scenario {
+            Some(scenario) if scenario.claims_whole_blocks() => WholeRows::One,
+            _ => self.open_whole,
+        };
+        let WithWhole { run, reason: not_whole } = prepare::with_whole(run, open_whole, &workload);
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
         let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
@@ -436,7 +439,6 @@ impl Course<'_> {
         databases: &[DatabaseFacts],
     ) -> Expects {
         let Some(scenario) = &self.scenario else { return Expects::default() };
-        let cells = &claims::claimed(cells, &self.run);
         let grounds = Grounds { workload, cells, databases, cache: scenario.run.cache };
         claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
     }

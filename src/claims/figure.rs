@@ -4,7 +4,7 @@
 //! at once with 95 % confidence; then the fastest cell's holds too, whichever it is.
 
 use result::{BalBytes, Cell, WorkloadFacts, databases::DatabaseFacts, stats};
-use spec::Metric;
+use spec::{Expect, Metric, Scope};
 use variant::{CacheMode, Design, ListForm, StoreKind};
 
 /// A figure that a claim bounds.
@@ -70,14 +70,16 @@ pub(super) fn of_work(metric: Metric, grounds: &Grounds<'_>) -> Option<Figure> {
     }
 }
 
-/// The figure of `metric` on one store, or the design that was not run there.
+/// The figure of a claim on one store, or the design that has no row of its scope there.
 pub(super) fn of_store(
-    metric: Metric,
+    expect: &Expect,
     store: StoreKind,
     grounds: &Grounds<'_>,
 ) -> Result<Figure, Design> {
-    let on_store: Vec<&Cell> = grounds.cells.iter().filter(|cell| cell.store == store).collect();
-    let compared = report::most_duties(&on_store);
+    let Expect { metric, scope, .. } = *expect;
+    let is_meant = |cell: &&Cell| cell.store == store && cell.is_whole() == (scope == Scope::Whole);
+    let meant: Vec<&Cell> = grounds.cells.iter().filter(is_meant).collect();
+    let compared = report::most_duties(&meant);
     let of = |design: Design| {
         let own = compared.iter().copied().filter(|cell| cell.design == design);
         let own: Vec<&Cell> = own.filter(|cell| cell.value_count() > 0).collect();

@@ -4,7 +4,6 @@
 use std::{cmp::Ordering, time::Duration};
 
 use result::{Bound, Claim, ClientCell, Estimate, Expects, RunResult, Verdict};
-use spec::{Expect, Metric, When};
 use variant::Design;
 
 use crate::claims::{self, Grounds};
@@ -14,19 +13,13 @@ const SAMPLES_NEEDED: &str = "no interval: six samples are needed (--samples 6)"
 
 /// The claims that no block takes longer than `most` in any design of `base` or on any client.
 pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expects {
-    let most_ms = most.as_secs_f64() * 1e3;
     let mut designs: Vec<Design> = Vec::new();
     for cell in &base.cells {
         if !designs.contains(&cell.design) {
             designs.push(cell.design);
         }
     }
-    let claim = |design| Expect {
-        metric: Metric::MsPerBlock(design),
-        bound: spec::Bound::Max(most_ms),
-        when: When::default(),
-    };
-    let expects: Vec<Expect> = designs.into_iter().map(claim).collect();
+    let expects = claims::of_deadline(most, designs);
     let judged = base.cells.first().map(|cell| {
         let grounds = Grounds {
             workload: &base.workload,
@@ -37,6 +30,7 @@ pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expec
         claims::judge(&expects, None, &grounds)
     });
     let mut judged = judged.unwrap_or_default();
+    let most_ms = most.as_secs_f64() * 1e3;
     judged.count += clients.len() as u64;
     judged.claims.extend(clients.iter().map(|client| of_client(client, most_ms)));
     judged.status = claims::worst(&judged.claims).map(|verdict| verdict.name().to_owned());

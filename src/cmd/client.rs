@@ -10,9 +10,9 @@ use variant::{RootTime, TrieForm, WholeRows};
 
 use super::run::{show_json, show_table, written};
 use crate::{
-    args::{DatabaseArgs, Format, HowArgs},
+    args::{DatabaseArgs, Format, HowArgs, OpenArgs},
     client::{self, ClientInput, Clients, StartFile},
-    exit::{Code, Failure, OrExit, Strictness},
+    exit::{Code, Failure, OrExit},
     extras::Wishes,
     hooks::Hooks,
     minimal,
@@ -94,9 +94,9 @@ pub struct ClientArgs {
     /// Where the states of our designs are
     #[command(flatten)]
     pub databases: DatabaseArgs,
-    /// Exit with 4 where the deadline cannot be judged
-    #[arg(long)]
-    pub strict: bool,
+    /// The exit code of what is left open
+    #[command(flatten)]
+    pub open: OpenArgs,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -107,13 +107,12 @@ pub struct ClientArgs {
 
 /// Carries out the arguments, and prints the result.
 pub fn client(args: &ClientArgs) -> Result<Code, Failure> {
-    let strictness = if args.strict { Strictness::Strict } else { Strictness::Lenient };
     let show: fn(&RunResult) = match args.format {
         Format::Table => show_table,
         // An error would come after the user's interrupt: there is nobody to tell.
         Format::Json => |result| drop(show_json(result)),
     };
-    let finished = input(args, show, strictness)?.run()?;
+    let finished = input(args, show)?.run()?;
     match args.format {
         Format::Table => show_table(&finished.result),
         Format::Json => show_json(&finished.result)?,
@@ -121,14 +120,10 @@ pub fn client(args: &ClientArgs) -> Result<Code, Failure> {
     for line in written(&finished.written) {
         terminal::note(&line);
     }
-    finished.code(strictness)
+    finished.code(args.open.codes())
 }
 
-fn input(
-    args: &ClientArgs,
-    show_kept: fn(&RunResult),
-    strictness: Strictness,
-) -> Result<ClientInput, Failure> {
+fn input(args: &ClientArgs, show_kept: fn(&RunResult)) -> Result<ClientInput, Failure> {
     let run = run_of_clients(args).or_exit(Code::Usage)?;
     let duration = |option: &str, text: &str| spec::duration(option, text).or_exit(Code::Usage);
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
@@ -140,9 +135,13 @@ fn input(
         command: command.clone(),
         data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),
         in_use: args.databases.in_use(),
-        // A client has duties of its own; a note beside its time names them.
-        open_whole: WholeRows::Nothing,
-        strictness,
+        // A client has duties of its own; a note beside its time names them. A deadline is one of whole
+        // blocks.
+        open_whole: match deadline {
+            Some(_) => WholeRows::One,
+            None => WholeRows::Nothing,
+        },
+        open: args.open.codes(),
         shared_device: None,
         out: None,
         look: args.format.look(),

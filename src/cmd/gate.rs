@@ -27,7 +27,6 @@ use crate::{
         baseline::Times,
         builds,
         clients::ClientPair,
-        exit_code,
         judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
         settings::are_of_run,
     },
@@ -64,7 +63,8 @@ For --absolute run the baseline six times into one directory: a process has its 
 
 A is the build to compare with, B this program. Exit codes: 0 pass, or inconclusive
 without --strict; 1 regression, a claim fails, or the work changed; 3 a result is wrong;
-4 inconclusive, with --strict; 5 untrusted; 6 a build crashed or hung.";
+4 inconclusive, with --strict; 5 untrusted; 6 a build crashed or hung; 7 times or a claim
+not judged, without --accept-not-judged.";
 
 const WROTE_HELP: &str = "The file that `stress calibrate` wrote [default: \
     stress/calibration.json in $XDG_STATE_HOME or ~/.local/state]";
@@ -167,9 +167,9 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
     let delta = share("--delta", &args.delta).or_exit(Code::Usage)?;
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
-    let strictness = args.run.strictness();
+    let open = args.run.open.codes();
     let command = std::env::args().collect();
-    let frame = Frame::new(args.run.databases.data_dir.asked(), delta, strictness, command);
+    let frame = Frame::new(args.run.databases.data_dir.asked(), delta, open, command);
     let mut judgement = Judgement::default();
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
     let judged = match (&args.against, &args.baseline) {
@@ -198,7 +198,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
             return Err(error).or_exit(Code::Usage);
         }
     };
-    let code = exit_code(judgement.verdict(), strictness);
+    let code = judgement.code(open);
     let cache = judgement.cache;
     let mut result = frame.result(judgement);
     let failure = judged.err().map(of_user);
@@ -305,7 +305,8 @@ fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     // A side that cannot be read is refused by who compares.
     let stored = Stored::read(base).ok();
     let has_whole = |stored: Stored| stored.result.cells.iter().any(|cell| !cell.duties.is_empty());
-    input.open_whole = match stored.is_some_and(has_whole) {
+    // A deadline is one of whole blocks.
+    input.open_whole = match args.deadline.is_some() || stored.is_some_and(has_whole) {
         true => WholeRows::One,
         false => WholeRows::Nothing,
     };
@@ -368,7 +369,7 @@ fn only_run(args: &GateArgs, dir: &Path, parent_pid: u32) -> Result<Code, Failur
     let base = args.baseline.as_deref().unwrap_or(Path::new(""));
     let mut input = input_beside(args, &stored_side(args, base)?.path)?;
     input.out = Some(dir.to_owned());
-    input.run()?.code(input.strictness)
+    input.run()?.code(input.open)
 }
 
 fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {

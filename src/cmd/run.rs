@@ -54,7 +54,7 @@ fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
         terminal::note(&line);
     }
     let saved = saving.map_or(Ok(()), |saving| saving.save(&finished));
-    exit::with_side_work(finished.code(args.strictness()), saved, terminal::error)
+    exit::with_side_work(finished.code(args.open.codes()), saved, terminal::error)
 }
 
 /// A baseline that is saved after the run.

@@ -13,8 +13,8 @@ use result::{
 };
 
 use crate::{
-    args::{DataDirArgs, Format, Given, ScenarioArgs, Which, as_option, nothing_named},
-    child,
+    args::{DataDirArgs, Format, Given, OpenArgs, ScenarioArgs, Which, as_option, nothing_named},
+    child, claims,
     exit::{Code, Failure, OrExit},
     prepare::Size,
     progress::Look,
@@ -72,6 +72,9 @@ pub struct SweepArgs {
     /// Where state databases and baselines are
     #[command(flatten)]
     pub data_dir: DataDirArgs,
+    /// The exit code of what is left open
+    #[command(flatten)]
+    pub open: OpenArgs,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -86,7 +89,7 @@ pub struct SweepArgs {
 /// Carries out the arguments.
 pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     if let Some(path) = &args.merge {
-        return merge(&SweepDir::existing(path).or_exit(Code::Io)?, args.format);
+        return merge(&SweepDir::existing(path).or_exit(Code::Io)?, args);
     }
     if let Some(parent_pid) = args.parent
         && !child::end_with_parent(parent_pid).or_exit(Code::Io)?
@@ -118,12 +121,13 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
                 data_dir: args.data_dir.asked().map(Path::to_path_buf),
                 shared_device: args.device.clone(),
                 look: cell_look(args),
+                open: args.open.codes(),
                 asked_by,
             };
             cell.run(|result| show(result, args.format))
         }
         None => match running::all(&dir, args.data_dir.asked())? {
-            Ending::Finished => merge(&dir, args.format),
+            Ending::Finished => merge(&dir, args),
             Ending::Interrupted => Ok(Code::Interrupted),
         },
     }
@@ -209,11 +213,11 @@ fn list(matrix: &Matrix) -> Code {
 }
 
 /// Joins the results in `dir`, writes them as one, shows them.
-fn merge(dir: &SweepDir, format: Format) -> Result<Code, Failure> {
+fn merge(dir: &SweepDir, args: &SweepArgs) -> Result<Code, Failure> {
     let merged = merged::merge(dir)?;
     let json = report::json(&merged).or_exit(Code::Io)?;
     let path = dir.write_merged(&json).or_exit(Code::Io)?;
-    match format {
+    match args.format {
         Format::Table => {
             let (width, paint) = (terminal::width(), terminal::paint());
             terminal::out(&report::sweep_table(&merged, width, paint));
@@ -235,6 +239,6 @@ fn merge(dir: &SweepDir, format: Format) -> Result<Code, Failure> {
         ))
         .or_exit(Code::Io);
     }
-    let fails = merged.cells.iter().any(|cell| crate::sweep::cell::claim_fails(&cell.result));
-    Ok(if fails { Code::Claim } else { Code::Fine })
+    let claims = merged.cells.iter().flat_map(|cell| &cell.result.expects.claims);
+    Ok(claims::code(claims, args.open.codes()))
 }

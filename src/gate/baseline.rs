@@ -21,7 +21,7 @@ use super::{
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
     reason::Telling,
-    side::{Figure, Moved, Side, moved},
+    side::{Figure, Moved, Side, moved, seen},
 };
 
 /// A counter of a sample that the work alone decides.
@@ -96,7 +96,12 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
     }
     let judges_times = judges_times(&all, times, &mut compared);
     let asked = Asked { common, judges_times, delta };
-    let outcome = with_settings(figures(base, new, &asked, &mut compared)?, &compared);
+    let outcome = figures(base, new, &asked, &mut compared)?;
+    let outcome = match judges_times {
+        true => outcome,
+        false => times_seen(base, new, &asked, &mut compared).or_worse(outcome),
+    };
+    let outcome = with_settings(outcome, &compared);
     // Time that was taken from one of two runs, and not from the other, is no change of a build.
     let outcome = match all.iter().find(|stored| was_disturbed(stored)) {
         Some(stored) => Outcome {
@@ -176,7 +181,8 @@ fn judges_times(all: &[Stored], times: Times, compared: &mut gate::Compared) -> 
     other_machine.dedup();
     compared.times_note = match (times, other_machine.as_slice()) {
         (Times::Ratios, _) => {
-            "times are of two days: only ratios inside each run are judged".to_owned()
+            "times are of two days: only ratios inside each run are judged (--absolute judges times)"
+                .to_owned()
         }
         (Times::Absolute, []) => {
             "the same machine, another day: a change of the machine counts as the build's"
@@ -270,6 +276,10 @@ fn figures(
         };
         judged.push(Judged { name, metric, values, shift });
     }
+    if judged.is_empty() {
+        // The times that were not judged have a reason.
+        return Ok(Outcome { verdict: Verdict::NotJudged, reason: String::new() });
+    }
     let verdict = Verdict::worst(judged.iter().map(|judged| judged.shift.verdict));
     let without = judged.iter().find(|judged| judged.shift.change.is_none());
     if let (Some(without), true) = (without, verdict != Verdict::Regression) {
@@ -280,6 +290,38 @@ fn figures(
         bail!("{name} cannot be judged: {}, {}; {}", has(base), has(new), needed(base, *values));
     }
     Ok(Outcome { verdict, reason: reason(verdict, &judged) })
+}
+
+/// The verdict where times are not judged. The change of each that was seen is kept, and that of the
+/// variant that changed most is told.
+fn times_seen(base: &Side, new: &Side, asked: &Asked, compared: &mut gate::Compared) -> Outcome {
+    let seen = asked.common.iter().filter_map(|variant| Some((variant, seen(base, new, variant)?)));
+    compared.times = seen
+        .map(|(variant, change)| Shift {
+            variant: variant.clone(),
+            verdict: Verdict::NotJudged,
+            change: Some(change),
+            lower: None,
+            upper: None,
+            values_to_decide: None,
+            delta_to_decide: None,
+        })
+        .collect();
+    let size = |shift: &&Shift| shift.change.unwrap_or_default().ln_1p().abs();
+    let most = compared.times.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
+    let told = most.map_or_else(String::new, |Shift { variant, change, .. }| {
+        let times = 1.0 + change.unwrap_or_default();
+        format!("; {variant} takes {times:.2} times as long as before")
+    });
+    let equal = match asked.common.len() {
+        1 => "counters are equal, and there is no ratio inside a run of one variant",
+        _ => "counters and ratios are equal",
+    };
+    let reason = format!(
+        "{equal}, times were not compared{told}: --against BINARY compares them, or --absolute with \
+         {PROCESS_COUNT_MIN} processes a side"
+    );
+    Outcome { verdict: Verdict::NotJudged, reason }
 }
 
 /// Whether a variant was run on a cold state by both sides: elsewhere the content of a cache
@@ -296,10 +338,8 @@ fn reason(verdict: Verdict, all: &[Judged]) -> String {
         let change = judged.shift.change.unwrap_or(f64::NEG_INFINITY);
         Telling { metric: judged.metric, change }
     };
-    let Some(told) = of_verdict.max_by(|a, b| telling(a).order(&telling(b))) else {
-        return "one variant only: there is no ratio inside a run (--design, --absolute)"
-            .to_owned();
-    };
+    let told = of_verdict.max_by(|a, b| telling(a).order(&telling(b)));
+    let told = told.expect("the verdict is one of theirs");
     let Judged { name, values, shift, .. } = told;
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
     let (Some(change), Some(lower), Some(upper)) = (shift.change, shift.lower, shift.upper) else {

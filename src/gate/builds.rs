@@ -14,13 +14,15 @@ use super::{
 use anyhow::{Context, anyhow};
 use result::{Program, gate::Binary};
 use serde_json::Value;
+use spec::Expect;
+use variant::WholeRows;
 
 use crate::{
     counters,
     environment::Watch,
     exit::{Code, Failure, OrExit},
     progress::Progress,
-    worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine},
+    worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
 };
 
 /// How much longer than for a sample a build may take to load: its state may have to be built.
@@ -169,20 +171,23 @@ impl<'a> Trio<'a> {
     }
 
     /// Ends all three, and lets a process of B alone sample each variant, turn by turn, and judge
-    /// claims on that. Gives the disturbances too.
-    pub fn judge(mut self, expects: Vec<String>) -> Result<(Value, Vec<String>), Failure> {
+    /// claims on that; claims on whole blocks, too, where the work has some. Gives the disturbances too.
+    pub fn judge(mut self, expects: &[Expect]) -> Result<(Value, Vec<String>), Failure> {
         self.end()?;
         let binary = &self.binaries[Arm::New as usize];
-        let mut new = started(binary, self.timeouts, self.work, Arm::New)?.driver;
+        let is_on_whole = expects.iter().any(Expect::is_on_whole_blocks);
+        let rows = if is_on_whole { self.work.whole_rows } else { WholeRows::Nothing };
+        let Started { driver: mut new, loaded } =
+            started(binary, self.timeouts, self.work, Arm::New, rows)?;
         self.is_same(Arm::New, &new)?;
         self.watch.resume(self.cpus.len().max(1));
         for _ in 0..JUDGED_SAMPLE_COUNT {
-            for variant in &self.variants {
-                sampled(&mut new, &variant.name, self.work)?;
+            for variant in &loaded.variants {
+                sampled(&mut new, variant, self.work)?;
             }
         }
         self.watch.pause();
-        let judged = new.judge(expects)?;
+        let judged = new.judge(expects.iter().map(of_expect).collect())?;
         new.end()?;
         Ok((judged, self.watch.disturbances()))
     }
@@ -233,16 +238,27 @@ fn all_started(
     let mut all = Vec::with_capacity(binaries.len());
     for place in 0..binaries.len() {
         let arm = Arm::ALL[(first + place) % binaries.len()];
-        all.push(started(&binaries[arm as usize], timeouts, work, arm)?);
+        all.push(started(&binaries[arm as usize], timeouts, work, arm, WholeRows::Nothing)?);
     }
     all.rotate_right(first % binaries.len());
     Ok(all.try_into().unwrap_or_else(|_| panic!("as many as there are binaries")))
 }
 
-fn started(binary: &Path, timeouts: Timeouts, work: &Work, arm: Arm) -> Result<Started, Failure> {
+/// Starts a process that loads the work, with these whole rows beside the run's own.
+fn started(
+    binary: &Path,
+    timeouts: Timeouts,
+    work: &Work,
+    arm: Arm,
+    rows: WholeRows,
+) -> Result<Started, Failure> {
     let mut driver = Driver::start(binary, timeouts)?;
     let who = driver.who();
     let words = if who.executor.is_some() { &work.given } else { &work.words };
+    let mut run = words[arm.side()].clone();
+    if rows != WholeRows::Nothing {
+        run.push(("run.whole".to_owned(), rows.name().to_owned()));
+    }
     let load = Load {
         protocol: who.protocol,
         workload: work.file.clone(),
@@ -251,7 +267,7 @@ fn started(binary: &Path, timeouts: Timeouts, work: &Work, arm: Arm) -> Result<S
             WorkloadForm::Json => Some(work.json()?),
         },
         data_dir: work.data_dir.clone(),
-        run: words[arm.side()].clone(),
+        run,
     };
     let loaded = driver.load(load)?;
     if loaded.digest != work.facts.digest {

@@ -5,7 +5,7 @@ use result::{Claim, Expects};
 use serde_json::Value;
 
 use super::{Outcome, Verdict};
-use crate::exit::Strictness;
+use crate::exit::{Code, OpenCodes};
 
 /// `sofar` with the claims. While `disturbances` went on none was judged: neither one that fails nor
 /// one that holds is worth anything then.
@@ -13,19 +13,20 @@ pub fn with_claims(
     sofar: Outcome,
     expects: &Expects,
     disturbances: &[String],
-    strictness: Strictness,
+    open: OpenCodes,
 ) -> Outcome {
     let of_verdict = |verdict: result::Verdict| {
         expects.claims.iter().find(|claim| claim.verdict == verdict).map(words)
     };
-    let open = || {
-        of_verdict(result::Verdict::Inconclusive)
-            .or_else(|| of_verdict(result::Verdict::NotJudged))
-            .filter(|_| strictness == Strictness::Strict)
-    };
     let of_claims = if disturbances.is_empty() {
+        let inconclusive = || {
+            let counts = open.inconclusive != Code::Fine;
+            of_verdict(result::Verdict::Inconclusive).filter(|_| counts)
+        };
         let fails = of_verdict(result::Verdict::Fails).map(|reason| (Verdict::ClaimFails, reason));
-        fails.or_else(|| Some((Verdict::Inconclusive, open()?)))
+        fails
+            .or_else(|| Some((Verdict::Inconclusive, inconclusive()?)))
+            .or_else(|| Some((Verdict::NotJudged, of_verdict(result::Verdict::NotJudged)?)))
     } else {
         Some((Verdict::Untrusted, disturbances.join("; ")))
     };
@@ -57,10 +58,12 @@ mod tests {
         expects
     }
 
+    const STRICT: OpenCodes = OpenCodes { inconclusive: Code::Inconclusive, ..OpenCodes::DEFAULT };
+
     fn concluded(sofar: Verdict, claim: result::Verdict, disturbances: &[String]) -> [Verdict; 2] {
-        [Strictness::Lenient, Strictness::Strict].map(|strictness| {
+        [OpenCodes::DEFAULT, STRICT].map(|open| {
             let sofar = Outcome { verdict: sofar, reason: "by times".to_owned() };
-            with_claims(sofar, &expects(claim), disturbances, strictness).verdict
+            with_claims(sofar, &expects(claim), disturbances, open).verdict
         })
     }
 
@@ -72,18 +75,20 @@ mod tests {
         assert_eq!(concluded(Verdict::Regression, fails, QUIET), [Verdict::Regression; 2]);
         assert_eq!(concluded(Verdict::Untrusted, fails, QUIET), [Verdict::Untrusted; 2]);
         let sofar = Outcome { verdict: Verdict::Pass, reason: String::new() };
-        let outcome = with_claims(sofar, &expects(fails), QUIET, Strictness::Lenient);
+        let outcome = with_claims(sofar, &expects(fails), QUIET, STRICT);
         assert!(outcome.reason.starts_with("bal_bytes(batched-io) max"), "{}", outcome.reason);
     }
 
     #[test]
-    fn a_claim_that_was_not_judged_counts_only_where_it_must_be() {
-        for open in [result::Verdict::Inconclusive, result::Verdict::NotJudged] {
-            let found = concluded(Verdict::Pass, open, QUIET);
-            assert_eq!(found, [Verdict::Pass, Verdict::Inconclusive]);
+    fn a_claim_that_was_not_judged_is_no_pass_and_an_open_one_only_where_it_may_be() {
+        let found = concluded(Verdict::Pass, result::Verdict::Inconclusive, QUIET);
+        assert_eq!(found, [Verdict::Pass, Verdict::Inconclusive]);
+        let not_judged = result::Verdict::NotJudged;
+        assert_eq!(concluded(Verdict::Pass, not_judged, QUIET), [Verdict::NotJudged; 2]);
+        assert_eq!(concluded(Verdict::Regression, not_judged, QUIET), [Verdict::Regression; 2]);
+        for fine in [result::Verdict::Holds, result::Verdict::Skipped] {
+            assert_eq!(concluded(Verdict::Pass, fine, QUIET), [Verdict::Pass; 2]);
         }
-        let holds = result::Verdict::Holds;
-        assert_eq!(concluded(Verdict::Pass, holds, QUIET), [Verdict::Pass; 2]);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail};
-use spec::{Bound, Expect, Metric as Claimed, RunSpec, When};
-use variant::CacheMode;
+use spec::Expect;
+use variant::{CacheMode, Design};
 
 use super::{
     Metric, Outcome, Verdict,
@@ -36,14 +36,13 @@ use crate::{
     claims::{self, Grounds},
     client::{Export, Scratch, Task},
     environment,
-    exit::{Code, Failure, OrExit, Strictness},
+    exit::{Code, Failure, OpenCodes, OrExit},
     facts,
     gate::exit_code,
     interrupt, minimal, now, prepare,
     progress::Progress,
     run::RunInput,
     terminal,
-    worker::of_expect,
 };
 
 /// Two builds to be compared.
@@ -115,7 +114,7 @@ pub struct Frame {
     begun: Instant,
     started_unix_s: u64,
     environment: Environment,
-    strictness: Strictness,
+    open: OpenCodes,
     delta: f64,
 }
 
@@ -141,31 +140,38 @@ impl Judgement {
     pub fn verdict(&self) -> Verdict {
         self.outcome.as_ref().map_or(Verdict::Inconclusive, |outcome| outcome.verdict)
     }
+
+    /// How the program ends on it: an open verdict does not hide that something was not judged.
+    pub fn code(&self, open: OpenCodes) -> Code {
+        let not_judged = |compared: &gate::Compared| {
+            compared.times.iter().any(|shift| shift.verdict == Verdict::NotJudged)
+        };
+        match (exit_code(self.verdict(), open), &self.expects) {
+            (Code::Fine, _) if self.baseline.as_ref().is_some_and(not_judged) => open.not_judged,
+            (Code::Fine, Some(expects)) => claims::code(&expects.claims, open),
+            (code, _) => code,
+        }
+    }
 }
 
 impl Frame {
     /// Of a gate that begins now, with databases in `data_dir`, where a change up to `delta` is
     /// none.
-    pub fn new(
-        data_dir: Option<&Path>,
-        delta: f64,
-        strictness: Strictness,
-        command: Vec<String>,
-    ) -> Self {
+    pub fn new(data_dir: Option<&Path>, delta: f64, open: OpenCodes, command: Vec<String>) -> Self {
         let data_path = prepare::data_path(data_dir);
         Self {
             command,
             begun: Instant::now(),
             started_unix_s: now::unix_s(),
             environment: environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
-            strictness,
+            open,
             delta,
         }
     }
 
     /// The result of `judgement`.
     pub fn result(&self, judgement: Judgement) -> GateResult {
-        let verdict = judgement.verdict();
+        let (verdict, code) = (judgement.verdict(), judgement.code(self.open));
         let mut warnings = judgement.warnings;
         let is_sure = matches!(verdict, Verdict::Pass | Verdict::Regression);
         let in_turns = is_sure && judgement.mode == Mode::Against;
@@ -187,7 +193,7 @@ impl Frame {
             gate: Gate {
                 mode: judgement.mode,
                 verdict: Some(verdict),
-                exit_code: exit_code(verdict, self.strictness) as u8,
+                exit_code: code as u8,
                 reason: judgement.outcome.map_or_else(String::new, |outcome| outcome.reason),
                 delta: self.delta,
                 attempts: judgement.attempts,
@@ -244,10 +250,10 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
         trio.end()?;
         sofar
     } else {
-        let (judged, disturbances) = trio.judge(expects.iter().map(of_expect).collect())?;
+        let (judged, disturbances) = trio.judge(&expects)?;
         let judged = serde_json::from_value(judged).or_exit(Code::Io)?;
         let judged = judgement.expects.insert(judged);
-        claimed::with_claims(sofar, judged, &disturbances, frame.strictness)
+        claimed::with_claims(sofar, judged, &disturbances, frame.open)
     };
     progress.clear();
     judgement.outcome = Some(outcome);
@@ -376,7 +382,7 @@ pub fn with_baseline(
     };
     let judged = baseline::judge(&base, &new, frame.delta, results.times);
     let Compared { outcome, facts: compared } = judged.or_exit(code)?;
-    let outcome = claimed::with_claims(outcome, expects, &[], frame.strictness);
+    let outcome = claimed::with_claims(outcome, expects, &[], frame.open);
     if let Times::Absolute = results.times {
         judgement.warnings.push(compared.times_note.clone());
     }
@@ -406,8 +412,8 @@ fn ran_here(input: &RunInput) -> Result<Stored, Failure> {
     let finished = input.run()?;
     let stored = Stored::new(PathBuf::from("this run"), finished.result.clone());
     // An early end of the run, or a fault, comes before any verdict.
-    match finished.code(input.strictness)? {
-        Code::Fine | Code::Claim | Code::Inconclusive => Ok(stored),
+    match finished.code(input.open)? {
+        Code::Fine | Code::Claim | Code::Inconclusive | Code::NotJudged => Ok(stored),
         code => Err(anyhow!("the run gave no result to judge")).or_exit(code),
     }
 }
@@ -416,7 +422,7 @@ fn ran_here(input: &RunInput) -> Result<Stored, Failure> {
 fn ran_apart(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
     fs::create_dir(dir).context("cannot make a directory").or_exit(Code::Io)?;
     let ended = child::run(&words(dir)).or_exit(Code::Io)?;
-    let is_fine = [Code::Fine, Code::Claim, Code::Inconclusive]
+    let is_fine = [Code::Fine, Code::Claim, Code::Inconclusive, Code::NotJudged]
         .iter()
         .any(|code| ended == Ended::Code(*code as i32));
     if interrupt::happened() {
@@ -438,18 +444,15 @@ fn judge_deadline(
     result: &mut RunResult,
 ) -> Result<(), Failure> {
     let run = minimal::default_run(&input.how).or_exit(Code::Usage)?;
-    let designs = result.cells.iter().map(|cell| cell.design).collect::<Vec<_>>();
-    let of_run = of_deadline(deadline, &run).into_iter().filter(|expect| match expect.metric {
-        Claimed::MsPerBlock(design) => designs.contains(&design),
-        _ => true,
-    });
+    let has_row = |design: &Design| result.cells.iter().any(|cell| cell.design == *design);
+    let of_run = claims::of_deadline(deadline, run.designs.iter().copied().filter(has_row));
     let grounds = Grounds {
         workload: &result.workload,
-        cells: &claims::claimed(&result.cells, &run),
+        cells: &result.cells,
         databases: &result.databases,
         cache: run.cache,
     };
-    let judged = claims::judge(&of_run.collect::<Vec<_>>(), None, &grounds);
+    let judged = claims::judge(&of_run, None, &grounds);
     result.expects.count += judged.count;
     result.expects.claims.extend(judged.claims);
     Ok(())
@@ -459,16 +462,9 @@ fn judge_deadline(
 fn expects(deadline: Option<Duration>, work: &Work) -> Vec<Expect> {
     let of_scenario = work.scenario.as_ref().filter(|s| s.skipped_expects().is_none());
     let mut all = of_scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
-    all.extend(deadline.into_iter().flat_map(|deadline| of_deadline(deadline, &work.run)));
+    let of_deadline = |most| claims::of_deadline(most, work.run.designs.iter().copied());
+    all.extend(deadline.into_iter().flat_map(of_deadline));
     all
-}
-
-/// A deadline as claims: no design of the run takes longer for a block.
-fn of_deadline(most: Duration, run: &RunSpec) -> Vec<Expect> {
-    let bound = Bound::Max(most.as_secs_f64() * 1e3);
-    let claim =
-        |design| Expect { metric: Claimed::MsPerBlock(design), bound, when: When::default() };
-    run.designs.iter().copied().map(claim).collect()
 }
 
 /// The calibration of this machine for the asked change.

@@ -179,6 +179,15 @@ pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Opti
     }
 }
 
+/// By how much longer a variant takes in `new` than in `base`, as a share: seen, not judged.
+pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
+    let mean = |side: &Side| {
+        let logs = side.by_process(variant, Figure::Time)?;
+        Some(logs.iter().sum::<f64>() / logs.len() as f64)
+    };
+    Some((mean(new)? - mean(base)?).exp_m1())
+}
+
 /// The difference of values that are independent of each other (Yuen and Welch).
 fn between(base: &[f64], new: &[f64]) -> Option<Moved> {
     let by = Trimmed::of(new)?.minus(&Trimmed::of(base)?);

@@ -66,7 +66,10 @@ impl Told<'_> {
                      favours one process, and no change of the build can be told from it"
                 )
             }
-            Verdict::Inconclusive | Verdict::ClaimFails | Verdict::WorkChanged => format!(
+            Verdict::Inconclusive
+            | Verdict::ClaimFails
+            | Verdict::WorkChanged
+            | Verdict::NotJudged => format!(
                 "B may {base} {more} than allowed: {variant}, {metric} {}",
                 self.between_bounds()
             ),

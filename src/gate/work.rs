@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use spec::{Override, RunSpec, Scenario};
 use tempfile::TempDir;
-use variant::{CacheMode, StoreKind};
+use variant::{CacheMode, StoreKind, WholeRows};
 use workload::file;
 
 use super::{
@@ -26,7 +26,7 @@ use crate::{
     exit::{Code, Failure, OrExit},
     facts,
     plan::{self, Machine, PlannedCell},
-    prepare::{self, Request, Source, on_one_database},
+    prepare::{self, Request, Source, WithWhole, on_one_database},
     progress::Progress,
     worker::Loaded,
 };
@@ -89,6 +89,9 @@ pub struct Work {
     pub expected: Counters,
     /// How it is run, but for the settings of one build.
     pub run: RunSpec,
+    /// Whole rows that claims can have beside the run's own: none where it has its own, or the work has
+    /// none.
+    pub whole_rows: WholeRows,
     /// The settings of A and of B, as keys and values.
     pub words: [Words; 2],
     /// The keys of these that the user gave, with their values: for an executor that knows no others.
@@ -121,6 +124,12 @@ impl Work {
         let OwnRuns { words, without_effect, effective } = own_runs(&run, own, &cells, &machine)?;
         let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
         on_one_database(&run, "builds are compared")?;
+        let WithWhole { run: whole, .. } =
+            prepare::with_whole(run.clone(), WholeRows::One, &workload);
+        let whole_rows = match run.leaves_whole_open() {
+            true => whole.whole.rows.unwrap_or(WholeRows::Nothing),
+            false => WholeRows::Nothing,
+        };
         let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
         let facts = facts::workload(&workload, overridden.unwrap_or_default());
         let (file, dir) = match &input.source {
@@ -159,6 +168,7 @@ impl Work {
             variants: variants.collect(),
             in_turns,
             run,
+            whole_rows,
             words,
             without_effect,
             given,

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 
-use result::{RunResult, Verdict};
+use result::RunResult;
 
 use crate::{
     claims,
-    exit::{Code, Failure, OrExit, Strictness},
+    exit::{Code, Failure, OpenCodes, OrExit},
 };
 
 /// A run that has ended.
@@ -27,26 +27,16 @@ impl Finished {
     ///
     /// # Errors
     /// Cause of an early end of the run.
-    pub fn code(self, strictness: Strictness) -> Result<Code, Failure> {
+    pub fn code(self, open: OpenCodes) -> Result<Code, Failure> {
         let Self { result, failure, .. } = self;
         match (result.agree, failure, result.interrupted) {
             (Some(false), None, _) => Ok(Code::Disagree),
             (Some(false), Some(failure), _) => Err(Failure { code: Code::Disagree, ..failure }),
             (_, Some(failure), _) => Err(failure),
             (_, None, true) => Ok(Code::Interrupted),
-            (Some(true), None, false) => Ok(judged(&result, strictness)),
+            // By its plan, and all designs agree.
+            (Some(true), None, false) => Ok(claims::code(&result.expects.claims, open)),
             (None, None, false) => Err(anyhow!("the run ended without a sample")).or_exit(Code::Io),
         }
-    }
-}
-
-/// The exit code of a run that ended by its plan and whose designs agree.
-fn judged(result: &RunResult, strictness: Strictness) -> Code {
-    match (claims::worst(&result.expects.claims), strictness) {
-        (Some(Verdict::Fails), _) => Code::Claim,
-        (Some(Verdict::Inconclusive | Verdict::NotJudged), Strictness::Strict) => {
-            Code::Inconclusive
-        }
-        _ => Code::Fine,
     }
 }

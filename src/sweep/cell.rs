@@ -2,7 +2,7 @@
 //! read is an error that names the file; it is never taken for a cell that has not been run.
 
 use result::{
-    Program, RunResult, Verdict,
+    Program,
     stored::Stored,
     sweep::{CELL_FILE, CELL_SCHEMA, CellFile, Matrix},
 };
@@ -11,7 +11,11 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
-use crate::{environment, exit::Code, facts};
+use crate::{
+    claims, environment,
+    exit::{Code, OpenCodes},
+    facts,
+};
 
 /// This program.
 pub fn this_program() -> Program {
@@ -75,12 +79,16 @@ impl FinishedCell {
     }
 
     /// How the run ended.
-    pub fn code(&self) -> Code {
-        match self.result.agrees() {
-            Some(true) if claim_fails(&self.result.result) => Code::Claim,
-            Some(true) => Code::Fine,
-            _ => Code::Disagree,
+    pub fn code(&self, open: OpenCodes) -> Code {
+        match self.agrees() {
+            true => claims::code(&self.result.result.expects.claims, open),
+            false => Code::Disagree,
         }
+    }
+
+    /// Whether all its samples agree.
+    pub fn agrees(&self) -> bool {
+        self.result.agrees() == Some(true)
     }
 }
 
@@ -88,11 +96,6 @@ impl FinishedCell {
 /// said to be.
 pub fn is_of_another_program(dir: &Path) -> bool {
     read_cell_file(&dir.join(CELL_FILE)).is_ok_and(|file| !file.program.is_same(&this_program()))
-}
-
-/// Whether a claim of the scenario fails in a result.
-pub fn claim_fails(result: &RunResult) -> bool {
-    result.expects.claims.iter().any(|claim| claim.verdict == Verdict::Fails)
 }
 
 fn read_cell_file(path: &Path) -> Result<CellFile> {

@@ -48,7 +48,7 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     let devices = dir.devices().or_exit(Code::Io)?;
     let mut doubts = doubts(dir.matrix(), &machines, &counted);
     doubts.extend(drifts(&devices, &machines));
-    let disagreeing = cells.iter().filter(|cell| cell.code() == Code::Disagree);
+    let disagreeing = cells.iter().filter(|cell| !cell.agrees());
     Ok(Merged {
         schema: MERGED_SCHEMA,
         sweep: dir.matrix().clone(),

@@ -26,7 +26,7 @@ use variant::WholeRows;
 
 use crate::{
     child::{self, Ended},
-    exit::{Code, Failure, OrExit, Strictness},
+    exit::{Code, Failure, OpenCodes, OrExit},
     extras::Wishes,
     hooks::Hooks,
     interrupt,
@@ -52,6 +52,8 @@ pub struct OneCell<'a> {
     pub shared_device: Option<PathBuf>,
     /// How its progress looks.
     pub look: Look,
+    /// How claims that are left open end it.
+    pub open: OpenCodes,
     /// Origin of the request.
     pub asked_by: AskedBy,
 }
@@ -74,7 +76,7 @@ impl OneCell<'_> {
         self,
         show: impl FnOnce(&RunResult) -> Result<(), Failure>,
     ) -> Result<Code, Failure> {
-        let Self { dir, which, data_dir, shared_device, look, asked_by } = self;
+        let Self { dir, which, data_dir, shared_device, look, open, asked_by } = self;
         let index = which.index;
         let name = cell_name(dir, index);
         let tell = |text: &str| {
@@ -91,7 +93,7 @@ impl OneCell<'_> {
         if let Some(cell) = dir.own_cell(index).or_exit(Code::Io)? {
             let path = dir.cell_path(index);
             terminal::note(&format!("{name}: finished already, in {}", path.display()));
-            return Ok(cell.code());
+            return Ok(cell.code(open));
         }
         let scratch = dir.scratch(index, &lock).or_exit(Code::Io)?;
         let input = RunInput {
@@ -100,10 +102,9 @@ impl OneCell<'_> {
             command: dir.matrix().command(index),
             data_dir,
             in_use: InUse::Wait,
-            // A cell is one of many: whole rows that the user did not ask for would add a third to
-            // its time.
+            // A cell is one of many: whole rows that nobody asks for would add a third to its time.
             open_whole: WholeRows::Nothing,
-            strictness: Strictness::Lenient,
+            open,
             shared_device,
             out: Some(scratch.path().to_owned()),
             look,
@@ -115,7 +116,7 @@ impl OneCell<'_> {
         show(&finished.result)?;
         let digest = finished.result.workload.digest.clone();
         let was_interrupted = finished.result.interrupted;
-        let code = finished.code(Strictness::Lenient)?;
+        let code = finished.code(open)?;
         if was_interrupted {
             // Its files so far are not the whole cell.
             return Ok(code);
@@ -282,7 +283,7 @@ fn cell_name(dir: &SweepDir, index: u64) -> String {
 
 /// The fastest variant of a cell.
 fn found(cell: &FinishedCell) -> String {
-    if cell.code() == Code::Disagree {
+    if !cell.agrees() {
         return "THE DESIGNS DISAGREE".to_owned();
     }
     let points = result::sweep::of_result(cell.file.index, &cell.file.keys, &cell.result.result);

@@ -173,7 +173,12 @@ impl From<Code> for ErrorKind {
             Code::Usage => Self::Usage,
             Code::Disagree => Self::Disagree,
             Code::Interrupted => Self::Interrupted,
-            Code::Fine | Code::Claim | Code::Inconclusive | Code::Untrusted | Code::Io => Self::Io,
+            Code::Fine
+            | Code::Claim
+            | Code::Inconclusive
+            | Code::NotJudged
+            | Code::Untrusted
+            | Code::Io => Self::Io,
         }
     }
 }

@@ -263,8 +263,8 @@ impl Worker {
             self.session.close_files();
         }
         let work = facts::workload(self.session.workload(), Vec::new());
-        let cells = &claims::claimed(&cells, &self.run);
-        let grounds = Grounds { workload: &work, cells, databases: &[], cache: self.run.cache };
+        let grounds =
+            Grounds { workload: &work, cells: &cells, databases: &[], cache: self.run.cache };
         let judged = claims::judge(&expects, None, &grounds);
         Ok(Answer::Judged { expects: serde_json::to_value(judged).or_exit(Code::Io)? })
     }

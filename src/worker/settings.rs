@@ -44,7 +44,8 @@ pub fn of_expect(expect: &Expect) -> String {
         Bound::Min(min) => ("min", min),
         Bound::Max(max) => ("max", max),
     };
-    let mut lines = format!("metric = \"{}\"\n{bound} = {limit:?}\n", expect.metric);
+    // A build from before there were scopes refuses one by name.
+    let mut lines = format!("metric = \"{}\"\n{bound} = {limit:?}\n", expect.scoped());
     let store = expect.when.store.map(|store| format!("store = \"{store}\""));
     let cache = expect.when.cache.map(|cache| format!("cache = \"{cache}\""));
     let when: Vec<_> = store.into_iter().chain(cache).collect();
@@ -88,7 +89,7 @@ fn all_entries(scenario: &Scenario) -> Vec<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use spec::{Metric, Override, When};
+    use spec::{Metric, Override, Scope, When};
     use variant::{CacheMode, Design, StoreKind};
 
     use super::*;
@@ -129,9 +130,10 @@ mod tests {
         let when = When { store: Some(StoreKind::Memory), cache: Some(CacheMode::Warm) };
         let metric = Metric::Speedup { of: Design::BatchedIo, over: Design::Sequential };
         let claims = [
-            Expect { metric, bound: Bound::Min(1.5), when },
+            Expect { metric, scope: Scope::Execution, bound: Bound::Min(1.5), when },
             Expect {
                 metric: Metric::MsPerBlock(Design::Full),
+                scope: Scope::Whole,
                 bound: Bound::Max(3e3),
                 when: When::default(),
             },

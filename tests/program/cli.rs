@@ -259,6 +259,14 @@ fn a_claim_that_fails_ends_the_run_with_1_and_one_that_cannot_be_judged_with_4_i
     run(rate, &[], 0, "inconclusive: mgas_per_s(batched-io) on memory");
     run(rate, &["--strict"], 4, "--samples 6");
     run(rate, &["--strict", "--samples", "6"], 0, "1 of 1 hold");
+    // The claim is on whole blocks, and there are none.
+    run(rate, &["--no-whole"], 7, "execution(mgas_per_s(batched-io)) claims execution alone");
+    run(rate, &["--no-whole", "--accept-not-judged"], 0, "not judged: mgas_per_s(batched-io)");
+    let alone = rate.replace("mgas_per_s(batched-io)", "execution(mgas_per_s(batched-io))");
+    run(&alone, &["--no-whole", "--strict", "--samples", "6"], 0, "1 of 1 hold");
+    // Another kind of run is none that the claim is on.
+    let warm = format!("{size}max = 100\nwhen = {{ cache = \"cold\" }}");
+    run(&warm, &["--cache", "warm", "--strict"], 0, "skipped: bal_bytes(batched-io)");
 }
 
 fn text_of(output: &Output) -> String {

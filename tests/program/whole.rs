@@ -174,10 +174,26 @@ fn gates_and_sweeps_run_execution_alone_and_a_baseline_is_judged_with_its_own_ro
             assert_eq!(compared[nothing].as_array().unwrap().len(), 0, "{name}: {compared}");
         }
     }
-    let sweep =
-        [&["sweep"], &RUN[1..], &["--samples", "1", "threads=1,2", "--out", "sweep"]].concat();
-    printed(&sweep, dir);
-    let cell = std::fs::read(dir.join("sweep/cell-0000/result.json")).unwrap();
-    let cell: Value = serde_json::from_slice(&cell).unwrap();
-    assert!(variants(&cell).iter().all(|name| !name.contains("whole")), "{:?}", variants(&cell));
+    let cell = |work: &[&str], out: &str| -> Value {
+        let sweep = [&["sweep"], work, &["--samples", "1", "threads=1,2", "--out", out]].concat();
+        printed(&sweep, dir);
+        let cell = std::fs::read(dir.join(out).join("cell-0000/result.json")).unwrap();
+        serde_json::from_slice(&cell).unwrap()
+    };
+    let is_whole = |cell: &Value| variants(cell).iter().any(|name| name.contains("whole"));
+    assert!(!is_whole(&cell(&RUN[1..], "sweep")));
+    // A claim on whole blocks has them run, and one on execution has not.
+    for (claim, has_whole) in [("{}", true), ("execution({})", false)] {
+        let claim = claim.replace("{}", "ms_per_block(sequential)");
+        let text = format!(
+            "schema = 1\nname = \"claims\"\n[state]\nslots = 1_000\naccounts = 10\n[block]\ngas = \
+             \"1M\"\n[[load]]\nkind = \"sload-storm\"\n[run]\nstores = [\"memory\"]\ndesigns = \
+             [\"sequential\"]\n[[expect]]\nmetric = \"{claim}\"\nmax = 1e6\n"
+        );
+        std::fs::write(dir.join("claims.toml"), text).unwrap();
+        let cell = cell(&["claims.toml"], &format!("claims-{has_whole}"));
+        assert_eq!(is_whole(&cell), has_whole, "{claim}");
+        assert_eq!(cell["expects"]["claims"][0]["metric"], claim.as_str());
+        assert_eq!(cell["expects"]["claims"][0]["verdict"], "inconclusive", "of one sample");
+    }
 }

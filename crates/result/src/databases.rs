@@ -6,7 +6,7 @@
 //! pooled cell are over the databases' figures, each of them one value, and so are its intervals.
 
 use hdrhistogram::Histogram;
-use variant::{RootTime, SampleKeys};
+use variant::{BlockDuty, RootTime, SampleKeys};
 
 use crate::{
     counters::Counters,
@@ -33,6 +33,11 @@ impl Cell {
     pub fn has_duties_of(&self, other: &Self) -> bool {
         let has_root = |cell: &Self| cell.root != RootTime::Nothing;
         self.duties == other.duties && has_root(self) == has_root(other)
+    }
+
+    /// Whether its samples run whole blocks: with all duties of a validating client, and a state root.
+    pub fn is_whole(&self) -> bool {
+        self.duties.len() == BlockDuty::ALL.len() && self.root != RootTime::Nothing
     }
 
     /// Number of its duties beside execution and its list: those on blocks, and a state root.

@@ -11,8 +11,10 @@ variant::named! {
         Fails = "fails",
         /// There are too few samples to tell.
         Inconclusive = "inconclusive",
-        /// The claim is about another store, cache state or design than was run.
+        /// The run has no row that the claim is on, or its cold state is not proved.
         NotJudged = "not judged",
+        /// The claim is about another store or cache state (`when`).
+        Skipped = "skipped",
     }
 }
 

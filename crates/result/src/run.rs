@@ -175,7 +175,7 @@ pub struct Claim {
     pub value: Option<f64>,
     /// The end of the figure's 95 % interval that lies nearest to the bound.
     pub near_end: Option<f64>,
-    /// `holds`, `fails`, `inconclusive`, `not judged`.
+    /// `holds`, `fails`, `inconclusive`, `not judged`, `skipped`.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
     /// Why there is no verdict.

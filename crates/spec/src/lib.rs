@@ -51,7 +51,7 @@ pub use load::{
     PerUser, Shape, Through, Touch,
 };
 pub use mdbx::MdbxSpec;
-pub use metric::{Bound, Expect, Metric, When};
+pub use metric::{Bound, Expect, Metric, Scope, When};
 pub use names::{
     AccountOp, AccountTarget, Creation, KeyOrder, LoadOrder, Overlap, Pattern, Recipients,
     SizesName, Work, WriteOp,

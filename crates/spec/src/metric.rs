@@ -14,10 +14,47 @@ use variant::{CacheMode, Design, ListForm, Named, StoreKind};
 pub struct Expect {
     /// The bounded metric.
     pub metric: Metric,
+    /// The rows that it is read from.
+    pub scope: Scope,
     /// The bound, inclusive.
     pub bound: Bound,
     /// The runs it is judged in.
     pub when: When,
+}
+
+variant::named! {
+    /// The rows that a claim is on. One that names none is on whole blocks: a validator waits for these.
+    #[derive(Default)]
+    pub enum Scope: "scope of a claim" {
+        /// Rows that run whole blocks.
+        #[default]
+        Whole = "whole",
+        /// Rows beside them: execution alone, or with some duties.
+        Execution = "execution",
+    }
+}
+
+impl Expect {
+    /// Whether it is judged on rows that run whole blocks.
+    pub fn is_on_whole_blocks(&self) -> bool {
+        self.scope == Scope::Whole && !matches!(self.metric, Metric::BalBytes(_))
+    }
+
+    /// The metric as a scenario writes it: `execution(ms_per_block(batched-io))`.
+    pub fn figure(&self) -> String {
+        match self.scope {
+            Scope::Whole => self.metric.to_string(),
+            Scope::Execution => self.scoped(),
+        }
+    }
+
+    /// The same with any scope written out.
+    pub fn scoped(&self) -> String {
+        match self.metric {
+            Metric::BalBytes(_) => self.metric.to_string(),
+            _ => format!("{}({})", self.scope, self.metric),
+        }
+    }
 }
 
 /// An inclusive bound, finite, in the metric's unit.
@@ -150,6 +187,20 @@ impl fmt::Display for Metric {
     }
 }
 
+/// Parses a metric, alone or in its scope: `execution(name(argument, …))`.
+fn scoped_metric(text: &str) -> Result<(Scope, Metric), Misfit> {
+    let call = text.trim().strip_suffix(')').and_then(|call| call.split_once('('));
+    let scoped = call.and_then(|(name, inner)| Some((Scope::from_name(name.trim())?, inner)));
+    let Some((scope, inner)) = scoped else { return Ok((Scope::default(), metric(text)?)) };
+    match metric(inner)? {
+        Metric::BalBytes(_) => {
+            let rule = format!("{} has no scope: a list is of the work", shown(inner));
+            Err(Misfit::new(rule, Remedy::text(inner)))
+        }
+        metric => Ok((scope, metric)),
+    }
+}
+
 /// Parses `name(argument, …)`.
 pub(crate) fn metric(text: &str) -> Result<Metric, Misfit> {
     let call = text.trim().strip_suffix(')').and_then(|call| call.split_once('('));
@@ -191,7 +242,7 @@ fn expect(index: usize, node: &Node, top: &Fields<'_>) -> Result<Expect, Fault> 
     let Some(text) = fields.text("metric")? else {
         return Err(fields.missing("metric", Remedy::text(&Kind::Speedup.example())));
     };
-    let metric = metric(text).map_err(|misfit| fields.fault("metric", misfit))?;
+    let (scope, metric) = scoped_metric(text).map_err(|misfit| fields.fault("metric", misfit))?;
     let bound = match (fields.number("min")?, fields.number("max")?) {
         (Some(min), None) => Bound::Min(min),
         (None, Some(max)) => Bound::Max(max),
@@ -206,7 +257,7 @@ fn expect(index: usize, node: &Node, top: &Fields<'_>) -> Result<Expect, Fault> 
             return Err(fields.fault("max", Misfit::new(rule, remedy)));
         }
     };
-    Ok(Expect { metric, bound, when: when(&fields)? })
+    Ok(Expect { metric, scope, bound, when: when(&fields)? })
 }
 
 fn when(fields: &Fields<'_>) -> Result<When, Fault> {

@@ -229,6 +229,11 @@ impl Scenario {
         skips.then_some(self.overridden.as_slice())
     }
 
+    /// Whether a claim that is to be judged is on whole blocks.
+    pub fn claims_whole_blocks(&self) -> bool {
+        self.skipped_expects().is_none() && self.expects.iter().any(Expect::is_on_whole_blocks)
+    }
+
     /// Claims that no run can judge, each with the first design that [`RunSpec::designs`] lacks.
     pub fn claims_not_run(&self) -> Vec<(Metric, Design)> {
         if self.skipped_expects().is_some() {

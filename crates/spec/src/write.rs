@@ -208,7 +208,7 @@ fn expect_entries(expect: &Expect) -> Vec<Entry> {
         Bound::Min(min) => ("min", Ok(float(min))),
         Bound::Max(max) => ("max", Ok(float(max))),
     };
-    let mut entries: Vec<Entry> = vec![("metric", Ok(quoted(&expect.metric.to_string()))), bound];
+    let mut entries: Vec<Entry> = vec![("metric", Ok(quoted(&expect.figure()))), bound];
     if expect.when != When::default() {
         let parts: Vec<String> = [
             expect.when.store.map(|store| format!("store = {}", quoted(store.name()))),

@@ -37,7 +37,10 @@ fn a_stored_result_is_compared_by_counters_and_by_ratios_inside_each_run() {
     assert_eq!(baseline["ratios"].as_array().unwrap().len(), 1);
     assert_eq!(baseline["ratios"][0]["change"], 0.0);
     assert!(baseline["counter_count"].as_u64().unwrap() >= 10, "{baseline:#}");
-    assert_eq!(baseline["times"].as_array().unwrap().len(), 0);
+    for time in baseline["times"].as_array().unwrap() {
+        assert_eq!((&time["verdict"], &time["change"]), (&"not judged".into(), &0.0.into()));
+    }
+    assert_eq!(baseline["times"].as_array().unwrap().len(), 2);
     // The same file with one read more in it.
     let mut json: Value =
         serde_json::from_str(&fs::read_to_string(format!("{base}/result.json")).unwrap()).unwrap();
@@ -45,15 +48,56 @@ fn a_stored_result_is_compared_by_counters_and_by_ratios_inside_each_run() {
         let reads = sample["store_reads"].as_u64().unwrap();
         sample["store_reads"] = Value::from(reads + 1);
     }
-    let changed = place.path("changed.json");
-    fs::write(&changed, json.to_string()).unwrap();
-    let changed = changed.to_str().unwrap();
+    let changed = written(&place, "changed.json", &json);
+    let changed = changed.as_str();
     let output = place.run(&["gate", "--baseline", base, "--result", changed, "--format", "json"]);
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         (output.status.code(), &result["gate"]["verdict"]),
         (Some(1), &"work changed".into())
     );
+}
+
+/// A file with this result; gives its path.
+fn written(place: &Place, name: &str, result: &Value) -> String {
+    let path = place.path(name);
+    fs::write(&path, result.to_string()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_slows_all_variants_alike_is_not_passed() {
+    let place = Place::new();
+    let both = ["--threads", "1,2", "--samples", "6", "--set", "run.designs=parallel-io"];
+    let work: Vec<_> = WORK.iter().filter(|w| !["--design", "sequential"].contains(w)).collect();
+    let args = work.into_iter().chain(&["--no-whole", "--format", "json"]).chain(&both);
+    let output = place.run(&args.copied().collect::<Vec<_>>());
+    let mut json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // As on a machine that nothing disturbs.
+    json["warnings"] = json!([]);
+    let base = written(&place, "base.json", &json);
+    for cell in json["cells"].as_array_mut().unwrap() {
+        for sample in cell["samples"].as_array_mut().unwrap() {
+            sample["wall_ns"] = Value::from(8 * sample["wall_ns"].as_u64().unwrap());
+        }
+    }
+    let slow = written(&place, "slow.json", &json);
+    for (more, code) in [(&[][..], 7), (&["--strict"], 7), (&["--accept-not-judged"], 0)] {
+        let stored = ["gate", "--baseline", &base, "--result", &slow, "--format", "json"];
+        let output = place.run(&[&stored[..], more].concat());
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let gate = &result["gate"];
+        assert_eq!((output.status.code(), &gate["verdict"]), (Some(code), &"not judged".into()));
+        assert_eq!(gate["exit_code"], code);
+        let reason = gate["reason"].as_str().unwrap();
+        for words in ["takes 8.00 times as long", "--against BINARY", "--absolute with 6"] {
+            assert!(reason.contains(words), "{reason}");
+        }
+        let name = format!("gate-{code}.json");
+        let page = place.run(&["report", &written(&place, &name, &result)]);
+        let page = String::from_utf8(page.stdout).unwrap();
+        assert!(page.contains("Gate: not judged") && !page.contains("All is well"), "{page}");
+    }
 }
 
 #[test]
@@ -68,16 +112,15 @@ fn a_run_is_judged_against_a_stored_result_of_the_same_work_only() {
     let mut json: Value =
         serde_json::from_str(&fs::read_to_string(format!("{base}/result.json")).unwrap()).unwrap();
     json["warnings"] = Value::Array(Vec::new());
-    let quiet = place.path("quiet.json");
-    fs::write(&quiet, json.to_string()).unwrap();
-    let quiet = quiet.to_str().unwrap();
-    for (more, expected) in [(&[][..], 0), (&["--strict"][..], 4)] {
-        let args = [&["gate", "--baseline", quiet, "--result", quiet, "--format", "json"], more];
-        let output = place.run(&args.concat());
-        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(expected), "{result:#}");
-        assert_eq!(result["gate"]["verdict"], "inconclusive");
-    }
+    let quiet = written(&place, "quiet.json", &json);
+    let quiet = quiet.as_str();
+    let args = ["gate", "--baseline", quiet, "--result", quiet, "--format", "json"];
+    let output = place.run(&args);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(7), "{result:#}");
+    assert_eq!(result["gate"]["verdict"], "not judged");
+    let reason = result["gate"]["reason"].as_str().unwrap();
+    assert!(reason.contains("no ratio inside a run of one variant"), "{reason}");
     let args = ["--baseline", &base, "--samples", "1", "--seed", "9"];
     place.refused(&args, 2, &["different work"]);
     let args = ["--baseline", &base, "--samples", "1", "--set", "run.designs=parallel-io"];

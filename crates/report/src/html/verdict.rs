@@ -248,7 +248,9 @@ fn claims(run: &Part<'_, RunResult>) -> Vec<Line> {
 fn claim_line(claim: &Part<'_, Claim>) -> Line {
     let grade = match claim.verdict {
         Verdict::Fails => Grade::Bad,
-        Verdict::Holds | Verdict::Inconclusive | Verdict::NotJudged => Grade::Open,
+        Verdict::Holds | Verdict::Inconclusive | Verdict::NotJudged | Verdict::Skipped => {
+            Grade::Open
+        }
     };
     let why = claim.reason.as_ref().map(|why| format!("; {}", esc(why)));
     let more = format!(
@@ -302,7 +304,7 @@ fn gate(gate: &gate::Gate) -> Line {
     let grade = match gate.verdict {
         Some(Verdict::Pass) => Grade::Good,
         Some(Verdict::Regression | Verdict::ClaimFails | Verdict::WorkChanged) | None => Grade::Bad,
-        Some(Verdict::Inconclusive | Verdict::Untrusted) => Grade::Open,
+        Some(Verdict::Inconclusive | Verdict::Untrusted | Verdict::NotJudged) => Grade::Open,
     };
     let verdict = gate.verdict_name();
     Line { grade, text: format!("Gate: {verdict}: {}", gate.reason), more: String::new() }

@@ -26,7 +26,7 @@ pub struct Compared {
     pub reference: Option<String>,
     /// Each variant's time over the reference's.
     pub ratios: Vec<Shift>,
-    /// Each variant's time; empty where times were not judged.
+    /// Each variant's time; where it was not judged, the change that was seen.
     pub times: Vec<Shift>,
     /// Counts of each variant on a cold disk.
     pub counts: Vec<CountShift>,

@@ -15,6 +15,8 @@ variant::named! {
         Inconclusive = "inconclusive",
         /// The measurement is biased (A differs from itself), or time was taken away.
         Untrusted = "untrusted",
+        /// Nothing that was compared is open or worse, but times or a claim were not compared.
+        NotJudged = "not judged",
     }
 }
 
@@ -23,11 +25,12 @@ impl Verdict {
     /// another figure makes it less sure.
     pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
         let rank = |verdict: &Self| match verdict {
-            Self::Regression => 5,
-            Self::WorkChanged => 4,
-            Self::Untrusted => 3,
-            Self::ClaimFails => 2,
-            Self::Inconclusive => 1,
+            Self::Regression => 6,
+            Self::WorkChanged => 5,
+            Self::Untrusted => 4,
+            Self::ClaimFails => 3,
+            Self::Inconclusive => 2,
+            Self::NotJudged => 1,
             Self::Pass => 0,
         };
         all.into_iter().max_by_key(rank).unwrap_or(Self::Inconclusive)

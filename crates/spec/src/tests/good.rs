@@ -97,7 +97,7 @@ write_buffer = "8MiB"
 options = " compression_opts={level=1;strategy=0}; max_background_jobs=1; "
 
 [[expect]]
-metric = "speedup( batched-io , sequential )"
+metric = "execution( speedup( batched-io , sequential ) )"
 min = 1.5
 when = { store = "rocksdb", cache = "cold" }
 
@@ -259,7 +259,9 @@ fn every_key_is_read() {
     assert_eq!(scenario.run.mdbx, MdbxSpec { storage: SlotTable::DupSort });
     let metric = Metric::Speedup { of: Design::BatchedIo, over: Design::Sequential };
     let when = When { store: Some(StoreKind::Rocksdb), cache: Some(CacheMode::Cold) };
-    assert_eq!(scenario.expects[0], Expect { metric, bound: Bound::Min(1.5), when });
+    let expect = Expect { metric, scope: Scope::Execution, bound: Bound::Min(1.5), when };
+    assert_eq!(scenario.expects[0], expect);
+    assert!(!scenario.claims_whole_blocks(), "a list is of the work");
     assert_eq!(scenario.skipped_expects(), None);
 }
 

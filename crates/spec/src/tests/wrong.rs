@@ -1,7 +1,7 @@
 //! Every way of being wrong is one error with its place, its rule and its remedy.
 
 use super::{MINIMAL_SCENARIO, assert_error, parse};
-use crate::{Scenario, ScenarioError, load};
+use crate::{Scenario, ScenarioError, Scope, load};
 
 /// The least scenario with one line in place of another.
 fn with(line: &str, instead: &str) -> Result<Scenario, ScenarioError> {
@@ -351,6 +351,13 @@ fn expectations_name_what_exists_and_one_finite_bound() {
     assert_error(metric("speedup(batched-io)"), &["the form speedup(design, design)"]);
     assert_error(metric("speedup"), &["the form speedup(design, design)"]);
     assert_error(metric("speedup(batched-io, batched-io)"), &["compares a design with itself"]);
+    assert_error(metric("execution(speedup)"), &["the form speedup(design, design)"]);
+    assert_error(metric("execution(bal_bytes(full))"), &["bal_bytes(full) has no scope"]);
+    for (text, scope) in [("whole(", Scope::Whole), ("execution(", Scope::Execution)] {
+        let text = format!("{text}ms_per_block(full))");
+        assert_eq!(metric(&text).unwrap().expects[0].scope, scope);
+    }
+    assert!(metric("ms_per_block(full)").unwrap().claims_whole_blocks());
     let bound = |bound: &str| expect(&format!("metric = \"mgas_per_s(batched-io)\"\n{bound}"));
     assert_error(bound(""), &["expect[0]: neither min nor max", "my.toml:9:1"]);
     assert_error(bound("min = 1\nmax = 2"), &["expect[0].max: min is given too", "keep one"]);
