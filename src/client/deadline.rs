@@ -65,12 +65,19 @@ fn of_client(client: &ClientCell, most_ms: f64) -> Claim {
 #[cfg(test)]
 mod tests {
     use result::example::{self, client};
+    use variant::{BlockDuty, RootTime};
 
     use super::*;
 
     #[test]
     fn a_deadline_is_judged_on_each_design_and_each_client_by_the_upper_end() {
-        let result = client::beside_designs();
+        let mut result = client::beside_designs();
+        let alone = judged(Duration::from_secs(26), &result, &result.clients);
+        assert_eq!(alone.status.as_deref(), Some("not judged"), "no design runs whole blocks");
+        for cell in &mut result.cells {
+            cell.duties = BlockDuty::ALL.iter().map(|duty| duty.name().to_owned()).collect();
+            cell.root = RootTime::After;
+        }
         let verdicts = |seconds: f64| {
             let judged = judged(Duration::from_secs_f64(seconds), &result, &result.clients);
             assert_eq!(judged.count, judged.claims.len() as u64);

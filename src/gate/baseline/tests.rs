@@ -66,10 +66,11 @@ fn six(change: impl Fn(&mut Value)) -> Side {
 }
 
 #[test]
-fn a_result_passes_against_itself() {
+fn a_result_is_equal_to_itself_and_passes_where_its_times_are_judged() {
     let (verdict, reason, compared) = judged(&stored(|_| ()), &stored(|_| ()), Times::Ratios);
-    assert_eq!(verdict, Verdict::Pass, "{reason}");
-    assert_eq!((compared.ratios.len(), compared.times.len()), (4, 0));
+    assert_eq!(verdict, Verdict::NotJudged, "{reason}");
+    assert_eq!((compared.ratios.len(), compared.times.len()), (4, 5));
+    assert!(compared.ratios.iter().all(|shift| shift.verdict == Verdict::Pass), "{compared:?}");
     assert!(compared.counter_count >= 15, "{compared:?}");
     let (verdict, reason, compared) = sides(&six(|_| ()), &six(|_| ()), Times::Absolute);
     assert_eq!(verdict, Verdict::Pass, "{reason}");
@@ -132,7 +133,7 @@ fn variants_that_one_side_lacks_are_named_and_shown() {
     let fewer = stored(|json| drop(json["cells"].as_array_mut().unwrap().remove(4)));
     for (base, new) in [(stored(|_| ()), fewer.clone()), (fewer.clone(), stored(|_| ()))] {
         let (verdict, _, compared) = judged(&base, &new, Times::Ratios);
-        assert_eq!((verdict, compared.ratios.len()), (Verdict::Pass, 3));
+        assert_eq!((verdict, compared.ratios.len()), (Verdict::NotJudged, 3));
         let [only] = compared.only_in_one.as_slice() else { panic!("{compared:?}") };
         assert!(only.contains("batched-io"), "{only}");
         let mut result = example::gate();
@@ -209,7 +210,7 @@ fn a_cold_disk_read_twice_is_a_regression_of_its_counts() {
         stored
     };
     let (verdict, _, compared) = judged(&warm(stored(|_| ())), &warm(twice), Times::Ratios);
-    assert_eq!((verdict, compared.counts.len()), (Verdict::Pass, 0));
+    assert_eq!((verdict, compared.counts.len()), (Verdict::NotJudged, 0));
 }
 
 #[test]
@@ -223,7 +224,9 @@ fn a_variant_that_lost_against_the_others_is_a_regression_and_is_named() {
 fn all_slower_alike_is_seen_in_times_only_and_only_on_one_machine() {
     let all_slow = |json: &mut Value| (0..5).for_each(|cell| slow(cell, 1.1)(json));
     let (base, new) = (six(|_| ()), six(all_slow));
-    assert_eq!(sides(&base, &new, Times::Ratios).0, Verdict::Pass);
+    let (verdict, reason, _) = sides(&base, &new, Times::Ratios);
+    assert_eq!(verdict, Verdict::NotJudged);
+    assert!(reason.contains(" takes 1.10 times as long as before"), "{reason}");
     let (verdict, reason, _) = sides(&base, &new, Times::Absolute);
     assert_eq!(verdict, Verdict::Regression);
     assert!(reason.contains(" time: +10.0 %"), "{reason}");
@@ -232,7 +235,7 @@ fn all_slower_alike_is_seen_in_times_only_and_only_on_one_machine() {
         json["environment"]["cpu"]["model"] = json!("Another");
     });
     let (verdict, _, compared) = sides(&base, &elsewhere, Times::Absolute);
-    assert_eq!((verdict, compared.times.len()), (Verdict::Pass, 0));
+    assert_eq!((verdict, compared.times.len()), (Verdict::NotJudged, 5));
     assert!(compared.times_note.contains("cpu/model"), "{}", compared.times_note);
 }
 
@@ -345,7 +348,7 @@ fn databases_that_differ_but_equally_in_both_results_decide() {
         })
     };
     let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.0), Times::Ratios);
-    assert_eq!(verdict, Verdict::Pass, "{reason}");
+    assert_eq!(verdict, Verdict::NotJudged, "{reason}");
     let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.08), Times::Ratios);
     assert_eq!(verdict, Verdict::Regression, "{reason}");
     // Of each time there is one value: that of the process.
@@ -366,7 +369,7 @@ fn a_database_without_the_reference_has_no_ratio_and_its_time_is_taken_for_none(
         });
         for (base, new) in [(&whole, &short), (&short, &whole)] {
             let (verdict, reason, compared) = judged(base, new, Times::Ratios);
-            assert_eq!(verdict, Verdict::Pass, "{reason}");
+            assert_eq!(verdict, Verdict::NotJudged, "{reason}");
             let changes = compared.ratios.iter().filter_map(|shift| shift.change);
             assert!(changes.clone().count() == 4 && changes.into_iter().all(|c| c == 0.0));
         }
