@@ -99,9 +99,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
     /// Also save the result as the baseline of this name, for `gate --baseline NAME` and `compare
-    /// NAME`: a run of the same build and work is added to it, any other run replaces it
+    /// NAME`: a run of the same build and work is added to it, one of another build replaces it
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
+    /// Replace a baseline of other work, too
+    #[arg(long, requires = "save_baseline")]
+    pub force: bool,
     /// After the run, take one more sample and write the timeline of each thread, to be opened
     /// by Perfetto (ui.perfetto.dev) or Chrome
     #[arg(long, value_name = "FILE")]
@@ -223,6 +226,7 @@ impl RunArgs {
             source,
             how,
             command,
+            same_work: None,
             data_dir: self.databases.data_dir.asked().map(Path::to_path_buf),
             in_use: self.databases.in_use(),
             open_whole: WholeRows::One,

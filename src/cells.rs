@@ -292,7 +292,8 @@ impl CellSamples {
     }
 
     /// The largest of the terms that bound the time from below: the device's reads, the CPU's
-    /// work, the reads that one thread makes one after the other (see [`chain`]). Unknown where the
+    /// work, the reads that one thread makes one after the other (see [`chain`]). A term of reads that
+    /// took less is no bound: a cache that nobody sees answered them. Unknown where the
     /// store works beside commits: its threads have a part of the CPU time, and its writes are in
     /// no term.
     fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
@@ -318,8 +319,13 @@ impl CellSamples {
                 if self.reads_at_once.is_some() { 0.0 } else { chain(input, blocks) * latency_s },
             ),
         ];
-        let (term, seconds) = terms.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let wall_s = self.median(|s| Some(s.wall_ns as f64 / 1e9));
+        let is_refuted = |term: Bottleneck, seconds: f64| {
+            let most_s = wall_s.map(|wall_s| wall_s * READ_BOUND_SHARE_MAX);
+            term != Bottleneck::Cpu && most_s.is_some_and(|most_s| seconds > most_s)
+        };
+        let bounds = terms.into_iter().filter(|(term, seconds)| !is_refuted(*term, *seconds));
+        let (term, seconds) = bounds.max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(Bound { term, wall_share: wall_s.and_then(|wall_s| ratio(seconds, wall_s)) })
     }
 
@@ -361,6 +367,10 @@ impl CellSamples {
         facts(Some(lowest >= COLD_SHARE), reason)
     }
 }
+
+/// A lower bound by the device's rates, which vary from minute to minute, is above the time by this factor
+/// at most.
+const READ_BOUND_SHARE_MAX: f64 = 1.25;
 
 /// The largest lower bound of a time.
 #[derive(Clone, Copy)]

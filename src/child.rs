@@ -21,7 +21,7 @@ use rustix::process::{
     test_kill_process_group,
 };
 
-use crate::interrupt;
+use crate::{exit::Code, interrupt};
 
 /// Polling interval for the child's end. Long against the cost of a poll, as samples are
 /// being timed.
@@ -50,6 +50,15 @@ pub enum Ended {
 }
 
 impl Ended {
+    /// The code of a program that a part of itself ended so: its own mistake, or a failure.
+    pub const fn code(self) -> Code {
+        match self {
+            Self::Code(2) => Code::Usage,
+            Self::Code(3) => Code::Disagree,
+            _ => Code::Io,
+        }
+    }
+
     /// For a list of failures.
     pub fn words(self) -> String {
         match self {

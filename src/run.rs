@@ -4,6 +4,7 @@
 
 mod files;
 mod finished;
+mod same_work;
 
 use std::{
     path::{Path, PathBuf},
@@ -42,6 +43,7 @@ use crate::{
 use files::Files;
 
 pub use finished::Finished;
+pub use same_work::SameWork;
 
 /// Said where a run's times have not settled.
 const UNSTEADY: &str = "not steady: times still rose or fell when the run ended; take more samples \
@@ -56,6 +58,8 @@ pub struct RunInput {
     pub how: Vec<Override>,
     /// The command line, to make the result again.
     pub command: Vec<String>,
+    /// Work that it must be of.
+    pub same_work: Option<SameWork>,
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<PathBuf>,
     /// Reaction where another process uses one.
@@ -92,6 +96,9 @@ impl RunInput {
         // A directory that cannot be written is better known before the work than after it.
         let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
         let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
+        if let Some(same_work) = &self.same_work {
+            same_work.check(&workload)?;
+        }
         let open_whole = match &scenario {
             Some(scenario) if scenario.claims_whole_blocks() => WholeRows::One,
             _ => self.open_whole,

@@ -215,6 +215,23 @@ fn the_chain_of_a_transaction_binds_where_there_are_more_threads_than_it_needs()
 }
 
 #[test]
+fn a_chain_that_the_time_refutes_binds_nothing() {
+    let (workload, device) = (workload(1 << 20), device());
+    let input = input(&workload, &device, variant(Design::Sequential, 1, 1));
+    let of_wall = |ms: u64| {
+        let mut measurement = measurement(1_000, 1_000);
+        measurement.executed.wall = Duration::from_millis(ms);
+        let cell = cell(&input, &[measurement]);
+        (cell.bottleneck, cell.bottleneck_share)
+    };
+    // A thousand reads of 0.1 ms, one after the other.
+    let (term, share) = of_wall(100);
+    assert_eq!((term, share), (Some(Bottleneck::Chain), Some(1.0)));
+    let (term, share) = of_wall(15);
+    assert!(term != Some(Bottleneck::Chain) && share <= Some(1.25), "{term:?} {share:?}");
+}
+
+#[test]
 fn cpu_time_is_divided_among_no_more_cores_than_there_are_threads() {
     let (workload, device) = (workload(1 << 20), device());
     // 4 ms on one thread bind before 30 reads of 0.1 ms one after the other.

@@ -133,6 +133,7 @@ fn input(args: &ClientArgs, show_kept: fn(&RunResult)) -> Result<ClientInput, Fa
         source: Source::File(client::workload_path(&args.dir)),
         how: how.clone(),
         command: command.clone(),
+        same_work: None,
         data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),
         in_use: args.databases.in_use(),
         // A client has duties of its own; a note beside its time names them. A deadline is one of whole

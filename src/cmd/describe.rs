@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use partition::Hypergraph;
+use report::units;
 use spec::RunSpec;
 
 use crate::{
@@ -132,6 +133,12 @@ fn table(work: &WorkArgs, progress: &Progress) -> Result<Code, Failure> {
     let overrides = work.overrides().or_exit(Code::Usage)?;
     let Some(rows) = kinds::rows(overrides, progress)? else { return Ok(Code::Interrupted) };
     progress.clear();
-    terminal::out(&report::kinds(&rows));
-    Ok(Code::Fine)
+    terminal::out(&report::kinds(&rows.made));
+    if rows.refused.is_empty() {
+        return Ok(Code::Fine);
+    }
+    let reasons: Vec<String> = rows.refused.iter().map(ToString::to_string).collect();
+    let scenarios = units::things(reasons.len() as u64, "scenario");
+    let error = anyhow!("the table lacks {scenarios}: {}", reasons.join("; "));
+    Err(error).or_exit(Code::Usage)
 }

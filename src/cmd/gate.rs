@@ -32,7 +32,7 @@ use crate::{
     },
     metrics::MetricsFile,
     minimal, now, prepare,
-    run::RunInput,
+    run::{RunInput, SameWork},
     terminal,
 };
 
@@ -304,6 +304,10 @@ fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     let mut input = args.run.input(std::env::args().collect())?;
     // A side that cannot be read is refused by who compares.
     let stored = Stored::read(base).ok();
+    let who = format!("--baseline {}", args.baseline.as_deref().unwrap_or(base).display());
+    input.same_work = stored
+        .as_ref()
+        .and_then(|stored| SameWork::of(who, stored, "compare with a result of this run's"));
     let has_whole = |stored: Stored| stored.result.cells.iter().any(|cell| !cell.duties.is_empty());
     // A deadline is one of whole blocks.
     input.open_whole = match args.deadline.is_some() || stored.is_some_and(has_whole) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use report::units;
-use result::RunResult;
+use result::{RunResult, stored::Stored};
 
 use crate::{
     args::{Format, RunArgs},
@@ -16,7 +16,7 @@ use crate::{
     now,
     plan::Machine,
     prepare,
-    run::Finished,
+    run::{Finished, SameWork},
     terminal,
 };
 
@@ -36,6 +36,7 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
 fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
     let mut input = args.input(std::env::args().collect())?;
     let saving = Saving::of(args)?;
+    input.same_work = saving.as_ref().filter(|_| !args.force).and_then(Saving::same_work);
     input.show_kept = match args.format {
         Format::Table => show_table,
         // An error would come after the user's interrupt: there is nobody to tell.
@@ -72,6 +73,13 @@ impl<'a> Saving<'a> {
         let baselines = Baselines::below(&data_path);
         baselines.try_write().or_exit(Code::Io)?;
         Ok(Some(Self { baselines, name }))
+    }
+
+    /// The work of the results that are there.
+    fn same_work(&self) -> Option<SameWork> {
+        let who = format!("--save-baseline {}", self.name);
+        let stored = Stored::read(&self.baselines.dir().join(self.name)).ok()?;
+        SameWork::of(who, &stored, "save under another name, or replace all with --force")
     }
 
     /// Saves the result, unless the run ended before its plan or with a wrong result.

@@ -59,14 +59,20 @@ impl Operation {
     }
 }
 
+/// The rows of the shipped scenarios.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// Those that were made.
+    pub made: Vec<KindRow>,
+    /// Why others are missing: the overrides do not fit them.
+    pub refused: Vec<Failure>,
+}
+
 /// A row for each shipped scenario, with `overrides`; `None` where the user interrupts.
 ///
 /// # Errors
-/// One cannot be run.
-pub fn rows(
-    mut overrides: Vec<Override>,
-    progress: &Progress,
-) -> Result<Option<Vec<KindRow>>, Failure> {
+/// One cannot be run, for another reason than its overrides.
+pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<Rows>, Failure> {
     let designs = designs();
     let every_design = ("run.designs", "", designs.as_str());
     for (key, other, value) in SMALL.into_iter().chain([every_design]) {
@@ -75,12 +81,18 @@ pub fn rows(
             overrides.push(Override { key: key.to_owned(), value: value.to_owned(), origin });
         }
     }
-    let mut rows = Vec::new();
+    let mut rows = Rows::default();
     for (name, text) in shipped::all() {
         if interrupt::happened() {
             return Ok(None);
         }
-        rows.push(row(name, text, &overrides, progress)?);
+        match row(name, text, &overrides, progress)
+            .map_err(|error| error.context((*name).to_owned()))
+        {
+            Ok(row) => rows.made.push(row),
+            Err(failure) if failure.code == Code::Usage => rows.refused.push(failure),
+            Err(failure) => return Err(failure),
+        }
     }
     Ok(Some(rows))
 }
@@ -148,11 +160,15 @@ fn rate(cell: &Cell, half: Half) -> Option<f64> {
     stats::median(&rates.collect::<Vec<_>>())
 }
 
-/// The fastest row by one half of the samples, and its rate by the other.
+/// The fastest row by one half of the samples, and its rate by the other. A row that only luck chose is none
+/// better than execution in order.
 fn best(cells: &[Cell]) -> Option<(String, f64)> {
     let rates = cells.iter().filter_map(|cell| Some((cell, rate(cell, Half::Chooses)?)));
-    let (fastest, _) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    Some((best_name(fastest), rate(fastest, Half::Tells)?))
+    let (chosen, _) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let told = |cell| Some((best_name(cell), rate(cell, Half::Tells)?));
+    let in_order = cells.iter().find(|cell| cell.design == Design::Sequential).and_then(told);
+    let best = told(chosen)?;
+    Some(in_order.filter(|(_, rate)| *rate > best.1).unwrap_or(best))
 }
 
 /// `batched-io@2+8io`: the design and its threads, without the store, which all have in common.
@@ -205,6 +221,11 @@ mod tests {
         let (name, rate) = best(&cells).unwrap();
         assert!(name.contains("@2"), "{name}");
         assert_eq!(rate, 50.0);
+        // In order is a row too, and none is said to be best that is slower.
+        let mut lucky = [row(1, [10, 10, 10, 10]), row(2, [5, 20, 5, 20])];
+        (lucky[0].design, lucky[1].design) = (Design::Sequential, Design::BatchedIo);
+        let (name, rate) = best(&lucky).unwrap();
+        assert!(name.starts_with("sequential") && rate == 100.0, "{name} {rate}");
         // One sample chooses, and none is left to tell.
         let mut single = cells[0].clone();
         single.samples.truncate(1);

@@ -429,10 +429,8 @@ fn ran_apart(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Fa
         return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
     }
     if !is_fine {
-        let code =
-            if ended == Ended::Code(Code::Disagree as i32) { Code::Disagree } else { Code::Io };
         let error = anyhow!("a process of the run gave no result to judge: {}", ended.words());
-        return Err(error).or_exit(code);
+        return Err(error).or_exit(ended.code());
     }
     Stored::read(dir).or_exit(Code::Io)
 }

@@ -12,7 +12,7 @@ use generator::{
     export::{self, ExportError},
     reference::{self, ReferenceError},
 };
-use spec::Scenario;
+use spec::{BlockTarget, Load, Scenario};
 use variant::{BlockDuties, Design, ListForm};
 use workload::{ReceivedBlock, Workload, file, json::WorkloadJson};
 
@@ -22,6 +22,11 @@ use crate::{
     progress::Progress,
     session::Work,
 };
+
+/// A load's part of the gas is its share, up to this.
+const GAS_SHARE_ERROR: f64 = 0.02;
+/// Where transactions are counted, a difference up to this surprises nobody.
+const COUNT_SHARE_ERROR: f64 = 0.1;
 
 /// Generates the workload of `scenario` and shows how far it is.
 ///
@@ -42,6 +47,9 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
         interrupt::answer()
     });
     stage.finish();
+    if let Ok(generated) = &generated {
+        missed_shares(scenario, generated).iter().for_each(|note| progress.note(note));
+    }
     generated.map_err(|error| {
         let code = match &error {
             GeneratorError::Cancelled => Code::Interrupted,
@@ -50,6 +58,37 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
         };
         Failure { code, error: error.into() }
     })
+}
+
+/// Loads whose part of the gas is not the share that a reader of the scenario expects.
+fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
+    let batches = generated.workload.batches.iter();
+    let outcomes = batches.flat_map(|batch| &batch.expected.transactions);
+    let mut gas = vec![0_u64; scenario.loads.len()];
+    for (load, outcome) in generated.loads.iter().zip(outcomes) {
+        gas[*load as usize] += outcome.gas_used;
+    }
+    let all = gas.iter().sum::<u64>().max(1) as f64;
+    let missed = |(index, (load, gas)): (usize, (&Load, u64))| {
+        let place = || format!("load[{index}] ({})", load.kind.name());
+        let name = load.name.clone().unwrap_or_else(place);
+        let (asked, part) = (load.share, gas as f64 / all);
+        let [asked_percent, part_percent] = [asked, part].map(|share| share * 100.0);
+        match scenario.block.target {
+            BlockTarget::Gas(_) if (part - asked).abs() > GAS_SHARE_ERROR => Some(format!(
+                "{name} has {part_percent:.1} % of the gas, and load.share asks for \
+                 {asked_percent:.1} %: its transactions do not fill its part of a block"
+            )),
+            BlockTarget::Transactions(_) if (part - asked).abs() > COUNT_SHARE_ERROR => {
+                Some(format!(
+                    "{name} has {part_percent:.1} % of the gas: under block.transactions its share, \
+                     {asked_percent:.1} %, is of the transactions"
+                ))
+            }
+            _ => None,
+        }
+    };
+    scenario.loads.iter().zip(gas).enumerate().filter_map(missed).collect()
 }
 
 /// Reads a workload file and runs the reference again: neither its lists nor its expected
@@ -164,4 +203,30 @@ pub(super) fn with_lists(
         work.add_lists(form, full).or_exit(Code::Disagree)?;
     }
     Ok(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes on half payments and half reads of a storm, of a block with this size.
+    fn notes(size: &str) -> Vec<String> {
+        let text = format!(
+            "schema = 1\nname = \"mix\"\n[state]\nslots = 10_000\naccounts = 1_000\n[block]\n{size}\n\
+             [[load]]\nkind = \"transfers\"\nname = \"payments\"\nshare = 0.5\n\
+             [[load]]\nkind = \"sload-storm\"\nshare = 0.5\n"
+        );
+        let scenario = Scenario::parse("mix.toml", &text, &[]).unwrap();
+        let generated = generator::generate_by_load(&scenario, |_| ()).unwrap();
+        missed_shares(&scenario, &generated)
+    }
+
+    #[test]
+    fn a_share_of_transactions_that_is_none_of_the_gas_is_told_and_one_of_the_gas_is_kept() {
+        assert_eq!(notes("gas = \"8M\""), [""; 0]);
+        let told = notes("transactions = 4");
+        assert!(told[0].starts_with("payments has 0."), "{told:?}");
+        assert!(told[1].starts_with("load[1] (sload-storm) has 99."), "{told:?}");
+        assert!(told[1].ends_with("its share, 50.0 %, is of the transactions"), "{told:?}");
+    }
 }

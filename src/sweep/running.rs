@@ -100,6 +100,7 @@ impl OneCell<'_> {
             source: matrix::source(dir.matrix(), index),
             how: Vec::new(),
             command: dir.matrix().command(index),
+            same_work: None,
             data_dir,
             in_use: InUse::Wait,
             // A cell is one of many: whole rows that nobody asks for would add a third to its time.
@@ -312,7 +313,7 @@ fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
         each.join(", "),
         how_to_go_on(dir, finished)
     ))
-    .or_exit(failures.first().map_or(Code::Io, |failed| code_of(failed.ended)))
+    .or_exit(failures.first().map_or(Code::Io, |failed| failed.ended.code()))
 }
 
 /// The outcome of a sweep that the user interrupts, unless its last cell was finished before. Results,
@@ -332,13 +333,4 @@ fn how_to_go_on(dir: &SweepDir, finished_count: u64) -> String {
         run_count(dir),
         dir.path().display()
     )
-}
-
-/// The sweep's exit code for a cell that left no result.
-const fn code_of(ended: Ended) -> Code {
-    match ended {
-        Ended::Code(2) => Code::Usage,
-        Ended::Code(3) => Code::Disagree,
-        _ => Code::Io,
-    }
 }

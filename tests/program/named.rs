@@ -39,7 +39,11 @@ fn runs_of_one_build_add_up_to_a_baseline_and_other_work_takes_their_place() {
     printed(&["state", "rm", "--all"], dir);
     let list = printed(&["baseline", "list"], dir);
     assert!(list.starts_with("main  2 results  ") && list.contains("  sload-storm 0x"), "{list}");
-    let said = save(dir, "main", &["--seed", "9"]);
+    // Six runs of another scenario are not thrown away by a slip, and nothing is sampled.
+    let other = [&RUN[..], &HOW, &[SAVE, "main", "--seed", "9"]].concat();
+    refused(dir, &other, 2, &["--save-baseline main", "of sload-storm (0x", "--force"]);
+    assert!(printed(&["baseline", "ls"], dir).starts_with("main  2 results  "));
+    let said = save(dir, "main", &["--seed", "9", "--force"]);
     assert!(said.contains("saved, in place of 2 results of other work, in "), "{said}");
     assert!(printed(&["baseline", "ls"], dir).starts_with("main  1 result  "));
     assert_eq!(printed(&["baseline", "rm", "main"], dir), "removed main\n");
@@ -73,6 +77,9 @@ fn a_gate_and_a_comparison_take_a_name_and_a_path_comes_first() {
     let rows: Value = serde_json::from_str(&rows).unwrap();
     assert!(rows["results"][0]["path"].as_str().unwrap().contains("baselines/main/result-"));
 
+    let other = ["gate", "--baseline", "main", "erc20", "--gas", "1M", "--store", "memory"];
+    let words = ["--baseline main", "are of sload-storm (0x", "this run is of erc20 (0x"];
+    refused(dir, &other, 2, &words);
     // Two processes have no interval of their times: no run is begun.
     let absolute = ["gate", "--baseline", "main", "--absolute", "sload-storm"];
     refused(dir, &absolute, 2, &["baselines/main is of 2"]);

@@ -371,7 +371,7 @@ fn client_rows(results: &[Stored]) -> Vec<Row> {
 
 fn figure(cell: &Cell, ratio: Ratio) -> Figure {
     Figure {
-        sample_count: cell.samples.len() as u64,
+        sample_count: cell.counted().iter().map(|samples| samples.len() as u64).sum(),
         database_count: cell.databases.as_ref().map(|of| of.each.len() as u64),
         ms_per_batch: positive(cell),
         ms_per_batch_ci95: cell.ms_per_batch.ci95,

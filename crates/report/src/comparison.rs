@@ -1,6 +1,8 @@
 //! Results side by side as a page: the work, the changes, the counters that differ, and a
 //! line a variant.
 
+use std::collections::BTreeMap;
+
 use result::{
     comparison::{Change, Comparison, Figure, Source},
     stats,
@@ -148,23 +150,32 @@ fn least_count(figure: &Figure) -> usize {
 
 /// The meaning of the texts in the place of intervals, where there are some.
 fn legend(page: &mut Page, comparison: &Comparison) {
-    let figures = comparison.rows.iter().flat_map(|row| row.figures.iter().skip(1).flatten());
-    let lacks = |figure: &&Figure| figure.time_ratio.is_some() && figure.time_ratio_ci95.is_none();
-    let mut known = Vec::new();
-    for figure in figures.filter(lacks) {
+    let pairs = comparison.rows.iter().flat_map(|row| {
+        let base = row.figures.first().and_then(Option::as_ref);
+        row.figures.iter().skip(1).flatten().map(move |figure| (base, figure))
+    });
+    let lacks = |(_, figure): &(Option<&Figure>, &Figure)| {
+        figure.time_ratio.is_some() && figure.time_ratio_ci95.is_none()
+    };
+    // The most values that a figure lacks, by what its interval takes.
+    let mut missing: BTreeMap<(usize, bool), u64> = BTreeMap::new();
+    for (base, figure) in pairs.filter(lacks) {
         let least = least_count(figure);
-        let (things, option) = match figure.database_count {
-            Some(_) => ("databases", "--databases"),
-            None => ("samples in one of both", "--samples"),
+        let count = |of: &Figure| of.database_count.unwrap_or(of.sample_count);
+        let fewest = base.map_or(u64::MAX, count).min(count(figure));
+        let most = missing.entry((least, figure.database_count.is_some())).or_default();
+        *most = (*most).max((least as u64).saturating_sub(fewest));
+    }
+    for ((least, has_databases), missing) in missing {
+        let (things, option) = match has_databases {
+            true => ("databases", "--databases"),
+            false => ("samples after the warm-up in one of both", "--samples"),
         };
-        if !known.contains(&least) {
-            known.push(least);
-            let text = format!(
-                "fewer than {least} {things}, too few for an interval of the ratio: run both with \
-                 {option} {least}"
-            );
-            page.labelled(Tone::Faint, &too_few(least), &text);
-        }
+        let text = format!(
+            "fewer than {least} {things}, too few for an interval of the ratio: give both {missing} more \
+             ({option})"
+        );
+        page.labelled(Tone::Faint, &too_few(least), &text);
     }
 }
 
@@ -229,7 +240,7 @@ mod tests {
         assert!(text.matches(" n<7").count() > 5, "{text}");
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("n<7 ")).collect();
         assert!(
-            matches!(lines[..], [line] if line.contains("run both with --samples 7")),
+            matches!(lines[..], [line] if line.contains("give both 4 more (--samples)")),
             "{text}"
         );
         assert!(!page(120, 3).contains("n<"));

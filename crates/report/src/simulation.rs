@@ -16,7 +16,7 @@ pub fn simulation(simulation: &Simulation, width: usize, paint: Paint) -> String
     let mut page = Page::new(width);
     let work = &simulation.workload;
     let text = format!(
-        "{}: {} in {}",
+        "{}: {} in {}; values come from memory, and no device is in the times",
         work.scenario,
         units::things(work.tx_count, "transaction"),
         units::batches(work.batch_count)

@@ -80,7 +80,7 @@ pub struct Row {
 /// A variant's figures in one result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// Number of samples.
+    /// Number of samples after the warm-up.
     pub sample_count: u64,
     /// Databases that the figures are over; `null` of a run on one.
     pub database_count: Option<u64>,

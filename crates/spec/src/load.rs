@@ -59,7 +59,8 @@ pub(crate) use kind::{Around, Kind};
 /// A share of the gas of every block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
-    /// Share of the gas, above 0; the shares of all loads sum to 1.
+    /// Share of the block's gas, or of its transactions where these are counted, above 0; the shares of
+    /// all loads sum to 1.
     pub share: f64,
     /// The name of its streams, instead of its index among the loads: a named load stays the same at
     /// any index.

@@ -122,7 +122,11 @@ fn a_run_is_judged_against_a_stored_result_of_the_same_work_only() {
     let reason = result["gate"]["reason"].as_str().unwrap();
     assert!(reason.contains("no ratio inside a run of one variant"), "{reason}");
     let args = ["--baseline", &base, "--samples", "1", "--seed", "9"];
-    place.refused(&args, 2, &["different work"]);
+    place.refused(
+        &args,
+        2,
+        &["the stored results are of sload-storm", "this run is of sload-storm"],
+    );
     let args = ["--baseline", &base, "--samples", "1", "--set", "run.designs=parallel-io"];
     let args = [&["gate", "--scenario", "sload-storm", "--gas", "4M", "--slots", "20k"], &args[..]];
     let args = [&args.concat(), &["--store", "memory", "--set", "state.accounts=100"][..]].concat();
