@@ -103,7 +103,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
     /// Replace a baseline of other work, too
-    #[arg(long, requires = "save_baseline")]
+    #[arg(long)]
     pub force: bool,
     /// After the run, take one more sample and write the timeline of each thread, to be opened
     /// by Perfetto (ui.perfetto.dev) or Chrome

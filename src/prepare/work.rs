@@ -212,7 +212,7 @@ mod tests {
     /// Notes on half payments and half reads of a storm, of a block with this size.
     fn notes(size: &str) -> Vec<String> {
         let text = format!(
-            "schema = 1\nname = \"mix\"\n[state]\nslots = 10_000\naccounts = 1_000\n[block]\n{size}\n\
+            "schema = 1\nname = \"mix\"\n[state]\nslots = 100_000\naccounts = 1_000\n[block]\n{size}\n\
              [[load]]\nkind = \"transfers\"\nname = \"payments\"\nshare = 0.5\n\
              [[load]]\nkind = \"sload-storm\"\nshare = 0.5\n"
         );
