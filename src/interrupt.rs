@@ -1,8 +1,9 @@
-//! Ctrl-C: the first asks everything to stop and keeps the finished part, and the program ends
+//! Ctrl-C, SIGTERM or the end of the terminal: the first asks everything to stop and keeps the finished part, and the program ends
 //! within a second, also in the middle of long work; a second one, half a second later or more,
 //! ends the process at once. State databases and workload files are never half written either way.
 
 use std::{
+    fs,
     io::{self, Read},
     ops::ControlFlow,
     os::unix::net::UnixStream,
@@ -15,7 +16,7 @@ use std::{
 };
 
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
     low_level::{self, pipe},
 };
@@ -40,7 +41,7 @@ static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 /// Shows the finished part, once, where it could not be shown in the usual way.
 type Kept = Box<dyn FnOnce() + Send>;
 
-/// Begins to listen for SIGINT (Ctrl-C) and SIGTERM. Where the program does not end by itself soon
+/// Begins to listen for SIGINT (Ctrl-C), SIGTERM and, unless the parent has it ignored (`nohup`), SIGHUP. Where the program does not end by itself soon
 /// after the first of them, `note` is called with a line for the user, and the process ends.
 ///
 /// # Errors
@@ -48,7 +49,8 @@ type Kept = Box<dyn FnOnce() + Send>;
 pub fn listen(note: fn(&str)) -> io::Result<()> {
     let (mut signals, told) = UnixStream::pair()?;
     let ends_at_next = Arc::<AtomicBool>::default();
-    for signal in [SIGINT, SIGTERM] {
+    let hangup = Some(SIGHUP).filter(|signal| !is_ignored(*signal));
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         let ends_at_next = Arc::clone(&ends_at_next);
         flag::register_conditional_shutdown(signal, Code::Interrupted as i32, ends_at_next)?;
         flag::register(signal, Arc::clone(&INTERRUPTED))?;
@@ -64,6 +66,14 @@ pub fn listen(note: fn(&str)) -> io::Result<()> {
         }
     };
     thread::Builder::new().name("interrupt".to_owned()).spawn(wait_and_end).map(drop)
+}
+
+/// Whether this process has ignored `signal` since it began.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Set once the user has interrupted.

@@ -39,6 +39,7 @@ mod progress;
 mod removal;
 mod run;
 mod sampling;
+mod scratch;
 mod seed;
 mod send;
 mod session;
@@ -61,7 +62,8 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 fn main() -> ExitCode {
     let ended = run();
     interrupt::finishing();
-    let code = match ended {
+    let delivered = terminal::delivered().or_exit(Code::Io);
+    let code = match exit::with_side_work(ended, delivered, terminal::error) {
         Ok(code) => code,
         Err(failure) => {
             let text = failure.to_string();
@@ -78,7 +80,9 @@ fn run() -> Result<Code, Failure> {
     child::become_another().or_exit(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
     prepare::short_device_time().or_exit(Code::Usage)?;
-    let cli = cli::parse(&cli::quiet_behind_verb(std::env::args_os()));
+    let Some(cli) = cli::parse(&cli::quiet_behind_verb(std::env::args_os())) else {
+        return Ok(Code::Fine);
+    };
     interrupt::listen(terminal::error).or_exit(Code::Io)?;
     cli.run()
 }

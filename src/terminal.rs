@@ -1,10 +1,16 @@
-//! The one place that writes to standard output and standard error.
+//! The one place that writes to standard output and standard error, and knows whether all of the output
+//! has arrived.
 
 use std::{
-    io::{IsTerminal, Write},
-    sync::atomic::{AtomicBool, Ordering},
+    io::{self, IsTerminal, Write},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
+use anyhow::{Context, Result};
+use rustix::io::{Errno, fcntl_getfd};
 use terminal_size::{Width, terminal_size};
 
 use report::Paint;
@@ -17,15 +23,70 @@ static IS_QUIET: AtomicBool = AtomicBool::new(false);
 /// Width where the terminal does not tell, as in a pipe.
 const DEFAULT_WIDTH: usize = 80;
 
-/// Writes `text` to standard output. A reader that went away (`stress list | head -1`) is no
-/// error.
-pub fn out(text: &str) {
-    drop(std::io::stdout().write_all(text.as_bytes()));
+/// Whether standard output was closed when the process began. Before `main` the standard library opens
+/// the null device in its place.
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// The first failure to write to standard output.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+#[used]
+#[expect(
+    unsafe_code,
+    reason = "the loader calls functions of this section before `main`; this one asks the kernel and \
+              stores a flag"
+)]
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_OUTPUT: extern "C" fn() = look_at_output;
+
+extern "C" fn look_at_output() {
+    WAS_CLOSED.store(fcntl_getfd(io::stdout()) == Err(Errno::BADF), Ordering::Relaxed);
 }
 
-/// Standard output for a text that is written as it is made.
+/// Writes `text` to standard output. `delivered` says at the end whether that failed.
+pub fn out(text: &str) {
+    drop(stream().write_all(text.as_bytes()));
+}
+
+/// Standard output for a text that is written as it is made, in large pieces.
 pub fn stream() -> impl Write {
-    std::io::stdout().lock()
+    Output
+}
+
+/// Standard output, without a buffer: one could be lost at the end.
+struct Output;
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match WAS_CLOSED.load(Ordering::Relaxed) {
+            true => Err(Errno::BADF),
+            // The standard library takes a descriptor that cannot be written for one that was.
+            false => rustix::io::write(io::stdout(), bytes),
+        };
+        written.map_err(|errno| {
+            // A reader that went away (`stress list | head -1`) has seen enough.
+            if !matches!(errno, Errno::PIPE | Errno::INTR) {
+                let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+                lost.get_or_insert_with(|| errno.into());
+            }
+            errno.into()
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether all of standard output has arrived, or its reader went away.
+///
+/// # Errors
+/// Some of it is lost.
+pub fn delivered() -> Result<()> {
+    match LOST.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error).context("standard output is lost, whole or in part"),
+        None => Ok(()),
+    }
 }
 
 /// From now on neither notes nor progress are written.
@@ -40,9 +101,17 @@ pub fn note(text: &str) {
     }
 }
 
-/// Writes a line to standard error that the user must see.
+/// Writes a line to standard error that the user must see. Names of files and words of others are in it:
+/// what steers a terminal is escaped.
 pub fn error(text: &str) {
-    drop(writeln!(std::io::stderr(), "{text}"));
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() && !matches!(c, '\n' | '\t') {
+            true => safe.extend(c.escape_default()),
+            false => safe.push(c),
+        }
+    }
+    drop(writeln!(io::stderr(), "{safe}"));
 }
 
 /// Columns of the terminal that standard output goes to.
@@ -55,12 +124,12 @@ pub fn width() -> usize {
 /// Columns of a list for a reader; `None` where standard output is no terminal, as another program may
 /// read a list line by line.
 pub fn list_width() -> Option<usize> {
-    std::io::stdout().is_terminal().then(width)
+    io::stdout().is_terminal().then(width)
 }
 
 /// How progress looks on standard error.
 pub fn look() -> Look {
-    match (IS_QUIET.load(Ordering::Relaxed), std::io::stderr().is_terminal()) {
+    match (IS_QUIET.load(Ordering::Relaxed), io::stderr().is_terminal()) {
         (true, _) => Look::Nothing,
         (false, true) => Look::Figures,
         (false, false) => Look::Lines,
@@ -70,11 +139,11 @@ pub fn look() -> Look {
 /// The same where the result goes to standard output as JSON: no figure stands beside it on one
 /// terminal.
 pub fn look_beside_json() -> Look {
-    if std::io::stdout().is_terminal() { look().without_figures() } else { look() }
+    if io::stdout().is_terminal() { look().without_figures() } else { look() }
 }
 
 /// Whether standard output takes colour: a terminal, and nobody said no (`NO_COLOR`).
 pub fn paint() -> Paint {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if std::io::stdout().is_terminal() && !refused { Paint::Ansi } else { Paint::Plain }
+    if io::stdout().is_terminal() && !refused { Paint::Ansi } else { Paint::Plain }
 }

@@ -8,7 +8,10 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
+use report::Paint;
+
 use super::Cli;
+use crate::terminal;
 
 /// The verb that writes reports, whose format follows from the ending of a file.
 const REPORT: &str = "report";
@@ -24,11 +27,23 @@ const FORMATS: [(&str, &str, &str); 6] = [
     ("--json", "json", "--format bigger-is-better "),
 ];
 
-/// Parses `words`. Help, the version and errors end the process, as `clap` has it.
-pub fn parse(words: &[OsString]) -> Cli {
-    Cli::try_parse_from(words).unwrap_or_else(|error| {
-        with_format(words, with_typed_usage(Cli::command(), words, error)).exit()
-    })
+/// Parses `words`. Prints help or the version where these are asked for, and returns `None`. An error
+/// ends the process, as `clap` has it.
+pub fn parse(words: &[OsString]) -> Option<Cli> {
+    match Cli::try_parse_from(words) {
+        Ok(cli) => Some(cli),
+        Err(error) if error.use_stderr() => {
+            with_format(words, with_typed_usage(Cli::command(), words, error)).exit()
+        }
+        Err(help) => {
+            let text = help.render();
+            terminal::out(&match terminal::paint() {
+                Paint::Ansi => text.ansi().to_string(),
+                Paint::Plain => text.to_string(),
+            });
+            None
+        }
+    }
 }
 
 /// `error`, with what to write where it is of a report's format that was typed as an option.
