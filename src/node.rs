@@ -4,7 +4,7 @@
 use std::{thread, time::Duration};
 
 use generator::import::rpc::{Call, Refusal, Rpc, Silence};
-use send::{BlockingClient, HttpAnswer, HttpError, HttpLimits};
+use send::{BlockingClient, HttpAnswer, HttpError, HttpLimits, shown};
 use serde_json::{Value, json};
 
 use crate::{interrupt, progress, send::url};
@@ -142,17 +142,13 @@ fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusa
     let value: Value = value.map_err(|_| wrong("the answer is no JSON"))?;
     let items = match value {
         Value::Array(items) => items,
-        // One error for all calls has no number.
-        mut one => {
-            if let (Some(refusal), true) = (refusal(&one), count > 1) {
+        // One error for all calls, or for one that the node could not read, has no number.
+        one => match refusal(&one) {
+            Some(refusal) if count > 1 || one.get("id").is_none_or(Value::is_null) => {
                 return Ok(vec![Err(refusal); count]);
             }
-            // To the only call, with any number.
-            if let Some(fields) = one.as_object_mut() {
-                fields.insert("id".to_owned(), json!(0));
-            }
-            vec![one]
-        }
+            _ => vec![one],
+        },
     };
     let mut out: Vec<Option<_>> = vec![None; count];
     for mut item in items {
@@ -163,7 +159,10 @@ fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusa
             (None, None) => return Err(wrong("an answer has neither result nor error")),
         };
         let place = place.and_then(|place| out.get_mut(place));
-        *place.ok_or_else(|| wrong("an answer is to no call"))? = Some(answer);
+        let place = place.ok_or_else(|| wrong("an answer is to no call"))?;
+        if place.replace(answer).is_some() {
+            return Err(wrong("a call is answered twice"));
+        }
     }
     let all: Option<Vec<_>> = out.into_iter().collect();
     all.ok_or_else(|| wrong("not every call is answered"))
@@ -172,7 +171,7 @@ fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusa
 fn refusal(item: &Value) -> Option<Refusal> {
     let error = item.get("error").filter(|error| !error.is_null())?;
     let message = error.get("message").and_then(Value::as_str);
-    let message = message.map_or_else(|| error.to_string(), str::to_owned);
+    let message = message.map_or_else(|| shown(&error.to_string()), shown);
     Some(Refusal { code: error.get("code").and_then(Value::as_i64).unwrap_or(0), message })
 }
 
@@ -206,7 +205,10 @@ mod tests {
         assert_eq!(of(body, 2).unwrap(), [Err(refusal.clone()), Ok(Value::Null)]);
         let all = r#"{"id":null,"error":{"code":-5,"message":"no"}}"#;
         assert_eq!(of(all, 2).unwrap(), [Err(refusal.clone()), Err(refusal)]);
-        assert_eq!(of(r#"{"id":7,"result":"0x1"}"#, 1).unwrap(), [Ok(json!("0x1"))]);
+        assert_eq!(of(r#"{"id":0,"result":"0x1"}"#, 1).unwrap(), [Ok(json!("0x1"))]);
+        let unread = r#"{"id":null,"error":{"code":-32700,"message":"\u001b[2J\n no"}}"#;
+        let refusal = Refusal { code: -32700, message: "\\u{1b}[2J no".to_owned() };
+        assert_eq!(of(unread, 1).unwrap(), [Err(refusal)]);
     }
 
     #[test]
@@ -217,6 +219,11 @@ mod tests {
             ("[]", 1, "not every call"),
             (r#"[{"id":0,"result":1}]"#, 2, "not every call"),
             (r#"[{"id":9,"result":1}]"#, 1, "to no call"),
+            (r#"{"id":7,"result":"0x1"}"#, 1, "to no call"),
+            (r#"{"id":"0","result":"0x1"}"#, 1, "to no call"),
+            (r#"{"id":null,"result":"0x1"}"#, 1, "to no call"),
+            (r#"{"id":7,"error":{"code":1,"message":"no"}}"#, 1, "to no call"),
+            (r#"[{"id":0,"result":1},{"id":0,"result":2}]"#, 2, "answered twice"),
             (r#"[{"result":1}]"#, 1, "to no call"),
             ("[1]", 1, "neither result nor error"),
             ("7", 1, "neither result nor error"),

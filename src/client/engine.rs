@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use send::{BlockingClient, HttpError, HttpLimits};
+use send::{BlockingClient, HttpError, HttpLimits, shown};
 use serde_json::{Value, json};
 
 use super::{export::Calls, refusal::Refusal, token::Secret};
@@ -49,7 +49,7 @@ impl Engine {
     /// It gives no answer.
     pub fn genesis_hash(&self) -> Result<String, Refusal> {
         let block = self.call("eth_getBlockByNumber", &json!(["0x0", false]))?;
-        Ok(block["hash"].as_str().unwrap_or("unknown").to_owned())
+        Ok(shown(block["hash"].as_str().unwrap_or("unknown")))
     }
 
     /// Whether the client has the block of this hash.
@@ -70,8 +70,7 @@ impl Engine {
         // A build outside a repository has a commit of zeros.
         let commit = text("commit").unwrap_or_default();
         let commit = if commit.trim_matches(['0', 'x']).is_empty() { "" } else { commit };
-        let words = [text("name")?, text("version")?, commit].join(" ");
-        Some(words.trim_end().to_owned())
+        Some(shown(&[text("name")?, text("version")?, commit].join(" ")))
     }
 
     /// Sends a block and makes it the head.
@@ -109,11 +108,15 @@ impl Engine {
             return Err(Refusal::Unauthorized);
         }
         let mut answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let is_unread = answer["id"].is_null() && !answer["error"].is_null();
+        if !is_unread && answer["id"].as_u64() != id(line) {
+            return Err(no_answer(line, status, &body));
+        }
         if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
             return Err(Refusal::Error {
                 method: method(line),
                 code: error["code"].as_i64().unwrap_or_default(),
-                message: error["message"].as_str().unwrap_or_default().to_owned(),
+                message: shown(error["message"].as_str().unwrap_or_default()),
             });
         }
         match answer.get_mut("result") {
@@ -149,7 +152,7 @@ fn is_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Result
         Some("SYNCING") => Err(Refusal::Syncing { method }),
         Some("ACCEPTED") => Err(Refusal::Accepted { method }),
         Some("INVALID" | "INVALID_BLOCK_HASH") => {
-            let reason = status["validationError"].as_str().unwrap_or("no reason given").to_owned();
+            let reason = shown(status["validationError"].as_str().unwrap_or("no reason given"));
             Err(Refusal::Invalid { method, reason })
         }
         _ => {
@@ -157,6 +160,12 @@ fn is_valid(calls: &Calls, line: &str, status: &Value, answer: &Value) -> Result
             Err(Refusal::NoAnswer { method, status: 200, text })
         }
     }
+}
+
+/// The number of a call, which its answer has, too.
+fn id(line: &str) -> Option<u64> {
+    let (_, rest) = line.split_once("\"id\":")?;
+    rest.split([',', '}']).next()?.parse().ok()
 }
 
 /// The method of a call: its beginning, as payloads have many megabytes.

@@ -101,7 +101,9 @@ impl Import {
     }
 
     fn import(&self, url: &str, output: &str, more: &[&str]) -> Output {
-        self.stress(&[&["import", "rpc", "--url", url, "--output", output], more].concat())
+        self.stress(
+            &[&["import", "rpc", "--url", url, "--force", "--output", output], more].concat(),
+        )
     }
 
     /// Imports, expects success, and gives the output.
@@ -302,6 +304,17 @@ fn what_is_no_node_gets_one_error() {
     import.refused(&half, &[], 6, &["eth_chainId"]);
     let number = server(|_| http("200 OK", r#"{"jsonrpc":"2.0","id":0,"result":"chain"}"#));
     import.refused(&number, &[], 2, &["eth_chainId", "\"chain\"", "0x and hex digits"]);
+    for id in ["7", "null", "\"0\""] {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"0x1"}}"#);
+        let other = server(move |_| http("200 OK", &answer));
+        import.refused(&other, &[], 6, &["eth_chainId", "an answer is to no call"]);
+    }
+    let words = "\u{1b}]0;mine\u{7}\u{1b}[2J".to_owned() + &"x".repeat(1 << 20);
+    let loud = json!({"jsonrpc": "2.0", "id": 0, "error": {"code": -1, "message": words}});
+    let loud = server(move |_| http("200 OK", &loud.to_string()));
+    import.refused(&loud, &[], 6, &["eth_chainId", "\\u{1b}]0;mine\\u{7}", "x…"]);
+    let error = text(&import.import(&loud, "a.workload", &[]).stderr);
+    assert!(!error.contains('\u{1b}') && error.len() < 2_000, "{error}");
     import.refused("ftp://127.0.0.1", &[], 2, &["--url", "http://HOST:PORT"]);
     let done = import.import(&format!("http://{closed}/v3/KEY"), "a.workload", &[]);
     assert!(!text(&done.stderr).contains("KEY"), "a key in the URL is not shown");

@@ -403,3 +403,24 @@ fn what_cannot_be_sent_is_one_error_with_its_remedy() {
     refused(&["transfers", "--url", nobody, "--in-flight", "0"], 2, &["--in-flight 0"]);
     refused(&["transfers", "--url", nobody, "--key-file", "none"], 6, &["--key-file none"]);
 }
+
+#[test]
+fn a_node_is_believed_on_its_own_call_alone_and_its_words_steer_no_terminal() {
+    let refused = |answer: String, words: &[&str]| {
+        let url = server(move |_| answer.clone());
+        let output = refused(&["transfers", "--url", &url], 6, words);
+        let error = text(&output.stderr);
+        assert!(!error.contains('\u{1b}') && error.len() < 2_000, "{error}");
+    };
+    for id in ["999", "null", "\"0\""] {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"0x539"}}"#);
+        refused(http("200 OK", &answer), &["eth_chainId", "to another call"]);
+    }
+    let words = "\u{1b}]0;mine\u{7}\u{1b}[2J".to_owned() + &"x".repeat(1 << 20);
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -1, "message": words}});
+    refused(http("200 OK", &error.to_string()), &["eth_chainId", "\\u{1b}]0;mine\\u{7}", "x…"]);
+    refused(http("500 Broken", &words), &["500", "\\u{1b}]0;mine"]);
+    let elsewhere = node_on(1_337).replace("127.0.0.1", "localhost");
+    let moved = http(&format!("308 Moved\r\nLocation: {elsewhere}"), "");
+    refused(moved, &["redirects to another host"]);
+}

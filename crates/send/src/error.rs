@@ -93,7 +93,7 @@ impl CallError {
             RpcError::NullResp => (ErrorKind::Malformed, "the answer is null".to_owned()),
             other => (ErrorKind::Malformed, other.to_string()),
         };
-        Self { kind, message: shortened(&url.hide(&message)) }
+        Self { kind, message: shown(&url.hide(&message)) }
     }
 }
 
@@ -174,10 +174,21 @@ fn refusal_kind(payload: &ErrorPayload) -> ErrorKind {
     }
 }
 
-fn shortened(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut shown: String = line.chars().take(SHOWN_CHARS).collect();
-    if shown.len() < line.len() {
+/// A node's words as they may be shown and kept: a line, cut after 200 characters, in which those that steer
+/// a terminal are escaped.
+pub fn shown(text: &str) -> String {
+    // The words may have many megabytes: no more than needed of them is read.
+    let words = text.split_whitespace().flat_map(|word| [" ", word]).skip(1);
+    let mut chars = words.flat_map(str::chars);
+    let mut shown = String::new();
+    for c in chars.by_ref().take(SHOWN_CHARS) {
+        let turns_text = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        match c.is_control() || turns_text {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    if chars.next().is_some() {
         shown.push('…');
     }
     shown
@@ -329,6 +340,22 @@ mod tests {
             assert_eq!(kind(code, "no words that are known"), expected, "{code}");
         }
         assert_eq!(kind(INTERNAL, "nonce too low"), ErrorKind::Nonce, "words before codes");
+    }
+
+    #[test]
+    fn words_of_a_node_are_a_short_line_that_steers_no_terminal() {
+        for (text, expected) in [
+            ("", ""),
+            (" two\n\twords ", "two words"),
+            ("\u{1b}[2J\u{7}a", "\\u{1b}[2J\\u{7}a"),
+            ("\u{9b}1m\u{202e}b", "\\u{9b}1m\\u{202e}b"),
+            ("漢字 é", "漢字 é"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+        let (full, long) = ("a".repeat(SHOWN_CHARS), "a".repeat(1 << 20));
+        assert_eq!(shown(&full), full);
+        assert_eq!(shown(&long), full + "…");
     }
 
     #[test]

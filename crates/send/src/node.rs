@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::{
-    error::{CallError, ErrorKind, SendError},
+    error::{CallError, ErrorKind, SendError, shown},
     url::NodeUrl,
 };
 
@@ -120,7 +120,7 @@ impl Node {
     }
 
     pub(crate) async fn client_version(&self) -> Result<String, CallError> {
-        self.call("web3_clientVersion", NONE).await
+        self.call::<_, String>("web3_clientVersion", NONE).await.map(|version| shown(&version))
     }
 
     /// Accounts whose keys the node has.

@@ -79,11 +79,11 @@ pub(crate) fn serve_at(
     reply: impl Fn(&Call) -> Reply + Send,
 ) {
     server::serve(listener, move |request| {
-        let call = call(request);
+        let (call, id) = call(request);
         let reply = reply(&call);
         calls.lock().unwrap().push(call);
         let answer = |of: Value| {
-            let mut whole = json!({"jsonrpc": "2.0", "id": 1});
+            let mut whole = json!({"jsonrpc": "2.0", "id": id});
             whole.as_object_mut().unwrap().extend(of.as_object().unwrap().clone());
             http("200 OK", &whole.to_string())
         };
@@ -101,15 +101,17 @@ pub(crate) fn serve_at(
     });
 }
 
-fn call(request: &Request) -> Call {
+/// A call and its number.
+fn call(request: &Request) -> (Call, Value) {
     let body: Value = serde_json::from_str(&request.body).unwrap();
     let first = &body["params"][0];
     let hash = first["blockHash"].as_str().or(first["headBlockHash"].as_str()).or(first.as_str());
-    Call {
+    let call = Call {
         method: body["method"].as_str().unwrap().to_owned(),
         hash: hash.unwrap_or_default().to_owned(),
         authorization: request.authorization.clone(),
-    }
+    };
+    (call, body["id"].clone())
 }
 
 /// The fake as a process, which tests start as a client. Its words say how it misbehaves.

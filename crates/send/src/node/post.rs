@@ -4,6 +4,7 @@ use std::task::{Context, Poll};
 
 use alloy_json_rpc::{RequestPacket, ResponsePacket};
 use alloy_transport::{TransportError, TransportErrorKind, TransportFut};
+use serde::de;
 use tower_service::Service;
 
 use crate::{http::HttpClient, url::NodeUrl};
@@ -22,6 +23,10 @@ impl Post {
         let answer = answer.map_err(TransportErrorKind::custom)?;
         let text = || String::from_utf8_lossy(&answer.body).into_owned();
         let packet = serde_json::from_slice::<ResponsePacket>(&answer.body);
+        let packet = packet.and_then(|packet| match is_to(&packet, &request) {
+            true => Ok(packet),
+            false => Err(de::Error::custom("the answer is to another call")),
+        });
         if (200..300).contains(&answer.status) {
             return packet.map_err(|error| TransportError::deser_err(error, text()));
         }
@@ -30,6 +35,16 @@ impl Post {
             Ok(packet) if packet.is_error() => Ok(packet),
             _ => Err(TransportErrorKind::http_error(answer.status, text())),
         }
+    }
+}
+
+/// Whether an answer names its call. An error may name none, where the node could not read the call.
+fn is_to(answer: &ResponsePacket, request: &RequestPacket) -> bool {
+    match (answer, request) {
+        (ResponsePacket::Single(answer), RequestPacket::Single(call)) => {
+            answer.id == *call.id() || answer.id.is_none() && answer.is_error()
+        }
+        _ => false,
     }
 }
 
