@@ -5,7 +5,7 @@
 //!
 //! **Invariant**: a directory with a state's name is whole. It is built as
 //! `<name>.building-<pid>`, synced, described by a manifest, and renamed; files that a killed build
-//! leaves are removed by the next run and never opened.
+//! leaves are removed by the next run and never opened. A directory goes only with its mark.
 //!
 //! **Invariant**: whoever builds, measures, verifies or removes a state holds the lock
 //! `<name>.lock`. So leftovers found while holding it are those of the dead.
@@ -20,7 +20,7 @@ mod manifest;
 mod names;
 mod node_counts;
 
-pub use directory::{BuiltState, DataDir, default_data_dir};
+pub use directory::{BuiltState, DataDir, SampleDir, default_data_dir};
 pub use error::StateError;
 pub use format::{
     BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltTries, Quiet, ScanInput, StateFormat,
@@ -28,4 +28,5 @@ pub use format::{
 };
 pub use keep::{StateInfo, VerifiedState, WholeState};
 pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, NodeTotals, RowCounts};
+pub(crate) use names::{is_marked, make_marked, remove_marked};
 pub use node_counts::NodeCounts;

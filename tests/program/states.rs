@@ -91,7 +91,12 @@ fn the_least_recently_used_goes_first_and_all_are_all_but_those_in_use_and_of_ot
     let of_others = dir.join("photos-0123456789abcdef");
     fs::create_dir(&of_others).unwrap();
     let half_built = format!("{rocksdb}.building-1");
-    fs::create_dir(dir.join(&half_built)).unwrap();
+    let leave_half_built = || {
+        fs::create_dir(dir.join(&half_built)).unwrap();
+        // The mark of a directory that the program may remove.
+        fs::write(dir.join(&half_built).join(".stress"), "").unwrap();
+    };
+    leave_half_built();
     age(dir, &flat);
     // The half-built one is empty, and goes first. The first state that goes makes room enough.
     let states = fs::read_dir(dir.join(&rocksdb)).unwrap();
@@ -99,7 +104,7 @@ fn the_least_recently_used_goes_first_and_all_are_all_but_those_in_use_and_of_ot
     let kept = printed(&["state", "rm", "--keep", &format!("{bytes}B")], dir);
     let lines: Vec<_> = kept.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
     assert_eq!(lines, [half_built.as_str(), &flat], "{kept}");
-    fs::create_dir(dir.join(&half_built)).unwrap();
+    leave_half_built();
     // Another process uses it.
     let held = fs::File::open(lock(dir, &rocksdb)).unwrap();
     held.lock().unwrap();

@@ -12,9 +12,9 @@ use super::{
     directory::{BuiltState, DataDir},
     error::StateError,
     format::{BuildInput, BuildOutput, BuildPhase, BuildProgress, StateSpec, Watch},
-    lock::{Purpose, StateLock, unix_now_s},
+    lock::{Purpose, StateLock, is_lock, unix_now_s},
     manifest::{FORMAT_VERSION, Manifest, files_of},
-    names::{BUILDING, is_state_name, remove_dir},
+    names::{BUILDING, MARK, is_marked, is_state_name, make_marked, remove_marked},
 };
 
 impl DataDir {
@@ -31,8 +31,9 @@ impl DataDir {
     ) -> Result<BuiltState, StateError> {
         let watch = Watch { progress, cancel };
         let name = spec.name();
+        self.check_place(&name)?;
         let lock = StateLock::acquire(&self.lock(&name), &name, Purpose::Measuring)?;
-        self.remove_leftovers(&name, progress)?;
+        self.remove_leftovers(&name, progress);
         let dir = self.state(&name);
         if !dir.exists() {
             lock.set_purpose(Purpose::Building)?;
@@ -61,11 +62,14 @@ impl DataDir {
     }
 
     /// Removes leftovers of dead processes, half-built states and samples: of state `name`, whose
-    /// lock the caller holds, and of every other one whose lock is free.
-    fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) -> Result<(), StateError> {
-        for (of, paths) in self.leftovers()? {
+    /// lock the caller holds, and of every other one whose lock is free. What is of others, or cannot be
+    /// removed, is named and stays: it ends no run.
+    fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) {
+        for (of, paths) in self.leftovers() {
             let lock = if of == name {
                 None
+            } else if self.check_place(&of).is_err() {
+                continue;
             } else {
                 match StateLock::acquire(&self.lock(&of), &of, Purpose::Removing) {
                     Ok(lock) => Some(lock),
@@ -74,33 +78,43 @@ impl DataDir {
                 }
             };
             for path in paths {
-                remove_dir(&path)?;
-                progress.note(&format!("removed {}, left by a process that died", path.display()));
+                let removed = match is_marked(&path) {
+                    true => remove_marked(&path),
+                    false if is_lock(&path) => {
+                        fs::remove_file(&path).map_err(StateError::io("remove", &path))
+                    }
+                    false => Err(StateError::Foreign { path: path.clone() }),
+                };
+                progress.note(&match removed {
+                    Ok(()) => format!("removed {}, left by a process that died", path.display()),
+                    Err(error) => error.to_string(),
+                });
             }
             // Where nothing is left of a state, its lock goes too.
             if let Some(lock) = lock
                 && !self.state(&of).exists()
+                && let Err(error) = lock.remove()
             {
-                lock.remove()?;
+                progress.note(&error.to_string());
             }
         }
-        Ok(())
     }
 
-    /// Half-built states and samples, dead or alive, by the name of their state.
-    fn leftovers(&self) -> Result<BTreeMap<String, Vec<PathBuf>>, StateError> {
+    /// All that is named as half-built states and samples, dead or alive, and as locks of these, by the name of
+    /// their state.
+    fn leftovers(&self) -> BTreeMap<String, Vec<PathBuf>> {
         let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-        for entry in self.entries(self.path())? {
+        for entry in self.entries(self.path()).unwrap_or_default() {
             if let Some((of, _)) = entry.split_once(BUILDING)
                 && is_state_name(of)
             {
                 found.entry(of.to_owned()).or_default().push(self.path().join(&entry));
             }
         }
-        for (of, path) in self.sample_dirs()? {
+        for (of, path) in self.named_as_samples().unwrap_or_default() {
             found.entry(of).or_default().push(path);
         }
-        Ok(found)
+        found
     }
 
     fn check_space(&self, spec: &StateSpec<'_>, name: &str) -> Result<(), StateError> {
@@ -118,16 +132,17 @@ impl DataDir {
 
     /// Builds beside the state's place and renames.
     fn build(&self, spec: &StateSpec<'_>, name: &str, watch: &Watch<'_>) -> Result<(), StateError> {
-        let place = self.path().join(format!("{name}{BUILDING}{}", std::process::id()));
+        let place = self.new_place(name)?;
         let built = self.build_at(spec, name, &place, watch);
         let renamed = built.and_then(|()| {
             let dir = self.state(name);
             fs::rename(&place, &dir).map_err(StateError::io("rename", &place))?;
+            // A whole state needs none, and one that stays is no fault.
+            let _ = fs::remove_file(dir.join(MARK));
             sync(self.path())
         });
         renamed.map_err(|error| {
-            let removed = remove_dir(&place);
-            if let Err(left) = removed {
+            if let Err(left) = remove_marked(&place) {
                 watch.progress.note(&format!("{left}; the next run tries again"));
             }
             if error.is_device_full() {
@@ -138,6 +153,19 @@ impl DataDir {
         })
     }
 
+    /// A new directory for a state that is being built.
+    fn new_place(&self, name: &str) -> Result<PathBuf, StateError> {
+        let mut end = std::process::id().to_string();
+        loop {
+            let place = self.path().join(format!("{name}{BUILDING}{end}"));
+            // A name that others took is passed over.
+            if make_marked(&place)? {
+                return Ok(place);
+            }
+            end.push('x');
+        }
+    }
+
     fn build_at(
         &self,
         spec: &StateSpec<'_>,
@@ -146,15 +174,12 @@ impl DataDir {
         watch: &Watch<'_>,
     ) -> Result<(), StateError> {
         // Beside, not inside, the place: a half-built directory holds nothing but the state.
-        let scratch = self.path().join(format!("{name}{BUILDING}{}.scratch", std::process::id()));
-        for dir in [place, &scratch] {
-            fs::create_dir(dir).map_err(StateError::io("make", dir))?;
-        }
+        let scratch = self.new_place(name)?;
         let start = Instant::now();
         let (genesis, layout, threads) = (spec.genesis, spec.layout, spec.threads.max(1));
         let input = BuildInput { name, genesis, layout, dir: place, scratch: &scratch, threads };
         let built = spec.format.build(&input, watch);
-        remove_dir(&scratch)?;
+        remove_marked(&scratch)?;
         let built = built?;
         watch.check()?;
         watch.progress.begin(BuildPhase::Finishing, 0);

@@ -1,13 +1,18 @@
 //! The data directory and a built state in it, which is locked as long as it is open.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     time::SystemTime,
 };
 
-use super::{error::StateError, lock::StateLock, manifest::Manifest, names::is_state_name};
+use super::{
+    error::StateError,
+    lock::{StateLock, is_lock},
+    manifest::Manifest,
+    names::{BUILDING, LOCK, is_marked, is_state_name, make_marked, remove_marked},
+};
 use crate::error::StoreError;
 
 /// Where samples lie, below the data directory: on the same file system, for hard links.
@@ -39,7 +44,11 @@ impl DataDir {
         // Making the samples' directory too shows that the root can be written.
         fs::create_dir_all(root.join(SAMPLES)).map_err(refused)?;
         let probe = root.join(format!(".writable-{}", std::process::id()));
-        fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(refused)?;
+        match fs::File::create_new(&probe) {
+            // Of another: it is not this program's to remove.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made.and_then(|_| fs::remove_file(&probe)).map_err(refused)?,
+        }
         Ok(Self { root: root.to_path_buf() })
     }
 
@@ -53,7 +62,7 @@ impl DataDir {
     }
 
     pub(super) fn lock(&self, name: &str) -> PathBuf {
-        self.root.join(format!("{name}.lock"))
+        self.root.join(format!("{name}{LOCK}"))
     }
 
     pub(super) fn samples(&self) -> PathBuf {
@@ -71,8 +80,43 @@ impl DataDir {
         Ok(names)
     }
 
-    /// The directories below `samples` with the names of their states: `<name>.<number>`.
+    /// Whether the directory of state `name`, half built or not, is surely of this program. A link may lead to
+    /// anyone's. Nobody takes a lock beside a directory without a manifest, so that a lock proves as much.
+    pub(super) fn is_ours(&self, name: &str) -> bool {
+        let dir = self.state(name);
+        match name.contains(BUILDING) {
+            true => is_marked(&dir),
+            false => {
+                let is_real = fs::symlink_metadata(&dir).is_ok_and(|metadata| metadata.is_dir());
+                is_real && self.has_proof(name)
+            }
+        }
+    }
+
+    /// Whether a lock or a manifest of state `name` is there.
+    fn has_proof(&self, name: &str) -> bool {
+        is_lock(&self.lock(name)) || Manifest::is_in(&self.state(name))
+    }
+
+    /// Refuses what is of others in the place of state `name`, before a lock is taken for it.
+    pub(super) fn check_place(&self, name: &str) -> Result<(), StateError> {
+        let dir = self.state(name);
+        match fs::symlink_metadata(&dir).is_err() || self.has_proof(name) {
+            true => Ok(()),
+            false => Err(StateError::Foreign { path: dir }),
+        }
+    }
+
+    /// The directories below `samples` with the names of their states: `<name>.<number>`. Those without a mark
+    /// are of others.
     pub(super) fn sample_dirs(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
+        let mut all = self.named_as_samples()?;
+        all.retain(|(_, path)| is_marked(path));
+        Ok(all)
+    }
+
+    /// All below `samples` that has such a name.
+    pub(super) fn named_as_samples(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
         let samples = self.samples();
         let entries = self.entries(&samples)?.into_iter();
         let of_state = entries.filter_map(|entry| {
@@ -80,6 +124,38 @@ impl DataDir {
             is_state_name(of).then(|| (of.to_owned(), samples.join(&entry)))
         });
         Ok(of_state.collect())
+    }
+}
+
+/// A sample's directory. Removed when dropped, also by a panic that unwinds.
+#[derive(Debug)]
+pub struct SampleDir {
+    path: PathBuf,
+}
+
+impl SampleDir {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub(crate) fn close(self, store: &'static str) -> Result<(), StoreError> {
+        remove_marked(&self.path).map_err(|error| StoreError::Failed {
+            store,
+            action: "end a sample".to_owned(),
+            reason: error.to_string(),
+        })
+    }
+}
+
+impl Drop for SampleDir {
+    fn drop(&mut self) {
+        // Where this fails, the next run with the state removes it.
+        let _ = remove_marked(&self.path);
     }
 }
 
@@ -118,16 +194,30 @@ impl BuiltState {
         self.manifest.files_with(self.row_extension, &self.dir)
     }
 
-    /// A new empty directory for a sample, on the state's file system. Removed by the next run
-    /// when this process dies before it does so itself.
+    /// A new directory for a sample, on the state's file system, with nothing in it but its mark. Removed by the
+    /// next run when this process dies before it does so itself.
     ///
     /// # Errors
     /// [`StateError::Io`].
-    pub fn new_sample_dir(&self) -> Result<PathBuf, StateError> {
-        let number = self.next_sample.fetch_add(1, Ordering::Relaxed);
-        let path = self.samples.join(format!("{}.{number}", self.name));
-        fs::create_dir_all(&path).map_err(StateError::io("make", &path))?;
-        Ok(path)
+    pub fn new_sample_dir(&self) -> Result<SampleDir, StateError> {
+        fs::create_dir_all(&self.samples).map_err(StateError::io("make", &self.samples))?;
+        loop {
+            let number = self.next_sample.fetch_add(1, Ordering::Relaxed);
+            let path = self.samples.join(format!("{}.{number}", self.name));
+            // A name that others took is passed over.
+            if make_marked(&path)? {
+                return Ok(SampleDir { path });
+            }
+        }
+    }
+
+    /// The same for a sample of `store`.
+    pub(crate) fn sample_dir_of(&self, store: &'static str) -> Result<SampleDir, StoreError> {
+        self.new_sample_dir().map_err(|error| StoreError::Failed {
+            store,
+            action: "make a sample".to_owned(),
+            reason: error.to_string(),
+        })
     }
 
     /// Proof that nobody wrote the state since it was opened: its files have the names and sizes

@@ -82,6 +82,24 @@ pub enum StateError {
         /// The first thing that is wrong.
         reason: String,
     },
+    /// Something of others in the place of what this program makes.
+    #[error(
+        "{} is not of stress, which gives such names: it is left alone; move it away, or name another \
+         directory with --data-dir",
+        path.display()
+    )]
+    Foreign {
+        /// It.
+        path: PathBuf,
+    },
+    /// A state that is not whole yet, or never will be.
+    #[error(
+        "state {name} is half built, and has nothing to verify; `stress state rm {name}` removes it"
+    )]
+    HalfBuilt {
+        /// The state.
+        name: String,
+    },
     /// No state of this name.
     #[error("no state {name} in {}; `stress state list` names those there are", path.display())]
     NotFound {

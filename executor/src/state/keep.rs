@@ -17,7 +17,7 @@ use super::{
     format::{BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
     lock::{Purpose, StateLock, current_holder, last_used_unix_s},
     manifest::{Manifest, NodeTotals, RowCounts},
-    names::{BUILDING, is_state_name, remove_dir},
+    names::{BUILDING, is_marked, is_state_name, make_marked, mark, remove_marked},
     node_counts::NodeCounts,
 };
 
@@ -115,15 +115,12 @@ impl DataDir {
             Some(whole) => Some(whole.created_unix_s),
             None => all.iter().filter_map(|path| modified_unix_s(path)).max(),
         };
-        // A link leads to a directory that may be anyone's.
-        let is_real = fs::symlink_metadata(&dir).is_ok_and(|metadata| metadata.is_dir());
-        let has_mark = half_built || lock.exists() || Manifest::is_in(&dir);
         Ok(StateInfo {
             byte_count: byte_count(&all)?,
             whole,
             fault,
             is_unfinished: half_built || !has_dir,
-            is_ours: !has_dir || is_real && has_mark,
+            is_ours: !has_dir || self.is_ours(&name),
             holder: current_holder(&lock),
             last_used_unix_s: last_used_unix_s(&lock),
             created_unix_s,
@@ -141,7 +138,7 @@ impl DataDir {
         name: &str,
         formats: &[&dyn StateFormat],
     ) -> Result<BuiltState, StateError> {
-        let dir = self.existing(name)?;
+        let dir = self.whole(name)?;
         let lock = StateLock::acquire(&self.lock(name), name, Purpose::Measuring)?;
         let manifest = Manifest::read(&dir, name)?;
         manifest.check_files(&dir, name)?;
@@ -171,7 +168,7 @@ impl DataDir {
         progress: &dyn BuildProgress,
         cancel: &AtomicBool,
     ) -> Result<VerifiedState, StateError> {
-        let dir = self.existing(name)?;
+        let dir = self.whole(name)?;
         let _lock = StateLock::acquire(&self.lock(name), name, Purpose::Verifying)?;
         let manifest = Manifest::read(&dir, name)?;
         manifest.check_files(&dir, name)?;
@@ -181,12 +178,16 @@ impl DataDir {
             progress.note(&note);
         }
         let scratch = self.samples().join(format!("{name}.verify"));
-        remove_dir(&scratch)?;
-        fs::create_dir_all(&scratch).map_err(StateError::io("make", &scratch))?;
+        if is_marked(&scratch) {
+            remove_marked(&scratch)?;
+        }
+        if !make_marked(&scratch)? {
+            return Err(StateError::Foreign { path: scratch });
+        }
         progress.begin(BuildPhase::Verifying, manifest.rows.total());
         let input = ScanInput { name, dir: &dir, scratch: &scratch, manifest: &manifest };
         let scanned = format.scan(&input, &Watch { progress, cancel });
-        remove_dir(&scratch)?;
+        remove_marked(&scratch)?;
         let found = scanned?;
         if found.rows != manifest.rows {
             return untrusted(format!(
@@ -221,23 +222,28 @@ impl DataDir {
     /// hold links to its files, which would stay on the device with them.
     ///
     /// # Errors
-    /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Io`].
+    /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Foreign`] without a mark of this program,
+    /// [`StateError::Io`].
     pub fn remove(&self, name: &str) -> Result<(), StateError> {
         let has_samples = |name: &str| -> Result<bool, StateError> {
             Ok(self.sample_dirs()?.iter().any(|(of, _)| of == name))
         };
         let dir = match self.existing(name) {
+            Ok(dir) if !self.is_ours(name) => return Err(StateError::Foreign { path: dir }),
             Ok(dir) => Some(dir),
             Err(_) if has_samples(name)? => None,
             Err(error) => return Err(error),
         };
         let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
+        self.check_place(base)?;
         let lock = StateLock::acquire(&self.lock(base), base, Purpose::Removing)?;
         if let Some(dir) = dir {
             // Under another name first: a removal that is interrupted leaves no state behind.
             let gone = self.path().join(format!("{base}{BUILDING}removed-{}", std::process::id()));
+            // On a full device there may be no room for it.
+            let _ = mark(&dir);
             fs::rename(&dir, &gone).map_err(StateError::io("rename", &dir))?;
-            remove_dir(&gone)?;
+            remove_marked(&gone)?;
         }
         // Of a half-built state, a whole one may be there, which keeps its lock and its samples.
         if base != name && (self.state(base).exists() || has_samples(base)?) {
@@ -245,10 +251,20 @@ impl DataDir {
         }
         for (of, path) in self.sample_dirs()? {
             if of == name {
-                remove_dir(&path)?;
+                remove_marked(&path)?;
             }
         }
         lock.remove()
+    }
+
+    /// The directory of the whole state `name`, before its lock is taken.
+    fn whole(&self, name: &str) -> Result<PathBuf, StateError> {
+        let dir = self.existing(name)?;
+        if name.contains(BUILDING) {
+            return Err(StateError::HalfBuilt { name: name.to_owned() });
+        }
+        self.check_place(name)?;
+        Ok(dir)
     }
 
     fn existing(&self, name: &str) -> Result<PathBuf, StateError> {

@@ -4,8 +4,8 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{Seek, Write},
-    os::unix::fs::MetadataExt,
+    io::{Read, Seek, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -18,6 +18,10 @@ use super::error::StateError;
 /// `list` locks for a moment to see who is there: try again before giving up.
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(15);
+/// How the text of every lock begins, also where a write of it was cut off.
+const TEXT_BEGINS: &str = r#"{"pid":"#;
+/// Most bytes of a lock that are read.
+const TEXT_BYTES_MAX: u64 = 4_096;
 
 /// Purpose of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +63,7 @@ struct Holder {
 impl Holder {
     /// The one that a lock names; `None` where there is none, or its text is damaged.
     fn read(path: &Path) -> Option<Self> {
-        serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+        serde_json::from_str(&open(path, &mut OpenOptions::new()).ok()?.1).ok()
     }
 
     /// When a run last opened the state. Where an older build wrote no record, its own use of the
@@ -127,9 +131,35 @@ pub(super) fn last_used_unix_s(path: &Path) -> Option<u64> {
     Holder::read(path)?.last_use_unix_s()
 }
 
+/// Whether the file at `path` is a lock that this program wrote.
+pub(super) fn is_lock(path: &Path) -> bool {
+    open(path, &mut OpenOptions::new()).is_ok_and(|(_, text)| !text.is_empty())
+}
+
+/// Opens the lock at `path`, and reads its text. Follows no link and waits for no pipe.
+///
+/// # Errors
+/// [`StateError::Foreign`] where it is no file, or one with another text.
+fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, String), StateError> {
+    let foreign = || StateError::Foreign { path: path.to_path_buf() };
+    let opened = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
+    let file = opened.map_err(|error| match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => foreign(),
+        _ => StateError::io("open the lock", path)(error),
+    })?;
+    let mut text = String::new();
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let is_text = is_file && (&file).take(TEXT_BYTES_MAX).read_to_string(&mut text).is_ok();
+    // An empty one was cut off before its text, and holds nothing of others.
+    match is_text && (text.is_empty() || text.starts_with(TEXT_BEGINS)) {
+        true => Ok((file, text)),
+        false => Err(foreign()),
+    }
+}
+
 /// The holder of the lock at `path`, if there is one now.
 pub(super) fn current_holder(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
+    let (file, _) = open(path, &mut OpenOptions::new()).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(describe_holder(path)),
         _ => None,
@@ -138,10 +168,7 @@ pub(super) fn current_holder(path: &Path) -> Option<String> {
 
 /// `None` while another has it.
 fn try_exclusive(path: &Path) -> Result<Option<File>, StateError> {
-    let open = StateError::io("open the lock", path);
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(open)?;
+    let (file, _) = open(path, OpenOptions::new().write(true).create(true).truncate(false))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),
@@ -151,7 +178,7 @@ fn try_exclusive(path: &Path) -> Result<Option<File>, StateError> {
     }
     // Between opening and locking, the holder before may have removed the file: a lock on a
     // file without a name locks nothing.
-    let same = match (file.metadata(), fs::metadata(path)) {
+    let same = match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
         _ => false,
     };
@@ -175,6 +202,8 @@ pub(super) fn unix_now_s() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -190,6 +219,45 @@ mod tests {
         assert!(current_holder(&path).is_none());
         StateLock::acquire(&path, "a", Purpose::Measuring).unwrap().remove().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_no_lock_of_this_program_is_neither_taken_nor_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.lock");
+        let refused = |what: &str| {
+            let taken = StateLock::acquire(&path, "a", Purpose::Measuring);
+            assert!(matches!(taken, Err(StateError::Foreign { .. })), "{what}: {taken:?}");
+            assert!(!is_lock(&path) && current_holder(&path).is_none(), "{what}");
+            assert_eq!(last_used_unix_s(&path), None, "{what}");
+        };
+        let of_others = dir.path().join("of-others");
+        for text in ["my notes", "{}"] {
+            fs::write(&path, text).unwrap();
+            refused(text);
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        fs::remove_file(&path).unwrap();
+        fs::write(&of_others, "").unwrap();
+        for target in ["of-others", "nothing"] {
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            refused("a link");
+            fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&of_others).unwrap(), "");
+        assert!(!dir.path().join("nothing").exists());
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        refused("a pipe");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        refused("a directory");
+        fs::remove_dir(&path).unwrap();
+        // A text that was cut off is ours.
+        for text in ["", r#"{"pid":12"#] {
+            fs::write(&path, text).unwrap();
+            drop(StateLock::acquire(&path, "a", Purpose::Measuring).unwrap());
+            assert!(is_lock(&path));
+        }
     }
 
     #[test]

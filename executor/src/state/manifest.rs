@@ -10,7 +10,7 @@ use alloy_primitives::B256;
 use serde::{Deserialize, Serialize};
 use workload::{Genesis, Layout, Table};
 
-use super::error::StateError;
+use super::{error::StateError, names::MARK};
 
 /// Name of the manifest in a state directory.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -222,14 +222,14 @@ fn has_size(file: &FileEntry, bytes: u64) -> bool {
     file.bytes == bytes || (grows && file.bytes > bytes)
 }
 
-/// All files in `dir` by name, without the manifest.
+/// All files in `dir` by name, without the manifest and a mark.
 pub(super) fn files_of(dir: &Path) -> Result<Vec<FileEntry>, StateError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
         let entry = entry.map_err(StateError::io("list", dir))?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let metadata = entry.metadata().map_err(StateError::io("look at", entry.path()))?;
-        if name != MANIFEST {
+        if name != MANIFEST && name != MARK {
             files.push(FileEntry { name, bytes: metadata.len() });
         }
     }

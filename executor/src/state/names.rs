@@ -1,24 +1,74 @@
-//! Names in a data directory, and the removal of entries.
+//! Names in a data directory, and directories that this program may remove: those with its mark. Nothing else
+//! in a data directory is ever removed.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
 
 use super::error::StateError;
 
 /// Between a state's name and the builder's process id.
 pub(super) const BUILDING: &str = ".building-";
 
+/// Ending of locks.
+pub(super) const LOCK: &str = ".lock";
+
+/// Marks a directory that this program made and may remove with all in it.
+pub(super) const MARK: &str = ".stress";
+
 /// `<store>-<16 hex digits>`, with or without the mark of a half-built state: nothing else in a
-/// data directory is ever looked into or removed.
+/// data directory is ever looked into.
 pub(super) fn is_state_name(name: &str) -> bool {
     let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
     let is_hex = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
     !name.contains('/') && base.rsplit_once('-').is_some_and(|(_, hash)| is_hex(hash))
 }
 
-/// Removes a directory and all in it; fine when there is none.
-pub(super) fn remove_dir(path: &Path) -> Result<(), StateError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+/// Makes a directory with the mark; false where the name is taken.
+pub(crate) fn make_marked(path: &Path) -> Result<bool, StateError> {
+    match fs::create_dir(path) {
+        Ok(()) => mark(path).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(StateError::io("make", path)(error)),
+    }
+}
+
+/// Marks a directory of this program.
+pub(super) fn mark(path: &Path) -> Result<(), StateError> {
+    let mark = path.join(MARK);
+    File::create(&mark).map(drop).map_err(StateError::io("make", mark))
+}
+
+/// Whether this program made the directory, which is no link, and may remove it.
+pub(crate) fn is_marked(path: &Path) -> bool {
+    let kind = |path: &Path| fs::symlink_metadata(path).map(|metadata| metadata.file_type());
+    kind(path).is_ok_and(|kind| kind.is_dir())
+        && kind(&path.join(MARK)).is_ok_and(|kind| kind.is_file())
+}
+
+/// Removes a marked directory and all in it, the mark last: after an interruption the rest is still known.
+/// Fine when there is none.
+pub(crate) fn remove_marked(path: &Path) -> Result<(), StateError> {
+    let remove = || -> io::Result<()> {
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false if entry.file_name() == MARK => {}
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+        // A full device may have had no room for one.
+        let unmarked = fs::remove_file(path.join(MARK));
+        if unmarked.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+            return unmarked;
+        }
+        fs::remove_dir(path)
+    };
+    match remove() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => Ok(()),
         other => other.map_err(StateError::io("remove", path)),
     }
 }

@@ -4,6 +4,7 @@
 
 mod common;
 mod flat;
+mod leftovers;
 mod mdbx;
 mod mdbx_forms;
 mod places;

@@ -25,7 +25,10 @@ use executor::{
 use variant::CacheMode;
 use workload::{Genesis, KeyRule, Layout, SlotFamily, ValueRule};
 
-use crate::common::{self, FORMAT, genesis, open, spec};
+use crate::{
+    common::{self, FORMAT, genesis, open, spec},
+    leftovers::marked,
+};
 
 /// Names in a directory but for locks.
 fn names(dir: &Path) -> Vec<String> {
@@ -37,7 +40,7 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-fn verify(data: &Path, name: &str) -> Result<(), StateError> {
+pub(crate) fn verify(data: &Path, name: &str) -> Result<(), StateError> {
     let data = DataDir::open(data)?;
     data.verify(name, &[&FORMAT], &Quiet, &AtomicBool::new(false)).map(drop)
 }
@@ -78,10 +81,10 @@ fn a_state_is_named_by_recipe_layout_and_settings() {
 
 /// Cancels in a phase, and keeps the calls.
 #[derive(Default)]
-struct Listener {
-    cancel: AtomicBool,
+pub(crate) struct Listener {
+    pub(crate) cancel: AtomicBool,
     cancel_in: Option<BuildPhase>,
-    notes: Mutex<Vec<String>>,
+    pub(crate) notes: Mutex<Vec<String>>,
 }
 
 impl BuildProgress for Listener {
@@ -117,30 +120,29 @@ fn what_a_killed_process_left_is_removed_by_the_next_run_and_said_so() {
     let name = spec.name();
     let dir = DataDir::open(data.path()).unwrap();
     for left in [format!("{name}.building-1"), format!("samples/{name}.3")] {
-        fs::create_dir(data.path().join(&left)).unwrap();
+        marked(&data.path().join(&left));
         fs::write(data.path().join(&left).join("000009.sst"), "half").unwrap();
     }
     for number in [0, 7] {
-        let left = format!("samples/rocksdb-0123456789abcdef.{number}");
-        fs::create_dir(data.path().join(left)).unwrap();
+        marked(&data.path().join(format!("samples/rocksdb-0123456789abcdef.{number}")));
     }
-    fs::create_dir(data.path().join("samples/not-a-state.0")).unwrap();
+    marked(&data.path().join("samples/not-a-state.0"));
     let alive = open(data.path(), &genesis, Layout::Plain).unwrap();
     let alive_sample = alive.new_sample_dir().unwrap();
     // Opening the other state has removed these already.
     assert_eq!(
         names(&data.path().join("samples")),
-        ["not-a-state.0", alive_sample.file_name().unwrap().to_str().unwrap()]
+        ["not-a-state.0", alive_sample.path().file_name().unwrap().to_str().unwrap()]
     );
     for left in [format!("{name}.building-1"), format!("samples/{name}.3")] {
-        fs::create_dir(data.path().join(&left)).unwrap();
+        marked(&data.path().join(&left));
     }
     let listener = Listener::default();
     let state = dir.open_or_build(&spec, &listener, &listener.cancel).unwrap();
     let mut expected = [name.as_str(), alive.name(), "samples"];
     expected.sort_unstable();
     assert_eq!(names(data.path()), expected);
-    assert!(alive_sample.is_dir() && data.path().join("samples/not-a-state.0").is_dir());
+    assert!(alive_sample.path().is_dir() && data.path().join("samples/not-a-state.0").is_dir());
     assert_eq!(listener.notes.lock().unwrap().len(), 2);
     assert!(!data.path().join("rocksdb-0123456789abcdef.lock").exists());
     state.verify_untouched().unwrap();
@@ -157,7 +159,7 @@ fn removing_a_state_removes_the_links_that_killed_runs_left() {
     let leave = |own_bytes: &[u8]| {
         for number in ["3", "11", "verify"] {
             let left = data.path().join(format!("samples/{name}.{number}"));
-            fs::create_dir(&left).unwrap();
+            marked(&left);
             for table in tables.iter().filter(|table| table.exists()) {
                 fs::hard_link(table, left.join(table.file_name().unwrap())).unwrap();
             }
@@ -216,7 +218,7 @@ fn a_list_tells_whole_states_from_damaged_and_half_built_ones() {
     let damaged = open(data.path(), &genesis, Layout::Plain).unwrap().name().to_owned();
     fs::write(data.path().join(&damaged).join("CURRENT"), "").unwrap();
     let half = format!("{whole}.building-1");
-    fs::create_dir(data.path().join(&half)).unwrap();
+    marked(&data.path().join(&half));
     let dir = DataDir::open(data.path()).unwrap();
     let list = dir.list().unwrap();
     assert_eq!(list.len(), 3);
@@ -287,7 +289,8 @@ fn a_directory_of_others_is_told_from_a_state_and_from_a_half_built_one() {
     make("plugin-0123456789abcdef", Some(r#"{"name": "of a browser", "manifest_version": 3}"#));
     let whole = data.path().join(&name);
     std::os::unix::fs::symlink(&whole, data.path().join("rocksdb-0123456789abcdef")).unwrap();
-    make("mdbx-0123456789abcdef.building-1", None);
+    make("rocksdb-0123456789abcdef.building-1", None);
+    marked(&data.path().join("mdbx-0123456789abcdef.building-1"));
     let later = r#"{"format_version": 99, "store": "flat", "recipe_digest": "0x", "more": 1}"#;
     make("flat-0123456789abcdef", Some(later));
     let list = DataDir::open(data.path()).unwrap().list().unwrap();
@@ -297,7 +300,8 @@ fn a_directory_of_others_is_told_from_a_state_and_from_a_half_built_one() {
     let mut ours = ["flat-0123456789abcdef", "mdbx-0123456789abcdef.building-1", name.as_str()];
     ours.sort_unstable();
     assert_eq!(of(|info| info.is_ours), ours);
-    assert_eq!(of(|info| info.is_unfinished), ["mdbx-0123456789abcdef.building-1"]);
+    let unfinished = ["mdbx-0123456789abcdef.building-1", "rocksdb-0123456789abcdef.building-1"];
+    assert_eq!(of(|info| info.is_unfinished), unfinished);
     assert!(list.iter().all(|info| info.needed_unix_s().is_some()), "{list:?}");
 }
 

@@ -4,10 +4,9 @@
 #[cfg(feature = "io-uring")]
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{
-    fmt, fs,
+    fmt,
     fs::File,
     io::{self, Write},
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -24,7 +23,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    state::BuiltState,
+    state::{BuiltState, SampleDir},
     store::{hashed_overlay::HashedOverlay, overlay::Overlay},
     tries::NodeChanges,
 };
@@ -56,17 +55,7 @@ pub(super) struct FlatSample<'s> {
 
 impl fmt::Debug for FlatSample<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FlatSample").field("dir", &self.dir.0).finish_non_exhaustive()
-    }
-}
-
-/// Removed when dropped, also by a panic that unwinds.
-struct SampleDir(PathBuf);
-
-impl Drop for SampleDir {
-    fn drop(&mut self) {
-        // Where this fails, the next run with the state removes it.
-        let _ = fs::remove_dir_all(&self.0);
+        f.debug_struct("FlatSample").field("dir", &self.dir.path()).finish_non_exhaustive()
     }
 }
 
@@ -82,13 +71,8 @@ pub(super) struct SampleInput<'a> {
 
 impl<'s> FlatSample<'s> {
     pub(super) fn open(input: SampleInput<'s>) -> Result<Self, StoreError> {
-        let dir = input.state.new_sample_dir().map_err(|error| StoreError::Failed {
-            store: NAME,
-            action: "make a sample".to_owned(),
-            reason: error.to_string(),
-        })?;
-        let dir = SampleDir(dir);
-        let log = File::create(dir.0.join("log")).map_err(failed_io("make a log"))?;
+        let dir = input.state.sample_dir_of(NAME)?;
+        let log = File::create(dir.path().join("log")).map_err(failed_io("make a log"))?;
         Ok(Self {
             state: input.state,
             files: input.files,
@@ -163,8 +147,7 @@ impl<'s> FlatSample<'s> {
     }
 
     pub(super) fn close(self) -> Result<(), StoreError> {
-        let dir = &self.dir.0;
-        fs::remove_dir_all(dir).map_err(failed_io(format!("remove sample {}", dir.display())))?;
+        self.dir.close(NAME)?;
         self.state.verify_restored(NAME)
     }
 }

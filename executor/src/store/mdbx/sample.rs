@@ -3,7 +3,6 @@
 
 use std::{
     fmt, fs,
-    path::PathBuf,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -24,7 +23,11 @@ use super::{
     settings::NAME,
     tables::{TableKey, Tables},
 };
-use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
+use crate::{
+    error::StoreError,
+    state::{BuiltState, SampleDir},
+    tries::NodeChanges,
+};
 
 /// A state open for one sample.
 pub(super) struct MdbxSample<'s> {
@@ -42,18 +45,7 @@ pub(super) struct MdbxSample<'s> {
 
 impl fmt::Debug for MdbxSample<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MdbxSample").field("dir", &self.dir.0).finish_non_exhaustive()
-    }
-}
-
-/// Removed when dropped, also by a panic that unwinds. The base is then put back by whoever
-/// opens it next.
-struct SampleDir(PathBuf);
-
-impl Drop for SampleDir {
-    fn drop(&mut self) {
-        // Where this fails, the next run with the state removes it.
-        let _ = fs::remove_dir_all(&self.0);
+        f.debug_struct("MdbxSample").field("dir", &self.dir.path()).finish_non_exhaustive()
     }
 }
 
@@ -85,8 +77,8 @@ impl<'s> MdbxSample<'s> {
         format: MdbxFormat,
         sync_mode: SyncMode,
     ) -> Result<Self, StoreError> {
-        let dir = SampleDir(new_dir(state)?);
-        let path = dir.0.join(DATA);
+        let dir = state.sample_dir_of(NAME)?;
+        let path = dir.path().join(DATA);
         fs::hard_link(base.path(), &path).map_err(failed_io("link the state's file"))?;
         let environment = environment::open(&path, Purpose::Sample(sync_mode))?;
         let tables = Tables::open(&environment, format.form(state.manifest().layout))?;
@@ -116,7 +108,7 @@ impl<'s> MdbxSample<'s> {
 
     /// Length of the file now.
     pub(super) fn length(&self) -> Option<u64> {
-        Some(fs::metadata(self.dir.0.join(DATA)).ok()?.len())
+        Some(fs::metadata(self.dir.path().join(DATA)).ok()?.len())
     }
 
     /// A read transaction for the calling thread.
@@ -207,7 +199,7 @@ impl<'s> MdbxSample<'s> {
         drop(environment);
         base.restore().map_err(failed_io("put the state back"))?;
         if !before.is_empty() || !nodes_before.is_empty() {
-            let path = dir.0.join(DATA);
+            let path = dir.path().join(DATA);
             environment::remove_lock_file(&path)?;
             let environment = environment::open(&path, Purpose::Check)?;
             let tables = Tables::open(&environment, tables.form())?;
@@ -221,7 +213,7 @@ impl<'s> MdbxSample<'s> {
                 check_same(|| format!("node {}", hex::encode_prefixed(key)), before, now)?;
             }
         }
-        fs::remove_dir_all(&dir.0).map_err(failed_io(format!("remove {}", dir.0.display())))
+        dir.close(NAME)
     }
 }
 
@@ -264,13 +256,4 @@ fn check_same(
 
 fn name(row: TableKey<'_>) -> String {
     format!("{:?} row {}", row.table, hex::encode_prefixed(row.key))
-}
-
-/// A new empty directory on the state's file system.
-pub(super) fn new_dir(state: &BuiltState) -> Result<PathBuf, StoreError> {
-    state.new_sample_dir().map_err(|error| StoreError::Failed {
-        store: NAME,
-        action: "make a sample".to_owned(),
-        reason: error.to_string(),
-    })
 }

@@ -20,7 +20,7 @@ use super::{
     cluster::{Credentials, Node, SLOT_COUNT},
     error::{RedisError, said},
 };
-use crate::state::{StateError, Watch};
+use crate::state::{StateError, Watch, is_marked, make_marked, remove_marked};
 
 /// The program.
 const PROGRAM: &str = "redis-server";
@@ -59,15 +59,14 @@ impl ServerDir {
     pub(super) fn make(data_dir: &Path) -> Result<Self, StateError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         remove_leftovers(data_dir);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = data_dir.join(format!("{DIR_PREFIX}{}-{number}", process::id()));
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(StateError::io("remove", &path)(error));
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = data_dir.join(format!("{DIR_PREFIX}{}-{number}", process::id()));
+            // A name that others took is passed over.
+            if make_marked(&path)? {
+                return Ok(Self(path));
             }
-            _ => fs::create_dir_all(&path).map_err(StateError::io("make", &path))?,
         }
-        Ok(Self(path))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -78,7 +77,7 @@ impl ServerDir {
 impl Drop for ServerDir {
     fn drop(&mut self) {
         // The next run removes what is left.
-        drop(fs::remove_dir_all(&self.0));
+        drop(remove_marked(&self.0));
     }
 }
 
@@ -92,8 +91,9 @@ fn remove_leftovers(data_dir: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(DIR_PREFIX).and_then(|rest| rest.split_once('-'));
         let pid = pid.and_then(|(pid, _)| pid.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            drop(fs::remove_dir_all(entry.path()));
+        let is_dead = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        if is_dead && is_marked(&entry.path()) {
+            drop(remove_marked(&entry.path()));
         }
     }
 }

@@ -1,10 +1,6 @@
 //! A state open for one sample: links to the base's files in a directory that lives as long.
 
-use std::{
-    fmt, fs, io,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::{fmt, fs, io, path::Path, sync::OnceLock};
 
 use ::rocksdb::{
     Cache, ColumnFamily, DB, Options, ReadOptions, WriteBatch, WriteOptions,
@@ -23,7 +19,11 @@ use super::{
     places::Blocks,
     settings::{NAME, RocksSettings, TABLE_EXTENSION, failed, failed_io},
 };
-use crate::{error::StoreError, state::BuiltState, tries::NodeChanges};
+use crate::{
+    error::StoreError,
+    state::{BuiltState, SampleDir},
+    tries::NodeChanges,
+};
 use variant::{CacheFill, CacheMode, Checksums, Compaction, Durability};
 
 /// A state open for one sample.
@@ -40,17 +40,7 @@ pub struct RocksSample<'s> {
 
 impl fmt::Debug for RocksSample<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RocksSample").field("dir", &self.dir.0).finish_non_exhaustive()
-    }
-}
-
-/// Removed when dropped, also by a panic that unwinds.
-struct SampleDir(PathBuf);
-
-impl Drop for SampleDir {
-    fn drop(&mut self) {
-        // Where this fails, the next run with the state removes it.
-        let _ = fs::remove_dir_all(&self.0);
+        f.debug_struct("RocksSample").field("dir", &self.dir.path()).finish_non_exhaustive()
     }
 }
 
@@ -71,13 +61,8 @@ impl<'s> RocksSample<'s> {
         mode: CacheMode,
     ) -> Result<Self, StoreError> {
         let SampleInput { state, settings, format, access, .. } = input;
-        let dir = state.new_sample_dir().map_err(|error| StoreError::Failed {
-            store: NAME,
-            action: "make a sample".to_owned(),
-            reason: error.to_string(),
-        })?;
-        let dir = SampleDir(dir);
-        link_files(state.dir(), &dir.0)?;
+        let dir = state.sample_dir_of(NAME)?;
+        link_files(state.dir(), dir.path())?;
         let options = options::of_sample(settings, access)
             .map_err(failed(format!("set the options {}", settings.options)))?;
         let families = match settings.compaction {
@@ -85,7 +70,7 @@ impl<'s> RocksSample<'s> {
             Compaction::On => options::families_that_compact(&options, &cache, format)
                 .map_err(failed("set the options of tables"))?,
         };
-        let db = DB::open_cf_descriptors(&options, &dir.0, families)
+        let db = DB::open_cf_descriptors(&options, dir.path(), families)
             .map_err(failed(format!("open a sample of {}", state.name())))?;
         let statistics = (settings.compaction == Compaction::On).then_some(options);
         Ok(Self { input, db, dir, cache, mode, statistics })
@@ -124,7 +109,7 @@ impl<'s> RocksSample<'s> {
 
     /// The directory of its files.
     pub(super) fn dir(&self) -> &Path {
-        &self.dir.0
+        self.dir.path()
     }
 
     /// The database's statistics, where it keeps any.
@@ -172,8 +157,7 @@ impl<'s> RocksSample<'s> {
     pub fn close(self) -> Result<(), StoreError> {
         let Self { input, db, dir, .. } = self;
         drop(db);
-        let removed = fs::remove_dir_all(&dir.0);
-        removed.map_err(failed_io(format!("remove sample {}", dir.0.display())))?;
+        dir.close(NAME)?;
         input.state.verify_restored(NAME)
     }
 
