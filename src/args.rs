@@ -6,7 +6,10 @@ mod option;
 mod out;
 mod overrides;
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use anyhow::anyhow;
 use clap::{
@@ -29,7 +32,7 @@ use crate::{
 
 pub use named::{Given, ScenarioArgs, Which};
 pub use option::{as_option, set_keys};
-pub use out::ForceArgs;
+pub use out::{ForceArgs, OutputArgs};
 pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 
 const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
@@ -61,7 +64,7 @@ impl DataDirArgs {
 pub struct RunArgs {
     /// A shipped scenario's name, or the path of a scenario or workload file
     #[arg(value_name = "NAME|FILE")]
-    pub words: Vec<String>,
+    pub words: Vec<OsString>,
     /// A shipped scenario's name, or the path of a scenario file
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "workload")]
     pub scenario: Option<String>,
@@ -102,9 +105,6 @@ pub struct RunArgs {
     /// NAME`: a run of the same build and work is added to it, one of another build replaces it
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
-    /// Replace a baseline of other work, too
-    #[arg(long)]
-    pub force: bool,
     /// After the run, take one more sample and write the timeline of each thread, to be opened
     /// by Perfetto (ui.perfetto.dev) or Chrome
     #[arg(long, value_name = "FILE")]
@@ -119,6 +119,9 @@ pub struct RunArgs {
     /// The flame graph's file [default: flame-graph-START.svg, in DIR of --out where given]
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub flame_graph: Option<PathBuf>,
+    /// Whether output files are replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 /// How a verb ends on claims and figures that are left open.
@@ -173,6 +176,12 @@ pub struct DriveArgs {
     /// Seed of the coin that says which build begins [default: the workload's seed]
     #[arg(long, value_name = "NUMBER")]
     pub coin: Option<u64>,
+}
+
+/// The command line as it was typed, for results and errors. Bytes that are no UTF-8 have a mark in their
+/// place: other processes get the words themselves (`std::env::args_os`).
+pub fn typed_words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Format of standard output.
@@ -239,6 +248,7 @@ impl RunArgs {
                 trace_variant: self.trace_variant.clone(),
                 profile: self.profile.clone(),
                 flame_graph: self.flame_graph.clone(),
+                existing: self.force.existing(),
             },
             hooks: Hooks { prepare: self.prepare.clone(), cleanup: self.cleanup.clone() },
             show_kept: |_| (),
@@ -304,7 +314,7 @@ impl RunArgs {
         let mut overrides = overrides.chain(self.how.overrides()).map(|given| given.origin);
         self.words
             .first()
-            .cloned()
+            .map(|word| word.to_string_lossy().into_owned())
             .or_else(|| named("--scenario", self.scenario.clone()))
             .or_else(|| named("--workload", workload))
             .or_else(|| self.quick.then(|| "--quick".to_owned()))

@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use spec::shipped;
 
 use crate::{
-    args::RunArgs,
+    args::{RunArgs, typed_words},
     cmd::{
         baseline::{self, BaselineArgs},
         calibrate::{self, CalibrateArgs},
@@ -56,7 +56,7 @@ Examples:
   stress --workload storm.workload --store rocksdb
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
   stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
-  stress my.toml --metrics /var/lib/node_exporter/stress.prom    figures for Prometheus
+  stress my.toml --metrics /var/lib/node_exporter/stress.prom --force    figures for Prometheus
   stress history nightly/ --out history.html    did a commit make it slower?
   stress io --read multi-get --depth 16,256     how fast are raw reads here?
   stress import --help                          a real block as a workload file
@@ -237,7 +237,7 @@ fn meant(word: &str) -> Option<String> {
 
 /// Refuses options that a worker would ignore: its work comes on its standard input.
 fn worker_alone() -> Result<(), Failure> {
-    let mut others = std::env::args().skip(1).filter(|word| word != "--worker");
+    let mut others = typed_words().into_iter().skip(1).filter(|word| word != "--worker");
     match others.next() {
         Some(word) => Err(anyhow!(
             "{word}: a worker is told on its standard input what to run; leave out all but --worker"

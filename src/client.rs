@@ -29,5 +29,5 @@ pub use export::{Export, workload_path};
 pub use home::copy_dir;
 pub use run::{ClientInput, Clients};
 pub use sampled::{SampledClient, Source, Task};
-pub use scratch::Scratch;
+pub use scratch::scratch_beside;
 pub use start_file::StartFile;

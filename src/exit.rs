@@ -84,6 +84,17 @@ pub fn with_side_work(
     }
 }
 
+/// A file that is there already is the user's to name anew; all else is of the machine.
+impl From<report::Error> for Failure {
+    fn from(error: report::Error) -> Self {
+        let code = match error {
+            report::Error::IsThere { .. } => Code::Usage,
+            _ => Code::Io,
+        };
+        Self { code, error: error.into() }
+    }
+}
+
 /// Gives an error its exit code.
 pub trait OrExit<T> {
     /// On error, the program ends with `code`.

@@ -25,6 +25,7 @@ use crate::{
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
+    scratch::Scratch,
 };
 
 /// Name of the workload in an export.
@@ -101,29 +102,31 @@ pub fn export(
     let parent = parent.unwrap_or(Path::new("."));
     let cannot = || format!("--output {}: cannot be written", output.display());
     fs::create_dir_all(parent).with_context(cannot).or_exit(Code::Io)?;
-    let beside = tempfile::Builder::new().prefix(".stress-export-").tempdir_in(parent);
-    let beside = beside.with_context(cannot).or_exit(Code::Io)?;
+    let scratch = Scratch::below(parent, ".stress-export-", |_| ());
+    let scratch = scratch.with_context(cannot).or_exit(Code::Io)?;
+    let beside = scratch.path().join("export");
+    fs::create_dir(&beside).with_context(cannot).or_exit(Code::Io)?;
     let settings = Settings {
         chain_id: input.chain_id,
         thread_count: input.thread_count,
-        scratch: beside.path().to_owned(),
+        scratch: scratch.path().to_owned(),
         secrets: Vec::new(),
         cancel: interrupt::flag(),
     };
-    let mut dir = Directory::new(beside.path());
+    let mut dir = Directory::new(&beside);
     let grown = match input.state {
         StateSource::Genesis => None,
         StateSource::Blocks => Some(grow(workload, &input.forms, &settings, progress, &mut dir)?),
     };
     let chain = run(workload, grown, &settings, progress)?;
     let stage = progress.stage("writing the export", 0);
-    file::write(&beside.path().join(WORKLOAD), workload).or_exit(Code::Io)?;
-    dir.add(WORKLOAD);
+    let bytes = file::encode(workload).or_exit(Code::Io)?;
+    dir.file(WORKLOAD, |out| Ok(out.write_all(&bytes)?))?;
     write(dir, &chain, input, &settings)?;
     stage.finish();
-    let readable = fs::set_permissions(beside.path(), Permissions::from_mode(0o755));
+    let readable = fs::set_permissions(&beside, Permissions::from_mode(0o755));
     readable.with_context(cannot).or_exit(Code::Io)?;
-    fs::rename(beside.path(), output).with_context(cannot).or_exit(Code::Io)?;
+    fs::rename(&beside, output).with_context(cannot).or_exit(Code::Io)?;
     Ok(chain)
 }
 

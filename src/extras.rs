@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use executor::trace::Trace;
 
-use report::WholeFile;
+use report::{Existing, WholeFile};
 use result::WorkloadFacts;
 
 use crate::{
@@ -29,6 +29,8 @@ pub struct Wishes {
     pub profile: Option<String>,
     /// The file of its flame graph.
     pub flame_graph: Option<PathBuf>,
+    /// What happens to such a file that is there already.
+    pub existing: Existing,
 }
 
 /// The extra samples, and their files.
@@ -71,19 +73,17 @@ impl Extras {
         let designs: Vec<&str> = cells.iter().map(|cell| cell.variant.design.name()).collect();
         let wanted = |wanted: &String| profile::wanted(&names, &designs, wanted);
         let to_profile = wishes.profile.as_ref().map(wanted).transpose().or_exit(Code::Usage)?;
-        let at = |path: &Path| WholeFile::at(path, "--trace");
-        let trace = wishes.trace.as_deref().map(at).transpose().or_exit(Code::Io)?;
+        let at = |path: &Path| WholeFile::at(path, "--trace", wishes.existing);
+        let trace = wishes.trace.as_deref().map(at).transpose()?;
         let file = |wanted| {
             let path = wishes.flame_graph.clone().unwrap_or_else(|| {
                 let dir = out.unwrap_or(Path::new(""));
                 dir.join(format!("flame-graph-{started_unix_s}.svg"))
             });
-            Ok::<_, anyhow::Error>(Profiling {
-                file: WholeFile::at(&path, "--flame-graph")?,
-                wanted,
-            })
+            let file = WholeFile::at(&path, "--flame-graph", wishes.existing)?;
+            Ok::<_, Failure>(Profiling { file, wanted })
         };
-        let profile = to_profile.map(file).transpose().or_exit(Code::Io)?;
+        let profile = to_profile.map(file).transpose()?;
         Ok(Self { trace: trace.map(|file| Tracing { file, cell: to_trace }), profile })
     }
 

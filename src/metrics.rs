@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use report::WholeFile;
+use report::{Existing, WholeFile};
 
 use crate::{
     exit::{self, Code, Failure, OrExit},
@@ -17,10 +17,10 @@ impl MetricsFile {
     /// Tries that it can be written.
     ///
     /// # Errors
-    /// It cannot.
-    pub fn at(path: Option<&Path>) -> Result<Self, Failure> {
-        let file = path.map(|path| WholeFile::at(path, "--metrics")).transpose();
-        Ok(Self(file.or_exit(Code::Io)?))
+    /// It cannot, or is there already and stays.
+    pub fn at(path: Option<&Path>, existing: Existing) -> Result<Self, Failure> {
+        let file = path.map(|path| WholeFile::at(path, "--metrics", existing)).transpose();
+        Ok(Self(file?))
     }
 
     /// Writes the metrics of work that came to `ended`, which `text` gives for the exit code, and
@@ -57,7 +57,7 @@ mod tests {
     fn the_file_has_the_code_of_the_end_and_hides_none() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("stress.prom");
-        let at = || MetricsFile::at(Some(&path)).unwrap();
+        let at = || MetricsFile::at(Some(&path), Existing::Replace).unwrap();
         let text = |code: u8| format!("code {code}\n");
         let read = || fs::read_to_string(&path).unwrap();
         assert_eq!(at().write(Ok(Code::Claim), text).unwrap(), Code::Claim);
@@ -77,9 +77,11 @@ mod tests {
         assert_eq!(lost(Ok(Code::Fine)), Code::Io);
         assert_eq!(lost(Ok(Code::Claim)), Code::Claim);
         assert_eq!(lost(fails(Code::Disagree)), Code::Disagree);
-        let none = MetricsFile::at(None).unwrap().write(Ok(Code::Fine), |_| unreachable!());
+        let none = MetricsFile::at(None, Existing::Refuse)
+            .unwrap()
+            .write(Ok(Code::Fine), |_| unreachable!());
         assert_eq!(none.unwrap(), Code::Fine);
-        let error = MetricsFile::at(Some(dir.path())).unwrap_err();
+        let error = MetricsFile::at(Some(dir.path()), Existing::Refuse).unwrap_err();
         assert!(error.code == Code::Io && error.to_string().contains("--metrics"), "{error}");
     }
 }

@@ -12,6 +12,7 @@ mod work;
 use std::path::Path;
 
 use anyhow::anyhow;
+use report::WholeFile;
 use result::send::{SendNode, SendResult, SendWork};
 use send::{Funder, NodeFacts, Pace, Plan, SendError, Session, Settings};
 use workload::Workload;
@@ -36,6 +37,8 @@ use work::Work;
 pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failure> {
     let started_unix_s = now::unix_s();
     let environment = environment::probe(Path::new("."));
+    let at = |wanted: &ProfileInput| WholeFile::at(&wanted.file, "--profile", wanted.existing);
+    let profile_file = input.profile.as_ref().map(at).transpose()?;
     let funder = match &input.key_file {
         Some(path) => Funder::Secret(key::read(path)?),
         None => Funder::Node,
@@ -53,7 +56,8 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     stage.finish();
     let ready = ready.map_err(failure)?;
     let setup = ready.facts();
-    let profiling = input.profile.clone().map(Profiling::start);
+    let profiling = input.profile.clone().zip(profile_file);
+    let profiling = profiling.map(|(wanted, file)| Profiling::start(wanted, file));
     let view = live::LiveView::new(progress, plan.tx_count());
     let measured = session.drive(&plan, ready, input.pace, stop, &|at| view.show(at));
     interrupt::finishing();

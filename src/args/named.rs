@@ -1,6 +1,9 @@
 //! Which work is meant: a scenario or a workload file, by its name alone or by an option.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -22,7 +25,7 @@ const SCENARIO: &str = "toml";
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     /// Words without an option.
-    pub words: &'a [String],
+    pub words: &'a [OsString],
     /// That of `--scenario`.
     pub scenario: Option<&'a str>,
     /// That of `--workload`.
@@ -46,6 +49,7 @@ impl Given<'_> {
     /// from the others.
     pub fn which(self) -> Result<Option<Which>> {
         if let Some(word) = self.words.iter().find(|word| is_list_value(word)) {
+            let word = word.display();
             bail!(
                 "{word}: this is neither a scenario nor a file; values of an option are separated by a \
                  comma, without a space, as in --store rocksdb,mdbx or --threads 1,2"
@@ -58,13 +62,18 @@ impl Given<'_> {
             let path = path.display();
             bail!("--workload {path}: this is a scenario; write --scenario {path}");
         }
-        let by_word = |word: &String| match ends(Path::new(word), WORKLOAD) {
-            true => Which::Workload(word.into()),
-            false => Which::Scenario(word.clone()),
+        let by_word = |word: &OsString| match (ends(Path::new(word), WORKLOAD), word.to_str()) {
+            (true, _) => Ok(Which::Workload(word.into())),
+            (false, Some(name)) => Ok(Which::Scenario(name.to_owned())),
+            (false, None) => bail!(
+                "{}: the name and the path of a scenario are UTF-8; rename the file, or a link to it",
+                word.display()
+            ),
         };
+        let by_words = self.words.iter().map(by_word).collect::<Result<Vec<_>>>()?;
         let scenario = self.scenario.map(|name| Which::Scenario(name.to_owned()));
         let workload = self.workload.map(|path| Which::Workload(path.to_owned()));
-        let mut all = scenario.into_iter().chain(workload).chain(self.words.iter().map(by_word));
+        let mut all = scenario.into_iter().chain(workload).chain(by_words);
         let first = all.next();
         match (&first, all.next()) {
             (Some(first), Some(second)) => bail!(
@@ -91,7 +100,8 @@ fn ends(path: &Path, ending: &str) -> bool {
 }
 
 /// Whether a word is a value of an option that takes a list, and no scenario.
-fn is_list_value(word: &str) -> bool {
+fn is_list_value(word: &OsStr) -> bool {
+    let Some(word) = word.to_str() else { return false };
     let is_name = StoreKind::from_name(word).is_some()
         || Design::from_name(word).is_some()
         || Schedule::from_name(word).is_some();
@@ -103,7 +113,7 @@ fn is_list_value(word: &str) -> bool {
 pub struct ScenarioArgs {
     /// A shipped scenario's name, or the path of a scenario file
     #[arg(value_name = "NAME|FILE")]
-    pub words: Vec<String>,
+    pub words: Vec<OsString>,
     /// The same as NAME|FILE, as `stress run` takes it
     #[arg(long, value_name = "NAME|FILE")]
     pub scenario: Option<String>,
@@ -171,10 +181,12 @@ impl ScenarioArgs {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use super::*;
 
     fn which(words: &[&str], scenario: Option<&str>, workload: Option<&str>) -> Result<String> {
-        let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+        let words: Vec<_> = words.iter().map(OsString::from).collect();
         let workload = workload.map(Path::new);
         let which = Given { words: &words, scenario, workload }.which()?;
         Ok(which.map_or_else(String::new, |which| format!("{which:?}")))
@@ -192,6 +204,21 @@ mod tests {
         assert_eq!(which(&["a/b.workload"], None, None).unwrap(), "Workload(\"a/b.workload\")");
         assert_eq!(which(&[], Some("erc20"), None).unwrap(), "Scenario(\"erc20\")");
         assert_eq!(which(&[], None, Some("b")).unwrap(), "Workload(\"b\")");
+    }
+
+    #[test]
+    fn a_workload_file_may_have_a_name_that_is_no_text_and_a_scenario_may_not() {
+        let of = |bytes: &[u8]| {
+            let words = [OsString::from_vec(bytes.to_vec())];
+            Given { words: &words, scenario: None, workload: None }.which()
+        };
+        let file = of(b"\xff.workload").unwrap();
+        assert_eq!(
+            file,
+            Some(Which::Workload(OsString::from_vec(b"\xff.workload".to_vec()).into()))
+        );
+        let error = of(b"\xff.toml").unwrap_err().to_string();
+        assert!(error.starts_with("\u{fffd}.toml") && error.contains("UTF-8"), "{error}");
     }
 
     #[test]

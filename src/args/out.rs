@@ -1,35 +1,44 @@
-//! The file of `--out`, where that names a file.
+//! The files that a verb writes, and the consent to replace them.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
-use report::WholeFile;
+use report::{Existing, WholeFile};
 
-use crate::exit::{Code, Failure, OrExit};
+use crate::exit::Failure;
 
-/// Consent to replace the file of `--out`.
-#[derive(Debug, Default, Args)]
+/// Consent to replace the files that options name.
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ForceArgs {
-    /// Replace the file of --out where it is there already
-    #[arg(long, requires = "out")]
-    pub force: bool,
+    /// Replace an output file that is there already, and a baseline of other work
+    #[arg(long)]
+    force: bool,
 }
 
 impl ForceArgs {
-    /// The file at `out`, where one is asked for.
+    /// What happens to a file that is there already.
+    pub const fn existing(self) -> Existing {
+        if self.force { Existing::Replace } else { Existing::Refuse }
+    }
+}
+
+/// The workload file of a verb that makes one.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// The workload file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Whether it is replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
+}
+
+impl OutputArgs {
+    /// The file.
     ///
     /// # Errors
-    /// It is there already, or cannot be written.
-    pub fn file(&self, out: Option<&Path>) -> Result<Option<WholeFile>, Failure> {
-        let Some(path) = out else { return Ok(None) };
-        if path.is_file() && !self.force {
-            let path = path.display();
-            let error = anyhow!(
-                "--out {path}: this file is there already; name another, or add --force to replace it"
-            );
-            return Err(error).or_exit(Code::Usage);
-        }
-        WholeFile::at(path, "--out").map(Some).or_exit(Code::Io)
+    /// It is there already and stays, or cannot be written.
+    pub fn file(&self) -> Result<WholeFile, Failure> {
+        Ok(WholeFile::at(&self.output, "--output", self.force.existing())?)
     }
 }

@@ -19,7 +19,7 @@ use super::{
     export::Export,
     making,
     sampled::{SampledClient, Source, Task},
-    scratch::Scratch,
+    scratch::scratch_beside,
     start_file::StartFile,
 };
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
     facts, interrupt, now, plan,
     progress::Progress,
     run::{Finished, RunInput},
+    scratch::Scratch,
     terminal,
 };
 
@@ -229,7 +230,7 @@ impl ClientInput {
     fn scratch(&self) -> Result<Option<Scratch>, Failure> {
         match &self.clients {
             Clients::Started { datadir: None, .. } => {
-                Scratch::beside(&self.dir).map(Some).or_exit(Code::Io)
+                scratch_beside(&self.dir).map(Some).or_exit(Code::Io)
             }
             _ => Ok(None),
         }

@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 
+use report::{Existing, WholeFile};
 use result::gate::Calibration;
 
 use crate::{
@@ -59,9 +60,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let started = now::unix_s();
     let data_path = prepare::data_path(args.run.databases.data_dir.asked());
     let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
-    let path = args.output.clone().or_else(calibration::default_path);
-    let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
-    let path = path.or_exit(Code::Usage)?;
+    let file = file(args)?;
     let driving = args.drive.driving()?;
     if args.run.metrics.is_some() {
         let error = anyhow!("--metrics: `stress calibrate` has none; leave it out");
@@ -93,12 +92,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let digest = work.facts.digest;
     let learned = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
     let text = report::json(&learned).or_exit(Code::Io)?;
-    if let Some(dir) = path.parent() {
-        let made = fs::create_dir_all(dir);
-        made.with_context(|| format!("cannot make {}", dir.display())).or_exit(Code::Io)?;
-    }
-    let written = fs::write(&path, &text);
-    written.with_context(|| format!("cannot write {}", path.display())).or_exit(Code::Io)?;
+    let path = file.write(|out| out.write_all(text.as_bytes()))?;
     match args.run.format {
         Format::Table => {
             terminal::out(&report::calibration(&learned, terminal::width(), terminal::paint()));
@@ -107,4 +101,18 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     }
     terminal::note(&format!("wrote {}", path.display()));
     Ok(Code::Fine)
+}
+
+/// The file of the estimate: a named one, or the program's own, which each estimate replaces.
+fn file(args: &CalibrateArgs) -> Result<WholeFile, Failure> {
+    let own = || Some((calibration::default_path()?, Existing::Replace));
+    let named = args.output.clone().map(|path| (path, args.run.force.existing()));
+    let path = named.or_else(own);
+    let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
+    let (path, existing) = path.or_exit(Code::Usage)?;
+    if let Some(dir) = path.parent() {
+        let made = fs::create_dir_all(dir);
+        made.with_context(|| format!("cannot make {}", dir.display())).or_exit(Code::Io)?;
+    }
+    Ok(WholeFile::at(&path, "--output", existing)?)
 }

@@ -10,7 +10,7 @@ use variant::{RootTime, TrieForm, WholeRows};
 
 use super::run::{show_json, show_table, written};
 use crate::{
-    args::{DatabaseArgs, Format, HowArgs, OpenArgs},
+    args::{DatabaseArgs, Format, HowArgs, OpenArgs, typed_words},
     client::{self, ClientInput, Clients, StartFile},
     exit::{Code, Failure, OrExit},
     extras::Wishes,
@@ -127,7 +127,7 @@ fn input(args: &ClientArgs, show_kept: fn(&RunResult)) -> Result<ClientInput, Fa
     let run = run_of_clients(args).or_exit(Code::Usage)?;
     let duration = |option: &str, text: &str| spec::duration(option, text).or_exit(Code::Usage);
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
-    let command: Vec<String> = std::env::args().collect();
+    let command = typed_words();
     let how = with_root(&args.how, args.root.as_deref());
     let designs = args.how.design.as_ref().map(|_| RunInput {
         source: Source::File(client::workload_path(&args.dir)),

@@ -1,18 +1,15 @@
 //! `stress describe`: keys, conflicts and list sizes of a workload, before it runs.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use partition::Hypergraph;
-use report::units;
+use report::{WholeFile, units};
 use spec::RunSpec;
 
 use crate::{
-    args::{ScenarioArgs, Which, WorkArgs},
+    args::{ForceArgs, ScenarioArgs, Which, WorkArgs},
     describe::{self, Asked, Figures, kinds},
     exit::{Code, Failure, OrExit},
     minimal, prepare,
@@ -61,6 +58,9 @@ pub struct DescribeArgs {
     /// partitioners; of several batches the first
     #[arg(long, value_name = "FILE", requires = "shards")]
     pub hmetis: Option<PathBuf>,
+    /// Whether these are replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 /// Describes the workload of the arguments.
@@ -69,13 +69,18 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     if args.table {
         return table(&args.of.work, &progress);
     }
+    let at = |option, path: &Option<PathBuf>| {
+        let path = path.as_deref();
+        path.map(|path| WholeFile::at(path, option, args.force.existing())).transpose()
+    };
+    let (svg, hmetis) = (at("--svg", &args.svg)?, at("--hmetis", &args.hmetis)?);
     let Figures { described, components, first_batch } = figures(args, &progress)?;
     progress.clear();
-    if let Some(path) = &args.svg {
-        write("--svg", path, &report::picture(&described, &components))?;
+    if let Some(file) = svg {
+        write(file, &report::picture(&described, &components))?;
     }
-    if let (Some(path), Some(first)) = (&args.hmetis, &first_batch) {
-        write("--hmetis", path, &Hypergraph::new(first).to_hmetis())?;
+    if let (Some(file), Some(first)) = (hmetis, &first_batch) {
+        write(file, &Hypergraph::new(first).to_hmetis())?;
         let batch_count = described.workload.batch_count;
         if batch_count > 1 {
             terminal::note(&format!("it has the first of {batch_count} batches"));
@@ -89,11 +94,8 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
 }
 
 /// Writes the file of an option.
-fn write(option: &str, path: &Path, text: &str) -> Result<(), Failure> {
-    let written = fs::write(path, text);
-    written
-        .with_context(|| format!("cannot write {option} {}", path.display()))
-        .or_exit(Code::Io)?;
+fn write(file: WholeFile, text: &str) -> Result<(), Failure> {
+    let path = file.write(|out| out.write_all(text.as_bytes()))?;
     terminal::note(&format!("wrote {}", path.display()));
     Ok(())
 }

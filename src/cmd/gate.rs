@@ -17,7 +17,7 @@ use spec::Override;
 use variant::{Named, WholeRows};
 
 use crate::{
-    args::{DriveArgs, Format, RunArgs, names, pair},
+    args::{DriveArgs, Format, RunArgs, names, pair, typed_words},
     baselines::Baselines,
     child,
     client::StartFile,
@@ -152,7 +152,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
     if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
         return only_run(args, dir, parent_pid);
     }
-    let metrics = MetricsFile::at(args.run.metrics.as_deref())?;
+    let metrics = MetricsFile::at(args.run.metrics.as_deref(), args.run.force.existing())?;
     let started = now::unix_s();
     let mut result = None;
     let ended = gated(args, &mut result);
@@ -168,7 +168,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
     let open = args.run.open.codes();
-    let command = std::env::args().collect();
+    let command = typed_words();
     let frame = Frame::new(args.run.databases.data_dir.asked(), delta, open, command);
     let mut judgement = Judgement::default();
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
@@ -301,7 +301,7 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
 /// The run of the arguments beside a stored side. It has a whole row of each design if that has any: both are
 /// then over states of one shape.
 fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
-    let mut input = args.run.input(std::env::args().collect())?;
+    let mut input = args.run.input(typed_words())?;
     // A side that cannot be read is refused by who compares.
     let stored = Stored::read(base).ok();
     let who = format!("--baseline {}", args.baseline.as_deref().unwrap_or(base).display());

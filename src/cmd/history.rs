@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 
-use report::html;
+use report::{WholeFile, html};
 use result::{Content, Shown};
 
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 A variant of a work on a machine is a series, in the order in which its results began,
 by the commit of their program. Results of other work or of another machine are series
 of their own. The exit code is 3 where the designs of a result disagree; it has no
-point then. More: docs/result.md")]
+point then. More: docs/result.md", mut_arg("force", |force| force.requires("out")))]
 pub struct HistoryArgs {
     /// Result files, or directories: all results in them and below them
     #[arg(value_name = "RESULT", required = true)]
@@ -39,7 +39,8 @@ pub struct HistoryArgs {
 
 /// Reads the results, prints their history, and writes it as a page.
 pub fn history(args: &HistoryArgs) -> Result<Code, Failure> {
-    let file = args.force.file(args.out.as_deref())?;
+    let at = |path: &PathBuf| WholeFile::at(path, "--out", args.force.existing());
+    let file = args.out.as_ref().map(at).transpose()?;
     let results = report::by_time(read(&args.results)?);
     terminal::out(&report::history_table(&results, terminal::width(), terminal::paint()));
     if let Some(file) = file {

@@ -20,6 +20,7 @@ use workload::Fork;
 use report::units;
 
 use crate::{
+    args::OutputArgs,
     exit::{Code, Failure, OrExit},
     node::HttpNode,
     progress::Progress,
@@ -67,6 +68,17 @@ pub enum ImportCommand {
     Rpc(RpcArgs),
 }
 
+impl ImportCommand {
+    /// The file to write.
+    const fn to(&self) -> &OutputArgs {
+        match self {
+            Self::T8n(args) => &args.to,
+            Self::BlockchainTest(args) => &args.to,
+            Self::Rpc(args) => &args.to,
+        }
+    }
+}
+
 /// Arguments of `stress import t8n`.
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_EXAMPLES)]
@@ -92,14 +104,19 @@ pub struct T8nArgs {
     /// Chain id (--state.chainid)
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub chain_id: u64,
-    /// The workload file to write
-    #[arg(long, short, value_name = "FILE")]
-    pub output: PathBuf,
+    /// The file
+    #[command(flatten)]
+    pub to: OutputArgs,
 }
 
 /// Arguments of `stress import blockchain-test`.
 #[derive(Debug, Args)]
-#[command(after_help = IMPORT_EXAMPLES)]
+#[command(
+    after_help = IMPORT_EXAMPLES,
+    mut_arg("output", |output| {
+        output.help("The workload file to write; of a folder, the folder to write them to")
+    })
+)]
 pub struct BlockchainTestArgs {
     /// The file, or a folder: then all tests of all files in it are imported
     pub file: PathBuf,
@@ -109,9 +126,9 @@ pub struct BlockchainTestArgs {
     /// Consecutive blocks that are run as one
     #[arg(long, value_name = "N", default_value = "1")]
     pub batch: NonZeroUsize,
-    /// The workload file to write; of a folder, the folder to write them to
-    #[arg(long, short, value_name = "FILE")]
-    pub output: PathBuf,
+    /// The file, or the folder
+    #[command(flatten)]
+    pub to: OutputArgs,
 }
 
 /// Arguments of `stress import rpc`.
@@ -136,25 +153,29 @@ pub struct RpcArgs {
     /// Do not ask for the node's tracer: read the state key by key
     #[arg(long)]
     pub without_tracer: bool,
-    /// The workload file to write
-    #[arg(long, short, value_name = "FILE")]
-    pub output: PathBuf,
+    /// The file
+    #[command(flatten)]
+    pub to: OutputArgs,
 }
 
 /// Imports blocks and writes their workloads.
 pub fn import(args: &ImportArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
-    let (imported, output, batch) = match &args.command {
-        ImportCommand::T8n(args) => (transition(args)?, &args.output, NonZeroUsize::MIN),
-        ImportCommand::BlockchainTest(args) if args.file.is_dir() => {
-            let BlockchainTestArgs { file, output, batch, test } = args;
-            let wanted = test.as_deref();
-            return Folder { input: file, output, batch: *batch, wanted }.import(&progress);
-        }
-        ImportCommand::BlockchainTest(args) => (blockchain_test(args)?, &args.output, args.batch),
-        ImportCommand::Rpc(args) => (rpc(args, &progress)?, &args.output, args.batch),
+    if let ImportCommand::BlockchainTest(args) = &args.command
+        && args.file.is_dir()
+    {
+        let BlockchainTestArgs { file, to, batch, test } = args;
+        let folder = Folder { input: file, to, batch: *batch, wanted: test.as_deref() };
+        return folder.import(&progress);
+    }
+    // A file that cannot be written is better known before the work than after it.
+    let file = args.command.to().file()?;
+    let (imported, batch) = match &args.command {
+        ImportCommand::T8n(args) => (transition(args)?, NonZeroUsize::MIN),
+        ImportCommand::BlockchainTest(args) => (blockchain_test(args)?, args.batch),
+        ImportCommand::Rpc(args) => (rpc(args, &progress)?, args.batch),
     };
-    terminal::out(&write(imported, output, batch, &progress)?);
+    terminal::out(&write(imported, file, batch, &progress)?);
     Ok(Code::Fine)
 }
 

@@ -9,7 +9,7 @@ use variant::StoreKind;
 use result::io::{IoResult, IoState, ORDER, SCHEMA};
 
 use crate::{
-    args::{DataDirArgs, Format, names, of_flags},
+    args::{DataDirArgs, Format, names, of_flags, typed_words},
     environment,
     exit::{Code, Failure, OrExit},
     facts, interrupt,
@@ -183,7 +183,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let mut result = IoResult {
         schema: SCHEMA,
         tool: facts::tool(&environment.build),
-        command: std::env::args().collect(),
+        command: typed_words(),
         started_unix_s,
         environment,
         state: IoState {

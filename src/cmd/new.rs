@@ -2,15 +2,15 @@
 
 use std::{
     env,
-    fs::File,
-    io::Write,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
+use report::WholeFile;
 
 use crate::{
+    args::ForceArgs,
     exit::{Code, Failure, OrExit},
     terminal,
 };
@@ -38,6 +38,9 @@ pub struct NewArgs {
         default_value = DEFAULT_KIND
     )]
     pub kinds: Vec<String>,
+    /// Whether the file is replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 /// Writes a commented scenario into the current directory.
@@ -46,14 +49,9 @@ pub fn new(args: &NewArgs) -> Result<Code, Failure> {
     let kinds: Vec<&str> = args.kinds.iter().map(String::as_str).collect();
     let text = spec::starter(&args.name, &kinds).or_exit(Code::Usage)?;
     let path = PathBuf::from(format!("{}.{ENDING}", args.name));
+    let file = WholeFile::at(&path, "NAME", args.force.existing())?;
+    file.write(|out| out.write_all(text.as_bytes()))?;
     let name = path.display();
-    let file = File::create_new(&path);
-    if file.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {
-        let error = anyhow!("{name} is there already: remove it, or choose another name");
-        return Err(error).or_exit(Code::Usage);
-    }
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.with_context(|| format!("cannot write {name}")).or_exit(Code::Io)?;
     terminal::out(&format!(
         "wrote {name}\n  stress describe {name}      its keys, conflicts and list sizes\n  \
          stress {name}               run it\n"

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
 use report::{
+    WholeFile,
     formats::{self, Better},
     html,
 };
@@ -32,7 +33,7 @@ the exit code is 3 then. More: docs/result.md";
 
 /// Arguments of `stress report`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("force", |force| force.requires("out")))]
 pub struct ReportArgs {
     /// Result files, or directories with results
     #[arg(value_name = "RESULT", required = true)]
@@ -67,7 +68,8 @@ pub enum ReportFormat {
 /// without a figure, and ends the program with its code.
 pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let format = format(args)?;
-    let file = args.force.file(args.out.as_deref())?;
+    let at = |path: &PathBuf| WholeFile::at(path, "--out", args.force.existing());
+    let file = args.out.as_ref().map(at).transpose()?;
     let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
         match StoredLoad::read_all(path).or_exit(Code::Io)? {

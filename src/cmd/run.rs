@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use report::units;
+use report::{Existing, units};
 use result::{RunResult, stored::Stored};
 
 use crate::{
-    args::{Format, RunArgs},
+    args::{Format, RunArgs, typed_words},
     baselines::{self, Baselines, Saved},
     effect,
     exit::{self, Code, Failure, OrExit},
@@ -23,7 +23,7 @@ use crate::{
 /// Runs the work of the arguments, prints the result, and writes the other files that they ask for.
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     let started = now::unix_s();
-    let metrics = MetricsFile::at(args.metrics.as_deref())?;
+    let metrics = MetricsFile::at(args.metrics.as_deref(), args.force.existing())?;
     let mut result = None;
     let ended = ran(args, &mut result);
     metrics.write(ended, |code| match &result {
@@ -34,9 +34,12 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
 
 /// The same without its metrics, which are of `kept`: the result, where there is one.
 fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
-    let mut input = args.input(std::env::args().collect())?;
+    let mut input = args.input(typed_words())?;
     let saving = Saving::of(args)?;
-    input.same_work = saving.as_ref().filter(|_| !args.force).and_then(Saving::same_work);
+    input.same_work = match args.force.existing() {
+        Existing::Refuse => saving.as_ref().and_then(Saving::same_work),
+        Existing::Replace => None,
+    };
     input.show_kept = match args.format {
         Format::Table => show_table,
         // An error would come after the user's interrupt: there is nobody to tell.

@@ -4,9 +4,11 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Context;
 use clap::{Args, builder::PossibleValuesParser};
+use report::WholeFile;
 use result::FileKind;
 
 use crate::{
+    args::ForceArgs,
     exit::{Code, Failure, OrExit},
     terminal,
 };
@@ -19,7 +21,7 @@ const SCENARIO: &str = "scenario";
 #[command(after_help = "Examples:
   stress schema > scenario.schema.json       for editors
   stress schema result                       for programs that read results
-  stress schema --out docs/schemas           all of them: NAME.schema.json
+  stress schema --out docs/schemas --force   all of them: NAME.schema.json
 
 A file of schema stress.NAME/1 is of the schema NAME. docs/result.md says more.")]
 pub struct SchemaArgs {
@@ -29,6 +31,9 @@ pub struct SchemaArgs {
     /// Write all schemas into this directory, which is made where it is missing
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     pub out: Option<PathBuf>,
+    /// Whether its files are replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 fn names() -> PossibleValuesParser {
@@ -46,9 +51,14 @@ pub fn schema(args: &SchemaArgs) -> Result<Code, Failure> {
     let cannot = || format!("cannot write schemas to {}, named by --out", dir.display());
     fs::create_dir_all(dir).with_context(cannot).or_exit(Code::Io)?;
     let files = FileKind::ALL.iter().map(|kind| (kind.name(), Some(*kind)));
-    for (name, kind) in [(SCENARIO, None)].into_iter().chain(files) {
+    let at = |(name, kind)| {
         let path = dir.join(format!("{name}.schema.json"));
-        report::replace(&path, text(kind)?.as_bytes()).with_context(cannot).or_exit(Code::Io)?;
+        Ok((WholeFile::at(&path, "--out", args.force.existing())?, text(kind)?))
+    };
+    // All of them are tried before the first is written.
+    let files = [(SCENARIO, None)].into_iter().chain(files).map(at);
+    for (file, text) in files.collect::<Result<Vec<_>, Failure>>()? {
+        file.write(|out| out.write_all(text.as_bytes()))?;
     }
     terminal::note(&format!("wrote {} schemas to {}", FileKind::ALL.len() + 1, dir.display()));
     Ok(Code::Fine)

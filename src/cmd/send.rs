@@ -11,7 +11,7 @@ use result::send::SendResult;
 use send::{NodeUrl, Settings};
 
 use crate::{
-    args::{Format, WorkArgs},
+    args::{ForceArgs, Format, WorkArgs, typed_words},
     exit::{Code, Failure, OrExit},
     progress::Progress,
     send::{self as sending, ProfileInput, SendInput},
@@ -86,6 +86,9 @@ pub struct SendArgs {
     /// The profile's file
     #[arg(long, value_name = "FILE", requires = "profile_url", default_value = "node.pprof")]
     pub profile: PathBuf,
+    /// Whether it is replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
     /// How long the node is profiled
     #[arg(long, value_name = "TIME", requires = "profile_url", default_value = "10s")]
     pub profile_time: String,
@@ -127,6 +130,7 @@ impl SendArgs {
             Some(url) => Some(ProfileInput {
                 url: url.clone(),
                 file: self.profile.clone(),
+                existing: self.force.existing(),
                 seconds: time("--profile-time", &self.profile_time)?.as_secs().max(1),
             }),
         };
@@ -134,7 +138,7 @@ impl SendArgs {
             scenario: self.scenario.clone(),
             work: self.work.overrides().map_err(usage)?,
             accounts: self.accounts.clone(),
-            command: sending::url::without_secrets(&std::env::args().collect::<Vec<_>>()),
+            command: sending::url::without_secrets(&typed_words()),
             settings: Settings {
                 url: self.url.clone(),
                 chain_id: self.chain_id,

@@ -1,7 +1,10 @@
 //! `stress sweep`: all cells of a matrix one after the other, each in a process of its own; one
 //! cell alone; or all results joined.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use anyhow::anyhow;
 use clap::Args;
@@ -150,9 +153,14 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
     let of_all = &args.of_all;
     let mut fixed = of_all.work.overrides().or_exit(Code::Usage)?;
     fixed.extend(of_all.how.overrides());
-    let (axes, names): (Vec<&String>, Vec<&String>) =
-        of_all.words.iter().partition(|word| is_axis(word));
-    let scenario = scenario_of(of_all.scenario.as_deref(), names)?;
+    let (mut axes, mut names) = (Vec::new(), Vec::new());
+    for word in &of_all.words {
+        match word.to_str().filter(|text| is_axis(text)) {
+            Some(axis) => axes.push(axis),
+            None => names.push(word.clone()),
+        }
+    }
+    let scenario = scenario_of(of_all.scenario.as_deref(), &names)?;
     if axes.is_empty() {
         let error = anyhow!(
             "no axis is given: name a key and its values, as in `stress sweep {scenario} \
@@ -176,9 +184,8 @@ fn is_axis(word: &str) -> bool {
 }
 
 /// The scenario that is named, by a word as of a run or by `--scenario`.
-fn scenario_of(scenario: Option<&str>, names: Vec<&String>) -> Result<String, Failure> {
-    let words: Vec<String> = names.into_iter().cloned().collect();
-    let which = Given { words: &words, scenario, workload: None }.which();
+fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Failure> {
+    let which = Given { words: names, scenario, workload: None }.which();
     let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
     match which.or_exit(Code::Usage)? {
         Some(Which::Scenario(name)) => Ok(name),

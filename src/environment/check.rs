@@ -157,7 +157,7 @@ fn file_system(of: &Environment) -> Check {
     let Some(kind) = of.data_dir.file_system.as_deref() else {
         return unknown("file system", "see findmnt");
     };
-    let found = format!("{kind} at {}", of.data_dir.path.display());
+    let found = format!("{kind} at {}", of.data_dir.path);
     match kind {
         "tmpfs" | "ramfs" => warning("file system", format!("{found}: in memory"), REMEDY),
         "overlay" | "9p" | "virtiofs" | "nfs" | "nfs4" | "cifs" | "fuse" | "fuseblk" => {

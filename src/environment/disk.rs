@@ -50,11 +50,11 @@ pub(super) fn probe(tree: &Tree, path: &Path) -> Disk {
     let device = mount.as_ref().and_then(|mount| device(tree, mount));
     let name = |device: &PathBuf| Some(device.file_name()?.to_str()?.to_owned());
     Disk {
-        path: path.into(),
+        path: path.to_string_lossy().into_owned(),
         device: device.as_ref().and_then(name),
         model: device.as_ref().and_then(|device| line_of(&device.join("device/model"))),
         is_rotational: device.as_ref().and_then(|d| flag_of(&d.join("queue/rotational"))),
-        mount_point: mount.as_ref().map(|mount| mount.mount_point.clone().into()),
+        mount_point: mount.as_ref().map(|mount| mount.mount_point.clone()),
         mount_options: mount.as_ref().map(|m| format!("{},{}", m.options, m.super_options)),
         source: mount.as_ref().map(|mount| mount.source.clone()),
         file_system: mount.map(|mount| mount.file_system),

@@ -18,10 +18,11 @@ use super::{
 };
 use crate::{
     child,
-    client::{SampledClient, Scratch, Source, StartFile, Task, copy_dir},
+    client::{SampledClient, Source, StartFile, Task, copy_dir},
     environment::Watch,
     exit::{Code, Failure, OrExit},
     interrupt,
+    scratch::Scratch,
 };
 
 /// Two clients to be compared.

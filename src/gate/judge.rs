@@ -28,13 +28,13 @@ use super::{
     shown::Shown,
     side::Side,
     taker::{Plan, Rule, Subject, Taker},
-    work::{Work, WorkInput, subjects},
+    work::{Work, WorkInput, subjects, temporary},
 };
 
 use crate::{
     child::{self, Ended},
     claims::{self, Grounds},
-    client::{Export, Scratch, Task},
+    client::{Export, Task, scratch_beside},
     environment,
     exit::{Code, Failure, OpenCodes, OrExit},
     facts,
@@ -312,7 +312,7 @@ pub fn clients(
     (judgement.workload, judgement.cache) = (Some(work), Some(pair.cache));
     let task =
         Task { export: &export, gas, batch_count, cache: pair.cache, timeout: driving.timeout };
-    let dir = Scratch::beside(&pair.dir).or_exit(Code::Io)?;
+    let dir = scratch_beside(&pair.dir).or_exit(Code::Io)?;
     let stage = progress.stage("making the clients' databases", 0);
     let shown = |percent| stage.set(percent, 100);
     let mut trio = ClientTrio::start(pair.starts.clone(), task, dir, &shown)?;
@@ -396,7 +396,7 @@ fn ran(input: &RunInput, by: &RunBy, deadline: Option<Duration>) -> Result<Side,
     let mut results = match by {
         RunBy::ThisProcess => vec![ran_here(input)?],
         RunBy::Processes { count, words } => {
-            let dir = tempfile::tempdir().context("cannot make a directory").or_exit(Code::Io)?;
+            let dir = temporary()?;
             let of = |number: usize| ran_apart(&dir.path().join(number.to_string()), *words);
             (1..=*count).map(of).collect::<Result<_, _>>()?
         }

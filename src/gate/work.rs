@@ -5,12 +5,12 @@ use std::{
     cell::RefCell,
     fs::{self, File},
     num::NonZeroUsize,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, anyhow};
 use spec::{Override, RunSpec, Scenario};
-use tempfile::TempDir;
 use variant::{CacheMode, StoreKind, WholeRows};
 use workload::file;
 
@@ -28,6 +28,7 @@ use crate::{
     plan::{self, Machine, PlannedCell},
     prepare::{self, Request, Source, WithWhole, on_one_database},
     progress::Progress,
+    scratch::Scratch,
     worker::Loaded,
 };
 
@@ -77,10 +78,10 @@ pub fn subjects(variants: &[Shared], metrics: Option<&[Metric]>) -> Vec<Subject>
 pub struct Work {
     /// The workload file.
     pub file: PathBuf,
-    /// Where the file is, unless it is the user's.
-    _dir: Option<TempDir>,
+    /// Where the file is, unless it is the user's, and the links.
+    _dirs: [Option<Scratch>; 2],
     /// Its JSON form, once a process reads that.
-    json: RefCell<Option<(TempDir, PathBuf)>>,
+    json: RefCell<Option<(Scratch, PathBuf)>>,
     /// Where state databases are kept, if the user said so.
     pub data_dir: Option<PathBuf>,
     /// Known facts of it.
@@ -133,16 +134,18 @@ impl Work {
         let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
         let facts = facts::workload(&workload, overridden.unwrap_or_default());
         let (file, dir) = match &input.source {
-            Source::File(file) => (std::path::absolute(file).or_exit(Code::Io)?, None),
+            Source::File(file) => as_text(file)?,
             Source::Scenario { .. } => {
                 let dir = temporary()?;
                 let file = dir.path().join("gate.workload");
-                file::write(&file, &workload).or_exit(Code::Io)?;
+                let bytes = file::encode(&workload).or_exit(Code::Io)?;
+                let written = fs::write(&file, bytes).context("cannot write the workload");
+                written.or_exit(Code::Io)?;
                 (file, Some(dir))
             }
         };
-        let data_dir = input.data_dir.as_ref().map(std::path::absolute);
-        let data_dir = data_dir.transpose().or_exit(Code::Io)?;
+        let data_dir = input.data_dir.as_deref().map(as_text).transpose()?;
+        let (data_dir, link_dir) = data_dir.unzip();
         let parallel = cells.iter().find(|cell| cell.variant.thread_count > 1);
         let parallel = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN);
         let in_turns = parallel.map(PlannedCell::name);
@@ -160,7 +163,7 @@ impl Work {
         });
         Ok(Self {
             file,
-            _dir: dir,
+            _dirs: [dir, link_dir.flatten()],
             json: RefCell::default(),
             data_dir,
             facts,
@@ -275,8 +278,28 @@ pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<Shared>, Failure> {
     Ok(shared)
 }
 
-fn temporary() -> Result<TempDir, Failure> {
-    tempfile::tempdir().context("cannot make a directory").or_exit(Code::Io)
+/// `path` as other processes can be told it, in text: itself, or a link to it in a directory of its own.
+fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
+    let path = std::path::absolute(path).or_exit(Code::Io)?;
+    if path.to_str().is_some() {
+        return Ok((path, None));
+    }
+    let dir = temporary()?;
+    let link = dir.path().join("link");
+    if !path.exists() {
+        // The file was read; a data directory need not be there yet, and a link to nothing makes none.
+        fs::create_dir_all(&path).context("cannot make the data directory").or_exit(Code::Io)?;
+    }
+    symlink(&path, &link).context("cannot make a link").or_exit(Code::Io)?;
+    Ok((link, Some(dir)))
+}
+
+/// A directory for the time of a gate.
+///
+/// # Errors
+/// It cannot be made.
+pub fn temporary() -> Result<Scratch, Failure> {
+    Scratch::below(&std::env::temp_dir(), ".stress-gate-", |_| ()).or_exit(Code::Io)
 }
 
 #[cfg(test)]

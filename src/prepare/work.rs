@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use alloy_primitives::Bytes;
@@ -12,6 +12,7 @@ use generator::{
     export::{self, ExportError},
     reference::{self, ReferenceError},
 };
+use report::WholeFile;
 use spec::{BlockTarget, Load, Scenario};
 use variant::{BlockDuties, Design, ListForm};
 use workload::{ReceivedBlock, Workload, file, json::WorkloadJson};
@@ -113,6 +114,15 @@ pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failu
     };
     checked.or_exit(code)?;
     Ok(workload)
+}
+
+/// Writes the workload file of `workload`, and returns its path.
+///
+/// # Errors
+/// It has no such form, or cannot be written.
+pub fn write_workload(to: WholeFile, workload: &Workload) -> Result<PathBuf, Failure> {
+    let bytes = file::encode(workload).or_exit(Code::Io)?;
+    Ok(to.write(|out| out.write_all(&bytes))?)
 }
 
 /// Writes the JSON form of `workload` and a line's end, key by key.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use report::Existing;
 use send::{NodeUrl, Pace, Settings};
 use spec::Override;
 
@@ -33,6 +34,8 @@ pub struct ProfileInput {
     pub url: NodeUrl,
     /// The file.
     pub file: PathBuf,
+    /// What happens to a file of this name that is there already.
+    pub existing: Existing,
     /// How long the node samples.
     pub seconds: u64,
 }

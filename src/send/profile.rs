@@ -1,13 +1,13 @@
 //! The node's CPU profile during a load: go-ethereum and reth serve one in pprof's format over HTTP.
 
 use std::{
-    fs,
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
     time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
+use report::WholeFile;
 use result::send::SendProfile;
 use send::{BlockingClient, HttpLimits};
 
@@ -29,12 +29,12 @@ pub struct Profiling {
 }
 
 impl Profiling {
-    /// Asks the node for a profile from now on.
-    pub fn start(input: ProfileInput) -> Self {
+    /// Asks the node for a profile from now on, which goes to `file`.
+    pub fn start(input: ProfileInput, file: WholeFile) -> Self {
         let (out, made) = mpsc::channel();
         let asked = input.clone();
         // The end of the load waits for it; where that was interrupted, nobody receives.
-        thread::spawn(move || drop(out.send(fetch(&asked))));
+        thread::spawn(move || drop(out.send(fetch(&asked, file))));
         Self { input, made }
     }
 
@@ -70,15 +70,13 @@ impl Profiling {
     }
 }
 
-fn fetch(input: &ProfileInput) -> Result<u64> {
+fn fetch(input: &ProfileInput, file: WholeFile) -> Result<u64> {
     let time = Duration::from_secs(input.seconds) + GRACE;
     let client = BlockingClient::new(HttpLimits { time, bytes: MAX_BYTES })?;
     let sign = if input.url.as_str().contains('?') { '&' } else { '?' };
     let url = format!("{}{sign}seconds={}", input.url.as_str(), input.seconds);
     let answer = client.get(&url).context("no profile")?;
     ensure!(answer.status == 200, "no profile: HTTP status {}", answer.status);
-    let path = &input.file;
-    let written = fs::write(path, &answer.body);
-    written.with_context(|| format!("cannot write --profile {}", path.display()))?;
+    file.write(|out| out.write_all(&answer.body))?;
     Ok(answer.body.len() as u64)
 }

@@ -153,7 +153,7 @@ fn a_generated_workload_runs_and_a_changed_one_is_refused() {
     fs::write(&path, &bytes).unwrap();
     let mut workload = file::read(&path).unwrap();
     workload.batches[0].expected.transactions[0].gas_used += 1;
-    file::write(&path, &workload).unwrap();
+    fs::write(&path, file::encode(&workload).unwrap()).unwrap();
     refused(&run, dir.path(), 3, &[]);
 }
 
@@ -339,7 +339,7 @@ fn a_trace_is_of_one_more_sample_and_a_wrong_name_or_place_is_refused_before_the
     assert_eq!(cell["samples"].as_array().unwrap().len(), 1, "it is not counted");
     assert_eq!(trace["otherData"]["workload_digest"], result["workload"]["digest"]);
 
-    let named = ["--trace-variant", "none/sequential+on-demand@1"];
+    let named = ["--force", "--trace-variant", "none/sequential+on-demand@1"];
     let named: Vec<_> = traced.iter().copied().chain(named).collect();
     assert_eq!(stress(&small(&named), dir.path()).status.code(), Some(0));
     let trace: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();

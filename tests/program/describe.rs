@@ -215,7 +215,7 @@ fn a_new_scenario_is_valid_runs_at_once_and_replaces_nothing() {
     assert_eq!(day.lines().filter(|line| *line == "[[load]]").count(), 3, "{day}");
     assert!(day.contains("#   stress day.toml "), "{day}");
 
-    refused(&["new", "mine"], dir.path(), 2, &["mine.toml", "another name"]);
+    refused(&["new", "mine"], dir.path(), 2, &["mine.toml", "there already", "--force"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), written, "it is as it was");
     refused(&["new", "my storm"], dir.path(), 2, &["my storm is no name", "my-storm"]);
     for (given, words) in [

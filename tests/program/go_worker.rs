@@ -140,7 +140,7 @@ fn go_ethereum_reaches_the_expected_outcome_of_every_shipped_scenario() {
     let mut driven = Driven::start(worker);
     let mut without = Vec::new();
     for work in works {
-        let small = ["--gas", "10M", "--slots", "200k", "-o", "a.workload"];
+        let small = ["--gas", "10M", "--slots", "200k", "--force", "-o", "a.workload"];
         let few: &[&str] = if work[0] == "sustained-writes" { &["--blocks", "2"] } else { &[] };
         printed(&[&["generate"], &work[..], few, &small].concat(), dir.path());
         let json = printed(&["show", "a.workload", "--json"], dir.path());

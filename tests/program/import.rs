@@ -48,7 +48,7 @@ impl Import {
 
     fn import(&self, more: &[&str]) -> Output {
         let mut args = vec!["import", "t8n", "--alloc", "alloc.json", "--env", "env.json"];
-        args.extend(["--txs", "txs.json", "--fork", self.fork, "-o", "block.workload"]);
+        args.extend(["--txs", "txs.json", "--fork", self.fork, "-o", "block.workload", "--force"]);
         args.extend(more);
         self.stress(&args)
     }
@@ -251,7 +251,7 @@ fn a_wrong_list_in_a_file_is_a_disagreement() {
         import.change("combined.json", |tests| {
             tests["combined"]["_info"]["balRlp"] = entry["blockAccessList"].clone();
         });
-        let args = ["import", "blockchain-test", "combined.json", "-o", "a.workload"];
+        let args = ["import", "blockchain-test", "combined.json", "-o", "a.workload", "--force"];
         let output = import.stress(&args);
         let is_right = entry["valid"].as_bool().unwrap();
         let error = text(&output.stderr);

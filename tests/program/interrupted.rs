@@ -197,3 +197,31 @@ fn a_worker_that_waits_for_its_driver_ends() {
     fs::write(worker.dir.path().join("stderr"), "").unwrap();
     worker.ends_at("TERM");
 }
+
+#[test]
+fn the_end_of_the_terminal_ends_a_run_as_a_signal_does_but_where_it_is_to_be_ignored() {
+    let start = |hangup: &str| {
+        let dir = dir();
+        let file = |name: &str| fs::File::create(dir.path().join(name)).unwrap();
+        let _share = machine::shared();
+        // These tests may run under `nohup`, too.
+        let mut command = Command::new("env");
+        command.args([hangup, STRESS]).args(WORK).args(COUNTED);
+        command.args(["--budget", "10m", "--cleanup", "printf c >> log"]).stdin(Stdio::null());
+        command.current_dir(dir.path()).env("STRESS_DATA_DIR", dir.path());
+        command.stdout(file("stdout")).stderr(file("stderr"));
+        UnderWay { child: command.spawn().unwrap(), dir, _share }
+    };
+    let log = |run: &UnderWay| fs::read_to_string(run.dir.path().join("log")).unwrap_or_default();
+    let mut run = start("--default-signal=HUP");
+    run.wait_for_sample(3);
+    run.ends_at("HUP");
+    assert_eq!(log(&run), "c", "{}", run.said("stderr"));
+    let mut run = start("--ignore-signal=HUP");
+    run.wait_for_sample(3);
+    run.signal("HUP");
+    run.wait_for_sample(6);
+    assert_eq!(log(&run), "");
+    run.ends_at("TERM");
+    assert_eq!(log(&run), "c", "{}", run.said("stderr"));
+}

@@ -26,6 +26,7 @@ mod machine;
 mod metrics;
 mod named;
 mod options;
+mod output;
 #[path = "../common/page.rs"]
 mod page;
 mod redis;

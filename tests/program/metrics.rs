@@ -61,7 +61,8 @@ fn a_program_that_fails_leaves_its_exit_code() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     fs::write(dir.join("stress.prom"), "of the run before").unwrap();
-    let output = stress(&["--scenario", "sload-strom", "--metrics", "stress.prom"], dir);
+    let args = ["--scenario", "sload-strom", "--metrics", "stress.prom", "--force"];
+    let output = stress(&args, dir);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert_eq!(read(dir, "stress.prom").value("stress_exit_code", &[("verb", "run")]), 2.0);
     let output = stress(&["gate", "sload-storm", "--metrics", "gate.prom"], dir);

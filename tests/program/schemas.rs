@@ -117,7 +117,7 @@ fn the_schemas_of_the_repository_are_those_that_the_program_prints() {
         |path: PathBuf| -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
     for name in &names {
         let written = json(dir.path().join("all").join(name));
-        let remedy = "run `stress schema --out docs/schemas`";
+        let remedy = "run `stress schema --out docs/schemas --force`";
         assert_eq!(json(Path::new(PUBLISHED).join(name)), written, "{}: {remedy}", name.display());
         let name = name.to_str().unwrap().strip_suffix(".schema.json").unwrap();
         let alone: Value = serde_json::from_str(&printed(&["schema", name], dir.path())).unwrap();

@@ -52,6 +52,26 @@ pub enum Error {
         /// The option.
         option: &'static str,
     },
+    /// A file that is there already, in an option.
+    #[error("{option} {}: this file is there already; name another, or add --force to replace it", path.display())]
+    IsThere {
+        /// The file.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+    },
+    /// A block device or a socket in place of a file in an option.
+    #[error(
+        "cannot write {}, named by {option}: it is a block device or a socket: name a file, a pipe or a character \
+         device",
+        path.display()
+    )]
+    IsNoFile {
+        /// It.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+    },
     /// A file in a directory that is not there, in an option.
     #[error(
         "cannot write {}, named by {option}: there is no directory {}: create it (mkdir -p), or name \

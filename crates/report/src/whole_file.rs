@@ -1,8 +1,11 @@
-//! A file that an option names: there whole or not at all, tried before any work is done for it.
+//! A file that an option names: the one way in which verbs write one. A regular file is there whole or not at
+//! all, and is tried before any work is done for it. Another thing with that name keeps its place: a link's
+//! target is written, and a pipe or a character device gets the bytes.
 
 use std::{
-    fs,
+    fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
 
@@ -10,35 +13,73 @@ use tempfile::NamedTempFile;
 
 use crate::{error::Error, out};
 
-/// A file beside its place until it is whole. Dropped, it leaves nothing.
+/// Links that a name may lead through.
+const LINK_COUNT_MAX: usize = 40;
+
+/// What happens to a file that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and the new one is refused.
+    #[default]
+    Refuse,
+    /// It is replaced.
+    Replace,
+}
+
+/// A file to be written. Dropped, it leaves nothing.
 #[derive(Debug)]
 pub struct WholeFile {
     path: PathBuf,
-    beside: NamedTempFile,
+    place: Place,
     /// The option that named it.
     option: &'static str,
+}
+
+/// Where the bytes go.
+#[derive(Debug)]
+enum Place {
+    /// Beside the file of this name, until it is whole.
+    Beside(PathBuf),
+    /// Straight into what has the name.
+    Through,
 }
 
 impl WholeFile {
     /// Tries that the file can be written.
     ///
     /// # Errors
-    /// It cannot.
-    pub fn at(path: &Path, option: &'static str) -> Result<Self, Error> {
-        if path.is_dir() {
-            return Err(Error::IsDirectory { path: path.to_owned(), option });
+    /// It cannot, or is there already and stays.
+    pub fn at(path: &Path, option: &'static str, existing: Existing) -> Result<Self, Error> {
+        let found = fs::metadata(path).map(|metadata| metadata.file_type()).ok();
+        let path = path.to_owned();
+        let place = match found {
+            Some(found) if found.is_dir() => return Err(Error::IsDirectory { path, option }),
+            Some(found) if found.is_file() && existing == Existing::Refuse => {
+                return Err(Error::IsThere { path, option });
+            }
+            Some(found) if found.is_fifo() || found.is_char_device() => Place::Through,
+            Some(found) if !found.is_file() => return Err(Error::IsNoFile { path, option }),
+            // A link to nothing yet is followed, too.
+            _ => Place::Beside(target(&path).map_err(Error::named(&path, option))?),
+        };
+        let file = Self { path, place, option };
+        if let Place::Beside(target) = &file.place {
+            drop(file.beside(target)?);
         }
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let dir = dir.unwrap_or(Path::new("."));
+        Ok(file)
+    }
+
+    /// An empty file in the directory of `target`.
+    fn beside(&self, target: &Path) -> Result<NamedTempFile, Error> {
+        let (path, option) = (self.path.clone(), self.option);
+        let dir = directory(target);
         if !dir.is_dir() {
-            let (path, dir) = (path.to_owned(), dir.to_owned());
-            return Err(Error::NoDirectory { path, dir, option });
+            return Err(Error::NoDirectory { path, dir: dir.to_owned(), option });
         }
         let mut builder = tempfile::Builder::new();
         let beside = out::readable(&mut builder).tempfile_in(dir);
         // The error's own text names the file beside it, which nobody has heard of.
-        let beside = beside.map_err(|error| Error::named(path, option)(error.kind().into()))?;
-        Ok(Self { path: path.to_owned(), beside, option })
+        beside.map_err(|error| Error::named(path, option)(error.kind().into()))
     }
 
     /// Lets `fill` write it and gives it its name, in place of an older file. Returns its path.
@@ -49,26 +90,62 @@ impl WholeFile {
         self,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<PathBuf, Error> {
-        let Self { path, mut beside, option } = self;
-        let write = || {
-            let mut out = BufWriter::new(beside.as_file_mut());
-            fill(&mut out)?;
-            out.flush()?;
-            drop(out);
-            beside.as_file().sync_all()?;
-            drop::<fs::File>(beside.persist(&path)?);
-            Ok(())
+        let written = match &self.place {
+            Place::Beside(target) => fill_beside(self.beside(target)?, target, fill),
+            Place::Through => OpenOptions::new().write(true).open(&self.path).and_then(|file| {
+                let mut out = BufWriter::new(file);
+                fill(&mut out)?;
+                out.flush()
+            }),
         };
-        match write() {
-            Ok(()) => Ok(path),
-            Err(cause) => Err(Error::Named { path, option, cause }),
+        written.map_err(Error::named(&self.path, self.option))?;
+        Ok(self.path)
+    }
+}
+
+fn fill_beside(
+    mut beside: NamedTempFile,
+    target: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(beside.as_file_mut());
+    fill(&mut out)?;
+    out.flush()?;
+    drop(out);
+    beside.as_file().sync_all()?;
+    drop::<File>(beside.persist(target)?);
+    // The new name too has to be on disk; a directory that may be written may be closed to readers.
+    File::open(directory(target)).map_or(Ok(()), |dir| dir.sync_all())
+}
+
+/// The file that `path` leads to through links, whether it is there or not.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_owned();
+    for _ in 0..LINK_COUNT_MAX {
+        match fs::symlink_metadata(&target) {
+            Ok(metadata) if metadata.is_symlink() => {
+                target = directory(&target).join(fs::read_link(&target)?);
+            }
+            _ => return Ok(target),
         }
     }
+    Err(io::Error::other("its links lead in a circle"))
+}
+
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{os::unix::fs::symlink, process::Command, thread};
+
     use super::*;
+
+    fn written(path: &Path, text: &'static str) -> Result<PathBuf, Error> {
+        let file = WholeFile::at(path, "--out", Existing::Replace)?;
+        file.write(|out| out.write_all(text.as_bytes()))
+    }
 
     #[test]
     fn a_file_that_cannot_be_written_is_refused_at_once_and_leaves_nothing() {
@@ -79,13 +156,15 @@ mod tests {
             (dir.path().to_owned(), "it is a directory"),
             (missing.join("trace.json"), no_directory.as_str()),
         ] {
-            let error = format!("{:#}", WholeFile::at(&path, "--trace").unwrap_err());
+            let error =
+                format!("{:#}", WholeFile::at(&path, "--trace", Existing::Refuse).unwrap_err());
             assert!(error.contains("named by --trace") && error.contains(words), "{error}");
         }
         let path = dir.path().join("page.html");
-        drop(WholeFile::at(&path, "--out").unwrap());
+        drop(WholeFile::at(&path, "--out", Existing::Replace).unwrap());
         let fails = |_: &mut dyn Write| Err(io::Error::other("nothing to write"));
-        let error = WholeFile::at(&path, "--out").unwrap().write(fails).unwrap_err();
+        let error =
+            WholeFile::at(&path, "--out", Existing::Replace).unwrap().write(fails).unwrap_err();
         assert!(format!("{error:#}").contains("nothing to write"), "{error:#}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
@@ -95,7 +174,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("page.html");
         fs::write(&path, "before").unwrap();
-        let file = WholeFile::at(&path, "--out").unwrap();
+        let file = WholeFile::at(&path, "--out", Existing::Replace).unwrap();
         let written = file.write(|out| {
             out.write_all(b"after")?;
             assert_eq!(fs::read(&path)?, b"before");
@@ -103,5 +182,64 @@ mod tests {
         });
         assert_eq!(written.unwrap(), path);
         assert_eq!(fs::read(&path).unwrap(), b"after");
+    }
+
+    #[test]
+    fn a_file_that_is_there_stays_unless_it_may_be_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("page.html");
+        let link = dir.path().join("link");
+        fs::write(&path, "before").unwrap();
+        symlink("page.html", &link).unwrap();
+        for name in [&path, &link] {
+            let error = WholeFile::at(name, "--out", Existing::Refuse).unwrap_err();
+            assert!(matches!(error, Error::IsThere { .. }), "{error}");
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+    }
+
+    #[test]
+    fn a_link_stays_and_its_target_is_written_in_its_own_directory() {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let target = other.path().join("target");
+        let (far, near) = (dir.path().join("far"), dir.path().join("near"));
+        symlink(&target, &far).unwrap();
+        symlink("far", &near).unwrap();
+        for text in ["a link to nothing yet", "a link to a file"] {
+            assert_eq!(written(&near, text).unwrap(), near);
+            assert_eq!(fs::read_to_string(&target).unwrap(), text);
+            assert!(near.is_symlink() && far.is_symlink() && !target.is_symlink());
+        }
+        let circle = dir.path().join("circle");
+        symlink("circle", &circle).unwrap();
+        assert!(written(&circle, "").unwrap_err().to_string().contains("circle"));
+        let lost = dir.path().join("lost");
+        symlink("no/such", &lost).unwrap();
+        assert!(matches!(written(&lost, "").unwrap_err(), Error::NoDirectory { .. }));
+    }
+
+    #[test]
+    fn a_pipe_and_a_device_get_the_bytes_and_stay_and_a_socket_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = {
+            let pipe = pipe.clone();
+            thread::spawn(move || fs::read_to_string(pipe).unwrap())
+        };
+        let file = WholeFile::at(&pipe, "--out", Existing::Refuse).unwrap();
+        file.write(|out| out.write_all(b"through")).unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        // A link keeps the device itself out of the test's reach.
+        let (full, null) = (dir.path().join("full"), dir.path().join("null"));
+        symlink("/dev/full", &full).unwrap();
+        symlink("/dev/null", &null).unwrap();
+        assert!(written(&full, "lost").unwrap_err().to_string().contains("No space left"));
+        written(&null, "nothing").unwrap();
+        let socket = dir.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert!(matches!(written(&socket, "").unwrap_err(), Error::IsNoFile { .. }));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
     }
 }

@@ -9,8 +9,8 @@
 mod validate;
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -204,40 +204,6 @@ pub fn read(path: &Path) -> Result<Workload, FileError> {
     let rest = expected_bytes - HEADER_BYTES as u64 + 1;
     file.take(rest).read_to_end(&mut bytes).map_err(io("read"))?;
     decode(&bytes)
-}
-
-/// Writes `workload` to `path`, which afterwards is either as before or complete and on disk.
-///
-/// # Errors
-/// [`FileError::Io`], [`FileError::TooLarge`], [`FileError::Inconsistent`].
-pub fn write(path: &Path, workload: &Workload) -> Result<(), FileError> {
-    let bytes = encode(workload)?;
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = write_and_rename(&temporary, path, &bytes);
-    if written.is_err() {
-        // The rest is of no use; the first error is the one to report.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn write_and_rename(temporary: &Path, path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let io = |operation, path: &Path| {
-        let path = path.to_path_buf();
-        move |source| FileError::Io { operation, path, source }
-    };
-    let options = OpenOptions::new().write(true).create(true).truncate(true).open(temporary);
-    let mut file = options.map_err(io("create", temporary))?;
-    file.write_all(bytes).map_err(io("write", temporary))?;
-    file.sync_all().map_err(io("sync", temporary))?;
-    fs::rename(temporary, path).map_err(io("replace", path))?;
-    // The new name too has to be on disk.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let folder_file = File::open(folder).map_err(io("open", folder))?;
-    folder_file.sync_all().map_err(io("sync", folder))
 }
 
 /// Length of the body that the file with these first bytes has.

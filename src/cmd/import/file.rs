@@ -7,13 +7,11 @@ use generator::{
     import::{self, ImportError, Imported, Source, Text},
     reference::ReferenceError,
 };
-use workload::file;
-
-use report::units;
+use report::{WholeFile, units};
 
 use crate::{
     exit::{Code, Failure, OrExit},
-    interrupt,
+    interrupt, prepare,
     progress::{self, Progress},
     terminal,
 };
@@ -24,7 +22,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Runs the reference, compares, writes the workload, and says so in the lines that it gives.
 pub(super) fn write(
     mut imported: Imported,
-    output: &Path,
+    file: WholeFile,
     batch: NonZeroUsize,
     progress: &Progress,
 ) -> Result<String, Failure> {
@@ -43,7 +41,7 @@ pub(super) fn write(
         let joined = import::in_batches(&mut workload, batch, interrupt::answer);
         joined.map_err(|error| failure(error.into()))?;
     }
-    file::write(output, &workload).or_exit(Code::Io)?;
+    let output = prepare::write_workload(file, &workload)?;
     let numbers: Vec<u64> = workload.blocks().map(|block| block.env.number).collect();
     let blocks = match numbers.as_slice() {
         [number] => format!("block {number}"),

@@ -12,9 +12,10 @@ use anyhow::{Context, anyhow};
 use generator::import;
 
 use super::file::{failure, read, write};
-use report::units;
+use report::{WholeFile, units};
 
 use crate::{
+    args::OutputArgs,
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,
@@ -30,7 +31,7 @@ pub(super) struct Folder<'a> {
     /// It.
     pub(super) input: &'a Path,
     /// The folder of the workload files.
-    pub(super) output: &'a Path,
+    pub(super) to: &'a OutputArgs,
     /// Consecutive blocks that are run as one.
     pub(super) batch: NonZeroUsize,
     /// The only tests that are imported: those of this name.
@@ -43,7 +44,7 @@ impl Folder<'_> {
         let mut files = Vec::new();
         find(self.input, &mut files).or_exit(Code::Io)?;
         files.sort();
-        let output = self.output;
+        let output = &self.to.output;
         let made = fs::create_dir_all(output);
         made.with_context(|| format!("cannot make the folder {}", output.display()))
             .or_exit(Code::Io)?;
@@ -113,8 +114,11 @@ impl All<'_> {
                 return Err(Failure { code: Code::Interrupted, error });
             }
             let name = test.name.clone();
-            let output = self.folder.output.join(self.name_of(&name));
-            match write(test, &output, self.folder.batch, self.progress) {
+            let Folder { to, batch, .. } = self.folder;
+            let output = to.output.join(self.name_of(&name));
+            let file = WholeFile::at(&output, "--output", to.force.existing());
+            let written = file.map_err(Failure::from);
+            match written.and_then(|file| write(test, file, batch, self.progress)) {
                 Ok(said) => {
                     self.count += 1;
                     terminal::out(&said);

@@ -1,7 +1,5 @@
 //! The device below a directory.
 
-use std::path::PathBuf;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Disk {
     /// The directory, or the nearest one above that existed at the probe.
-    pub path: PathBuf,
+    pub path: String,
     /// Where the file system is mounted.
-    pub mount_point: Option<PathBuf>,
+    pub mount_point: Option<String>,
     /// Its type: `ext4`, `tmpfs`, `overlay`.
     pub file_system: Option<String>,
     /// Options of the mount and of the file system.
