@@ -22,6 +22,7 @@ mod node_counts;
 
 pub use directory::{BuiltState, DataDir, SampleDir, default_data_dir};
 pub use error::StateError;
+pub(crate) use format::file_hash;
 pub use format::{
     BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltTries, Quiet, ScanInput, StateFormat,
     StateSpec, Watch,

@@ -183,9 +183,13 @@ impl DataDir {
         let built = built?;
         watch.check()?;
         watch.progress.begin(BuildPhase::Finishing, 0);
-        let files = files_of(place)?;
-        for file in &files {
-            sync(&place.join(&file.name))?;
+        let mut files = files_of(place)?;
+        for file in &mut files {
+            let path = place.join(&file.name);
+            sync(&path)?;
+            let hash = spec.format.file_hash(&path).map_err(StateError::io("read back", &path))?;
+            file.hash = Some(hash);
+            watch.check()?;
         }
         let manifest = describe(spec, &built, files, start);
         manifest.write(place)?;

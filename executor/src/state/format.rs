@@ -2,7 +2,7 @@
 //! given for that.
 
 use std::{
-    fmt,
+    fmt, fs, io,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -148,6 +148,14 @@ pub trait StateFormat: Sync {
     /// [`StateError::Untrusted`] naming the first damaged file, [`StateError::Cancelled`].
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
 
+    /// Hash of the bytes of a state's file that a reader can ever meet.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not as the store writes it.
+    fn file_hash(&self, path: &Path) -> io::Result<B256> {
+        file_hash(path)
+    }
+
     /// Puts the files in `dir` back as they were built, where a process died while a sample had
     /// them changed; says so where there was something to do. The caller holds the lock. Nothing
     /// to do for a store whose samples leave the files alone.
@@ -158,6 +166,13 @@ pub trait StateFormat: Sync {
         let _ = (name, dir);
         Ok(None)
     }
+}
+
+/// Hash of all bytes of a file.
+pub(crate) fn file_hash(path: &Path) -> io::Result<B256> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(fs::File::open(path)?)?;
+    Ok(B256::from(*hasher.finalize().as_bytes()))
 }
 
 /// Input of a store's scan.

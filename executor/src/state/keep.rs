@@ -186,7 +186,8 @@ impl DataDir {
         }
         progress.begin(BuildPhase::Verifying, manifest.rows.total());
         let input = ScanInput { name, dir: &dir, scratch: &scratch, manifest: &manifest };
-        let scanned = format.scan(&input, &Watch { progress, cancel });
+        let watch = Watch { progress, cancel };
+        let scanned = format.scan(&input, &watch);
         remove_marked(&scratch)?;
         let found = scanned?;
         if found.rows != manifest.rows {
@@ -214,6 +215,16 @@ impl DataDir {
                 shown(state_root),
                 shown(manifest.state_root)
             ));
+        }
+        // Rows and nodes do not meet all that a run can: filters, keys of branches, the ends of blocks.
+        for file in &manifest.files {
+            watch.check()?;
+            let Some(expected) = file.hash else { continue };
+            let path = dir.join(&file.name);
+            let hash = format.file_hash(&path).map_err(StateError::io("read", &path))?;
+            if hash != expected {
+                return untrusted(format!("file {} is damaged: it was built otherwise", file.name));
+            }
         }
         Ok(VerifiedState { manifest, nodes: found.tries.map(|tries| tries.nodes) })
     }

@@ -79,6 +79,9 @@ pub struct FileEntry {
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
+    /// Hash of all that a reader can ever meet in it; states of before this was kept have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<B256>,
 }
 
 /// A state directory's description of itself.
@@ -230,7 +233,7 @@ pub(super) fn files_of(dir: &Path) -> Result<Vec<FileEntry>, StateError> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let metadata = entry.metadata().map_err(StateError::io("look at", entry.path()))?;
         if name != MANIFEST && name != MARK {
-            files.push(FileEntry { name, bytes: metadata.len() });
+            files.push(FileEntry { name, bytes: metadata.len(), hash: None });
         }
     }
     files.sort_unstable_by(|a, b| a.name.cmp(&b.name));

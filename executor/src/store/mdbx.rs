@@ -34,6 +34,7 @@ mod slots;
 mod tables;
 mod trie_verify;
 mod tries;
+mod used;
 
 use std::{
     fs::File,

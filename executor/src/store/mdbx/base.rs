@@ -37,7 +37,7 @@ const BRANCHES: &str = "branches";
 const ACCOUNT_TREES: &str = "account-trees";
 
 /// MDBX takes turns with three meta pages.
-const META_BYTES: usize = 3 * PAGE_BYTES;
+pub(super) const META_BYTES: usize = 3 * PAGE_BYTES;
 /// Threads that load branch pages: as many reads as keep a disk busy.
 const LOADING_THREADS: usize = 16;
 /// Branch pages that one of them takes at a time.

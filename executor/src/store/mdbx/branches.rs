@@ -68,7 +68,7 @@ impl Index {
     }
 
     /// Adds the branch pages of a tree. Returns the pages of its lowest level.
-    fn add_branches(&mut self, file: &File, tree: Tree) -> io::Result<Vec<u32>> {
+    pub(super) fn add_branches(&mut self, file: &File, tree: Tree) -> io::Result<Vec<u32>> {
         if tree.height == 0 {
             return Ok(Vec::new());
         }
@@ -102,7 +102,7 @@ pub(super) fn tables(file: &File, metas: &[u8]) -> io::Result<Vec<(Vec<u8>, Tabl
     Ok(tables)
 }
 
-fn tables_of(file: &File, list: u32) -> io::Result<Vec<(Vec<u8>, TableTree)>> {
+pub(super) fn tables_of(file: &File, list: u32) -> io::Result<Vec<(Vec<u8>, TableTree)>> {
     let page = Page::read(file, list, LEAF)?;
     let mut tables = Vec::new();
     for node in page.nodes() {

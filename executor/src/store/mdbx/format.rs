@@ -1,9 +1,9 @@
 //! Building a state: rows appended in the order of their keys, in transactions of bounded size;
 //! and reading all of them again.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
-use alloy_primitives::hex;
+use alloy_primitives::{B256, hex};
 use variant::SlotTable;
 use workload::{ContentDigest, Genesis, Layout, Table, layout::encode_slot};
 
@@ -14,13 +14,13 @@ use super::{
     settings::NAME,
     slots,
     tables::{Form, Tables},
-    trie_verify,
+    trie_verify, used,
 };
 use crate::{
     error::StoreError,
     state::{
         BuildInput, BuildOutput, GROWING_EXTENSION, RowCounts, ScanInput, StateError, StateFormat,
-        Watch,
+        Watch, file_hash,
     },
     tries,
 };
@@ -180,6 +180,14 @@ impl StateFormat for MdbxFormat {
             }
             error => error,
         })
+    }
+
+    /// Pages that are free belong to samples, and the first pages to [`Self::recover`].
+    fn file_hash(&self, path: &Path) -> io::Result<B256> {
+        match path.file_name().is_some_and(|name| name == DATA) {
+            true => used::hash(path),
+            false => file_hash(path),
+        }
     }
 
     fn recover(&self, name: &str, dir: &Path) -> Result<Option<String>, StateError> {

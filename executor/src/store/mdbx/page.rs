@@ -24,6 +24,10 @@ const TXNID_B_AT: usize = HEADER_BYTES + 176;
 pub(super) const BRANCH: u16 = 1;
 /// Of a leaf page.
 pub(super) const LEAF: u16 = 2;
+/// Of the first page of a value that has pages of its own.
+pub(super) const LARGE: u16 = 4;
+/// Of a node whose value has pages of its own.
+const IS_OUTSIDE: u8 = 1;
 /// Of a node whose value describes a tree.
 const IS_TREE: u8 = 2;
 /// Of a tree with sorted duplicates.
@@ -150,6 +154,20 @@ impl Page {
         let value = at + NODE_BYTES + usize::from(self.u16_at(at + 6)?);
         let bytes = self.bytes.get(value..value + TREE_BYTES);
         tree(bytes.ok_or_else(|| self.outside(value))?).map(Some)
+    }
+
+    /// The first page of the value that the node at `at` keeps outside, if it does.
+    pub(super) fn value_page_at(&self, at: usize) -> io::Result<Option<u32>> {
+        if self.bytes.get(at + 4).is_none_or(|flags| flags & IS_OUTSIDE == 0) {
+            return Ok(None);
+        }
+        let value = at + NODE_BYTES + usize::from(self.u16_at(at + 6)?);
+        self.u32_at(value).map(Some)
+    }
+
+    /// Number of the pages of a value that begins on this one.
+    pub(super) fn run_length(&self) -> io::Result<u32> {
+        self.u32_at(12)
     }
 
     fn u16_at(&self, at: usize) -> io::Result<u16> {

@@ -125,7 +125,8 @@ fn change(data: &Path, name: &str, change: impl FnOnce(&DB, &rocksdb::ColumnFami
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         if name != "manifest.json" {
-            manifest.files.push(FileEntry { name, bytes: entry.metadata().unwrap().len() });
+            let bytes = entry.metadata().unwrap().len();
+            manifest.files.push(FileEntry { name, bytes, hash: None });
         }
     }
     manifest.files.sort_by(|a, b| a.name.cmp(&b.name));

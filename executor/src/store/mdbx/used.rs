@@ -1,0 +1,81 @@
+//! The pages of an MDBX file that a reader of its tables can ever meet: all of their trees, and the values with
+//! pages of their own. Free pages and the tree that lists them are not among them: samples write there.
+
+use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
+
+use alloy_primitives::B256;
+
+use super::{
+    base::META_BYTES,
+    branches::{Index, tables_of},
+    environment::PAGE_BYTES,
+    page::{self, LARGE, LEAF, LeafKind, Page},
+};
+
+/// Pages that are read at a time.
+const RUN_PAGES: usize = 256;
+
+/// BLAKE3 of these pages of the file at `path`, in the order of their numbers.
+///
+/// # Errors
+/// The breach of the format, or the read that failed.
+pub(super) fn hash(path: &Path) -> io::Result<B256> {
+    let file = File::open(path)?;
+    let mut metas = vec![0; META_BYTES];
+    file.read_exact_at(&mut metas, 0)?;
+    let pages = find(&file, &metas)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut bytes = vec![0; RUN_PAGES * PAGE_BYTES];
+    for run in pages.chunk_by(|a, b| a + 1 == *b).flat_map(|run| run.chunks(RUN_PAGES)) {
+        let bytes = &mut bytes[..run.len() * PAGE_BYTES];
+        file.read_exact_at(bytes, u64::from(run[0]) * PAGE_BYTES as u64)?;
+        hasher.update(bytes);
+    }
+    Ok(B256::from(*hasher.finalize().as_bytes()))
+}
+
+/// Their numbers, ascending; `metas` are the file's first pages.
+fn find(file: &File, metas: &[u8]) -> io::Result<Vec<u32>> {
+    let mut index = Index::default();
+    let mut used = Vec::new();
+    for list in index.add_branches(file, page::main_tree(metas)?)? {
+        used.push(list);
+        for (_, table) in tables_of(file, list)? {
+            for leaf in index.add_branches(file, table.tree)? {
+                used.push(leaf);
+                add_below(file, leaf, table.leaves, &mut index, &mut used)?;
+            }
+        }
+    }
+    used.append(&mut index.pages);
+    used.sort_unstable();
+    Ok(used)
+}
+
+/// Adds the pages that the nodes of a leaf lead to.
+fn add_below(
+    file: &File,
+    leaf: u32,
+    kind: LeafKind,
+    index: &mut Index,
+    used: &mut Vec<u32>,
+) -> io::Result<()> {
+    let page = Page::read(file, leaf, LEAF)?;
+    for node in page.nodes() {
+        let node = node?;
+        match kind {
+            LeafKind::Rows => {
+                if let Some(first) = page.value_page_at(node)? {
+                    let count = Page::read(file, first, LARGE)?.run_length()?;
+                    used.extend(first..first.saturating_add(count));
+                }
+            }
+            LeafKind::Duplicates => {
+                if let Some(own) = page.tree_at(node)? {
+                    used.extend(index.add_branches(file, own.tree)?);
+                }
+            }
+        }
+    }
+    Ok(())
+}
