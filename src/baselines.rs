@@ -19,7 +19,10 @@ use rustix::{
     io::Errno,
 };
 
-use crate::gate::{baseline, fingerprint};
+use crate::{
+    gate::{baseline, fingerprint},
+    scratch::lock_file,
+};
 
 /// Where baselines lie, below the data directory.
 const FOLDER: &str = "baselines";
@@ -218,7 +221,7 @@ impl Baselines {
     fn lock(&self) -> Result<File> {
         let path = self.dir.join(LOCK);
         let cannot = || format!("cannot lock {}", path.display());
-        let file = File::create(&path).with_context(cannot)?;
+        let file = lock_file(&path).with_context(cannot)?;
         file.lock().with_context(cannot)?;
         for entry in fs::read_dir(&self.dir).with_context(cannot)?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {

@@ -119,7 +119,7 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
 
 /// Told of a directory that may be another program's.
 const NOT_OURS: &str =
-    "maybe of another program: it has a state's name, and neither a manifest nor a lock of one";
+    "maybe of another program: it has a state's name, and no mark of stress; it is left alone";
 
 /// Name, size and date of a state.
 fn facts(state: &StateInfo) -> String {

@@ -3,13 +3,15 @@
 //! system has no locks there is none: the cell's rename decides then.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
+
+use crate::scratch::lock_file;
 
 /// The lock of one cell, held until dropped; its file goes with it.
 #[derive(Debug)]
@@ -26,9 +28,7 @@ impl CellLock {
     /// The file cannot be made.
     pub fn try_take(path: &Path) -> Result<Option<Self>> {
         let cannot = || format!("cannot open the lock {}", path.display());
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(path).with_context(cannot)?;
+        let file = lock_file(path).with_context(cannot)?;
         let is_exclusive = match file.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -67,6 +67,8 @@ impl Drop for CellLock {
 
 /// The holder of the lock at `path`; `None` where it is free.
 pub fn holder(path: &Path) -> Option<String> {
+    // A pipe would be waited for.
+    fs::symlink_metadata(path).ok().filter(|of| of.is_file())?;
     let mut file = File::open(path).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {}
