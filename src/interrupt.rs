@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM or the end of the terminal: the first asks everything to stop and keeps the finished part, and the program ends
-//! within a second, also in the middle of long work; a second one, half a second later or more,
+//! Ctrl-C, SIGTERM or the end of the terminal: the first asks everything to stop and keeps the finished part, and
+//! the program ends within a second, also in the middle of long work; a second one, half a second later or more,
 //! ends the process at once. State databases and workload files are never half written either way.
 
 use std::{
@@ -41,8 +41,9 @@ static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 /// Shows the finished part, once, where it could not be shown in the usual way.
 type Kept = Box<dyn FnOnce() + Send>;
 
-/// Begins to listen for SIGINT (Ctrl-C), SIGTERM and, unless the parent has it ignored (`nohup`), SIGHUP. Where the program does not end by itself soon
-/// after the first of them, `note` is called with a line for the user, and the process ends.
+/// Begins to listen for SIGINT (Ctrl-C), SIGTERM and, unless the parent has it ignored (`nohup`), SIGHUP. Where the
+/// program does not end by itself soon after the first of them, `note` is called with a line for the user, and the
+/// process ends.
 ///
 /// # Errors
 /// Where the system refuses a handler or a thread.

@@ -21,6 +21,7 @@ pub use report::units::{bytes, count};
 use samples::SampleLog;
 pub use step::{Live, Total};
 use step::{Shown, UnderWay};
+pub use style::visible;
 use style::{live_style, style};
 
 mod samples;
@@ -253,7 +254,7 @@ impl Progress {
 
     /// A line that stays, above the bar. During a pause it is kept for its end.
     pub fn note(&self, text: &str) {
-        self.screen().held.push(text.to_owned());
+        self.screen().held.push(visible(text));
         self.draw();
     }
 

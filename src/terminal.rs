@@ -15,7 +15,7 @@ use terminal_size::{Width, terminal_size};
 
 use report::Paint;
 
-use crate::progress::Look;
+use crate::progress::{Look, visible};
 
 /// Whether the user wants quiet.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
@@ -101,17 +101,9 @@ pub fn note(text: &str) {
     }
 }
 
-/// Writes a line to standard error that the user must see. Names of files and words of others are in it:
-/// what steers a terminal is escaped.
+/// Writes a line to standard error that the user must see.
 pub fn error(text: &str) {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() && !matches!(c, '\n' | '\t') {
-            true => safe.extend(c.escape_default()),
-            false => safe.push(c),
-        }
-    }
-    drop(writeln!(io::stderr(), "{safe}"));
+    drop(writeln!(io::stderr(), "{}", visible(text)));
 }
 
 /// Columns of the terminal that standard output goes to.

@@ -129,7 +129,7 @@ fn facts(state: &StateInfo) -> String {
         (None, Some(created)) => format!("built {}", units::moment(created)),
         (None, None) => "of unknown date".to_owned(),
     };
-    format!("{}  {size:>9}  {date}", state.name)
+    format!("{}  {size:>9}  {date}", progress::visible(&state.name))
 }
 
 /// Removes the databases of the arguments, or lists them.

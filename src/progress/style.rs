@@ -1,4 +1,4 @@
-//! The look of bars on a terminal.
+//! The look of bars and texts on a terminal.
 
 use indicatif::ProgressStyle;
 
@@ -23,4 +23,27 @@ pub(super) fn live_style(figures: &str) -> ProgressStyle {
 fn styled(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     style.unwrap_or_else(|e| panic!("the template is constant: {e}")).progress_chars("=> ")
+}
+
+/// `text`, in which names of files and words of others may stand: what steers a terminal is escaped.
+pub fn visible(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() && !matches!(c, '\n' | '\t') {
+            true => safe.extend(c.escape_default()),
+            false => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stay_and_what_steers_a_terminal_is_escaped() {
+        let text = "a\u{1b}[2J\u{9b}m\r\n\tb é 漢";
+        assert_eq!(visible(text), "a\\u{1b}[2J\\u{9b}m\\r\n\tb é 漢");
+    }
 }
