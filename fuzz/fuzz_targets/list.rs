@@ -9,6 +9,7 @@ fuzz_target!(|bytes: &[u8]| {
         last_index: 1_000,
         gas_limit: 60_000_000,
         free_item_count: 502,
+        surplus_item_count: 0,
         max_code_bytes: 1 << 16,
     };
     if let Ok(list) = ListIndex::decode(bytes, &bounds) {

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use workload::{
-    Batch, Block, Genesis, Transaction, TxStatus, Workload,
+    Batch, Block, Genesis, ListBounds, ListIndex, Transaction, TxStatus, Workload,
     block::{IndexRange, Plan},
+    list::ITEM_COST_GAS,
     senders::SenderError,
 };
 
@@ -73,13 +74,36 @@ pub fn generate_by_load<A: Answer>(
     let loads = planned.iter().flat_map(|block| &block.loads).copied().collect();
     let mut workload = assemble(scenario, state.genesis, planned, &mut people)?;
     let total_tx_count = workload.tx_count();
-    let mut tx_count = 0;
-    reference::complete(&mut workload, || {
-        tx_count += 1;
-        progress(Progress { tx_count, total_tx_count }).flow()
-    })?;
+    loop {
+        let mut tx_count = 0;
+        reference::complete(&mut workload, || {
+            tx_count += 1;
+            progress(Progress { tx_count, total_tx_count }).flow()
+        })?;
+        if !raise_gas_limits(&mut workload) {
+            break;
+        }
+    }
     check(&workload, &planned_gas)?;
     Ok(Generated { workload, loads })
+}
+
+/// Raises the gas limit of a batch's last block where its list has more accounts and slots than gas
+/// limits allow (EIP-7928), as in a block of less than 1M gas. Returns whether there was one.
+fn raise_gas_limits(workload: &mut Workload) -> bool {
+    let mut is_raised = false;
+    for batch in &mut workload.batches {
+        let bounds = ListBounds::of(batch, workload.fork);
+        let any_count = ListBounds { surplus_item_count: u64::MAX, ..bounds };
+        let Ok(list) = ListIndex::decode(&batch.list, &any_count) else { continue };
+        let item_count = u64::from(list.account_count()) + u64::from(list.slot_count());
+        let missing_count = item_count.saturating_sub(bounds.max_item_count());
+        if let Some(block) = batch.blocks.last_mut().filter(|_| missing_count > 0) {
+            block.env.gas_limit += missing_count * ITEM_COST_GAS;
+            is_raised = true;
+        }
+    }
+    is_raised
 }
 
 fn plan_blocks(

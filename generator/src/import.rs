@@ -43,6 +43,8 @@ pub struct Imported {
     pub post_state: Vec<GenesisAccount>,
     /// The source of the compared values.
     pub source: Source,
+    /// The chain's deposit contract (EIP-6110).
+    pub deposit_contract: Address,
 }
 
 /// The source of the blocks' outcomes.

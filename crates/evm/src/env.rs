@@ -107,6 +107,7 @@ mod tests {
             (Fork::Amsterdam, BlobParams::bpo2()),
         ] {
             assert_eq!(u128::from(fork.blob_fee_update_fraction()), params.update_fraction);
+            assert_eq!(fork.max_blob_count(), params.max_blob_count);
             for excess_blob_gas in [0, 1, 0xa33_a1bb, fork.max_excess_blob_gas()] {
                 let env = block::BlockEnv { excess_blob_gas, ..block::BlockEnv::default() };
                 let fee = block_env(&env, fork).blob_excess_gas_and_price;

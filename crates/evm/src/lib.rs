@@ -3,6 +3,8 @@
 //! that the reference and every engine run the same EVM and differ only in their own part.
 
 pub mod changes;
+pub mod creations;
+pub mod deposits;
 pub mod env;
 pub mod fees;
 pub mod gas;
@@ -12,6 +14,8 @@ pub mod run;
 pub mod system;
 
 pub use changes::{AccountWrite, StepWrites};
+pub use creations::creations;
+pub use deposits::{DepositFault, deposit_request};
 pub use fees::Fees;
 pub use gas::BlockGas;
 pub use net::{account_state, net_changes};

@@ -38,6 +38,7 @@ fn bench(name: &str, accounts: &[Vec<U256>], rounds: usize) {
         last_index: 41,
         gas_limit: 2 * slot_count as u64 * ITEM_COST_GAS,
         free_item_count: 0,
+        surplus_item_count: 0,
         max_code_bytes: 0,
     };
     let decode = || ListIndex::decode(&bytes, &bounds).unwrap_or_else(|error| panic!("{error}"));

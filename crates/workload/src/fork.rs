@@ -49,6 +49,15 @@ impl Fork {
         }
     }
 
+    /// The most blobs of a block (EIP-7691, EIP-7892).
+    pub const fn max_blob_count(self) -> u64 {
+        match self {
+            Self::Osaka => 9,
+            Self::Bpo1 => 15,
+            Self::Bpo2 | Self::Amsterdam => 21,
+        }
+    }
+
     /// The most excess blob gas that a block may have. Computing a fee from more takes time
     /// without bound.
     pub const fn max_excess_blob_gas(self) -> u64 {
@@ -60,6 +69,15 @@ impl Fork {
     /// use that.
     pub const fn tx_gas_cap(self) -> u64 {
         1 << 24
+    }
+
+    /// The largest gas limit of a transaction, with the gas that pays only for state: 2^32 - 1 in
+    /// Amsterdam (ethereum/execution-specs#3582).
+    pub const fn max_tx_gas(self) -> u64 {
+        match self {
+            Self::Osaka | Self::Bpo1 | Self::Bpo2 => self.tx_gas_cap(),
+            Self::Amsterdam => u32::MAX as u64,
+        }
     }
 }
 

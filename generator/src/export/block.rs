@@ -6,6 +6,7 @@ use alloy_consensus::{
 };
 use alloy_eips::{
     eip1559::BaseFeeParams,
+    eip4844::DATA_GAS_PER_BLOB,
     eip4895::{Withdrawal, Withdrawals},
     eip7685::{EMPTY_REQUESTS_HASH, Requests},
     eip7840::BlobParams,
@@ -17,8 +18,6 @@ use workload::{Block, BlockEnv, Fork, TxOutcome, TxStatus, TxType};
 use super::envelope::Envelope;
 use crate::reference::BatchReference;
 
-/// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
-const GAS_PER_BLOB: u64 = 1 << 17;
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
 
@@ -159,7 +158,6 @@ impl Parent {
         let CameTo { fork, made, receipts, state_root } = came;
         let withdrawals = self.withdrawals(block);
         let env = &block.env;
-        let blob_count: usize = block.transactions.iter().map(|tx| tx.blob_hashes.len()).sum();
         let requests = made.requests.into_iter().flatten().collect::<Vec<_>>();
         let list = has_list(fork).then_some(made.list);
         let header = Header {
@@ -178,7 +176,7 @@ impl Parent {
             mix_hash: env.prev_randao,
             base_fee_per_gas: Some(env.base_fee),
             withdrawals_root: Some(proofs::calculate_withdrawals_root(&withdrawals)),
-            blob_gas_used: Some(GAS_PER_BLOB * blob_count as u64),
+            blob_gas_used: Some(DATA_GAS_PER_BLOB * block.blob_count()),
             excess_blob_gas: Some(env.excess_blob_gas),
             parent_beacon_block_root: Some(env.parent_beacon_root),
             requests_hash: Some(Requests::new(requests.clone()).requests_hash()),

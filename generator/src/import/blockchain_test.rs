@@ -1,6 +1,7 @@
 //! The `blockchain_test` JSON format of execution-spec-tests. Blocks are taken as valid; who
 //! checks invalid ones is a client, not this tool.
 
+use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use alloy_primitives::Bytes;
 use workload::{Batch, Fork, Genesis, Workload};
 
@@ -57,7 +58,14 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         ..Workload::default()
     };
     let post_state = post_state.unwrap_or_default();
-    Ok(Imported { name: name.to_owned(), workload, blocks, post_state, source: Source::Files })
+    Ok(Imported {
+        name: name.to_owned(),
+        workload,
+        blocks,
+        post_state,
+        source: Source::Files,
+        deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
+    })
 }
 
 /// The list's RLP that some files have beside their only block.

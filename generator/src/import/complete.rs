@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 
+use alloy_eips::eip4844::DATA_GAS_PER_BLOB;
 use alloy_primitives::{hex, keccak256};
 use workload::{Batch, StepKind, TxStatus, Workload};
 
@@ -12,9 +13,6 @@ use super::{
     roots, state_after,
 };
 use crate::reference::{Answer, BatchReference, ReferenceError, ReferenceRun};
-
-/// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
-const GAS_PER_BLOB: u64 = 1 << 17;
 
 /// Bytes of a list that differs that an error shows.
 const SHOWN_BYTES: usize = 16;
@@ -32,9 +30,9 @@ pub fn complete<A: Answer>(
 ) -> Result<Vec<&'static str>, ImportError> {
     let workload = &imported.workload;
     let mut comparison = Comparison { block: 0, source: imported.source, compared: Vec::new() };
-    let mut run = ReferenceRun::new(workload)?;
+    let mut run = ReferenceRun::new(workload)?.with_deposit_contract(imported.deposit_contract);
     let mut all = Vec::new();
-    for (batch, said) in workload.batches.iter().zip(&imported.blocks) {
+    for (index, (batch, said)) in workload.batches.iter().zip(&imported.blocks).enumerate() {
         comparison.block = batch.blocks[0].env.number;
         let mut receipts = Receipts::default();
         let made = run.next_batch_seen(|ran| {
@@ -48,7 +46,9 @@ pub fn complete<A: Answer>(
             on_tx()
         });
         let Some(made) = made else { break };
-        let made = made.map_err(|error| name_transaction(workload, error))?;
+        let made = made.map_err(|error| name_place(workload, error))?;
+        let has_room = made.check_item_count(index, batch, workload.fork);
+        has_room.map_err(|error| name_place(workload, error))?;
         comparison.compare(batch, said, &made, &receipts)?;
         all.push(made);
     }
@@ -64,25 +64,28 @@ pub fn complete<A: Answer>(
     Ok(comparison.compared)
 }
 
-/// The error with the transaction that it is about.
-fn name_transaction(workload: &Workload, error: ReferenceError) -> ImportError {
-    let place = match &error {
-        ReferenceError::Step { batch, block, kind: StepKind::Transaction(tx_index), .. } => {
-            (*batch, *block, *tx_index)
+/// The error with the number of the block that it is about, and with its transaction.
+fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
+    let reason = error.reason();
+    let (batch, block, tx_index) = match error {
+        ReferenceError::Step { batch, block, kind: StepKind::Transaction(tx_index), .. }
+        | ReferenceError::Deposit { batch, block, kind: StepKind::Transaction(tx_index), .. }
+        | ReferenceError::CreationOnStorage { batch, block, tx_index, .. }
+        | ReferenceError::Admission { batch, block, tx_index, .. } => {
+            (batch, block, Some(tx_index))
         }
-        ReferenceError::Admission { batch, block, tx_index, .. } => (*batch, *block, *tx_index),
+        ReferenceError::Rule { batch, block, source } => (batch, block, source.tx_index()),
+        ReferenceError::Step { batch, block, .. } => (batch, block, None),
+        ReferenceError::ListItems { batch, .. } => (batch, 0, None),
         _ => return error.into(),
     };
-    let (batch, block, tx_index) = place;
     let block = &workload.batches[batch].blocks[block];
+    let number = block.env.number;
+    let Some(tx_index) = tx_index else { return ImportError::Block { block: number, reason } };
     let sender = block.transactions[tx_index].sender;
     let is_known = workload.genesis.account(&sender).is_some();
-    let reason = match error {
-        ReferenceError::Step { source, .. } => source.to_string(),
-        other => other.to_string(),
-    };
     let hint = if is_known { "" } else { "; the sender is not in the state before the block" };
-    ImportError::Transaction { block: block.env.number, tx_index, sender, reason, hint }
+    ImportError::Transaction { block: number, tx_index, sender, reason, hint }
 }
 
 /// The values compared so far.
@@ -101,8 +104,7 @@ impl Comparison {
         receipts: &Receipts,
     ) -> Result<(), ImportError> {
         let block = &batch.blocks[0];
-        let blob_count: usize = block.transactions.iter().map(|tx| tx.blob_hashes.len()).sum();
-        let blob_gas = GAS_PER_BLOB.saturating_mul(blob_count as u64);
+        let blob_gas = DATA_GAS_PER_BLOB.saturating_mul(block.blob_count());
         let signed = said.signed.as_ref();
         let txs_root = signed.map(|all| roots::list_root(all.iter().map(|tx| tx.to_vec())));
         self.same("transactions root", said.txs_root, txs_root)?;

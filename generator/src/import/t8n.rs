@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use alloy_primitives::{B256, U256};
 use evm::system;
 use workload::{Batch, Block, BlockEnv, Fork, Genesis, GenesisAccount, Workload};
@@ -86,7 +87,14 @@ pub fn transition(
         batches: vec![Batch { blocks: vec![block], ..Batch::default() }],
         ..Workload::default()
     };
-    Ok(Imported { name, workload, blocks, post_state: Vec::new(), source: Source::Files })
+    Ok(Imported {
+        name,
+        workload,
+        blocks,
+        post_state: Vec::new(),
+        source: Source::Files,
+        deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
+    })
 }
 
 /// A block calls some contracts whether its transactions do or not, and is invalid without them

@@ -1,8 +1,9 @@
 //! Why a workload has no reference, or another than it says. Every error names its place.
 
-use evm::{BlockGas, StepError};
+use alloy_primitives::Address;
+use evm::{BlockGas, DepositFault, StepError};
 use revm::database_interface::bal::EvmDatabaseError;
-use workload::{BlockAccessIndex, StepKind, WorkloadError};
+use workload::{BlockAccessIndex, BlockFault, StepKind, WorkloadError};
 
 use super::planned::PlanError;
 
@@ -53,6 +54,60 @@ pub enum ReferenceError {
         /// Gas used by the transactions before it.
         used: BlockGas,
     },
+    /// A block breaks a rule that holds on any state.
+    #[error("batch {batch}, block {block}: {source}")]
+    Rule {
+        /// The batch, 0-based.
+        batch: usize,
+        /// The block in the batch, 0-based.
+        block: usize,
+        /// The rule.
+        source: BlockFault,
+    },
+    /// A transaction logs a deposit that makes its block invalid.
+    #[error("batch {batch}, block {block}, {kind:?}: an invalid deposit (EIP-6110): {source}")]
+    Deposit {
+        /// The batch, 0-based.
+        batch: usize,
+        /// The block in the batch, 0-based.
+        block: usize,
+        /// The transaction.
+        kind: StepKind,
+        /// The fault of the log.
+        source: DepositFault,
+    },
+    /// A transaction creates a contract at an address that has storage, which no EVM of today's forks agrees
+    /// on.
+    #[error(
+        "batch {batch}, block {block}, transaction {tx_index}: it creates a contract at {address}, \
+         which has storage before (EIP-7610); clients differ, as revm begins with empty storage \
+         and go-ethereum keeps the old one, so such a block is not run"
+    )]
+    CreationOnStorage {
+        /// The batch, 0-based.
+        batch: usize,
+        /// The block in the batch, 0-based.
+        block: usize,
+        /// The transaction in the block, 0-based.
+        tx_index: usize,
+        /// The address.
+        address: Address,
+    },
+    /// The list is longer than the gas limits of its blocks allow.
+    #[error(
+        "batch {batch}: the block-level access list has {item_count} accounts and slots; a gas limit \
+         of {gas_limit} allows {max_count} (EIP-7928), those of system calls included"
+    )]
+    ListItems {
+        /// The batch, 0-based.
+        batch: usize,
+        /// Accounts and slots.
+        item_count: u64,
+        /// Gas limits of its blocks together.
+        gas_limit: u64,
+        /// The most that it allows.
+        max_count: u64,
+    },
     /// The callback asked to stop.
     #[error("the reference run was stopped before its end")]
     Cancelled,
@@ -66,4 +121,12 @@ pub enum ReferenceError {
         /// Both values, or the first place where they differ.
         detail: String,
     },
+}
+
+impl ReferenceError {
+    /// Its message without the place in the workload, for those who name the block themselves.
+    pub(crate) fn reason(&self) -> String {
+        let message = self.to_string();
+        message.split_once(": ").map_or(message.clone(), |(_, reason)| reason.to_owned())
+    }
 }

@@ -91,6 +91,8 @@ pub(crate) struct PlannedState<'w> {
     explicit: AddressMap<&'w GenesisAccount>,
     /// Contracts whose slots are a family's.
     families: HashSet<Address>,
+    /// Accounts with storage and without code and nonce, at which a contract could be created.
+    storage_only: HashSet<Address>,
     codes: B256Map<Bytecode>,
     /// Codes that families make of planned accounts, by hash; they are made when they are asked
     /// for.
@@ -115,12 +117,20 @@ impl<'w> PlannedState<'w> {
             let invalid = |_| WorkloadError::GenesisCode { address: account.address };
             Ok((keccak256(&account.code), code.map_err(invalid)?))
         };
+        let families: HashSet<Address> =
+            genesis.slots.iter().map(|family| family.address).collect();
+        let has_storage_only = |account: &&GenesisAccount| {
+            let is_free = account.nonce == 0 && account.code.is_empty();
+            is_free && (!account.storage.is_empty() || families.contains(&account.address))
+        };
+        let storage_only = genesis.accounts.iter().filter(has_storage_only);
         Ok(Self {
+            storage_only: storage_only.map(|account| account.address).collect(),
             workload,
             first_hash_number: workload.first_hash_number,
             block_hashes: Cow::Borrowed(&workload.block_hashes),
             explicit: genesis.accounts.iter().map(|account| (account.address, account)).collect(),
-            families: genesis.slots.iter().map(|family| family.address).collect(),
+            families,
             codes: genesis.accounts.iter().map(code).collect::<Result<_, _>>()?,
             made_codes: B256Map::default(),
             made_hashes: HashMap::new(),
@@ -249,6 +259,12 @@ impl<'w> PlannedState<'w> {
             }
             start += indices.len() as u64;
         }
+    }
+
+    /// Whether the account has storage, and neither code nor nonce. Only the genesis can have one:
+    /// code alone writes storage, and a delegation raises the nonce.
+    pub(super) fn has_storage_only(&self, address: &Address) -> bool {
+        self.storage_only.contains(address)
     }
 
     /// Makes the changes of a batch part of the state.

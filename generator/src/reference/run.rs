@@ -2,15 +2,19 @@
 
 use std::{cell::Cell, ops::ControlFlow};
 
-use alloy_primitives::{Bytes, Log, U256};
-use evm::{BlockGas, Parts, Runner, StepOutput, net_changes};
+use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
+use alloy_primitives::{Address, Bytes, Log, U256};
+use evm::{
+    BlockGas, DepositFault, Parts, Runner, StepOutput, creations, deposit_request, net_changes,
+};
 use revm::{
     DatabaseCommit,
     database::{State, states::bundle_state::BundleRetention},
     state::{EvmState, bal::alloy::AlloyBal},
 };
 use workload::{
-    Batch, Block, BlockAccessIndex, Fork, NetChanges, StepKind, Steps, TxOutcome, Workload,
+    Batch, Block, BlockAccessIndex, BlockFault, Fork, ListBounds, NetChanges, StepKind, Steps,
+    TxOutcome, Workload,
     block::{BatchOutcome, ListSizes},
     list,
 };
@@ -38,6 +42,30 @@ pub struct BatchReference {
     pub gas: Vec<BlockGas>,
     /// Requests to the consensus layer of each block: type ‖ data (EIP-7685).
     pub requests: Vec<Vec<Bytes>>,
+    /// Accounts and slots in the list.
+    pub item_count: u64,
+}
+
+impl BatchReference {
+    /// Refuses a list with more accounts and slots than the gas limits of `batch`, at `index`, allow
+    /// (EIP-7928).
+    ///
+    /// # Errors
+    /// [`ReferenceError::ListItems`].
+    pub(crate) fn check_item_count(
+        &self,
+        index: usize,
+        batch: &Batch,
+        fork: Fork,
+    ) -> Result<(), ReferenceError> {
+        let bounds = ListBounds::of(batch, fork);
+        let (item_count, max_count) = (self.item_count, bounds.max_item_count());
+        if item_count <= max_count {
+            return Ok(());
+        }
+        let gas_limit = bounds.gas_limit;
+        Err(ReferenceError::ListItems { batch: index, item_count, gas_limit, max_count })
+    }
 }
 
 /// A transaction that has just been run, for those who want more of it than its outcome.
@@ -58,6 +86,7 @@ pub struct ReferenceRun<'w> {
     workload: &'w Workload,
     state: Option<PlannedState<'w>>,
     next: usize,
+    deposit_contract: Address,
 }
 
 impl<'w> ReferenceRun<'w> {
@@ -66,7 +95,14 @@ impl<'w> ReferenceRun<'w> {
     /// # Errors
     /// [`ReferenceError::Inconsistent`] when a code of the genesis is none.
     pub fn new(workload: &'w Workload) -> Result<Self, ReferenceError> {
-        Ok(Self { workload, state: Some(PlannedState::new(workload)?), next: 0 })
+        let (state, deposit_contract) =
+            (Some(PlannedState::new(workload)?), MAINNET_DEPOSIT_CONTRACT_ADDRESS);
+        Ok(Self { workload, state, next: 0, deposit_contract })
+    }
+
+    /// This run with the deposit contract (EIP-6110) of another chain than mainnet.
+    pub(crate) fn with_deposit_contract(self, deposit_contract: Address) -> Self {
+        Self { deposit_contract, ..self }
     }
 
     /// Runs the next batch; `None` when all have been run. `on_tx` is called after each
@@ -90,7 +126,7 @@ impl<'w> ReferenceRun<'w> {
         mut on_tx: impl FnMut(Ran<'_>) -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
         let mut on_tx = |ran: Ran<'_>| on_tx(ran).flow();
-        self.run_next(&mut Watch { on_tx: &mut on_tx, on_state: &mut |_, _| {} })
+        self.run_next(&mut on_tx, &mut |_, _| {})
     }
 
     /// As [`Self::next_batch_seen`]; before that, `on_state` is shown all that a transaction
@@ -104,13 +140,16 @@ impl<'w> ReferenceRun<'w> {
         mut on_state: impl FnMut(usize, &EvmState),
     ) -> Option<Result<BatchReference, ReferenceError>> {
         let mut on_tx = |ran: Ran<'_>| on_tx(ran).flow();
-        self.run_next(&mut Watch { on_tx: &mut on_tx, on_state: &mut on_state })
+        self.run_next(&mut on_tx, &mut on_state)
     }
 
     fn run_next(
         &mut self,
-        watch: &mut Watch<'_>,
+        on_tx: &mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
+        on_state: &mut dyn FnMut(usize, &EvmState),
     ) -> Option<Result<BatchReference, ReferenceError>> {
+        let deposit_contract = self.deposit_contract;
+        let watch = &mut Watch { on_tx, on_state, deposit_contract };
         let batch = self.workload.batches.get(self.next)?;
         let state = self.state.take()?;
         let batch_index = self.next;
@@ -144,11 +183,13 @@ pub(super) fn run_planned<'w>(
     let db = State::builder().with_database(state).with_bal_builder().with_bundle_update().build();
     let mut runner = Runner::new(workload, db);
     let mut out = BatchReference::default();
+    let mut deposits = Vec::new();
     for (index, step) in Steps::of(batch).iter() {
         let block = &batch.blocks[step.block];
         let at = At { batch: batch_index, block: step.block, kind: step.kind, index };
         match step.kind {
             StepKind::BeforeTransactions => {
+                block.check(workload.fork).map_err(|source| at.rule(source))?;
                 runner.enter(block);
                 out.gas.push(BlockGas::default());
             }
@@ -158,18 +199,21 @@ pub(super) fn run_planned<'w>(
             }
             StepKind::AfterTransactions => {}
         }
-        let output = run_step(&mut runner, block, &at, watch.on_state)?;
+        let output = run_step(&mut runner, workload, block, &at, watch.on_state)?;
         if let Some(result) = &output.result {
             let outcome = result.outcome();
             out.expected.transactions.push(outcome);
             out.gas[step.block].add(&output.gas);
+            let deposit = deposit_request(&result.logs, watch.deposit_contract);
+            deposits.extend(deposit.map_err(|source| at.deposit(source))?);
             let ran = Ran { block: step.block, outcome, logs: &result.logs };
             if (watch.on_tx)(ran).is_break() {
                 return Err(ReferenceError::Cancelled);
             }
         }
         if step.kind == StepKind::AfterTransactions {
-            out.requests.push(runner.requests().to_vec());
+            let of_block = joined_deposits(&mut deposits).into_iter();
+            out.requests.push(of_block.chain(runner.requests().iter().cloned()).collect());
         }
         runner.db().bump_bal_index();
     }
@@ -181,6 +225,8 @@ pub(super) fn run_planned<'w>(
     out.full_list = full_list(&list, &state)
         .map_err(|source| ReferenceError::Plan { batch: batch_index, source })?;
     out.list = list::encode(&list);
+    let items = list.iter().map(|account| 1 + account.storage_slots().count() as u64);
+    out.item_count = items.sum();
     out.list_sizes = ListSizes {
         parallel_io_bytes: list::encode(&list::parallel_io_form(&list)).len() as u64,
         batched_io_bytes: out.list.len() as u64,
@@ -226,6 +272,17 @@ pub(super) struct Watch<'a> {
     pub(super) on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
     /// Called with a transaction's block in its batch, and the keys that it touched.
     pub(super) on_state: &'a mut dyn FnMut(usize, &EvmState),
+    /// The chain's deposit contract (EIP-6110).
+    pub(super) deposit_contract: Address,
+}
+
+/// The deposits of the transactions of a block as one request.
+fn joined_deposits(of_transactions: &mut Vec<Bytes>) -> Option<Bytes> {
+    let (first, rest) = of_transactions.split_first()?;
+    let rest = rest.iter().flat_map(|deposits| &deposits[1..]);
+    let all = first.iter().chain(rest).copied().collect();
+    of_transactions.clear();
+    Some(all)
 }
 
 /// Where in a workload a step is.
@@ -234,6 +291,18 @@ struct At {
     block: usize,
     kind: StepKind,
     index: BlockAccessIndex,
+}
+
+impl At {
+    const fn rule(&self, source: BlockFault) -> ReferenceError {
+        let Self { batch, block, .. } = *self;
+        ReferenceError::Rule { batch, block, source }
+    }
+
+    const fn deposit(&self, source: DepositFault) -> ReferenceError {
+        let Self { batch, block, kind, .. } = *self;
+        ReferenceError::Deposit { batch, block, kind, source }
+    }
 }
 
 fn admit(
@@ -254,23 +323,35 @@ fn admit(
 
 fn run_step(
     runner: &mut Runner<State<PlannedState<'_>>>,
+    workload: &Workload,
     block: &Block,
     at: &At,
     on_state: &mut dyn FnMut(usize, &EvmState),
 ) -> Result<StepOutput, ReferenceError> {
     let mut parts = Parts::default();
-    let commit = |db: &mut State<PlannedState<'_>>, mut changes| {
+    let mut created_on_storage = None;
+    let commit = |db: &mut State<PlannedState<'_>>, mut changes: EvmState| {
         parts.join(&mut changes);
-        if matches!(at.kind, StepKind::Transaction(_)) {
+        if let StepKind::Transaction(tx_index) = at.kind {
             on_state(at.block, &changes);
+            let has_storage_only = |address: &Address| db.database.has_storage_only(address);
+            if changes.keys().any(has_storage_only) {
+                let created = creations(workload, block, tx_index, &mut *db);
+                let mut on_storage =
+                    created.into_iter().filter(|address| db.database.has_storage_only(address));
+                created_on_storage = on_storage.next().map(|address| (tx_index, address));
+            }
         }
         db.commit(changes);
     };
-    runner.run(block, at.kind, commit).map_err(|source| {
+    let output = runner.run(block, at.kind, commit).map_err(|source| {
         let source = Box::new(source);
         let At { batch, block, kind, index } = *at;
         ReferenceError::Step { batch, block, kind, index, source }
-    })
+    })?;
+    let Some((tx_index, address)) = created_on_storage else { return Ok(output) };
+    let At { batch, block, .. } = *at;
+    Err(ReferenceError::CreationOnStorage { batch, block, tx_index, address })
 }
 
 /// Fills in the expected outcome of every batch: list, list sizes, outcomes. `on_tx` is called

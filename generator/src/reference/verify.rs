@@ -23,7 +23,9 @@ pub fn verify<A: Answer>(
     let mut run = ReferenceRun::new(workload)?;
     for (place, batch) in workload.batches.iter().enumerate() {
         let Some(made) = run.next_batch(&mut on_tx) else { break };
-        if let Some((part, detail)) = difference(batch, &made?) {
+        let made = made?;
+        made.check_item_count(place, batch, workload.fork)?;
+        if let Some((part, detail)) = difference(batch, &made) {
             return Err(ReferenceError::Differs { batch: place, part, detail });
         }
     }

@@ -13,6 +13,7 @@ mod import;
 mod loads;
 mod official;
 mod receipts;
+mod rules;
 mod storm_forms;
 mod storms;
 mod tries;

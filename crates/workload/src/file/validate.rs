@@ -10,6 +10,7 @@ use crate::{
     block::{Batch, IndexRange, Plan, Workload},
     genesis::Genesis,
     list::Code,
+    rules::BlockFault,
 };
 
 /// Most gas that a block may have: more than any scenario can ask for, and little enough that
@@ -49,6 +50,8 @@ pub enum WorkloadError {
     BlockGas { number: u64, gas_limit: u64 },
     #[error("block {number} has {excess} excess blob gas, the bound under its fork is {most}")]
     ExcessBlobGas { number: u64, excess: u64, most: u64 },
+    #[error("block {number}: {source}")]
+    Rule { number: u64, source: BlockFault },
     #[error("batch {batch} has 2^32 steps or more")]
     TooManySteps { batch: usize },
     #[error("batch {batch} has {tx_count} transactions and {outcome_count} outcomes")]
@@ -123,8 +126,10 @@ impl Workload {
 
     fn validate_blocks(&self) -> Result<(), WorkloadError> {
         let mut previous: Option<u64> = None;
-        for env in self.blocks().map(|block| &block.env) {
+        for block in self.blocks() {
+            let env = &block.env;
             let number = env.number;
+            block.check(self.fork).map_err(|source| WorkloadError::Rule { number, source })?;
             if let Some(previous) = previous.filter(|p| p.checked_add(1) != Some(number)) {
                 return Err(WorkloadError::BlockNumber { previous, number });
             }

@@ -3,8 +3,11 @@
 //! EIP-7928 caps a list at `gas_limit / 2000` accounts and slots together, since each costs a
 //! transaction at least 2,000 gas. Keys that the protocol itself touches (system calls,
 //! withdrawals, the fee recipient) cost no block gas; the EIP trusts the margin between 2,000 and
-//! the real 2,100 to cover it, which it does not for small gas limits, nor for the remaining gas of
-//! a full block (ethereum/EIPs#12277). So the bound here allows for these items by number.
+//! the real 2,100 to cover it. A block whose list is longer is invalid, one of little gas too. The
+//! blocks of a batch share keys, so its list has at most the sum of their caps: a bound that is looser
+//! than the EIP's, as one block may have more than its part. The early check of the remaining gas
+//! allows for keys without gas by number (ethereum/EIPs#12277), and so does the cap before Amsterdam,
+//! where no client sees a list.
 
 use crate::{
     block::{Batch, Block},
@@ -43,9 +46,11 @@ pub struct ListBounds {
     pub last_index: BlockAccessIndex,
     /// Gas that the batch's blocks can burn before refunds.
     pub gas_limit: u64,
+    /// Accounts and slots that are touched without gas, from above.
+    pub free_item_count: u64,
     /// Accounts and slots allowed besides those that gas pays for. With 0, the item bound is the
     /// EIP's own.
-    pub free_item_count: u64,
+    pub surplus_item_count: u64,
     /// Bytes of one code.
     pub max_code_bytes: usize,
 }
@@ -58,6 +63,10 @@ impl ListBounds {
             last_index: Steps::of(batch).count().saturating_sub(1),
             gas_limit: gas.fold(0, u64::saturating_add),
             free_item_count: free_item_count(batch),
+            surplus_item_count: match fork {
+                Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => free_item_count(batch),
+                Fork::Amsterdam => 0,
+            },
             max_code_bytes: max_code_bytes(fork),
         }
     }
@@ -78,7 +87,7 @@ impl ListBounds {
 
     /// Most accounts and slots together.
     pub const fn max_item_count(&self) -> u64 {
-        (self.gas_limit / ITEM_COST_GAS).saturating_add(self.free_item_count)
+        (self.gas_limit / ITEM_COST_GAS).saturating_add(self.surplus_item_count)
     }
 
     /// Most bytes of the encoded list; below 2^32.
@@ -138,8 +147,25 @@ mod tests {
         let batch = Batch { blocks: vec![block.clone(), block], ..Batch::default() };
         let bounds = ListBounds::of(&batch, Fork::Amsterdam);
         assert_eq!(bounds.last_index, 3);
-        assert_eq!(bounds.max_item_count(), 2 * (2 + SYSTEM_ITEM_COUNT + 3));
+        assert_eq!(bounds.max_item_count(), 4);
+        assert_eq!(bounds.free_item_count, 2 * (SYSTEM_ITEM_COUNT + 3));
         assert_eq!(ListBounds::of(&batch, Fork::Osaka).gas_limit, 10_000);
+    }
+
+    #[test]
+    fn a_list_has_the_cap_of_the_eip_and_before_amsterdam_more() {
+        let block = |gas_limit| Block {
+            env: BlockEnv { gas_limit, ..BlockEnv::default() },
+            ..Block::default()
+        };
+        let most = |blocks: &[Block], fork| {
+            let batch = Batch { blocks: blocks.to_vec(), ..Batch::default() };
+            ListBounds::of(&batch, fork).max_item_count()
+        };
+        assert_eq!(most(&[block(50_000)], Fork::Amsterdam), 25);
+        assert_eq!(most(&[block(49_999)], Fork::Amsterdam), 24);
+        assert_eq!(most(&[block(50_000), block(50_000)], Fork::Amsterdam), 50);
+        assert_eq!(most(&[block(40_000)], Fork::Bpo2), 25 + SYSTEM_ITEM_COUNT);
     }
 
     #[test]
@@ -170,6 +196,7 @@ mod tests {
             last_index: 0,
             gas_limit: u64::MAX,
             free_item_count: u64::MAX,
+            surplus_item_count: u64::MAX,
             max_code_bytes: 0,
         };
         assert_eq!(bounds.max_bytes(), u64::from(u32::MAX));

@@ -189,7 +189,7 @@ fn items_are_counted_as_in_the_list_without_values() {
         .extend_storage_reads(reads);
     let list = [account];
     for gas_limit in [22_000, 21_999] {
-        let bounds = ListBounds { gas_limit, free_item_count: 0, ..bounds() };
+        let bounds = ListBounds { gas_limit, ..bounds() };
         let full = FullList::decode(&encoded(&list), &bounds).map(|_| ());
         assert_eq!(full, ListIndex::decode(&encode(&list), &bounds).map(|_| ()));
         assert_eq!(full.is_ok(), gas_limit == 22_000);
@@ -208,7 +208,7 @@ fn the_byte_bound_holds_whatever_the_items_can_carry() {
     };
     let list: Vec<_> = (1..=200).map(account).collect();
     let bytes = full_encode(&list, max, |_, _| U256::MAX);
-    let bounds = ListBounds { gas_limit: 800 * 2_000, free_item_count: 0, ..bounds() };
+    let bounds = ListBounds { gas_limit: 800 * 2_000, ..bounds() };
     assert!(FullList::decode(&bytes, &bounds).is_ok());
     let long = vec![0; bounds.max_full_bytes() as usize + 1];
     let (got_bytes, max_bytes) = (long.len() as u64, bounds.max_full_bytes());

@@ -198,12 +198,12 @@ fn a_storm_list_is_indexed_as_a_whole() {
 fn bounds_are_kept_to_the_item_and_the_byte() {
     let reads = (0..10_u64).map(U256::from);
     let bytes = encode(&[AccountChanges::new(Address::ZERO).extend_storage_reads(reads)]);
-    let bounds = ListBounds { gas_limit: 22_000, free_item_count: 0, ..bounds() };
+    let bounds = ListBounds { gas_limit: 22_000, ..bounds() };
     assert!(ListIndex::decode(&bytes, &bounds).is_ok());
     let fewer = ListBounds { gas_limit: 21_999, ..bounds };
     let error = ListError::TooManyItems { max_count: 10 };
     assert_eq!(ListIndex::decode(&bytes, &fewer).err(), Some(error));
-    let free = ListBounds { free_item_count: 1, ..fewer };
+    let free = ListBounds { surplus_item_count: 1, ..fewer };
     assert!(ListIndex::decode(&bytes, &free).is_ok());
     let long = vec![0; fewer.max_bytes() as usize + 1];
     let error = ListError::TooLong { got_bytes: long.len() as u64, max_bytes: fewer.max_bytes() };

@@ -17,6 +17,7 @@ pub(crate) fn bounds() -> ListBounds {
         last_index: LAST_INDEX,
         gas_limit: 10_000_000,
         free_item_count: 0,
+        surplus_item_count: 0,
         max_code_bytes: 200,
     }
 }

@@ -58,6 +58,7 @@ fn bounds(block: &Value) -> ListBounds {
         last_index: tx_count + 1,
         gas_limit: gas_limit.to(),
         free_item_count: SYSTEM_ITEM_COUNT,
+        surplus_item_count: 0,
         max_code_bytes: ListBounds::of(&workload::Batch::default(), Fork::Amsterdam).max_code_bytes,
     }
 }

@@ -1,6 +1,7 @@
 //! The blocks that are wanted of a node, each the parent of the next, as a workload with the state
 //! below the first.
 
+use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use alloy_primitives::B256;
 use serde_json::json;
 use workload::{Batch, Block, Genesis, Workload};
@@ -67,7 +68,14 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     below.fetch_named(&workload)?;
     let accounts = replay::accounts(below, &workload, &traces)?;
     workload.genesis = Genesis { accounts, ..Genesis::default() };
-    Ok(Imported { name, workload, blocks, post_state: Vec::new(), source: Source::Node })
+    Ok(Imported {
+        name,
+        workload,
+        blocks,
+        post_state: Vec::new(),
+        source: Source::Node,
+        deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
+    })
 }
 
 /// The blocks with their transactions, in order, each the parent of the next.

@@ -38,6 +38,7 @@ fn numbers() -> impl Strategy<Value = u64> {
     prop_oneof![any::<u64>(), any::<u8>().prop_map(u64::from)]
 }
 
+/// Transactions that keep to the rules of every fork.
 fn transactions() -> impl Strategy<Value = Transaction> {
     let kinds =
         [TxType::Legacy, TxType::AccessList, TxType::DynamicFee, TxType::Blob, TxType::SetCode];
@@ -51,13 +52,14 @@ fn transactions() -> impl Strategy<Value = Transaction> {
     });
     let lists =
         (vec((addresses(), vec(hashes(), 0..3)), 0..3), vec(hashes(), 0..3), vec(tuple, 0..3));
-    let who = (select(kinds.to_vec()), addresses(), numbers(), numbers(), option::of(addresses()));
+    let who =
+        (select(kinds.to_vec()), addresses(), numbers(), 0..1_u64 << 24, option::of(addresses()));
     (who, money, texts(), lists).prop_map(|(who, money, input, lists)| Transaction {
         tx_type: who.0,
         sender: who.1,
         nonce: who.2,
         gas_limit: who.3,
-        to: who.4,
+        to: if who.0 >= TxType::Blob { who.4.or(Some(who.1)) } else { who.4 },
         max_fee_per_gas: money.0,
         max_priority_fee_per_gas: money.1,
         max_fee_per_blob_gas: money.2,

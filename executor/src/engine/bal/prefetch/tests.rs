@@ -65,7 +65,8 @@ fn slots_read(policy: Prefetch, chunk: u32) -> usize {
     let bounds = ListBounds {
         last_index: 3,
         gas_limit: 10_000_000,
-        free_item_count: 1_000,
+        free_item_count: 0,
+        surplus_item_count: 0,
         max_code_bytes: 0,
     };
     let list = ListIndex::decode(&encoded_list(), &bounds).unwrap();

@@ -1,0 +1,47 @@
+//! Addresses at which a transaction tries to create a contract, also in frames that revert: after
+//! those nothing of it is left in the state.
+
+use alloy_primitives::Address;
+use revm::{
+    Context, Database, InspectEvm, Inspector, MainBuilder, MainContext,
+    handler::MainnetContext,
+    interpreter::{CreateInputs, CreateOutcome},
+};
+use workload::{Block, Workload};
+
+use crate::env;
+
+/// Runs the transaction at `tx_index` of `block` over `db`, whose changes are dropped, and returns the
+/// addresses of its creations. One that cannot be run has none.
+pub fn creations(
+    workload: &Workload,
+    block: &Block,
+    tx_index: usize,
+    db: impl Database,
+) -> Vec<Address> {
+    let mut context = Context::mainnet().with_db(db);
+    context.cfg = env::cfg_env(workload.fork, workload.chain_id);
+    context.block = env::block_env(&block.env, workload.fork);
+    let mut evm = context.build_mainnet_with_inspector(Creations::default());
+    let tx = env::tx_env(&block.transactions[tx_index], workload.chain_id);
+    match evm.inspect_one_tx(tx) {
+        Ok(_) => evm.inspector.0,
+        Err(_) => Vec::new(),
+    }
+}
+
+#[derive(Default)]
+struct Creations(Vec<Address>);
+
+impl<DB: Database> Inspector<MainnetContext<DB>> for Creations {
+    fn create(
+        &mut self,
+        context: &mut MainnetContext<DB>,
+        inputs: &mut CreateInputs,
+    ) -> Option<CreateOutcome> {
+        let creator = context.journaled_state.state.get(&inputs.caller());
+        let nonce = creator.map_or(0, |creator| creator.info.nonce);
+        self.0.push(inputs.created_address(nonce));
+        None
+    }
+}

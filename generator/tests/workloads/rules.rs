@@ -1,0 +1,205 @@
+//! Rules by which a block is invalid: a block at the bound is imported, one past it is refused for that
+//! reason.
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
+
+use alloy_primitives::{Address, B256, address, hex};
+use evm::system;
+use generator::import::{self, ImportError, Text, TransitionFiles};
+use serde_json::{Value, json};
+use workload::Fork;
+
+const SENDER: Address = address!("00000000000000000000000000000000000a11ce");
+/// Exists from the beginning.
+const RECIPIENT: Address = address!("00000000000000000000000000000000000000b0");
+
+/// The files of a block, to be changed at will.
+#[derive(Clone)]
+struct Block {
+    fork: Fork,
+    alloc: Value,
+    env: Value,
+    txs: Vec<Value>,
+}
+
+impl Block {
+    fn new(fork: Fork) -> Self {
+        let hash = |byte: u8| B256::repeat_byte(byte);
+        let mut alloc = json!({
+            SENDER.to_string(): {"balance": format!("{:#x}", 10_u128.pow(21))},
+            RECIPIENT.to_string(): {"balance": "0x1"},
+        });
+        for contract in system::contracts(fork) {
+            alloc[contract.address.to_string()] = json!({"nonce": "0x1", "code": contract.code});
+        }
+        let env = json!({
+            "currentCoinbase": RECIPIENT, "currentGasLimit": "0x3938700", "currentNumber": "0x9",
+            "currentTimestamp": "0x64", "currentBaseFee": "0x7", "currentRandom": hash(1),
+            "currentExcessBlobGas": "0x0", "parentBeaconBlockRoot": hash(2), "slotNumber": "0x5",
+            "blockHashes": {"0x8": hash(3)},
+        });
+        Self { fork, alloc, env, txs: Vec::new() }
+    }
+
+    /// This block with a transaction more: `fields` over those of a transfer of nothing.
+    fn with(mut self, fields: Value) -> Self {
+        let mut tx = json!({
+            "type": "0x2", "nonce": format!("{:#x}", self.txs.len()), "gas": "0xf4240",
+            "maxFeePerGas": "0x7", "maxPriorityFeePerGas": "0x0", "from": SENDER,
+            "to": RECIPIENT,
+        });
+        tx.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        self.txs.push(tx);
+        self
+    }
+
+    fn import(&self) -> Result<(), ImportError> {
+        let texts = [self.alloc.to_string(), self.env.to_string(), json!(self.txs).to_string()];
+        let text = |name, index: usize| Text { name, text: &texts[index] };
+        let files = TransitionFiles {
+            alloc: text("alloc.json", 0),
+            env: text("env.json", 1),
+            txs: text("txs.json", 2),
+            result: None,
+        };
+        let mut imported = import::transition(files, self.fork, 1)?;
+        import::complete(&mut imported, || ())?;
+        Ok(())
+    }
+
+    fn is_taken(&self) {
+        self.import().unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Expects that the block is refused with these words.
+    fn is_refused(&self, words: &[&str]) {
+        let error = self.import().expect_err("the block is invalid").to_string();
+        for word in words {
+            assert!(error.contains(word), "{word:?} is not in: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_list_has_at_most_an_item_for_2000_gas_of_the_limit_with_those_of_system_calls() {
+    let block = |gas_limit: u64| {
+        let mut block = Block::new(Fork::Amsterdam);
+        block.env["currentGasLimit"] = json!(format!("{gas_limit:#x}"));
+        block
+    };
+    block(50_000).is_taken();
+    block(49_999).is_refused(&["block 9", "has 25 accounts", "limit of 49999 allows 24", "7928"]);
+}
+
+#[test]
+fn blobs_of_all_transactions_together_are_bounded_by_the_schedule_of_the_fork() {
+    for (fork, most) in
+        [(Fork::Osaka, 9), (Fork::Bpo1, 15), (Fork::Bpo2, 21), (Fork::Amsterdam, 21)]
+    {
+        let block = |count: usize| {
+            let mut block = Block::new(fork);
+            for first in (0..count).step_by(6) {
+                let hash = |index: usize| format!("0x01{index:062x}");
+                let hashes: Vec<_> = (first..count.min(first + 6)).map(hash).collect();
+                block = block.with(json!({
+                    "type": "0x3", "blobVersionedHashes": hashes, "maxFeePerBlobGas": "0x64",
+                }));
+            }
+            block
+        };
+        block(most).is_taken();
+        let (said, allowed) = (format!("{} blobs", most + 1), format!("allows {most}"));
+        block(most + 1).is_refused(&["block 9", &said, &allowed]);
+    }
+}
+
+#[test]
+fn the_gas_limit_of_a_transaction_is_bounded_with_its_state_gas() {
+    let block = |fork, gas: u64| {
+        let mut block = Block::new(fork).with(json!({"gas": format!("{gas:#x}")}));
+        block.env["currentGasLimit"] = json!("0x2540be400");
+        block
+    };
+    block(Fork::Amsterdam, (1 << 32) - 1).is_taken();
+    block(Fork::Amsterdam, 1 << 32).is_refused(&["transaction 0", "4294967296", "4294967295"]);
+    block(Fork::Bpo2, 1 << 24).is_taken();
+    block(Fork::Bpo2, (1 << 24) + 1).is_refused(&["transaction 0", "16777217", "16777216"]);
+}
+
+#[test]
+fn only_transactions_of_types_0_to_2_create_contracts() {
+    let without = Value::Null;
+    let tuple = json!({
+        "chainId": "0x1", "address": RECIPIENT, "nonce": "0x0", "yParity": "0x0", "r": "0x1", "s": "0x1",
+    });
+    let hash = format!("0x01{:062x}", 1);
+    let of_types = [
+        json!({"type": "0x0", "gasPrice": "0x7"}),
+        json!({"type": "0x1", "gasPrice": "0x7"}),
+        json!({"type": "0x2"}),
+        json!({"type": "0x3", "blobVersionedHashes": [hash], "maxFeePerBlobGas": "0x64"}),
+        json!({"type": "0x4", "authorizationList": [tuple]}),
+    ];
+    for (number, mut fields) in of_types.into_iter().enumerate() {
+        let block = Block::new(Fork::Amsterdam);
+        block.clone().with(fields.clone()).is_taken();
+        fields["to"] = without.clone();
+        let block = block.with(fields);
+        match number {
+            0..3 => block.is_taken(),
+            _ => block.is_refused(&["transaction 0", &format!("type {number}"), "no recipient"]),
+        }
+    }
+}
+
+/// A block with a call that lets the deposit contract log a deposit with these data.
+fn deposit(data: &[u8]) -> Block {
+    let mut block = Block::new(Fork::Amsterdam);
+    // LOG1 of the calldata.
+    let event = "649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5";
+    let code = format!("0x365f5f377f{event}365fa100");
+    let contract = "0x00000000219ab540356cbb839cbe05303d7705fa";
+    block.alloc[contract] = json!({"nonce": "0x1", "code": code});
+    block.with(json!({"to": contract, "input": hex::encode_prefixed(data)}))
+}
+
+#[test]
+fn a_deposit_of_another_form_makes_its_block_invalid() {
+    let mut data = [0; 576];
+    for (index, (start, length)) in
+        [(160_u16, 48), (256, 32), (320, 8), (384, 96), (512, 8)].into_iter().enumerate()
+    {
+        data[index * 32 + 30..][..2].copy_from_slice(&start.to_be_bytes());
+        data[usize::from(start) + 31] = length;
+    }
+    deposit(&data).is_taken();
+    deposit(&data[..575]).is_refused(&["block 9, transaction 0", "6110", "575 bytes"]);
+    data[191] = 49;
+    deposit(&data).is_refused(&[
+        "block 9, transaction 0",
+        "6110",
+        "byte 160",
+        "0x31 instead of 48",
+    ]);
+}
+
+#[test]
+fn a_creation_on_storage_is_refused_also_where_it_reverts_and_a_look_at_it_is_not() {
+    let created = SENDER.create(0);
+    let block = |fields: Value| {
+        let mut block = Block::new(Fork::Amsterdam);
+        block.alloc[created.to_string()] = json!({"balance": "0x1", "storage": {"0x0": "0x1"}});
+        block.with(fields)
+    };
+    for init_code in ["0x", "0x5f5ffd", "0x5f5400"] {
+        let block = block(json!({"to": null, "input": init_code}));
+        block.is_refused(&["transaction 0", &created.to_string(), "7610"]);
+    }
+    block(json!({"to": created})).is_taken();
+    // Without storage there, or with code.
+    let mut empty = block(json!({"to": null, "input": "0x"}));
+    empty.alloc[created.to_string()]["storage"] = json!({});
+    empty.is_taken();
+    let mut coded = block(json!({"to": null, "input": "0x"}));
+    coded.alloc[created.to_string()]["code"] = json!("0x00");
+    coded.is_taken();
+}
