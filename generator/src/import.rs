@@ -6,20 +6,24 @@ mod batches;
 mod blockchain_test;
 mod complete;
 mod envelope;
+mod exceptions;
 mod header;
 mod node;
 mod read;
 mod receipt;
 mod rlp;
+mod rlp_block;
 mod roots;
 pub mod rpc;
+mod rules;
 mod signature;
 mod t8n;
 
 use std::{collections::BTreeMap, fmt};
 
+use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bloom, Bytes, keccak256};
-use workload::{Fork, Genesis, GenesisAccount, NetChanges, Workload};
+use workload::{Block, Fork, Genesis, GenesisAccount, NetChanges, Workload};
 
 use crate::reference::ReferenceError;
 
@@ -45,6 +49,21 @@ pub struct Imported {
     pub source: Source,
     /// The chain's deposit contract (EIP-6110).
     pub deposit_contract: Address,
+    /// Blocks that must be refused.
+    pub invalid: Vec<InvalidBlock>,
+    /// Values beside those of blocks that were compared while they were read.
+    compared: Vec<&'static str>,
+}
+
+/// A block that must be refused, for a reason that its file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidBlock {
+    /// Number of valid blocks before it.
+    pub before_count: usize,
+    /// Names of the rules, one of which it breaks.
+    pub exception: String,
+    /// The block, or why it cannot be read.
+    read: Result<Box<(Block, ImportedBlock)>, String>,
 }
 
 /// The source of the blocks' outcomes.
@@ -86,10 +105,18 @@ pub struct ImportedBlock {
     pub withdrawals_root: Option<B256>,
     /// Root of the state after the block.
     pub state_root: Option<B256>,
+    /// Hash of the requests (EIP-7685).
+    pub requests_hash: Option<B256>,
     /// Keccak-256 of the list's RLP (EIP-7928); `None` before Amsterdam.
     pub list_hash: Option<B256>,
-    /// The list's RLP.
-    pub list: Option<Bytes>,
+    /// The list's RLP, once for each place in the files.
+    pub lists: Vec<Bytes>,
+    /// The block's hash.
+    pub hash: Option<B256>,
+    /// Its header by its fields.
+    header: Option<Header>,
+    /// Values that were compared while it was read.
+    compared: Vec<&'static str>,
     /// Its transactions as it carries them; `None` where one is not signed.
     signed: Option<Vec<Bytes>>,
     /// Root of the withdrawals that were read, which no run is needed for; `None` where a file leaves
@@ -134,6 +161,14 @@ pub enum ImportError {
         got: String,
         /// The allowed values.
         allowed: String,
+    },
+    /// A state lacks accounts that every block needs.
+    #[error("{file}: {missing}")]
+    State {
+        /// The file.
+        file: String,
+        /// The accounts, and why they are needed.
+        missing: String,
     },
     /// A transaction cannot be part of a block here.
     #[error("block {block}, transaction {tx_index} from {sender}: {reason}{hint}")]

@@ -1,6 +1,6 @@
 //! Environments: the workload's words turned into revm's.
 
-use alloy_eips::eip7594::MAX_BLOBS_PER_TX_FUSAKA;
+use alloy_eips::{eip7594::MAX_BLOBS_PER_TX_FUSAKA, eip7840::BlobParams};
 use alloy_primitives::{TxKind, U256};
 use revm::{
     context::{BlockEnv, CfgEnv, TxEnv, either::Either},
@@ -27,6 +27,15 @@ pub fn cfg_env(fork: Fork, chain_id: u64) -> CfgEnv {
     CfgEnv::new_with_spec(spec(fork))
         .with_chain_id(chain_id)
         .with_max_blobs_per_tx(MAX_BLOBS_PER_TX_FUSAKA)
+}
+
+/// Blob parameters of a fork (EIP-7840).
+pub const fn blob_params(fork: Fork) -> BlobParams {
+    match fork {
+        Fork::Osaka => BlobParams::osaka(),
+        Fork::Bpo1 => BlobParams::bpo1(),
+        Fork::Bpo2 | Fork::Amsterdam => BlobParams::bpo2(),
+    }
 }
 
 /// The environment of a block under `fork`.
@@ -94,18 +103,12 @@ fn authorization(from: &block::Authorization) -> RecoveredAuthorization {
 
 #[cfg(test)]
 mod tests {
-    use alloy_eips::eip7840::BlobParams;
-
     use super::*;
 
     #[test]
     fn blob_fees_follow_the_schedule_of_the_fork() {
-        for (fork, params) in [
-            (Fork::Osaka, BlobParams::osaka()),
-            (Fork::Bpo1, BlobParams::bpo1()),
-            (Fork::Bpo2, BlobParams::bpo2()),
-            (Fork::Amsterdam, BlobParams::bpo2()),
-        ] {
+        for fork in Fork::ALL {
+            let params = blob_params(fork);
             assert_eq!(u128::from(fork.blob_fee_update_fraction()), params.update_fraction);
             assert_eq!(fork.max_blob_count(), params.max_blob_count);
             for excess_blob_gas in [0, 1, 0xa33_a1bb, fork.max_excess_blob_gas()] {

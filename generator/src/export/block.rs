@@ -9,10 +9,10 @@ use alloy_eips::{
     eip4844::DATA_GAS_PER_BLOB,
     eip4895::{Withdrawal, Withdrawals},
     eip7685::{EMPTY_REQUESTS_HASH, Requests},
-    eip7840::BlobParams,
 };
 use alloy_primitives::{B256, Bloom, Bytes, Log, keccak256};
 use alloy_rlp::EMPTY_LIST_CODE;
+use evm::env::blob_params;
 use workload::{Block, BlockEnv, Fork, TxOutcome, TxStatus, TxType};
 
 use super::envelope::Envelope;
@@ -60,15 +60,6 @@ impl ChainBlock {
 /// The extra data by which a sibling differs from the others.
 fn extra_data(index: u64) -> Bytes {
     format!("stress {index}").into_bytes().into()
-}
-
-/// Blob parameters of a fork.
-pub(super) const fn blob_params(fork: Fork) -> BlobParams {
-    match fork {
-        Fork::Osaka => BlobParams::osaka(),
-        Fork::Bpo1 => BlobParams::bpo1(),
-        Fork::Bpo2 | Fork::Amsterdam => BlobParams::bpo2(),
-    }
 }
 
 /// Whether blocks of a fork have lists and slot numbers in their headers.
@@ -262,14 +253,6 @@ mod tests {
             let header = genesis_header(&env, Fork::Amsterdam, B256::ZERO);
             let next = header.next_block_base_fee(BaseFeeParams::ethereum());
             assert_eq!(next, Some(base_fee));
-        }
-    }
-
-    #[test]
-    fn blob_parameters_are_those_of_the_workloads_fork() {
-        for fork in Fork::ALL {
-            let fraction = blob_params(fork).update_fraction;
-            assert_eq!(fraction, u128::from(fork.blob_fee_update_fraction()), "{fork}");
         }
     }
 }

@@ -7,11 +7,12 @@ use std::io::Write;
 use alloy_consensus::{Block, BlockBody, Header};
 use alloy_eips::eip7840::BlobParams;
 use alloy_primitives::{B64, B256, hex};
+use evm::env::blob_params;
 use serde_json::{Map, Value, json};
 use workload::Fork;
 
 use super::{
-    block::{ChainBlock, blob_params},
+    block::ChainBlock,
     chain::Chain,
     engine::{Versions, new_payload},
     envelope::Envelope,

@@ -7,10 +7,11 @@ use std::{
 
 use alloy_eips::eip7840::BlobParams;
 use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
+use evm::env::blob_params;
 use serde_json::{Map, Value, json};
 use workload::{Fork, Genesis, GenesisAccount, SlotFamily, genesis::CodeRule};
 
-use super::{block::blob_params, chain::Chain, error::ExportError};
+use super::{chain::Chain, error::ExportError};
 
 /// Accounts and slots that a `genesis.json` holds at most. go-ethereum needs 4.7 GB of memory for one
 /// million.

@@ -1,14 +1,15 @@
-//! The `blockchain_test` JSON format of execution-spec-tests. Blocks are taken as valid; who
-//! checks invalid ones is a client, not this tool.
+//! The `blockchain_test` JSON format of execution-spec-tests. A block of it is its fields, its RLP, or
+//! both, which then must be the same. Blocks that must be refused (`expectException`) are kept apart.
 
+use alloy_consensus::Header;
 use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
-use alloy_primitives::Bytes;
-use workload::{Batch, Fork, Genesis, Workload};
+use workload::{Batch, Block, Fork, Genesis, Workload};
 
 use super::{
-    ImportError, Imported, Source, fork_names, fork_of, header,
+    ImportError, Imported, ImportedBlock, InvalidBlock, Source, exceptions, fork_names, fork_of,
+    header::{self, Body},
     node::{self, Node},
-    read, signed_transactions,
+    read, rlp_block, roots, rules, signed_transactions,
 };
 
 /// Reads all tests of a file, by name. `file` is the name that errors use.
@@ -24,61 +25,229 @@ pub fn blockchain_tests(file: &str, text: &str) -> Result<Vec<Imported>, ImportE
 fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     let network = test.get(&["network"], "the fork's name")?;
     let fork = fork_of(network.text()?).ok_or_else(|| network.fault(fork_names()))?;
-    let mut chain_id = 1;
+    let (mut chain_id, mut deposit_contract) = (1, MAINNET_DEPOSIT_CONTRACT_ADDRESS);
     if let Some(config) = test.find(&["config"])? {
         chain_id = config.find(&["chainid"])?.map_or(Ok(1), |id| id.u64())?;
+        if let Some(address) = config.find(&["depositContractAddress"])? {
+            deposit_contract = address.address()?;
+        }
         check_blob_schedule(&config, network.text()?, fork)?;
     }
+    let accounts = read::accounts(&test.get(&["pre"], "the state before the blocks")?)?;
+    let mut compared = Vec::new();
     let genesis = test.get(&["genesisBlockHeader"], "the header below the first block")?;
     let first_hash_number = genesis.get(&["number"], "a number")?.u64()?;
-    let mut block_hashes = vec![genesis.get(&["hash"], "its hash")?.b256()?];
-    let (mut batches, mut blocks) = (Vec::new(), Vec::new());
-    let nodes = test.get(&["blocks"], "the blocks")?.items()?;
-    let list = list(test)?.filter(|_| nodes.len() == 1);
-    for node in &nodes {
-        let wanted = "the header of a valid block; blocks that must be rejected are not imported";
-        let header = node.get(&["blockHeader"], wanted)?;
-        block_hashes.push(header.get(&["hash"], "its hash")?.b256()?);
-        let (block, mut said) = header::block(&header, node, fork, chain_id)?;
-        said.list.clone_from(&list);
-        blocks.push(said);
-        batches.push(Batch { blocks: vec![block], ..Batch::default() });
+    let parent = header::header(&genesis)?;
+    check_genesis(test, &genesis, &parent, &mut compared)?;
+    let made = roots::state_root(&accounts);
+    if parent.state_root != made {
+        let said = genesis.get(&["stateRoot"], "the root of pre")?;
+        return Err(said.fault(format!("{made}, the root of pre")));
     }
-    let accounts = read::accounts(&test.get(&["pre"], "the state before the blocks")?)?;
+    compared.push("genesis state root");
+    let genesis = Genesis { accounts, ..Genesis::default() };
+    let reader = Reader { fork, chain_id, genesis: &genesis };
+    let chain = reader.chain(test, parent)?;
     let post_state = test.find(&["postState"])?.map(|state| read::accounts(&state)).transpose()?;
+    let block_hashes = chain.hashes.clone();
+    check_last_hash(test, &chain, &mut compared)?;
+    let Chain { batches, blocks, invalid, .. } = chain;
     let workload = Workload {
         scenario: name.to_owned(),
         fork,
         chain_id,
-        genesis: Genesis { accounts, ..Genesis::default() },
+        genesis,
         first_hash_number,
         block_hashes,
         signed_transactions: signed_transactions(&blocks),
         batches,
         ..Workload::default()
     };
-    let post_state = post_state.unwrap_or_default();
     Ok(Imported {
         name: name.to_owned(),
         workload,
         blocks,
-        post_state,
+        post_state: post_state.unwrap_or_default(),
         source: Source::Files,
-        deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
+        deposit_contract,
+        invalid,
+        compared,
     })
 }
 
-/// The list's RLP that some files have beside their only block.
-fn list(test: &Node<'_>) -> Result<Option<Bytes>, ImportError> {
-    let Some(info) = test.find(&["_info"])? else { return Ok(None) };
-    info.find(&["balRlp"])?.map(|list| list.bytes()).transpose()
+/// Checks the facts that a file has of its genesis block: its hash, and its RLP.
+fn check_genesis(
+    test: &Node<'_>,
+    node: &Node<'_>,
+    header: &Header,
+    compared: &mut Vec<&'static str>,
+) -> Result<(), ImportError> {
+    let (said, made) = (node.get(&["hash"], "its hash")?, header.hash_slow());
+    if said.b256()? != made {
+        return Err(said.fault(format!("{made}, the hash of these fields")));
+    }
+    compared.push("genesis hash");
+    let Some(rlp) = test.find(&["genesisRLP"])? else { return Ok(()) };
+    if rlp_block::decode(&rlp, 0)?.header != *header {
+        return Err(rlp.fault("the RLP of genesisBlockHeader"));
+    }
+    compared.push("genesis RLP");
+    Ok(())
 }
 
-/// A chain may have blob fees of its own; a workload has those of its fork.
+fn check_last_hash(
+    test: &Node<'_>,
+    chain: &Chain,
+    compared: &mut Vec<&'static str>,
+) -> Result<(), ImportError> {
+    let Some(said) = test.find(&["lastblockhash"])? else { return Ok(()) };
+    let last = chain.hashes[chain.hashes.len() - 1];
+    if said.b256()? != last {
+        return Err(said.fault(format!("{last}, the hash of the last valid block")));
+    }
+    compared.push("last block hash");
+    Ok(())
+}
+
+/// The blocks of a test.
+struct Chain {
+    /// Hashes of the genesis block and of the valid ones.
+    hashes: Vec<alloy_primitives::B256>,
+    batches: Vec<Batch>,
+    blocks: Vec<ImportedBlock>,
+    invalid: Vec<InvalidBlock>,
+}
+
+/// The rules and the state that blocks are read with.
+struct Reader<'a> {
+    fork: Fork,
+    chain_id: u64,
+    genesis: &'a Genesis,
+}
+
+impl Reader<'_> {
+    fn chain(&self, test: &Node<'_>, mut parent: Header) -> Result<Chain, ImportError> {
+        let hashes = vec![parent.hash_slow()];
+        let (batches, blocks, invalid) = (Vec::new(), Vec::new(), Vec::new());
+        let mut chain = Chain { hashes, batches, blocks, invalid };
+        let nodes = test.get(&["blocks"], "the blocks")?.items()?;
+        for node in &nodes {
+            let read = self.block(node, &parent).and_then(|(block, mut said)| {
+                if nodes.len() == 1
+                    && let Some(info) = test.find(&["_info"])?
+                    && let Some(list) = info.find(&["balRlp"])?
+                {
+                    said.lists.push(list.bytes()?);
+                }
+                Ok((block, said))
+            });
+            if let Some(exception) = node.find(&["expectException"])? {
+                let name = exception.text()?;
+                if exceptions::is_expected(name, "").is_none() {
+                    return Err(exception.fault("the name of a rule that is checked here"));
+                }
+                chain.invalid.push(InvalidBlock {
+                    before_count: chain.blocks.len(),
+                    exception: name.to_owned(),
+                    read: read.map(Box::new).map_err(|error| error.to_string()),
+                });
+                continue;
+            }
+            let (block, said) = read?;
+            if let Some(header) = &said.header {
+                parent = header.clone();
+                chain.hashes.push(parent.hash_slow());
+            }
+            chain.blocks.push(said);
+            chain.batches.push(Batch { blocks: vec![block], ..Batch::default() });
+        }
+        Ok(chain)
+    }
+
+    /// The block at `node`, on `parent`.
+    fn block(
+        &self,
+        node: &Node<'_>,
+        parent: &Header,
+    ) -> Result<(Block, ImportedBlock), ImportError> {
+        let header_node = node.find(&["blockHeader"])?;
+        let header = header_node.as_ref().map(header::header).transpose()?;
+        let body = match node.find(&["transactions", "withdrawals"])? {
+            Some(_) => Some(Body::of(node, self.chain_id)?),
+            None => None,
+        };
+        let of_fields = match (&header_node, header.clone(), body) {
+            (Some(at), Some(header), Some(body)) => {
+                Some(header::block(at, header, body, self.fork)?)
+            }
+            _ => None,
+        };
+        let (block, mut said) = match (of_fields, node.find(&["rlp"])?) {
+            (Some(of_fields), None) => of_fields,
+            (of_fields, Some(rlp)) => self.rlp_block(&rlp, header, of_fields)?,
+            (None, None) => {
+                return Err(node.missing("rlp", "the block: its RLP, or its header and body"));
+            }
+        };
+        if let Some(list) = node.find(&["blockAccessList"])? {
+            said.lists.push(list.block_access_list()?);
+        }
+        if let Some(at) = header_node {
+            said.hash = Some(at.get(&["hash"], "its hash")?.b256()?);
+        }
+        if let Some(header) = &said.header {
+            let fault = |reason: String| ImportError::Block { block: header.number, reason };
+            rules::check(header).map_err(|error| fault(error.to_string()))?;
+            rules::check_parent(header, parent, self.fork)
+                .map_err(|error| fault(error.to_string()))?;
+            let missing = read::missing_system_contracts(&self.genesis.accounts, self.fork);
+            if let Some(missing) = missing.filter(|_| header.number == 1) {
+                return Err(fault(missing));
+            }
+        }
+        Ok((block, said))
+    }
+
+    /// The block of an RLP, which is that of the fields beside it, as far as there are any.
+    fn rlp_block(
+        &self,
+        rlp: &Node<'_>,
+        header: Option<Header>,
+        of_fields: Option<(Block, ImportedBlock)>,
+    ) -> Result<(Block, ImportedBlock), ImportError> {
+        let decoded = rlp_block::decode(rlp, self.chain_id)?;
+        let differs = |what: &str| rlp.fault(format!("the RLP of the {what} beside it"));
+        if header.is_some_and(|header| header != decoded.header) {
+            return Err(differs("header"));
+        }
+        let (block, mut said) = header::block(rlp, decoded.header, decoded.body, self.fork)?;
+        said.lists.extend(decoded.list);
+        if let Some((of_fields, said_fields)) = of_fields {
+            let is_signed = said_fields.signed.is_some();
+            if of_fields != block || is_signed && said_fields.signed != said.signed {
+                return Err(differs("transactions and withdrawals"));
+            }
+            said.compared.push("block RLP");
+        }
+        Ok((block, said))
+    }
+}
+
+/// A chain may have a blob schedule of its own; a workload has that of its fork.
 fn check_blob_schedule(config: &Node<'_>, network: &str, fork: Fork) -> Result<(), ImportError> {
     let Some(schedule) = config.find(&["blobSchedule"])? else { return Ok(()) };
     let Some(of_fork) = schedule.find(&[network])? else { return Ok(()) };
-    let Some(fraction) = of_fork.find(&["baseFeeUpdateFraction"])? else { return Ok(()) };
-    let wanted = fork.blob_fee_update_fraction();
-    if fraction.u64()? == wanted { Ok(()) } else { Err(fraction.fault(format!("{wanted:#x}"))) }
+    let params = evm::env::blob_params(fork);
+    for (key, wanted) in [
+        ("target", params.target_blob_count),
+        ("max", params.max_blob_count),
+        ("baseFeeUpdateFraction", fork.blob_fee_update_fraction()),
+    ] {
+        if let Some(said) = of_fork.find(&[key])?
+            && said.u64()? != wanted
+        {
+            return Err(said.fault(format!("{wanted:#x}, that of {fork}")));
+        }
+    }
+    Ok(())
 }

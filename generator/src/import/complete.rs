@@ -1,14 +1,15 @@
 //! The reference run of imported blocks: fills in their expected outcome, and compares it with
 //! the files.
 
-use std::fmt::Display;
+use std::{fmt::Display, slice};
 
-use alloy_eips::eip4844::DATA_GAS_PER_BLOB;
+use alloy_consensus::Header;
+use alloy_eips::{eip4844::DATA_GAS_PER_BLOB, eip7685::Requests};
 use alloy_primitives::{hex, keccak256};
-use workload::{Batch, StepKind, TxStatus, Workload};
+use workload::{Batch, GenesisAccount, StepKind, TxStatus, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, Source,
+    ImportError, Imported, ImportedBlock, InvalidBlock, Source, exceptions,
     receipt::{Receipt, Receipts},
     roots, state_after,
 };
@@ -28,10 +29,34 @@ pub fn complete<A: Answer>(
     imported: &mut Imported,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Vec<&'static str>, ImportError> {
+    let made = compare(imported, &mut on_tx)?;
+    let mut compared = made.comparison.compared;
+    for invalid in &imported.invalid {
+        refuse(imported, invalid, &mut on_tx)?;
+        push(&mut compared, "refused blocks");
+    }
+    for (batch, made) in imported.workload.batches.iter_mut().zip(made.batches) {
+        (batch.list, batch.list_sizes, batch.expected) =
+            (made.list, made.list_sizes, made.expected);
+    }
+    Ok(compared)
+}
+
+/// The outcome of all blocks, and the values of the files that it equals.
+struct Made {
+    batches: Vec<BatchReference>,
+    comparison: Comparison,
+}
+
+fn compare<A: Answer>(
+    imported: &Imported,
+    on_tx: &mut impl FnMut() -> A,
+) -> Result<Made, ImportError> {
     let workload = &imported.workload;
-    let mut comparison = Comparison { block: 0, source: imported.source, compared: Vec::new() };
+    let compared = imported.compared.clone();
+    let mut comparison = Comparison { block: 0, source: imported.source, compared };
     let mut run = ReferenceRun::new(workload)?.with_deposit_contract(imported.deposit_contract);
-    let mut all = Vec::new();
+    let (mut batches, mut state) = (Vec::new(), workload.genesis.clone());
     for (index, (batch, said)) in workload.batches.iter().zip(&imported.blocks).enumerate() {
         comparison.block = batch.blocks[0].env.number;
         let mut receipts = Receipts::default();
@@ -50,18 +75,59 @@ pub fn complete<A: Answer>(
         let has_room = made.check_item_count(index, batch, workload.fork);
         has_room.map_err(|error| name_place(workload, error))?;
         comparison.compare(batch, said, &made, &receipts)?;
-        all.push(made);
+        state.accounts = state_after(&state, slice::from_ref(&made.changes));
+        if let Some(said) = said.state_root {
+            comparison.same("state root", Some(said), Some(roots::state_root(&state.accounts)))?;
+        }
+        let hash = said.header.as_ref().map(Header::hash_slow);
+        comparison.same("block hash", said.hash, hash)?;
+        said.compared.iter().for_each(|what| push(&mut comparison.compared, what));
+        batches.push(made);
     }
-    if let Some(said) = imported.blocks.last().and_then(|said| said.state_root) {
-        let changes: Vec<_> = all.iter().map(|made| made.changes.clone()).collect();
-        let made = roots::state_root(&state_after(&workload.genesis, &changes));
-        comparison.same("state root", Some(said), Some(made))?;
+    comparison.post_state(&imported.post_state, &state.accounts)?;
+    Ok(Made { batches, comparison })
+}
+
+/// Checks that `invalid` is refused after the valid blocks before it, for a reason that its file names.
+fn refuse<A: Answer>(
+    imported: &Imported,
+    invalid: &InvalidBlock,
+    on_tx: &mut impl FnMut() -> A,
+) -> Result<(), ImportError> {
+    let count = invalid.before_count;
+    let reason = match &invalid.read {
+        Err(reason) => reason.clone(),
+        Ok(read) => {
+            let (block, said) = (**read).clone();
+            let batch = Batch { blocks: vec![block], ..Batch::default() };
+            let mut attempt = Imported {
+                blocks: imported.blocks[..count].iter().cloned().chain([said]).collect(),
+                post_state: Vec::new(),
+                invalid: Vec::new(),
+                ..imported.clone()
+            };
+            attempt.workload.batches.truncate(count);
+            attempt.workload.batches.push(batch);
+            match compare(&attempt, on_tx) {
+                Ok(_) => "that it is valid".to_owned(),
+                Err(error @ ImportError::Reference(ReferenceError::Cancelled)) => {
+                    return Err(error);
+                }
+                Err(error) => error.to_string(),
+            }
+        }
+    };
+    if exceptions::is_expected(&invalid.exception, &reason) == Some(true) {
+        return Ok(());
     }
-    for (batch, made) in imported.workload.batches.iter_mut().zip(all) {
-        (batch.list, batch.list_sizes, batch.expected) =
-            (made.list, made.list_sizes, made.expected);
-    }
-    Ok(comparison.compared)
+    let before = imported.workload.batches[..count].last().map(|batch| &batch.blocks[0].env);
+    let first = imported.workload.first_hash_number;
+    let comparison = Comparison {
+        block: before.map_or(first, |env| env.number) + 1,
+        source: imported.source,
+        compared: Vec::new(),
+    };
+    Err(comparison.differs("the fault of a block that must be refused", &invalid.exception, reason))
 }
 
 /// The error with the number of the block that it is about, and with its transaction.
@@ -86,6 +152,13 @@ fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
     let is_known = workload.genesis.account(&sender).is_some();
     let hint = if is_known { "" } else { "; the sender is not in the state before the block" };
     ImportError::Transaction { block: number, tx_index, sender, reason, hint }
+}
+
+/// Adds a compared value, once.
+fn push(compared: &mut Vec<&'static str>, what: &'static str) {
+    if !compared.contains(&what) {
+        compared.push(what);
+    }
 }
 
 /// The values compared so far.
@@ -115,16 +188,51 @@ impl Comparison {
         self.same("receipts root", said.receipts_root, Some(receipts.root()))?;
         self.same("logs hash", said.logs_hash, Some(receipts.logs_hash()))?;
         self.same("logs bloom", said.logs_bloom, Some(receipts.bloom()))?;
-        self.list(said, &made.list)?;
-        self.same("list hash", said.list_hash, Some(keccak256(&made.list)))
+        for list in &said.lists {
+            self.list(list, &made.list)?;
+        }
+        self.same("list hash", said.list_hash, Some(keccak256(&made.list)))?;
+        let requests = Requests::new(made.requests.iter().flatten().cloned().collect());
+        self.same("requests hash", said.requests_hash, Some(requests.requests_hash()))
+    }
+
+    /// Finds the account that differs, where the files have the state after the last block.
+    fn post_state(
+        &mut self,
+        said: &[GenesisAccount],
+        made: &[GenesisAccount],
+    ) -> Result<(), ImportError> {
+        if said.is_empty() {
+            return Ok(());
+        }
+        let differs = |a: &GenesisAccount, others: &[GenesisAccount]| {
+            others
+                .binary_search_by_key(&a.address, |b| b.address)
+                .map_or(true, |at| others[at] != *a)
+        };
+        let of_files = said.iter().find(|account| differs(account, made));
+        let different = of_files.or_else(|| made.iter().find(|account| differs(account, said)));
+        if let Some(account) = different {
+            let shown = |all: &[GenesisAccount]| {
+                let place = all.binary_search_by_key(&account.address, |of| of.address);
+                place.map_or("absent".to_owned(), |place| {
+                    let GenesisAccount { nonce, balance, code, storage, .. } = &all[place];
+                    let (code, slots) = (code.len(), storage.len());
+                    format!("nonce {nonce}, balance {balance}, {code} bytes of code, {slots} slots")
+                })
+            };
+            let what = format!("post state of {}", account.address);
+            return Err(self.differs(&what, shown(said), shown(made)));
+        }
+        push(&mut self.compared, "post state");
+        Ok(())
     }
 
     /// Finds where the list parts from the reference's, where the file has one: more help than a
     /// hash.
-    fn list(&mut self, said: &ImportedBlock, made: &[u8]) -> Result<(), ImportError> {
-        let Some(said) = &said.list else { return Ok(()) };
-        if **said == *made {
-            self.compared.push("list");
+    fn list(&mut self, said: &[u8], made: &[u8]) -> Result<(), ImportError> {
+        if *said == *made {
+            push(&mut self.compared, "list");
             return Ok(());
         }
         let same = said.iter().zip(made).take_while(|(said, made)| said == made).count();
@@ -153,7 +261,7 @@ impl Comparison {
                 return Err(self.differs(&format!("receipt {place}"), said, made));
             }
         }
-        self.compared.push("status and gas of receipts");
+        push(&mut self.compared, "status and gas of receipts");
         Ok(())
     }
 
@@ -168,11 +276,10 @@ impl Comparison {
         if said != made {
             return Err(self.differs(what, said, made));
         }
-        if !self.compared.contains(&what) {
-            self.compared.push(what);
-        }
+        push(&mut self.compared, what);
         Ok(())
     }
+
     fn differs(&self, what: &str, said: impl Display, made: impl Display) -> ImportError {
         let (said, made) = (said.to_string(), made.to_string());
         let (block, source_name) = (self.block, self.source);

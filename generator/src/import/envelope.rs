@@ -240,7 +240,7 @@ fn delegations(from: &mut &[u8]) -> alloy_rlp::Result<Vec<Delegation>> {
             address: Address::decode(item)?,
             nonce: u64::decode(item)?,
             signature: Signature {
-                y_parity: U256::decode(item)?,
+                y_parity: U256::from(u8::decode(item)?),
                 r: U256::decode(item)?,
                 s: U256::decode(item)?,
             },

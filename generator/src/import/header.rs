@@ -1,63 +1,116 @@
-//! Headers, in the dialects of execution-spec-tests and of nodes: the block's environment, and
-//! the outcome in the header. And blocks as both write them, header with body.
+//! Headers, in the dialects of execution-spec-tests and of nodes, and blocks made of a header and a
+//! body: the block that is run, and the outcome in its header.
 
-use workload::{Block, Fork, block::BlockEnv};
+use alloy_consensus::Header;
+use workload::{Block, Fork, Withdrawal, block::BlockEnv};
 
 use super::{ImportError, ImportedBlock, node::Node, read};
 
-/// The block of this header, with the transactions and withdrawals that `body` has, and the outcome
-/// in its header.
-pub(super) fn block(
-    header: &Node<'_>,
-    body: &Node<'_>,
-    fork: Fork,
-    chain_id: u64,
-) -> Result<(Block, ImportedBlock), ImportError> {
-    let mut said = said(header)?;
-    let transactions = match body.find(&["transactions"])? {
-        Some(transactions) => read::transactions(&transactions, chain_id)?,
-        None => read::Transactions::none(),
-    };
-    let (withdrawals, root) = read::withdrawals(&body.items_at("withdrawals")?)?;
-    (said.signed, said.made_withdrawals_root) = (transactions.signed, root);
-    let env = env(header, fork)?;
-    Ok((Block { env, transactions: transactions.all, withdrawals }, said))
+/// Transactions and withdrawals of a block.
+#[derive(Clone, Debug)]
+pub(super) struct Body {
+    pub(super) transactions: read::Transactions,
+    pub(super) withdrawals: read::Withdrawals,
 }
 
-/// The environment that code sees in the block with this header.
-fn env(header: &Node<'_>, fork: Fork) -> Result<BlockEnv, ImportError> {
-    let of = |keys: &[&str]| header.get(keys, "the value that headers of this fork have");
-    Ok(BlockEnv {
-        number: of(&["number"])?.u64()?,
-        timestamp: of(&["timestamp"])?.u64()?,
-        beneficiary: of(&["coinbase", "miner"])?.address()?,
-        gas_limit: read::gas_limit(&of(&["gasLimit"])?)?,
-        base_fee: of(&["baseFeePerGas"])?.u64()?,
-        prev_randao: of(&["mixHash"])?.b256()?,
-        excess_blob_gas: read::excess_blob_gas(&of(&["excessBlobGas"])?, fork)?,
-        slot_number: match fork {
-            Fork::Amsterdam => of(&["slotNumber"])?.u64()?,
-            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => header.u64_or_zero("slotNumber")?,
-        },
+impl Body {
+    /// The body whose lists are keys of `node`.
+    pub(super) fn of(node: &Node<'_>, chain_id: u64) -> Result<Self, ImportError> {
+        let transactions = match node.find(&["transactions"])? {
+            Some(transactions) => read::transactions(&transactions, chain_id)?,
+            None => read::Transactions::none(),
+        };
+        let withdrawals = read::withdrawals(&node.items_at("withdrawals")?)?;
+        Ok(Self { transactions, withdrawals })
+    }
+}
+
+/// The header at `node`.
+pub(super) fn header(node: &Node<'_>) -> Result<Header, ImportError> {
+    let of = |keys: &[&str]| node.get(keys, "the value that every header has");
+    let hash = |key: &str| node.find(&[key])?.map(|hash| hash.b256()).transpose();
+    let number = |key: &str| node.find(&[key])?.map(|number| number.u64()).transpose();
+    Ok(Header {
         parent_hash: of(&["parentHash"])?.b256()?,
-        parent_beacon_root: of(&["parentBeaconBlockRoot"])?.b256()?,
+        ommers_hash: of(&["uncleHash", "sha3Uncles"])?.b256()?,
+        beneficiary: of(&["coinbase", "miner"])?.address()?,
+        state_root: of(&["stateRoot"])?.b256()?,
+        transactions_root: of(&["transactionsTrie", "transactionsRoot"])?.b256()?,
+        receipts_root: of(&["receiptTrie", "receiptsRoot"])?.b256()?,
+        logs_bloom: of(&["bloom", "logsBloom"])?.bloom()?,
+        difficulty: of(&["difficulty"])?.u256()?,
+        number: of(&["number"])?.u64()?,
+        gas_limit: of(&["gasLimit"])?.u64()?,
+        gas_used: of(&["gasUsed"])?.u64()?,
+        timestamp: of(&["timestamp"])?.u64()?,
+        extra_data: of(&["extraData"])?.bytes()?,
+        mix_hash: of(&["mixHash"])?.b256()?,
+        nonce: of(&["nonce"])?.b64()?,
+        base_fee_per_gas: number("baseFeePerGas")?,
+        withdrawals_root: hash("withdrawalsRoot")?,
+        blob_gas_used: number("blobGasUsed")?,
+        excess_blob_gas: number("excessBlobGas")?,
+        parent_beacon_block_root: hash("parentBeaconBlockRoot")?,
+        requests_hash: hash("requestsHash")?,
+        block_access_list_hash: hash("blockAccessListHash")?,
+        slot_number: number("slotNumber")?,
     })
 }
 
-/// The content of a header.
-fn said(header: &Node<'_>) -> Result<ImportedBlock, ImportError> {
-    let hash = |keys: &[&str]| header.find(keys)?.map(|hash| hash.b256()).transpose();
-    let number = |key| header.find(&[key])?.map(|number| number.u64()).transpose();
-    let bloom = header.find(&["bloom", "logsBloom"])?;
-    Ok(ImportedBlock {
-        gas_used: number("gasUsed")?,
-        blob_gas_used: number("blobGasUsed")?,
-        receipts_root: hash(&["receiptTrie", "receiptsRoot"])?,
-        logs_bloom: bloom.map(|bloom| bloom.bloom()).transpose()?,
-        txs_root: hash(&["transactionsTrie", "transactionsRoot"])?,
-        withdrawals_root: hash(&["withdrawalsRoot"])?,
-        state_root: hash(&["stateRoot"])?,
-        list_hash: hash(&["blockAccessListHash"])?,
+/// The block of `header` and `body`, and its outcome by the header. Errors name fields of `node`.
+pub(super) fn block(
+    node: &Node<'_>,
+    header: Header,
+    body: Body,
+    fork: Fork,
+) -> Result<(Block, ImportedBlock), ImportError> {
+    let env = env(node, &header, fork)?;
+    let withdrawals: Vec<Withdrawal> = body.withdrawals.all;
+    let said = ImportedBlock {
+        gas_used: Some(header.gas_used),
+        blob_gas_used: header.blob_gas_used,
+        receipts_root: Some(header.receipts_root),
+        logs_bloom: Some(header.logs_bloom),
+        txs_root: Some(header.transactions_root),
+        withdrawals_root: header.withdrawals_root,
+        state_root: Some(header.state_root),
+        requests_hash: header.requests_hash,
+        list_hash: header.block_access_list_hash,
+        signed: body.transactions.signed,
+        made_withdrawals_root: body.withdrawals.root,
+        header: Some(header),
         ..ImportedBlock::default()
+    };
+    Ok((Block { env, transactions: body.transactions.all, withdrawals }, said))
+}
+
+/// The environment that code sees in the block with this header.
+fn env(node: &Node<'_>, header: &Header, fork: Fork) -> Result<BlockEnv, ImportError> {
+    let missing = |key: &str| node.missing(key, format!("the value that headers of {fork} have"));
+    let has_list = header.block_access_list_hash.is_some();
+    if has_list != (fork == Fork::Amsterdam) {
+        let key = "blockAccessListHash";
+        return Err(match node.find(&[key])? {
+            Some(hash) => hash.fault(format!("no such field: headers of {fork} have none")),
+            None => missing(key),
+        });
+    }
+    let excess = header.excess_blob_gas.ok_or_else(|| missing("excessBlobGas"))?;
+    let slot_number = match fork {
+        Fork::Amsterdam => header.slot_number.ok_or_else(|| missing("slotNumber"))?,
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => header.slot_number.unwrap_or(0),
+    };
+    let beacon_root = header.parent_beacon_block_root;
+    Ok(BlockEnv {
+        number: header.number,
+        timestamp: header.timestamp,
+        beneficiary: header.beneficiary,
+        gas_limit: read::gas_limit(node, header.gas_limit)?,
+        base_fee: header.base_fee_per_gas.ok_or_else(|| missing("baseFeePerGas"))?,
+        prev_randao: header.mix_hash,
+        excess_blob_gas: read::excess_blob_gas(node, excess, fork)?,
+        slot_number,
+        parent_hash: header.parent_hash,
+        parent_beacon_root: beacon_root.ok_or_else(|| missing("parentBeaconBlockRoot"))?,
     })
 }

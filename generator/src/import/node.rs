@@ -3,8 +3,11 @@
 
 use std::str::FromStr;
 
-use alloy_primitives::{Address, B256, Bloom, Bytes, U256};
+use alloy_primitives::{Address, B64, B256, Bloom, Bytes, U256};
+use revm::state::bal::alloy::AlloyBal;
+use serde::Deserialize;
 use serde_json::Value;
+use workload::list;
 
 use super::ImportError;
 
@@ -120,6 +123,11 @@ impl<'a> Node<'a> {
         self.parsed("32 bytes: 0x and 64 hex digits")
     }
 
+    /// 8 bytes.
+    pub(super) fn b64(&self) -> Result<B64, ImportError> {
+        self.parsed("8 bytes: 0x and 16 hex digits")
+    }
+
     /// A bloom filter.
     pub(super) fn bloom(&self) -> Result<Bloom, ImportError> {
         self.parsed("256 bytes: 0x and 512 hex digits")
@@ -128,6 +136,16 @@ impl<'a> Node<'a> {
     /// Any bytes.
     pub(super) fn bytes(&self) -> Result<Bytes, ImportError> {
         self.parsed("bytes: 0x and an even number of hex digits")
+    }
+
+    /// RLP of a block-level access list, which is a text of that or an array of accounts.
+    pub(super) fn block_access_list(&self) -> Result<Bytes, ImportError> {
+        if self.text().is_ok() {
+            return self.bytes();
+        }
+        let list = AlloyBal::deserialize(self.value);
+        let fault = |error| self.fault(format!("a block-level access list (EIP-7928); {error}"));
+        Ok(list::encode(&list.map_err(fault)?))
     }
 
     /// A number of up to 256 bits.

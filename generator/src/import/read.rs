@@ -1,10 +1,11 @@
 //! Accounts, transactions and withdrawals of JSON files, in the dialects that go-ethereum,
 //! execution-spec-tests and nodes write.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
+use alloy_eips::eip4895;
 use alloy_primitives::{Address, B256, Bytes, U256};
-use alloy_rlp::Encodable;
+use evm::system;
 use workload::{
     Fork, GenesisAccount, SenderFamily, Transaction, TxType, Withdrawal, file::MAX_BLOCK_GAS,
 };
@@ -13,9 +14,12 @@ use super::{
     ImportError, SaidReceipt,
     envelope::{self, Envelope},
     node::Node,
-    rlp, roots,
+    roots,
     signature::{Delegation, Signature},
 };
+
+/// Least gas limit of a block, as clients have it.
+const MIN_BLOCK_GAS: u64 = 5_000;
 
 /// Transactions of a block, and a header's facts of them.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +90,20 @@ pub(super) fn is_there(account: &GenesisAccount) -> bool {
         || !account.storage.is_empty()
 }
 
+/// The contracts that `accounts` lack of those which every block of `fork` calls, whether its transactions
+/// do or not: the block is invalid without them (EIP-7002, EIP-7251, EIP-8282).
+pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) -> Option<String> {
+    let is_missing = |contract: &Address| {
+        let place = accounts.binary_search_by(|account| account.address.cmp(contract));
+        !place.is_ok_and(|place| !accounts[place].code.is_empty())
+    };
+    let called = system::after_transactions(fork).into_iter().map(|call| call.contract);
+    let missing: Vec<_> = called.filter(is_missing).map(|contract| contract.to_string()).collect();
+    let all = missing.join(", ");
+    let rule = format!("every block of {fork} calls this system contract, with code");
+    (!missing.is_empty()).then(|| format!("{all} is missing: {rule}"))
+}
+
 /// The content of a receipt.
 pub(super) fn receipt(node: &Node<'_>) -> Result<SaidReceipt, ImportError> {
     Ok(SaidReceipt {
@@ -94,47 +112,72 @@ pub(super) fn receipt(node: &Node<'_>) -> Result<SaidReceipt, ImportError> {
     })
 }
 
-/// Withdrawals of a block, and the root of their trie where they are complete.
-pub(super) fn withdrawals(
-    nodes: &[Node<'_>],
-) -> Result<(Vec<Withdrawal>, Option<B256>), ImportError> {
-    let (mut all, mut encoded) = (Vec::new(), Some(Vec::new()));
+/// Withdrawals of a block.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Withdrawals {
+    pub(super) all: Vec<Withdrawal>,
+    /// Root of their trie; `None` where a part of one is left out.
+    pub(super) root: Option<B256>,
+}
+
+impl Withdrawals {
+    pub(super) fn of(all: &[eip4895::Withdrawal]) -> Self {
+        let to_run =
+            |of: &eip4895::Withdrawal| Withdrawal { address: of.address, amount_gwei: of.amount };
+        let root = Some(roots::list_root(all.iter().map(alloy_rlp::encode)));
+        Self { all: all.iter().map(to_run).collect(), root }
+    }
+}
+
+/// The withdrawals at `nodes`.
+pub(super) fn withdrawals(nodes: &[Node<'_>]) -> Result<Withdrawals, ImportError> {
+    let (mut all, mut is_whole) = (Vec::new(), true);
     for node in nodes {
-        let address = node.get(&["address"], "who receives it")?.address()?;
-        let amount_gwei = node.get(&["amount"], "an amount in Gwei")?.u64()?;
-        all.push(Withdrawal { address, amount_gwei });
-        let index = node.find(&["index"])?.map(|index| index.u64()).transpose()?;
-        let validator = node.find(&["validatorIndex"])?.map(|index| index.u64()).transpose()?;
-        encoded = encoded.zip(index.zip(validator)).map(|(mut encoded, (index, validator))| {
-            let mut payload = alloy_rlp::encode(index);
-            validator.encode(&mut payload);
-            address.encode(&mut payload);
-            amount_gwei.encode(&mut payload);
-            encoded.push(rlp::list(payload));
-            encoded
+        let number = |key: &str| node.find(&[key])?.map(|number| number.u64()).transpose();
+        let (index, validator) = (number("index")?, number("validatorIndex")?);
+        is_whole &= index.is_some() && validator.is_some();
+        all.push(eip4895::Withdrawal {
+            index: index.unwrap_or(0),
+            validator_index: validator.unwrap_or(0),
+            address: node.get(&["address"], "who receives it")?.address()?,
+            amount: node.get(&["amount"], "an amount in Gwei")?.u64()?,
         });
     }
-    Ok((all, encoded.map(roots::list_root)))
+    let withdrawals = Withdrawals::of(&all);
+    Ok(Withdrawals { root: withdrawals.root.filter(|_| is_whole), ..withdrawals })
 }
 
 fn rlp_transactions(node: &Node<'_>, chain_id: u64) -> Result<Transactions, ImportError> {
     let bytes = node.bytes()?;
     let mut rest = bytes.as_ref();
-    let fault = |index: usize, error: &dyn std::fmt::Display| {
-        node.fault(format!("an RLP list of signed transactions; transaction {index}: {error}"))
+    let fault = |error: &dyn fmt::Display| {
+        node.fault(format!("an RLP list of signed transactions; {error}"))
     };
-    let mut items = alloy_rlp::Header::decode_bytes(&mut rest, true).map_err(|e| fault(0, &e))?;
+    let items = alloy_rlp::Header::decode_bytes(&mut rest, true).map_err(|e| fault(&e))?;
     if !rest.is_empty() {
-        return Err(fault(0, &"bytes follow the list"));
+        return Err(fault(&"bytes follow the list"));
     }
+    decoded_transactions(node, items, chain_id)
+}
+
+/// The transactions whose RLP `items` are one behind the other, as in the list at `node`.
+pub(super) fn decoded_transactions(
+    node: &Node<'_>,
+    mut items: &[u8],
+    chain_id: u64,
+) -> Result<Transactions, ImportError> {
     let mut envelopes = Vec::new();
     while !items.is_empty() {
         let index = envelopes.len();
-        let envelope = Envelope::decode(&mut items).map_err(|e| fault(index, &e))?;
+        let fault = |error: &dyn fmt::Display| {
+            let rule = "an RLP list of signed transactions; transaction";
+            node.fault(format!("{rule} {index}: {error}"))
+        };
+        let envelope = Envelope::decode(&mut items).map_err(|e| fault(&e))?;
         if let Some(other) = envelope.chain_id.filter(|id| *id != chain_id) {
-            return Err(fault(index, &format!("chain {other} is not {chain_id}")));
+            return Err(fault(&format!("chain {other} is not {chain_id}")));
         }
-        let sender = envelope.signer().ok_or_else(|| fault(index, &"an invalid signature"))?;
+        let sender = envelope.signer().ok_or_else(|| fault(&"an invalid signature"))?;
         envelopes.push((envelope, sender));
     }
     Ok(Transactions::of(envelopes))
@@ -280,32 +323,45 @@ fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> 
 
 fn delegation(node: &Node<'_>) -> Result<Delegation, ImportError> {
     let number = |keys: &[&str]| node.get(keys, "part of a signed delegation (EIP-7702)")?.u256();
+    let y_parity = node.get(&["yParity", "v"], "part of a signed delegation (EIP-7702)")?;
+    if y_parity.u256()? > U256::from(u8::MAX) {
+        return Err(y_parity.fault("a number of 8 bits (EIP-7702)"));
+    }
     Ok(Delegation {
         chain_id: number(&["chainId"])?,
         address: node.get(&["address"], "an address")?.address()?,
         nonce: node.get(&["nonce"], "a nonce")?.u64()?,
-        signature: Signature {
-            y_parity: number(&["yParity", "v"])?,
-            r: number(&["r"])?,
-            s: number(&["s"])?,
-        },
+        signature: Signature { y_parity: y_parity.u256()?, r: number(&["r"])?, s: number(&["s"])? },
     })
 }
 
-/// A block's gas limit.
-pub(super) fn gas_limit(node: &Node<'_>) -> Result<u64, ImportError> {
-    let gas_limit = node.u64()?;
-    if gas_limit > MAX_BLOCK_GAS {
-        return Err(node.fault(format!("{MAX_BLOCK_GAS} at most")));
+/// `gas_limit`, that of the block at `node`, within its bounds.
+pub(super) fn gas_limit(node: &Node<'_>, gas_limit: u64) -> Result<u64, ImportError> {
+    if !(MIN_BLOCK_GAS..=MAX_BLOCK_GAS).contains(&gas_limit) {
+        let gas_limit = number_at(node, &["gasLimit", "currentGasLimit"])?;
+        return Err(gas_limit.fault(format!("{MIN_BLOCK_GAS} to {MAX_BLOCK_GAS}")));
     }
     Ok(gas_limit)
 }
 
-/// A block's excess blob gas.
-pub(super) fn excess_blob_gas(node: &Node<'_>, fork: Fork) -> Result<u64, ImportError> {
-    let (excess, most) = (node.u64()?, fork.max_excess_blob_gas());
+/// `excess`, the excess blob gas of the block at `node`, within its bound.
+pub(super) fn excess_blob_gas(
+    node: &Node<'_>,
+    excess: u64,
+    fork: Fork,
+) -> Result<u64, ImportError> {
+    let most = fork.max_excess_blob_gas();
     if excess > most {
-        return Err(node.fault(format!("{most:#x} at most under {fork}")));
+        let excess = number_at(node, &["excessBlobGas", "currentExcessBlobGas"])?;
+        return Err(excess.fault(format!("{most:#x} at most under {fork}")));
     }
     Ok(excess)
+}
+
+/// The field of the block at `node` that has one of these keys; where the block is RLP, the block.
+fn number_at<'n>(node: &Node<'n>, keys: &[&str]) -> Result<Node<'n>, ImportError> {
+    if node.text().is_ok() {
+        return Ok(node.clone());
+    }
+    Ok(node.find(keys)?.unwrap_or_else(|| node.clone()))
 }

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use alloy_consensus::Header;
 use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use alloy_primitives::{B256, U256};
-use evm::system;
-use workload::{Batch, Block, BlockEnv, Fork, Genesis, GenesisAccount, Workload};
+use workload::{Batch, Block, BlockEnv, Fork, Genesis, Workload};
 
 use super::{
     ImportError, Imported, ImportedBlock, Source,
     node::{self, Node},
-    read, signed_transactions,
+    read, rules, signed_transactions,
 };
 
 /// A file's text, and the name that errors use.
@@ -49,31 +49,33 @@ pub fn transition(
 ) -> Result<Imported, ImportError> {
     let json = |file: Text<'_>| node::parse(file.name, file.text);
     let (alloc, env, txs) = (json(files.alloc)?, json(files.env)?, json(files.txs)?);
-    let alloc_root = Node::root(files.alloc.name, &alloc);
-    let accounts = read::accounts(&alloc_root)?;
+    let accounts = read::accounts(&Node::root(files.alloc.name, &alloc))?;
     let account_count = accounts.len();
     let accounts: Vec<_> = accounts.into_iter().filter(read::is_there).collect();
     let left_out_count = account_count - accounts.len();
-    check_system_contracts(&alloc_root, &accounts, fork)?;
+    if let Some(missing) = read::missing_system_contracts(&accounts, fork) {
+        return Err(ImportError::State { file: files.alloc.name.to_owned(), missing });
+    }
     let env = Node::root(files.env.name, &env);
     let number = env.get(&["currentNumber"], "the block's number")?;
     let (first_hash_number, block_hashes) = block_hashes(&env, &number)?;
     let number = number.u64()?;
     let parent_hash = block_hashes[block_hashes.len() - 1];
     let transactions = read::transactions(&Node::root(files.txs.name, &txs), chain_id)?;
-    let (withdrawals, withdrawals_root) = read::withdrawals(&env.items_at("withdrawals")?)?;
+    let withdrawals = read::withdrawals(&env.items_at("withdrawals")?)?;
     let block = Block {
         env: block_env(&env, number, parent_hash, fork)?,
         transactions: transactions.all,
-        withdrawals,
+        withdrawals: withdrawals.all,
     };
+    check_parent(&env, &block.env, fork)?;
     let mut said = match files.result {
-        Some(file) => said(&Node::root(file.name, &json(file)?))?,
+        Some(file) => said(&Node::root(file.name, &json(file)?), &block.env)?,
         None => ImportedBlock::default(),
     };
     // The tool's root is that of all accounts of the file.
     said.state_root = said.state_root.filter(|_| left_out_count == 0);
-    (said.signed, said.made_withdrawals_root) = (transactions.signed, withdrawals_root);
+    (said.signed, said.made_withdrawals_root) = (transactions.signed, withdrawals.root);
     let blocks = vec![said];
     let name = format!("block-{number}");
     let workload = Workload {
@@ -94,25 +96,9 @@ pub fn transition(
         post_state: Vec::new(),
         source: Source::Files,
         deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
+        invalid: Vec::new(),
+        compared: Vec::new(),
     })
-}
-
-/// A block calls some contracts whether its transactions do or not, and is invalid without them
-/// (EIP-7002, EIP-7251, EIP-8282). Tracers of transactions do not name them.
-fn check_system_contracts(
-    alloc: &Node<'_>,
-    accounts: &[GenesisAccount],
-    fork: Fork,
-) -> Result<(), ImportError> {
-    for call in system::after_transactions(fork) {
-        let place = accounts.binary_search_by(|account| account.address.cmp(&call.contract));
-        if !place.is_ok_and(|place| !accounts[place].code.is_empty()) {
-            let contract = call.contract.to_string();
-            let wanted = format!("the system contract that every block of {fork} calls, with code");
-            return Err(alloc.missing(&contract, wanted));
-        }
-    }
-    Ok(())
 }
 
 fn block_env(
@@ -138,7 +124,7 @@ fn block_env(
         return Err(said.fault(format!("{parent_hash}, as in blockHashes")));
     }
     let excess = env.get(&["currentExcessBlobGas"], DERIVED)?;
-    let excess_blob_gas = read::excess_blob_gas(&excess, fork)?;
+    let excess_blob_gas = read::excess_blob_gas(env, excess.u64()?, fork)?;
     let slot_number = match fork {
         Fork::Amsterdam => of("slotNumber")?.u64()?,
         Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => env.u64_or_zero("slotNumber")?,
@@ -147,7 +133,7 @@ fn block_env(
         number,
         timestamp: of("currentTimestamp")?.u64()?,
         beneficiary: of("currentCoinbase")?.address()?,
-        gas_limit: read::gas_limit(&of("currentGasLimit")?)?,
+        gas_limit: read::gas_limit(env, of("currentGasLimit")?.u64()?)?,
         base_fee: env.get(&["currentBaseFee"], DERIVED)?.u64()?,
         prev_randao: B256::from(of("currentRandom")?.u256()?),
         excess_blob_gas,
@@ -155,6 +141,40 @@ fn block_env(
         parent_hash,
         parent_beacon_root: of("parentBeaconBlockRoot")?.b256()?,
     })
+}
+
+/// Checks `block` against its parent, as far as the environment says what that was.
+fn check_parent(env: &Node<'_>, block: &BlockEnv, fork: Fork) -> Result<(), ImportError> {
+    let number = |key: &str| env.find(&[key])?.map(|number| number.u64()).transpose();
+    let header = Header {
+        timestamp: block.timestamp,
+        gas_limit: block.gas_limit,
+        base_fee_per_gas: Some(block.base_fee),
+        excess_blob_gas: Some(block.excess_blob_gas),
+        ..Header::default()
+    };
+    let timestamp = number("parentTimestamp")?;
+    let (gas_limit, gas_used) = (number("parentGasLimit")?, number("parentGasUsed")?);
+    let base_fee_per_gas = number("parentBaseFee")?;
+    let parent = Header {
+        timestamp: timestamp.unwrap_or(0),
+        gas_limit: gas_limit.unwrap_or(0),
+        gas_used: gas_used.unwrap_or(0),
+        base_fee_per_gas,
+        excess_blob_gas: number("parentExcessBlobGas")?,
+        blob_gas_used: number("parentBlobGasUsed")?,
+        ..Header::default()
+    };
+    let has_gas = gas_limit.and(gas_used).and(base_fee_per_gas).is_some();
+    let has_blobs = parent.excess_blob_gas.and(parent.blob_gas_used).and(base_fee_per_gas);
+    let known = [
+        timestamp.map(|_| rules::check_timestamp(&header, &parent)),
+        gas_limit.map(|_| rules::check_gas_limit(&header, &parent)),
+        has_gas.then(|| rules::check_base_fee(&header, &parent)),
+        has_blobs.map(|_| rules::check_excess_blob_gas(&header, &parent, fork)),
+    ];
+    let checked: Result<(), _> = known.into_iter().flatten().collect();
+    checked.map_err(|fault| ImportError::Block { block: block.number, reason: fault.to_string() })
 }
 
 /// Number of the first hash that is given, and the hashes from there to the parent's.
@@ -190,7 +210,7 @@ fn block_hashes(env: &Node<'_>, number: &Node<'_>) -> Result<(u64, Vec<B256>), I
 }
 
 /// The content of a result file.
-fn said(result: &Node<'_>) -> Result<ImportedBlock, ImportError> {
+fn said(result: &Node<'_>, env: &BlockEnv) -> Result<ImportedBlock, ImportError> {
     let hash = |key| result.find(&[key])?.map(|hash| hash.b256()).transpose();
     let number = |key| result.find(&[key])?.map(|number| number.u64()).transpose();
     if !result.items_at("rejected")?.is_empty() {
@@ -199,6 +219,16 @@ fn said(result: &Node<'_>) -> Result<ImportedBlock, ImportError> {
             "no rejected transactions: take them out of the transactions and run the tool again",
         ));
     }
+    for (key, of_env) in
+        [("currentBaseFee", env.base_fee), ("currentExcessBlobGas", env.excess_blob_gas)]
+    {
+        if let Some(said) = result.find(&[key])?
+            && said.u64()? != of_env
+        {
+            return Err(said.fault(format!("{of_env:#x}, as in the environment")));
+        }
+    }
+    let list = result.find(&["blockAccessList"])?.map(|list| list.block_access_list());
     let bloom = result.find(&["logsBloom"])?;
     let bloom = bloom.map(|bloom| bloom.bloom()).transpose()?;
     Ok(ImportedBlock {
@@ -215,7 +245,9 @@ fn said(result: &Node<'_>) -> Result<ImportedBlock, ImportError> {
         txs_root: hash("txRoot")?,
         withdrawals_root: hash("withdrawalsRoot")?,
         state_root: hash("stateRoot")?,
+        requests_hash: hash("requestsHash")?,
         list_hash: hash("blockAccessListHash")?,
+        lists: list.transpose()?.into_iter().collect(),
         ..ImportedBlock::default()
     })
 }

@@ -1,5 +1,6 @@
 //! The laws of generated, described and imported workloads.
 
+mod blockchain_tests;
 mod blocks;
 mod compose;
 mod describe;

@@ -4,9 +4,9 @@
 
 use alloy_primitives::{Address, B256, address, hex};
 use evm::system;
-use generator::import::{self, ImportError, Text, TransitionFiles};
+use generator::import::{self, ImportError, Imported, Text, TransitionFiles};
 use serde_json::{Value, json};
-use workload::Fork;
+use workload::{Fork, ListBounds, ListIndex, Workload};
 
 const SENDER: Address = address!("00000000000000000000000000000000000a11ce");
 /// Exists from the beginning.
@@ -19,6 +19,7 @@ struct Block {
     alloc: Value,
     env: Value,
     txs: Vec<Value>,
+    result: Value,
 }
 
 impl Block {
@@ -37,7 +38,7 @@ impl Block {
             "currentExcessBlobGas": "0x0", "parentBeaconBlockRoot": hash(2), "slotNumber": "0x5",
             "blockHashes": {"0x8": hash(3)},
         });
-        Self { fork, alloc, env, txs: Vec::new() }
+        Self { fork, alloc, env, txs: Vec::new(), result: Value::Null }
     }
 
     /// This block with a transaction more: `fields` over those of a transfer of nothing.
@@ -52,22 +53,22 @@ impl Block {
         self
     }
 
-    fn import(&self) -> Result<(), ImportError> {
-        let texts = [self.alloc.to_string(), self.env.to_string(), json!(self.txs).to_string()];
+    fn import(&self) -> Result<Imported, ImportError> {
+        let texts = [&self.alloc, &self.env, &json!(self.txs), &self.result].map(Value::to_string);
         let text = |name, index: usize| Text { name, text: &texts[index] };
         let files = TransitionFiles {
             alloc: text("alloc.json", 0),
             env: text("env.json", 1),
             txs: text("txs.json", 2),
-            result: None,
+            result: (!self.result.is_null()).then(|| text("result.json", 3)),
         };
         let mut imported = import::transition(files, self.fork, 1)?;
         import::complete(&mut imported, || ())?;
-        Ok(())
+        Ok(imported)
     }
 
-    fn is_taken(&self) {
-        self.import().unwrap_or_else(|error| panic!("{error}"));
+    fn is_taken(&self) -> Workload {
+        self.import().unwrap_or_else(|error| panic!("{error}")).workload
     }
 
     /// Expects that the block is refused with these words.
@@ -145,7 +146,7 @@ fn only_transactions_of_types_0_to_2_create_contracts() {
         fields["to"] = without.clone();
         let block = block.with(fields);
         match number {
-            0..3 => block.is_taken(),
+            0..3 => drop(block.is_taken()),
             _ => block.is_refused(&["transaction 0", &format!("type {number}"), "no recipient"]),
         }
     }
@@ -202,4 +203,55 @@ fn a_creation_on_storage_is_refused_also_where_it_reverts_and_a_look_at_it_is_no
     let mut coded = block(json!({"to": null, "input": "0x"}));
     coded.alloc[created.to_string()]["code"] = json!("0x00");
     coded.is_taken();
+}
+
+#[test]
+fn what_the_environment_says_of_the_parent_is_checked() {
+    let block = |fields: Value| {
+        let mut block = Block::new(Fork::Amsterdam);
+        block.env.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        block
+    };
+    block(json!({"parentTimestamp": "0x63"})).is_taken();
+    block(json!({"parentTimestamp": "0x64"})).is_refused(&["block 9", "its timestamp, 100"]);
+    block(json!({"parentGasLimit": "0x3938700"})).is_taken();
+    block(json!({"parentGasLimit": "0x39386ff"})).is_taken();
+    block(json!({"parentGasLimit": "0x3a38700"})).is_refused(&["its gas limit, 60000000"]);
+    let parent = json!({
+        "parentGasLimit": "0x3938700", "parentGasUsed": "0x1c9c380", "parentBaseFee": "0x7",
+        "parentExcessBlobGas": "0x0", "parentBlobGasUsed": "0x1c0000",
+    });
+    block(parent.clone()).is_taken();
+    let with = |key: &str, value: &str| {
+        let mut parent = parent.clone();
+        parent[key] = json!(value);
+        block(parent)
+    };
+    with("parentBaseFee", "0x8").is_refused(&["its base fee is 7; after its parent it is 8"]);
+    with("parentBlobGasUsed", "0x1e0000").is_refused(&["its excess blob gas is 0"]);
+}
+
+#[test]
+fn the_items_of_a_result_s_list_and_its_requests_are_compared_in_both_forms() {
+    let mut block = Block::new(Fork::Amsterdam).with(json!({"value": "0x1"}));
+    let made = block.is_taken();
+    let batch = &made.batches[0];
+    let index = ListIndex::decode(&batch.list, &ListBounds::of(batch, made.fork)).unwrap();
+    let items = serde_json::to_value(index.to_changes()).unwrap();
+    for list in [json!(batch.list), items.clone()] {
+        block.result = json!({"blockAccessList": list});
+        block.is_taken();
+    }
+    let mut other = items.clone();
+    other[2]["storageReads"] = json!([]);
+    for list in [other, json!([]), json!("0xc0")] {
+        block.result = json!({"blockAccessList": list});
+        block.is_refused(&["block 9: list is"]);
+    }
+    block.result = json!({"blockAccessList": [{"address": 1}]});
+    block.is_refused(&["result.json: blockAccessList is", "EIP-7928"]);
+    block.result = json!({"requestsHash": B256::ZERO});
+    block.is_refused(&["block 9: requests hash is"]);
+    block.result = json!({"currentBaseFee": "0x8"});
+    block.is_refused(&["result.json: currentBaseFee is", "0x7"]);
 }

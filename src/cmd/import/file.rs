@@ -37,6 +37,10 @@ pub(super) fn write(
     stage.finish();
     let compared = compared.map_err(failure)?;
     let mut workload = imported.workload;
+    if workload.batches.is_empty() {
+        let count = units::things(imported.invalid.len() as u64, "block");
+        return Ok(format!("{}: {count} refused as it must be; no workload\n", imported.name));
+    }
     if batch > NonZeroUsize::MIN {
         let joined = import::in_batches(&mut workload, batch, interrupt::answer);
         joined.map_err(|error| failure(error.into()))?;

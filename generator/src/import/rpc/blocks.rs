@@ -1,14 +1,15 @@
 //! The blocks that are wanted of a node, each the parent of the next, as a workload with the state
 //! below the first.
 
-use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
+use alloy_consensus::Header;
 use alloy_primitives::B256;
 use serde_json::json;
 use workload::{Batch, Block, Genesis, Workload};
 
 use super::{
     super::{
-        ImportError, Imported, SaidReceipt, Source, header, node::Node, read, signed_transactions,
+        ImportError, Imported, SaidReceipt, Source, header, node::Node, read, rules,
+        signed_transactions,
     },
     BlockName, Call, Rpc, Tracer, Wanted,
     ask::{Asker, Need, Reply},
@@ -30,15 +31,26 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     let bodies = bodies(&mut node, wanted)?;
     let number_of = |body: &Reply| body.node().get(&["number"], "a number")?.u64();
     let (first, last) = (number_of(&bodies[0])?, number_of(&bodies[bodies.len() - 1])?);
-    let fork = fork::of(&mut node, wanted.fork, &bodies)?;
-    let (first_hash_number, block_hashes) = hashes(&mut node, &bodies, first)?;
+    let fork::Rules { fork, deposit_contract } = fork::of(&mut node, wanted.fork, &bodies)?;
+    let Ancestors { start: first_hash_number, hashes: block_hashes, mut parent } =
+        ancestors(&mut node, &bodies, first)?;
     let (mut batches, mut blocks) = (Vec::new(), Vec::new());
     for body in &bodies {
-        let header = body.node();
-        let (block, mut said) = header::block(&header, &header, fork, chain_id)?;
+        let node_of = body.node();
+        let header = header::header(&node_of)?;
+        let fault = |fault: rules::HeaderFault| ImportError::Block {
+            block: header.number,
+            reason: fault.to_string(),
+        };
+        rules::check(&header).map_err(fault)?;
+        rules::check_parent(&header, &parent, fork).map_err(fault)?;
+        parent = header.clone();
+        let body = header::Body::of(&node_of, chain_id)?;
+        let (block, mut said) = header::block(&node_of, header, body, fork)?;
+        said.hash = Some(node_of.get(&["hash"], "its hash")?.b256()?);
         // That of the whole state, of which a part is imported.
         said.state_root = None;
-        said.receipts = receipts(&mut node, &block, &header)?;
+        said.receipts = receipts(&mut node, &block, &node_of)?;
         blocks.push(said);
         batches.push(Batch { blocks: vec![block], ..Batch::default() });
     }
@@ -74,7 +86,9 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         blocks,
         post_state: Vec::new(),
         source: Source::Node,
-        deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
+        deposit_contract,
+        invalid: Vec::new(),
+        compared: Vec::new(),
     })
 }
 
@@ -102,33 +116,38 @@ fn bodies(node: &mut Asker<'_>, wanted: &Wanted) -> Result<Vec<Reply>, ImportErr
     Ok(all)
 }
 
-/// Number of the first hash, and the hashes from there to the last block's: those that code can
-/// ask for, as many as there are.
-fn hashes(
-    node: &mut Asker<'_>,
-    bodies: &[Reply],
-    first: u64,
-) -> Result<(u64, Vec<B256>), ImportError> {
+/// The blocks before the first, as many as code can ask for the hashes of.
+struct Ancestors {
+    /// Number of the first of them.
+    start: u64,
+    /// Hashes from there to the last block's.
+    hashes: Vec<B256>,
+    /// Header of the first block's parent.
+    parent: Header,
+}
+
+fn ancestors(node: &mut Asker<'_>, bodies: &[Reply], first: u64) -> Result<Ancestors, ImportError> {
     let start = first.saturating_sub(HASHES);
     let before = (start..first).map(|number| Call {
         method: "eth_getBlockByNumber",
         params: json!([quantity(number), false]),
     });
     let before = node.all(before.collect(), Need::Block)?;
-    let mut out: Vec<B256> = Vec::new();
+    let parent = header::header(&before[before.len() - 1].node())?;
+    let mut hashes: Vec<B256> = Vec::new();
     for reply in before.iter().chain(bodies) {
         let header = reply.node();
         let parent = header.get(&["parentHash"], "the parent's hash")?;
-        if let Some(said) = out.last()
+        if let Some(said) = hashes.last()
             && parent.b256()? != *said
         {
             let why = "the hash of the block before it; where the chain was reorganised while it \
                        was read, run again";
             return Err(parent.fault(format!("{said}, {why}")));
         }
-        out.push(header.get(&["hash"], "its hash")?.b256()?);
+        hashes.push(header.get(&["hash"], "its hash")?.b256()?);
     }
-    Ok((start, out))
+    Ok(Ancestors { start, hashes, parent })
 }
 
 fn receipts(

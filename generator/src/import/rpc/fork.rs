@@ -1,6 +1,8 @@
 //! The fork of blocks that a node has: by the node's answers on its chain (`eth_config`,
 //! EIP-7910), or as the user says, checked as far as headers and the node say it.
 
+use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
+use alloy_primitives::Address;
 use serde_json::json;
 use workload::Fork;
 
@@ -19,6 +21,14 @@ struct Config {
     /// `baseFeeUpdateFraction` of its blob schedule.
     fraction: u64,
     has_osaka: bool,
+    deposit_contract: Option<Address>,
+}
+
+/// The rules of a chain that blocks are run by.
+pub(super) struct Rules {
+    pub(super) fork: Fork,
+    /// The contract of EIP-6110: as the node says, else mainnet's.
+    pub(super) deposit_contract: Address,
 }
 
 /// The fork of the blocks whose headers are in `bodies`, the first block first.
@@ -26,7 +36,7 @@ pub(super) fn of(
     node: &mut Asker<'_>,
     named: Option<Fork>,
     bodies: &[Reply],
-) -> Result<Fork, ImportError> {
+) -> Result<Rules, ImportError> {
     let has_list = check_same(bodies)?;
     let config = match node.attempt("eth_config", json!([]))? {
         Ok(reply) => config(&reply.node()).ok().flatten(),
@@ -35,6 +45,8 @@ pub(super) fn of(
     let first = bodies[0].node();
     let number = first.get(&["number"], "a number")?.u64()?;
     let timestamp = first.get(&["timestamp"], "a time")?.u64()?;
+    let deposit_contract = config.as_ref().and_then(|config| config.deposit_contract);
+    let deposit_contract = deposit_contract.unwrap_or(MAINNET_DEPOSIT_CONTRACT_ADDRESS);
     let config = config.filter(|config| config.since <= timestamp);
     let said = config.as_ref().and_then(|config| match has_list {
         true => Some(Fork::Amsterdam),
@@ -61,7 +73,7 @@ pub(super) fn of(
         (Some(named), Some(said)) if named != said => Err(ImportError::Fork(format!(
             "--fork {named}: by the node's eth_config block {number} is of {said}"
         ))),
-        (Some(fork), _) | (None, Some(fork)) => Ok(fork),
+        (Some(fork), _) | (None, Some(fork)) => Ok(Rules { fork, deposit_contract }),
         (None, None) => Err(ImportError::Fork(format!(
             "the fork of block {number} is not known: the node's eth_config does not say it; name \
              it by --fork, {}",
@@ -105,5 +117,9 @@ fn config(node: &Node<'_>) -> Result<Option<Config>, ImportError> {
             has_osaka |= address.text()?.ends_with(OSAKA_PRECOMPILE);
         }
     }
-    Ok(Some(Config { since, fraction, has_osaka }))
+    let systems = current.find(&["systemContracts"])?;
+    let deposits =
+        systems.map(|all| all.find(&["DEPOSIT_CONTRACT_ADDRESS"])).transpose()?.flatten();
+    let deposit_contract = deposits.map(|address| address.address()).transpose()?;
+    Ok(Some(Config { since, fraction, has_osaka, deposit_contract }))
 }

@@ -1,0 +1,109 @@
+//! Names that execution-spec-tests gives to the rules by which a block is refused
+//! (`expectException`), and the words of our reasons for the same rules.
+
+/// Between the names of a block that may break one of several rules, and between words.
+const OR: char = '|';
+
+/// Rules of transactions and of blocks: name, and words one of which our reason has.
+const REASONS: &[(&str, &str)] = &[
+    ("TransactionException.SENDER_NOT_EOA", "senders with deployed code"),
+    ("TransactionException.NONCE_MISMATCH_TOO_HIGH", "too high, expected"),
+    ("TransactionException.NONCE_MISMATCH_TOO_LOW", "too low, expected"),
+    ("TransactionException.NONCE_IS_MAX", "nonce overflow|too high, expected"),
+    ("TransactionException.NONCE_OVERFLOW", "of 64 bits|overflow"),
+    ("TransactionException.GASLIMIT_OVERFLOW", "of 64 bits|overflow"),
+    ("TransactionException.VALUE_OVERFLOW", "of 256 bits|overflow"),
+    ("TransactionException.GASLIMIT_PRICE_PRODUCT_OVERFLOW", "overflow payment|lack of funds"),
+    ("TransactionException.INSUFFICIENT_ACCOUNT_FUNDS", "lack of funds|overflow payment"),
+    ("TransactionException.INSUFFICIENT_MAX_FEE_PER_GAS", "gas price is less than basefee"),
+    ("TransactionException.PRIORITY_GREATER_THAN_MAX_FEE_PER_GAS", "priority fee is greater"),
+    ("TransactionException.PRIORITY_GREATER_THAN_MAX_FEE_PER_GAS_2", "priority fee is greater"),
+    ("TransactionException.INSUFFICIENT_MAX_FEE_PER_BLOB_GAS", "blob gas price ("),
+    ("TransactionException.INTRINSIC_GAS_TOO_LOW", "call gas cost (|gas floor ("),
+    ("TransactionException.INTRINSIC_GAS_BELOW_FLOOR_GAS_COST", "gas floor (|call gas cost ("),
+    ("TransactionException.INITCODE_SIZE_EXCEEDED", "create initcode size limit"),
+    ("TransactionException.INVALID_CHAINID", "invalid chain|chain "),
+    ("TransactionException.INVALID_SIGNATURE_VRS", "an invalid signature|a v of no signature"),
+    ("TransactionException.GAS_ALLOWANCE_EXCEEDED", "has left after|exceeds the block gas limit"),
+    (
+        "TransactionException.GAS_LIMIT_EXCEEDS_MAXIMUM",
+        "transaction gas limit (|has a gas limit of",
+    ),
+    ("TransactionException.TYPE_3_TX_ZERO_BLOBS", "empty blobs"),
+    ("TransactionException.TYPE_3_TX_BLOB_COUNT_EXCEEDED", "too many blobs| blobs; "),
+    ("TransactionException.TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED", " blobs; |too many blobs"),
+    ("TransactionException.TYPE_3_TX_INVALID_BLOB_VERSIONED_HASH", "blob version not supported"),
+    ("TransactionException.TYPE_3_TX_CONTRACT_CREATION", "no recipient"),
+    ("TransactionException.TYPE_4_TX_CONTRACT_CREATION", "no recipient"),
+    ("TransactionException.TYPE_4_EMPTY_AUTHORIZATION_LIST", "empty authorization list"),
+    (
+        "TransactionException.TYPE_4_INVALID_AUTHORIZATION_FORMAT",
+        "signed transactions; transaction",
+    ),
+    ("BlockException.EXTRA_DATA_TOO_BIG", "extra data have"),
+    ("BlockException.UNKNOWN_PARENT", "its parent is"),
+    ("BlockException.UNKNOWN_PARENT_ZERO", "its parent is"),
+    ("BlockException.INVALID_BLOCK_NUMBER", "its number is"),
+    ("BlockException.INVALID_BLOCK_TIMESTAMP_OLDER_THAN_PARENT", "its timestamp"),
+    ("BlockException.INVALID_DIFFICULTY", "its difficulty is"),
+    ("BlockException.IMPORT_IMPOSSIBLE_DIFFICULTY_OVER_PARIS", "its difficulty is"),
+    ("BlockException.INVALID_UNCLES_HASH", "ommers' hash"),
+    ("BlockException.IMPORT_IMPOSSIBLE_UNCLES_OVER_PARIS", "ommers"),
+    ("BlockException.INVALID_GASLIMIT", "its gas limit|gasLimit is"),
+    ("BlockException.INVALID_BASEFEE_PER_GAS", "its base fee is"),
+    ("BlockException.INCORRECT_EXCESS_BLOB_GAS", "excess blob gas is|excessBlobGas is"),
+    ("BlockException.INCORRECT_BLOB_GAS_USED", "blob gas is"),
+    ("BlockException.BLOB_GAS_USED_ABOVE_LIMIT", " blobs; |blob gas is"),
+    ("BlockException.INVALID_GAS_USED", "gas used is"),
+    ("BlockException.INVALID_GAS_USED_ABOVE_LIMIT", "its gas used,"),
+    ("BlockException.GAS_USED_OVERFLOW", "has left after|its gas used,|gas used is"),
+    ("BlockException.INVALID_STATE_ROOT", "state root is"),
+    ("BlockException.INVALID_RECEIPTS_ROOT", "receipts root is"),
+    ("BlockException.INVALID_TRANSACTIONS_ROOT", "transactions root is"),
+    ("BlockException.INVALID_WITHDRAWALS_ROOT", "withdrawals root is"),
+    ("BlockException.INVALID_LOG_BLOOM", "logs bloom is"),
+    ("BlockException.INVALID_REQUESTS", "requests hash is"),
+    ("BlockException.INVALID_DEPOSIT_EVENT_LAYOUT", "invalid deposit"),
+    ("BlockException.SYSTEM_CONTRACT_EMPTY", "system contract"),
+    ("BlockException.SYSTEM_CONTRACT_CALL_FAILED", "system call to"),
+    ("BlockException.INVALID_BLOCK_HASH", "block hash is"),
+    ("BlockException.RLP_BLOCK_LIMIT_EXCEEDED", "EIP-7934"),
+    ("BlockException.RLP_STRUCTURES_ENCODING", "the RLP of a block|an RLP list"),
+    ("BlockException.RLP_INVALID_FIELD_OVERFLOW_64", "the RLP of a block|an RLP list"),
+    ("BlockException.RLP_INVALID_ADDRESS", "the RLP of a block|an RLP list"),
+    ("BlockException.RLP_WITHDRAWALS_NOT_READ", "the RLP of a block"),
+    ("BlockException.INCORRECT_BLOCK_FORMAT", "the RLP of a block|an RLP list|is missing"),
+    ("BlockException.INVALID_BAL_HASH", "list hash is"),
+    ("BlockException.INVALID_BLOCK_ACCESS_LIST", "list is|list hash is"),
+    ("BlockException.INVALID_BAL_EXTRA_ACCOUNT", "list is|list hash is"),
+    ("BlockException.INVALID_BAL_MISSING_ACCOUNT", "list is|list hash is"),
+    ("BlockException.BLOCK_ACCESS_LIST_GAS_LIMIT_EXCEEDED", "the block-level access list has"),
+];
+
+/// Whether `reason` is that of a rule which `exception` names; `None` where it names none that is known.
+pub(super) fn is_expected(exception: &str, reason: &str) -> Option<bool> {
+    let words = |name: &str| REASONS.iter().find(|(known, _)| *known == name).map(|(_, w)| *w);
+    let known: Vec<&str> = exception.split(OR).filter_map(|name| words(name.trim())).collect();
+    let is_said = |words: &&str| words.split(OR).any(|words| reason.contains(words));
+    (!known.is_empty()).then(|| known.iter().any(is_said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_names_is_enough_and_unknown_names_are_told_apart() {
+        let exception = "TransactionException.NONCE_IS_MAX|BlockException.INVALID_STATE_ROOT";
+        assert_eq!(is_expected(exception, "state root is 0x1"), Some(true));
+        assert_eq!(is_expected(exception, "gas used is 1"), Some(false));
+        assert_eq!(is_expected("BlockException.NO_SUCH_RULE", "state root is 0x1"), None);
+    }
+
+    #[test]
+    fn names_stand_once() {
+        let mut names: Vec<_> = REASONS.iter().map(|(name, _)| name).collect();
+        names.sort();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}

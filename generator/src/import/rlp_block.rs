@@ -1,0 +1,54 @@
+//! Blocks as RLP: header, transactions, ommers, withdrawals and, as go-ethereum exports chains, the
+//! block-level access list behind them.
+
+use alloy_consensus::Header;
+use alloy_primitives::Bytes;
+use alloy_rlp::{Decodable, Error};
+
+use super::{ImportError, header::Body, node::Node, read};
+
+/// Most bytes of a block (EIP-7934).
+pub(super) const MAX_BLOCK_BYTES: usize = (10 << 20) - (2 << 20);
+
+/// The parts of a block.
+pub(super) struct RlpBlock {
+    pub(super) header: Header,
+    pub(super) body: Body,
+    /// The list behind the withdrawals, where there is one.
+    pub(super) list: Option<Bytes>,
+}
+
+/// The block whose RLP is the text at `node`, on chain `chain_id`.
+pub(super) fn decode(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
+    let bytes = node.bytes()?;
+    if bytes.len() > MAX_BLOCK_BYTES {
+        let got_bytes = bytes.len();
+        let allowed = format!("{MAX_BLOCK_BYTES} bytes at most (EIP-7934); these are {got_bytes}");
+        return Err(node.fault(allowed));
+    }
+    let fault = |what: &str, error: Error| {
+        node.fault(format!(
+            "the RLP of a block: header, transactions, ommers, withdrawals; {what}: {error}"
+        ))
+    };
+    let mut rest = bytes.as_ref();
+    let mut items = list(&mut rest).map_err(|e| fault("the block", e))?;
+    if !rest.is_empty() {
+        return Err(fault("the block", Error::Custom("bytes follow it")));
+    }
+    let header = Header::decode(&mut items).map_err(|e| fault("its header", e))?;
+    let transactions = list(&mut items).map_err(|e| fault("its transactions", e))?;
+    let transactions = read::decoded_transactions(node, transactions, chain_id)?;
+    let ommers = list(&mut items).map_err(|e| fault("its ommers", e))?;
+    if !ommers.is_empty() {
+        return Err(fault("its ommers", Error::Custom("blocks since the Merge have none")));
+    }
+    let withdrawals = Vec::decode(&mut items).map_err(|e| fault("its withdrawals", e))?;
+    let withdrawals = read::Withdrawals::of(&withdrawals);
+    let list = (!items.is_empty()).then(|| Bytes::copy_from_slice(items));
+    Ok(RlpBlock { header, body: Body { transactions, withdrawals }, list })
+}
+
+fn list<'a>(from: &mut &'a [u8]) -> alloy_rlp::Result<&'a [u8]> {
+    alloy_rlp::Header::decode_bytes(from, true)
+}

@@ -1,0 +1,125 @@
+//! Rules of a header: those that it keeps alone, and those that its parent's header decides. Names of
+//! EIPs stand in the messages.
+
+use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header};
+use alloy_eips::eip1559::BaseFeeParams;
+use alloy_primitives::{B64, B256, U256};
+use evm::env::blob_params;
+use workload::Fork;
+
+/// Most bytes of a header's extra data.
+const MAX_EXTRA_BYTES: usize = 32;
+/// Share of the parent's gas limit that a block's gas limit stays within.
+const GAS_LIMIT_DIVISOR: u64 = 1_024;
+/// Least gas limit of a parent, and most base fee, with which the next base fee can be computed.
+const MIN_PARENT_GAS: u64 = 2;
+const MAX_BASE_FEE: u64 = u64::MAX / 16;
+
+/// A rule that a header breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum HeaderFault {
+    #[error("its difficulty is {0}; since the Merge it is 0 (EIP-3675)")]
+    Difficulty(U256),
+    #[error("its nonce is {0}; since the Merge it is 0 (EIP-3675)")]
+    Nonce(B64),
+    #[error("its ommers' hash is {0}; since the Merge it is that of no ommers (EIP-3675)")]
+    Ommers(B256),
+    #[error("its extra data have {0} bytes; {MAX_EXTRA_BYTES} are allowed")]
+    ExtraData(usize),
+    #[error("its gas used, {used}, is above its gas limit, {limit}")]
+    GasUsed { used: u64, limit: u64 },
+    #[error("its parent is {said}; the block before it is {parent}")]
+    Parent { said: B256, parent: B256 },
+    #[error("its number is {said}; that of its parent is {parent}")]
+    Number { said: u64, parent: u64 },
+    #[error("its timestamp, {said}, is not above that of its parent, {parent}")]
+    Timestamp { said: u64, parent: u64 },
+    #[error(
+        "its gas limit, {said}, differs from that of its parent, {parent}, by a \
+         {GAS_LIMIT_DIVISOR}th or more"
+    )]
+    GasLimit { said: u64, parent: u64 },
+    #[error("its base fee is {}; after its parent it is {} (EIP-1559)", shown(*said), shown(*expected))]
+    BaseFee { said: Option<u64>, expected: Option<u64> },
+    #[error(
+        "its excess blob gas is {}; after its parent it is {} (EIP-4844, EIP-7918)",
+        shown(*said), shown(*expected)
+    )]
+    ExcessBlobGas { said: Option<u64>, expected: Option<u64> },
+}
+
+fn shown(number: Option<u64>) -> String {
+    number.map_or_else(|| "not known".to_owned(), |number| number.to_string())
+}
+
+/// Checks the rules that `header` keeps by itself.
+pub(super) fn check(header: &Header) -> Result<(), HeaderFault> {
+    if !header.difficulty.is_zero() {
+        return Err(HeaderFault::Difficulty(header.difficulty));
+    }
+    if header.nonce != B64::ZERO {
+        return Err(HeaderFault::Nonce(header.nonce));
+    }
+    if header.ommers_hash != EMPTY_OMMER_ROOT_HASH {
+        return Err(HeaderFault::Ommers(header.ommers_hash));
+    }
+    if header.extra_data.len() > MAX_EXTRA_BYTES {
+        return Err(HeaderFault::ExtraData(header.extra_data.len()));
+    }
+    let (used, limit) = (header.gas_used, header.gas_limit);
+    if used > limit { Err(HeaderFault::GasUsed { used, limit }) } else { Ok(()) }
+}
+
+/// Checks `header`, of a block of `fork`, against that of its parent.
+pub(super) fn check_parent(
+    header: &Header,
+    parent: &Header,
+    fork: Fork,
+) -> Result<(), HeaderFault> {
+    let (said, hash) = (header.parent_hash, parent.hash_slow());
+    if said != hash {
+        return Err(HeaderFault::Parent { said, parent: hash });
+    }
+    if parent.number.checked_add(1) != Some(header.number) {
+        return Err(HeaderFault::Number { said: header.number, parent: parent.number });
+    }
+    check_timestamp(header, parent)?;
+    check_gas_limit(header, parent)?;
+    check_base_fee(header, parent)?;
+    check_excess_blob_gas(header, parent, fork)
+}
+
+pub(super) fn check_timestamp(header: &Header, parent: &Header) -> Result<(), HeaderFault> {
+    let (said, parent) = (header.timestamp, parent.timestamp);
+    if said > parent { Ok(()) } else { Err(HeaderFault::Timestamp { said, parent }) }
+}
+
+pub(super) fn check_gas_limit(header: &Header, parent: &Header) -> Result<(), HeaderFault> {
+    let (said, parent) = (header.gas_limit, parent.gas_limit);
+    let is_near = said.abs_diff(parent) < parent / GAS_LIMIT_DIVISOR;
+    if is_near { Ok(()) } else { Err(HeaderFault::GasLimit { said, parent }) }
+}
+
+pub(super) fn check_base_fee(header: &Header, parent: &Header) -> Result<(), HeaderFault> {
+    let is_computable = parent.gas_limit >= MIN_PARENT_GAS
+        && parent.gas_used <= parent.gas_limit
+        && parent.base_fee_per_gas.is_none_or(|fee| fee <= MAX_BASE_FEE);
+    let expected =
+        is_computable.then(|| parent.next_block_base_fee(BaseFeeParams::ethereum())).flatten();
+    let said = header.base_fee_per_gas;
+    if said == expected { Ok(()) } else { Err(HeaderFault::BaseFee { said, expected }) }
+}
+
+pub(super) fn check_excess_blob_gas(
+    header: &Header,
+    parent: &Header,
+    fork: Fork,
+) -> Result<(), HeaderFault> {
+    // More takes a time without bound to compute.
+    let is_bounded = |gas: Option<u64>| gas.is_none_or(|gas| gas <= fork.max_excess_blob_gas());
+    let is_computable = is_bounded(parent.excess_blob_gas) && is_bounded(parent.blob_gas_used);
+    let expected =
+        is_computable.then(|| parent.next_block_excess_blob_gas(blob_params(fork))).flatten();
+    let said = header.excess_blob_gas;
+    if said == expected { Ok(()) } else { Err(HeaderFault::ExcessBlobGas { said, expected }) }
+}
