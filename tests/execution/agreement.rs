@@ -309,7 +309,7 @@ fn assert_file_agrees(path: &Path) -> usize {
         let mut workload = test.workload.clone();
         reference::complete(&mut workload, || ()).unwrap_or_else(|e| panic!("{}: {e}", test.name));
         for (batch, block) in workload.batches.iter().zip(&test.blocks) {
-            assert!(block.list.as_ref().is_none_or(|list| *list == batch.list), "{}", test.name);
+            assert!(block.lists.iter().all(|list| *list == batch.list), "{}", test.name);
         }
         assert_all_agree(&workload, &test.name);
     }

@@ -261,3 +261,35 @@ fn a_wrong_list_in_a_file_is_a_disagreement() {
     }
     assert_eq!(refused_count, 29);
 }
+
+#[test]
+fn a_test_whose_only_block_must_be_refused_has_no_workload_and_is_right() {
+    let import = Import::new();
+    let args = ["export", "--scenario", "transfers", "--gas", "1M", "--set", "state.accounts=50"];
+    let output = import.stress(&[&args[..], &["--form", "eest", "--output", "chain"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let invalid = |exception: &str| {
+        import.change("chain/blockchain_test.json", |file| {
+            let test = file.as_object_mut().unwrap().values_mut().next().unwrap();
+            test["lastblockhash"] = test["genesisBlockHeader"]["hash"].clone();
+            let block = test["blocks"][0].as_object_mut().unwrap();
+            block.remove("rlp");
+            block["blockHeader"]["stateRoot"] = json!(format!("{:#066x}", 1));
+            block.insert("expectException".to_owned(), json!(exception));
+        });
+        import.stress(&[
+            "import",
+            "blockchain-test",
+            "chain/blockchain_test.json",
+            "-o",
+            "a.workload",
+        ])
+    };
+    let output = invalid("BlockException.INVALID_STATE_ROOT");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("1 block refused as it must be; no workload"));
+    let output = invalid("BlockException.INVALID_GAS_USED");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("state root is"));
+    assert!(!import.path("a.workload").exists(), "nothing is written");
+}
