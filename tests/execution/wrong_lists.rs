@@ -94,7 +94,7 @@ fn is_the_reason(what: &str, form: ListForm, fault: &ListFault) -> bool {
 fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
     let mut workload = storm();
     // Room in the list for more phantom reads than may cost nothing.
-    workload.batches[0].blocks[0].env.gas_limit += 1_200_000;
+    workload.batches[0].blocks[0].env.gas_limit += 1_000_000;
     reference::complete(&mut workload, || ()).unwrap();
     let store = memory(&workload);
     let most_items = ListBounds::of(&workload.batches[0], workload.fork).max_item_count();
