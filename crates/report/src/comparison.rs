@@ -172,8 +172,7 @@ fn legend(page: &mut Page, comparison: &Comparison) {
             false => ("samples after the warm-up in one of both", "--samples"),
         };
         let text = format!(
-            "fewer than {least} {things}, too few for an interval of the ratio: give both {missing} more \
-             ({option})"
+            "fewer than {least} {things}, no interval of the ratio: give both {missing} more ({option})"
         );
         page.labelled(Tone::Faint, &too_few(least), &text);
     }

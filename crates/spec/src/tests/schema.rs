@@ -193,7 +193,10 @@ fn a_scenario_to_start_from_is_valid_says_every_key_of_its_load_and_runs_small()
         let words: Vec<&str> = run.split([' ', ',', '.', '\n']).collect();
         assert!(keys::RUN.iter().all(|key| words.contains(key)), "{run}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        assert!(text.contains("# share of the gas"), "what the page says is there: {text}");
+        assert!(
+            text.contains("# share of what fills the block"),
+            "what the page says is there: {text}"
+        );
     }
 }
 
