@@ -102,7 +102,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
     /// Also save the result as the baseline of this name, for `gate --baseline NAME` and `compare
-    /// NAME`: a run of the same build and work is added to it, one of another build replaces it
+    /// NAME`: a run of the same build and work is added to it, one of another build replaces it,
+    /// and one of other work is refused without --force
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
     /// After the run, take one more sample and write the timeline of each thread, to be opened

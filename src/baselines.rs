@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use report::{JsonOut, units};
+use report::{Existing, JsonOut, units};
 use result::{RunResult, stored, stored::Stored};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
@@ -30,6 +30,8 @@ const FOLDER: &str = "baselines";
 const LOCK: &str = ".lock";
 /// Beginning of the names of directories that are not a baseline yet, or no more.
 const UNFINISHED: &str = ".saving-";
+/// Why a run is none of those of a baseline whose results stay.
+const OTHER_WORK: &str = "of other work";
 /// Most bytes of a name.
 const NAME_BYTES_MAX: usize = 100;
 
@@ -191,8 +193,9 @@ impl Baselines {
     /// Saves a result under a name, beside earlier ones or in their place.
     ///
     /// # Errors
-    /// The name is none, or a file cannot be written: then the baseline is as it was.
-    pub fn save(&self, name: &str, result: &RunResult) -> Result<Saved> {
+    /// The name is none, the baseline is of other work and stays, or a file cannot be written: then it is
+    /// as it was.
+    pub fn save(&self, name: &str, result: &RunResult, existing: Existing) -> Result<Saved> {
         check_name(name)?;
         let json = report::json(result)?;
         self.try_write()?;
@@ -205,6 +208,11 @@ impl Baselines {
             Ok(before) => before.iter().find_map(|stored| difference(stored, &new)),
             Err(error) => Some(format!("that cannot be read ({error:#})")),
         };
+        if existing == Existing::Refuse && reason.as_deref() == Some(OTHER_WORK) {
+            bail!(
+                "baseline {name} is {OTHER_WORK}, and stays: save under another name, or add --force"
+            );
+        }
         if let (1.., None) = (count, &reason) {
             JsonOut::at(&dir)?.write("result", result.started_unix_s, &json)?;
             return Ok(Saved::Added(count + 1));
@@ -273,7 +281,7 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
         return Some(format!("of another machine ({first})"));
     }
     let settings = match baseline::settings_between(before, new) {
-        Err(_) => return Some("of other work".to_owned()),
+        Err(_) => return Some(OTHER_WORK.to_owned()),
         Ok(settings) => settings,
     };
     let variants = |result: &RunResult| {
@@ -332,7 +340,8 @@ mod tests {
     #[test]
     fn runs_of_one_build_and_work_add_up_and_any_other_takes_their_place() {
         let place = place();
-        let save = |result: &RunResult| place.baselines.save("main", result).unwrap();
+        let save =
+            |result: &RunResult| place.baselines.save("main", result, Existing::Replace).unwrap();
         assert_eq!(save(&run(1, |_| ())), Saved::First);
         for (number, count) in [(2, 2), (2, 3), (3, 4)] {
             assert_eq!(save(&run(number, |_| ())), Saved::Added(count));
@@ -358,6 +367,11 @@ mod tests {
             save(&run(4, |_| ()));
             let files = || stored::result_files(&place.baselines.dir().join("main")).unwrap();
             let before = files().len();
+            if reason == OTHER_WORK {
+                let kept = place.baselines.save("main", &run(5, change), Existing::Refuse);
+                assert!(kept.unwrap_err().to_string().contains("--force"));
+                assert_eq!(files().len(), before);
+            }
             let Saved::Replaced(count, why) = save(&run(5, change)) else { panic!("{reason}") };
             assert!(count == before && why.starts_with(reason), "{count} {why}");
             assert_eq!(files().len(), 1, "{reason}");
@@ -372,12 +386,12 @@ mod tests {
     #[test]
     fn results_that_cannot_be_read_are_replaced_and_the_list_says_so() {
         let place = place();
-        place.baselines.save("main", &run(1, |_| ())).unwrap();
+        place.baselines.save("main", &run(1, |_| ()), Existing::Replace).unwrap();
         let file = place.baselines.dir().join("main/result.json");
         fs::write(&file, "{").unwrap();
         let all = place.baselines.list().unwrap();
         assert_eq!((all.len(), all[0].byte_count, all[0].results.is_err()), (1, 1, true));
-        let saved = place.baselines.save("main", &run(2, |_| ())).unwrap();
+        let saved = place.baselines.save("main", &run(2, |_| ()), Existing::Replace).unwrap();
         assert!(matches!(&saved, Saved::Replaced(1, why) if why.contains("cannot be read")));
         assert_eq!(place.baselines.list().unwrap()[0].results.as_ref().unwrap().len(), 1);
     }
@@ -388,7 +402,7 @@ mod tests {
         let find = |name: &str| place.baselines.find(Path::new(name));
         let error = find("main").unwrap_err().to_string();
         assert!(error.contains("cannot read main") && error.contains("none is saved"), "{error}");
-        place.baselines.save("main", &run(1, |_| ())).unwrap();
+        place.baselines.save("main", &run(1, |_| ()), Existing::Replace).unwrap();
         let found = find("main").unwrap();
         assert_eq!(found.path, place.baselines.dir().join("main"));
         assert!(found.is_baseline && found.note.unwrap().contains("1 result"));
@@ -402,7 +416,7 @@ mod tests {
         let path = Path::new("/nowhere/main");
         assert_eq!(place.baselines.find(path).unwrap().path, path, "as any path: its reader says");
         // In the directory of the tests, where it is there.
-        place.baselines.save("src", &run(1, |_| ())).unwrap();
+        place.baselines.save("src", &run(1, |_| ()), Existing::Replace).unwrap();
         let found = find("src").unwrap();
         assert_eq!((found.path.as_path(), found.is_baseline), (Path::new("src"), false));
         assert!(found.note.unwrap().contains("a path here"));
@@ -412,7 +426,7 @@ mod tests {
     fn a_removed_baseline_is_gone_and_another_stays() {
         let place = place();
         for name in ["main", "release-1.2"] {
-            place.baselines.save(name, &run(1, |_| ())).unwrap();
+            place.baselines.save(name, &run(1, |_| ()), Existing::Replace).unwrap();
         }
         place.baselines.remove("main").unwrap();
         let error = place.baselines.remove("main").unwrap_err().to_string();

@@ -9,7 +9,7 @@ mod figure;
 
 use std::time::Duration;
 
-use result::{Claim, Expects, Verdict, stats};
+use result::{Claim, Expects, RunResult, Verdict, stats};
 use spec::{Bound, Expect, Metric, Scope, When};
 use variant::{CacheMode, Design, StoreKind};
 
@@ -42,6 +42,24 @@ pub fn of_deadline(most: Duration, designs: impl IntoIterator<Item = Design>) ->
         when: When::default(),
     };
     designs.into_iter().map(claim).collect()
+}
+
+/// A deadline judged on a result, in each of its designs.
+pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
+    let mut designs: Vec<Design> = Vec::new();
+    for cell in &result.cells {
+        if !designs.contains(&cell.design) {
+            designs.push(cell.design);
+        }
+    }
+    let Some(cell) = result.cells.first() else { return Expects::default() };
+    let grounds = Grounds {
+        workload: &result.workload,
+        cells: &result.cells,
+        databases: &result.databases,
+        cache: cell.cache.want.unwrap_or_default(),
+    };
+    judge(&of_deadline(most, designs), None, &grounds)
 }
 
 /// The verdict on all claims together; `None` where there are none. One that fails outweighs one
@@ -111,8 +129,8 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
 fn no_row(expect: &Expect, design: Design) -> String {
     match expect.scope {
         Scope::Whole => format!(
-            "the run has no whole block of {design}: run.whole = \"one\" (the default of a run) adds it, and \
-             execution({}) claims execution alone",
+            "the run has no whole block of {design}: leave --no-whole out, or say run.whole = \"one\", where \
+             the work can be whole; execution({}) claims execution alone",
             expect.metric
         ),
         Scope::Execution => format!(

@@ -10,7 +10,7 @@ use crate::exit::Failure;
 /// Consent to replace the files that options name.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ForceArgs {
-    /// Replace an output file that is there already, and a baseline of other work
+    /// Replace an output file that is there already
     #[arg(long)]
     force: bool,
 }

@@ -4,7 +4,7 @@ use variant::{BlockDuty, ListForm, RootTime};
 
 use super::*;
 use result::{
-    Cell, RunResult,
+    Cell,
     databases::{self, DatabaseFacts, Ran},
     example,
 };

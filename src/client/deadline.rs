@@ -4,32 +4,15 @@
 use std::{cmp::Ordering, time::Duration};
 
 use result::{Bound, Claim, ClientCell, Estimate, Expects, RunResult, Verdict};
-use variant::Design;
 
-use crate::claims::{self, Grounds};
+use crate::claims;
 
 /// A client with fewer samples has no interval.
 const SAMPLES_NEEDED: &str = "no interval: six samples are needed (--samples 6)";
 
 /// The claims that no block takes longer than `most` in any design of `base` or on any client.
 pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expects {
-    let mut designs: Vec<Design> = Vec::new();
-    for cell in &base.cells {
-        if !designs.contains(&cell.design) {
-            designs.push(cell.design);
-        }
-    }
-    let expects = claims::of_deadline(most, designs);
-    let judged = base.cells.first().map(|cell| {
-        let grounds = Grounds {
-            workload: &base.workload,
-            cells: &base.cells,
-            databases: &base.databases,
-            cache: cell.cache.want.unwrap_or_default(),
-        };
-        claims::judge(&expects, None, &grounds)
-    });
-    let mut judged = judged.unwrap_or_default();
+    let mut judged = claims::judge_deadline(most, base);
     let most_ms = most.as_secs_f64() * 1e3;
     judged.count += clients.len() as u64;
     judged.claims.extend(clients.iter().map(|client| of_client(client, most_ms)));

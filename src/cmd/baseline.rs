@@ -7,7 +7,9 @@ use crate::{
     args::DataDirArgs,
     baselines::{Baseline, Baselines},
     exit::{Code, Failure, OrExit},
-    prepare, progress, terminal,
+    prepare,
+    progress::{self, visible},
+    terminal,
 };
 
 /// Characters of a digest that are shown.
@@ -55,7 +57,7 @@ pub fn baseline(args: &BaselineArgs) -> Result<Code, Failure> {
         BaselineCommand::List => {
             let all = baselines.list().or_exit(Code::Io)?;
             for baseline in &all {
-                terminal::out(&(line(baseline) + "\n"));
+                terminal::out(&(visible(&line(baseline)) + "\n"));
             }
             let count = units::things(all.len() as u64, "baseline");
             terminal::note(&format!("{count}, in {}", baselines.dir().display()));

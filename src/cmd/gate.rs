@@ -298,18 +298,16 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
     Ok(Results { base: side.path, new, times })
 }
 
-/// The run of the arguments beside a stored side. It has a whole row of each design if that has any: both are
-/// then over states of one shape.
+/// The run of the arguments beside a stored side. It has a whole row of each design if that has any, so that both
+/// are over states of one shape, or if a deadline asks for it.
 fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     let mut input = args.run.input(typed_words())?;
     // A side that cannot be read is refused by who compares.
     let stored = Stored::read(base).ok();
-    let who = format!("--baseline {}", args.baseline.as_deref().unwrap_or(base).display());
-    input.same_work = stored
-        .as_ref()
-        .and_then(|stored| SameWork::of(who, stored, "compare with a result of this run's"));
+    let option = format!("--baseline {}", args.baseline.as_deref().unwrap_or(base).display());
+    let same_work = |stored| SameWork::of(option, stored, "compare with a result of this run's");
+    input.same_work = stored.as_ref().map(same_work);
     let has_whole = |stored: Stored| stored.result.cells.iter().any(|cell| !cell.duties.is_empty());
-    // A deadline is one of whole blocks.
     input.open_whole = match args.deadline.is_some() || stored.is_some_and(has_whole) {
         true => WholeRows::One,
         false => WholeRows::Nothing,

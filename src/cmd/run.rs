@@ -36,10 +36,10 @@ pub fn run(args: &RunArgs) -> Result<Code, Failure> {
 fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
     let mut input = args.input(typed_words())?;
     let saving = Saving::of(args)?;
-    input.same_work = match args.force.existing() {
-        Existing::Refuse => saving.as_ref().and_then(Saving::same_work),
-        Existing::Replace => None,
-    };
+    input.same_work = saving
+        .as_ref()
+        .filter(|saving| saving.existing == Existing::Refuse)
+        .and_then(Saving::same_work);
     input.show_kept = match args.format {
         Format::Table => show_table,
         // An error would come after the user's interrupt: there is nobody to tell.
@@ -65,6 +65,7 @@ fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
 struct Saving<'a> {
     baselines: Baselines,
     name: &'a str,
+    existing: Existing,
 }
 
 impl<'a> Saving<'a> {
@@ -75,19 +76,21 @@ impl<'a> Saving<'a> {
         let data_path = prepare::known_data_path(args.databases.data_dir.asked())?;
         let baselines = Baselines::below(&data_path);
         baselines.try_write().or_exit(Code::Io)?;
-        Ok(Some(Self { baselines, name }))
+        Ok(Some(Self { baselines, name, existing: args.force.existing() }))
     }
 
     /// The work of the results that are there.
     fn same_work(&self) -> Option<SameWork> {
-        let who = format!("--save-baseline {}", self.name);
+        let option = format!("--save-baseline {}", self.name);
+        // One that cannot be read is told when it is replaced.
         let stored = Stored::read(&self.baselines.dir().join(self.name)).ok()?;
-        SameWork::of(who, &stored, "save under another name, or replace all with --force")
+        let remedy = "save under another name, or replace all with --force";
+        Some(SameWork::of(option, &stored, remedy))
     }
 
     /// Saves the result, unless the run ended before its plan or with a wrong result.
     fn save(&self, finished: &Finished) -> Result<(), Failure> {
-        let Self { baselines, name } = self;
+        let Self { baselines, name, existing } = self;
         let Finished { result, failure, .. } = finished;
         let reason = match (failure, result.interrupted) {
             (Some(_), _) => Some("the run failed"),
@@ -98,7 +101,7 @@ impl<'a> Saving<'a> {
             terminal::note(&format!("baseline {name}: not saved: {reason}"));
             return Ok(());
         }
-        let what = match baselines.save(name, result).or_exit(Code::Io)? {
+        let what = match baselines.save(name, result, *existing).or_exit(Code::Io)? {
             Saved::First => "saved".to_owned(),
             Saved::Added(count) if count < PROCESS_COUNT_MIN => {
                 let enough = format!("{PROCESS_COUNT_MIN} decide times (--absolute)");

@@ -250,6 +250,11 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
         |root| format!("all nodes of tries are those of the rows, state root {root}"),
     );
     terminal::out(&format!("{name}: fine; all rows are those of its recipe; {tries}\n"));
+    if verified.manifest.files.iter().any(|file| file.hash.is_none()) {
+        terminal::note(
+            "its files have no hashes, as an earlier version built it: rows and nodes alone were compared",
+        );
+    }
     if let Some(nodes) = &verified.nodes {
         let form = tries::name_in_shape(&verified.manifest.shape).unwrap_or_default();
         terminal::out(&by_depth(form, nodes));

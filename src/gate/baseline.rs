@@ -101,6 +101,12 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
         true => outcome,
         false => times_seen(base, new, &asked, &mut compared).or_worse(outcome),
     };
+    let lost = base.variants().into_iter().find(|variant| !asked.common.contains(variant));
+    let lost = lost.map(|variant| Outcome {
+        verdict: Verdict::NotJudged,
+        reason: format!("{variant} is in {} alone", base.path().display()),
+    });
+    let outcome = lost.into_iter().fold(outcome, Outcome::or_worse);
     let outcome = with_settings(outcome, &compared);
     // Time that was taken from one of two runs, and not from the other, is no change of a build.
     let outcome = match all.iter().find(|stored| was_disturbed(stored)) {

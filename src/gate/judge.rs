@@ -2,7 +2,7 @@
 //! claims of the scenario; and the result that says so.
 
 use result::{
-    Environment, Expects, RunResult, WorkloadFacts,
+    Environment, Expects, WorkloadFacts,
     gate::{self, Attempt, Binary, Calibration, Gate, GateResult, Mode, SCHEMA},
     stored::Stored,
 };
@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::{Context, anyhow, bail};
 use spec::Expect;
-use variant::{CacheMode, Design};
+use variant::CacheMode;
 
 use super::{
     Metric, Outcome, Verdict,
@@ -33,13 +33,13 @@ use super::{
 
 use crate::{
     child::{self, Ended},
-    claims::{self, Grounds},
+    claims,
     client::{Export, Task, scratch_beside},
     environment,
     exit::{Code, Failure, OpenCodes, OrExit},
     facts,
     gate::exit_code,
-    interrupt, minimal, now, prepare,
+    interrupt, now, prepare,
     progress::Progress,
     run::RunInput,
     terminal,
@@ -221,10 +221,13 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
     judgement.cache = work.cache().filter(|_| trio.executor().is_none());
     let names: Vec<_> = trio.variants().iter().map(|variant| variant.name.clone()).collect();
     judgement.warnings = calibrated(builds.calibration.as_deref(), &names, frame)?;
-    judgement.warnings.extend(match trio.executor() {
+    let not_judged = match trio.executor() {
         Some(executor) => without_claims(executor, &mut expects, builds.deadline)?,
-        None => host::warning(&work, &progress)?,
-    });
+        None => None,
+    };
+    if trio.executor().is_none() {
+        judgement.warnings.extend(host::warning(&work, &progress)?);
+    }
     let handicapped = judgement.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice);
     judgement.warnings.extend(handicapped.map(|binary| {
         format!(
@@ -245,6 +248,7 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
         None => WorkSource::from(&builds.work.source),
     };
     let sofar = measured(&plan, &mut trio, source, &progress, &mut judgement.attempts)?;
+    let sofar = not_judged.into_iter().fold(sofar, Outcome::or_worse);
     judgement.warnings.extend(trio.warning());
     let outcome = if sofar.verdict == Verdict::WorkChanged || expects.is_empty() {
         trio.end()?;
@@ -260,12 +264,12 @@ pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Res
     Ok(())
 }
 
-/// Leaves out the claims of a scenario, which are on designs: `executor` has none. Gives the warning.
+/// Leaves out the claims of a scenario, which are on designs: `executor` has none. Gives the verdict on them.
 fn without_claims(
     executor: &str,
     expects: &mut Vec<Expect>,
     deadline: Option<Duration>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<Outcome>, Failure> {
     if deadline.is_some() {
         let error = anyhow!(
             "--deadline is a claim on designs of stress, and B is {executor}: leave it out"
@@ -273,10 +277,9 @@ fn without_claims(
         return Err(error).or_exit(Code::Usage);
     }
     let count = std::mem::take(expects).len();
-    let warning = || {
-        format!("{count} claims of the scenario are on designs, and B is {executor}: not judged")
-    };
-    Ok((count > 0).then(warning))
+    let reason =
+        format!("{count} claims of the scenario are on designs, and B is {executor}: not judged");
+    Ok((count > 0).then_some(Outcome { verdict: Verdict::NotJudged, reason }))
 }
 
 /// That this program may say which results are right.
@@ -402,7 +405,10 @@ fn ran(input: &RunInput, by: &RunBy, deadline: Option<Duration>) -> Result<Side,
         }
     };
     if let (Some(deadline), Some(first)) = (deadline, results.first_mut()) {
-        judge_deadline(deadline, input, &mut first.result)?;
+        let judged = claims::judge_deadline(deadline, &first.result);
+        let expects = &mut first.result.expects;
+        expects.count += judged.count;
+        expects.claims.extend(judged.claims);
     }
     Side::of(PathBuf::from("this run"), results).or_exit(Code::Usage)
 }
@@ -433,27 +439,6 @@ fn ran_apart(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Fa
         return Err(error).or_exit(ended.code());
     }
     Stored::read(dir).or_exit(Code::Io)
-}
-
-/// Judges the deadline on a result, as claims of it.
-fn judge_deadline(
-    deadline: Duration,
-    input: &RunInput,
-    result: &mut RunResult,
-) -> Result<(), Failure> {
-    let run = minimal::default_run(&input.how).or_exit(Code::Usage)?;
-    let has_row = |design: &Design| result.cells.iter().any(|cell| cell.design == *design);
-    let of_run = claims::of_deadline(deadline, run.designs.iter().copied().filter(has_row));
-    let grounds = Grounds {
-        workload: &result.workload,
-        cells: &result.cells,
-        databases: &result.databases,
-        cache: run.cache,
-    };
-    let judged = claims::judge(&of_run, None, &grounds);
-    result.expects.count += judged.count;
-    result.expects.claims.extend(judged.claims);
-    Ok(())
 }
 
 /// The claims of the scenario that hold for this work, and the deadline.

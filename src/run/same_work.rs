@@ -6,25 +6,29 @@ use workload::Workload;
 
 use crate::exit::{Code, Failure, OrExit};
 
+/// Characters of a digest in the error, as on the page of a run.
+const DIGEST_CHARS: usize = 12;
+
 /// The work that a run must be of.
 #[derive(Clone, Debug)]
 pub struct SameWork {
-    who: String,
+    option: String,
     scenario: String,
     digest: String,
     remedy: String,
 }
 
 impl SameWork {
-    /// The work of `stored`, which `who` asks for (`--baseline main`); `remedy` ends the error. `None` where each of its databases has its own.
-    pub fn of(who: String, stored: &Stored, remedy: &str) -> Option<Self> {
-        let work = &stored.result.workload;
-        stored.result.databases.is_empty().then(|| Self {
-            who,
+    /// The work of `stored`, on the first of its databases; `option` asks for it, and `remedy` ends the error.
+    pub fn of(option: String, stored: &Stored, remedy: &str) -> Self {
+        let of_run = &stored.result.workload;
+        let work = stored.result.databases.first().map_or(of_run, |first| &first.workload);
+        Self {
+            option,
             scenario: work.scenario.clone(),
             digest: work.digest.clone(),
             remedy: remedy.to_owned(),
-        })
+        }
     }
 
     /// Refuses any other workload, before it is sampled.
@@ -32,13 +36,15 @@ impl SameWork {
     /// # Errors
     /// It is another one.
     pub fn check(&self, workload: &Workload) -> Result<(), Failure> {
-        let Self { who, scenario, digest, remedy } = self;
+        let Self { option, scenario, digest, remedy } = self;
         let own = workload.digest().to_string();
         if own == *digest {
             return Ok(());
         }
+        let [stored, own] =
+            [digest, &own].map(|digest| digest.get(..DIGEST_CHARS).unwrap_or(digest));
         let error = anyhow!(
-            "{who}: the stored results are of {scenario} ({digest}), and this run is of {} ({own}): name \
+            "{option}: the stored results are of {scenario} ({stored}), and this run is of {} ({own}): name \
              that work, with its options and its seed, or {remedy}",
             workload.scenario
         );

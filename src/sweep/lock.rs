@@ -9,9 +9,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::scratch::lock_file;
+
+/// Beginning of a lock's text; the process follows.
+const SIGNED: &str = "process ";
 
 /// The lock of one cell, held until dropped; its file goes with it.
 #[derive(Debug)]
@@ -39,6 +42,12 @@ impl CellLock {
         if is_exclusive && !is_named(&file, path) {
             return Ok(None);
         }
+        let mut text = String::new();
+        let is_own = (&file).read_to_string(&mut text).is_ok()
+            && (text.is_empty() || text.starts_with(SIGNED));
+        if !is_own {
+            bail!("{} is no lock of stress: move it away", path.display());
+        }
         let lock = Self { file, path: path.to_owned(), is_exclusive };
         lock.sign().with_context(|| format!("cannot write the lock {}", path.display()))?;
         Ok(Some(lock))
@@ -54,7 +63,7 @@ impl CellLock {
         let mut file = &self.file;
         file.set_len(0)?;
         file.rewind()?;
-        write!(file, "process {} on {}", std::process::id(), host.trim())
+        write!(file, "{SIGNED}{} on {}", std::process::id(), host.trim())
     }
 }
 
@@ -102,5 +111,10 @@ mod tests {
         drop(first);
         assert!(!path.exists() && holder(&path).is_none());
         assert!(CellLock::try_take(&path).unwrap().is_some());
+        // A file of somebody else is neither written nor removed.
+        fs::write(&path, "my notes").unwrap();
+        let error = CellLock::try_take(&path).unwrap_err().to_string();
+        assert!(error.contains("is no lock of stress"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "my notes");
     }
 }

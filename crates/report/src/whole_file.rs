@@ -39,7 +39,7 @@ pub struct WholeFile {
 #[derive(Debug)]
 enum Place {
     /// Beside the file of this name, until it is whole.
-    Beside(PathBuf),
+    Beside(PathBuf, Existing),
     /// Straight into what has the name.
     Through,
 }
@@ -60,10 +60,10 @@ impl WholeFile {
             Some(found) if found.is_fifo() || found.is_char_device() => Place::Through,
             Some(found) if !found.is_file() => return Err(Error::IsNoFile { path, option }),
             // A link to nothing yet is followed, too.
-            _ => Place::Beside(target(&path).map_err(Error::named(&path, option))?),
+            _ => Place::Beside(target(&path).map_err(Error::named(&path, option))?, existing),
         };
         let file = Self { path, place, option };
-        if let Place::Beside(target) = &file.place {
+        if let Place::Beside(target, _) = &file.place {
             drop(file.beside(target)?);
         }
         Ok(file)
@@ -91,31 +91,52 @@ impl WholeFile {
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<PathBuf, Error> {
         let written = match &self.place {
-            Place::Beside(target) => fill_beside(self.beside(target)?, target, fill),
+            Place::Beside(target, existing) => {
+                let filled = filled(self.beside(target)?, fill);
+                filled.and_then(|beside| named(beside, target, *existing))
+            }
             Place::Through => OpenOptions::new().write(true).open(&self.path).and_then(|file| {
                 let mut out = BufWriter::new(file);
                 fill(&mut out)?;
                 out.flush()
             }),
         };
-        written.map_err(Error::named(&self.path, self.option))?;
-        Ok(self.path)
+        match written {
+            // It was made meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(Error::IsThere { path: self.path, option: self.option })
+            }
+            written => {
+                written.map_err(Error::named(&self.path, self.option))?;
+                Ok(self.path)
+            }
+        }
     }
 }
 
-fn fill_beside(
+/// The file with all its bytes, on disk.
+fn filled(
     mut beside: NamedTempFile,
-    target: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+) -> io::Result<NamedTempFile> {
     let mut out = BufWriter::new(beside.as_file_mut());
     fill(&mut out)?;
     out.flush()?;
     drop(out);
     beside.as_file().sync_all()?;
-    drop::<File>(beside.persist(target)?);
-    // The new name too has to be on disk; a directory that may be written may be closed to readers.
-    File::open(directory(target)).map_or(Ok(()), |dir| dir.sync_all())
+    Ok(beside)
+}
+
+/// Gives the file its name.
+fn named(beside: NamedTempFile, target: &Path, existing: Existing) -> io::Result<()> {
+    drop::<File>(match existing {
+        Existing::Refuse => beside.persist_noclobber(target)?,
+        Existing::Replace => beside.persist(target)?,
+    });
+    // The new name has to be on disk, too. A directory may be closed to readers, and not every file system
+    // can do that for one.
+    drop(File::open(directory(target)).and_then(|dir| dir.sync_all()));
+    Ok(())
 }
 
 /// The file that `path` leads to through links, whether it is there or not.
@@ -182,6 +203,18 @@ mod tests {
         });
         assert_eq!(written.unwrap(), path);
         assert_eq!(fs::read(&path).unwrap(), b"after");
+    }
+
+    #[test]
+    fn a_file_that_is_made_meanwhile_stays_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stress.prom");
+        let file = WholeFile::at(&path, "--metrics", Existing::Refuse).unwrap();
+        fs::write(&path, "of another option").unwrap();
+        let error = file.write(|out| out.write_all(b"mine")).unwrap_err();
+        assert!(matches!(error, Error::IsThere { .. }), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "of another option");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -84,8 +84,8 @@ pub enum StateError {
     },
     /// Something of others in the place of what this program makes.
     #[error(
-        "{} is not of stress, which gives such names: it is left alone; move it away, or name another \
-         directory with --data-dir",
+        "{} has no mark of stress: it is of others, or an earlier version left it half built; remove it by \
+         hand, or name another directory with --data-dir",
         path.display()
     )]
     Foreign {

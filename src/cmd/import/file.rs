@@ -12,7 +12,7 @@ use report::{WholeFile, units};
 use crate::{
     exit::{Code, Failure, OrExit},
     interrupt, prepare,
-    progress::{self, Progress},
+    progress::{self, Progress, visible},
     terminal,
 };
 
@@ -39,7 +39,10 @@ pub(super) fn write(
     let mut workload = imported.workload;
     if workload.batches.is_empty() {
         let count = units::things(imported.invalid.len() as u64, "block");
-        return Ok(format!("{}: {count} refused as it must be; no workload\n", imported.name));
+        return Ok(format!(
+            "{}: {count} refused as it must be; no workload, and nothing is written\n",
+            visible(&imported.name)
+        ));
     }
     if batch > NonZeroUsize::MIN {
         let joined = import::in_batches(&mut workload, batch, interrupt::answer);

@@ -129,6 +129,16 @@ fn sides_with_nothing_in_common_are_an_error_and_no_green_run() {
 }
 
 #[test]
+fn a_variant_that_the_new_side_lacks_is_not_passed_and_a_new_one_hinders_no_pass() {
+    let all = || six(|_| ());
+    let fewer = || six(|json| drop(json["cells"].as_array_mut().unwrap().remove(4)));
+    let (verdict, reason, _) = sides(&all(), &fewer(), Times::Absolute);
+    assert_eq!(verdict, Verdict::NotJudged);
+    assert!(reason.contains("is in side alone"), "{reason}");
+    assert_eq!(sides(&fewer(), &all(), Times::Absolute).0, Verdict::Pass);
+}
+
+#[test]
 fn variants_that_one_side_lacks_are_named_and_shown() {
     let fewer = stored(|json| drop(json["cells"].as_array_mut().unwrap().remove(4)));
     for (base, new) in [(stored(|_| ()), fewer.clone()), (fewer.clone(), stored(|_| ()))] {
