@@ -43,8 +43,8 @@ pub struct Imported {
     pub workload: Workload,
     /// Per block, its facts in the files.
     pub blocks: Vec<ImportedBlock>,
-    /// The state after the last block by ascending address, empty where no file has it.
-    pub post_state: Vec<GenesisAccount>,
+    /// The state after the last block by ascending address; `None` where no file has it.
+    pub post_state: Option<Vec<GenesisAccount>>,
     /// The source of the compared values.
     pub source: Source,
     /// The chain's deposit contract (EIP-6110).
@@ -224,6 +224,20 @@ pub enum ImportError {
         /// As the reference says.
         made: String,
     },
+}
+
+impl ImportError {
+    /// The reason alone: names of files and tests, which may be named after a rule, are left out.
+    fn reason(&self) -> String {
+        match self {
+            Self::Field { path, got, allowed, .. } => {
+                let key = path.rsplit('.').next().unwrap_or(path);
+                format!("{key} is {got}; allowed is {allowed}")
+            }
+            Self::Json { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// The fork of this name, however it is capitalised.

@@ -12,7 +12,7 @@ pub use answer::Answer;
 pub(crate) use chain::ChainRun;
 pub use error::ReferenceError;
 pub use planned::PlanError;
-#[cfg(feature = "random-blocks")]
+#[cfg(any(test, feature = "random-blocks"))]
 pub(crate) use planned::PlannedState;
 pub use run::{BatchReference, Ran, ReferenceRun, complete, full_lists, run};
 pub use verify::verify;

@@ -6,7 +6,7 @@ use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use workload::{Batch, Block, Fork, Genesis, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, InvalidBlock, Source, exceptions, fork_names, fork_of,
+    ImportError, Imported, ImportedBlock, InvalidBlock, Source, fork_names, fork_of,
     header::{self, Body},
     node::{self, Node},
     read, rlp_block, roots, rules, signed_transactions,
@@ -67,7 +67,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         name: name.to_owned(),
         workload,
         blocks,
-        post_state: post_state.unwrap_or_default(),
+        post_state,
         source: Source::Files,
         deposit_contract,
         invalid,
@@ -142,14 +142,10 @@ impl Reader<'_> {
                 Ok((block, said))
             });
             if let Some(exception) = node.find(&["expectException"])? {
-                let name = exception.text()?;
-                if exceptions::is_expected(name, "").is_none() {
-                    return Err(exception.fault("the name of a rule that is checked here"));
-                }
                 chain.invalid.push(InvalidBlock {
                     before_count: chain.blocks.len(),
-                    exception: name.to_owned(),
-                    read: read.map(Box::new).map_err(|error| error.to_string()),
+                    exception: exception.text()?.to_owned(),
+                    read: read.map(Box::new).map_err(|error| error.reason()),
                 });
                 continue;
             }

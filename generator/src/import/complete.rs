@@ -84,7 +84,7 @@ fn compare<A: Answer>(
         said.compared.iter().for_each(|what| push(&mut comparison.compared, what));
         batches.push(made);
     }
-    comparison.post_state(&imported.post_state, &state.accounts)?;
+    comparison.post_state(imported.post_state.as_deref(), &state.accounts)?;
     Ok(Made { batches, comparison })
 }
 
@@ -102,7 +102,7 @@ fn refuse<A: Answer>(
             let batch = Batch { blocks: vec![block], ..Batch::default() };
             let mut attempt = Imported {
                 blocks: imported.blocks[..count].iter().cloned().chain([said]).collect(),
-                post_state: Vec::new(),
+                post_state: None,
                 invalid: Vec::new(),
                 ..imported.clone()
             };
@@ -113,13 +113,15 @@ fn refuse<A: Answer>(
                 Err(error @ ImportError::Reference(ReferenceError::Cancelled)) => {
                     return Err(error);
                 }
-                Err(error) => error.to_string(),
+                Err(error) => error.reason(),
             }
         }
     };
-    if exceptions::is_expected(&invalid.exception, &reason) == Some(true) {
-        return Ok(());
-    }
+    let (what, reason) = match exceptions::is_expected(&invalid.exception, &reason) {
+        Some(true) => return Ok(()),
+        Some(false) => ("the fault of a block that must be refused", reason),
+        None => ("expectException", "the name of no rule that is checked here".to_owned()),
+    };
     let before = imported.workload.batches[..count].last().map(|batch| &batch.blocks[0].env);
     let first = imported.workload.first_hash_number;
     let comparison = Comparison {
@@ -127,7 +129,7 @@ fn refuse<A: Answer>(
         source: imported.source,
         compared: Vec::new(),
     };
-    Err(comparison.differs("the fault of a block that must be refused", &invalid.exception, reason))
+    Err(comparison.differs(what, &invalid.exception, reason))
 }
 
 /// The error with the number of the block that it is about, and with its transaction.
@@ -199,12 +201,10 @@ impl Comparison {
     /// Finds the account that differs, where the files have the state after the last block.
     fn post_state(
         &mut self,
-        said: &[GenesisAccount],
+        said: Option<&[GenesisAccount]>,
         made: &[GenesisAccount],
     ) -> Result<(), ImportError> {
-        if said.is_empty() {
-            return Ok(());
-        }
+        let Some(said) = said else { return Ok(()) };
         let differs = |a: &GenesisAccount, others: &[GenesisAccount]| {
             others
                 .binary_search_by_key(&a.address, |b| b.address)

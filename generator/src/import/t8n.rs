@@ -93,7 +93,7 @@ pub fn transition(
         name,
         workload,
         blocks,
-        post_state: Vec::new(),
+        post_state: None,
         source: Source::Files,
         deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
         invalid: Vec::new(),

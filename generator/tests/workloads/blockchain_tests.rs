@@ -179,7 +179,14 @@ fn a_block_that_must_be_refused_is_refused_for_that_reason_and_the_rest_is_impor
         &said("BlockException.INVALID_GAS_USED"),
         &["must be refused", "INVALID_GAS_USED", "state root"],
     );
-    refused(&said("BlockException.NO_SUCH"), &["expectException is", "the name of a rule"]);
+    refused(&said("BlockException.NO_SUCH"), &["expectException is", "the name of no rule"]);
+    // The name of a test is no reason.
+    let mut named = said("TransactionException.VALUE_OVERFLOW");
+    named["blocks"][1]["blockHeader"].as_object_mut().unwrap().remove("baseFeePerGas");
+    let file = json!({"value overflow": named}).to_string();
+    let mut named = import::blockchain_tests("overflow.json", &file).unwrap().remove(0);
+    let error = import::complete(&mut named, || ()).unwrap_err().to_string();
+    assert!(error.contains("must be refused") && error.contains("baseFeePerGas"), "{error}");
     // One that is valid.
     let mut valid = test.clone();
     valid["blocks"][1]["expectException"] = json!("BlockException.INVALID_STATE_ROOT");

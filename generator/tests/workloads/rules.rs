@@ -255,3 +255,92 @@ fn the_items_of_a_result_s_list_and_its_requests_are_compared_in_both_forms() {
     block.result = json!({"currentBaseFee": "0x8"});
     block.is_refused(&["result.json: currentBaseFee is", "0x7"]);
 }
+
+/// A rule: the block at the bound, one past it, and the words of the refusal.
+struct Rule {
+    at: Value,
+    past: Value,
+    words: &'static str,
+}
+
+/// Rules on one transaction, before the limits of Amsterdam.
+fn rules_of_a_transaction() -> Vec<Rule> {
+    let rule = |words, at, past| Rule { at, past, words };
+    let blob = |fields: Value| {
+        let hash = format!("0x01{:062x}", 7);
+        let mut tx = json!({
+            "type": "0x3", "blobVersionedHashes": [hash], "maxFeePerBlobGas": "0x1",
+        });
+        tx.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        tx
+    };
+    let blobs = |count: usize| {
+        let hashes: Vec<_> = (0..count).map(|index| format!("0x01{index:062x}")).collect();
+        blob(json!({ "blobVersionedHashes": hashes }))
+    };
+    let data = |bytes: usize| format!("0x{}", "01".repeat(bytes));
+    let init = |bytes: usize| json!({"to": null, "input": format!("0x{}", "00".repeat(bytes))});
+    let gas = |gas: u64| json!({"gas": format!("{gas:#x}")});
+    // The sender's balance without the most that the gas can cost.
+    let value =
+        |more: u128| json!({"value": format!("{:#x}", 10_u128.pow(21) - 7 * 1_000_000 + more)});
+    let with_data = |limit: u64| json!({"input": data(1_000), "gas": format!("{limit:#x}")});
+    vec![
+        rule("too high, expected", json!({"nonce": "0x0"}), json!({"nonce": "0x1"})),
+        rule("lack of funds", value(0), value(1)),
+        rule("gas price is less", json!({"maxFeePerGas": "0x7"}), json!({"maxFeePerGas": "0x6"})),
+        rule(
+            "priority fee is greater",
+            json!({"maxPriorityFeePerGas": "0x7"}),
+            json!({"maxPriorityFeePerGas": "0x8"}),
+        ),
+        rule("call gas cost (", gas(21_000), gas(20_999)),
+        // 21,000 and 40 gas for each byte that is not zero (EIP-7623).
+        rule("gas floor (", with_data(61_000), with_data(60_999)),
+        rule("create initcode size limit", init(49_152), init(49_153)),
+        rule("has a gas limit of", gas(1 << 24), gas((1 << 24) + 1)),
+        rule("empty blobs", blobs(1), blobs(0)),
+        rule("too many blobs", blobs(6), blobs(7)),
+        rule(
+            "blob version not supported",
+            blob(json!({})),
+            blob(json!({"blobVersionedHashes": [format!("0x02{:062x}", 7)]})),
+        ),
+        rule("blob gas price (", blob(json!({})), blob(json!({"maxFeePerBlobGas": "0x0"}))),
+    ]
+}
+
+#[test]
+fn a_transaction_at_the_bound_of_a_rule_is_taken_and_one_past_it_is_refused() {
+    for Rule { at, past, words } in rules_of_a_transaction() {
+        Block::new(Fork::Bpo2).with(at).is_taken();
+        Block::new(Fork::Bpo2).with(past).is_refused(&[words]);
+    }
+    // A nonce that is used already.
+    let twice = json!({"nonce": "0x0"});
+    Block::new(Fork::Bpo2).with(twice.clone()).with(twice).is_refused(&["too low, expected"]);
+}
+
+#[test]
+fn gas_limits_are_bounded_by_what_the_block_has_left() {
+    for fork in Fork::ALL {
+        let block = |gas: u64| {
+            let mut block = Block::new(fork);
+            block.env["currentGasLimit"] = json!("0x186a0");
+            block.with(json!({"gas": format!("{gas:#x}")}))
+        };
+        block(100_000).is_taken();
+        block(100_001).is_refused(&["has left after"]);
+    }
+}
+
+#[test]
+fn a_sender_with_code_is_refused_unless_it_is_a_delegation() {
+    let with_code = |code: &str| {
+        let mut block = Block::new(Fork::Bpo2).with(json!({}));
+        block.alloc[SENDER.to_string()]["code"] = json!(code);
+        block
+    };
+    with_code(&format!("0xef0100{}", hex::encode(RECIPIENT))).is_taken();
+    with_code("0x00").is_refused(&["senders with deployed code"]);
+}

@@ -84,7 +84,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         name,
         workload,
         blocks,
-        post_state: Vec::new(),
+        post_state: None,
         source: Source::Node,
         deposit_contract,
         invalid: Vec::new(),
