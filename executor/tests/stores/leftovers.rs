@@ -45,7 +45,7 @@ fn what_is_of_others_stays_is_named_and_ends_no_run() {
     let state = state.unwrap();
     let notes = listener.notes.lock().unwrap().join("\n");
     for left in [&files[0], &files[1], &files[3], &dirs[0], &dirs[1]] {
-        assert!(notes.contains(&format!("{left} is not of stress")), "{left}: {notes}");
+        assert!(notes.contains(&format!("{left} has no mark of stress")), "{left}: {notes}");
     }
     let sample = state.new_sample_dir().unwrap();
     assert_eq!(sample.path().file_name().unwrap().to_str().unwrap(), format!("{name}.2"));

@@ -23,15 +23,17 @@ pub fn blockchain_tests(file: &str, text: &str) -> Result<Vec<Imported>, ImportE
 }
 
 fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
-    let network = test.get(&["network"], "the fork's name")?;
-    let fork = fork_of(network.text()?).ok_or_else(|| network.fault(fork_names()))?;
     let (mut chain_id, mut deposit_contract) = (1, MAINNET_DEPOSIT_CONTRACT_ADDRESS);
-    if let Some(config) = test.find(&["config"])? {
+    let config = test.find(&["config"])?;
+    if let Some(config) = &config {
         chain_id = config.find(&["chainid"])?.map_or(Ok(1), |id| id.u64())?;
         if let Some(address) = config.find(&["depositContractAddress"])? {
             deposit_contract = address.address()?;
         }
-        check_blob_schedule(&config, network.text()?, fork)?;
+    }
+    let (fork, fork_name) = fork(test, chain_id)?;
+    if let Some(config) = &config {
+        check_blob_schedule(config, fork_name, fork)?;
     }
     let accounts = read::accounts(&test.get(&["pre"], "the state before the blocks")?)?;
     let mut compared = Vec::new();
@@ -73,6 +75,41 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         invalid,
         compared,
     })
+}
+
+/// The fork of a test's blocks, with its name there: `Osaka`, or of `PragueToOsakaAtTime15k` the one that is in
+/// force at the time of its blocks.
+fn fork<'t>(test: &Node<'t>, chain_id: u64) -> Result<(Fork, &'t str), ImportError> {
+    let network = test.get(&["network"], "the fork's name")?;
+    let name = network.text()?;
+    let known = |name: &'t str| {
+        let fork = fork_of(name).ok_or_else(|| network.fault(fork_names()))?;
+        Ok((fork, name))
+    };
+    let Some((before, after, from_s)) = transition(name) else { return known(name) };
+    let mut is_after = Vec::new();
+    for block in test.get(&["blocks"], "the blocks")?.items()? {
+        let time_s = match (block.find(&["blockHeader"])?, block.find(&["rlp"])?) {
+            (Some(header), _) => header.get(&["timestamp"], "a time")?.u64()?,
+            // One that must be refused may have no time.
+            (None, _) if block.find(&["expectException"])?.is_some() => continue,
+            (None, Some(rlp)) => rlp_block::decode(&rlp, chain_id)?.header.timestamp,
+            (None, None) => continue,
+        };
+        is_after.push(time_s >= from_s);
+    }
+    match (is_after.contains(&true), is_after.contains(&false)) {
+        (true, true) => Err(network.fault("a fork that does not change between the blocks")),
+        (is_after, _) => known(if is_after { after } else { before }),
+    }
+}
+
+/// The parts of `PragueToOsakaAtTime15k`: the forks before and after, and when it changes.
+fn transition(network: &str) -> Option<(&str, &str, u64)> {
+    let (before, rest) = network.split_once("To")?;
+    let (after, time) = rest.split_once("AtTime")?;
+    let (number, unit) = time.strip_suffix('k').map_or((time, 1), |number| (number, 1_000));
+    Some((before, after, number.parse::<u64>().ok()?.checked_mul(unit)?))
 }
 
 /// Checks the facts that a file has of its genesis block: its hash, and its RLP.

@@ -200,3 +200,34 @@ fn a_block_that_must_be_refused_is_refused_for_that_reason_and_the_rest_is_impor
     });
     assert_eq!(imported(&cut).unwrap().0.workload, first.workload);
 }
+
+#[test]
+fn a_test_is_run_under_the_fork_that_is_in_force_at_its_blocks() {
+    let test = exported();
+    let of_network = |network: &str| {
+        let mut test = test.clone();
+        test["network"] = json!(network);
+        test
+    };
+    let plain = imported(&test).unwrap().0;
+    let time = |block: usize| {
+        let text = test["blocks"][block]["blockHeader"]["timestamp"].as_str().unwrap();
+        u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+    };
+    for network in [
+        format!("BPO2ToAmsterdamAtTime{}", time(0)),
+        "BPO2ToAmsterdamAtTime0k".to_owned(),
+        format!("AmsterdamToLaterAtTime{}", time(1) + 1),
+    ] {
+        let mut of_network = of_network(&network);
+        assert_eq!(imported(&of_network).unwrap().0.workload, plain.workload);
+        for block in of_network["blocks"].as_array_mut().unwrap() {
+            *block = json!({"rlp": block["rlp"]});
+        }
+        assert_eq!(imported(&of_network).unwrap().0.workload, plain.workload);
+    }
+    let changes = format!("BPO2ToAmsterdamAtTime{}", time(1));
+    refused(&of_network(&changes), &["does not change between the blocks"]);
+    let later = format!("AmsterdamToLaterAtTime{}", time(0));
+    refused(&of_network(&later), &["network is", "amsterdam"]);
+}
