@@ -6,8 +6,8 @@
 //! the lines of both; `reason` says which figure tells the verdict, and `builds` drives the processes,
 //! which share a `work`, `clients` real clients; `host` looks for a cache outside the machine.
 //! `baseline` judges results against stored ones instead (`side`: those of one program), `claimed`
-//! adds the claims, `calibration` estimates the change that a machine can decide. `judge` makes a
-//! gate's result of these. Nothing here knows the command line.
+//! adds the claims, `unjudged` tells what was left out, `calibration` estimates the change that a machine
+//! can decide. `judge` makes a gate's result of these. Nothing here knows the command line.
 
 pub mod baseline;
 pub mod builds;
@@ -30,6 +30,7 @@ pub mod shown;
 mod side;
 mod steps;
 pub mod taker;
+mod unjudged;
 mod words;
 pub mod work;
 

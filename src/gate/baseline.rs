@@ -21,7 +21,8 @@ use super::{
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
     reason::Telling,
-    side::{Figure, Moved, Side, moved, seen},
+    side::{Figure, Moved, Side, moved},
+    unjudged,
 };
 
 /// A counter of a sample that the work alone decides.
@@ -99,13 +100,12 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
     let outcome = figures(base, new, &asked, &mut compared)?;
     let outcome = match judges_times {
         true => outcome,
-        false => times_seen(base, new, &asked, &mut compared).or_worse(outcome),
+        false => {
+            compared.times = unjudged::times(base, new, &asked.common);
+            unjudged::outcome(&compared.times, PROCESS_COUNT_MIN).or_worse(outcome)
+        }
     };
-    let lost = base.variants().into_iter().find(|variant| !asked.common.contains(variant));
-    let lost = lost.map(|variant| Outcome {
-        verdict: Verdict::NotJudged,
-        reason: format!("{variant} is in {} alone", base.path().display()),
-    });
+    let lost = unjudged::lost(base, &asked.common);
     let outcome = lost.into_iter().fold(outcome, Outcome::or_worse);
     let outcome = with_settings(outcome, &compared);
     // Time that was taken from one of two runs, and not from the other, is no change of a build.
@@ -296,38 +296,6 @@ fn figures(
         bail!("{name} cannot be judged: {}, {}; {}", has(base), has(new), needed(base, *values));
     }
     Ok(Outcome { verdict, reason: reason(verdict, &judged) })
-}
-
-/// The verdict where times are not judged. The change of each that was seen is kept, and that of the
-/// variant that changed most is told.
-fn times_seen(base: &Side, new: &Side, asked: &Asked, compared: &mut gate::Compared) -> Outcome {
-    let seen = asked.common.iter().filter_map(|variant| Some((variant, seen(base, new, variant)?)));
-    compared.times = seen
-        .map(|(variant, change)| Shift {
-            variant: variant.clone(),
-            verdict: Verdict::NotJudged,
-            change: Some(change),
-            lower: None,
-            upper: None,
-            values_to_decide: None,
-            delta_to_decide: None,
-        })
-        .collect();
-    let size = |shift: &&Shift| shift.change.unwrap_or_default().ln_1p().abs();
-    let most = compared.times.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
-    let told = most.map_or_else(String::new, |Shift { variant, change, .. }| {
-        let times = 1.0 + change.unwrap_or_default();
-        format!("; {variant} takes {times:.2} times as long as before")
-    });
-    let equal = match asked.common.len() {
-        1 => "counters are equal, and there is no ratio inside a run of one variant",
-        _ => "counters and ratios are equal",
-    };
-    let reason = format!(
-        "{equal}, times were not compared{told}: --against BINARY compares them, or --absolute with \
-         {PROCESS_COUNT_MIN} processes a side"
-    );
-    Outcome { verdict: Verdict::NotJudged, reason }
 }
 
 /// Whether a variant was run on a cold state by both sides: elsewhere the content of a cache

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::machine::{self, STRESS};
 
 mod baselines;
+mod deadline;
 
 /// A workload of a few milliseconds a sample, in memory, on one thread.
 pub(crate) const WORK: [&str; 12] = [
@@ -293,28 +294,6 @@ fn one_key_read_twice_is_caught_exactly_and_before_anything_is_timed() {
 fn times_are_not_judged(gate: &Value) -> bool {
     let times = gate["baseline"]["times"].as_array();
     times.is_some_and(|times| times.iter().any(|time| time["verdict"] == "not judged"))
-}
-
-#[test]
-fn a_deadline_that_is_broken_is_named() {
-    let place = Place::new();
-    // 14,000 cold reads take no machine a millisecond. Whether a regression or steal stands above
-    // that is the machine's mood.
-    let work = WORK.map(|word| if word == "4M" { "30M" } else { word });
-    let result = place.consistent_of(&work, &["--against", STRESS, "--deadline", "1ms"]);
-    let gate = &result["gate"];
-    assert!(!["pass", "inconclusive"].contains(&gate["verdict"].as_str().unwrap()), "{gate:#}");
-    assert_eq!(result["expects"]["claims"][0]["metric"], "ms_per_block(sequential)");
-    let claim = &result["expects"]["claims"][0];
-    assert_eq!(claim["verdict"], "fails");
-    // The claim is on whole blocks, and what is compared is execution alone.
-    let cells = gate["attempts"][0]["cells"].as_array().unwrap();
-    assert!(cells.iter().all(|cell| !cell["variant"].as_str().unwrap().contains("whole")));
-    let work = [&work[..], &["--set", "run.whole=none"]].concat();
-    let result = place.consistent_of(&work, &["--against", STRESS, "--deadline", "1ms"]);
-    let claim = &result["expects"]["claims"][0];
-    assert_eq!(claim["verdict"], "not judged");
-    assert!(claim["reason"].as_str().unwrap().contains("execution(ms_per_block(sequential))"));
 }
 
 #[test]

@@ -77,8 +77,8 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     })
 }
 
-/// The fork of a test's blocks, with its name there: `Osaka`, or of `PragueToOsakaAtTime15k` the one that is in
-/// force at the time of its blocks.
+/// The fork of a test's blocks, with its name there; of a network that changes from one fork to another, the
+/// one that is in force at the time of its blocks.
 fn fork<'t>(test: &Node<'t>, chain_id: u64) -> Result<(Fork, &'t str), ImportError> {
     let network = test.get(&["network"], "the fork's name")?;
     let name = network.text()?;
@@ -104,7 +104,7 @@ fn fork<'t>(test: &Node<'t>, chain_id: u64) -> Result<(Fork, &'t str), ImportErr
     }
 }
 
-/// The parts of `PragueToOsakaAtTime15k`: the forks before and after, and when it changes.
+/// The forks before and after of a network that changes from one to another, and when.
 fn transition(network: &str) -> Option<(&str, &str, u64)> {
     let (before, rest) = network.split_once("To")?;
     let (after, time) = rest.split_once("AtTime")?;
