@@ -231,3 +231,19 @@ fn a_test_is_run_under_the_fork_that_is_in_force_at_its_blocks() {
     let later = format!("AmsterdamToLaterAtTime{}", time(0));
     refused(&of_network(&later), &["network is", "amsterdam"]);
 }
+
+#[test]
+fn a_state_after_the_last_block_is_compared_where_the_test_has_one() {
+    let test = exported();
+    let with = |state: Value| {
+        let mut test = test.clone();
+        test["postState"] = state;
+        test
+    };
+    for absent in [json!({}), Value::Null] {
+        let (_, compared) = imported(&with(absent)).unwrap();
+        assert!(!compared.contains(&"post state"));
+    }
+    let address = "0x00000000000000000000000000000000000000b0";
+    refused(&with(json!({address: {"balance": "0x1"}})), &["post state of"]);
+}
