@@ -83,7 +83,7 @@ pub struct RunArgs {
     /// Where its states are
     #[command(flatten)]
     pub databases: DatabaseArgs,
-    /// The exit code of what is left open
+    /// Exit codes of open claims and figures
     #[command(flatten)]
     pub open: OpenArgs,
     /// Format of standard output

@@ -125,7 +125,7 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
     stores.into_iter().map(on_store).collect()
 }
 
-/// Why a claim has no row of this design, and what judges it.
+/// Why a claim has no row of this design, and the remedy.
 fn no_row(expect: &Expect, design: Design) -> String {
     match expect.scope {
         Scope::Whole => format!(

@@ -29,7 +29,7 @@ pub struct Wishes {
     pub profile: Option<String>,
     /// The file of its flame graph.
     pub flame_graph: Option<PathBuf>,
-    /// What happens to such a file that is there already.
+    /// Treatment of such a file that exists already.
     pub existing: Existing,
 }
 

@@ -16,7 +16,7 @@ pub struct ForceArgs {
 }
 
 impl ForceArgs {
-    /// What happens to a file that is there already.
+    /// Treatment of a file that exists already.
     pub const fn existing(self) -> Existing {
         if self.force { Existing::Replace } else { Existing::Refuse }
     }

@@ -94,7 +94,7 @@ pub struct ClientArgs {
     /// Where the states of our designs are
     #[command(flatten)]
     pub databases: DatabaseArgs,
-    /// The exit code of what is left open
+    /// Exit codes of open claims and figures
     #[command(flatten)]
     pub open: OpenArgs,
     /// Format of standard output

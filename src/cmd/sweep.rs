@@ -75,7 +75,7 @@ pub struct SweepArgs {
     /// Where state databases and baselines are
     #[command(flatten)]
     pub data_dir: DataDirArgs,
-    /// The exit code of what is left open
+    /// Exit codes of open claims and figures
     #[command(flatten)]
     pub open: OpenArgs,
     /// Format of standard output

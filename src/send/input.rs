@@ -34,7 +34,7 @@ pub struct ProfileInput {
     pub url: NodeUrl,
     /// The file.
     pub file: PathBuf,
-    /// What happens to a file of this name that is there already.
+    /// Treatment of a file of this name that exists already.
     pub existing: Existing,
     /// How long the node samples.
     pub seconds: u64,

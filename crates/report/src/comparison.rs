@@ -157,7 +157,7 @@ fn legend(page: &mut Page, comparison: &Comparison) {
     let lacks = |(_, figure): &(Option<&Figure>, &Figure)| {
         figure.time_ratio.is_some() && figure.time_ratio_ci95.is_none()
     };
-    // The most values that a figure lacks, by what its interval takes.
+    // The most values that a figure lacks: samples, or databases, by the number that an interval takes.
     let mut missing: BTreeMap<(usize, bool), u64> = BTreeMap::new();
     for (base, figure) in pairs.filter(lacks) {
         let least = least_count(figure);

@@ -16,7 +16,7 @@ use crate::{error::Error, out};
 /// Links that a name may lead through.
 const LINK_COUNT_MAX: usize = 40;
 
-/// What happens to a file that is there already.
+/// Treatment of a file that exists already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// It stays, and the new one is refused.
@@ -40,7 +40,7 @@ pub struct WholeFile {
 enum Place {
     /// Beside the file of this name, until it is whole.
     Beside(PathBuf, Existing),
-    /// Straight into what has the name.
+    /// Straight into the pipe or device of this name.
     Through,
 }
 

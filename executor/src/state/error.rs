@@ -82,7 +82,7 @@ pub enum StateError {
         /// The first thing that is wrong.
         reason: String,
     },
-    /// Something of others in the place of what this program makes.
+    /// A file or directory of others in a place of this program.
     #[error(
         "{} has no mark of stress: it is of others, or an earlier version left it half built; remove it by \
          hand, or name another directory with --data-dir",
