@@ -1,6 +1,7 @@
 //! The look of bars and texts on a terminal.
 
 use indicatif::ProgressStyle;
+use send::steers_terminal;
 
 /// The style of a bar of `length`; without one there is no bar.
 pub(super) fn style(length: Option<u64>) -> ProgressStyle {
@@ -29,7 +30,7 @@ fn styled(template: &str) -> ProgressStyle {
 pub fn visible(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() && !matches!(c, '\n' | '\t') {
+        match steers_terminal(c) && !matches!(c, '\n' | '\t') {
             true => safe.extend(c.escape_default()),
             false => safe.push(c),
         }
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn lines_stay_and_what_steers_a_terminal_is_escaped() {
-        let text = "a\u{1b}[2J\u{9b}m\r\n\tb é 漢";
-        assert_eq!(visible(text), "a\\u{1b}[2J\\u{9b}m\\r\n\tb é 漢");
+        let text = "a\u{1b}[2J\u{9b}m\r\n\tb é 漢\u{202e}";
+        assert_eq!(visible(text), "a\\u{1b}[2J\\u{9b}m\\r\n\tb é 漢\\u{202e}");
     }
 }

@@ -218,7 +218,7 @@ pub(crate) fn metric(text: &str) -> Result<Metric, Misfit> {
 fn unknown_metric(name: &str) -> Misfit {
     let forms: Vec<String> = Kind::ALL.iter().map(|kind| kind.form()).collect();
     let forms: Vec<&str> = forms.iter().map(String::as_str).collect();
-    let all = listed(&forms, "and");
+    let all = listed(&forms, "and") + "; execution(metric) leaves out the whole block";
     let advice = match nearest(name, Kind::ALL.iter().map(|kind| kind.name())) {
         Some(meant) => format!("did you mean {meant}? (metrics are {all})"),
         None => format!("metrics are {all}"),

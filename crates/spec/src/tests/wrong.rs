@@ -344,7 +344,12 @@ fn expectations_name_what_exists_and_one_finite_bound() {
     let metric = |metric: &str| expect(&format!("metric = \"{metric}\"\nmin = 1"));
     assert_error(
         metric("speedupp(batched-io, parallel-io)"),
-        &["expect[0].metric: speedupp is no metric", "my.toml:10:10", "did you mean speedup?"],
+        &[
+            "expect[0].metric: speedupp is no metric",
+            "my.toml:10:10",
+            "did you mean speedup?",
+            "execution(",
+        ],
     );
     assert_error(metric("mgas_per_s(batchd-io)"), &["batchd-io is no design", "batched-io?"]);
     assert_error(metric("bal_bytes(sequential)"), &["sequential is no list", "batched-io or full"]);
