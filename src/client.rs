@@ -9,12 +9,13 @@
 mod calibrate;
 mod deadline;
 mod engine;
-mod export;
+pub mod export;
 mod home;
 mod leftover;
 mod log;
 mod making;
 mod measured;
+pub mod node;
 mod process;
 mod refusal;
 mod run;

@@ -10,6 +10,7 @@
 //! can decide. `judge` makes a gate's result of these. Nothing here knows the command line.
 
 pub mod baseline;
+pub mod baselines;
 pub mod builds;
 pub mod calibration;
 mod cell;
@@ -39,7 +40,7 @@ pub use octet::Arm;
 
 pub use result::gate::{DecidedBy, Metric, Verdict};
 
-use crate::exit::{Code, OpenCodes};
+use crate::terminal::exit::{Code, OpenCodes};
 
 /// Largest δ: above it nothing is gated.
 pub const DELTA_MAX: f64 = 1.0;

@@ -7,54 +7,28 @@
     reason = "a program has no outside: `pub` marks the interface of a module"
 )]
 
-mod args;
-mod baselines;
-mod cells;
-mod child;
-mod claims;
 mod cli;
 mod client;
-mod cmd;
-mod counters;
 mod describe;
-mod effect;
-mod environment;
-mod exit;
-mod export;
-mod extras;
-mod facts;
+mod figures;
 mod gate;
-mod hooks;
-mod interrupt;
 mod io;
-mod measure;
-mod metrics;
-mod minimal;
-mod node;
-mod now;
-mod plan;
-mod prepare;
-mod profile;
-mod progress;
-mod removal;
+mod machine;
 mod run;
-mod sampling;
-mod scratch;
-mod seed;
 mod send;
-mod session;
-mod shards;
 mod simulate;
-mod state_progress;
 mod sweep;
 mod terminal;
-mod trace;
 mod worker;
 
 use std::process::ExitCode;
 
 use executor::process::allocations;
-use exit::{Code, Failure, OrExit};
+
+use terminal::{
+    exit::{self, Code, Failure, OrExit},
+    interrupt,
+};
 
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;
@@ -77,9 +51,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Code, Failure> {
-    child::become_another().or_exit(Code::Io)?;
+    machine::child::become_another().or_exit(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
-    prepare::short_device_time().or_exit(Code::Usage)?;
+    run::prepare::short_device_time().or_exit(Code::Usage)?;
     let Some(cli) = cli::parse(&cli::quiet_behind_verb(std::env::args_os())) else {
         return Ok(Code::Fine);
     };

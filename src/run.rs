@@ -2,9 +2,21 @@
 //! one, and while it is sampled a result of all so far is written every few seconds. One database
 //! is open at a time.
 
+pub mod effect;
+pub mod extras;
 mod files;
 mod finished;
+pub mod hooks;
+pub mod measure;
+pub mod minimal;
+pub mod plan;
+pub mod prepare;
+pub mod profile;
 mod same_work;
+pub mod sampling;
+pub mod session;
+pub mod shards;
+mod trace;
 
 use std::{
     path::{Path, PathBuf},
@@ -23,24 +35,27 @@ use result::{
 };
 
 use crate::{
-    claims::{self, Grounds},
-    environment,
-    exit::{Code, Failure, OpenCodes, OrExit},
-    extras::{Extras, Wishes},
-    facts,
-    hooks::{Cleanup, Hooks},
-    interrupt, now,
-    plan::{self, Machine},
-    prepare::{
-        self, Databases, InUse, Preparation, Prepared, Request, Source, WithWhole, on_one_database,
-        on_same_keys,
+    figures::{
+        claims::{self, Grounds},
+        facts,
     },
-    progress::{Look, Progress},
-    sampling::{Sampled, Sampling},
-    seed,
+    machine::{self, environment},
+    terminal::{
+        exit::{Code, Failure, OpenCodes, OrExit},
+        interrupt,
+        progress::{Look, Progress},
+    },
 };
 
+use extras::{Extras, Wishes};
 use files::Files;
+use hooks::{Cleanup, Hooks};
+use plan::Machine;
+use prepare::{
+    Databases, InUse, Preparation, Prepared, Request, Source, WithWhole, on_one_database,
+    on_same_keys,
+};
+use sampling::{Sampled, Sampling};
 
 pub use finished::Finished;
 pub use same_work::SameWork;
@@ -88,7 +103,7 @@ impl RunInput {
     /// # Errors
     /// There is no result: nothing could be sampled.
     pub fn run(&self) -> Result<Finished, Failure> {
-        let started_unix_s = now::unix_s();
+        let started_unix_s = machine::unix_s();
         let progress = Progress::new(self.look);
         // Before the state is built: the load that is warned of must not be our own.
         let data_path = prepare::data_path(self.data_dir.as_deref());
@@ -382,10 +397,11 @@ impl Course<'_> {
 
     fn facts(&self, prepared: &Prepared) -> DatabaseFacts {
         let overridden = self.scenario.as_ref().map(|scenario| scenario.overridden.clone());
+        let stores = prepared.session.stores().iter();
         DatabaseFacts {
             workload: facts::workload(prepared.session.workload(), overridden.unwrap_or_default()),
             device: prepared.device.clone(),
-            stores: facts::stores(&prepared.session),
+            stores: stores.map(|open| facts::store(open.as_ref())).collect(),
         }
     }
 
@@ -453,7 +469,7 @@ impl Course<'_> {
 
 /// Seed of the run's own draws.
 fn draw_seed(run: &RunSpec) -> u64 {
-    run.draw_seed.unwrap_or_else(seed::fresh)
+    run.draw_seed.unwrap_or_else(machine::fresh_seed)
 }
 
 /// The next database's share of the remaining budget, for one of `left_count` databases that are left.

@@ -18,10 +18,13 @@ use send::{Funder, NodeFacts, Pace, Plan, SendError, Session, Settings};
 use workload::Workload;
 
 use crate::{
-    environment,
-    exit::{Code, Failure, OrExit},
-    facts, interrupt, now,
-    progress::Progress,
+    figures::facts,
+    machine::{self, environment},
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
 };
 
 pub use input::{ProfileInput, SendInput};
@@ -35,7 +38,7 @@ use work::Work;
 /// # Errors
 /// Nothing could be sent.
 pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failure> {
-    let started_unix_s = now::unix_s();
+    let started_unix_s = machine::unix_s();
     let environment = environment::probe(Path::new("."));
     let at = |wanted: &ProfileInput| WholeFile::at(&wanted.file, "--profile", wanted.existing);
     let profile_file = input.profile.as_ref().map(at).transpose()?;

@@ -1,6 +1,10 @@
 //! The one place that writes to standard output and standard error, and knows whether all of the output
 //! has arrived.
 
+pub mod exit;
+pub mod interrupt;
+pub mod progress;
+
 use std::{
     io::{self, IsTerminal, Write},
     sync::{
@@ -15,7 +19,7 @@ use terminal_size::{Width, terminal_size};
 
 use report::Paint;
 
-use crate::progress::{Look, visible};
+use progress::{Look, visible};
 
 /// Whether the user wants quiet.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);

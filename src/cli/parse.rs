@@ -10,7 +10,7 @@ use clap::{
 
 use report::Paint;
 
-use super::Cli;
+use super::verbs::Cli;
 use crate::terminal;
 
 /// The verb that writes reports, whose format follows from the ending of a file.

@@ -16,10 +16,15 @@ use spec::{Override, Scenario, shipped};
 
 use super::StartFile;
 use crate::{
-    child::{self, Ended},
-    environment,
-    exit::{Code, Failure, OrExit},
-    interrupt, terminal,
+    machine::{
+        child::{self, Ended},
+        environment,
+    },
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        interrupt,
+    },
 };
 
 /// Says which calibration a directory is of.

@@ -5,7 +5,7 @@ use std::{cmp::Ordering, time::Duration};
 
 use result::{Bound, Claim, ClientCell, Estimate, Expects, RunResult, Verdict};
 
-use crate::claims;
+use crate::figures::claims;
 
 /// A client with fewer samples has no interval.
 const SAMPLES_NEEDED: &str = "no interval: six samples are needed (--samples 6)";

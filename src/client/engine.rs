@@ -7,7 +7,7 @@ use send::{BlockingClient, HttpError, HttpLimits, shown};
 use serde_json::{Value, json};
 
 use super::{export::Calls, refusal::Refusal, token::Secret};
-use crate::node;
+use crate::client::node;
 
 /// Longest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;

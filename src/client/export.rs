@@ -1,6 +1,8 @@
 //! A directory that `stress export` wrote: its blocks, and the calls that give each of their siblings to a
 //! client. Calls are read one block at a time: a payload has many megabytes.
 
+pub mod write;
+
 use std::{
     fs::File,
     io::{BufRead, BufReader, Read, Seek, SeekFrom},
@@ -12,7 +14,7 @@ use serde::Deserialize;
 use variant::CacheMode;
 use workload::{Workload, file};
 
-use crate::export::{GROWTH, WORKLOAD};
+use crate::client::export::write::{GROWTH, WORKLOAD};
 
 /// Schema of `export.json` that is read.
 const SCHEMA: &str = "stress-export/1";

@@ -16,7 +16,7 @@ use super::{
     start_file::{Places, StartFile},
     token::Secret,
 };
-use crate::exit::{Code, Failure, OrExit};
+use crate::terminal::exit::{Code, Failure, OrExit};
 
 /// How often the files are listed again where one went away meanwhile.
 const LISTINGS: usize = 5;

@@ -17,9 +17,11 @@ use super::{
     start_file::{Places, StartFile},
 };
 use crate::{
-    child::{self, Reach},
-    exit::{Code, Failure, OrExit},
-    interrupt,
+    machine::child::{self, Reach},
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+    },
 };
 
 /// Characters of a failed command's output that are shown.

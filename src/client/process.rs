@@ -29,9 +29,11 @@ use super::{
     wrapper,
 };
 use crate::{
-    child::{self, Reach},
-    exit::{Code, Failure, OrExit},
-    interrupt,
+    machine::child::{self, Reach},
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+    },
 };
 
 /// How long a client may take to be ready.

@@ -3,7 +3,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::exit::{Code, Failure};
+use crate::terminal::exit::{Code, Failure};
 
 /// The HTTP server of go-ethereum closes a connection after as long, with any answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -23,13 +23,15 @@ use super::{
     start_file::StartFile,
 };
 use crate::{
-    environment,
-    exit::{Code, Failure, OrExit},
-    facts, interrupt, now, plan,
-    progress::Progress,
-    run::{Finished, RunInput},
-    scratch::Scratch,
-    terminal,
+    figures::facts,
+    machine::{self, environment, scratch::Scratch},
+    run::{Finished, RunInput, plan},
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
 };
 
 /// The sampled clients.
@@ -189,7 +191,7 @@ impl ClientInput {
     /// The result without clients: that of our designs, or one without cells.
     fn base(&self, export: &Export) -> Result<Base, Failure> {
         let workload = export.workload().or_exit(Code::Usage)?;
-        let started_unix_s = now::unix_s();
+        let started_unix_s = machine::unix_s();
         let environment = environment::probe(self.data_path());
         if let Some(designs) = &self.designs {
             drop(workload);

@@ -17,7 +17,7 @@ use super::{
     start_file::StartFile,
     token::Secret,
 };
-use crate::{
+use crate::terminal::{
     exit::{Code, Failure, OrExit},
     interrupt,
 };

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::leftover;
-use crate::scratch::Scratch;
+use crate::machine::scratch::Scratch;
 
 const PREFIX: &str = ".stress-client-";
 

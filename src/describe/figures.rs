@@ -13,7 +13,7 @@ use result::{
 use spec::Scenario;
 use workload::Workload;
 
-use crate::facts;
+use crate::figures::facts;
 
 /// The scenario that a workload is generated from.
 #[derive(Clone, Copy, Debug)]

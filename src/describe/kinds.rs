@@ -15,10 +15,12 @@ use result::{
 };
 
 use crate::{
-    exit::{Code, Failure, OrExit},
-    interrupt,
-    progress::Progress,
     run,
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
 };
 
 /// Default overrides where the user gives none, beside that every design but a yardstick

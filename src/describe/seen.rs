@@ -13,10 +13,14 @@ use super::{
     shards,
 };
 use crate::{
-    environment,
-    exit::{Code, Failure},
-    facts, interrupt, prepare,
-    progress::Progress,
+    figures::facts,
+    machine::environment,
+    run::prepare,
+    terminal::{
+        exit::{Code, Failure},
+        interrupt,
+        progress::Progress,
+    },
 };
 
 /// The numbers that figures are given for.

@@ -10,7 +10,7 @@ use result::description::{PartitionFacts, Sharded, TrafficFacts};
 use variant::Partitioner;
 use workload::{Batch, Workload};
 
-use crate::{
+use crate::terminal::{
     exit::{Code, Failure, OrExit},
     interrupt,
     progress::Progress,

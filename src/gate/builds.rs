@@ -18,10 +18,12 @@ use spec::Expect;
 use variant::WholeRows;
 
 use crate::{
-    counters,
-    environment::Watch,
-    exit::{Code, Failure, OrExit},
-    progress::Progress,
+    figures::counters,
+    machine::environment::Watch,
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
     worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
 };
 

@@ -18,7 +18,7 @@ use super::{
     taker::{Plan, Rule, Subject, Taken, Taker},
     words::Told,
 };
-use crate::exit::{Code, Failure, OrExit};
+use crate::terminal::exit::{Code, Failure, OrExit};
 
 mod counts;
 

@@ -17,12 +17,12 @@ use super::{
     taker::{Taken, Taker},
 };
 use crate::{
-    child,
     client::{SampledClient, Source, StartFile, Task, copy_dir},
-    environment::Watch,
-    exit::{Code, Failure, OrExit},
-    interrupt,
-    scratch::Scratch,
+    machine::{child, environment::Watch, scratch::Scratch},
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+    },
 };
 
 /// Two clients to be compared.

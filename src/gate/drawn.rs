@@ -8,7 +8,7 @@ use super::{
     octet::{Arm, Coin},
     taker::{Taken, Taker},
 };
-use crate::exit::Failure;
+use crate::terminal::exit::Failure;
 
 /// Builds that take a known time, with noise as a shared machine has it.
 pub struct Drawn {

@@ -10,12 +10,17 @@ use workload::file;
 
 use super::work::Work;
 use crate::{
-    exit::{Code, Failure, OrExit},
-    interrupt, minimal,
-    plan::Machine,
-    prepare::{Databases, InUse, StoreOpener},
-    progress::Progress,
-    seed,
+    machine,
+    run::{
+        minimal,
+        plan::Machine,
+        prepare::{Databases, InUse, StoreOpener},
+    },
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
 };
 
 /// The warning of a cache outside this machine, from repeated reads of the states of A, which its
@@ -47,7 +52,7 @@ pub fn warning(work: &Work, progress: &Progress) -> Result<Option<String>, Failu
 
 /// How much faster a second pass over the same blocks of `state` is.
 fn ratio(state: &BuiltState) -> Option<f64> {
-    let disk = Disk::open(&state.table_files(), seed::fresh()).ok()?;
+    let disk = Disk::open(&state.table_files(), machine::fresh_seed()).ok()?;
     Some(probe_host_cache(&disk, interrupt::flag()).ok()?.ratio())
 }
 

@@ -32,17 +32,21 @@ use super::{
 };
 
 use crate::{
-    child::{self, Ended},
-    claims,
     client::{Export, Task, scratch_beside},
-    environment,
-    exit::{Code, Failure, OpenCodes, OrExit},
-    facts,
+    figures::{claims, facts},
     gate::exit_code,
-    interrupt, now, prepare,
-    progress::Progress,
-    run::RunInput,
-    terminal,
+    machine::{
+        self,
+        child::{self, Ended},
+        environment,
+    },
+    run::{RunInput, prepare},
+    terminal::{
+        self,
+        exit::{Code, Failure, OpenCodes, OrExit},
+        interrupt,
+        progress::Progress,
+    },
 };
 
 /// Two builds to be compared.
@@ -162,7 +166,7 @@ impl Frame {
         Self {
             command,
             begun: Instant::now(),
-            started_unix_s: now::unix_s(),
+            started_unix_s: machine::unix_s(),
             environment: environment::probe(data_path.as_deref().unwrap_or(Path::new("."))),
             open,
             delta,

@@ -10,7 +10,7 @@ use super::{
     steps::{Followed, OctetWork, Step},
     taker::{Plan, Taker},
 };
-use crate::exit::Failure;
+use crate::terminal::exit::Failure;
 
 /// Tries until something is decided, or as often as the plan says, each time with another coin. A
 /// regression is final. `shown` hears how far a try is, `kept` gets each try, also one that a failure

@@ -11,7 +11,7 @@ use super::{
     steps::{OctetWork, shorter_slot_ns},
     taker::{Plan, Rule},
 };
-use crate::prepare::{Source, is_smaller_if_quick};
+use crate::run::prepare::{Source, is_smaller_if_quick};
 
 /// A gate that may take as long says how to make it shorter.
 const LONG: Duration = Duration::from_secs(120);

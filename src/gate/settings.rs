@@ -8,10 +8,11 @@ use serde_json::Value;
 use spec::{Override, RunSpec};
 
 use crate::{
-    effect,
-    exit::{Code, Failure, OrExit},
-    minimal,
-    plan::{self, Machine, PlannedCell},
+    run::{
+        effect, minimal,
+        plan::{self, Machine, PlannedCell},
+    },
+    terminal::exit::{Code, Failure, OrExit},
     worker,
 };
 

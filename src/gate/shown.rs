@@ -11,7 +11,7 @@ use super::{
     steps::{Doing, InOctet, Step},
     taker::Plan,
 };
-use crate::progress::{Live, Progress, Stage};
+use crate::terminal::progress::{Live, Progress, Stage};
 
 /// Shortest time between two drawings within an octet, as samples follow each other within milliseconds.
 const INTERVAL: Duration = Duration::from_millis(500);

@@ -7,7 +7,7 @@ use super::{
     octet::Arm,
     taker::{Taken, Taker},
 };
-use crate::exit::Failure;
+use crate::terminal::exit::Failure;
 
 /// How far a try is.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -22,13 +22,16 @@ use super::{
 use result::{Counters, WorkloadFacts, gate::EffectiveSetting};
 
 use crate::{
-    counters,
-    exit::{Code, Failure, OrExit},
-    facts,
-    plan::{self, Machine, PlannedCell},
-    prepare::{self, Request, Source, WithWhole, on_one_database},
-    progress::Progress,
-    scratch::Scratch,
+    figures::{counters, facts},
+    machine::scratch::Scratch,
+    run::{
+        plan::{self, Machine, PlannedCell},
+        prepare::{self, Request, Source, WithWhole, on_one_database},
+    },
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
     worker::Loaded,
 };
 
@@ -305,7 +308,7 @@ pub fn temporary() -> Result<Scratch, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Look;
+    use crate::terminal::progress::Look;
 
     fn loaded(variants: &[&str], thread_counts: &[usize]) -> Loaded {
         let variants = variants.iter().map(|name| (*name).to_owned()).collect();

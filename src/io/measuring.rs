@@ -15,11 +15,16 @@ use super::{
     point::{self, PointInput},
 };
 use crate::{
-    exit::{Code, Failure, OrExit},
-    facts, interrupt,
-    plan::Machine,
-    prepare::{Databases, InUse, StoreOpener},
-    progress::Progress,
+    figures::facts,
+    run::{
+        plan::Machine,
+        prepare::{Databases, InUse, StoreOpener},
+    },
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
 };
 
 /// Called after each point, so that any end of the run leaves the finished points.

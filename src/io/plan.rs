@@ -11,7 +11,7 @@ use workload::{
     Genesis, GenesisAccount, KeyRule, Layout, SlotFamily, ValueRule, stream::stream_seed,
 };
 
-use crate::{minimal, seed};
+use crate::{machine, run::minimal};
 
 /// Depths where none are named.
 const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
@@ -113,7 +113,7 @@ impl IoPlan {
             genesis: genesis(scenario.state.slot_count),
             layout: scenario.state.layout,
             present_share: scenario.state.present_share,
-            seed: if has_seed { scenario.seed } else { seed::fresh() },
+            seed: if has_seed { scenario.seed } else { machine::fresh_seed() },
             time: time(&seconds)?,
             points,
         })
@@ -216,7 +216,7 @@ fn time(text: &str) -> Result<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::io::IoArgs;
+    use crate::cli::cmd::io::IoArgs;
 
     fn args() -> IoArgs {
         let text = |text: &str| text.to_owned();

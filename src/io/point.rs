@@ -11,7 +11,7 @@ use result::{
 
 use super::plan::PlannedPoint;
 
-use crate::cells::COLD_SHARE;
+use crate::figures::cells::COLD_SHARE;
 
 /// Facts beside the measurement.
 #[derive(Clone, Copy, Debug)]

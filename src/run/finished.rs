@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use result::RunResult;
 
 use crate::{
-    claims,
-    exit::{Code, Failure, OpenCodes, OrExit},
+    figures::claims,
+    terminal::exit::{Code, Failure, OpenCodes, OrExit},
 };
 
 /// A run that has ended.

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use result::stored::Stored;
 use workload::Workload;
 
-use crate::exit::{Code, Failure, OrExit};
+use crate::terminal::exit::{Code, Failure, OrExit};
 
 /// Characters of a digest in the error, as on the page of a run.
 const DIGEST_CHARS: usize = 12;

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use alloy_primitives::{B256, hex};
 use anyhow::{Context, anyhow};
 
-use crate::exit::{Code, Failure, OrExit};
+use crate::terminal::exit::{Code, Failure, OrExit};
 
 /// Reads a secret of 32 bytes in hex, with or without 0x.
 ///

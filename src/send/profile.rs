@@ -12,7 +12,7 @@ use result::send::SendProfile;
 use send::{BlockingClient, HttpLimits};
 
 use super::{input::ProfileInput, url};
-use crate::interrupt;
+use crate::terminal::interrupt;
 
 /// Longest profile that is read.
 const MAX_BYTES: usize = 256 << 20;

@@ -7,9 +7,11 @@ use workload::Workload;
 
 use super::input::SendInput;
 use crate::{
-    exit::{Code, Failure, OrExit},
-    prepare::{self, Size},
-    progress::Progress,
+    run::prepare::{self, Size},
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
 };
 
 /// A call of an address without code succeeds and does nothing.

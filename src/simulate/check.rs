@@ -10,7 +10,7 @@ use super::{
     costs::MEASURED_STORE,
     predict::{Predictions, one_host},
 };
-use crate::exit::{Code, Failure, OrExit};
+use crate::terminal::exit::{Code, Failure, OrExit};
 
 /// A prediction for each row of the result that shards executed.
 ///

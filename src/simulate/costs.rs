@@ -14,10 +14,12 @@ use result::{description::Spread, simulation::SimulationCosts, stats};
 use variant::{CacheMode, Design, Io, Phase, Sharding, StoreKind, Variant};
 
 use crate::{
-    exit::{Code, Failure, OrExit},
-    interrupt,
-    progress::Progress,
-    session::{How, Session},
+    run::session::{How, Session},
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
 };
 
 /// The store that is measured on.

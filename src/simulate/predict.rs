@@ -12,7 +12,7 @@ use result::{
 use variant::{PartitionTime, Sharding};
 
 use super::batch::SimulatedBatch;
-use crate::{
+use crate::terminal::{
     exit::{Code, Failure, OrExit},
     interrupt,
 };

@@ -12,9 +12,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
 use crate::{
-    claims, environment,
-    exit::{Code, OpenCodes},
-    facts,
+    figures::{claims, facts},
+    machine::environment,
+    terminal::exit::{Code, OpenCodes},
 };
 
 /// This program.

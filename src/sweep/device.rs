@@ -12,10 +12,9 @@ use result::sweep::{Ceiling, SweepDevice, drift};
 
 use super::dir::SweepDir;
 use crate::{
-    now,
-    prepare::shared::{self, Moment},
-    progress::Progress,
-    terminal,
+    machine,
+    run::prepare::shared::{self, Moment},
+    terminal::{self, progress::Progress},
 };
 
 /// Age of the last measurement from which on the device is measured again before the next cell.
@@ -41,7 +40,7 @@ impl<'a> WatchedDevice<'a> {
     /// The figures of earlier processes cannot be read.
     pub fn new(dir: &SweepDir, data_dir: Option<&'a Path>) -> Result<Self> {
         let was_measured = !dir.devices()?.is_empty();
-        let path = dir.device_path(now::unix_s());
+        let path = dir.device_path(machine::unix_s());
         Ok(Self { path, data_dir, was_measured, is_told: false })
     }
 
@@ -56,7 +55,9 @@ impl<'a> WatchedDevice<'a> {
     /// The figures cannot be read or written.
     pub fn before_cell(&self) -> Result<()> {
         match shared::read(&self.path)? {
-            Some(known) if is_due(&known, now::unix_s()) => self.measure(known, Moment::Between),
+            Some(known) if is_due(&known, machine::unix_s()) => {
+                self.measure(known, Moment::Between)
+            }
             _ => Ok(()),
         }
     }

@@ -25,8 +25,8 @@ use super::{
 };
 
 use crate::{
-    exit::{Code, Failure, OrExit},
-    prepare::shared,
+    run::prepare::shared,
+    terminal::exit::{Code, Failure, OrExit},
 };
 
 /// Locks, and cells that are not whole.

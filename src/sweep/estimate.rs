@@ -9,9 +9,11 @@ use spec::RunSpec;
 
 use super::matrix;
 use crate::{
-    exit::Failure,
-    plan::Rounds,
-    prepare::{Request, Source},
+    run::{
+        plan::Rounds,
+        prepare::{Request, Source},
+    },
+    terminal::exit::Failure,
 };
 
 /// A sweep that may take as long says so before it begins.
@@ -121,7 +123,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::{prepare::Size, sweep::matrix::MatrixInput};
+    use crate::{run::prepare::Size, sweep::matrix::MatrixInput};
 
     fn matrix(axes: &[&str], size: Size) -> Matrix {
         let axis = |text: &&str| matrix::axis(text, |_, _| Ok(None)).expect("an axis");

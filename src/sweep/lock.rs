@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::scratch::lock_file;
+use crate::machine::scratch::lock_file;
 
 /// Beginning of a lock's text; the process follows.
 const SIGNED: &str = "process ";

@@ -9,10 +9,12 @@ use result::sweep::{Axis, LeftOut, Matrix, Setting, cell_count, pair};
 use spec::{Override, Scenario};
 
 use crate::{
-    effect,
-    exit::{Code, Failure, OrExit},
-    plan::Machine,
-    prepare::{self, Size, Source},
+    run::{
+        effect,
+        plan::Machine,
+        prepare::{self, Size, Source},
+    },
+    terminal::exit::{Code, Failure, OrExit},
 };
 
 /// The axes and the settings of a sweep.
@@ -147,10 +149,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::{
-        cli::{Cli, Command},
-        cmd::sweep::matrix_of,
-    };
+    use crate::cli::{Cli, Command, cmd::sweep::matrix_of};
 
     fn matrix(words: &[&str]) -> Result<Matrix, Failure> {
         let base = ["stress", "sweep", "--scenario", "sload-storm", "--out", "x"];

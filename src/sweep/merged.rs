@@ -16,7 +16,7 @@ use anyhow::{Result, anyhow, bail};
 
 use super::{cell::FinishedCell, dir::SweepDir};
 
-use crate::exit::{Code, Failure, OrExit};
+use crate::terminal::exit::{Code, Failure, OrExit};
 
 /// Joins the cells in `dir`.
 ///

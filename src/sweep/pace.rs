@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use report::units;
 
-use crate::prepare::once::Once;
+use crate::run::prepare::once::Once;
 
 /// From this on the user is told that a part of a cell's time does not come again.
 const TOLD: Duration = Duration::from_millis(100);

@@ -25,15 +25,19 @@ use result::RunResult;
 use variant::WholeRows;
 
 use crate::{
-    child::{self, Ended},
-    exit::{Code, Failure, OpenCodes, OrExit},
-    extras::Wishes,
-    hooks::Hooks,
-    interrupt,
-    prepare::{InUse, once},
-    progress::Look,
-    run::RunInput,
-    terminal,
+    machine::child::{self, Ended},
+    run::{
+        RunInput,
+        extras::Wishes,
+        hooks::Hooks,
+        prepare::{InUse, once},
+    },
+    terminal::{
+        self,
+        exit::{Code, Failure, OpenCodes, OrExit},
+        interrupt,
+        progress::Look,
+    },
 };
 
 /// Polling interval for the end of a cell that another process runs.

@@ -16,8 +16,8 @@ use super::{dir::SweepDir, merged};
 
 use crate::{
     cli::{Cli, Command},
-    exit::{Code, Failure, OpenCodes},
-    prepare::shared,
+    run::prepare::shared,
+    terminal::exit::{Code, Failure, OpenCodes},
 };
 
 const AXES: [&str; 3] = ["gas=3M,4M", "io_threads=16,64", "samples=8,9"];
@@ -26,7 +26,7 @@ fn matrix_of(axes: &[&str]) -> Matrix {
     let words = ["stress", "sweep", "--scenario", "sload-storm", "--out", "x"];
     let cli = Cli::try_parse_from(words.iter().chain(axes)).unwrap();
     let Some(Command::Sweep(args)) = cli.command else { panic!("a sweep") };
-    crate::cmd::sweep::matrix_of(&args).unwrap()
+    crate::cli::cmd::sweep::matrix_of(&args).unwrap()
 }
 
 fn open(path: &Path) -> SweepDir {

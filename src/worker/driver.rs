@@ -20,7 +20,7 @@ use super::{
     confine,
     message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who, WorkloadForm},
 };
-use crate::{
+use crate::terminal::{
     exit::{Code, Failure, OrExit},
     interrupt,
 };

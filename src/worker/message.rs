@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use result::Counters;
 
-use crate::exit::Code;
+use crate::terminal::exit::Code;
 
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;

@@ -25,18 +25,25 @@ use super::message::{
     Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who, WorkloadForm,
 };
 use crate::{
-    cells::{self, CellSamples},
-    claims::{self, Grounds},
-    counters, environment,
-    exit::{Code, Failure, OrExit},
-    facts::{self, AskedKeys},
-    measure::{KnownCosts, Measured, Measuring, Unmeasured},
-    minimal,
-    plan::{self, Machine, PlannedCell},
-    prepare::{self, Databases, InUse, StoreOpener},
-    progress::{Look, Progress},
-    session::Session,
-    terminal,
+    figures::{
+        cells::{self, CellSamples},
+        claims::{self, Grounds},
+        counters,
+        facts::{self, AskedKeys},
+    },
+    machine::environment,
+    run::{
+        measure::{KnownCosts, Measured, Measuring, Unmeasured},
+        minimal,
+        plan::{self, Machine, PlannedCell},
+        prepare::{self, Databases, InUse, StoreOpener},
+        session::Session,
+    },
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::{Look, Progress},
+    },
 };
 
 /// Nanoseconds that each read of the memory store takes longer: to judge a gate, not to measure.

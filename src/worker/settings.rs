@@ -5,7 +5,7 @@
 use spec::{Bound, Expect, RunSpec, Scenario, ScenarioError};
 use variant::WholeRows;
 
-use crate::minimal;
+use crate::run::minimal;
 
 /// Keys that say how long a run goes on: the driver decides that.
 const OF_THE_DRIVER: [&str; 3] = ["run.samples", "run.budget", "run.recover_senders"];

@@ -1,0 +1,367 @@
+//! Arguments that several verbs take, and the plain values that the program makes of them. A
+//! verb's own arguments stand beside it, in `cmd/`.
+
+mod named;
+mod option;
+mod out;
+mod overrides;
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use anyhow::anyhow;
+use clap::{
+    Args, ValueEnum,
+    builder::{PathBufValueParser, TypedValueParser},
+};
+use spec::Override;
+use variant::WholeRows;
+
+use crate::{
+    gate::{builds::Driving, work::WorkInput},
+    run::{
+        RunInput,
+        extras::Wishes,
+        hooks::Hooks,
+        prepare::{InUse, Size, Source, asked_data_dir},
+    },
+    terminal::{
+        self,
+        exit::{Code, Failure, OpenCodes, OrExit},
+        progress::Look,
+    },
+};
+
+pub use named::{Given, ScenarioArgs, Which};
+pub use option::{as_option, set_keys};
+pub use out::{ForceArgs, OutputArgs};
+pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
+
+const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
+    $XDG_CACHE_HOME/stress or ~/.cache/stress]";
+
+/// The data directory of a verb.
+#[derive(Debug, Default, Args)]
+pub struct DataDirArgs {
+    /// Where state databases and baselines are kept.
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRESS_DATA_DIR",
+        value_parser = PathBufValueParser::new().try_map(asked_data_dir),
+        help = DATA_DIR_HELP
+    )]
+    data_dir: Option<PathBuf>,
+}
+
+impl DataDirArgs {
+    /// The directory that the user names, by the option or the environment.
+    pub fn asked(&self) -> Option<&Path> {
+        self.data_dir.as_deref()
+    }
+}
+
+/// The work and the settings of a run.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A shipped scenario's name, or the path of a scenario or workload file
+    #[arg(value_name = "NAME|FILE")]
+    pub words: Vec<OsString>,
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "workload")]
+    pub scenario: Option<String>,
+    /// A workload file that `stress generate` or `stress import` wrote
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// Use a small state and block, in seconds: for trying out, and the result says so
+    #[arg(long)]
+    pub quick: bool,
+    /// The workload
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// How it is run
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Where its states are
+    #[command(flatten)]
+    pub databases: DatabaseArgs,
+    /// Exit codes of open claims and figures
+    #[command(flatten)]
+    pub open: OpenArgs,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Also write the result as JSON and its histograms (HdrHistogram logs) into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// A shell command before each sample, outside its clock: --prepare 'sync; fstrim /data'
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// A shell command after the last sample, also where the run fails or is interrupted
+    #[arg(long, value_name = "COMMAND")]
+    pub cleanup: Option<String>,
+    /// When it has ended, write its figures into this file in the text format of Prometheus
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+    /// Also save the result as the baseline of this name, for `gate --baseline NAME` and `compare
+    /// NAME`: a run of the same build and work is added to it, one of another build replaces it,
+    /// and one of other work is refused without --force
+    #[arg(long, value_name = "NAME")]
+    pub save_baseline: Option<String>,
+    /// After the run, take one more sample and write the timeline of each thread, to be opened
+    /// by Perfetto (ui.perfetto.dev) or Chrome
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Which variant to trace, as a result names it [default: the fastest]
+    #[arg(long, value_name = "VARIANT", requires = "trace")]
+    pub trace_variant: Option<String>,
+    /// After the run, take more samples of a variant, or of the fastest of a design, and show
+    /// which functions take the CPU's time, with a flame graph
+    #[arg(long, value_name = "VARIANT|DESIGN")]
+    pub profile: Option<String>,
+    /// The flame graph's file [default: flame-graph-START.svg, in DIR of --out where given]
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub flame_graph: Option<PathBuf>,
+    /// Whether output files are replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
+}
+
+/// How a verb ends on claims and figures that are left open.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct OpenArgs {
+    /// Exit with 4 where samples are too few to judge a claim ([[expect]], --deadline) or a figure
+    #[arg(long)]
+    pub strict: bool,
+    /// Exit with 0, not 7, where a claim or times were not judged at all
+    #[arg(long)]
+    pub accept_not_judged: bool,
+}
+
+impl OpenArgs {
+    /// The exit codes.
+    pub const fn codes(self) -> OpenCodes {
+        let OpenCodes { inconclusive, not_judged } = OpenCodes::DEFAULT;
+        OpenCodes {
+            inconclusive: if self.strict { Code::Inconclusive } else { inconclusive },
+            not_judged: if self.accept_not_judged { Code::Fine } else { not_judged },
+        }
+    }
+}
+
+/// State databases of a run.
+#[derive(Debug, Default, Args)]
+pub struct DatabaseArgs {
+    /// Where they are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
+    /// Wait while another process uses the state database, instead of ending with 6
+    #[arg(long)]
+    pub wait: bool,
+}
+
+impl DatabaseArgs {
+    /// Reaction where another process uses one.
+    pub const fn in_use(&self) -> InUse {
+        if self.wait { InUse::Wait } else { InUse::Refuse }
+    }
+}
+
+/// How builds are driven.
+#[derive(Debug, Args)]
+pub struct DriveArgs {
+    /// Least wall time of each slot's samples: short samples are taken in several passes
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    pub slot: String,
+    /// How long a build may take for a sample before it is stopped
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub timeout: String,
+    /// Seed of the coin that says which build begins [default: the workload's seed]
+    #[arg(long, value_name = "NUMBER")]
+    pub coin: Option<u64>,
+}
+
+/// The command line as it was typed, for results and errors. Bytes that are no UTF-8 have a mark in their
+/// place: other processes get the words themselves (`std::env::args_os`).
+pub fn typed_words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Format of standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table.
+    #[default]
+    Table,
+    /// The result as JSON.
+    Json,
+}
+
+impl Format {
+    /// How progress looks beside it.
+    pub fn look(self) -> Look {
+        match self {
+            Self::Table => terminal::look(),
+            Self::Json => terminal::look_beside_json(),
+        }
+    }
+}
+
+/// The error of `verb` where no work is named; `more` follows the scenario in its example.
+pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
+    anyhow!(
+        "nothing to run: name a scenario, as in `{verb} --scenario sload-storm {more}`, or a file, as in \
+         `{verb} my.toml`; `stress list` shows the scenarios, `{verb} --help` the rest"
+    )
+}
+
+/// The error of an option of a run where builds are compared.
+fn only_beside_stored(option: &str) -> anyhow::Error {
+    let instead = match option {
+        "--samples" | "--budget" => {
+            ": a comparison of builds takes samples until it can decide; --slot says how long a slot of \
+             them takes at least, --timeout how long one sample may take"
+        }
+        _ => ": leave it out where builds are compared",
+    };
+    anyhow!("{option} is only for a gate with --baseline{instead}")
+}
+
+impl RunArgs {
+    /// The work of the run, as `command` asked for it.
+    ///
+    /// # Errors
+    /// Nothing is named, or an option does not go with a workload file.
+    pub fn input(&self, command: Vec<String>) -> Result<RunInput, Failure> {
+        let (source, how) = self.source_and_how()?;
+        Ok(RunInput {
+            source,
+            how,
+            command,
+            same_work: None,
+            data_dir: self.databases.data_dir.asked().map(Path::to_path_buf),
+            in_use: self.databases.in_use(),
+            open_whole: WholeRows::One,
+            open: self.open.codes(),
+            shared_device: None,
+            out: self.out.clone(),
+            look: self.format.look(),
+            extras: Wishes {
+                trace: self.trace.clone(),
+                trace_variant: self.trace_variant.clone(),
+                profile: self.profile.clone(),
+                flame_graph: self.flame_graph.clone(),
+                existing: self.force.existing(),
+            },
+            hooks: Hooks { prepare: self.prepare.clone(), cleanup: self.cleanup.clone() },
+            show_kept: |_| (),
+        })
+    }
+
+    /// The work of two builds.
+    ///
+    /// # Errors
+    /// As [`RunArgs::input`], or an option that does not go with comparing builds.
+    pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<WorkInput, Failure> {
+        self.without_extras("gate").or_exit(Code::Usage)?;
+        let not_here = [
+            ("--samples", self.how.samples.is_some()),
+            ("--budget", self.how.budget.is_some()),
+            ("--recover-senders", self.how.recover_senders),
+            ("--whole", self.how.whole),
+            ("--no-whole", self.how.no_whole),
+            ("--keys", self.how.keys.is_some()),
+            ("--draw-seed", self.how.draw_seed.is_some()),
+        ];
+        if let Some((option, _)) = not_here.iter().find(|(_, is_given)| *is_given) {
+            return Err(only_beside_stored(option)).or_exit(Code::Usage);
+        }
+        if self.databases.wait {
+            let error = anyhow!(
+                "--wait: builds are compared on a state that no other process uses, and wait for none; leave \
+                 it out, or name another directory with --data-dir"
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
+        let (source, how) = self.source_and_how()?;
+        let data_dir = self.databases.data_dir.asked().map(Path::to_path_buf);
+        Ok(WorkInput { source, how, settings, data_dir })
+    }
+
+    /// Refuses options of a run alone, which `verb` would ignore.
+    ///
+    /// # Errors
+    /// A trace, a profile, a baseline or a command is asked for.
+    pub fn without_extras(&self, verb: &str) -> Result<(), anyhow::Error> {
+        let (samples, commands) = ("takes no extra samples", "runs no command around samples");
+        let of_run = [
+            ("--trace", self.trace.is_some(), samples),
+            ("--profile", self.profile.is_some(), samples),
+            ("--save-baseline", self.save_baseline.is_some(), "saves no baseline"),
+            ("--prepare", self.prepare.is_some(), commands),
+            ("--cleanup", self.cleanup.is_some(), commands),
+        ];
+        match of_run.iter().find(|(_, is_given, _)| *is_given) {
+            Some((option, _, what)) => Err(anyhow!(
+                "{option}: `stress {verb}` {what}; run `stress` with the same work and {option}"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The first option for the work or the run, as it was given.
+    pub fn first_of_run(&self) -> Option<String> {
+        let named = |option: &str, given: Option<String>| Some(format!("{option} {}", given?));
+        let workload = self.workload.as_ref().map(|path| path.display().to_string());
+        let overrides = self.work.overrides().unwrap_or_default().into_iter();
+        let mut overrides = overrides.chain(self.how.overrides()).map(|given| given.origin);
+        self.words
+            .first()
+            .map(|word| word.to_string_lossy().into_owned())
+            .or_else(|| named("--scenario", self.scenario.clone()))
+            .or_else(|| named("--workload", workload))
+            .or_else(|| self.quick.then(|| "--quick".to_owned()))
+            .or_else(|| overrides.next())
+    }
+
+    /// Where the work comes from, and the keys that say how it is run: those of options, and beside a
+    /// workload file those of `--set`.
+    fn source_and_how(&self) -> Result<(Source, Vec<Override>), Failure> {
+        let mut how = self.how.overrides();
+        let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());
+        match (Given { words: &self.words, scenario, workload }).which().or_exit(Code::Usage)? {
+            Some(Which::Scenario(name)) => {
+                let size = if self.quick { Size::Quick } else { Size::Stated };
+                let work = self.work.overrides().or_exit(Code::Usage)?;
+                Ok((Source::Scenario { name, work, size }, how))
+            }
+            Some(Which::Workload(path)) => {
+                if self.quick {
+                    let error =
+                        anyhow!("--quick: the work of a workload file is fixed; generate another");
+                    return Err(error).or_exit(Code::Usage);
+                }
+                how.extend(self.work.beside_file().or_exit(Code::Usage)?);
+                Ok((Source::File(path), how))
+            }
+            None => Err(nothing_named("stress", "--gas 640M")).or_exit(Code::Usage),
+        }
+    }
+}
+
+impl DriveArgs {
+    /// The same as plain values.
+    ///
+    /// # Errors
+    /// A time that is none.
+    pub fn driving(&self) -> Result<Driving, Failure> {
+        let slot = spec::duration("--slot", &self.slot).or_exit(Code::Usage)?;
+        Ok(Driving {
+            slot_ns: u64::try_from(slot.as_nanos()).unwrap_or(u64::MAX),
+            timeout: spec::duration("--timeout", &self.timeout).or_exit(Code::Usage)?,
+            coin_seed: self.coin,
+        })
+    }
+}

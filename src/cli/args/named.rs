@@ -1,0 +1,238 @@
+//! Which work is meant: a scenario or a workload file, by its name alone or by an option.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use spec::{Override, Scenario, shipped};
+use variant::{Design, Named, Schedule, StoreKind};
+
+use super::overrides::{HowArgs, WorkArgs};
+use crate::{
+    run::prepare::{self, Size},
+    terminal::exit::{Code, Failure, OrExit},
+};
+
+/// Ending of workload files.
+const WORKLOAD: &str = "workload";
+/// Ending of scenario files.
+const SCENARIO: &str = "toml";
+
+/// The names that a user gives.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// Words without an option.
+    pub words: &'a [OsString],
+    /// That of `--scenario`.
+    pub scenario: Option<&'a str>,
+    /// That of `--workload`.
+    pub workload: Option<&'a Path>,
+}
+
+/// The meaning of these names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The scenario of this name or path.
+    Scenario(String),
+    /// A workload file.
+    Workload(PathBuf),
+}
+
+impl Given<'_> {
+    /// The one that is named, if any.
+    ///
+    /// # Errors
+    /// Several are named, a file by the other's option, or a value of a list that a space separates
+    /// from the others.
+    pub fn which(self) -> Result<Option<Which>> {
+        if let Some(word) = self.words.iter().find(|word| is_list_value(word)) {
+            let word = word.display();
+            bail!(
+                "{word}: this is neither a scenario nor a file; values of an option are separated by a \
+                 comma, without a space, as in --store rocksdb,mdbx or --threads 1,2"
+            );
+        }
+        if let Some(path) = self.scenario.filter(|path| ends(Path::new(path), WORKLOAD)) {
+            bail!("--scenario {path}: this is a workload file; write --workload {path}");
+        }
+        if let Some(path) = self.workload.filter(|path| ends(path, SCENARIO)) {
+            let path = path.display();
+            bail!("--workload {path}: this is a scenario; write --scenario {path}");
+        }
+        let by_word = |word: &OsString| match (ends(Path::new(word), WORKLOAD), word.to_str()) {
+            (true, _) => Ok(Which::Workload(word.into())),
+            (false, Some(name)) => Ok(Which::Scenario(name.to_owned())),
+            (false, None) => bail!(
+                "{}: the name and the path of a scenario are UTF-8; rename the file, or a link to it",
+                word.display()
+            ),
+        };
+        let by_words = self.words.iter().map(by_word).collect::<Result<Vec<_>>>()?;
+        let scenario = self.scenario.map(|name| Which::Scenario(name.to_owned()));
+        let workload = self.workload.map(|path| Which::Workload(path.to_owned()));
+        let mut all = scenario.into_iter().chain(workload).chain(by_words);
+        let first = all.next();
+        match (&first, all.next()) {
+            (Some(first), Some(second)) => bail!(
+                "{}: {} is named already; name one scenario or one workload file",
+                second.name(),
+                first.name()
+            ),
+            _ => Ok(first),
+        }
+    }
+}
+
+impl Which {
+    fn name(&self) -> String {
+        match self {
+            Self::Scenario(name) => name.clone(),
+            Self::Workload(path) => path.display().to_string(),
+        }
+    }
+}
+
+fn ends(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|own| own == ending)
+}
+
+/// Whether a word is a value of an option that takes a list, and no scenario.
+fn is_list_value(word: &OsStr) -> bool {
+    let Some(word) = word.to_str() else { return false };
+    let is_name = StoreKind::from_name(word).is_some()
+        || Design::from_name(word).is_some()
+        || Schedule::from_name(word).is_some();
+    (is_name || word.parse::<u64>().is_ok()) && shipped::find(word).is_none()
+}
+
+/// A scenario with its overrides, for verbs that run nothing.
+#[derive(Debug, Args)]
+pub struct ScenarioArgs {
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(value_name = "NAME|FILE")]
+    pub words: Vec<OsString>,
+    /// The same as NAME|FILE, as `stress run` takes it
+    #[arg(long, value_name = "NAME|FILE")]
+    pub scenario: Option<String>,
+    /// A small state and block, as of a run with --quick
+    #[arg(long)]
+    pub quick: bool,
+    /// The workload
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// How it is run
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+impl ScenarioArgs {
+    /// The named work, where a workload file may be, too.
+    ///
+    /// # Errors
+    /// As [`Given::which`].
+    pub fn which(&self, workload: Option<&Path>) -> Result<Option<Which>> {
+        Given { words: &self.words, scenario: self.scenario.as_deref(), workload }.which()
+    }
+
+    /// The scenario that is named, with its overrides.
+    ///
+    /// # Errors
+    /// None is named, or it is not valid.
+    pub fn load(&self) -> Result<Scenario, Failure> {
+        match self.which(None).or_exit(Code::Usage)? {
+            Some(Which::Scenario(name)) => self.load_by_name(&name),
+            Some(Which::Workload(path)) => {
+                let path = path.display();
+                let error = anyhow::anyhow!(
+                    "{path}: this is a workload file, and a scenario is wanted; `stress describe \
+                     --workload {path}` shows its contents"
+                );
+                Err(error).or_exit(Code::Usage)
+            }
+            None => {
+                let error = anyhow::anyhow!(
+                    "no scenario is named: give NAME|FILE, one of `stress list` or a path"
+                );
+                Err(error).or_exit(Code::Usage)
+            }
+        }
+    }
+
+    /// The scenario of this name or path, with its overrides. A file here needs no `./` before it.
+    ///
+    /// # Errors
+    /// It is not valid.
+    pub fn load_by_name(&self, name: &str) -> Result<Scenario, Failure> {
+        let is_here = shipped::find(name).is_none() && !name.contains('/');
+        let path = (is_here && Path::new(name).exists()).then(|| format!("./{name}"));
+        let size = if self.quick { Size::Quick } else { Size::Stated };
+        prepare::scenario(path.as_deref().unwrap_or(name), self.overrides()?, size)
+    }
+
+    fn overrides(&self) -> Result<Vec<Override>, Failure> {
+        let mut overrides = self.work.overrides().or_exit(Code::Usage)?;
+        overrides.extend(self.how.overrides());
+        Ok(overrides)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn which(words: &[&str], scenario: Option<&str>, workload: Option<&str>) -> Result<String> {
+        let words: Vec<_> = words.iter().map(OsString::from).collect();
+        let workload = workload.map(Path::new);
+        let which = Given { words: &words, scenario, workload }.which()?;
+        Ok(which.map_or_else(String::new, |which| format!("{which:?}")))
+    }
+
+    fn refused(words: &[&str], scenario: Option<&str>, workload: Option<&str>) -> String {
+        which(words, scenario, workload).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_word_is_a_workload_file_by_its_ending_and_a_scenario_otherwise() {
+        assert_eq!(which(&[], None, None).unwrap(), "");
+        assert_eq!(which(&["my.toml"], None, None).unwrap(), "Scenario(\"my.toml\")");
+        assert_eq!(which(&["erc20"], None, None).unwrap(), "Scenario(\"erc20\")");
+        assert_eq!(which(&["a/b.workload"], None, None).unwrap(), "Workload(\"a/b.workload\")");
+        assert_eq!(which(&[], Some("erc20"), None).unwrap(), "Scenario(\"erc20\")");
+        assert_eq!(which(&[], None, Some("b")).unwrap(), "Workload(\"b\")");
+    }
+
+    #[test]
+    fn a_workload_file_may_have_a_name_that_is_no_text_and_a_scenario_may_not() {
+        let of = |bytes: &[u8]| {
+            let words = [OsString::from_vec(bytes.to_vec())];
+            Given { words: &words, scenario: None, workload: None }.which()
+        };
+        let file = of(b"\xff.workload").unwrap();
+        assert_eq!(
+            file,
+            Some(Which::Workload(OsString::from_vec(b"\xff.workload".to_vec()).into()))
+        );
+        let error = of(b"\xff.toml").unwrap_err().to_string();
+        assert!(error.starts_with("\u{fffd}.toml") && error.contains("UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn each_mistake_is_told_with_what_to_write() {
+        for word in ["mdbx", "batched-io", "gas-limit", "16"] {
+            let error = refused(&[word], Some("erc20"), None);
+            assert!(error.starts_with(word) && error.contains("a comma"), "{error}");
+            assert!(refused(&["my.toml", word], None, None).contains("a comma"));
+        }
+        assert!(refused(&["a", "b"], None, None).starts_with("b: a is named already"));
+        assert!(refused(&["a"], None, Some("b")).starts_with("a: b is named already"));
+        let error = refused(&[], Some("x.workload"), None);
+        assert!(error.ends_with("write --workload x.workload"), "{error}");
+        let error = refused(&[], None, Some("x.toml"));
+        assert!(error.ends_with("write --scenario x.toml"), "{error}");
+    }
+}

@@ -1,0 +1,97 @@
+//! `stress baseline`: results of runs that were saved by name.
+
+use clap::{Args, Subcommand};
+use report::units;
+
+use crate::{
+    cli::args::DataDirArgs,
+    gate::baselines::{Baseline, Baselines},
+    run::prepare,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::{self, visible},
+    },
+};
+
+/// Characters of a digest that are shown.
+const SHOWN_DIGEST_CHARS: usize = 12;
+
+/// Arguments of `stress baseline`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stress run my.toml --samples 10 --save-baseline main    once, or six times for --absolute
+  stress gate --baseline main --scenario my.toml --samples 10
+  stress compare main results/
+  stress baseline list
+  stress baseline rm main
+
+A baseline has the results of one build on one machine, of one work with one set of
+settings. A run of the same adds one; any other takes the place of all. More: docs/gate.md")]
+#[command(mut_arg("data_dir", |data_dir| data_dir.global(true)))]
+pub struct BaselineArgs {
+    /// The verb
+    #[command(subcommand)]
+    pub command: BaselineCommand,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
+}
+
+/// Verbs of `stress baseline`.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// List the baselines: name, results, size, newest result, build and work
+    #[command(visible_alias = "ls")]
+    List,
+    /// Remove baselines
+    Rm {
+        /// Their names, as `stress baseline list` shows them
+        #[arg(value_name = "NAME", required = true)]
+        names: Vec<String>,
+    },
+}
+
+/// Carries out a verb of `stress baseline`.
+pub fn baseline(args: &BaselineArgs) -> Result<Code, Failure> {
+    let baselines = Baselines::below(&prepare::known_data_path(args.data_dir.asked())?);
+    match &args.command {
+        BaselineCommand::List => {
+            let all = baselines.list().or_exit(Code::Io)?;
+            for baseline in &all {
+                terminal::out(&(visible(&line(baseline)) + "\n"));
+            }
+            let count = units::things(all.len() as u64, "baseline");
+            terminal::note(&format!("{count}, in {}", baselines.dir().display()));
+        }
+        BaselineCommand::Rm { names } => {
+            for name in names {
+                baselines.remove(name).or_exit(Code::Io)?;
+                terminal::out(&format!("removed {name}\n"));
+            }
+        }
+    }
+    Ok(Code::Fine)
+}
+
+/// A baseline's line of the list.
+fn line(baseline: &Baseline) -> String {
+    let Baseline { name, byte_count, results } = baseline;
+    let results = match results {
+        Ok(results) => results,
+        Err(error) => return format!("{name}  cannot be read: {error:#}"),
+    };
+    let count = units::things(results.len() as u64, "result");
+    let size = progress::bytes(*byte_count);
+    let newest = results.iter().max_by_key(|stored| stored.result.started_unix_s);
+    let Some(newest) = newest.map(|stored| &stored.result) else {
+        return format!("{name}  {count}  {size}");
+    };
+    let digest: String = newest.workload.digest.chars().take(SHOWN_DIGEST_CHARS).collect();
+    format!(
+        "{name}  {count}  {size}  {}  stress {}  {} {digest}",
+        units::moment(newest.started_unix_s),
+        newest.tool.program.name(),
+        newest.workload.scenario
+    )
+}

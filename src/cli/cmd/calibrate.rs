@@ -1,0 +1,122 @@
+//! `stress calibrate`: how small a change can this machine decide?
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+
+use report::{Existing, WholeFile};
+use result::gate::Calibration;
+
+use crate::{
+    cli::{
+        args::{DriveArgs, Format, RunArgs},
+        cmd::gate::options::in_help_of_calibrate,
+    },
+    gate::{
+        Metric, Verdict,
+        builds::{self, Trio},
+        calibration, measure,
+        pace::WorkSource,
+        shown::Shown,
+        taker::Plan,
+        work::{Work, subjects},
+    },
+    machine::{self, environment},
+    run::prepare,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
+};
+
+const CALIBRATE_HELP: &str = "\
+Examples:
+  stress calibrate --workload storm.workload --store memory --design sequential
+  stress calibrate --scenario my.toml --output here.json
+
+Compares this program with itself for 12 octets and prints the smallest change that they detect.";
+
+const WRITE_HELP: &str = "Where to write the estimate [default: stress/calibration.json in \
+    $XDG_STATE_HOME or ~/.local/state]";
+
+/// Arguments of `stress calibrate`.
+#[derive(Debug, Args)]
+#[command(after_help = CALIBRATE_HELP, mut_args(in_help_of_calibrate))]
+pub struct CalibrateArgs {
+    /// Where to write the estimate.
+    #[arg(long, value_name = "FILE", help = WRITE_HELP)]
+    pub output: Option<PathBuf>,
+    /// How builds are driven
+    #[command(flatten)]
+    pub drive: DriveArgs,
+    /// The work and the settings of the run
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Compares this program with itself, and keeps the estimate.
+pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
+    let started = machine::unix_s();
+    let data_path = prepare::data_path(args.run.databases.data_dir.asked());
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let file = file(args)?;
+    let driving = args.drive.driving()?;
+    if args.run.metrics.is_some() {
+        let error = anyhow!("--metrics: `stress calibrate` has none; leave it out");
+        return Err(error).or_exit(Code::Usage);
+    }
+    let input = args.run.of_builds(Default::default())?;
+    let progress = Progress::new(terminal::look());
+    let work = Work::of(&input, &progress)?;
+    let this = builds::this_program()?;
+    let mut trio = Trio::start(&this, &this, driving.timeout, &work, &progress)?;
+    let plan = Plan {
+        subjects: subjects(&work.variants, Some(&[Metric::Wall])),
+        delta: 1.0,
+        slot_ns: driving.slot_ns,
+        coin_seed: driving.coin_seed.unwrap_or(work.facts.seed),
+        attempt_count: 1,
+        takes_all: true,
+    };
+    let mut shown = Shown::new(&progress, &plan, WorkSource::from(&input.source));
+    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |step| shown.at(step))?;
+    shown.finish();
+    trio.end()?;
+    progress.clear();
+    if verdict == Verdict::WorkChanged {
+        let error = anyhow!("this program does not do the same twice: {}", attempt.reason);
+        return Err(error).or_exit(Code::Disagree);
+    }
+    let spreads = calibration::spreads(&attempt.cells);
+    let digest = work.facts.digest;
+    let learned = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
+    let text = report::json(&learned).or_exit(Code::Io)?;
+    let path = file.write(|out| out.write_all(text.as_bytes()))?;
+    match args.run.format {
+        Format::Table => {
+            terminal::out(&report::calibration(&learned, terminal::width(), terminal::paint()));
+        }
+        Format::Json => terminal::out(&text),
+    }
+    terminal::note(&format!("wrote {}", path.display()));
+    Ok(Code::Fine)
+}
+
+/// The file of the estimate: a named one, or the program's own, which each estimate replaces.
+fn file(args: &CalibrateArgs) -> Result<WholeFile, Failure> {
+    let own = || Some((calibration::default_path()?, Existing::Replace));
+    let named = args.output.clone().map(|path| (path, args.run.force.existing()));
+    let path = named.or_else(own);
+    let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
+    let (path, existing) = path.or_exit(Code::Usage)?;
+    if let Some(dir) = path.parent() {
+        let made = fs::create_dir_all(dir);
+        made.with_context(|| format!("cannot make {}", dir.display())).or_exit(Code::Io)?;
+    }
+    Ok(WholeFile::at(&path, "--output", existing)?)
+}

@@ -1,0 +1,159 @@
+//! `stress calibrate-against`: is a workload that is slow in our designs slow on a client, too?
+
+use std::{ffi::OsString, path::PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+
+use super::client::ROOT_HELP;
+use crate::{
+    cli::args::{DatabaseArgs, HowArgs, of_flags, pair},
+    client::{CalibrateInput, StartFile},
+    machine::child,
+    run::minimal,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+    },
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  stress calibrate-against geth --out against-geth/               all twins and storms
+  stress calibrate-against geth sload-storm test_sload_bloated --gas 60M --slots 1M --out two/
+  stress calibrate-against new.toml --cache warm --samples 4 --out warm/
+
+The same command again goes on where it ended. Each scenario has its result in --out
+(NAME/result.json); calibration.html there is the page. Exit codes: 0 fine, 2 usage, 3 a client
+finds a block invalid or designs disagree, 6 a scenario has no result, 130 interrupted.";
+
+/// Arguments of `stress calibrate-against`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CalibrateAgainstArgs {
+    /// The client: a shipped start file's name (geth), or the path of a start file
+    #[arg(value_name = "CLIENT")]
+    pub client: String,
+    /// Shipped scenarios [default: all twins of official tests and all storms]
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+    /// Where results and the page are kept: a directory of this calibration alone
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// The client's program [default: that of its start file]
+    #[arg(long, value_name = "PATH")]
+    pub program: Option<PathBuf>,
+    /// Gas per block
+    #[arg(long, value_name = "GAS", default_value = "30M")]
+    pub gas: String,
+    /// Slots of each state, where a scenario has them
+    #[arg(long, value_name = "COUNT", default_value = "250k")]
+    pub slots: String,
+    /// Override another key of the work: --set fork=osaka
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// How long a client may take for an answer
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub timeout: String,
+    /// When our designs compute the state root.
+    #[arg(long, value_name = "WHEN", help = ROOT_HELP)]
+    pub root: Option<String>,
+    /// Samples and cache state of both [default: 3 samples, cold], and our designs [default:
+    /// sequential,batched-io]
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Where the states of our designs are
+    #[command(flatten)]
+    pub databases: DatabaseArgs,
+}
+
+/// Samples of each scenario where the user does not say.
+const SAMPLE_COUNT: u64 = 3;
+
+/// Calibrates our designs against a client.
+pub fn calibrate_against(args: &CalibrateAgainstArgs) -> Result<Code, Failure> {
+    let input = input(args)?;
+    let finished = input.run()?;
+    let (width, paint) = (terminal::width(), terminal::paint());
+    let calibrated = finished.calibrated();
+    terminal::out(&report::calibration_table(&calibrated, width, paint));
+    if finished.page.exists() {
+        terminal::note(&format!("wrote {}", finished.page.display()));
+    }
+    Ok(finished.code)
+}
+
+fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
+    let start = StartFile::load(&args.client).or_exit(Code::Usage)?;
+    let program = args.program.as_ref().unwrap_or(&start.program);
+    if child::found(program).is_none() {
+        let error = anyhow!("{}: no such program; name it by --program", program.display());
+        return Err(error).or_exit(Code::Usage);
+    }
+    spec::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
+    let run = minimal::default_run(&args.how.overrides()).or_exit(Code::Usage)?;
+    let mut work = of_flags(&[
+        ("gas", "block.gas", &Some(args.gas.clone())),
+        ("slots", "state.slots", &Some(args.slots.clone())),
+    ]);
+    minimal::scenario("the options", &work).or_exit(Code::Usage)?;
+    for set in &args.set {
+        work.push(pair("--set", set, "fork=osaka").or_exit(Code::Usage)?);
+    }
+    let sample_count = run.sample_count.map_or(SAMPLE_COUNT, u64::from);
+    Ok(CalibrateInput {
+        scenarios: args.scenarios.clone(),
+        work,
+        start: StartFile { program: program.clone(), ..start.clone() },
+        // One more is the warm-up of a warm client.
+        sibling_count: sample_count + 1,
+        client: client_words(args, sample_count)?,
+        out: args.out.clone(),
+    })
+}
+
+/// Options of `stress client` for every scenario.
+fn client_words(args: &CalibrateAgainstArgs, sample_count: u64) -> Result<Vec<OsString>, Failure> {
+    let mut words: Vec<OsString> = vec!["--client".into(), args.client.clone().into()];
+    let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
+    if let Some(program) = &args.program {
+        option("--program", program.into());
+    }
+    if let Some(root) = &args.root {
+        option("--root", root.into());
+    }
+    if let Some(dir) = args.databases.data_dir.asked() {
+        option("--data-dir", dir.into());
+    }
+    option("--timeout", args.timeout.clone().into());
+    option("--samples", sample_count.to_string().into());
+    let how = &args.how;
+    option("--design", how.design.clone().unwrap_or("sequential,batched-io".to_owned()).into());
+    option("--cache", how.cache.clone().unwrap_or("cold".to_owned()).into());
+    let others = [
+        ("--store", &how.store),
+        ("--threads", &how.threads),
+        ("--fibers", &how.fibers),
+        ("--shards", &how.shards),
+        ("--io-threads", &how.io_threads),
+        ("--schedule", &how.schedule),
+        ("--keys", &how.keys),
+        ("--draw-seed", &how.draw_seed),
+    ];
+    for (name, value) in others {
+        if let Some(value) = value {
+            option(name, value.into());
+        }
+    }
+    if how.budget.is_some() || how.databases.is_some() || how.recover_senders {
+        let error = anyhow!(
+            "--budget, --databases, --recover-senders: a calibration takes as many --samples of each \
+             scenario on one database; run `stress client` with them on an export of one scenario"
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    if args.databases.wait {
+        words.push("--wait".into());
+    }
+    Ok(words)
+}

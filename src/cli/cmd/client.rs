@@ -1,0 +1,224 @@
+//! `stress client`: runs an exported block on real clients, beside our designs.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use result::RunResult;
+use spec::{Override, RunSpec};
+use variant::{RootTime, TrieForm, WholeRows};
+
+use super::run::{show_json, show_table, written};
+use crate::{
+    cli::args::{DatabaseArgs, Format, HowArgs, OpenArgs, typed_words},
+    client::{self, ClientInput, Clients, StartFile},
+    run::{RunInput, extras::Wishes, hooks::Hooks, minimal, prepare::Source},
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+    },
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --output storm/
+  stress client storm/ --client geth                       started anew for each sample, cold
+  stress client storm/ --client geth --design batched-io,sequential --out results/
+  stress client storm/ --client a.toml,b.toml --samples 8  two versions or settings, in turn
+  stress client storm/ --client geth --cache warm --deadline 4s
+  stress client chain/ --client geth --samples 6           a chain of blocks, on a new copy each time
+  stress client storm/ --client geth --fill --datadir databases/        made from the export's rows
+  stress client storm/ --url http://127.0.0.1:8551 --jwt jwt.hex        one that runs already
+
+Without --datadir the clients' databases are made beside DIR and removed after the run.
+Exit codes: 0 fine, 1 the deadline fails, 2 usage, another genesis or known blocks, 3 a client
+finds the block invalid, 6 a client gives no answer, 7 the deadline is not judged, 130 interrupted.
+docs/import-export.md says more.";
+
+/// Help of the option that says when our designs compute the state root.
+pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after, \
+    from-list or pipelined [default: after]";
+
+const URL_HELP: &str = "Engine API of a client that runs: http://127.0.0.1:8551";
+
+/// Arguments of `stress client`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ClientArgs {
+    /// A directory that `stress export` wrote: one block with siblings, or a chain of blocks
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Clients to start: a shipped start file's name (geth), or the paths of start files, separated
+    /// by commas
+    #[arg(
+        long,
+        visible_alias = "start",
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        required_unless_present = "url",
+        conflicts_with = "url"
+    )]
+    pub client: Vec<String>,
+    /// The client's program [default: that of its start file]
+    #[arg(long, value_name = "PATH", requires = "client")]
+    pub program: Option<PathBuf>,
+    /// Make databases from the export's rows, by the command `fill` of the start files, although there is
+    /// a genesis.json; without one it is always done so
+    #[arg(long, requires = "client")]
+    pub fill: bool,
+    /// Keep the clients' databases below this directory, each in one of its name
+    #[arg(long, value_name = "DIR", requires = "client")]
+    pub datadir: Option<PathBuf>,
+    /// Engine API of a client that runs.
+    #[arg(long, value_name = "URL", requires = "jwt", help = URL_HELP)]
+    pub url: Option<String>,
+    /// The file with the secret of that client
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub jwt: Option<PathBuf>,
+    /// Process of that client on this machine, whose CPU time and reads are counted
+    #[arg(long, value_name = "PID", requires = "url")]
+    pub pid: Option<u32>,
+    /// How long a client may take for an answer
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub timeout: String,
+    /// Claim that no block takes longer on any client, nor in any design of the run: 4s
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Option<String>,
+    /// Samples and cache state of all, and our designs: they run first where --design names some
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// When our designs compute the state root.
+    #[arg(long, value_name = "WHEN", requires = "design", help = ROOT_HELP)]
+    pub root: Option<String>,
+    /// Where the states of our designs are
+    #[command(flatten)]
+    pub databases: DatabaseArgs,
+    /// Exit codes of open claims and figures
+    #[command(flatten)]
+    pub open: OpenArgs,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Also write the result as JSON into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Carries out the arguments, and prints the result.
+pub fn client(args: &ClientArgs) -> Result<Code, Failure> {
+    let show: fn(&RunResult) = match args.format {
+        Format::Table => show_table,
+        // An error would come after the user's interrupt: there is nobody to tell.
+        Format::Json => |result| drop(show_json(result)),
+    };
+    let finished = input(args, show)?.run()?;
+    match args.format {
+        Format::Table => show_table(&finished.result),
+        Format::Json => show_json(&finished.result)?,
+    }
+    for line in written(&finished.written) {
+        terminal::note(&line);
+    }
+    finished.code(args.open.codes())
+}
+
+fn input(args: &ClientArgs, show_kept: fn(&RunResult)) -> Result<ClientInput, Failure> {
+    let run = run_of_clients(args).or_exit(Code::Usage)?;
+    let duration = |option: &str, text: &str| spec::duration(option, text).or_exit(Code::Usage);
+    let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
+    let command = typed_words();
+    let how = with_root(&args.how, args.root.as_deref());
+    let designs = args.how.design.as_ref().map(|_| RunInput {
+        source: Source::File(client::workload_path(&args.dir)),
+        how: how.clone(),
+        command: command.clone(),
+        same_work: None,
+        data_dir: args.databases.data_dir.asked().map(Path::to_path_buf),
+        in_use: args.databases.in_use(),
+        // A client has duties of its own; a note beside its time names them. A deadline is one of whole
+        // blocks.
+        open_whole: match deadline {
+            Some(_) => WholeRows::One,
+            None => WholeRows::Nothing,
+        },
+        open: args.open.codes(),
+        shared_device: None,
+        out: None,
+        look: args.format.look(),
+        extras: Wishes::default(),
+        hooks: Hooks::default(),
+        show_kept,
+    });
+    Ok(ClientInput {
+        dir: args.dir.clone(),
+        clients: clients(args).or_exit(Code::Usage)?,
+        sample_count: run.sample_count.map(|count| count as usize),
+        cache: args.how.cache.as_ref().map(|_| run.cache),
+        timeout: duration("--timeout", &args.timeout)?,
+        deadline: deadline.transpose().or_exit(Code::Usage)?,
+        designs,
+        out: args.out.clone(),
+        command,
+        show_kept,
+    })
+}
+
+/// How our designs are run: with a state root, as a client has one.
+fn with_root(how: &HowArgs, root: Option<&str>) -> Vec<Override> {
+    let mut overrides = how.overrides();
+    let root = root.unwrap_or(RootTime::After.name());
+    if root != RootTime::Nothing.name() {
+        let origin = format!("--root {root}");
+        let of = |key: &str, value: &str| Override {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            origin: origin.clone(),
+        };
+        overrides.extend([of("run.trie", TrieForm::Cut.name()), of("run.root", root)]);
+    }
+    overrides
+}
+
+/// How clients are sampled. Refuses options of designs where none is named.
+fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
+    let overrides = args.how.overrides();
+    let of_designs = |key: &str| !["run.samples", "run.cache"].contains(&key);
+    let first = overrides.iter().find(|given| of_designs(&given.key));
+    if let Some(given) = first.filter(|_| args.how.design.is_none()) {
+        bail!(
+            "{}: this is of our designs, and none is named: add --design batched-io,sequential, or leave \
+             it out",
+            given.origin
+        );
+    }
+    Ok(minimal::default_run(&overrides)?)
+}
+
+fn clients(args: &ClientArgs) -> anyhow::Result<Clients> {
+    if let (Some(url), Some(jwt)) = (&args.url, &args.jwt) {
+        return Ok(Clients::Attached { url: url.clone(), jwt: jwt.clone(), pid: args.pid });
+    }
+    let starts = args.client.iter().map(|name| StartFile::load(name));
+    let mut starts = starts.collect::<anyhow::Result<Vec<_>>>()?;
+    match (&args.program, starts.as_mut_slice()) {
+        (Some(program), [only]) => only.program.clone_from(program),
+        (Some(_), _) => {
+            bail!("--program: names the program of one client; write it into start files")
+        }
+        (None, _) => {}
+    }
+    if args.fill {
+        let filled = starts.into_iter().map(StartFile::always_filled);
+        starts = filled.collect::<anyhow::Result<_>>()?;
+    }
+    for (index, start) in starts.iter().enumerate() {
+        if starts[..index].iter().any(|other| other.name == start.name) {
+            return Err(anyhow!(
+                "--client: two start files have the name {:?}, by which results and databases are \
+                 told apart: change one (name = …)",
+                start.name
+            ));
+        }
+    }
+    Ok(Clients::Started { starts, datadir: args.datadir.clone() })
+}

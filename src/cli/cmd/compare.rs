@@ -1,0 +1,210 @@
+//! `stress compare`: result files side by side.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+
+use report::{
+    compare,
+    compare_loads::{Side, compare_loads},
+};
+use result::{
+    Content, Shown,
+    stored::{Stored, StoredLoad, result_files},
+};
+
+use super::report::mixed;
+use crate::{
+    cli::args::{DataDirArgs, Format, set_keys},
+    gate::baselines::Baselines,
+    run::prepare,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+    },
+};
+
+/// Arguments of `stress compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stress compare before/result.json after/result.json
+  stress compare monday/ tuesday/ --format json
+  stress compare sweep/                 the cells of a sweep of the same work (threads=1,2; not
+                                        gas=64M,640M: `stress report sweep/` shows those)
+  stress compare main after/            a baseline that a run has saved (--save-baseline main)
+
+  stress compare before/ after/         loads on a live node (stress send --out), seven in each
+
+Only results of the same work are compared: equal workload digests. Times of
+different runs hold for their minutes; no verdict is given.")]
+pub struct CompareArgs {
+    /// Result files, directories that --out wrote (the newest run in each, or all cells of a
+    /// sweep), or names of baselines (the newest run in each); a path goes before a name
+    #[arg(value_name = "RESULT|NAME", required = true)]
+    pub results: Vec<PathBuf>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// Results that one argument names.
+struct Named {
+    /// The argument, or the file of the baseline.
+    path: PathBuf,
+    results: Vec<Stored>,
+}
+
+/// Everything that the arguments name.
+#[derive(Default)]
+struct AllNamed {
+    runs: Vec<Named>,
+    sides: Vec<Side>,
+}
+
+/// Reads the results, refuses other work, prints the differences.
+pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
+    let AllNamed { runs, sides } = read(args)?;
+    match (sides.first(), runs.iter().flat_map(|named| &named.results).next()) {
+        (Some(side), Some(other)) => return Err(mixed(&side.loads[0], &other.path)),
+        (Some(_), None) => return compare_sides(&sides, args.format),
+        (None, _) => {}
+    }
+    if let [Named { path, results }] = runs.as_slice()
+        && let [only] = results.as_slice()
+    {
+        return Err(one_alone(path, &only.path)).or_exit(Code::Usage);
+    }
+    let disagrees = |named: &Named| named.results.iter().any(|one| one.agrees() == Some(false));
+    let code = if runs.iter().any(disagrees) { Code::Disagree } else { Code::Usage };
+    if code == Code::Usage {
+        runs.iter().try_for_each(check_work).or_exit(code)?;
+    }
+    let results: Vec<Stored> = runs.into_iter().flat_map(|named| named.results).collect();
+    let compared = compare::compare(&results).or_exit(code)?;
+    let keys: Vec<_> = results.iter().map(|stored| set_keys(&stored.result.command)).collect();
+    let compared = report::with_set_keys(compared, &results, &keys);
+    match args.format {
+        Format::Table => {
+            let (width, paint) = (terminal::width(), terminal::paint());
+            let notes = report::one_sided(&results);
+            terminal::out(&report::comparison(&compared, &notes, width, paint));
+        }
+        Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
+    }
+    Ok(Code::Fine)
+}
+
+/// Reads the results of all arguments.
+fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
+    let mut all = AllNamed::default();
+    for given in &args.results {
+        let path = found(args, given)?;
+        let loads = StoredLoad::read_all(&path).or_exit(Code::Io)?;
+        if !loads.is_empty() {
+            all.sides.push(Side { path, loads });
+            continue;
+        }
+        let mut results = Vec::new();
+        for shown in Shown::read_all(&path).or_exit(Code::Io)? {
+            match shown.content {
+                Content::Run(run) => results.push(Stored::new(shown.path, *run)),
+                Content::Gate(_) => {
+                    let (file, dir) = (shown.path.display(), path.display());
+                    let error = anyhow!(
+                        "{file} is the verdict of a gate, and has no figures to compare; `stress \
+                         report {dir}` shows it"
+                    );
+                    return Err(error).or_exit(Code::Usage);
+                }
+            }
+        }
+        all.runs.push(Named { path, results });
+    }
+    Ok(all)
+}
+
+/// The error of the only result, in `file`, that the arguments name by `path`.
+fn one_alone(path: &Path, file: &Path) -> anyhow::Error {
+    let (path_shown, file) = (path.display(), file.display());
+    // No directory has none.
+    let files = result_files(path).unwrap_or_default();
+    let command = match files.as_slice() {
+        [first, .., last] => {
+            format!(
+                "`stress compare {} {}` compares two of {path_shown}",
+                first.display(),
+                last.display()
+            )
+        }
+        _ => format!("`stress compare {path_shown} RESULT` compares it with another"),
+    };
+    anyhow!(
+        "{file} is one result, and two or more are compared: result files, directories that --out \
+         wrote, sweeps of two cells or more, or names of baselines; {command}; `stress report \
+         {path_shown}` shows it alone"
+    )
+}
+
+/// Refuses results of one argument that are of different work, as those of a sweep over gas are.
+fn check_work(named: &Named) -> anyhow::Result<()> {
+    let Named { path, results } = named;
+    let is_same = |a: &Stored, b: &Stored| a.result.workload.digest == b.result.workload.digest;
+    let Some(first) = results.first() else { return Ok(()) };
+    let Some(other) = results.iter().find(|other| !is_same(first, other)) else { return Ok(()) };
+    let twin_of = |index: usize| {
+        results[index + 1..]
+            .iter()
+            .find(|twin| is_same(twin, &results[index]))
+            .map(|twin| (results[index].path.display(), twin.path.display()))
+    };
+    let path = path.display();
+    // Cells of a joined file have no file of their own.
+    let twins = (0..results.len()).find_map(twin_of).filter(|_| named.path.is_dir());
+    let compared = twins.map_or_else(String::new, |(a, b)| {
+        format!("; `stress compare {a} {b}` compares two of the same work")
+    });
+    bail!(
+        "{} and {} did different work, and only times of the same work are compared: `stress report \
+         {path}` shows all {} results of {path}{compared}",
+        first.path.display(),
+        other.path.display(),
+        results.len()
+    )
+}
+
+/// Compares loads on live nodes.
+fn compare_sides(sides: &[Side], format: Format) -> Result<Code, Failure> {
+    if let [only] = sides {
+        let error = anyhow!(
+            "{} is one side, with one load or several; name another file or directory of loads to \
+             compare it with",
+            only.path.display()
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    let compared = compare_loads(sides).or_exit(Code::Usage)?;
+    match format {
+        Format::Table => {
+            let (width, paint) = (terminal::width(), terminal::paint());
+            terminal::out(&report::load_comparison(&compared, width, paint));
+        }
+        Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
+    }
+    Ok(Code::Fine)
+}
+
+/// The path of a result that is named by it, or as a baseline.
+fn found(args: &CompareArgs, given: &Path) -> Result<PathBuf, Failure> {
+    let Some(data_path) = prepare::data_path(args.data_dir.asked()) else {
+        return Ok(given.to_owned());
+    };
+    let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
+    if let Some(note) = &found.note {
+        terminal::note(note);
+    }
+    Ok(found.path)
+}

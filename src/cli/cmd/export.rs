@@ -1,0 +1,183 @@
+//! `stress export`: exports a workload as a chain that clients import.
+
+use std::{num::NonZeroU64, path::PathBuf, thread::available_parallelism};
+
+use anyhow::anyhow;
+use clap::Args;
+use generator::export::{Chain, delegation_gas};
+use report::units;
+use spec::{Override, Scenario};
+use workload::Workload;
+
+use crate::{
+    cli::args::WorkArgs,
+    client::export::write::{self, ExportInput, Form, StateSource},
+    run::prepare::{self, Size},
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
+};
+
+/// Siblings of a block at most: each is written out.
+const MAX_SIBLINGS: u64 = 10_000;
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  stress export storm.workload --output storm/
+  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --output storm/
+  stress export --scenario erc20 --fork osaka --form engine,rlp --chain-id 1337 --output erc20/
+  stress export --scenario sload-storm --slots 128M --form engine,rows --output large/
+  stress export --scenario sload-storm --slots 2M --grow --siblings 16 --output grown/
+
+  geth --datadir data init storm/genesis.json
+  geth-fill --datadir data --rows large/                   (tools/geth-fill, docs/import-export.md)
+  geth --datadir data import storm/chain-with-lists.rlp
+
+Exit codes: 0 fine, 2 the workload cannot be exported, 3 the reference cannot run it, 6 output, 130
+interrupted. docs/import-export.md explains the files and how to send payloads.txt.";
+
+/// Arguments of `stress export`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub struct ExportArgs {
+    /// A workload file that `stress generate` wrote
+    #[arg(
+        value_name = "WORKLOAD",
+        required_unless_present = "scenario",
+        conflicts_with_all = ["scenario", "quick"]
+    )]
+    pub workload: Option<PathBuf>,
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub scenario: Option<String>,
+    /// A small state and block
+    #[arg(long)]
+    pub quick: bool,
+    /// The directory to make
+    #[arg(long, short, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Forms to write, separated by commas
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "engine")]
+    pub form: Vec<Form>,
+    /// Number of copies of each block, with other hashes and the same work: samples that need no
+    /// rollback
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..=MAX_SIBLINGS)
+    )]
+    pub siblings: u64,
+    /// Let blocks write the slots of contracts, for clients that no program fills: a small genesis.json,
+    /// and the calls of these blocks (grow.txt), which go before payloads.txt
+    #[arg(long)]
+    pub grow: bool,
+    /// Chain id [default: the workload's]
+    #[arg(long, value_name = "NUMBER")]
+    pub chain_id: Option<u64>,
+    /// Options that define the workload
+    #[command(flatten)]
+    pub work: WorkArgs,
+}
+
+/// Exports a workload.
+pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
+    let progress = Progress::new(terminal::look());
+    write::check(&args.output)?;
+    let workload = workload(args, &progress)?;
+    let mut forms = Vec::new();
+    for form in args.form.iter().copied() {
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    let input = ExportInput {
+        forms,
+        state: if args.grow { StateSource::Blocks } else { StateSource::Genesis },
+        sibling_count: NonZeroU64::new(args.siblings).unwrap_or(NonZeroU64::MIN),
+        chain_id: args.chain_id,
+        thread_count: available_parallelism().map_or(1, usize::from),
+        output: args.output.clone(),
+    };
+    let chain = write::export(&workload, &input, &progress)?;
+    progress.clear();
+    terminal::out(&said(args, &chain));
+    let differing = chain.differing_tx_count;
+    if differing > 0 {
+        terminal::note(&format!(
+            "{} of {} come to something else than in the workload: numbers, hashes and fees of the \
+             blocks are the chain's",
+            units::count(differing),
+            units::things(workload.tx_count(), "transaction"),
+        ));
+    }
+    Ok(Code::Fine)
+}
+
+fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure> {
+    let overrides = args.work.overrides().or_exit(Code::Usage)?;
+    match (&args.scenario, &args.workload) {
+        (None, Some(path)) => {
+            if let Some(given) = overrides.first() {
+                let origin = &given.origin;
+                let error =
+                    anyhow!("{origin}: the work of a workload file is fixed; generate another");
+                return Err(error).or_exit(Code::Usage);
+            }
+            prepare::read_workload(path, progress)
+        }
+        (name, _) => {
+            let size = if args.quick { Size::Quick } else { Size::Stated };
+            let name = name.as_deref().unwrap_or_default();
+            let mut scenario = prepare::scenario(name, overrides.clone(), size)?;
+            let less = args.grow.then(|| room_for_delegation(&scenario, &overrides)).flatten();
+            if let Some(less) = less {
+                let all = [overrides, vec![less]].concat();
+                scenario = prepare::scenario(name, all, size)?;
+            }
+            prepare::generate(&scenario, progress)
+        }
+    }
+}
+
+/// A gas limit of transactions that leaves room for the price of a delegation, where they may use all that
+/// is valid and the user does not say how much.
+fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Override> {
+    let most = scenario.fork.tx_gas_cap() - delegation_gas(scenario.fork);
+    if scenario.block.tx_gas <= most || given.iter().any(|given| given.key == "block.tx_gas") {
+        return None;
+    }
+    terminal::note(&format!(
+        "--grow: block.tx_gas is {most}, so that transactions can pay for the delegation of a grown contract"
+    ));
+    let value = most.to_string();
+    Some(Override { key: "block.tx_gas".to_owned(), value, origin: "--grow".to_owned() })
+}
+
+fn said(args: &ExportArgs, chain: &Chain) -> String {
+    let tx_count: usize = chain.blocks.iter().map(|of| of.block.body.transactions.len()).sum();
+    let root = chain.blocks.last().map(|of| of.block.header.state_root).unwrap_or_default();
+    let grown = chain.grown.map_or(String::new(), |grown| {
+        format!(
+            "before them {} with {} and {} gas write {} (grow.txt), state root {}\n",
+            units::things(grown.block_count, "block"),
+            units::things(grown.tx_count, "transaction"),
+            units::count(grown.gas_used),
+            units::things(grown.slot_count, "slot"),
+            grown.state_root,
+        )
+    });
+    format!(
+        "{}: {} on {}, chain {}, {}\n{grown}genesis {}, state root {}, {} after the last block\n",
+        args.output.display(),
+        units::things(chain.blocks.len() as u64, "block"),
+        chain.fork,
+        chain.chain_id,
+        units::things(tx_count as u64, "transaction"),
+        chain.genesis_hash,
+        chain.genesis_header.state_root,
+        root,
+    )
+}

@@ -1,0 +1,494 @@
+//! `stress gate`: is this build slower than another one, or than a stored result?
+
+use report::{JsonOut, units};
+use result::{
+    gate::{Gate, GateCell, GateResult, Mode},
+    stored::Stored,
+};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use spec::Override;
+use variant::{Named, WholeRows};
+
+use crate::{
+    cli::args::{DriveArgs, Format, RunArgs, names, pair, typed_words},
+    client::StartFile,
+    figures::metrics::MetricsFile,
+    gate::{
+        DELTA_MAX, Metric, OCTET_COUNT_MIN,
+        baseline::Times,
+        baselines::Baselines,
+        builds,
+        clients::ClientPair,
+        judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
+        settings::are_of_run,
+    },
+    machine::{self, child},
+    run::{RunInput, SameWork, minimal, prepare},
+    terminal::{
+        self,
+        exit::{self, Code, Failure, OrExit},
+    },
+};
+
+pub mod options;
+
+use options::in_help;
+
+/// Processes of a run whose times are judged: with fewer there is no interval.
+const PROCESS_COUNT: usize = 6;
+/// Most processes of a run.
+const PROCESS_COUNT_MAX: usize = 1_000;
+
+const GATE_HELP: &str = "\
+Examples:
+  stress gate --against ../main/stress --scenario sload-storm --cache warm \\
+    --gas 48M --slots 200k --design batched-io --threads 2 --io-threads 2    some minutes
+  stress gate --against ../main/stress --workload storm.workload --store memory --delta 5%
+  stress gate --against ../main/stress --scenario my.toml --deadline 3s --out gate/
+  stress gate --against ../main/stress --scenario my.toml --metrics gate.prom
+  stress gate --b-set run.read=get --scenario my.toml      is the setting slower?
+  stress gate --baseline main/result.json --scenario my.toml --samples 10
+  stress gate --baseline main/result.json --result branch/result.json
+  stress gate --baseline main/ --absolute --scenario my.toml --samples 10
+  stress gate --baseline main --scenario my.toml --samples 10    a saved baseline
+  stress gate --client new.toml --against old.toml storm/    two clients on an export
+
+For --absolute run the baseline six times into one directory: a process has its luck.
+
+A is the build to compare with, B this program. Exit codes: 0 pass, or inconclusive
+without --strict; 1 regression, a claim fails, or the work changed; 3 a result is wrong;
+4 inconclusive, with --strict; 5 untrusted; 6 a build crashed or hung; 7 times or a claim
+not judged, without --accept-not-judged.";
+
+const WROTE_HELP: &str = "The file that `stress calibrate` wrote [default: \
+    stress/calibration.json in $XDG_STATE_HOME or ~/.local/state]";
+
+/// Arguments of `stress gate`.
+#[derive(Debug, Args)]
+#[command(after_help = GATE_HELP, mut_args(in_help))]
+pub struct GateArgs {
+    /// The build to compare with: a program that speaks the worker protocol
+    #[arg(long, value_name = "BINARY", conflicts_with = "baseline")]
+    pub against: Option<PathBuf>,
+    /// Judge a client: B is this start file (or the name of a shipped one), A that of --against, and the
+    /// work is the directory of an export with siblings
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        requires = "against",
+        conflicts_with_all = ["candidate", "a_set", "b_set", "baseline", "deadline", "calibration"]
+    )]
+    pub client: Option<String>,
+    /// The build that is judged [default: this program]
+    #[arg(long, value_name = "BINARY", requires = "against")]
+    pub candidate: Option<PathBuf>,
+    /// Set a key of `run` for A alone; may be repeated. Without --against A is this program
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
+    pub a_set: Vec<String>,
+    /// Set a key of `run` for B alone: --b-set run.read=get
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
+    pub b_set: Vec<String>,
+    /// A stored result to compare with, a directory (of several processes' results, for times), or
+    /// the name of a baseline that a run has saved; a path goes before a name
+    #[arg(
+        long,
+        value_name = "RESULT|NAME",
+        conflicts_with_all = ["metric", "rerun", "calibration", "slot", "timeout", "coin"]
+    )]
+    pub baseline: Option<PathBuf>,
+    /// With --baseline: judge this stored result, or those of a directory, and run nothing
+    #[arg(long, value_name = "RESULT", requires = "baseline")]
+    pub result: Option<PathBuf>,
+    /// With --baseline: judge times too, if they are of the same machine and of six processes each
+    #[arg(long, requires = "baseline")]
+    pub absolute: bool,
+    /// With --baseline: number of processes of the run, each one value [default: 6 with --absolute,
+    /// otherwise 1]
+    #[arg(long, value_name = "COUNT", requires = "baseline", conflicts_with = "result")]
+    pub processes: Option<usize>,
+    /// A process of `--processes`: only run, and write the result into this directory.
+    #[arg(long, hide = true, value_name = "DIR", requires_all = ["baseline", "parent"])]
+    pub only_run: Option<PathBuf>,
+    /// The process that it runs for: when that ends, so does this one.
+    #[arg(long, hide = true, value_name = "PID", requires = "only_run")]
+    pub parent: Option<u32>,
+    /// The smallest change that counts: a build that is slower by more is a regression
+    #[arg(long, value_name = "SHARE", default_value = "3%")]
+    pub delta: String,
+    /// Also claim that no block takes longer in any design of the run: 3s
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Option<String>,
+    /// Judged metrics, separated by commas.
+    #[arg(long, value_name = "LIST", help = metric_help())]
+    pub metric: Option<String>,
+    /// Measure a second time if the verdict is open; both attempts are kept, and each needs more
+    /// evidence
+    #[arg(long)]
+    pub rerun: bool,
+    /// The file that `stress calibrate` wrote.
+    #[arg(long, value_name = "FILE", help = WROTE_HELP)]
+    pub calibration: Option<PathBuf>,
+    /// How builds are driven
+    #[command(flatten)]
+    pub drive: DriveArgs,
+    /// The work and the settings of both builds
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+fn metric_help() -> String {
+    let names = names::<Metric>();
+    format!("Judged metrics: {names} [default: wall; on a cold disk all that are reported]")
+}
+
+/// Judges the builds or results of the arguments.
+pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
+    if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
+        return only_run(args, dir, parent_pid);
+    }
+    let metrics = MetricsFile::at(args.run.metrics.as_deref(), args.run.force.existing())?;
+    let started = machine::unix_s();
+    let mut result = None;
+    let ended = gated(args, &mut result);
+    metrics.write(ended, |code| match &result {
+        Some(result) => report::metrics_of_gate(result, code),
+        None => report::metrics_of_failure("gate", started, code),
+    })
+}
+
+/// The same without its metrics, which are of `kept`: the result, where there is one.
+fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
+    let delta = share("--delta", &args.delta).or_exit(Code::Usage)?;
+    // A directory that cannot be written is better known before the work than after it.
+    let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
+    let open = args.run.open.codes();
+    let command = typed_words();
+    let frame = Frame::new(args.run.databases.data_dir.asked(), delta, open, command);
+    let mut judgement = Judgement::default();
+    let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
+    let judged = match (&args.against, &args.baseline) {
+        (Some(base), None) if args.client.is_some() => {
+            judgement.mode = Mode::Against;
+            let pair = pair_of_clients(args, base);
+            pair.and_then(|pair| {
+                judge::clients(&pair, args.drive.driving()?, &frame, &mut judgement)
+            })
+        }
+        (base, None) if base.is_some() || is_set => {
+            judgement.mode = Mode::Against;
+            let builds = builds(args, base.as_deref());
+            builds.and_then(|builds| judge::against(&builds, &frame, &mut judgement))
+        }
+        (None, Some(base)) => {
+            judgement.mode = Mode::Baseline;
+            let results = results(args, base);
+            results.and_then(|results| judge::with_baseline(&results, &frame, &mut judgement))
+        }
+        _ => {
+            let error = anyhow!(
+                "nothing to compare with: name another build (--against BINARY), a setting (--b-set \
+                 run.KEY=VALUE) or a stored result (--baseline RESULT)"
+            );
+            return Err(error).or_exit(Code::Usage);
+        }
+    };
+    let code = judgement.code(open);
+    let cache = judgement.cache;
+    let mut result = frame.result(judgement);
+    let failure = judged.err().map(of_user);
+    if let Some(failure) = &failure {
+        failed(&mut result.gate, failure);
+    }
+    let result = kept.insert(result);
+    match args.run.format {
+        // An error is printed once, at the end of the program.
+        Format::Table if failure.as_ref().is_some_and(|f| f.code != Code::Interrupted) => {}
+        Format::Table => {
+            terminal::out(&report::gate(result, cache, terminal::width(), terminal::paint()));
+        }
+        Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
+    }
+    let written = out.map_or(Ok(()), |out| write(out, result));
+    exit::with_side_work(failure.map_or(Ok(code), Err), written, terminal::error)
+}
+
+/// The builds; A is this program if none is named and a setting is judged.
+fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
+    let of_side = |option: &str, texts: &[String]| -> Result<Vec<Override>, Failure> {
+        let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
+        let settings = pairs.collect::<anyhow::Result<Vec<_>>>().or_exit(Code::Usage)?;
+        are_of_run(&settings)?;
+        Ok(settings)
+    };
+    let settings = [of_side("--a-set", &args.a_set)?, of_side("--b-set", &args.b_set)?];
+    Ok(Builds {
+        base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
+        new: args.candidate.clone(),
+        metrics: args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?,
+        driving: args.drive.driving()?,
+        work: args.run.of_builds(settings)?,
+        attempt_count: if args.rerun { 2 } else { 1 },
+        deadline: deadline(args)?,
+        calibration: args.calibration.clone(),
+    })
+}
+
+/// The clients, and the export that is the only work.
+fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
+    args.run.without_extras("gate").or_exit(Code::Usage)?;
+    let run = &args.run;
+    let is_work_alone = run.scenario.is_none() && run.workload.is_none() && !run.quick;
+    let work = run.work.overrides().or_exit(Code::Usage)?;
+    let how = run.how.overrides().into_iter().find(|given| given.key != "run.cache");
+    let ([dir], true) = (run.words.as_slice(), is_work_alone) else {
+        let error = anyhow!(
+            "--client: name one directory that `stress export` wrote as the work, as in stress gate \
+             --client new.toml --against old.toml storm/"
+        );
+        return Err(error).or_exit(Code::Usage);
+    };
+    if let Some(given) = work.into_iter().chain(how).next() {
+        let error = anyhow!("{}: the work of an export is fixed, and clients run it", given.origin);
+        return Err(error).or_exit(Code::Usage);
+    }
+    let load = |name: &str| StartFile::load(name).or_exit(Code::Usage);
+    let new = args.client.as_deref().unwrap_or_default();
+    let cache = minimal::default_run(&run.how.overrides()).or_exit(Code::Usage)?.cache;
+    let metrics = args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?;
+    Ok(ClientPair {
+        dir: dir.into(),
+        starts: [load(&base.to_string_lossy())?, load(new)?],
+        cache,
+        metrics: metrics.unwrap_or_else(|| vec![Metric::Wall]),
+        attempt_count: if args.rerun { 2 } else { 1 },
+    })
+}
+
+fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
+    args.run.without_extras("gate").or_exit(Code::Usage)?;
+    if let (Some(given), Some(_)) = (args.run.first_of_run(), &args.result) {
+        let error = anyhow!(
+            "{given}: --result names a stored result, so nothing is run; leave {given} out, or \
+             leave --result out to run"
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    let side = stored_side(args, base)?;
+    if let Some(note) = &side.note {
+        terminal::note(note);
+    }
+    let new = match &args.result {
+        Some(_) if args.deadline.is_some() => {
+            let error = anyhow!("--deadline is judged on a run: leave --result out");
+            return Err(error).or_exit(Code::Usage);
+        }
+        Some(path) => New::Stored(path.clone()),
+        None => {
+            let input = Box::new(input_beside(args, &side.path)?);
+            New::Run { input, by: run_by(args)?, deadline: deadline(args)? }
+        }
+    };
+    let times = if args.absolute { Times::Absolute } else { Times::Ratios };
+    Ok(Results { base: side.path, new, times })
+}
+
+/// The run of the arguments beside a stored side. It has a whole row of each design if that has any, so that both
+/// are over states of one shape, or if a deadline asks for it.
+fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
+    let mut input = args.run.input(typed_words())?;
+    // A side that cannot be read is refused by who compares.
+    let stored = Stored::read(base).ok();
+    let option = format!("--baseline {}", args.baseline.as_deref().unwrap_or(base).display());
+    let same_work = |stored| SameWork::of(option, stored, "compare with a result of this run's");
+    input.same_work = stored.as_ref().map(same_work);
+    let has_whole = |stored: Stored| stored.result.cells.iter().any(|cell| !cell.duties.is_empty());
+    input.open_whole = match args.deadline.is_some() || stored.is_some_and(has_whole) {
+        true => WholeRows::One,
+        false => WholeRows::Nothing,
+    };
+    Ok(input)
+}
+
+/// A stored side, and the remark on how it was found.
+struct StoredSide {
+    path: PathBuf,
+    note: Option<String>,
+}
+
+/// The stored side: a path, or the baseline of this name. One process is compared with one: then
+/// the newest result of a baseline counts, and none of the others.
+fn stored_side(args: &GateArgs, given: &Path) -> Result<StoredSide, Failure> {
+    let Some(data_path) = prepare::data_path(args.run.databases.data_dir.asked()) else {
+        return Ok(StoredSide { path: given.to_owned(), note: None });
+    };
+    let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
+    let is_several = args.absolute
+        || args.processes.is_some_and(|count| count > 1)
+        || args.result.as_ref().is_some_and(|path| path.is_dir());
+    let path = match found.is_baseline && !is_several {
+        true => Stored::read(&found.path).or_exit(Code::Io)?.path,
+        false => found.path,
+    };
+    Ok(StoredSide { path, note: found.note })
+}
+
+/// The processes that run: several where times are judged.
+fn run_by(args: &GateArgs) -> Result<RunBy, Failure> {
+    let count = args.processes.unwrap_or(if args.absolute { PROCESS_COUNT } else { 1 });
+    if !(1..=PROCESS_COUNT_MAX).contains(&count) {
+        let error =
+            anyhow!("--processes {count}: a number from 1 to {PROCESS_COUNT_MAX} is wanted");
+        return Err(error).or_exit(Code::Usage);
+    }
+    Ok(if count == 1 { RunBy::ThisProcess } else { RunBy::Processes { count, words } })
+}
+
+/// The arguments of this process, for one that only runs.
+fn words(dir: &Path) -> Vec<OsString> {
+    let own = [
+        OsString::from("--only-run"),
+        dir.into(),
+        "--parent".into(),
+        std::process::id().to_string().into(),
+    ];
+    let mut words = std::env::args_os().skip(1);
+    // The verb comes first.
+    let verb = words.next();
+    verb.into_iter().chain(own).chain(words).collect()
+}
+
+/// Runs the work of the arguments, for a gate in another process.
+fn only_run(args: &GateArgs, dir: &Path, parent_pid: u32) -> Result<Code, Failure> {
+    if !child::end_with_parent(parent_pid).or_exit(Code::Io)? {
+        return Ok(Code::Interrupted);
+    }
+    let base = args.baseline.as_deref().unwrap_or(Path::new(""));
+    let mut input = input_beside(args, &stored_side(args, base)?.path)?;
+    input.out = Some(dir.to_owned());
+    input.run()?.code(input.open)
+}
+
+fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
+    let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
+    deadline.transpose().or_exit(Code::Usage)
+}
+
+/// The result where there is no verdict, because something failed: a build that crashes, hangs
+/// or talks nonsense, a damaged baseline. Whoever looks for a result finds one, with all that was
+/// known by then.
+fn failed(gate: &mut Gate, failure: &Failure) {
+    gate.verdict = None;
+    gate.exit_code = failure.code as u8;
+    // An error may be of several lines.
+    let reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let octets = |cell: &GateCell| cell.octets.len();
+    let most = gate.attempts.last().and_then(|last| last.cells.iter().map(octets).max());
+    gate.reason = match (failure.code, gate.mode) {
+        (Code::Interrupted, Mode::Against) => interrupted(most.unwrap_or(0)),
+        _ => reason,
+    };
+}
+
+/// The failure without the name of the build and of the sample that the user interrupted: neither is at
+/// fault.
+fn of_user(failure: Failure) -> Failure {
+    match failure.code {
+        Code::Interrupted => Failure { error: anyhow!("interrupted"), ..failure },
+        _ => failure,
+    }
+}
+
+/// The reason of a gate that was interrupted after `octet_count` octets.
+fn interrupted(octet_count: usize) -> String {
+    let octets = units::things(octet_count as u64, "octet");
+    match octet_count < OCTET_COUNT_MIN {
+        true => {
+            format!("interrupted after {octets}; the first figures come after {OCTET_COUNT_MIN}")
+        }
+        false => format!("interrupted after {octets}, undecided"),
+    }
+}
+
+fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
+    let path = out.write("gate", result.started_unix_s, &report::json(result).or_exit(Code::Io)?);
+    terminal::note(&format!("wrote {}", path.or_exit(Code::Io)?.display()));
+    Ok(())
+}
+
+fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
+    let named = |name: &str| {
+        let known = Metric::from_name(name);
+        let all = names::<Metric>();
+        known.with_context(|| format!("--metric {text}: {name:?} is none; there are {all}"))
+    };
+    let mut metrics = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        let metric = named(name)?;
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    Ok(metrics)
+}
+
+/// A share such as `3%` or `0.03`.
+fn share(option: &str, text: &str) -> anyhow::Result<f64> {
+    let (number, unit) = match text.trim().strip_suffix('%') {
+        Some(number) => (number.trim(), 100.0),
+        None => (text.trim(), 1.0),
+    };
+    let share = number.parse::<f64>().ok().map(|number| number / unit);
+    let valid = share.filter(|share| *share > 0.0 && *share <= DELTA_MAX);
+    valid.with_context(|| {
+        format!("{option} {text}: a share above 0 and up to 1 is wanted, as in 3% or 0.03")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_number_or_a_percentage_above_nothing() {
+        assert_eq!(share("--delta", "3%").unwrap(), 0.03);
+        assert_eq!(share("--delta", "0.5").unwrap(), 0.5);
+        for wrong in ["0", "-1%", "101%", "three", "", "%", "nan", "inf"] {
+            let error = share("--delta", wrong).unwrap_err().to_string();
+            assert!(error.contains("as in 3%"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_interrupted_gate_says_when_figures_would_have_come() {
+        let early = interrupted(1);
+        assert_eq!(early, "interrupted after 1 octet; the first figures come after 6");
+        assert_eq!(interrupted(7), "interrupted after 7 octets, undecided");
+    }
+
+    #[test]
+    fn an_interrupt_is_told_without_the_build_that_it_stopped() {
+        let told = |code| of_user(Failure { code, error: anyhow!("/b/stress: cancelled") });
+        assert_eq!(told(Code::Interrupted).to_string(), "interrupted");
+        assert_eq!(told(Code::Io).to_string(), "/b/stress: cancelled");
+        let mut gate = result::example::gate().gate;
+        failed(&mut gate, &told(Code::Interrupted));
+        assert_eq!(gate.reason, "interrupted after 1 octet; the first figures come after 6");
+        gate.attempts.clear();
+        failed(&mut gate, &told(Code::Interrupted));
+        assert_eq!(gate.reason, "interrupted after 0 octets; the first figures come after 6");
+    }
+
+    #[test]
+    fn metrics_are_named_once() {
+        assert_eq!(metrics("cpu, wall,cpu").unwrap(), [Metric::Cpu, Metric::Wall]);
+        let error = metrics("wall,").unwrap_err().to_string();
+        assert!(error.contains("there are wall, cpu, blocks"), "{error}");
+    }
+}

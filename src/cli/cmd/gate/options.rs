@@ -1,0 +1,139 @@
+//! The options of a run in the help of the gate and of `stress calibrate`: those that they refuse are hidden, and
+//! those that say how a run beside stored results goes are set apart.
+
+use clap::Arg;
+
+/// Options of a run that every gate refuses, and those that only say more of them.
+const REFUSED: [&str; 7] =
+    ["prepare", "cleanup", "save-baseline", "trace", "trace-variant", "profile", "flame-graph"];
+/// Options of a run beside stored results. A comparison of builds has no use for them.
+const BESIDE_STORED: [&str; 9] = [
+    "samples",
+    "budget",
+    "databases",
+    "keys",
+    "draw-seed",
+    "recover-senders",
+    "whole",
+    "no-whole",
+    "wait",
+];
+/// Their head.
+const HEADING: &str = "The run beside stored results (only with --baseline)";
+
+/// An option as the help of the gate has it.
+pub fn in_help(option: Arg) -> Arg {
+    let is_in = |names: &[&str]| option.get_long().is_some_and(|name| names.contains(&name));
+    let (is_refused, is_beside_stored) = (is_in(&REFUSED), is_in(&BESIDE_STORED));
+    match (is_refused, is_beside_stored) {
+        (true, _) => option.hide(true),
+        (false, true) => option.help_heading(HEADING),
+        (false, false) => option,
+    }
+}
+
+/// An option as the help of `stress calibrate` has it, which compares builds and has no metrics.
+pub fn in_help_of_calibrate(option: Arg) -> Arg {
+    let refused = [&REFUSED[..], &BESIDE_STORED, &["metrics"]].concat();
+    let is_refused = option.get_long().is_some_and(|name| refused.contains(&name));
+    if is_refused { option.hide(true) } else { option }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command, FromArgMatches};
+
+    use super::{super::GateArgs, *};
+    use crate::cli::args::RunArgs;
+    use crate::cli::cmd::calibrate::CalibrateArgs;
+
+    fn gate() -> Command {
+        GateArgs::augment_args(Command::new("gate"))
+    }
+
+    /// The options of a run, as a run has them.
+    fn options() -> Vec<Arg> {
+        let run = RunArgs::augment_args(Command::new("run"));
+        run.get_arguments().filter(|option| option.get_long().is_some()).cloned().collect()
+    }
+
+    /// The option with this name, as the gate has it.
+    fn of_gate(name: &str) -> Arg {
+        let gate = gate();
+        let found = gate.get_arguments().find(|option| option.get_long() == Some(name));
+        found.unwrap_or_else(|| panic!("the gate has no --{name}")).clone()
+    }
+
+    /// The arguments of a gate that is asked for with an option of a run, a value if it takes one, and the
+    /// option that it needs.
+    fn asked(gate_words: &[&str], option: &Arg) -> GateArgs {
+        let name = option.get_long().unwrap_or_default();
+        let value = option.get_action().takes_values().then(|| {
+            let names = option.get_possible_values();
+            names.first().map_or_else(|| "1".to_owned(), |name| name.get_name().to_owned())
+        });
+        let needed = match name {
+            "trace-variant" => Some("--trace=1"),
+            "flame-graph" => Some("--profile=1"),
+            _ => None,
+        };
+        let words = [&["gate"][..], gate_words].concat().into_iter().map(str::to_owned);
+        let words = words.chain([format!("--{name}")]).chain(value);
+        let words = words.chain(needed.map(str::to_owned));
+        let parsed = gate().try_get_matches_from(words);
+        let parsed = parsed.unwrap_or_else(|error| panic!("--{name}: {error}"));
+        GateArgs::from_arg_matches(&parsed).unwrap_or_else(|error| panic!("--{name}: {error}"))
+    }
+
+    #[test]
+    fn an_option_that_every_gate_refuses_is_not_in_its_help_and_any_other_is() {
+        let help = gate().render_long_help().to_string();
+        for option in options() {
+            let name = option.get_long().unwrap_or_default();
+            let args = asked(&["--baseline", "x"], &option);
+            let is_refused = args.run.without_extras("gate").is_err();
+            assert_eq!(of_gate(name).is_hide_set(), is_refused, "--{name}");
+            assert_eq!(!help.contains(&format!("--{name}")), is_refused, "--{name}: {help}");
+        }
+    }
+
+    /// Whether an option is refused as one that a comparison of builds has no use for, whatever its value.
+    fn is_refused_between_builds(args: &GateArgs) -> bool {
+        let made = args.run.of_builds(Default::default());
+        let error = made.err().map(|failure| failure.to_string()).unwrap_or_default();
+        let refusals = ["is only for a gate with --baseline", "that no other process uses"];
+        refusals.iter().any(|words| error.contains(words))
+    }
+
+    #[test]
+    fn an_option_that_a_comparison_of_builds_refuses_says_that_it_is_for_stored_results() {
+        let mut refused_count = 0;
+        for option in options() {
+            let name = option.get_long().unwrap_or_default();
+            let args = asked(&["sload-storm", "--against", "x"], &option);
+            let is_refused = is_refused_between_builds(&args);
+            let is_set_apart = of_gate(name).get_help_heading() == Some(HEADING);
+            assert!(is_set_apart || !is_refused, "--{name}");
+            refused_count += usize::from(is_refused);
+        }
+        // Several databases are refused once the run is known.
+        assert_eq!(refused_count, BESIDE_STORED.len() - 1);
+    }
+
+    #[test]
+    fn an_option_that_calibrating_refuses_is_not_in_its_help() {
+        let calibrate = CalibrateArgs::augment_args(Command::new("calibrate"));
+        for option in options() {
+            let name = option.get_long().unwrap_or_default();
+            let args = asked(&["sload-storm", "--against", "x"], &option);
+            let is_refused = is_refused_between_builds(&args)
+                || args.run.without_extras("calibrate").is_err()
+                || ["databases", "metrics"].contains(&name);
+            let shown = calibrate.get_arguments().find(|shown| shown.get_long() == Some(name));
+            let is_hidden = shown.is_some_and(Arg::is_hide_set);
+            // Those that only say more of a refused one need it.
+            let says_more = ["trace-variant", "flame-graph"].contains(&name);
+            assert_eq!(is_hidden, is_refused || says_more, "--{name}");
+        }
+    }
+}

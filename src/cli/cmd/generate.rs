@@ -1,0 +1,45 @@
+//! `stress generate`: a scenario becomes a workload file.
+
+use clap::Args;
+
+use crate::{
+    cli::args::{OutputArgs, WorkArgs},
+    run::prepare::{self, Size},
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
+};
+
+/// Arguments of `stress generate`.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// A shipped scenario's name, or the path of a scenario file
+    #[arg(value_name = "NAME|FILE")]
+    pub scenario: String,
+    /// The file
+    #[command(flatten)]
+    pub to: OutputArgs,
+    /// The workload
+    #[command(flatten)]
+    pub work: WorkArgs,
+}
+
+/// Generates a workload and writes it.
+pub fn generate(args: &GenerateArgs) -> Result<Code, Failure> {
+    let overrides = args.work.overrides().or_exit(Code::Usage)?;
+    let file = args.to.file()?;
+    let scenario = prepare::scenario(&args.scenario, overrides, Size::Stated)?;
+    let progress = Progress::new(terminal::look());
+    let workload = prepare::generate(&scenario, &progress)?;
+    prepare::write_workload(file, &workload)?;
+    terminal::out(&format!(
+        "{}: {} transactions, {} gas, digest {}\n",
+        args.to.output.display(),
+        workload.tx_count(),
+        workload.gas_used(),
+        workload.digest()
+    ));
+    Ok(Code::Fine)
+}

@@ -1,0 +1,258 @@
+//! `stress import`: real blocks become a workload file. Their outcome in the files or the node is
+//! compared with the reference's before anything is written.
+
+mod file;
+mod folder;
+
+use std::{
+    num::{NonZeroU64, NonZeroUsize},
+    path::PathBuf,
+};
+
+use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use generator::import::{
+    self, Imported, TransitionFiles,
+    rpc::{BlockName, MAX_BLOCKS, Tracer, Wanted},
+};
+use workload::Fork;
+
+use report::units;
+
+use crate::{
+    cli::args::OutputArgs,
+    client::node::HttpNode,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
+};
+
+use file::{Named, failure, read, write};
+use folder::Folder;
+
+/// Names of tests that an error shows.
+const SHOWN_TESTS: usize = 5;
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  stress import t8n --alloc alloc.json --env env.json --txs txs.json --fork bpo2 \\
+                    --result result.json --output block.workload
+  stress import blockchain-test test.json --output test.workload
+  stress import blockchain-test tests/ --output workloads/
+  stress import rpc --url http://127.0.0.1:8545 --block latest --output block.workload
+  stress import rpc --url http://127.0.0.1:8545 --block 24476005 --blocks 8 --batch 8 \\
+                    --output mega.workload
+  stress --workload block.workload --store rocksdb,memory
+
+Exit codes: 0 fine, 2 a file is wrong or the block cannot be run, 3 the block's outcome is
+not that of the files or the node, 6 input or output, or no answer from the node, 130 interrupted.
+More: docs/import-export.md";
+
+/// Arguments of `stress import`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub struct ImportArgs {
+    /// The format
+    #[command(subcommand)]
+    pub command: ImportCommand,
+}
+
+/// Formats of `stress import`.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// Files of go-ethereum's state transition tool (`evm t8n`)
+    T8n(T8nArgs),
+    /// A `blockchain_test` file of execution-spec-tests
+    BlockchainTest(BlockchainTestArgs),
+    /// Blocks of a running node, by its JSON-RPC interface
+    Rpc(RpcArgs),
+}
+
+impl ImportCommand {
+    /// The file to write.
+    const fn to(&self) -> &OutputArgs {
+        match self {
+            Self::T8n(args) => &args.to,
+            Self::BlockchainTest(args) => &args.to,
+            Self::Rpc(args) => &args.to,
+        }
+    }
+}
+
+/// Arguments of `stress import t8n`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub struct T8nArgs {
+    /// The state before the block: --input.alloc of the tool
+    #[arg(long, value_name = "FILE")]
+    pub alloc: PathBuf,
+    /// The block's environment: --input.env
+    #[arg(long, value_name = "FILE")]
+    pub env: PathBuf,
+    /// Its transactions, as JSON or as RLP in a JSON text: --input.txs
+    #[arg(long, value_name = "FILE")]
+    pub txs: PathBuf,
+    /// The tool's result, to be compared: --output.result
+    #[arg(long, value_name = "FILE")]
+    pub result: Option<PathBuf>,
+    /// The tool was given more accounts than FILE of --alloc has: do not compare the state root
+    #[arg(long, requires = "result")]
+    pub partial_alloc: bool,
+    /// Rules of the block: osaka, bpo1, bpo2 or amsterdam (--state.fork)
+    #[arg(long, value_name = "FORK")]
+    pub fork: String,
+    /// Chain id (--state.chainid)
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub chain_id: u64,
+    /// The file
+    #[command(flatten)]
+    pub to: OutputArgs,
+}
+
+/// Arguments of `stress import blockchain-test`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = IMPORT_EXAMPLES,
+    mut_arg("output", |output| {
+        output.help("The workload file to write; of a folder, the folder to write them to")
+    })
+)]
+pub struct BlockchainTestArgs {
+    /// The file, or a folder: then all tests of all files in it are imported
+    pub file: PathBuf,
+    /// Name of the test, where the file has several
+    #[arg(long, value_name = "NAME")]
+    pub test: Option<String>,
+    /// Consecutive blocks that are run as one
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub batch: NonZeroUsize,
+    /// The file, or the folder
+    #[command(flatten)]
+    pub to: OutputArgs,
+}
+
+/// Arguments of `stress import rpc`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub struct RpcArgs {
+    /// The node's JSON-RPC interface over HTTP
+    #[arg(long, value_name = "URL", env = "STRESS_RPC_URL", hide_env_values = true)]
+    pub url: String,
+    /// The last block: a number, a hash, or latest
+    #[arg(long, value_name = "BLOCK", default_value = "latest")]
+    pub block: BlockName,
+    /// Number of consecutive blocks, of which --block is the last
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub blocks: NonZeroU64,
+    /// Consecutive blocks that are run as one
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub batch: NonZeroUsize,
+    /// Rules of the blocks: osaka, bpo1, bpo2 or amsterdam; else as the node says (`eth_config`)
+    #[arg(long, value_name = "FORK")]
+    pub fork: Option<String>,
+    /// Do not ask for the node's tracer: read the state key by key
+    #[arg(long)]
+    pub without_tracer: bool,
+    /// The file
+    #[command(flatten)]
+    pub to: OutputArgs,
+}
+
+/// Imports blocks and writes their workloads.
+pub fn import(args: &ImportArgs) -> Result<Code, Failure> {
+    let progress = Progress::new(terminal::look());
+    if let ImportCommand::BlockchainTest(args) = &args.command
+        && args.file.is_dir()
+    {
+        let BlockchainTestArgs { file, to, batch, test } = args;
+        let folder = Folder { input: file, to, batch: *batch, wanted: test.as_deref() };
+        return folder.import(&progress);
+    }
+    // A file that cannot be written is better known before the work than after it.
+    let file = args.command.to().file()?;
+    let (imported, batch) = match &args.command {
+        ImportCommand::T8n(args) => (transition(args)?, NonZeroUsize::MIN),
+        ImportCommand::BlockchainTest(args) => (blockchain_test(args)?, args.batch),
+        ImportCommand::Rpc(args) => (rpc(args, &progress)?, args.batch),
+    };
+    terminal::out(&write(imported, file, batch, &progress)?);
+    Ok(Code::Fine)
+}
+
+/// The fork that was named.
+fn fork_named(name: &str) -> Result<Fork, Failure> {
+    let fork = import::fork_of(name).ok_or_else(|| {
+        anyhow!("--fork {name}: no fork that is run; it is {}", import::fork_names())
+    });
+    fork.or_exit(Code::Usage)
+}
+
+fn rpc(args: &RpcArgs, progress: &Progress) -> Result<Imported, Failure> {
+    let most = MAX_BLOCKS;
+    if args.blocks.get() > most {
+        return Err(anyhow!("--blocks {}: {most} at most", args.blocks)).or_exit(Code::Usage);
+    }
+    let wanted = Wanted {
+        last: args.block,
+        count: args.blocks,
+        fork: args.fork.as_deref().map(fork_named).transpose()?,
+        tracer: if args.without_tracer { Tracer::Avoided } else { Tracer::Asked },
+    };
+    let stage = progress.stage("asking the node", 0);
+    let on_answers = |count| stage.set(count, 0);
+    let mut node = HttpNode::new(&args.url, &on_answers).or_exit(Code::Usage)?;
+    let imported = import::rpc_blocks(&mut node, &wanted).map_err(failure)?;
+    stage.finish();
+    Ok(imported)
+}
+
+fn transition(args: &T8nArgs) -> Result<Imported, Failure> {
+    let fork = fork_named(&args.fork)?;
+    let texts = [&args.alloc, &args.env, &args.txs].map(|path| read(path));
+    let [alloc, env, txs] = texts;
+    let (alloc, env, txs) = (alloc?, env?, txs?);
+    let result = args.result.as_deref().map(read).transpose()?;
+    let files = TransitionFiles {
+        alloc: alloc.text(),
+        env: env.text(),
+        txs: txs.text(),
+        result: result.as_ref().map(Named::text),
+    };
+    let mut imported = import::transition(files, fork, args.chain_id).map_err(failure)?;
+    if args.partial_alloc {
+        for block in &mut imported.blocks {
+            block.state_root = None;
+        }
+    }
+    Ok(imported)
+}
+
+fn blockchain_test(args: &BlockchainTestArgs) -> Result<Imported, Failure> {
+    let file = read(&args.file)?;
+    let mut tests = import::blockchain_tests(&file.name, &file.content).map_err(failure)?;
+    let place = match &args.test {
+        Some(name) => tests.iter().position(|test| test.name == *name),
+        None => (tests.len() == 1).then_some(0),
+    };
+    let Some(place) = place else {
+        let mut names: Vec<_> =
+            tests.iter().take(SHOWN_TESTS).map(|test| test.name.as_str()).collect();
+        if tests.len() > SHOWN_TESTS {
+            names.push("…");
+        }
+        let asked = args.test.as_ref().map_or_else(
+            || {
+                format!(
+                    "{} has {}; choose one by --test",
+                    file.name,
+                    units::things(tests.len() as u64, "test")
+                )
+            },
+            |name| format!("--test {name}: {} has no such test", file.name),
+        );
+        return Err(anyhow!("{asked}: {}", names.join(", "))).or_exit(Code::Usage);
+    };
+    Ok(tests.swap_remove(place))
+}

@@ -1,0 +1,130 @@
+//! The files of an import: input, output, and errors.
+
+use std::{fs::File, io::Read, num::NonZeroUsize, path::Path};
+
+use anyhow::{Context, anyhow};
+use generator::{
+    import::{self, ImportError, Imported, Source, Text},
+    reference::ReferenceError,
+};
+use report::{WholeFile, units};
+
+use crate::{
+    run::prepare,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::{self, Progress, visible},
+    },
+};
+
+/// Largest file that is read, in bytes: many times a block with all the state that it touches.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Runs the reference, compares, writes the workload, and says so in the lines that it gives.
+pub(super) fn write(
+    mut imported: Imported,
+    file: WholeFile,
+    batch: NonZeroUsize,
+    progress: &Progress,
+) -> Result<String, Failure> {
+    let total = imported.workload.tx_count();
+    let stage = progress.stage("running the reference", total);
+    let mut done = 0;
+    let compared = import::complete(&mut imported, || {
+        done += 1;
+        stage.set(done, total);
+        interrupt::answer()
+    });
+    stage.finish();
+    let compared = compared.map_err(failure)?;
+    let mut workload = imported.workload;
+    if workload.batches.is_empty() {
+        let count = units::things(imported.invalid.len() as u64, "block");
+        return Ok(format!(
+            "{}: {count} refused as it must be; no workload, and nothing is written\n",
+            visible(&imported.name)
+        ));
+    }
+    if batch > NonZeroUsize::MIN {
+        let joined = import::in_batches(&mut workload, batch, interrupt::answer);
+        joined.map_err(|error| failure(error.into()))?;
+    }
+    let output = prepare::write_workload(file, &workload)?;
+    let numbers: Vec<u64> = workload.blocks().map(|block| block.env.number).collect();
+    let blocks = match numbers.as_slice() {
+        [number] => format!("block {number}"),
+        [first, .., last] => format!("blocks {first} to {last}"),
+        [] => String::new(),
+    };
+    let batches = match workload.batches.len() {
+        count if count == numbers.len() => String::new(),
+        count => format!(" as {}", units::batches(count as u64)),
+    };
+    let mut said = format!(
+        "{}: {blocks}{batches} on {}, {} transactions, {} gas; state of {} and {}; digest {}\n",
+        output.display(),
+        workload.fork,
+        workload.tx_count(),
+        workload.gas_used(),
+        units::things(workload.genesis.account_count(), "account"),
+        units::things(workload.genesis.slot_count(), "slot"),
+        workload.digest()
+    );
+    if compared.is_empty() {
+        terminal::note("the block was not compared: neither files nor node give its outcome");
+    } else {
+        let who = match imported.source {
+            Source::Files => "the files",
+            Source::Node => "the node",
+        };
+        said += &format!("equal to {who}: {}\n", compared.join(", "));
+    }
+    Ok(said)
+}
+
+/// The exit code of an import that failed.
+pub(super) fn failure(error: ImportError) -> Failure {
+    let code = match &error {
+        ImportError::Reference(ReferenceError::Cancelled) => Code::Interrupted,
+        ImportError::Differs { .. } => Code::Disagree,
+        ImportError::Node { .. } => Code::Io,
+        _ => Code::Usage,
+    };
+    let is_root = matches!(&error, ImportError::Differs { what, .. } if what == "state root");
+    let error = if is_root {
+        anyhow!("{error}; a result made over more accounts than these wants --partial-alloc")
+    } else {
+        error.into()
+    };
+    Failure { code, error }
+}
+
+/// A file's content with its name.
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) content: String,
+}
+
+impl Named {
+    pub(super) fn text(&self) -> Text<'_> {
+        Text { name: &self.name, text: &self.content }
+    }
+}
+
+/// Reads a file of text, up to the most that a block may have.
+pub(super) fn read(path: &Path) -> Result<Named, Failure> {
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    let opened = File::open(path).with_context(|| format!("cannot open {name}"));
+    let most = opened.or_exit(Code::Io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    let read_bytes = most.with_context(|| format!("cannot read {name}")).or_exit(Code::Io)?;
+    if read_bytes as u64 > MAX_FILE_BYTES {
+        let most = progress::bytes(MAX_FILE_BYTES);
+        return Err(anyhow!("{name}: larger than {most}, which no block is")).or_exit(Code::Usage);
+    }
+    let content = String::from_utf8(bytes);
+    let content = content.map_err(|_| anyhow!("{name}: this is no text, so no JSON"));
+    Ok(Named { name, content: content.or_exit(Code::Usage)? })
+}

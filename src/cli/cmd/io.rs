@@ -1,0 +1,241 @@
+//! `stress io`: raw random reads of the stores, point after point, beside the device's rate.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use spec::Override;
+use variant::StoreKind;
+
+use result::io::{IoResult, IoState, ORDER, SCHEMA};
+
+use crate::{
+    cli::args::{DataDirArgs, Format, names, of_flags, typed_words},
+    figures::facts,
+    io::{
+        measuring::Measuring,
+        plan::{IoInput, IoPlan},
+    },
+    machine::{self, environment},
+    run::prepare,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
+};
+
+fn store_help() -> String {
+    let stores = names::<StoreKind>();
+    format!("Stores to read, separated by commas: {stores} [default: {}]", StoreKind::Rocksdb)
+}
+
+/// Arguments of `stress io`.
+#[derive(Debug, Default, Args)]
+pub struct IoArgs {
+    /// Stores to read.
+    #[arg(long, value_name = "LIST", help = store_help())]
+    pub store: Option<String>,
+    /// get: a thread asks for one key after the other; multi-get: for many in a call [default: get]
+    #[arg(long, value_name = "METHOD")]
+    pub read: Option<String>,
+    /// Reads under way: with get as many threads, with multi-get keys in a call
+    /// [default: 1,4,16,64,256]
+    #[arg(long, value_name = "LIST")]
+    pub depth: Option<String>,
+    /// Threads; with get the same as --depth, with multi-get [default: 1]
+    #[arg(long, value_name = "LIST")]
+    pub threads: Option<String>,
+    /// Keys asked for: present, absent, or the share that exists, as 0.5
+    #[arg(long, value_name = "KEYS", default_value = "present")]
+    pub keys: String,
+    /// Rows of the state: 32M
+    #[arg(long, value_name = "COUNT", default_value = "32M")]
+    pub rows: String,
+    /// Keys of rows: hashed (64 bytes) or plain (52 bytes) [default: hashed]
+    #[arg(long, value_name = "LAYOUT")]
+    pub key_layout: Option<String>,
+    /// The same by the length of a key: 64 or 52
+    #[arg(long, value_name = "BYTES", conflicts_with = "key_layout")]
+    pub key_bytes: Option<String>,
+    /// Length of a value: 32
+    #[arg(long, value_name = "BYTES", default_value = "32")]
+    pub value_bytes: String,
+    /// Seconds of each point
+    #[arg(long, value_name = "SECONDS", default_value = "3")]
+    pub seconds: String,
+    /// Seed of the draw, of keys and of the device's blocks; the state stays the same
+    /// [default: another each time]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<String>,
+    /// A setting of the store: --set run.rocksdb.block=8KiB, --set run.mdbx.storage=dupsort
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Also write the result as JSON into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Layouts by the length of their keys.
+const KEY_BYTES: [(&str, &str); 2] = [("64", "hashed"), ("52", "plain")];
+/// The tables of a store's settings.
+const SETTINGS: [&str; 2] = ["run.rocksdb.", "run.mdbx."];
+/// Values are slots.
+const VALUE_BYTES: &str = "32";
+
+impl IoArgs {
+    /// The same as plain values.
+    ///
+    /// # Errors
+    /// As [`IoArgs::overrides`].
+    pub fn input(&self) -> Result<IoInput, anyhow::Error> {
+        Ok(IoInput {
+            overrides: self.overrides()?,
+            depth: self.depth.clone(),
+            seconds: self.seconds.clone(),
+        })
+    }
+
+    /// The options that are keys of a scenario.
+    ///
+    /// # Errors
+    /// A key or value size that the rows cannot have, `--keys` that is no share, a `--set` that is
+    /// no setting of a store.
+    fn overrides(&self) -> Result<Vec<Override>, anyhow::Error> {
+        let mut all = of_flags(&[
+            ("store", "run.stores", &self.store),
+            ("read", "run.read", &self.read),
+            ("threads", "run.threads", &self.threads),
+            ("key-layout", "state.layout", &self.key_layout),
+            ("seed", "seed", &self.seed),
+            ("rows", "state.slots", &Some(self.rows.clone())),
+        ]);
+        all.extend(self.layout_of_key_bytes()?);
+        if self.value_bytes != VALUE_BYTES {
+            anyhow::bail!(
+                "--value-bytes {}: rows are storage slots, and a slot has 32 bytes; leave it out",
+                self.value_bytes
+            );
+        }
+        let share = match self.keys.as_str() {
+            "present" => "1",
+            "absent" => "0",
+            share => share,
+        };
+        if share.parse::<f64>().is_err() {
+            anyhow::bail!(
+                "--keys {share}: present, absent, or a share from 0 to 1 is wanted, as in --keys 0.5"
+            );
+        }
+        all.push(Override {
+            key: "state.present".to_owned(),
+            value: share.to_owned(),
+            origin: format!("--keys {}", self.keys),
+        });
+        for set in &self.set {
+            let Some((key, value)) = set.split_once('=') else {
+                anyhow::bail!(
+                    "--set {set}: a key and a value are wanted, as in --set run.rocksdb.block=8KiB"
+                );
+            };
+            if !SETTINGS.iter().any(|table| key.starts_with(table)) {
+                anyhow::bail!(
+                    "--set {set}: only a store's settings matter to raw reads, such as \
+                     --set run.rocksdb.block=8KiB"
+                );
+            }
+            let (key, value) = (key.to_owned(), value.to_owned());
+            all.push(Override { key, value, origin: format!("--set {set}") });
+        }
+        Ok(all)
+    }
+
+    fn layout_of_key_bytes(&self) -> Result<Option<Override>, anyhow::Error> {
+        let Some(bytes) = &self.key_bytes else { return Ok(None) };
+        let Some((_, layout)) = KEY_BYTES.iter().find(|(length, _)| length == bytes) else {
+            anyhow::bail!(
+                "--key-bytes {bytes}: rows are keyed by account and slot, in 64 bytes (two hashes) or \
+                 52 (address and slot); other lengths, such as the 16 bytes of common key-value \
+                 benchmarks, are no state of a client and cannot be built from a recipe: use 64 or 52"
+            );
+        };
+        Ok(Some(Override {
+            key: "state.layout".to_owned(),
+            value: (*layout).to_owned(),
+            origin: format!("--key-bytes {bytes}"),
+        }))
+    }
+}
+
+/// Measures the points of the options.
+pub fn io(args: &IoArgs) -> Result<Code, Failure> {
+    let started_unix_s = machine::unix_s();
+    let plan = args.input().and_then(IoPlan::of).or_exit(Code::Usage)?;
+    let progress = Progress::new(terminal::look());
+    // Before the state is built: the load that is warned of must not be our own.
+    let data_path = prepare::data_path(args.data_dir.asked());
+    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
+    let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
+    let mut result = IoResult {
+        schema: SCHEMA,
+        tool: facts::tool(&environment.build),
+        command: typed_words(),
+        started_unix_s,
+        environment,
+        state: IoState {
+            rows: plan.family().count,
+            key_layout: plan.layout.name().to_owned(),
+            key_bytes: plan.layout.slot_key_bytes() as u64,
+            value_bytes: 32,
+            present_share: plan.present_share,
+        },
+        read: plan.read,
+        seed: plan.seed,
+        seconds: plan.time.as_secs_f64(),
+        order: ORDER.to_owned(),
+        stores: Vec::new(),
+        interrupted: false,
+        warnings,
+    };
+    let mut save = |result: &IoResult| -> Result<_, report::Error> {
+        let Some(out) = &mut out else { return Ok(None) };
+        out.write("io", result.started_unix_s, &report::json(result)?).map(Some)
+    };
+    let data_dir = args.data_dir.asked();
+    let mut measuring =
+        Measuring { plan: &plan, data_dir, progress: &progress, result: &mut result };
+    let measured = measuring.all_stores(&mut |result| Ok(save(result).map(drop)?));
+    progress.clear();
+    result.interrupted = interrupt::happened() || measured.is_err();
+    result.environment = result.environment.at_end();
+    let has_points = result.stores.iter().any(|store| !store.points.is_empty());
+    if has_points || measured.is_ok() {
+        show(&result, args.format)?;
+        let written = save(&result).or_exit(Code::Io)?;
+        if let Some(path) = written {
+            terminal::note(&format!("wrote {}", path.display()));
+        }
+    }
+    match measured {
+        Err(failure) if failure.code != Code::Interrupted || !has_points => Err(failure),
+        _ if result.interrupted => Ok(Code::Interrupted),
+        _ => Ok(Code::Fine),
+    }
+}
+
+fn show(result: &IoResult, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Table => {
+            terminal::out(&report::io_table(result, terminal::width(), terminal::paint()));
+        }
+        Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
+    }
+    Ok(())
+}

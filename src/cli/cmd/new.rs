@@ -1,0 +1,84 @@
+//! `stress new`: a scenario to start from.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use anyhow::anyhow;
+use clap::Args;
+use report::WholeFile;
+
+use crate::{
+    cli::args::ForceArgs,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+    },
+};
+
+/// The kind of a load where none is named.
+const DEFAULT_KIND: &str = "sload-storm";
+/// Ending of a scenario's file.
+const ENDING: &str = "toml";
+
+/// Arguments of `stress new`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stress new my-storm                     writes my-storm.toml
+  stress new my-token --kind erc20
+  stress new my-day --kind transfers,erc20,amm    a block of three loads
+  stress my-token.toml                    runs it, in seconds")]
+pub struct NewArgs {
+    /// The scenario's name; its file is NAME.toml, here
+    pub name: String,
+    /// The kind of its load, or the kinds of several that share a block, with commas between
+    #[arg(
+        long = "kind",
+        value_name = "KIND",
+        value_delimiter = ',',
+        default_value = DEFAULT_KIND
+    )]
+    pub kinds: Vec<String>,
+    /// Whether the file is replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
+}
+
+/// Writes a commented scenario into the current directory.
+pub fn new(args: &NewArgs) -> Result<Code, Failure> {
+    check_is_no_path(&args.name)?;
+    let kinds: Vec<&str> = args.kinds.iter().map(String::as_str).collect();
+    let text = spec::starter(&args.name, &kinds).or_exit(Code::Usage)?;
+    let path = PathBuf::from(format!("{}.{ENDING}", args.name));
+    let file = WholeFile::at(&path, "NAME", args.force.existing())?;
+    file.write(|out| out.write_all(text.as_bytes()))?;
+    let name = path.display();
+    terminal::out(&format!(
+        "wrote {name}\n  stress describe {name}      its keys, conflicts and list sizes\n  \
+         stress {name}               run it\n"
+    ));
+    Ok(Code::Fine)
+}
+
+/// Refuses a path in the place of a name, where its file has a name that can be a scenario's.
+fn check_is_no_path(given: &str) -> Result<(), Failure> {
+    let path = Path::new(given);
+    let is_path = given.contains('/') || path.extension().is_some_and(|own| own == ENDING);
+    // A name with a hyphen before it is an option.
+    let is_name =
+        |stem: &&str| !stem.starts_with('-') && spec::starter(stem, &[DEFAULT_KIND]).is_ok();
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(is_name);
+    let Some(stem) = stem.filter(|_| is_path && !given.ends_with('/')) else { return Ok(()) };
+    let here = env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    let parent = path.parent().filter(|parent| !matches!(parent.to_str(), Some("" | ".")));
+    let elsewhere = parent.map_or_else(String::new, |parent| {
+        format!("\n           (for {} change to that directory first)", parent.display())
+    });
+    let error = anyhow!(
+        "{given}: this is a path, and a name is wanted\n   = help: write `stress new {stem}`, which makes \
+         {stem}.{ENDING} in {}{elsewhere}",
+        here.display()
+    );
+    Err(error).or_exit(Code::Usage)
+}

@@ -1,0 +1,150 @@
+//! `stress report`: results as a page, a summary, a table, or figures for other tools.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+
+use report::{
+    WholeFile,
+    formats::{self, Better},
+    html,
+};
+use result::{Shown, stored::StoredLoad};
+
+use crate::{
+    cli::args::ForceArgs,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+    },
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  stress report results/ --out report.html           a page that needs no network
+  stress report monday/ tuesday/ sweep/ --out all.html
+  stress report results/ >> $GITHUB_STEP_SUMMARY     Markdown, at most a screen
+  stress report sweep/ --out cells.csv               a row for each cell
+  stress report results/ --format bigger-is-better --out benchmark.json
+
+A directory stands for the newest run or gate in it, or for all loads on live nodes in it (stress
+send), or else for all results below it.
+Where the designs of a result disagree, the page says so and shows no figure of it;
+the exit code is 3 then. More: docs/result.md";
+
+/// Arguments of `stress report`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, mut_arg("force", |force| force.requires("out")))]
+pub struct ReportArgs {
+    /// Result files, or directories with results
+    #[arg(value_name = "RESULT", required = true)]
+    pub results: Vec<PathBuf>,
+    /// The file to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Whether it is replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
+    /// Format of the report [default: by the ending of --out: .html, .md, .csv; else markdown]
+    #[arg(long, value_enum)]
+    pub format: Option<ReportFormat>,
+}
+
+/// Forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One self-contained page with figures
+    Html,
+    /// A summary of at most a screen
+    Markdown,
+    /// A row for each cell, or load
+    Csv,
+    /// MGas/s (of loads: transactions/s) as github-action-benchmark's customBiggerIsBetter
+    BiggerIsBetter,
+    /// Milliseconds a batch (of loads: to inclusion) as github-action-benchmark's customSmallerIsBetter
+    SmallerIsBetter,
+}
+
+/// Reads the results and writes the report. A result whose designs disagree is in it,
+/// without a figure, and ends the program with its code.
+pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
+    let format = format(args)?;
+    let at = |path: &PathBuf| WholeFile::at(path, "--out", args.force.existing());
+    let file = args.out.as_ref().map(at).transpose()?;
+    let (mut results, mut loads) = (Vec::new(), Vec::new());
+    for path in &args.results {
+        match StoredLoad::read_all(path).or_exit(Code::Io)? {
+            none if none.is_empty() => results.extend(Shown::read_all(path).or_exit(Code::Io)?),
+            found => loads.extend(found),
+        }
+    }
+    if let (Some(load), Some(shown)) = (loads.first(), results.first()) {
+        return Err(mixed(load, &shown.path));
+    }
+    let text = match format {
+        _ if !loads.is_empty() => of_loads(&loads, format)?,
+        ReportFormat::Html => html::page(&results),
+        ReportFormat::Markdown => formats::markdown(&results),
+        ReportFormat::Csv => formats::csv(&results),
+        ReportFormat::BiggerIsBetter => {
+            formats::benchmark(&results, Better::Bigger).or_exit(Code::Io)?
+        }
+        ReportFormat::SmallerIsBetter => {
+            formats::benchmark(&results, Better::Smaller).or_exit(Code::Io)?
+        }
+    };
+    match file {
+        Some(file) => {
+            let path = file.write(|out| out.write_all(text.as_bytes())).or_exit(Code::Io)?;
+            terminal::note(&format!("wrote {}", path.display()));
+        }
+        None => terminal::out(&text),
+    }
+    let disagrees = results.iter().any(|shown| shown.agrees() == Some(false));
+    Ok(if disagrees { Code::Disagree } else { Code::Fine })
+}
+
+/// The report of loads on live nodes.
+fn of_loads(loads: &[StoredLoad], format: ReportFormat) -> Result<String, Failure> {
+    Ok(match format {
+        ReportFormat::Html => html::page_of_loads(loads),
+        ReportFormat::Markdown => formats::markdown_of_loads(loads),
+        ReportFormat::Csv => formats::csv_of_loads(loads),
+        ReportFormat::BiggerIsBetter => {
+            formats::benchmark_of_loads(loads, Better::Bigger).or_exit(Code::Io)?
+        }
+        ReportFormat::SmallerIsBetter => {
+            formats::benchmark_of_loads(loads, Better::Smaller).or_exit(Code::Io)?
+        }
+    })
+}
+
+/// The error of a load on a live node beside another result.
+pub(super) fn mixed(load: &StoredLoad, other: &Path) -> Failure {
+    let (load, other) = (load.path.display(), other.display());
+    let error = anyhow!(
+        "{load} is of a load on a live node, and {other} is not: they have no figure in common; give loads \
+         and other results apart"
+    );
+    Failure { code: Code::Usage, error }
+}
+
+/// The format by `--format`, or else by the ending of `--out`.
+fn format(args: &ReportArgs) -> Result<ReportFormat, Failure> {
+    let ending = args.out.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
+    match (args.format, ending, &args.out) {
+        (Some(format), _, _) => Ok(format),
+        (None, Some("html" | "htm"), _) => Ok(ReportFormat::Html),
+        (None, Some("md"), _) | (None, None, None) => Ok(ReportFormat::Markdown),
+        (None, Some("csv"), _) => Ok(ReportFormat::Csv),
+        (None, _, _) => {
+            let path = args.out.as_deref().unwrap_or(Path::new("")).display();
+            let error = anyhow!(
+                "--out {path}: its ending names no format; end it in .html, .md or .csv, or for JSON \
+                 give --format bigger-is-better or --format smaller-is-better"
+            );
+            Err(Failure { code: Code::Usage, error })
+        }
+    }
+}

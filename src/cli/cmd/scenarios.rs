@@ -1,0 +1,184 @@
+//! `stress list`, `stress show`, `stress validate`: scenarios and workload files as texts.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use spec::{Diagnostic, Scenario, ScenarioError, shipped};
+
+use crate::{
+    cli::args::{ScenarioArgs, Which},
+    run::prepare,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
+};
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  stress show sload-storm --gas 64M             every key of a scenario
+  stress show storm.workload                    the keys that a workload file was generated from
+  stress show --workload storm.workload --json | jq '.batches[0].blocks[0].env'
+
+docs/contributing.md has the keys of the JSON.";
+
+/// Said of a valid scenario.
+const CHECKED: &str = "  checked: every key and value, and the rules between keys\n  \
+                       not done: no block was generated, nothing was run\n";
+
+/// Arguments of `stress show`.
+#[derive(Debug, Args)]
+#[command(after_help = SHOW_EXAMPLES)]
+pub struct ShowArgs {
+    /// The scenario
+    #[command(flatten)]
+    pub of: ScenarioArgs,
+    /// A workload file that `stress generate` or `stress import` wrote
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// Print all of a workload file as JSON: state, blocks, lists, expected outcome
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `stress validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// The scenario
+    #[command(flatten)]
+    pub of: ScenarioArgs,
+}
+
+/// Columns of the names in a list on a terminal; a longer name has a line of its own.
+const NAME_WIDTH: usize = 24;
+
+/// A scenario as a list has it.
+struct Listed {
+    name: &'static str,
+    description: String,
+}
+
+/// Prints the shipped scenarios, name first: on a terminal in its width, elsewhere one line each.
+pub fn list() -> Result<Code, Failure> {
+    let all = all_shipped().or_exit(Code::Usage)?;
+    terminal::out(&match terminal::list_width() {
+        Some(width) => in_columns(&all, width),
+        None => one_a_line(&all),
+    });
+    Ok(Code::Fine)
+}
+
+fn all_shipped() -> Result<Vec<Listed>, ScenarioError> {
+    let all = shipped::all().iter().map(|&(name, text)| {
+        let scenario = Scenario::parse(name, text, &[]);
+        scenario.map(|scenario| Listed { name, description: scenario.description })
+    });
+    all.collect()
+}
+
+fn one_a_line(all: &[Listed]) -> String {
+    let width = all.iter().map(|of| of.name.len()).max().unwrap_or(0);
+    let line = |of: &Listed| format!("{:width$}  {}\n", of.name, of.description);
+    all.iter().map(line).collect()
+}
+
+/// Names, and beside them descriptions wrapped into lines of at most `width` columns.
+fn in_columns(all: &[Listed], width: usize) -> String {
+    let mut out = String::new();
+    for Listed { name, description } in all {
+        let mut label = *name;
+        if name.len() >= NAME_WIDTH {
+            out.push_str(name);
+            out.push('\n');
+            label = "";
+        }
+        for line in report::wrap(description, width.saturating_sub(NAME_WIDTH)) {
+            out.push_str(&format!("{label:NAME_WIDTH$}{line}\n"));
+            label = "";
+        }
+    }
+    out
+}
+
+/// Prints a scenario with every key resolved, or a workload file.
+pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
+    match args.of.which(args.workload.as_deref()).or_exit(Code::Usage)? {
+        Some(Which::Workload(path)) => show_workload(args, &path),
+        _ if args.json => {
+            let error = anyhow!(
+                "--json prints a workload file: write one by `stress generate` and name it \
+                 (--workload FILE); the JSON Schema of scenarios is `stress schema`"
+            );
+            Err(error).or_exit(Code::Usage)
+        }
+        _ => {
+            terminal::out(&args.of.load()?.to_toml());
+            Ok(Code::Fine)
+        }
+    }
+}
+
+fn show_workload(args: &ShowArgs, path: &Path) -> Result<Code, Failure> {
+    let of_work = args.of.work.overrides().or_exit(Code::Usage)?.into_iter();
+    let mut given = of_work.chain(args.of.how.overrides()).map(|given| given.origin);
+    let quick = args.of.quick.then(|| "--quick".to_owned());
+    if let Some(origin) = given.next().or(quick) {
+        let error = anyhow!("{origin}: a workload file is shown as it is; leave {origin} out");
+        return Err(error).or_exit(Code::Usage);
+    }
+    let progress = Progress::new(terminal::look());
+    let workload = prepare::read_workload(path, &progress)?;
+    progress.clear();
+    if !args.json {
+        if workload.work.is_empty() {
+            terminal::note("the file was made of given blocks: no scenario's keys, only --json");
+        }
+        terminal::out(&workload.work);
+        return Ok(Code::Fine);
+    }
+    // The end of the program says whether all of it has arrived.
+    drop(prepare::write_json(&workload, terminal::stream()));
+    Ok(Code::Fine)
+}
+
+/// Checks a scenario: says first whether it is valid, then warns of claims that no run of it can judge.
+pub fn validate(args: &ValidateArgs) -> Result<Code, Failure> {
+    let word = args.of.words.first().map(|word| word.to_string_lossy().into_owned());
+    let name = word.or_else(|| args.of.scenario.clone());
+    let scenario = args.of.load().inspect_err(|failure| {
+        let error = failure.error.downcast_ref::<ScenarioError>();
+        let mut mistakes = error.iter().flat_map(|error| error.diagnostics());
+        if let (Some(name), true) = (&name, mistakes.any(Diagnostic::is_of_file)) {
+            terminal::error(&format!("{name} is NOT valid"));
+        }
+    })?;
+    let name = name.unwrap_or_else(|| scenario.name.clone());
+    terminal::out(&format!("{name} is valid\n{CHECKED}"));
+    if let Some(words) = prepare::claim_not_run(&scenario) {
+        terminal::error(&format!("warning: {words}"));
+    }
+    Ok(Code::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_on_a_terminal_is_not_wider_than_it_and_loses_no_word() {
+        let all = all_shipped().unwrap();
+        for width in [80, 100, 200] {
+            let text = in_columns(&all, width);
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width), "{text}");
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let told = one_a_line(&all);
+            assert_eq!(words, told.split_whitespace().collect::<Vec<_>>());
+            let names = text.lines().filter(|line| !line.starts_with(' ')).count();
+            assert_eq!(names, all.len(), "{text}");
+        }
+        assert_eq!(one_a_line(&all).lines().count(), all.len());
+    }
+}

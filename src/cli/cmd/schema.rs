@@ -1,0 +1,75 @@
+//! `stress schema`: the JSON Schemas of scenarios and of all files that the program writes.
+
+use std::{fs, path::PathBuf};
+
+use anyhow::Context;
+use clap::{Args, builder::PossibleValuesParser};
+use report::WholeFile;
+use result::FileKind;
+
+use crate::{
+    cli::args::ForceArgs,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+    },
+};
+
+/// The schema of scenarios, which a user writes; all others are of files that the program writes.
+const SCENARIO: &str = "scenario";
+
+/// Arguments of `stress schema`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stress schema > scenario.schema.json       for editors
+  stress schema result                       for programs that read results
+  stress schema --out docs/schemas --force   all of them: NAME.schema.json
+
+A file of schema stress.NAME/1 is of the schema NAME. docs/result.md says more.")]
+pub struct SchemaArgs {
+    /// The file that is described
+    #[arg(value_name = "NAME", default_value = SCENARIO, value_parser = names())]
+    pub name: String,
+    /// Write all schemas into this directory, which is made where it is missing
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    pub out: Option<PathBuf>,
+    /// Whether its files are replaced
+    #[command(flatten)]
+    pub force: ForceArgs,
+}
+
+fn names() -> PossibleValuesParser {
+    let files = FileKind::ALL.iter().map(|kind| kind.name());
+    PossibleValuesParser::new([SCENARIO].into_iter().chain(files))
+}
+
+/// Prints a schema, or writes all of them.
+pub fn schema(args: &SchemaArgs) -> Result<Code, Failure> {
+    let Some(dir) = &args.out else {
+        let kind = FileKind::ALL.iter().find(|kind| kind.name() == args.name);
+        terminal::out(&text(kind.copied())?);
+        return Ok(Code::Fine);
+    };
+    let cannot = || format!("cannot write schemas to {}, named by --out", dir.display());
+    fs::create_dir_all(dir).with_context(cannot).or_exit(Code::Io)?;
+    let files = FileKind::ALL.iter().map(|kind| (kind.name(), Some(*kind)));
+    let at = |(name, kind)| {
+        let path = dir.join(format!("{name}.schema.json"));
+        Ok((WholeFile::at(&path, "--out", args.force.existing())?, text(kind)?))
+    };
+    // All of them are tried before the first is written.
+    let files = [(SCENARIO, None)].into_iter().chain(files).map(at);
+    for (file, text) in files.collect::<Result<Vec<_>, Failure>>()? {
+        file.write(|out| out.write_all(text.as_bytes()))?;
+    }
+    terminal::note(&format!("wrote {} schemas to {}", FileKind::ALL.len() + 1, dir.display()));
+    Ok(Code::Fine)
+}
+
+/// The schema of a file; without one, of scenarios.
+fn text(kind: Option<FileKind>) -> Result<String, Failure> {
+    match kind {
+        Some(kind) => result::json(&result::json_schema(kind)).or_exit(Code::Io),
+        None => Ok(spec::json_schema()),
+    }
+}

@@ -1,0 +1,63 @@
+//! `stress shard`: a shard of execution, for a coordinator on this host or another.
+
+use std::{io::Read, net::SocketAddr, thread, time::Duration};
+
+use anyhow::anyhow;
+use clap::Args;
+use shard::Serving;
+
+use crate::{
+    run::shards::{self, LISTENING, TOKEN},
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        interrupt,
+    },
+};
+
+/// Interval in which the server looks whether it is to end.
+const END_CHECK: Duration = Duration::from_millis(50);
+
+/// Arguments of `stress shard`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stress shard --listen 127.0.0.1:7001
+  STRESS_SHARD_TOKEN=$(cat token) stress shard --listen 10.0.0.7:7001
+  stress sload-storm --design batched-io --set run.shards=1 --set run.shard_addresses=127.0.0.1:7001
+  stress dapps --design block-stm --shards 2       starts two shards on this host by itself
+
+docs/shards.md says how work and values travel.")]
+pub struct ShardArgs {
+    /// Address and port to listen on; beyond the loopback `STRESS_SHARD_TOKEN` must be set, here and at the
+    /// coordinator
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7001")]
+    pub listen: SocketAddr,
+    /// End when standard input does: for a coordinator that starts its shards
+    #[arg(long, hide = true)]
+    pub attached: bool,
+}
+
+/// Serves until the user interrupts.
+pub fn shard(args: &ShardArgs) -> Result<Code, Failure> {
+    let (listen, token) = (args.listen, shards::token());
+    if !listen.ip().is_loopback() && token.is_none() {
+        let error = anyhow!(
+            "--listen {listen}: whoever reaches this address could have work executed; set {TOKEN} to a \
+             secret, here and at the coordinator, or listen on 127.0.0.1"
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    if args.attached {
+        thread::spawn(|| {
+            // Nothing is sent: the end is what counts.
+            drop(std::io::stdin().read_to_end(&mut Vec::new()));
+            interrupt::flag().store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+    let program = shards::program().or_exit(Code::Io)?;
+    let serving = Serving { listen, token, program };
+    let listening = |at| terminal::out(&format!("{LISTENING}{at}\n"));
+    let ends = || interrupt::happened();
+    shard::serve(&serving, listening, END_CHECK, ends).or_exit(Code::Io)?;
+    Ok(Code::Fine)
+}

@@ -1,0 +1,258 @@
+//! `stress simulate`: predicted times of a workload on more shards of execution than there are here.
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use generator::describe::Kept;
+use partition::simulate::Hosts;
+use result::simulation::{CheckedRow, SCHEMA, SimulatedRow, Simulation};
+use spec::{RunSpec, ShardSpec};
+use variant::Design;
+use workload::Workload;
+
+use crate::{
+    cli::args::{Format, ScenarioArgs, Which},
+    describe,
+    figures::facts,
+    machine::environment,
+    run::{
+        minimal,
+        plan::Machine,
+        prepare::{self, Databases, InUse, Preparation},
+        session::Session,
+    },
+    simulate::{self, MEASURED_STORE, Predictions, SimulatedBatch},
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
+};
+
+const SIMULATE_EXAMPLES: &str = "\
+Examples:
+  stress simulate dapps --transactions 50k
+  stress simulate dapps --transactions 50k --shards 1,2,4 --threads 8 --set run.shard_delay_us=0,500
+  stress simulate transfers --tx-time 1.6ms --set run.partitioner=fanout
+  stress simulate dapps --shards 1,2,4 --threads 2 --one-host 2
+  stress simulate dapps --check results/        beside measured rows of the same workload
+
+Costs are measured here: CPU times of transactions and messages on one shard. docs/shards.md has the model
+and its error.";
+
+/// Numbers of shards where nothing is said: up to the published one.
+const SHARDS: &str = "1,2,4,8,16,30";
+
+/// Threads of a shard where nothing is said: the published number.
+const THREADS: &str = "60";
+
+/// Samples of each measurement where nothing is said.
+const SAMPLE_COUNT: u32 = 3;
+
+/// Arguments of `stress simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = SIMULATE_EXAMPLES)]
+pub struct SimulateArgs {
+    /// The scenario; its shards, threads, partitioners and delays are simulated [default: 1 to 30
+    /// shards of 60 threads]
+    #[command(flatten)]
+    pub of: ScenarioArgs,
+    /// A workload file that `stress generate` or `stress import` wrote
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// Time of each transaction, instead of measured times: 1.6ms, 250us
+    #[arg(long, value_name = "TIME")]
+    pub tx_time: Option<String>,
+    /// Cores of the coordinator [default: as many as threads of a shard]
+    #[arg(long, value_name = "COUNT", conflicts_with = "one_host")]
+    pub coordinator_cores: Option<u32>,
+    /// Simulate all processes on one host of so many cores, instead of a host for each shard
+    #[arg(long, value_name = "CORES")]
+    pub one_host: Option<u32>,
+    /// Also predict the rows of a result of the same workload that shards on this host executed, and show
+    /// the error
+    #[arg(long, value_name = "RESULT")]
+    pub check: Option<PathBuf>,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// Simulates the workload of the arguments.
+pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
+    let args = args.with_defaults();
+    args.check_counts().or_exit(Code::Usage)?;
+    let tx_time = args.tx_time.as_deref();
+    let tx_time = tx_time.map(|text| spec::fine_duration("--tx-time", text)).transpose();
+    let tx_time = tx_time.or_exit(Code::Usage)?;
+    let progress = Progress::new(args.format.look());
+    let (workload, run) = args.work(&progress)?;
+    let seen = describe::seen(&workload, Kept::Accesses, &progress)?;
+    let core_count = Machine::this().core_count;
+    let (ways, thread_counts) = (run.shards.ways(), run.thread_counts.clone());
+    let session = session(workload, &run, &progress)?;
+    let sample_count = run.sample_count.unwrap_or(SAMPLE_COUNT);
+    let costs = simulate::measure(&session, sample_count, &progress)?;
+    let workload = session.workload();
+    let stage = progress.stage("simulating", 0);
+    let batches = SimulatedBatch::all(workload, &seen, &costs.step_times).or_exit(Code::Io)?;
+    let predictions = Predictions::new(&batches, costs.facts.clone());
+    let facts = facts::workload(workload, Vec::new());
+    let mut checks = Vec::new();
+    if let Some(path) = &args.check {
+        checks = simulate::checked(path, &facts.digest, &predictions, core_count)?;
+    }
+    let given = tx_time.map(|time| costs.with_tx_time(time, &session));
+    let given_batches = match &given {
+        Some(costs) => SimulatedBatch::all(workload, &seen, &costs.step_times).or_exit(Code::Io)?,
+        None => Vec::new(),
+    };
+    let predictions = match &given {
+        Some(costs) => Predictions::new(&given_batches, costs.facts.clone()),
+        None => predictions,
+    };
+    let mut rows = Vec::new();
+    for thread_count in &thread_counts {
+        for way in &ways {
+            rows.extend(predictions.rows(way, *thread_count, args.hosts(*thread_count))?);
+        }
+    }
+    stage.finish();
+    progress.clear();
+    let of = Finished { predictions: &predictions, core_count, rows, checks };
+    args.show(&of.simulation(&args, &session))?;
+    Ok(Code::Fine)
+}
+
+/// Predictions that were made.
+struct Finished<'a> {
+    predictions: &'a Predictions<'a>,
+    core_count: NonZeroUsize,
+    rows: Vec<SimulatedRow>,
+    checks: Vec<CheckedRow>,
+}
+
+impl Finished<'_> {
+    fn simulation(self, args: &SimulateArgs, session: &Session) -> Simulation {
+        let Self { predictions, core_count, mut rows, checks } = self;
+        let rates: Vec<_> = rows.iter().map(|row| one_shard_rate(&rows, row)).collect();
+        for (row, rate) in rows.iter_mut().zip(rates) {
+            row.speedup = rate.filter(|rate| *rate > 0.0).map(|rate| row.tx_per_s / rate);
+        }
+        let threads = rows.first().map_or(1, |row| row.thread_count as u32);
+        let hosts = args.hosts(threads);
+        let (coordinator_core_count, host_core_count) = match hosts {
+            Hosts::Apart { coordinator_core_count } => (Some(coordinator_core_count), None),
+            Hosts::One { core_count } => (None, Some(core_count)),
+        };
+        Simulation {
+            schema: SCHEMA,
+            tool: facts::tool(&environment::build()),
+            workload: facts::workload(session.workload(), Vec::new()),
+            core_count: core_count.get() as u64,
+            coordinator_core_count: coordinator_core_count.map(u64::from),
+            host_core_count: host_core_count.map(u64::from),
+            costs: predictions.costs().clone(),
+            assumptions: simulate::assumptions(hosts),
+            rows,
+            checks,
+        }
+    }
+}
+
+/// Transactions a second of one shard with the settings of a row.
+fn one_shard_rate(rows: &[SimulatedRow], of: &SimulatedRow) -> Option<f64> {
+    let is_like = |row: &&SimulatedRow| {
+        (row.thread_count, row.sharding, row.has_list)
+            == (of.thread_count, of.sharding, of.has_list)
+    };
+    rows.iter().filter(is_like).find(|row| row.shard_count == 1).map(|row| row.tx_per_s)
+}
+
+impl SimulateArgs {
+    /// These with the published numbers of shards and threads where none are given.
+    fn with_defaults(mut self) -> Self {
+        let sets = &self.of.work.set;
+        let is_set = |key: &str| sets.iter().any(|set| set.trim_start().starts_with(key));
+        let (has_shards, has_threads) = (is_set("run.shards="), is_set("run.threads="));
+        let how = &mut self.of.how;
+        how.shards = how.shards.take().or_else(|| (!has_shards).then(|| SHARDS.to_owned()));
+        how.threads = how.threads.take().or_else(|| (!has_threads).then(|| THREADS.to_owned()));
+        how.design = how.design.take().or_else(|| Some(Design::BatchedIo.name().to_owned()));
+        self
+    }
+
+    fn check_counts(&self) -> Result<(), anyhow::Error> {
+        for (option, count) in
+            [("--coordinator-cores", self.coordinator_cores), ("--one-host", self.one_host)]
+        {
+            if count == Some(0) {
+                return Err(anyhow!("{option} 0: there must be a core; give 1 or more"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The workload, and how it is run.
+    fn work(&self, progress: &Progress) -> Result<(Workload, RunSpec), Failure> {
+        match self.of.which(self.workload.as_deref()).or_exit(Code::Usage)? {
+            Some(Which::Workload(path)) => {
+                let mut how = self.of.how.overrides();
+                how.extend(self.of.work.beside_file().or_exit(Code::Usage)?);
+                let run = minimal::default_run(&how).or_exit(Code::Usage)?;
+                Ok((prepare::read_workload(&path, progress)?, run))
+            }
+            Some(Which::Scenario(name)) => {
+                let scenario = self.of.load_by_name(&name)?;
+                Ok((prepare::generate(&scenario, progress)?, scenario.run))
+            }
+            None => {
+                let error = anyhow!(
+                    "nothing to simulate: name a scenario, as in `stress simulate dapps`, or a file \
+                     (--workload FILE); `stress list` shows the scenarios"
+                );
+                Err(error).or_exit(Code::Usage)
+            }
+        }
+    }
+
+    fn hosts(&self, thread_count: u32) -> Hosts {
+        match self.one_host {
+            Some(core_count) => Hosts::One { core_count },
+            None => Hosts::Apart {
+                coordinator_core_count: self.coordinator_cores.unwrap_or(thread_count),
+            },
+        }
+    }
+
+    fn show(&self, simulation: &Simulation) -> Result<(), Failure> {
+        terminal::out(&match self.format {
+            Format::Json => report::json(simulation).or_exit(Code::Io)?,
+            Format::Table => report::simulation(simulation, terminal::width(), terminal::paint()),
+        });
+        Ok(())
+    }
+}
+
+/// A session of the workload in memory, with one shard.
+fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
+    let minimal = minimal::default_run(&[]).or_exit(Code::Usage)?;
+    let addresses = run.shards.addresses.clone();
+    let run = RunSpec {
+        designs: vec![Design::BatchedIo],
+        stores: vec![MEASURED_STORE],
+        shards: ShardSpec { counts: vec![1], addresses, ..ShardSpec::default() },
+        ..minimal
+    };
+    let preparation = Preparation {
+        run: &run,
+        scenario: None,
+        draw_seed: 0,
+        databases: Databases { dir: None, in_use: InUse::Refuse },
+        shared_device: None,
+        machine: &Machine::this(),
+        progress,
+    };
+    Ok(preparation.prepare(workload)?.session)
+}

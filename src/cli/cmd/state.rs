@@ -1,0 +1,305 @@
+//! `stress state`: the databases that runs have built.
+
+mod removal;
+
+use anyhow::anyhow;
+use clap::{ArgGroup, Args, Subcommand};
+use executor::{
+    state::{DataDir, NodeCounts, NodeTotals, StateError, StateInfo, WholeState},
+    store::{self, mdbx::MdbxFormat, rocksdb},
+    tries,
+};
+use report::units;
+use variant::{SlotTable, StoreKind};
+
+use crate::{
+    cli::{
+        args::DataDirArgs,
+        cmd::state::removal::{Fate, Outcome, Selection},
+    },
+    machine,
+    run::prepare,
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::{self, Progress},
+    },
+};
+
+const RM_HELP: &str = "\
+Examples:
+  stress state rm rocksdb-0123456789abcdef
+  stress state rm --older-than 30d --dry-run    those that no run used for 30 days
+  stress state rm --keep 20G                    the least recently used go until 20 GB are left
+  stress state rm --all
+
+A state counts from the last run on it, one without a record of it from the day it was
+built. States in use stay, and are named. Exit codes: 0 done, also where states in use stay;
+2 a wrong option; 6 one could not be removed, or the states in use take more than --keep;
+130 interrupted.";
+
+/// Arguments of `stress state`.
+#[derive(Debug, Args)]
+#[command(mut_arg("data_dir", |data_dir| data_dir.global(true)))]
+pub struct StateArgs {
+    /// The verb
+    #[command(subcommand)]
+    pub command: StateCommand,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
+}
+
+/// Verbs of `stress state`.
+#[derive(Debug, Subcommand)]
+pub enum StateCommand {
+    /// List the databases with their sizes and last uses
+    #[command(visible_alias = "ls")]
+    List,
+    /// Read a database through and compare it with its manifest
+    Verify {
+        /// Its name, as `stress state list` shows it
+        name: String,
+    },
+    /// Remove databases: one, all, those that were not used for a time, or the least recently used
+    Rm(RmArgs),
+}
+
+/// Which databases are removed.
+#[derive(Debug, Args)]
+#[command(after_help = RM_HELP)]
+#[command(group = ArgGroup::new("which").required(true))]
+pub struct RmArgs {
+    /// Its name, as `stress state list` shows it
+    #[arg(group = "which")]
+    pub name: Option<String>,
+    /// All of them, also half-built ones that killed runs left
+    #[arg(long, group = "which")]
+    pub all: bool,
+    /// Those that no run has used for so long: 30d, 12h
+    #[arg(long, value_name = "TIME", group = "which")]
+    pub older_than: Option<String>,
+    /// The least recently used, until the others take so much at most: 20G, 512MiB
+    #[arg(long, value_name = "SIZE", group = "which")]
+    pub keep: Option<String>,
+    /// List the states to be removed, and remove none
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Carries out a verb of `stress state`.
+pub fn state(args: &StateArgs) -> Result<Code, Failure> {
+    let dir = prepare::data_dir(args.data_dir.asked())?;
+    match &args.command {
+        StateCommand::List => list(&dir),
+        StateCommand::Verify { name } => verify(&dir, name),
+        StateCommand::Rm(args) => rm(&dir, args),
+    }
+}
+
+fn list(dir: &DataDir) -> Result<Code, Failure> {
+    let states = dir.list().or_exit(Code::Io)?;
+    let mut total_bytes = 0;
+    for state in &states {
+        total_bytes += state.byte_count;
+        let contents = match (&state.whole, state.is_ours) {
+            (Some(whole), _) => format!(
+                "{:>7} rows  {}{}  {}",
+                progress::count(whole.rows.total()),
+                whole.layout,
+                form(whole),
+                whole.scenario
+            ),
+            (None, true) => {
+                let fault = state.fault.as_deref().unwrap_or("not whole");
+                format!("unusable: {fault}; `stress state rm {}` removes it", state.name)
+            }
+            (None, false) => NOT_OURS.to_owned(),
+        };
+        terminal::out(&format!("{}  {contents}\n", facts(state)));
+    }
+    let total = progress::bytes(total_bytes);
+    let count = units::things(states.len() as u64, "state");
+    terminal::note(&format!("{count}, {total}, in {}", dir.path().display()));
+    Ok(Code::Fine)
+}
+
+/// Told of a directory that may be another program's.
+const NOT_OURS: &str =
+    "maybe of another program: it has a state's name, and no mark of stress; it is left alone";
+
+/// Name, size and date of a state.
+fn facts(state: &StateInfo) -> String {
+    let size = progress::bytes(state.byte_count);
+    let date = match (state.last_used_unix_s, state.created_unix_s) {
+        (Some(used), _) => format!("used  {}", units::moment(used)),
+        (None, Some(created)) => format!("built {}", units::moment(created)),
+        (None, None) => "of unknown date".to_owned(),
+    };
+    format!("{}  {size:>9}  {date}", progress::visible(&state.name))
+}
+
+/// Removes the databases of the arguments, or lists them.
+fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
+    let selection = match (&args.older_than, &args.keep) {
+        (Some(text), _) => {
+            Selection::UnusedFor(removal::time("--older-than", text).or_exit(Code::Usage)?)
+        }
+        (_, Some(text)) => Selection::DownTo(removal::size("--keep", text).or_exit(Code::Usage)?),
+        // One that is named, or all.
+        (None, None) => Selection::All,
+    };
+    let mut states = dir.list().or_exit(Code::Io)?;
+    let by = |state: &StateInfo| match (args.dry_run, &state.holder) {
+        _ if interrupt::happened() => Err(StateError::Cancelled),
+        (true, Some(holder)) => {
+            Err(StateError::InUse { name: state.name.clone(), holder: holder.clone() })
+        }
+        (true, None) => Ok(()),
+        (false, _) => dir.remove(&state.name),
+    };
+    if let Some(name) = &args.name {
+        states.retain(|state| state.name == *name);
+        let Some(state) = states.pop() else {
+            let (name, path) = (name.clone(), dir.path().to_path_buf());
+            return Err(StateError::NotFound { name, path }).or_exit(Code::Io);
+        };
+        by(&state).or_exit(Code::Io)?;
+        tell(&state, &Fate::Removed, args);
+        return Ok(Code::Fine);
+    }
+    let now_s = machine::unix_s();
+    let outcome =
+        removal::remove(states, &selection, now_s, by, |state, fate| tell(state, fate, args));
+    conclude(outcome, &selection, args)
+}
+
+/// Tells the fate of a state: removed ones on standard output, with those that stay and why.
+fn tell(state: &StateInfo, fate: &Fate, args: &RmArgs) {
+    let facts = facts(state);
+    let line = match fate {
+        Fate::Removed if args.dry_run => format!("would remove {facts}"),
+        Fate::Removed => format!("removed {facts}"),
+        Fate::Gone => format!("gone    {facts}: another process has removed it"),
+        Fate::InUse(holder) => format!("kept    {facts}: in use by {holder}"),
+        Fate::NotOurs => format!("kept    {facts}: {NOT_OURS}"),
+        Fate::Failed(error) => format!("kept    {facts}: {error}"),
+    };
+    terminal::out(&(line + "\n"));
+}
+
+/// Tells the sums, and how the program ends.
+fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Code, Failure> {
+    let Outcome { removed_count, freed_bytes, in_use_count, left_bytes, failure } = outcome;
+    let states = units::things(removed_count, "state");
+    let [freed, left] = [freed_bytes, left_bytes].map(progress::bytes);
+    let done = match args.dry_run {
+        true => format!("would remove {states} and free {freed}"),
+        false => format!("removed {states}, {freed} freed"),
+    };
+    let in_use = match in_use_count {
+        0 => String::new(),
+        count => format!("; {count} in use stay"),
+    };
+    terminal::note(&format!("{done}; {left} are left{in_use}"));
+    match (failure, selection) {
+        (Some(StateError::Cancelled), _) => {
+            let error = anyhow!("interrupted: the states that are left are whole");
+            Err(error).or_exit(Code::Interrupted)
+        }
+        (Some(error), _) => Err(error).or_exit(Code::Io),
+        (None, Selection::DownTo(bytes)) if left_bytes > *bytes => {
+            let wanted = args.keep.as_deref().unwrap_or_default();
+            Err(anyhow!(
+                "{left} are left, more than --keep {wanted}: states in use stay; run it again when \
+                 they are free"
+            ))
+            .or_exit(Code::Io)
+        }
+        (None, _) => Ok(Code::Fine),
+    }
+}
+
+/// `  aged 0.3`, for a state of which a share was written again, `  dupsort`, for one with the
+/// slots of an account as sorted duplicates, and `  tries cut at 16 rows (9.1 MB)`, for one with nodes of
+/// tries, with the bytes of these.
+fn form(whole: &WholeState) -> String {
+    let shape = &whole.shape;
+    let slots = match MdbxFormat::of_shape(shape) {
+        Some(MdbxFormat { slots: slots @ SlotTable::DupSort, .. }) => format!("  {slots}"),
+        _ => String::new(),
+    };
+    let aged = match rocksdb::aged_ppm(shape) {
+        0 => String::new(),
+        ppm => format!("  aged {}", f64::from(ppm) / f64::from(rocksdb::PPM)),
+    };
+    let bytes = |nodes: NodeTotals| format!(" ({})", progress::bytes(nodes.bytes));
+    let tries = tries::name_in_shape(shape).map_or(String::new(), |name| {
+        format!("  tries {name}{}", whole.nodes.map_or(String::new(), bytes))
+    });
+    slots + &aged + &tries
+}
+
+fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
+    let progress = Progress::new(terminal::look());
+    let formats: Vec<_> =
+        StoreKind::ALL.iter().copied().filter_map(store::formats::format_of).collect();
+    let formats: Vec<_> = formats.iter().map(|format| &**format).collect();
+    let verified = dir.verify(name, &formats, &progress, interrupt::flag());
+    progress.clear();
+    let code = match &verified {
+        Err(StateError::Cancelled) => Code::Interrupted,
+        _ => Code::Io,
+    };
+    let verified = verified.or_exit(code)?;
+    let tries = verified.manifest.state_root.map_or_else(
+        || "no tries".to_owned(),
+        |root| format!("all nodes of tries are those of the rows, state root {root}"),
+    );
+    terminal::out(&format!("{name}: fine; all rows are those of its recipe; {tries}\n"));
+    if verified.manifest.files.iter().any(|file| file.hash.is_none()) {
+        terminal::note(
+            "its files have no hashes, as an earlier version built it: rows and nodes alone were compared",
+        );
+    }
+    if let Some(nodes) = &verified.nodes {
+        let form = tries::name_in_shape(&verified.manifest.shape).unwrap_or_default();
+        terminal::out(&by_depth(form, nodes));
+    }
+    Ok(Code::Fine)
+}
+
+/// A table of stored nodes by depth.
+fn by_depth(form: &str, nodes: &NodeCounts) -> String {
+    let head = ["depth", "accounts", "bytes", "slots", "bytes"].map(str::to_owned);
+    let cells = |at: Option<&NodeTotals>| match at.filter(|at| at.count > 0) {
+        Some(at) => [at.count.to_string(), progress::bytes(at.bytes)],
+        None => ["-".to_owned(), String::new()],
+    };
+    let depths = nodes.accounts.len().max(nodes.slots.len());
+    let lines = (0..depths).map(|depth| {
+        let [accounts, account_bytes] = cells(nodes.accounts.get(depth));
+        let [slots, slot_bytes] = cells(nodes.slots.get(depth));
+        [depth.to_string(), accounts, account_bytes, slots, slot_bytes]
+    });
+    let sum = |depths: &[NodeTotals]| {
+        let mut sum = NodeTotals::default();
+        depths.iter().for_each(|at| sum.merge(at));
+        sum
+    };
+    let [accounts, account_bytes] = cells(Some(&sum(&nodes.accounts)));
+    let [slots, slot_bytes] = cells(Some(&sum(&nodes.slots)));
+    let all = ["all".to_owned(), accounts, account_bytes, slots, slot_bytes];
+    let mut text =
+        format!("\nStored nodes ({form}) by the nibbles of their path; bytes with their keys\n");
+    for [depth, accounts, account_bytes, slots, slot_bytes] in
+        [head].into_iter().chain(lines).chain([all])
+    {
+        let line =
+            format!("{depth:>5} {accounts:>12} {account_bytes:>9} {slots:>14} {slot_bytes:>9}");
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,256 @@
+//! `stress sweep`: all cells of a matrix one after the other, each in a process of its own; one
+//! cell alone; or all results joined.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use anyhow::anyhow;
+use clap::Args;
+
+use report::html;
+use result::{
+    RunResult,
+    sweep::{Matrix, ranges},
+};
+
+use crate::{
+    cli::args::{
+        DataDirArgs, Format, Given, OpenArgs, ScenarioArgs, Which, as_option, nothing_named,
+    },
+    figures::claims,
+    machine::child,
+    run::prepare::Size,
+    sweep::{
+        dir::SweepDir,
+        index,
+        matrix::{self, MatrixInput},
+        merged,
+        running::{self, AskedBy, Ending, OneCell},
+    },
+    terminal::{
+        self,
+        exit::{Code, Failure, OrExit},
+        progress::Look,
+    },
+};
+
+const EXAMPLES: &str = "Examples:
+  stress sweep sload-storm threads=1,2,4,8 io_threads=16,64 gas=64M,640M \\
+         --design batched-io --samples 8 --out sweep/
+  stress sweep my.toml run.rocksdb.block=4KiB,16KiB --out blocks/
+  stress sweep … --list                 the cells, without running them
+  stress sweep … --out sweep/ --cell 7  one of them
+  stress sweep --merge sweep/           all results as one, and the knees
+
+The same command again goes on where it was ended or killed. On a fleet each cell is
+a task of an array: fleet/slurm.sbatch, fleet/kubernetes.yaml. More: docs/sweep.md";
+
+const CELL_HELP: &str = "Run this cell alone [default: SLURM_ARRAY_TASK_ID or \
+    JOB_COMPLETION_INDEX, where one is set]";
+
+const WORDS_HELP: &str = "A scenario\u{2019}s name or file; and axes: an option of a run \
+    (threads=1,2,4) or any key (state.slots=1M,10M)";
+
+/// Arguments of `stress sweep`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[command(mut_arg("words", |words| words.value_name("NAME|FILE|KEY=VALUES").help(WORDS_HELP)))]
+pub struct SweepArgs {
+    /// The scenario and the settings of all cells, and the axes among its words
+    #[command(flatten)]
+    pub of_all: ScenarioArgs,
+    /// Where the results go: a directory of this sweep alone
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the cells, one a line, and run none
+    #[arg(long, conflicts_with_all = ["cell", "merge"])]
+    pub list: bool,
+    /// Run this cell alone.
+    #[arg(long, value_name = "INDEX", help = CELL_HELP)]
+    pub cell: Option<String>,
+    /// Join the results of a sweep into DIR/merged.json, and show them
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["out", "cell", "ScenarioArgs", "WorkArgs", "HowArgs"]
+    )]
+    pub merge: Option<PathBuf>,
+    /// Where state databases and baselines are
+    #[command(flatten)]
+    pub data_dir: DataDirArgs,
+    /// Exit codes of open claims and figures
+    #[command(flatten)]
+    pub open: OpenArgs,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// The process that runs the sweep: when it ends, so does this cell.
+    #[arg(long, hide = true, value_name = "PID", requires = "cell")]
+    pub parent: Option<u32>,
+    /// The file by which the cells of that process share the device's figures.
+    #[arg(long, hide = true, value_name = "FILE", requires = "parent")]
+    pub device: Option<PathBuf>,
+}
+
+/// Carries out the arguments.
+pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
+    if let Some(path) = &args.merge {
+        return merge(&SweepDir::existing(path).or_exit(Code::Io)?, args);
+    }
+    if let Some(parent_pid) = args.parent
+        && !child::end_with_parent(parent_pid).or_exit(Code::Io)?
+    {
+        return Ok(Code::Interrupted);
+    }
+    let matrix = matrix_of(args)?;
+    if args.list {
+        return Ok(list(&matrix));
+    }
+    let Some(out) = &args.out else {
+        let error = anyhow!(
+            "--out DIR is missing: the directory that the results of the {} cells go to; --list \
+             prints the cells and runs none",
+            matrix.cell_count
+        );
+        return Err(error).or_exit(Code::Usage);
+    };
+    let variable = |name: &str| std::env::var(name).ok();
+    let which = index::which(args.cell.as_deref(), variable, matrix.cell_count);
+    let which = which.or_exit(Code::Usage)?;
+    let dir = SweepDir::open(out, matrix)?;
+    match which {
+        Some(which) => {
+            let asked_by = if args.parent.is_some() { AskedBy::Sweep } else { AskedBy::User };
+            let cell = OneCell {
+                dir: &dir,
+                which: &which,
+                data_dir: args.data_dir.asked().map(Path::to_path_buf),
+                shared_device: args.device.clone(),
+                look: cell_look(args),
+                open: args.open.codes(),
+                asked_by,
+            };
+            cell.run(|result| show(result, args.format))
+        }
+        None => match running::all(&dir, args.data_dir.asked())? {
+            Ending::Finished => merge(&dir, args),
+            Ending::Interrupted => Ok(Code::Interrupted),
+        },
+    }
+}
+
+/// How the progress of one cell looks. The standard output of the process that runs the sweep,
+/// which may be the same terminal, is not this one's.
+fn cell_look(args: &SweepArgs) -> Look {
+    match (args.parent, args.format) {
+        (Some(_), Format::Json) => terminal::look().without_figures(),
+        (_, format) => format.look(),
+    }
+}
+
+/// The matrix that the arguments ask for.
+///
+/// # Errors
+/// An axis, a key or a value that is not valid.
+pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
+    let of_all = &args.of_all;
+    let mut fixed = of_all.work.overrides().or_exit(Code::Usage)?;
+    fixed.extend(of_all.how.overrides());
+    let (mut axes, mut names) = (Vec::new(), Vec::new());
+    for word in &of_all.words {
+        match word.to_str().filter(|text| is_axis(text)) {
+            Some(axis) => axes.push(axis),
+            None => names.push(word.clone()),
+        }
+    }
+    let scenario = scenario_of(of_all.scenario.as_deref(), &names)?;
+    if axes.is_empty() {
+        let error = anyhow!(
+            "no axis is given: name a key and its values, as in `stress sweep {scenario} \
+             threads=1,2,4 --out DIR`"
+        );
+        return Err(error).or_exit(Code::Usage);
+    }
+    let key_of = |label: &str, value: &str| Ok(as_option(label, value)?.map(|given| given.key));
+    let axes = axes.into_iter().map(|text| matrix::axis(text, key_of));
+    matrix::of(MatrixInput {
+        scenario,
+        size: if of_all.quick { Size::Quick } else { Size::Stated },
+        fixed,
+        axes: axes.collect::<anyhow::Result<_>>().or_exit(Code::Usage)?,
+    })
+}
+
+/// Whether a word is an axis: `threads=1,2`, or an option whose values are missing.
+fn is_axis(word: &str) -> bool {
+    word.contains('=') || as_option(word, "1").is_ok_and(|option| option.is_some())
+}
+
+/// The scenario that is named, by a word as of a run or by `--scenario`.
+fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Failure> {
+    let which = Given { words: names, scenario, workload: None }.which();
+    let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
+    match which.or_exit(Code::Usage)? {
+        Some(Which::Scenario(name)) => Ok(name),
+        Some(Which::Workload(path)) => Err(anyhow!(
+            "{}: this is a workload file, and each cell of a sweep generates its own work: name a \
+             scenario",
+            path.display()
+        ))
+        .or_exit(Code::Usage),
+        None => Err(nothing_named("stress sweep", "threads=1,2,4")).or_exit(Code::Usage),
+    }
+}
+
+fn show(result: &RunResult, format: Format) -> Result<(), Failure> {
+    terminal::out(&match format {
+        Format::Table => report::table(result, terminal::width(), terminal::paint()),
+        Format::Json => report::json(result).or_exit(Code::Io)?,
+    });
+    Ok(())
+}
+
+fn list(matrix: &Matrix) -> Code {
+    let width = (matrix.cell_count - 1).to_string().len();
+    for index in 0..matrix.cell_count {
+        let left_out = match matrix.same_as(index) {
+            Some(same_as) => format!("  (left out: the run of cell {same_as})"),
+            None => String::new(),
+        };
+        terminal::out(&format!("{index:width$}  {}{left_out}\n", matrix.name(index)));
+    }
+    Code::Fine
+}
+
+/// Joins the results in `dir`, writes them as one, shows them.
+fn merge(dir: &SweepDir, args: &SweepArgs) -> Result<Code, Failure> {
+    let merged = merged::merge(dir)?;
+    let json = report::json(&merged).or_exit(Code::Io)?;
+    let path = dir.write_merged(&json).or_exit(Code::Io)?;
+    match args.format {
+        Format::Table => {
+            let (width, paint) = (terminal::width(), terminal::paint());
+            terminal::out(&report::sweep_table(&merged, width, paint));
+        }
+        Format::Json => terminal::out(&json),
+    }
+    let shown = html::quote(&dir.path().to_string_lossy());
+    let page = format!("`stress report {shown} --out sweep.html` draws it");
+    terminal::note(&format!("wrote {}; {page}", path.display()));
+    if !merged.disagreeing.is_empty() {
+        let cells = ranges(&merged.disagreeing);
+        return Err(anyhow!("the designs disagree in cells {cells}")).or_exit(Code::Disagree);
+    }
+    if !merged.missing.is_empty() {
+        let (count, all) = (merged.missing.len(), merged.sweep.cell_count);
+        let cells = ranges(&merged.missing);
+        return Err(anyhow!(
+            "{count} of {all} cells are missing: {cells}; `stress sweep` with the same arguments runs them"
+        ))
+        .or_exit(Code::Io);
+    }
+    let claims = merged.cells.iter().flat_map(|cell| &cell.result.expects.claims);
+    Ok(claims::code(claims, args.open.codes()))
+}

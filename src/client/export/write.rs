@@ -1,0 +1,280 @@
+//! Writes an exported chain into a directory, in the forms that are asked for. The directory is made
+//! beside its place and renamed: one with its name is whole.
+
+mod benchmarkoor;
+mod directory;
+
+use std::{
+    fs::{self, Permissions},
+    io::Write,
+    num::NonZeroU64,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+use clap::ValueEnum;
+use generator::export::{
+    self, Accounts, Chain, Grown, Lists, RowFiles, Settings, TestFormat, chain, chain_above,
+};
+use workload::{Fork, Workload, file};
+
+pub use self::directory::GROWTH;
+use self::directory::{Directory, failure};
+use crate::{
+    machine::scratch::Scratch,
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
+};
+
+/// Name of the workload in an export.
+pub const WORKLOAD: &str = "work.workload";
+
+/// A form of a chain. The comments are the help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// genesis.json, and Engine API calls, one a line: payloads.txt
+    Engine,
+    /// genesis.json, and the blocks as RLP, without and (from Amsterdam on) with lists
+    Rlp,
+    /// Tests in two formats of execution-spec-tests
+    Eest,
+    /// The state as sorted rows with hashed keys, of any size, for loaders
+    Rows,
+    /// The last block and its siblings as stateful tests of benchmarkoor
+    Benchmarkoor,
+}
+
+/// How a client gets the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateSource {
+    /// All of it is below the first block: in the genesis block, or in rows.
+    Genesis,
+    /// Blocks write its slots.
+    Blocks,
+}
+
+/// Settings of an export, and its directory.
+#[derive(Clone, Debug)]
+pub struct ExportInput {
+    /// The forms.
+    pub forms: Vec<Form>,
+    /// How a client gets the state.
+    pub state: StateSource,
+    /// Siblings of each block, with the block itself.
+    pub sibling_count: NonZeroU64,
+    /// Chain id; that of the workload where it is `None`.
+    pub chain_id: Option<u64>,
+    /// Threads.
+    pub thread_count: usize,
+    /// The directory.
+    pub output: PathBuf,
+}
+
+/// Refuses a directory that exists, before a workload is generated for it.
+///
+/// # Errors
+/// It exists.
+pub fn check(output: &Path) -> Result<(), Failure> {
+    if output.symlink_metadata().is_ok() {
+        let error = anyhow!("--output {}: exists; name another directory", output.display());
+        return Err(error).or_exit(Code::Usage);
+    }
+    Ok(())
+}
+
+/// Exports `workload`.
+///
+/// # Errors
+/// [`ExportError`] with its exit code; the directory is there, or cannot be written. Then nothing is
+/// left.
+pub fn export(
+    workload: &Workload,
+    input: &ExportInput,
+    progress: &Progress,
+) -> Result<Chain, Failure> {
+    let output = &input.output;
+    check(output)?;
+    // Before the blocks are run: the root of a large state takes minutes.
+    check_state(workload, input)?;
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let cannot = || format!("--output {}: cannot be written", output.display());
+    fs::create_dir_all(parent).with_context(cannot).or_exit(Code::Io)?;
+    let scratch = Scratch::below(parent, ".stress-export-", |_| ());
+    let scratch = scratch.with_context(cannot).or_exit(Code::Io)?;
+    let beside = scratch.path().join("export");
+    fs::create_dir(&beside).with_context(cannot).or_exit(Code::Io)?;
+    let settings = Settings {
+        chain_id: input.chain_id,
+        thread_count: input.thread_count,
+        scratch: scratch.path().to_owned(),
+        secrets: Vec::new(),
+        cancel: interrupt::flag(),
+    };
+    let mut dir = Directory::new(&beside);
+    let grown = match input.state {
+        StateSource::Genesis => None,
+        StateSource::Blocks => Some(grow(workload, &input.forms, &settings, progress, &mut dir)?),
+    };
+    let chain = run(workload, grown, &settings, progress)?;
+    let stage = progress.stage("writing the export", 0);
+    let bytes = file::encode(workload).or_exit(Code::Io)?;
+    dir.file(WORKLOAD, |out| Ok(out.write_all(&bytes)?))?;
+    write(dir, &chain, input, &settings)?;
+    stage.finish();
+    let readable = fs::set_permissions(&beside, Permissions::from_mode(0o755));
+    readable.with_context(cannot).or_exit(Code::Io)?;
+    fs::rename(&beside, output).with_context(cannot).or_exit(Code::Io)?;
+    Ok(chain)
+}
+
+/// Refuses a state that does not fit into the forms.
+fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> {
+    let has = |form| input.forms.contains(&form);
+    match input.state {
+        StateSource::Blocks => {
+            let refused = [(Form::Eest, "eest"), (Form::Rows, "rows")];
+            if let Some((_, name)) = refused.into_iter().find(|(form, _)| has(*form)) {
+                let error = anyhow!(
+                    "--grow: --form {name} holds the whole state, and nothing is left to grow: leave out \
+                     --grow or {name}; engine, rlp and benchmarkoor have the blocks that grow it"
+                );
+                return Err(error).or_exit(Code::Usage);
+            }
+            export::growth_plan(workload).map(drop).map_err(failure)
+        }
+        StateSource::Genesis if has(Form::Eest) || !has(Form::Rows) => {
+            export::check_size(&workload.genesis).map_err(failure)
+        }
+        StateSource::Genesis => Ok(()),
+    }
+}
+
+/// Makes the blocks that grow the state, and writes each at once: together they are as large as the state.
+fn grow(
+    workload: &Workload,
+    forms: &[Form],
+    settings: &Settings<'_>,
+    progress: &Progress,
+    dir: &mut Directory<'_>,
+) -> Result<Grown, Failure> {
+    let block_count = export::growth_plan(workload).map_err(failure)?.block_count;
+    let mut calls = dir.create(GROWTH)?;
+    let mut chains = Vec::new();
+    for (name, lists) in rlp_files(workload.fork, forms) {
+        chains.push((dir.create(name)?, lists));
+    }
+    let stage = progress.stage("growing the state", block_count);
+    let mut done = 0;
+    let grown = export::grow(workload, settings, |block| {
+        export::payload(block, 2 * done + 1, &mut calls)?;
+        for (out, lists) in &mut chains {
+            export::rlp_of(block, *lists, out)?;
+        }
+        done += 1;
+        stage.set(done, block_count);
+        Ok(())
+    });
+    stage.finish();
+    let grown = grown.map_err(failure)?;
+    for out in chains.iter_mut().map(|(out, _)| out).chain([&mut calls]) {
+        out.flush().context("cannot write the blocks that grow the state").or_exit(Code::Io)?;
+    }
+    Ok(grown)
+}
+
+/// The files with blocks as RLP.
+fn rlp_files(fork: Fork, forms: &[Form]) -> Vec<(&'static str, Lists)> {
+    let mut files = Vec::new();
+    if forms.contains(&Form::Rlp) {
+        files.push(("chain.rlp", Lists::Without));
+        if fork == Fork::Amsterdam {
+            files.push(("chain-with-lists.rlp", Lists::With));
+        }
+    }
+    files
+}
+
+fn run(
+    workload: &Workload,
+    grown: Option<Grown>,
+    settings: &Settings<'_>,
+    progress: &Progress,
+) -> Result<Chain, Failure> {
+    let total = workload.tx_count();
+    let stage = progress.stage("running the blocks as a chain", total);
+    let mut done = 0;
+    let on_tx = || {
+        done += 1;
+        stage.set(done, total);
+        interrupt::answer()
+    };
+    let chain = match grown {
+        None => chain(workload, settings, on_tx),
+        Some(grown) => chain_above(workload, grown, settings, on_tx),
+    };
+    stage.finish();
+    chain.map_err(failure)
+}
+
+/// Writes all forms of a chain.
+fn write(
+    mut dir: Directory<'_>,
+    chain: &Chain,
+    input: &ExportInput,
+    settings: &Settings<'_>,
+) -> Result<(), Failure> {
+    genesis(&mut dir, chain, &input.forms)?;
+    for form in &input.forms {
+        match form {
+            Form::Engine => {
+                dir.file("payloads.txt", |out| export::payloads(chain, input.sibling_count, out))?
+            }
+            Form::Rlp => {
+                for (name, lists) in rlp_files(chain.fork, &[Form::Rlp]) {
+                    dir.file(name, |out| export::rlp(chain, lists, out))?;
+                }
+            }
+            Form::Eest => {
+                for (name, format) in [
+                    ("blockchain_test.json", TestFormat::Blocks),
+                    ("blockchain_test_engine.json", TestFormat::Engine),
+                ] {
+                    dir.file(name, |out| export::eest(chain, format, out))?;
+                }
+            }
+            Form::Rows => rows(&mut dir, chain, settings)?,
+            Form::Benchmarkoor => benchmarkoor::write(&mut dir, chain, input.sibling_count)?,
+        }
+    }
+    let manifest = export::manifest(chain, input.sibling_count, dir.files().to_vec());
+    dir.file("export.json", |out| {
+        serde_json::to_writer_pretty(&mut *out, &manifest)?;
+        Ok(out.write_all(b"\n")?)
+    })
+}
+
+fn genesis(dir: &mut Directory<'_>, chain: &Chain, forms: &[Form]) -> Result<(), Failure> {
+    let (name, accounts) = match forms.contains(&Form::Rows) && !export::fits(&chain.genesis) {
+        true => ("genesis-without-alloc.json", Accounts::InRows),
+        false => ("genesis.json", Accounts::Written),
+    };
+    dir.file(name, |out| export::genesis(chain, accounts, out))
+}
+
+fn rows(dir: &mut Directory<'_>, chain: &Chain, settings: &Settings<'_>) -> Result<(), Failure> {
+    let mut files = RowFiles {
+        accounts: dir.create("accounts.rows")?,
+        slots: dir.create("slots.rows")?,
+        codes: dir.create("codes.rows")?,
+    };
+    export::rows(chain, settings, &mut files).map_err(failure)?;
+    for file in [&mut files.accounts, &mut files.slots, &mut files.codes] {
+        file.flush().context("cannot write rows").or_exit(Code::Io)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! A node by its JSON-RPC interface over HTTP: one request at a time, bounded in size and time,
+//! tried again only where the connection failed. Knows nothing of blocks.
+
+use std::{thread, time::Duration};
+
+use generator::import::rpc::{Call, Refusal, Rpc, Silence};
+use send::{BlockingClient, HttpAnswer, HttpError, HttpLimits, shown};
+use serde_json::{Value, json};
+
+use crate::{
+    send::url,
+    terminal::{interrupt, progress},
+};
+
+/// Longest answer that is read, in bytes; the traces of a full block take a tenth of it.
+const MAX_ANSWER_BYTES: usize = 512 << 20;
+/// How long an answer may take: a node runs a block again to trace it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
+/// Waits before a request is sent again.
+const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
+/// Characters of a wrong answer that an error shows.
+const SHOWN_CHARS: usize = 120;
+
+/// A node over HTTP.
+pub struct HttpNode<'a> {
+    client: BlockingClient,
+    url: String,
+    name: String,
+    answered_count: u64,
+    on_answers: &'a dyn Fn(u64),
+}
+
+impl<'a> HttpNode<'a> {
+    /// The node at `url`. Nothing is sent yet. `on_answers` gets the number of answered calls.
+    ///
+    /// # Errors
+    /// Where the URL is none of HTTP, or the system gives no resources for the client.
+    pub fn new(url: &str, on_answers: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
+        let name = name_of(url)?;
+        let limits = HttpLimits { time: ANSWER_TIMEOUT, bytes: MAX_ANSWER_BYTES };
+        Ok(Self {
+            client: BlockingClient::new(limits)?,
+            url: url.to_owned(),
+            name,
+            answered_count: 0,
+            on_answers,
+        })
+    }
+
+    /// Sends a request; again where the connection failed, or a gateway asks to wait.
+    fn send(&self, request: &Value) -> Result<HttpAnswer, Silence> {
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            if interrupt::happened() {
+                return Err(Silence::Stopped);
+            }
+            let tried = self.client.post(&self.url, request.to_string(), None);
+            let again = match &tried {
+                Ok(answer) => matches!(answer.status, 429 | 502 | 503 | 504),
+                Err(error) => {
+                    matches!(error, HttpError::NoConnection(_) | HttpError::CutOff(_))
+                }
+            };
+            match pauses.next().filter(|_| again) {
+                Some(pause) => thread::sleep(pause),
+                None => return tried.map_err(|error| silence(&error)),
+            }
+        }
+    }
+}
+
+impl Rpc for HttpNode<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+        let requests: Vec<Value> = calls
+            .iter()
+            .enumerate()
+            .map(|(id, Call { method, params })| {
+                json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+            })
+            .collect();
+        // Some gateways know no batches; a call alone is none.
+        let request = match requests.as_slice() {
+            [one] => one.clone(),
+            many => json!(many),
+        };
+        let answer = self.send(&request)?;
+        let answers = answers(&answer, calls.len())?;
+        self.answered_count += calls.len() as u64;
+        (self.on_answers)(self.answered_count);
+        Ok(answers)
+    }
+}
+
+/// Scheme, host and port: a path often holds a key, and an authority a password.
+///
+/// # Errors
+/// Where the URL is none of HTTP.
+pub fn name_of(url: &str) -> anyhow::Result<String> {
+    let name = url::name(url);
+    anyhow::ensure!(
+        ["http://", "https://"].iter().any(|scheme| name.starts_with(scheme)),
+        "--url is no URL of a node: it is http://HOST:PORT or https://HOST/PATH"
+    );
+    Ok(name)
+}
+
+fn silence(error: &HttpError) -> Silence {
+    let what = error.to_string();
+    let (what, remedy) = match error {
+        HttpError::NoConnection(_) | HttpError::CutOff(_) => {
+            (what, "does the node run, and does it listen at this URL?".to_owned())
+        }
+        HttpError::TimedOut(_) => {
+            (what, "is the node busy? Import fewer blocks at a time".to_owned())
+        }
+        HttpError::TooLong(most) => {
+            let most = progress::bytes(*most as u64);
+            let what = format!("the answer has more than {most}");
+            (what, "import fewer blocks, or --without-tracer".to_owned())
+        }
+        HttpError::Refused(_) => {
+            (what, "is this the URL of a node's JSON-RPC interface?".to_owned())
+        }
+    };
+    Silence::Failed { what, remedy }
+}
+
+/// The answers to calls 0 to `count` − 1, which come in any order.
+fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+    let wrong = |what: &str| {
+        let text = String::from_utf8_lossy(&answer.body);
+        let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        let what = format!("{what} (HTTP status {}): {shown:?}", answer.status);
+        let remedy = "is this the URL of a node's JSON-RPC interface?".to_owned();
+        Silence::Failed { what, remedy }
+    };
+    let value = serde_json::from_slice(&answer.body);
+    let value: Value = value.map_err(|_| wrong("the answer is no JSON"))?;
+    let items = match value {
+        Value::Array(items) => items,
+        // One error for all calls, or for one that the node could not read, has no number.
+        one => match refusal(&one) {
+            Some(refusal) if count > 1 || one.get("id").is_none_or(Value::is_null) => {
+                return Ok(vec![Err(refusal); count]);
+            }
+            _ => vec![one],
+        },
+    };
+    let mut out: Vec<Option<_>> = vec![None; count];
+    for mut item in items {
+        let place = item.get("id").and_then(Value::as_u64).and_then(|id| usize::try_from(id).ok());
+        let answer = match (refusal(&item), item.get_mut("result").map(Value::take)) {
+            (Some(refusal), _) => Err(refusal),
+            (None, Some(result)) => Ok(result),
+            (None, None) => return Err(wrong("an answer has neither result nor error")),
+        };
+        let place = place.and_then(|place| out.get_mut(place));
+        let place = place.ok_or_else(|| wrong("an answer is to no call"))?;
+        if place.replace(answer).is_some() {
+            return Err(wrong("a call is answered twice"));
+        }
+    }
+    let all: Option<Vec<_>> = out.into_iter().collect();
+    all.ok_or_else(|| wrong("not every call is answered"))
+}
+
+fn refusal(item: &Value) -> Option<Refusal> {
+    let error = item.get("error").filter(|error| !error.is_null())?;
+    let message = error.get("message").and_then(Value::as_str);
+    let message = message.map_or_else(|| shown(&error.to_string()), shown);
+    Some(Refusal { code: error.get("code").and_then(Value::as_i64).unwrap_or(0), message })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(body: &str, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
+        answers(&HttpAnswer { status: 200, body: body.as_bytes().to_vec() }, count)
+    }
+
+    #[test]
+    fn a_name_has_no_secret() {
+        for (url, name) in [
+            ("http://127.0.0.1:8545", "http://127.0.0.1:8545"),
+            ("https://node.example/v3/KEY?a=KEY", "https://node.example"),
+            ("https://user:KEY@node.example:443/", "https://node.example:443"),
+        ] {
+            assert_eq!(name_of(url).unwrap(), name);
+        }
+        for url in ["127.0.0.1:8545/KEY", "ftp://a/KEY", "http://", "/KEY", "http://a b/KEY"] {
+            let error = name_of(url).unwrap_err().to_string();
+            assert!(error.contains("http://HOST:PORT") && !error.contains("KEY"), "{error}");
+        }
+    }
+
+    #[test]
+    fn answers_are_those_of_their_calls_in_any_order() {
+        let body = r#"[{"id":1,"result":null},{"id":0,"error":{"code":-5,"message":"no"}}]"#;
+        let refusal = Refusal { code: -5, message: "no".to_owned() };
+        assert_eq!(of(body, 2).unwrap(), [Err(refusal.clone()), Ok(Value::Null)]);
+        let all = r#"{"id":null,"error":{"code":-5,"message":"no"}}"#;
+        assert_eq!(of(all, 2).unwrap(), [Err(refusal.clone()), Err(refusal)]);
+        assert_eq!(of(r#"{"id":0,"result":"0x1"}"#, 1).unwrap(), [Ok(json!("0x1"))]);
+        let unread = r#"{"id":null,"error":{"code":-32700,"message":"\u001b[2J\n no"}}"#;
+        let refusal = Refusal { code: -32700, message: "\\u{1b}[2J no".to_owned() };
+        assert_eq!(of(unread, 1).unwrap(), [Err(refusal)]);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_shown_in_part() {
+        let page = format!("<html>{}</html>", "a".repeat(1000));
+        for (body, count, word) in [
+            (page.as_str(), 1, "no JSON"),
+            ("[]", 1, "not every call"),
+            (r#"[{"id":0,"result":1}]"#, 2, "not every call"),
+            (r#"[{"id":9,"result":1}]"#, 1, "to no call"),
+            (r#"{"id":7,"result":"0x1"}"#, 1, "to no call"),
+            (r#"{"id":"0","result":"0x1"}"#, 1, "to no call"),
+            (r#"{"id":null,"result":"0x1"}"#, 1, "to no call"),
+            (r#"{"id":7,"error":{"code":1,"message":"no"}}"#, 1, "to no call"),
+            (r#"[{"id":0,"result":1},{"id":0,"result":2}]"#, 2, "answered twice"),
+            (r#"[{"result":1}]"#, 1, "to no call"),
+            ("[1]", 1, "neither result nor error"),
+            ("7", 1, "neither result nor error"),
+        ] {
+            let Err(Silence::Failed { what, .. }) = of(body, count) else { panic!("{body}") };
+            assert!(what.contains(word) && what.contains("status 200"), "{what}");
+            assert!(what.len() < 300, "{what}");
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! The summary of a cell's measurements in a result. A measurement is dropped once it is summed
+//! up: memory does not grow with the size of a sample.
+
+mod input;
+mod numbers;
+mod pieces;
+mod sample;
+mod scheduling;
+mod ways;
+
+use executor::{place::RowPages, process, recover::Recovered, sample::Measurement};
+use hdrhistogram::Histogram;
+use report::units;
+use result::{
+    Bottleneck, CacheFacts, Cell, Counters, Estimate, Priority, SampleFacts, TimesAsFast,
+    stats::{self, Warmup},
+    sustained,
+};
+use variant::{CacheMode, Io, Prefetch, ReadTime, SampleKeys, Variant};
+
+use crate::figures::counters;
+
+use input::{chain, expected_blocks_per_present_key, present_keys};
+use numbers::{ns, ratio};
+use pieces::Pieces;
+use sample::sample;
+use scheduling::Scheduling;
+use ways::{policy_facts, root_way, shard_way};
+
+pub use input::{CellInput, time_by_device};
+pub use pieces::piece_size;
+
+/// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
+pub const COLD_SHARE: f64 = 0.95;
+/// Of the page cache.
+const PAGE_BYTES: f64 = 4096.0;
+/// Reads on demand are few if they are at most one of this many reads.
+const FEW_READS: u64 = 50;
+
+/// The retained part of a cell's measurements: bounded by their number times a few words, and by
+/// some megabytes of latencies.
+#[derive(Clone, Debug, Default)]
+pub struct CellSamples {
+    samples: Vec<SampleFacts>,
+    counters: Option<Counters>,
+    /// Time per transaction.
+    tx_latencies: Pieces,
+    /// Time per read.
+    read_latencies: Pieces,
+    /// Maximal number of reads that a reader makes together, each as long as all of them; `None`:
+    /// one after the other.
+    reads_at_once: Option<usize>,
+    /// How the threads that verify were scheduled.
+    verifier_priority: Option<Priority>,
+    reads_in_flight: Vec<f64>,
+    /// Reason for not reading the last sample's blocks again.
+    no_trace_ceiling: Option<String>,
+    /// Pages with rows in the page cache before each sample that read through it.
+    row_pages: Vec<Result<RowPages, String>>,
+    scheduling: Vec<Scheduling>,
+    recover_ns_per_tx: Vec<f64>,
+    recover_rates: Vec<f64>,
+}
+
+/// The end of the warm-up of cells that took turns: all of them are steady. Whole rounds are
+/// left out, so that compared samples were taken together, and of many rounds whole pieces, so that
+/// latencies are of the same samples as times.
+pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
+    let (mut count, mut size) = (0, 1);
+    for samples in cells {
+        match samples.warm_up() {
+            Warmup::Found(of_cell) => count = of_cell.max(count),
+            other => return other,
+        }
+        // Powers of two: a multiple of the largest is one of all.
+        size = piece_size(samples.count()).max(size);
+    }
+    Warmup::Found(count.next_multiple_of(size))
+}
+
+/// Number of first samples that count for no figure; `None`: it is not known, and all count.
+pub fn left_out<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Option<usize> {
+    match warm_up(cells) {
+        Warmup::Found(count) => Some(count),
+        Warmup::Unknown | Warmup::NoEnd => None,
+    }
+}
+
+impl CellSamples {
+    /// Whether nothing was measured yet.
+    pub const fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
+    /// The last sample.
+    pub fn last(&self) -> Option<&SampleFacts> {
+        self.samples.last()
+    }
+
+    /// Number of samples.
+    pub const fn count(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// Median of the wall times, in nanoseconds.
+    pub fn wall_ns(&self) -> Option<f64> {
+        self.median(|sample| Some(sample.wall_ns as f64))
+    }
+
+    /// Median of the throughputs so far, in MGas/s.
+    pub fn mgas_per_s(&self) -> Option<f64> {
+        self.median(|sample| stats::mgas_per_s(sample.gas, sample.wall_ns))
+    }
+
+    /// Adds a measurement.
+    pub fn add(&mut self, input: &CellInput<'_>, measurement: &Measurement) {
+        let executed = &measurement.executed;
+        let scheduling = Scheduling::of(&input.variant, executed);
+        self.samples.push(sample(input, measurement, &scheduling));
+        let unique_keys = input.declared.count();
+        let counted = counters::of(input.workload, &input.variant, unique_keys, measurement);
+        // Samples of different works have no exact figures in common.
+        let is_one_work = self.samples.iter().all(|sample| sample.keys == SampleKeys::Same);
+        self.counters = is_one_work.then(|| match self.counters.take() {
+            Some(before) => before.in_common(&counted),
+            None => counted,
+        });
+        self.scheduling.push(scheduling);
+        self.verifier_priority = executed.verifier_priority.map(priority);
+        self.tx_latencies.add(executed.tx_latencies.histogram());
+        let is_batched = matches!(input.variant.io, Io::Batched(_) | Io::FromList);
+        self.reads_at_once = executed.prefetch_reads_at_once.filter(|_| is_batched);
+        let mut all_reads = executed.prefetched.latencies.clone();
+        all_reads.merge(&executed.on_demand.latencies);
+        self.read_latencies.add(all_reads.histogram());
+        let mut reads = executed.prefetched.clone();
+        // A few codes that are read on demand must not stretch the window of reads that are made
+        // before execution, or only to verify. More than a few count with the time they take.
+        let io = input.variant.io;
+        let reads_before = |policy: Prefetch| policy.time == ReadTime::Before;
+        let is_apart = io == Io::FromList || io.prefetch().is_some_and(reads_before);
+        let few = executed.counters.key_count / FEW_READS;
+        if !is_apart || executed.on_demand.read_count > few {
+            reads.merge(&executed.on_demand);
+        }
+        let window = reads.window.filter(|(start, end)| end > start);
+        let window_s = window.map(|(start, end)| (end - start).as_secs_f64());
+        let depth = |window_s| reads.under_way.as_secs_f64() / window_s;
+        self.reads_in_flight.extend(window_s.map(depth));
+        let rate = |window_s| executed.counters.block_count as f64 / window_s;
+        let rate = window_s.map(rate).filter(|_| input.never_cold.is_none());
+        if let Some(sample) = self.samples.last_mut() {
+            sample.blocks_per_s = rate;
+        }
+        self.row_pages.extend(measurement.row_pages.clone());
+    }
+
+    /// Takes in the device's rate on the last sample's blocks, right after it, or the reason for an
+    /// unknown rate.
+    pub fn add_trace_ceiling(&mut self, ceiling: Result<f64, String>) {
+        if let Some(sample) = self.samples.last_mut() {
+            sample.trace_blocks_per_s = ceiling.as_ref().ok().copied();
+        }
+        self.no_trace_ceiling = ceiling.err();
+    }
+
+    /// Maximal number of reads that a reader has in flight.
+    fn reads_per_reader(&self, input: &CellInput<'_>) -> u64 {
+        let chunk = input.variant.io.prefetch().and_then(|policy| policy.chunk);
+        let of_chunk = |most: usize| chunk.map_or(most, |keys| most.min(keys.get() as usize));
+        self.reads_at_once.map_or(1, of_chunk) as u64
+    }
+
+    /// Adds the cost of recovering the senders before the last sample.
+    pub fn add_recovery(&mut self, recovered: &Recovered) {
+        if let Some(sample) = self.samples.last_mut() {
+            sample.recover_ns = Some(ns(recovered.wall));
+        }
+        let tx_count = recovered.tx_count as f64;
+        let work_ns = recovered.latencies.total().as_secs_f64() * 1e9;
+        self.recover_ns_per_tx.extend(ratio(work_ns, tx_count));
+        self.recover_rates.extend(ratio(tx_count, recovered.wall.as_secs_f64()));
+    }
+
+    fn median_scheduling(&self, figure: impl Fn(&Scheduling) -> Option<f64>) -> Option<f64> {
+        stats::median(&self.scheduling.iter().filter_map(figure).collect::<Vec<_>>())
+    }
+
+    fn median(&self, figure: impl Fn(&SampleFacts) -> Option<f64>) -> Option<f64> {
+        stats::median(&self.samples.iter().filter_map(figure).collect::<Vec<_>>())
+    }
+
+    /// The end of the cell's warm-up.
+    pub fn warm_up(&self) -> Warmup {
+        let times: Vec<_> = self.samples.iter().map(|sample| sample.wall_ns as f64).collect();
+        stats::warm_up(&times)
+    }
+
+    /// Time per transaction and time per read, of the samples after the first `warm_up`.
+    pub fn latencies(&self, warm_up: Option<usize>) -> [Histogram<u64>; 2] {
+        let left_out = warm_up.unwrap_or(0);
+        [self.tx_latencies.after(left_out), self.read_latencies.after(left_out)]
+    }
+
+    /// The cell of the result. Its first `warm_up` samples, a multiple of [`piece_size`], count for
+    /// no throughput, time, latency and share of the device; `None`: the end of the warm-up is not
+    /// known, and all count.
+    pub fn cell(&self, input: &CellInput<'_>, warm_up: Option<usize>) -> Cell {
+        let variant = &input.variant;
+        let left_out = warm_up.unwrap_or(0).min(self.samples.len());
+        let samples = &self.samples[left_out..];
+        let gas_rates: Vec<_> =
+            samples.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
+        let batch_count = input.workload.batches.len().max(1) as f64;
+        let [batch_ms, unverified_ms] = batch_ms(samples, batch_count);
+        let present_keys = present_keys(input);
+        let [tx_latencies, read_latencies] = self.latencies(warm_up);
+        let share = self.device_share(input, samples);
+        let bottleneck = self.bottleneck(input);
+        Cell {
+            variant: format!("{}/{variant}", input.store),
+            store: input.store,
+            design: variant.design,
+            list: variant.list,
+            list_duty: variant.list_duty,
+            engine: variant.engine,
+            io: variant.io.into(),
+            prefetch: variant.io.prefetch().map(|policy| policy_facts(&policy)),
+            schedule: variant.schedule,
+            root: variant.root.time,
+            duties: variant.block_duties.iter().map(|duty| duty.name().to_owned()).collect(),
+            root_way: root_way(&variant.root),
+            threads: variant.thread_count as u64,
+            fibers: variant.fiber_count as u64,
+            shards: variant.sharding.count as u64,
+            sharding: shard_way(&variant.sharding),
+            io_threads: variant.io_thread_count as u64,
+            reads_per_reader: (variant.io_thread_count > 0).then(|| self.reads_per_reader(input)),
+            counters: self.counters.clone(),
+            warm_up_sample_count: warm_up.map(|count| count as u64),
+            databases: None,
+            samples: self.samples.clone(),
+            mgas_per_s: stats::estimate(&gas_rates),
+            ms_per_batch: stats::estimate(&batch_ms),
+            times: TimesAsFast::default(),
+            unverified_ms_per_batch: stats::estimate(&unverified_ms),
+            verifier_priority: self.verifier_priority,
+            warm_up_found_share: self.median(found_share),
+            batch_figures: sustained::batch_figures(&samples.iter().collect::<Vec<_>>()),
+            tx_latency_ns: stats::percentiles(&tx_latencies),
+            read_latency_ns: stats::percentiles(&read_latencies),
+            read_latency_of_batches: self.reads_at_once.is_some(),
+            longest_tx_share: self.median(|s| ratio(s.longest_tx_ns as f64, s.wall_ns as f64)),
+            scheduling_quality: self.median_scheduling(|s| s.quality),
+            idle_share: self.median_scheduling(|s| s.idle_share),
+            recover_ns_per_tx: stats::median(&self.recover_ns_per_tx),
+            recover_tx_per_s: stats::median(&self.recover_rates),
+            device_fraction: share.of_trace.median,
+            device_fraction_ci95: share.of_trace.ci95,
+            device_fraction_unknown: share.unknown,
+            uniform_ceiling_ratio: share.of_uniform,
+            blocks_per_present_key: self.median(|s| ratio(s.blocks_read? as f64, present_keys?)),
+            expected_blocks_per_present_key: expected_blocks_per_present_key(input),
+            device_bytes_per_block: self
+                .median(|s| ratio(s.device_read_bytes? as f64, s.blocks_read? as f64)),
+            reads_in_flight: stats::median(&self.reads_in_flight),
+            ready_share: self.median(ready_share).filter(|_| asks_for_values(variant)),
+            cpu_ns_per_read: self.median(|s| ratio(s.cpu_ns? as f64, s.store_reads as f64)),
+            abort_rate: self.median(abort_rate),
+            bottleneck: bottleneck.map(|of| of.term),
+            bottleneck_share: bottleneck.and_then(|of| of.wall_share),
+            cache: self.cache(input),
+        }
+    }
+
+    /// The share of the device that `samples` got.
+    fn device_share(&self, input: &CellInput<'_>, samples: &[SampleFacts]) -> DeviceShare {
+        let ceiling = input.device.and_then(|device| device.ceiling_iops);
+        let fractions: Vec<_> = samples.iter().filter_map(device_fraction).collect();
+        let ratios: Vec<_> =
+            samples.iter().filter_map(|s| ratio(s.blocks_per_s?, ceiling?)).collect();
+        let of_trace = stats::estimate(&fractions);
+        DeviceShare {
+            unknown: match (of_trace.median, &input.never_cold) {
+                (Some(_), _) => None,
+                (None, Some(reason)) => Some((*reason).to_owned()),
+                (None, None) => self.no_trace_ceiling.clone(),
+            },
+            of_trace,
+            of_uniform: stats::median(&ratios),
+        }
+    }
+
+    /// The largest of the terms that bound the time from below: the device's reads, the CPU's
+    /// work, the reads that one thread makes one after the other (see [`chain`]). A term of reads that
+    /// took less is no bound: a cache that nobody sees answered them. Unknown where the
+    /// store works beside commits: its threads have a part of the CPU time, and its writes are in
+    /// no term.
+    fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
+        if self.samples.iter().any(has_background) {
+            return None;
+        }
+        // Work of shards is not counted here.
+        let device = input.device.filter(|_| input.variant.sharding.is_none())?;
+        // Joined blocks come faster than single ones: their own ceiling, if it is known.
+        let device_rate = self.median(|s| s.trace_blocks_per_s).or(device.ceiling_iops);
+        let blocks = self.median(|s| s.blocks_read.map(|blocks| blocks as f64))?;
+        let root_blocks = self.median(|s| Some(s.root_work.as_ref()?.root_blocks_read? as f64));
+        let cpu_s = self.median(|s| s.cpu_ns.map(|ns| ns as f64 / 1e9))?;
+        let latency_s = device.depth1_p50_ns? as f64 / 1e9;
+        let threads = input.variant.thread_count + input.variant.io_thread_count;
+        let busy = threads.clamp(1, input.core_count.max(1));
+        let terms = [
+            (Bottleneck::Device, (blocks + root_blocks.unwrap_or(0.0)) / device_rate?),
+            (Bottleneck::Cpu, cpu_s / busy as f64),
+            // Reads made together do not wait for one another.
+            (
+                Bottleneck::Chain,
+                if self.reads_at_once.is_some() { 0.0 } else { chain(input, blocks) * latency_s },
+            ),
+        ];
+        let wall_s = self.median(|s| Some(s.wall_ns as f64 / 1e9));
+        let is_refuted = |term: Bottleneck, seconds: f64| {
+            let most_s = wall_s.map(|wall_s| wall_s * READ_BOUND_SHARE_MAX);
+            term != Bottleneck::Cpu && most_s.is_some_and(|most_s| seconds > most_s)
+        };
+        let bounds = terms.into_iter().filter(|(term, seconds)| !is_refuted(*term, *seconds));
+        let (term, seconds) = bounds.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(Bound { term, wall_share: wall_s.and_then(|wall_s| ratio(seconds, wall_s)) })
+    }
+
+    fn cache(&self, input: &CellInput<'_>) -> CacheFacts {
+        let want = input.store.cache_state(input.cache);
+        let facts = |proved, reason: String| CacheFacts { want, proved, reason };
+        if let Some(reason) = input.never_cold {
+            return facts(None, reason.to_owned());
+        }
+        if input.cache == CacheMode::Warm {
+            let most = self.samples.iter().map(|s| s.device_read_bytes).max().flatten();
+            let from_device = most.map_or("it is not known how much".to_owned(), |bytes| {
+                format!("at most {}", units::bytes(bytes))
+            });
+            let reason = format!(
+                "all declared keys were read once before the clock; {from_device} came from a \
+                 device in a sample"
+            );
+            return facts(None, reason);
+        }
+        if self.samples.iter().all(|s| s.blocks_read == Some(0)) {
+            return facts(None, "no block was read: the filters answered".to_owned());
+        }
+        if !self.row_pages.is_empty() {
+            let (proved, reason) = cold_rows(&self.row_pages, &self.samples);
+            return facts(proved, reason);
+        }
+        let share = |s: &SampleFacts| ratio(read_for_blocks(s)? as f64, asked_bytes(s)? as f64);
+        // A sample that asked for nothing proves nothing either way.
+        let asked = self.samples.iter().filter(|s| asked_bytes(s) != Some(0));
+        let shares: Option<Vec<_>> = asked.map(share).collect();
+        let Some(lowest) = shares.and_then(|all| all.into_iter().min_by(f64::total_cmp)) else {
+            return facts(None, "the kernel does not count bytes from devices".to_owned());
+        };
+        let reason = format!(
+            "{lowest:.2} of the bytes asked of the files came from a device; the store's cache \
+             was made empty before each sample"
+        );
+        facts(Some(lowest >= COLD_SHARE), reason)
+    }
+}
+
+/// A lower bound by the device's rates, which vary from minute to minute, is above the time by this factor
+/// at most.
+const READ_BOUND_SHARE_MAX: f64 = 1.25;
+
+/// The largest lower bound of a time.
+#[derive(Clone, Copy)]
+struct Bound {
+    term: Bottleneck,
+    /// As a share of the wall time.
+    wall_share: Option<f64>,
+}
+
+/// Some samples' share of the device.
+struct DeviceShare {
+    /// Of a plain ring's rate on the samples' own blocks.
+    of_trace: Estimate,
+    /// Reason for an unknown share.
+    unknown: Option<String>,
+    /// Of the ceiling of single blocks anywhere; more than 1 for joined blocks.
+    of_uniform: Option<f64>,
+}
+
+/// Block reads a second over the device's rate: on the sample's own blocks, read right after it by
+/// a plain ring, or in the sample itself if that was faster. So it is 1 at most.
+fn device_fraction(sample: &SampleFacts) -> Option<f64> {
+    let (rate, again) = (sample.blocks_per_s?, sample.trace_blocks_per_s?);
+    ratio(rate, again.max(rate))
+}
+
+/// Coldness of samples through the page cache: no page with a declared row was in memory just
+/// before the clock, and the bytes of these pages came from a device.
+fn cold_rows(
+    row_pages: &[Result<RowPages, String>],
+    samples: &[SampleFacts],
+) -> (Option<bool>, String) {
+    let mut lowest = f64::INFINITY;
+    for (pages, sample) in row_pages.iter().zip(samples) {
+        let RowPages { page_count, resident_count, node_page_count, resident_node_count } =
+            match pages {
+                Ok(pages) => *pages,
+                Err(reason) => return (None, format!("pages with rows are not known: {reason}")),
+            };
+        if resident_node_count > 0 {
+            let reason = format!(
+                "{resident_node_count} of the {node_page_count} pages with nodes above the written keys \
+                 were in memory just before the clock"
+            );
+            return (Some(false), reason);
+        }
+        if resident_count > 0 {
+            let reason = format!(
+                "{resident_count} of the {page_count} pages with declared rows were in memory just \
+                 before the clock"
+            );
+            return (Some(false), reason);
+        }
+        let Some(bytes) = sample.device_read_bytes else {
+            return (None, "the kernel does not count bytes from devices".to_owned());
+        };
+        lowest = ratio(bytes as f64, page_count as f64 * PAGE_BYTES).unwrap_or(1.0).min(lowest);
+    }
+    let has_nodes = row_pages.iter().flatten().any(|pages| pages.node_page_count > 0);
+    let nodes = if has_nodes { ", or with a node above a written key," } else { "" };
+    let reason = format!(
+        "no page with a declared row{nodes} was in memory just before the clock; {lowest:.2} of the \
+         bytes of the rows' pages came from a device"
+    );
+    (Some(lowest >= COLD_SHARE), reason)
+}
+
+const fn priority(of: process::Priority) -> Priority {
+    match of {
+        process::Priority::Idle => Priority::Idle,
+        process::Priority::Nice19 => Priority::Nice19,
+        process::Priority::Normal => Priority::Normal,
+    }
+}
+
+/// Whether the store worked beside commits.
+fn has_background(sample: &SampleFacts) -> bool {
+    sample.writes.as_ref().is_some_and(|writes| writes.store.is_some())
+}
+
+/// Bytes that came from a device for blocks: reads of compactions prove nothing.
+fn read_for_blocks(sample: &SampleFacts) -> Option<u64> {
+    let store = sample.writes.as_ref().and_then(|writes| writes.store);
+    let compacted = store.map_or(0, |store| store.compaction_read_bytes);
+    Some(sample.device_read_bytes?.saturating_sub(compacted))
+}
+
+/// Bytes that the store asked of its files, those for the root too.
+fn asked_bytes(sample: &SampleFacts) -> Option<u64> {
+    let for_root = sample.root_work.as_ref().and_then(|root| root.root_block_bytes);
+    Some(sample.block_bytes? + for_root.unwrap_or(0))
+}
+
+/// Milliseconds per batch of samples: with and, where something is verified, without waiting for verification.
+fn batch_ms(samples: &[SampleFacts], batch_count: f64) -> [Vec<f64>; 2] {
+    let ms = |wall_ns: u64| wall_ns as f64 / 1e6 / batch_count;
+    let all = samples.iter().map(|s| ms(s.wall_ns)).collect();
+    [all, samples.iter().filter_map(|s| s.unverified_wall_ns.map(ms)).collect()]
+}
+
+/// `found` over `asked` of the warm-up.
+fn found_share(sample: &SampleFacts) -> Option<f64> {
+    let warm_up = sample.warm_up?;
+    ratio(warm_up.found as f64, warm_up.asked as f64)
+}
+
+/// Share of the executions that were given up.
+fn abort_rate(sample: &SampleFacts) -> Option<f64> {
+    let speculation = sample.speculation?;
+    ratio(speculation.abort_count as f64, speculation.execution_count as f64)
+}
+
+/// Whether its own threads ask for values that others may have read.
+const fn asks_for_values(variant: &Variant) -> bool {
+    variant.list.is_some() && variant.sharding.is_none()
+}
+
+/// Share of the values present at the request of an executing thread.
+fn ready_share(sample: &SampleFacts) -> Option<f64> {
+    let asked = sample.ready_on_arrival + sample.read_wait_count + sample.reads_by_executors;
+    ratio(sample.ready_on_arrival as f64, asked as f64)
+}
+
+#[cfg(test)]
+mod tests;

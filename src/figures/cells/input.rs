@@ -1,0 +1,108 @@
+//! Facts of a cell before it is sampled, and figures that follow from them alone.
+
+use std::time::Duration;
+
+use variant::{AccountReads, CacheMode, Io, ReadTime, SampleKeys, StoreKind, Variant};
+use workload::Workload;
+
+use super::numbers::ratio;
+use result::Device;
+
+use crate::figures::facts::DeclaredKeys;
+
+/// Facts of a cell beside its measurements.
+#[derive(Clone, Copy, Debug)]
+pub struct CellInput<'a> {
+    /// The store.
+    pub store: StoreKind,
+    /// Why the store cannot be cold, if so.
+    pub never_cold: Option<&'static str>,
+    /// About how many slots lie in a block of its files.
+    pub slots_per_block: Option<f64>,
+    /// The variant.
+    pub variant: Variant,
+    /// The asked cache state.
+    pub cache: CacheMode,
+    /// The workload.
+    pub workload: &'a Workload,
+    /// Origin of that: the run's workload, or the sample's own.
+    pub keys: SampleKeys,
+    /// Share of its keys that samples before have asked the store for; `None` if nobody counts.
+    pub asked_before_share: Option<f64>,
+    /// Keys that its lists declare.
+    pub declared: DeclaredKeys,
+    /// Share of the slots asked for that exist.
+    pub present_share: f64,
+    /// The device.
+    pub device: Option<&'a Device>,
+    /// Cores that may be used.
+    pub core_count: usize,
+}
+
+/// How many reads follow one another at least, of `blocks` in all. The reads of a transaction
+/// are not known beforehand: its share of the gas stands for its share of the reads.
+pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
+    let (threads, readers) = (input.variant.thread_count, input.variant.io_thread_count);
+    match input.variant.io {
+        _ if !input.variant.engine.is_parallel() => blocks,
+        Io::OnDemand => {
+            let tx_count = usize::try_from(input.workload.tx_count()).unwrap_or(usize::MAX);
+            let under_way = threads * input.variant.fiber_count;
+            let of_one = blocks / under_way.min(tx_count).max(1) as f64;
+            of_one.max(blocks * longest_tx_gas_share(input.workload).unwrap_or(0.0))
+        }
+        // Executing threads also read absent keys, unless all keys are read before.
+        Io::Batched(policy)
+            if readers > 0
+                && (policy.time == ReadTime::While
+                    || policy.accounts == AccountReads::OnDemand) =>
+        {
+            blocks / (readers + threads) as f64
+        }
+        // Without readers of their own, the executing threads read ahead or verify after.
+        Io::Batched(_) | Io::FromList => {
+            blocks / if readers > 0 { readers } else { threads }.max(1) as f64
+        }
+    }
+}
+
+/// The largest transaction of each batch, as a share of all gas: batches follow one another.
+pub(super) fn longest_tx_gas_share(workload: &Workload) -> Option<f64> {
+    let largest = |batch: &workload::Batch| {
+        batch.expected.transactions.iter().map(|tx| tx.gas_used).max().unwrap_or(0)
+    };
+    let longest: u64 = workload.batches.iter().map(largest).sum();
+    ratio(longest as f64, workload.gas_used() as f64)
+}
+
+/// Accounts and slots that the lists name and that the state holds; `None` where all the slots
+/// asked for are absent, and a block is read only where a filter errs.
+pub(super) fn present_keys(input: &CellInput<'_>) -> Option<f64> {
+    let DeclaredKeys { account_count, slot_count } = input.declared;
+    let slots = slot_count as f64 * input.present_share;
+    let keys = account_count as f64 + slots;
+    (keys >= 1.0 && (slot_count == 0 || slots > 0.0)).then_some(keys)
+}
+
+/// Distinct blocks that random keys touch per key that exists: of k keys thrown into b blocks,
+/// the share of blocks that is hit once or more.
+pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f64> {
+    input.never_cold.is_none().then_some(())?;
+    let batch_count = input.workload.batches.len().max(1) as f64;
+    let keys = present_keys(input)? / batch_count;
+    let blocks = input.workload.genesis.slot_count() as f64 / input.slots_per_block?;
+    let hit = blocks * (1.0 - (-keys / blocks).exp());
+    ratio(hit, keys)
+}
+
+/// About the time of a cold sample by the measured device: its ceiling and, of the reads that follow one
+/// another, the time of one alone. Blocks in a cache below the machine take less. `None` where it is not
+/// known or the sample is not cold.
+pub fn time_by_device(input: &CellInput<'_>) -> Option<Duration> {
+    (input.cache == CacheMode::Cold).then_some(())?;
+    let device = input.device?;
+    let blocks = present_keys(input)? * expected_blocks_per_present_key(input)?;
+    let by_rate = blocks / device.ceiling_iops?;
+    let by_chain = chain(input, blocks) * device.depth1_p50_ns? as f64 / 1e9;
+    Duration::try_from_secs_f64(by_rate.max(by_chain)).ok()
+}

@@ -1,0 +1,221 @@
+//! Claims of a scenario (`[[expect]]`) judged on a result: each holds or fails by the end of its
+//! figure's interval that lies nearest to the bound. A figure without an interval, where one is
+//! due, proves nothing either way; a claim on rows that were not run is not judged. A claim is on whole
+//! blocks unless it says `execution(…)`.
+//!
+//! Knows only results: how a figure came about is not asked here.
+
+mod figure;
+
+use std::time::Duration;
+
+use result::{Claim, Expects, RunResult, Verdict, stats};
+use spec::{Bound, Expect, Metric, Scope, When};
+use variant::{CacheMode, Design, StoreKind};
+
+use crate::terminal::exit::{Code, OpenCodes};
+
+use figure::{Figure, SAMPLES_NEEDED, Sampled};
+
+pub use figure::Grounds;
+
+/// Judges all claims of a scenario. `skipped`: keys of the work that were overridden, for which
+/// the claims were not made; none of them is judged then.
+pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'_>) -> Expects {
+    let count = expects.len() as u64;
+    if let Some(keys) = skipped.filter(|_| count > 0) {
+        let status = format!("skipped: the work was overridden ({})", keys.join(", "));
+        return Expects { count, status: Some(status), claims: Vec::new() };
+    }
+    let claims: Vec<Claim> = expects.iter().flat_map(|expect| judge_one(expect, grounds)).collect();
+    let status = worst(&claims).map(|verdict| verdict.name().to_owned());
+    Expects { count, status, claims }
+}
+
+/// A deadline as claims: in each of these designs a whole block takes no longer.
+pub fn of_deadline(most: Duration, designs: impl IntoIterator<Item = Design>) -> Vec<Expect> {
+    let bound = Bound::Max(most.as_secs_f64() * 1e3);
+    let claim = |design| Expect {
+        metric: Metric::MsPerBlock(design),
+        scope: Scope::Whole,
+        bound,
+        when: When::default(),
+    };
+    designs.into_iter().map(claim).collect()
+}
+
+/// A deadline judged on a result, in each of its designs.
+pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
+    let mut designs: Vec<Design> = Vec::new();
+    for cell in &result.cells {
+        if !designs.contains(&cell.design) {
+            designs.push(cell.design);
+        }
+    }
+    let Some(cell) = result.cells.first() else { return Expects::default() };
+    let grounds = Grounds {
+        workload: &result.workload,
+        cells: &result.cells,
+        databases: &result.databases,
+        cache: cell.cache.want.unwrap_or_default(),
+    };
+    judge(&of_deadline(most, designs), None, &grounds)
+}
+
+/// The verdict on all claims together; `None` where there are none. One that fails outweighs one
+/// that is inconclusive, and that one a claim that was not judged.
+pub fn worst(claims: &[Claim]) -> Option<Verdict> {
+    let order = [
+        Verdict::Fails,
+        Verdict::Inconclusive,
+        Verdict::NotJudged,
+        Verdict::Holds,
+        Verdict::Skipped,
+    ];
+    order.into_iter().find(|verdict| claims.iter().any(|claim| claim.verdict == *verdict))
+}
+
+/// How the program ends on all claims together.
+pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) -> Code {
+    let code = |claim: &Claim| match claim.verdict {
+        Verdict::Fails => Code::Claim,
+        Verdict::Inconclusive => open.inconclusive,
+        Verdict::NotJudged => open.not_judged,
+        Verdict::Holds | Verdict::Skipped => Code::Fine,
+    };
+    let codes: Vec<Code> = claims.into_iter().map(code).collect();
+    let by_rank = [Code::Claim, Code::Inconclusive, Code::NotJudged];
+    by_rank.into_iter().find(|code| codes.contains(code)).unwrap_or(Code::Fine)
+}
+
+/// One claim for each store it speaks of.
+fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
+    if expect.when.cache.is_some_and(|cache| cache != grounds.cache) {
+        let reason = format!("the run is {}", grounds.cache);
+        return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
+    }
+    if let Some(figure) = figure::of_work(expect.metric, grounds) {
+        return vec![by_figure(expect, None, figure, grounds)];
+    }
+    let mut stores: Vec<StoreKind> = Vec::new();
+    for cell in grounds.cells {
+        if !stores.contains(&cell.store) {
+            stores.push(cell.store);
+        }
+    }
+    if let Some(wanted) = expect.when.store {
+        stores.retain(|store| *store == wanted);
+        if stores.is_empty() {
+            let reason = format!("the run has no cell on {wanted}");
+            return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
+        }
+    }
+    let on_store = |store: StoreKind| {
+        if let Some(reason) = not_proved_cold(expect, store, grounds) {
+            return claim(expect, Some(store), Verdict::NotJudged, None, Some(reason));
+        }
+        match figure::of_store(expect, store, grounds) {
+            Ok(figure) => by_figure(expect, Some(store), figure, grounds),
+            Err(missing) => {
+                let reason = no_row(expect, missing);
+                claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
+            }
+        }
+    };
+    stores.into_iter().map(on_store).collect()
+}
+
+/// Why a claim has no row of this design, and the remedy.
+fn no_row(expect: &Expect, design: Design) -> String {
+    match expect.scope {
+        Scope::Whole => format!(
+            "the run has no whole block of {design}: leave --no-whole out, or say run.whole = \"one\", where \
+             the work can be whole; execution({}) claims execution alone",
+            expect.metric
+        ),
+        Scope::Execution => format!(
+            "the run has no row of {design} but whole blocks: run.execution_alone = true adds it"
+        ),
+    }
+}
+
+/// Why a claim about cold runs is none about this store: the asked cache state is no proof.
+fn not_proved_cold(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> Option<String> {
+    let cells = grounds.cells.iter().filter(|cell| cell.store == store);
+    let mut doubtful = cells.filter(|cell| cell.cache.proved != Some(true));
+    let wants_cold = expect.when.cache == Some(CacheMode::Cold);
+    let cell = doubtful.next().filter(|_| wants_cold)?;
+    Some(format!("cold is not proved: {}", cell.cache.reason))
+}
+
+fn by_figure(
+    expect: &Expect,
+    store: Option<StoreKind>,
+    figure: Figure,
+    grounds: &Grounds<'_>,
+) -> Claim {
+    let keeps = |value: f64| match expect.bound {
+        Bound::Min(min) => value >= min,
+        Bound::Max(max) => value <= max,
+    };
+    let verdict = |keeps| if keeps { Verdict::Holds } else { Verdict::Fails };
+    match figure {
+        Figure::Exact(value) => {
+            claim(expect, store, verdict(keeps(value)), Some((value, None)), None)
+        }
+        Figure::Sampled(Sampled { median, ci95: Some([low, high]), .. }) => {
+            let near = if matches!(expect.bound, Bound::Min(_)) { low } else { high };
+            claim(expect, store, verdict(keeps(near)), Some((median, Some(near))), None)
+        }
+        Figure::Sampled(Sampled { median, ci95: None, choice_count }) => {
+            let reason = format!("no interval: {}", needed(choice_count, grounds));
+            claim(expect, store, Verdict::Inconclusive, Some((median, None)), Some(reason))
+        }
+        Figure::Missing(reason) => {
+            claim(expect, store, Verdict::Inconclusive, None, Some(reason.to_owned()))
+        }
+    }
+}
+
+/// How many values an interval takes, and which option gives them.
+fn needed(choice_count: usize, grounds: &Grounds<'_>) -> String {
+    let count = stats::interval_count_min(stats::confidence_of_each(choice_count));
+    match (choice_count, grounds.databases.is_empty()) {
+        (1, true) => SAMPLES_NEEDED.to_owned(),
+        (1, false) => "a database is one value, and six are needed (--databases 6)".to_owned(),
+        (_, true) => format!(
+            "the fastest of {choice_count} is sought, which takes {count} samples (--samples {count})"
+        ),
+        (_, false) => format!(
+            "a database is one value, and the fastest of {choice_count} is sought, which takes \
+             {count} (--databases {count})"
+        ),
+    }
+}
+
+/// `figure`: its value and, where it has an interval, the end near to the bound.
+fn claim(
+    expect: &Expect,
+    store: Option<StoreKind>,
+    verdict: Verdict,
+    figure: Option<(f64, Option<f64>)>,
+    reason: Option<String>,
+) -> Claim {
+    let (bound, limit) = match expect.bound {
+        Bound::Min(min) => (result::Bound::Min, min),
+        Bound::Max(max) => (result::Bound::Max, max),
+    };
+    Claim {
+        metric: expect.figure(),
+        store,
+        bound,
+        limit,
+        value: figure.map(|(value, _)| value),
+        near_end: figure.and_then(|(_, near_end)| near_end),
+        verdict,
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests;

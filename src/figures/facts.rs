@@ -1,0 +1,429 @@
+//! Facts of a result beside the figures: the tool, the workload, the stores, reasons for doubt.
+
+use std::fmt;
+
+use result::{
+    BalBytes, Cell, DRIFT_MAX, Device, HOST_CACHE_RATIO, Program, SampleFacts, StoreFacts, Tool,
+    WorkloadFacts, environment::Build,
+};
+
+use executor::store::Store;
+use generator::GENERATOR_VERSION;
+use serde_json::{Map, Value};
+use workload::{
+    Workload,
+    list::{ListBounds, ListIndex},
+};
+
+use crate::machine::environment;
+
+/// Version of revm, as pinned in the workspace's manifest.
+const REVM_VERSION: &str = "43.0.3";
+
+/// The program of the result: the binary whose `build` is in the environment.
+pub fn tool(build: &Build) -> Tool {
+    let program = Program {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: build.commit.clone(),
+        features: build.features.clone(),
+        binary_hash: build.binary_hash.clone(),
+        build_profile: Some(build.profile_in_words()),
+        patched: environment::patched(),
+        generator_version: GENERATOR_VERSION,
+    };
+    Tool { program, revm: REVM_VERSION.to_owned() }
+}
+
+/// Keys that the lists of a workload declare.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DeclaredKeys {
+    /// Accounts.
+    pub account_count: u64,
+    /// Slots.
+    pub slot_count: u64,
+}
+
+impl DeclaredKeys {
+    /// Accounts and slots.
+    pub const fn count(&self) -> u64 {
+        self.account_count + self.slot_count
+    }
+}
+
+/// Keys that a workload asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedKeys {
+    /// Those that its lists declare.
+    pub declared: DeclaredKeys,
+    /// Share of the planned slots that exist.
+    pub present_share: f64,
+}
+
+impl AskedKeys {
+    /// Those of `workload`.
+    pub fn of(workload: &Workload) -> Self {
+        Self { declared: declared_keys(workload), present_share: present_share(workload) }
+    }
+}
+
+/// Counts the keys that the lists of `workload` declare.
+fn declared_keys(workload: &Workload) -> DeclaredKeys {
+    let mut keys = DeclaredKeys::default();
+    for batch in &workload.batches {
+        // A session's lists have been decoded before.
+        let bounds = ListBounds::of(batch, workload.fork);
+        if let Ok(list) = ListIndex::decode(&batch.list, &bounds) {
+            keys.account_count += u64::from(list.account_count());
+            keys.slot_count += u64::from(list.slot_count());
+        }
+    }
+    keys
+}
+
+/// Share of the planned slots that exist.
+pub fn present_share(workload: &Workload) -> f64 {
+    let (mut asked, mut present) = (0_u64, 0_u64);
+    for range in workload.batches.iter().flat_map(|batch| &batch.plan.slots) {
+        let family = workload.genesis.slots.get(range.family as usize);
+        let held = family.map_or(0, |family| family.count);
+        asked += range.count;
+        present += (range.start + range.count).min(held).saturating_sub(range.start);
+    }
+    if asked == 0 { 1.0 } else { present as f64 / asked as f64 }
+}
+
+/// A result's facts of its workload.
+pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
+    let keys = declared_keys(workload);
+    let sizes = |size: fn(&workload::block::ListSizes) -> u64| {
+        workload.batches.iter().map(|batch| size(&batch.list_sizes)).sum()
+    };
+    WorkloadFacts {
+        scenario: workload.scenario.clone(),
+        seed: workload.seed,
+        fork: workload.fork.name().to_owned(),
+        gas: workload.gas_used(),
+        header_gas: workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum(),
+        block_count: workload.blocks().count() as u64,
+        batch_count: workload.batches.len() as u64,
+        blocks_per_batch: workload.batches.first().map_or(0, |batch| batch.blocks.len() as u64),
+        tx_count: workload.tx_count(),
+        digest: workload.digest().to_string(),
+        bal: BalBytes {
+            parallel_io_bytes: sizes(|sizes| sizes.parallel_io_bytes),
+            batched_io_bytes: sizes(|sizes| sizes.batched_io_bytes),
+            full_bytes: sizes(|sizes| sizes.full_bytes),
+        },
+        list_account_count: keys.account_count,
+        list_slot_count: keys.slot_count,
+        state_slot_count: workload.genesis.slot_count(),
+        // Of storms: their contracts have families of slots, other loads write theirs out.
+        sized_slot_count: Some(workload.genesis.slots.iter().map(|family| family.count).sum()),
+        state_account_count: workload.genesis.account_count(),
+        layout: workload.layout.name().to_owned(),
+        overridden,
+    }
+}
+
+/// Facts of a store.
+pub fn store(store: &dyn Store) -> StoreFacts {
+    let facts = store.facts().into_iter().map(|(name, text)| (name, fact(text)));
+    StoreFacts { store: store.kind(), facts: facts.collect::<Map<_, _>>() }
+}
+
+/// A number where the text is a plain one, a truth or its absence where it says so, otherwise the
+/// text.
+fn fact(text: String) -> Value {
+    match text.as_str() {
+        "true" => return Value::Bool(true),
+        "false" => return Value::Bool(false),
+        "null" => return Value::Null,
+        _ => {}
+    }
+    let number = text.parse::<u64>().ok().filter(|number| number.to_string() == text);
+    number.map_or(Value::String(text), Value::from)
+}
+
+/// A sample that reads by this factor faster than the plain ring is not bounded by it.
+const RING_SLOWER_MIN: f64 = 1.05;
+
+/// Reasons in the run itself for doubt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doubt {
+    /// It ended before its plan did.
+    EndedEarly {
+        /// The reason.
+        reason: String,
+    },
+    /// The device was another one after the samples than before them.
+    DeviceDrift {
+        /// Reads a second before.
+        start_iops: f64,
+        /// Reads a second after.
+        end_iops: f64,
+    },
+    /// Samples read faster than the device was measured to, before them and, where it was, after.
+    AboveCeiling {
+        /// The variant that was fastest, as its cell names it.
+        variant: String,
+        /// Its requests a second.
+        iops: f64,
+        /// The most reads a second that were measured.
+        ceiling_iops: f64,
+    },
+    /// The blocks that measure the device ran out.
+    DeviceReadTwice {
+        /// Reads of blocks that had been read.
+        read_count: u64,
+    },
+    /// The program has libraries of its user, and its own reference has them too.
+    Patched {
+        /// They, with their sources.
+        libraries: Vec<String>,
+    },
+    /// The plain ring was slower than samples were with the same requests.
+    RingSlower {
+        /// The variants, as cells name them.
+        variants: Vec<String>,
+        /// By this factor at most.
+        most: f64,
+    },
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EndedEarly { reason } => {
+                write!(f, "the run ended before its plan did ({reason}): mend that, and run again")
+            }
+            Self::DeviceDrift { start_iops, end_iops } => write!(
+                f,
+                "the device changed: {start_iops:.0} reads/s before the samples, {end_iops:.0} after; \
+                 times of early and late rounds are of two devices: run again when nothing else \
+                 uses it, and trust ratios within a round only"
+            ),
+            Self::AboveCeiling { variant, iops, ceiling_iops } => write!(
+                f,
+                "the device was measured at {ceiling_iops:.0} reads/s, but made {iops:.0} requests/s for \
+                 {variant}: a cache below this machine has blocks of the samples (take a larger state: --slots), \
+                 or a block is slow only at its first read, as on a disk restored from an image (read the state's files \
+                 once: cat DIRECTORY/* > /dev/null)"
+            ),
+            Self::DeviceReadTwice { read_count } => write!(
+                f,
+                "the state has too few blocks: {read_count} reads that measured the device were of \
+                 blocks read before, which a cache below may have answered; take a larger state \
+                 (--slots)"
+            ),
+            Self::Patched { libraries } => write!(
+                f,
+                "built with {}: the reference that says which results are right has it too; let a build \
+                 without it judge: stress gate --against stress --candidate THIS",
+                libraries.join(", ")
+            ),
+            Self::RingSlower { variants, most } => write!(
+                f,
+                "a plain ring made the requests of samples up to {most:.2} times slower than they did: the \
+                 share of the disk is shown as 100 % and is not known of {}; take more samples",
+                variants.join(", ")
+            ),
+        }
+    }
+}
+
+/// The doubt of a program with libraries of its user.
+pub fn patched_doubt(patched: &[String]) -> Option<Doubt> {
+    let libraries = patched.to_vec();
+    (!libraries.is_empty()).then_some(Doubt::Patched { libraries })
+}
+
+/// All that the run itself gives reason to doubt.
+pub fn doubts<'d>(
+    devices: impl IntoIterator<Item = &'d Device>,
+    cells: &[Cell],
+    failure: Option<&anyhow::Error>,
+) -> Vec<Doubt> {
+    let ended = failure.map(|failure| Doubt::EndedEarly { reason: format!("{failure:#}") });
+    let mut doubts: Vec<_> = ended.into_iter().collect();
+    let mut most = None;
+    for device in devices {
+        let ceilings = device.ceiling_iops.into_iter().chain(device.ceiling_end_iops);
+        most = most.into_iter().chain(ceilings).max_by(f64::total_cmp);
+        if let (Some(start_iops), Some(end_iops)) = (device.ceiling_iops, device.ceiling_end_iops)
+            && (end_iops / start_iops - 1.0).abs() > DRIFT_MAX
+        {
+            doubts.push(Doubt::DeviceDrift { start_iops, end_iops });
+        }
+        if device.repeated_read_count > 0 {
+            doubts.push(Doubt::DeviceReadTwice { read_count: device.repeated_read_count });
+        }
+    }
+    doubts.extend(most.and_then(|most| above_ceiling(cells, most)));
+    doubts.extend(ring_slower(cells));
+    doubts
+}
+
+/// Whether a variant surely reads faster than `ceiling_iops`: in more than half of its samples, and by the
+/// kernel's requests, since neighbours that are joined come faster than single blocks. The factor is that from
+/// which on a cache below the machine is told: two measurements of one device differ by less.
+fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
+    let rate = |sample: &SampleFacts| {
+        let requests_per_s = sample.disk_requests? as f64 / (sample.wall_ns as f64 / 1e9);
+        Some(requests_per_s.min(sample.blocks_per_s?))
+    };
+    // The rate that more than half of a cell's samples reach.
+    let of_most = |cell: &Cell| {
+        let mut rates: Vec<f64> = cell.samples.iter().filter_map(rate).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len().checked_sub(1)? / 2).copied()
+    };
+    let rates = cells.iter().filter_map(|cell| Some((cell, of_most(cell)?)));
+    let (fastest, iops) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let variant = fastest.variant.clone();
+    (iops > HOST_CACHE_RATIO * ceiling_iops).then_some(Doubt::AboveCeiling {
+        variant,
+        iops,
+        ceiling_iops,
+    })
+}
+
+fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
+    let factor = |sample: &SampleFacts| Some(sample.blocks_per_s? / sample.trace_blocks_per_s?);
+    let factors = |cell: &Cell| -> Vec<f64> {
+        let all = cell.samples.iter().filter_map(factor);
+        all.filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN).collect()
+    };
+    // Of one sample that a busy moment hit nothing follows; the share is a median.
+    let is_most = |cell: &&Cell| 2 * factors(cell).len() > cell.samples.len();
+    let slower: Vec<&Cell> = cells.iter().filter(is_most).collect();
+    let most = slower.iter().flat_map(|cell| factors(cell)).max_by(f64::total_cmp)?;
+    Some(Doubt::RingSlower {
+        variants: slower.iter().map(|cell| cell.variant.clone()).collect(),
+        most,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use result::example;
+
+    #[test]
+    fn a_fact_is_a_number_or_a_truth_where_its_text_is_one() {
+        assert_eq!(fact("268435456".to_owned()), Value::from(268_435_456_u64));
+        assert_eq!(fact("0".to_owned()), Value::from(0));
+        assert_eq!(fact("true".to_owned()), Value::Bool(true));
+        assert_eq!(fact("false".to_owned()), Value::Bool(false));
+        assert_eq!(fact("null".to_owned()), Value::Null);
+        for text in [
+            "",
+            "+5",
+            "True",
+            "nil",
+            "007",
+            "-1",
+            "1.0",
+            "11.8.1",
+            "Logged",
+            "99999999999999999999999",
+        ] {
+            assert_eq!(fact(text.to_owned()), Value::from(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_tool_and_the_environment_tell_of_the_same_build() {
+        let build = Build {
+            commit: Some("c0ffee".to_owned()),
+            binary_hash: Some("1a2b".to_owned()),
+            profile: "odd".to_owned(),
+            ..crate::machine::environment::build()
+        };
+        let tool = tool(&build);
+        let Program { commit, features, build_profile, binary_hash, .. } = tool.program;
+        assert_eq!(commit.as_deref(), Some("c0ffee"));
+        let profile = build_profile.unwrap();
+        assert!(profile.starts_with("odd, opt-level "), "{profile}");
+        assert_eq!((features, binary_hash), (build.features, build.binary_hash));
+    }
+
+    #[test]
+    fn samples_that_make_more_requests_than_the_ceiling_are_a_doubt_unless_few_of_them_do() {
+        let device = example::typical().device.unwrap();
+        let (start, end) = (device.ceiling_iops.unwrap(), device.ceiling_end_iops.unwrap());
+        let ceiling = start.max(end);
+        let told = |device: &Device, cells: &[Cell]| {
+            doubts([device], cells, None).iter().map(Doubt::to_string).collect::<Vec<_>>()
+        };
+        let of = |factors: &[f64]| told(&device, &[reading("whole", ceiling, factors)]);
+        let none = Vec::<String>::new();
+        for factors in [&[1.29, 1.29, 1.29][..], &[1.0, 1.0, 8.0], &[1.0, 1.0, 8.0, 8.0], &[]] {
+            assert_eq!(of(factors), none, "{factors:?}: not more than half are above");
+        }
+        for factors in [&[1.0, 8.0, 8.0][..], &[1.0, 8.0, 8.0, 8.0], &[8.0]] {
+            let texts = of(factors);
+            assert_eq!(texts.len(), 1, "{factors:?}: {texts:?}");
+            assert!(texts[0].contains(&format!("{ceiling:.0} reads/s")), "{texts:?}");
+        }
+        // The fastest variant is named.
+        let cells = [reading("slow", ceiling, &[2.0]), reading("fast", ceiling, &[3.0])];
+        assert!(told(&device, &cells)[0].contains("requests/s for fast"));
+        // The higher ceiling counts, whichever it is.
+        let swapped =
+            Device { ceiling_iops: Some(end), ceiling_end_iops: Some(start), ..device.clone() };
+        for device in [&device, &swapped] {
+            assert_eq!(told(device, &[reading("whole", ceiling, &[1.29])]), none);
+        }
+        // Many requests for few blocks are no reads of the state.
+        let mut cell = reading("whole", ceiling, &[8.0]);
+        cell.samples[0].blocks_per_s = Some(ceiling);
+        assert_eq!(told(&device, &[cell]), none);
+    }
+
+    /// A cell of samples that make so many times the requests of a ceiling each second.
+    fn reading(variant: &str, ceiling: f64, factors: &[f64]) -> Cell {
+        let mut cell = example::typical().cells[0].clone();
+        let sample = cell.samples[0].clone();
+        let samples = factors.iter().map(|factor| {
+            let requests = (factor * ceiling * sample.wall_ns as f64 / 1e9) as u64;
+            // Joined blocks: their rate alone shows nothing.
+            let (blocks_per_s, trace_blocks_per_s) = (Some(1e9), Some(1e9));
+            SampleFacts {
+                disk_requests: Some(requests),
+                blocks_per_s,
+                trace_blocks_per_s,
+                ..sample.clone()
+            }
+        });
+        cell.samples = samples.collect();
+        cell.variant = variant.to_owned();
+        cell
+    }
+
+    #[test]
+    fn a_device_that_changed_and_an_early_end_are_doubts_with_remedies() {
+        let device = example::typical().device.unwrap();
+        let (example, none) = (example::typical(), &[][..]);
+        assert_eq!(doubts([&device], &example.cells, None), Vec::new());
+        let ends = [0.79, 0.81, 1.19, 1.21].map(|drift| {
+            let start_iops = device.ceiling_iops.unwrap();
+            let after = Device { ceiling_end_iops: Some(start_iops * drift), ..device.clone() };
+            doubts([&after], none, None).len()
+        });
+        assert_eq!(ends, [1, 0, 0, 1]);
+        let slow = Device { ceiling_end_iops: Some(9_000.0), ..device.clone() };
+        let repeated = Device { repeated_read_count: 5, ..device };
+        let failure = anyhow::anyhow!("no space").context("rocksdb/x");
+        let mut cell = example.cells[0].clone();
+        for sample in &mut cell.samples {
+            (sample.blocks_per_s, sample.trace_blocks_per_s) = (Some(120.0), Some(100.0));
+        }
+        let doubts = doubts([&slow, &repeated], &[cell], Some(&failure));
+        let texts: Vec<_> = doubts.iter().map(ToString::to_string).collect();
+        assert!(texts[0].contains("rocksdb/x: no space"), "{texts:?}");
+        assert!(texts[1].contains("70512 reads/s before the samples, 9000 after"), "{texts:?}");
+        assert!(texts[2].contains("5 reads") && texts[2].contains("--slots"), "{texts:?}");
+        assert!(texts[3].contains("1.20 times slower"), "{texts:?}");
+        assert_eq!(texts.len(), 4);
+    }
+}

@@ -1,0 +1,453 @@
+//! Named baselines: results of runs, kept by name below the data directory, so that a gate or a
+//! comparison needs no path.
+//!
+//! A baseline holds results of one build on one machine, of one work with one set of settings. A
+//! run of the same adds one: each is of a process of its own, as times need them. Any other run
+//! takes the place of all of them, in one step.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use report::{Existing, JsonOut, units};
+use result::{RunResult, stored, stored::Stored};
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    io::Errno,
+};
+
+use crate::{
+    gate::{baseline, fingerprint},
+    machine::scratch::lock_file,
+};
+
+/// Where baselines lie, below the data directory.
+const FOLDER: &str = "baselines";
+/// Lock of the process that changes a baseline.
+const LOCK: &str = ".lock";
+/// Beginning of the names of directories that are not a baseline yet, or no more.
+const UNFINISHED: &str = ".saving-";
+/// Why a run is none of those of a baseline whose results stay.
+const OTHER_WORK: &str = "of other work";
+/// Most bytes of a name.
+const NAME_BYTES_MAX: usize = 100;
+
+/// The directory of all baselines.
+#[derive(Clone, Debug)]
+pub struct Baselines {
+    dir: PathBuf,
+}
+
+/// A result that a user has named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its file, or its directory.
+    pub path: PathBuf,
+    /// Whether it is a baseline.
+    pub is_baseline: bool,
+    /// Which was taken, where the name alone does not tell.
+    pub note: Option<String>,
+}
+
+/// A baseline, for a list.
+#[derive(Debug)]
+pub struct Baseline {
+    /// Its name.
+    pub name: String,
+    /// Bytes of its files.
+    pub byte_count: u64,
+    /// Its results, or why they cannot be read.
+    pub results: Result<Vec<Stored>>,
+}
+
+/// The effect of saving a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// It is the only result.
+    First,
+    /// It is one of this number of results.
+    Added(usize),
+    /// It replaced this number of results, for this reason.
+    Replaced(usize, String),
+}
+
+impl Baselines {
+    /// Those of this data directory, which need not exist.
+    pub fn below(data_dir: &Path) -> Self {
+        Self { dir: data_dir.join(FOLDER) }
+    }
+
+    /// Where they lie.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Tries that a baseline can be saved.
+    ///
+    /// # Errors
+    /// The directory cannot be written.
+    pub fn try_write(&self) -> Result<()> {
+        let made = fs::create_dir_all(&self.dir);
+        let tried = made.and_then(|()| tempfile::NamedTempFile::new_in(&self.dir));
+        tried.map(drop).with_context(|| format!("cannot save a baseline in {}", self.dir.display()))
+    }
+
+    /// The result that a user names: a path, or, where there is none, the baseline of this name.
+    ///
+    /// # Errors
+    /// There is neither.
+    pub fn find(&self, given: &Path) -> Result<Found> {
+        let name = given.to_str().filter(|name| check_name(name).is_ok());
+        let own = name.map(|name| self.dir.join(name)).filter(|dir| dir.is_dir());
+        let (given, path) = (given.display(), given.to_owned());
+        let is_baseline = !path.exists() && own.is_some();
+        let (path, note) = match (path.exists(), own, name) {
+            (true, Some(own), _) => {
+                let own = own.display();
+                let note = format!("{given}: a path here, and so not the baseline in {own}");
+                (path, Some(note))
+            }
+            (false, Some(own), _) => {
+                let count = stored::result_files(&own)?.len() as u64;
+                let results = units::things(count, "result");
+                let note = format!("{given}: the baseline in {} ({results})", own.display());
+                (own, Some(note))
+            }
+            (false, None, Some(name)) => bail!(
+                "cannot read {name}: there is no such file or directory, and no baseline of this \
+                 name in {}: {}",
+                self.dir.display(),
+                self.there_are()?
+            ),
+            (_, None, _) => (path, None),
+        };
+        Ok(Found { path, is_baseline, note })
+    }
+
+    /// The names of all, sorted.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    fn names(&self) -> Result<Vec<String>> {
+        let cannot = || format!("cannot list {}", self.dir.display());
+        let entries = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.with_context(cannot)?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.with_context(cannot)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if check_name(&name).is_ok() && entry.path().is_dir() {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Which there are, for an error.
+    fn there_are(&self) -> Result<String> {
+        let names = self.names()?;
+        Ok(match names.is_empty() {
+            true => "none is saved (stress run … --save-baseline NAME)".to_owned(),
+            false => format!("there are {}", names.join(", ")),
+        })
+    }
+
+    /// All of them, by their names.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn list(&self) -> Result<Vec<Baseline>> {
+        let of = |name: String| {
+            let dir = self.dir.join(&name);
+            let files = fs::read_dir(&dir).into_iter().flatten().flatten();
+            let sizes = files.filter_map(|file| Some(file.metadata().ok()?.len()));
+            Baseline { byte_count: sizes.sum(), results: results(&dir), name }
+        };
+        Ok(self.names()?.into_iter().map(of).collect())
+    }
+
+    /// Removes a baseline with all its results.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let dir = self.dir.join(name);
+        if check_name(name).is_err() || !dir.is_dir() {
+            let (place, there_are) = (self.dir.display(), self.there_are()?);
+            bail!("no baseline {name} in {place}: {there_are}");
+        }
+        let _lock = self.lock()?;
+        // Under another name first: one that is half removed would look like a whole one.
+        let gone = self.unfinished()?;
+        let aside = gone.path().join(name);
+        let removed = fs::rename(&dir, &aside).and_then(|()| fs::remove_dir_all(&aside));
+        removed.with_context(|| format!("cannot remove {}", dir.display()))
+    }
+
+    /// Saves a result under a name, beside earlier ones or in their place.
+    ///
+    /// # Errors
+    /// The name is none, the baseline is of other work and stays, or a file cannot be written: then it is
+    /// as it was.
+    pub fn save(&self, name: &str, result: &RunResult, existing: Existing) -> Result<Saved> {
+        check_name(name)?;
+        let json = report::json(result)?;
+        self.try_write()?;
+        let _lock = self.lock()?;
+        let dir = self.dir.join(name);
+        let new = Stored::new(PathBuf::from("this run"), result.clone());
+        let count = if dir.is_dir() { stored::result_files(&dir)?.len() } else { 0 };
+        let reason = match results(&dir) {
+            _ if count == 0 => None,
+            Ok(before) => before.iter().find_map(|stored| difference(stored, &new)),
+            Err(error) => Some(format!("that cannot be read ({error:#})")),
+        };
+        if existing == Existing::Refuse && reason.as_deref() == Some(OTHER_WORK) {
+            bail!(
+                "baseline {name} is {OTHER_WORK}, and stays: save under another name, or add --force"
+            );
+        }
+        if let (1.., None) = (count, &reason) {
+            JsonOut::at(&dir)?.write("result", result.started_unix_s, &json)?;
+            return Ok(Saved::Added(count + 1));
+        }
+        let beside = self.unfinished()?;
+        JsonOut::at(beside.path())?.write("result", result.started_unix_s, &json)?;
+        // The older baseline has the other name then, and goes with it.
+        let put = put(beside.path(), &dir);
+        put.with_context(|| format!("cannot write {}", dir.display()))?;
+        Ok(reason.map_or(Saved::First, |reason| Saved::Replaced(count, reason)))
+    }
+
+    /// Waits for other processes that change a baseline, and removes the files of killed ones.
+    fn lock(&self) -> Result<File> {
+        let path = self.dir.join(LOCK);
+        let cannot = || format!("cannot lock {}", path.display());
+        let file = lock_file(&path).with_context(cannot)?;
+        file.lock().with_context(cannot)?;
+        for entry in fs::read_dir(&self.dir).with_context(cannot)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                // One that stays takes space, and does no other harm.
+                drop(fs::remove_dir_all(entry.path()));
+            }
+        }
+        Ok(file)
+    }
+
+    /// A directory that goes when it is dropped, on the same file system.
+    fn unfinished(&self) -> Result<tempfile::TempDir> {
+        let mut builder = tempfile::Builder::new();
+        let made = report::searchable(builder.prefix(UNFINISHED)).tempdir_in(&self.dir);
+        made.with_context(|| format!("cannot make a directory in {}", self.dir.display()))
+    }
+}
+
+/// Tries that a text can be the name of a baseline, and is no path.
+///
+/// # Errors
+/// It is none.
+pub fn check_name(name: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if begins && name.len() <= NAME_BYTES_MAX && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "{name:?} is no name of a baseline: it has letters, digits and ._+- ({NAME_BYTES_MAX} at \
+         most), and begins with a letter or a digit, as in main or release-1.2"
+    ))
+}
+
+/// The results in a directory.
+fn results(dir: &Path) -> Result<Vec<Stored>> {
+    let files = stored::result_files(dir)?;
+    files.iter().map(|file| Ok(Stored::read(file)?)).collect()
+}
+
+/// Why a run is none of those of a baseline; `None` where it is.
+fn difference(before: &Stored, new: &Stored) -> Option<String> {
+    let (of, now) = (&before.result, &new.result);
+    if !of.tool.program.is_same(&now.tool.program) {
+        return Some(format!("of another build, {}", of.tool.program.name()));
+    }
+    let machine = fingerprint::known_differences(&of.environment, &now.environment);
+    if let Some(first) = machine.first() {
+        return Some(format!("of another machine ({first})"));
+    }
+    let settings = match baseline::settings_between(before, new) {
+        Err(_) => return Some(OTHER_WORK.to_owned()),
+        Ok(settings) => settings,
+    };
+    let variants = |result: &RunResult| {
+        result.cells.iter().map(|cell| cell.variant.clone()).collect::<Vec<_>>()
+    };
+    // A variant that one side lacks would be a setting that differs, too.
+    if variants(of) != variants(now) {
+        return Some("of other variants".to_owned());
+    }
+    (!settings.is_empty()).then(|| format!("with other settings ({})", settings.join(", ")))
+}
+
+/// Gives the directory `new` the name `place`, in one step. A directory that was there gets the
+/// name of `new`.
+fn put(new: &Path, place: &Path) -> io::Result<()> {
+    if !place.exists() {
+        return fs::rename(new, place);
+    }
+    match renameat_with(CWD, new, CWD, place, RenameFlags::EXCHANGE) {
+        // A file system that cannot exchange names: the place is empty for a moment.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            let aside = place.with_file_name(format!("{UNFINISHED}{}", std::process::id()));
+            fs::rename(place, &aside)?;
+            fs::rename(new, place)?;
+            fs::rename(&aside, new)
+        }
+        exchanged => exchanged.map_err(io::Error::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::example;
+
+    use super::*;
+
+    struct Place {
+        dir: tempfile::TempDir,
+        baselines: Baselines,
+    }
+
+    fn place() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let baselines = Baselines::below(dir.path());
+        Place { dir, baselines }
+    }
+
+    /// A result of a run that began at this second.
+    fn run(started_unix_s: u64, change: impl FnOnce(&mut RunResult)) -> RunResult {
+        let mut result = example::sampled(6);
+        result.started_unix_s = started_unix_s;
+        change(&mut result);
+        result
+    }
+
+    #[test]
+    fn runs_of_one_build_and_work_add_up_and_any_other_takes_their_place() {
+        let place = place();
+        let save =
+            |result: &RunResult| place.baselines.save("main", result, Existing::Replace).unwrap();
+        assert_eq!(save(&run(1, |_| ())), Saved::First);
+        for (number, count) in [(2, 2), (2, 3), (3, 4)] {
+            assert_eq!(save(&run(number, |_| ())), Saved::Added(count));
+        }
+        type Changed = fn(&mut RunResult);
+        let changes: [(&str, Changed); 5] = [
+            ("of another build", |result| {
+                result.tool.program.commit = Some("decaf".to_owned());
+            }),
+            ("of another machine (host/kernel", |result| {
+                result.environment.host.kernel = Some("6.2".to_owned());
+            }),
+            ("of other work", |result| result.workload.digest = "0x1".to_owned()),
+            ("with other settings (", |result| {
+                let facts = &mut result.stores[0].facts;
+                facts.insert("checksums".to_owned(), "skip".into());
+            }),
+            ("of other variants", |result| {
+                result.cells.pop();
+            }),
+        ];
+        for (reason, change) in changes {
+            save(&run(4, |_| ()));
+            let files = || stored::result_files(&place.baselines.dir().join("main")).unwrap();
+            let before = files().len();
+            if reason == OTHER_WORK {
+                let kept = place.baselines.save("main", &run(5, change), Existing::Refuse);
+                assert!(kept.unwrap_err().to_string().contains("--force"));
+                assert_eq!(files().len(), before);
+            }
+            let Saved::Replaced(count, why) = save(&run(5, change)) else { panic!("{reason}") };
+            assert!(count == before && why.starts_with(reason), "{count} {why}");
+            assert_eq!(files().len(), 1, "{reason}");
+            assert!(matches!(save(&run(6, change)), Saved::Added(2)), "{reason}");
+        }
+        let names = fs::read_dir(place.baselines.dir()).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [LOCK, "main"], "nothing else is left");
+    }
+
+    #[test]
+    fn results_that_cannot_be_read_are_replaced_and_the_list_says_so() {
+        let place = place();
+        place.baselines.save("main", &run(1, |_| ()), Existing::Replace).unwrap();
+        let file = place.baselines.dir().join("main/result.json");
+        fs::write(&file, "{").unwrap();
+        let all = place.baselines.list().unwrap();
+        assert_eq!((all.len(), all[0].byte_count, all[0].results.is_err()), (1, 1, true));
+        let saved = place.baselines.save("main", &run(2, |_| ()), Existing::Replace).unwrap();
+        assert!(matches!(&saved, Saved::Replaced(1, why) if why.contains("cannot be read")));
+        assert_eq!(place.baselines.list().unwrap()[0].results.as_ref().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_path_comes_before_a_name_and_each_says_which_was_taken() {
+        let place = place();
+        let find = |name: &str| place.baselines.find(Path::new(name));
+        let error = find("main").unwrap_err().to_string();
+        assert!(error.contains("cannot read main") && error.contains("none is saved"), "{error}");
+        place.baselines.save("main", &run(1, |_| ()), Existing::Replace).unwrap();
+        let found = find("main").unwrap();
+        assert_eq!(found.path, place.baselines.dir().join("main"));
+        assert!(found.is_baseline && found.note.unwrap().contains("1 result"));
+        let error = find("mian").unwrap_err().to_string();
+        assert!(error.contains("there are main"), "{error}");
+        // Where it is a path, that is taken.
+        let here = place.dir.path().join("main");
+        fs::create_dir(&here).unwrap();
+        let found = place.baselines.find(&here).unwrap();
+        assert_eq!(found, Found { path: here, is_baseline: false, note: None });
+        let path = Path::new("/nowhere/main");
+        assert_eq!(place.baselines.find(path).unwrap().path, path, "as any path: its reader says");
+        // In the directory of the tests, where it is there.
+        place.baselines.save("src", &run(1, |_| ()), Existing::Replace).unwrap();
+        let found = find("src").unwrap();
+        assert_eq!((found.path.as_path(), found.is_baseline), (Path::new("src"), false));
+        assert!(found.note.unwrap().contains("a path here"));
+    }
+
+    #[test]
+    fn a_removed_baseline_is_gone_and_another_stays() {
+        let place = place();
+        for name in ["main", "release-1.2"] {
+            place.baselines.save(name, &run(1, |_| ()), Existing::Replace).unwrap();
+        }
+        place.baselines.remove("main").unwrap();
+        let error = place.baselines.remove("main").unwrap_err().to_string();
+        assert!(error.contains("no baseline main") && error.contains("release-1.2"), "{error}");
+        for wrong in ["..", "", LOCK, "a/b"] {
+            assert!(place.baselines.remove(wrong).is_err(), "{wrong}");
+        }
+        let left: Vec<_> = place.baselines.list().unwrap();
+        assert_eq!(left.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["release-1.2"]);
+    }
+
+    #[test]
+    fn a_name_is_no_path_and_no_hidden_file() {
+        for right in ["main", "a", "release-1.2", "7+x_y", &"n".repeat(NAME_BYTES_MAX)] {
+            check_name(right).unwrap();
+        }
+        for wrong in
+            ["", ".", "..", ".lock", "-x", "a/b", "a b", "ä", &"n".repeat(NAME_BYTES_MAX + 1)]
+        {
+            let error = check_name(wrong).unwrap_err().to_string();
+            assert!(error.contains("as in main"), "{wrong}: {error}");
+        }
+    }
+}

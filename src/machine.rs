@@ -1,0 +1,41 @@
+//! The machine below a run: its description and what it does beside the work, processes of this
+//! program, directories that last as long as they, the time of day, and seeds that nobody had.
+
+pub mod child;
+pub mod environment;
+pub mod scratch;
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Bits of a number that readers of JSON keep if they take numbers for floats.
+const EXACT_BITS: u32 = 53;
+
+/// Now, in seconds since 1970 as results and state databases keep it; 0 where the clock stands before.
+pub fn unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A seed of 53 bits that no run had, so that no cache has seen the blocks that it gives. The standard
+/// library's keys for hashing come from the system.
+pub fn fresh_seed() -> u64 {
+    RandomState::new().build_hasher().finish() >> (u64::BITS - EXACT_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_runs_have_two_seeds() {
+        assert_ne!(fresh_seed(), fresh_seed());
+    }
+
+    #[test]
+    fn now_is_after_this_was_written() {
+        assert!(unix_s() > 1_767_225_600);
+    }
+}

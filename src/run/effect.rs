@@ -1,0 +1,378 @@
+//! Which settings change nothing: two runs are one where their variants are the same, on stores that
+//! are opened in the same way, with the same samples. It follows from the values that a run hands
+//! on, not from a list of keys.
+
+use std::time::Duration;
+
+use spec::{Expect, Override, RunSpec, Scenario};
+use variant::CacheMode;
+
+use crate::{
+    run::{
+        plan::{self, Machine, PlannedCell},
+        prepare::{FreshWorks, Request, Source, StoreSettings},
+    },
+    terminal::exit::Failure,
+};
+
+/// A key of a run that some designs ignore.
+struct DesignKey {
+    key: &'static str,
+    /// Two values that make two runs of designs that take the key.
+    values: [&'static str; 2],
+    /// The value that asks for no more than every design does.
+    neutral: &'static str,
+    /// Why one design ignores it, and why several do.
+    reasons: [&'static str; 2],
+}
+
+const DESIGN_KEYS: [DesignKey; 4] = [
+    DesignKey {
+        key: "run.threads",
+        values: ["1", "2"],
+        neutral: "1",
+        reasons: ["runs on one thread", "run on one thread"],
+    },
+    DesignKey {
+        key: "run.io_threads",
+        values: ["1", "2"],
+        neutral: "",
+        reasons: ["has no I/O threads", "have no I/O threads"],
+    },
+    DesignKey {
+        key: "run.schedule",
+        values: ["block-order", "gas-limit"],
+        neutral: "block-order",
+        reasons: ["follows no schedule", "follow no schedule"],
+    },
+    DesignKey {
+        key: "run.warm_cache",
+        values: ["shared", "per-worker"],
+        neutral: "",
+        reasons: ["warms no cache", "warm no cache"],
+    },
+];
+
+/// All that makes a run of one work: two with equal values are one run.
+#[derive(Clone, Debug, PartialEq)]
+struct Effect {
+    /// Other databases of the same work.
+    database_count: u32,
+    /// The variants.
+    cells: Vec<PlannedCell>,
+    /// By variant: whether its samples have keys of their own.
+    are_fresh: Vec<bool>,
+    /// The stores, in the order in which they are opened.
+    stores: Vec<StoreSettings>,
+    /// Content of memory; `None` where no store has a cache, and no claim asks.
+    cache: Option<CacheMode>,
+    /// Samples of each variant.
+    sample_count: Option<u32>,
+    /// Time for them, where their number does not end the run.
+    budget: Option<Duration>,
+    /// Seed of the run's own draws, where it draws any.
+    draw_seed: Option<u64>,
+    recovers_senders: bool,
+    /// Claims that are judged.
+    expects: Vec<Expect>,
+}
+
+impl Effect {
+    fn of(run: &RunSpec, expects: Vec<Expect>, machine: &Machine) -> Self {
+        // Every key of a run is named here, so that a new one is not taken for one without effect.
+        let RunSpec {
+            designs: _,
+            stores,
+            thread_counts: _,
+            fiber_counts: _,
+            shards: _,
+            io_thread_counts: _,
+            list_duties: _,
+            prefetch: _,
+            schedules: _,
+            warm_cache: _,
+            root: _,
+            whole: _,
+            duties: _,
+            execution_alone: _,
+            // Those above are in the variants, those below in the stores' settings.
+            read: _,
+            checksums: _,
+            cache_fill: _,
+            commit: _,
+            trie: _,
+            rocksdb: _,
+            mdbx: _,
+            redis_addresses: _,
+            cache,
+            // By variant.
+            keys: _,
+            draw_seed,
+            database_count,
+            sample_count,
+            budget,
+            recover_senders,
+        } = run;
+        let cells = plan::cells(run, machine);
+        let are_fresh: Vec<_> = cells.iter().map(|cell| FreshWorks::are_for(cell, run)).collect();
+        let has_device = stores.iter().any(|store| store.has_device());
+        let draws = has_device || are_fresh.contains(&true);
+        Self {
+            database_count: *database_count,
+            are_fresh,
+            stores: stores.iter().map(|store| StoreSettings::of(*store, run, machine)).collect(),
+            cache: Some(*cache).filter(|_| has_device || !expects.is_empty()),
+            sample_count: *sample_count,
+            budget: Some(*budget).filter(|_| sample_count.is_none()),
+            draw_seed: draw_seed.filter(|_| draws),
+            recovers_senders: *recover_senders,
+            expects,
+            cells,
+        }
+    }
+}
+
+/// Digest of all that makes the run of `scenario` on `machine`, with its work: the keys of the work
+/// are part of the workload, so its digest is equal where they are.
+pub fn digest(scenario: &Scenario, machine: &Machine) -> [u8; 32] {
+    let in_force = scenario.skipped_expects().is_none();
+    let expects = if in_force { scenario.expects.clone() } else { Vec::new() };
+    let effect = Effect::of(&scenario.run, expects, machine);
+    *blake3::hash(format!("{} {effect:?}", scenario.work_identity()).as_bytes()).as_bytes()
+}
+
+/// Whether samples of any one work are taken alike by both runs on `machine`, however many and for
+/// however long.
+pub fn samples_alike(a: &RunSpec, b: &RunSpec, machine: &Machine) -> bool {
+    let of = |run: &RunSpec| Effect {
+        sample_count: None,
+        budget: None,
+        ..Effect::of(run, Vec::new(), machine)
+    };
+    of(a) == of(b)
+}
+
+/// A note on each of the user's overrides that no variant of the run of `source` takes: those of `how`, and
+/// those of the work. Keys that the scenario itself sets are not looked at.
+pub fn without_effect(source: &Source, how: &[Override], machine: &Machine) -> Vec<String> {
+    // A fault is told by the run.
+    let Ok(run) = Request::run_of(source, how) else { return Vec::new() };
+    let work: &[Override] = match source {
+        Source::Scenario { work, .. } => work,
+        Source::File(_) => &[],
+    };
+    let designs: Vec<_> = run.designs.iter().map(|design| design.name()).collect();
+    let note = |of: &DesignKey| {
+        let is_given = |given: &&Override| given.key == of.key && given.value != of.neutral;
+        let given = how.iter().chain(work).find(is_given)?;
+        let [a, b] = of.values.map(|value| with_value(source, how, of.key, value));
+        let reason = if designs.len() == 1 { of.reasons[0] } else { of.reasons[1] };
+        let words =
+            format!("note: {} {reason}: {} does not apply", designs.join(", "), given.origin);
+        samples_alike(&a.ok()?, &b.ok()?, machine).then_some(words)
+    };
+    DESIGN_KEYS.iter().filter_map(note).collect()
+}
+
+/// The run with another value of a key that the user gave.
+fn with_value(
+    source: &Source,
+    how: &[Override],
+    key: &str,
+    value: &str,
+) -> Result<RunSpec, Failure> {
+    let changed = |given: &Override| match given.key == key {
+        true => Override { value: value.to_owned(), ..given.clone() },
+        false => given.clone(),
+    };
+    let how: Vec<_> = how.iter().map(changed).collect();
+    let source = match source {
+        Source::Scenario { name, work, size } => Source::Scenario {
+            name: name.clone(),
+            work: work.iter().map(changed).collect(),
+            size: *size,
+        },
+        Source::File(path) => Source::File(path.clone()),
+    };
+    Request::run_of(&source, &how)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use executor::store::rocksdb::IoUring;
+
+    use super::*;
+    use crate::run::prepare::Size;
+
+    fn given(overrides: &[(&str, &str)]) -> Vec<Override> {
+        let given = |(key, value): &(&str, &str)| Override {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+            origin: format!("--set {key}={value}"),
+        };
+        overrides.iter().map(given).collect()
+    }
+
+    fn scenario(overrides: &[(&str, &str)]) -> Scenario {
+        let overrides = given(overrides);
+        spec::load("sload-storm", &overrides).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn an_override_that_no_variant_takes_is_noted_and_no_other() {
+        let machine =
+            Machine { core_count: NonZeroUsize::new(2).unwrap(), io_uring: IoUring::Refused };
+        let noted = |work: &[(&str, &str)], how: &[(&str, &str)]| {
+            let (name, work) = ("sload-storm".to_owned(), given(work));
+            let source = Source::Scenario { name, work, size: Size::Stated };
+            without_effect(&source, &given(how), &machine)
+        };
+        let sequential = ("run.designs", "sequential");
+        let several = ("run.designs", "sequential,parallel-io");
+        let threads =
+            "note: sequential runs on one thread: --set run.threads=4 does not apply".to_owned();
+        assert_eq!(noted(&[], &[sequential, ("run.threads", "4")]), std::slice::from_ref(&threads));
+        assert_eq!(noted(&[("run.threads", "4")], &[sequential]), [threads], "by --set");
+        for (how, words) in [
+            ([several, ("run.io_threads", "4")], "sequential, parallel-io have no I/O threads: "),
+            ([sequential, ("run.schedule", "gas-limit")], "sequential follows no schedule: "),
+            ([several, ("run.warm_cache", "per-worker")], "warm no cache: "),
+        ] {
+            let notes = noted(&[], &how);
+            assert!(notes.len() == 1 && notes[0].contains(words), "{notes:?}");
+        }
+        let none: [String; 0] = [];
+        for how in [
+            [sequential, ("run.samples", "4")],
+            [sequential, ("run.threads", "1")],
+            [several, ("run.threads", "4")],
+            [several, ("run.schedule", "gas-limit")],
+            [("run.designs", "batched-io"), ("run.io_threads", "4")],
+            [("run.designs", "prewarm"), ("run.warm_cache", "per-worker")],
+            // A fault is the run's.
+            [sequential, ("run.threads", "0")],
+        ] {
+            assert_eq!(noted(&[], &how), none, "{how:?}");
+        }
+        let file = Source::File("no/such.workload".into());
+        assert_eq!(
+            without_effect(&file, &given(&[sequential, ("run.threads", "4")]), &machine).len(),
+            1
+        );
+    }
+
+    /// Whether two values of a key make one run where `fixed` is set.
+    fn is_one(fixed: &[(&str, &str)], key: &str, values: [&str; 2]) -> bool {
+        let machine =
+            Machine { core_count: NonZeroUsize::new(2).unwrap(), io_uring: IoUring::Refused };
+        let [a, b] = values.map(|value| {
+            let scenario = scenario(&[fixed, &[(key, value)]].concat());
+            digest(&scenario, &machine)
+        });
+        a == b
+    }
+
+    #[test]
+    fn a_key_without_effect_makes_equal_runs() {
+        let on = |store, design| [("run.stores", store), ("run.designs", design)];
+        let memory = on("memory", "batched-io");
+        for (fixed, key, values) in [
+            (on("rocksdb", "sequential"), "run.threads", ["1", "4"]),
+            (on("rocksdb", "parallel-io"), "run.io_threads", ["16", "64"]),
+            (on("rocksdb", "parallel-io"), "run.prefetch_chunk", ["8", "64"]),
+            (on("rocksdb", "sequential"), "run.warm_cache", ["shared", "per-worker"]),
+            (memory, "run.cache", ["cold", "warm"]),
+            (memory, "run.rocksdb.block", ["4KiB", "16KiB"]),
+            (memory, "run.commit", ["logged", "synced"]),
+            (memory, "run.checksums", ["verify", "skip"]),
+            (memory, "run.draw_seed", ["1", "2"]),
+            (on("redis", "batched-io"), "run.cache", ["cold", "warm"]),
+            (on("redis", "batched-io"), "run.commit", ["logged", "synced"]),
+            (on("flat", "batched-io"), "run.rocksdb.block_cache", ["1MiB", "2MiB"]),
+        ] {
+            assert!(is_one(&fixed, key, values), "{fixed:?} {key} {values:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_with_an_effect_never_does() {
+        let on = |store, design| [("run.stores", store), ("run.designs", design)];
+        let rocksdb = on("rocksdb", "batched-io");
+        for (fixed, key, values) in [
+            (rocksdb, "run.threads", ["1", "4"]),
+            (rocksdb, "run.io_threads", ["16", "64"]),
+            (rocksdb, "run.prefetch_chunk", ["8", "64"]),
+            (rocksdb, "run.cache", ["cold", "warm"]),
+            (rocksdb, "run.rocksdb.block", ["4KiB", "16KiB"]),
+            (rocksdb, "run.rocksdb.block_cache", ["1MiB", "2MiB"]),
+            (rocksdb, "run.commit", ["logged", "synced"]),
+            (rocksdb, "run.checksums", ["verify", "skip"]),
+            (rocksdb, "run.draw_seed", ["1", "2"]),
+            (rocksdb, "run.read", ["get", "multi-get"]),
+            (rocksdb, "run.keys", ["fresh", "same"]),
+            (rocksdb, "run.samples", ["6", "7"]),
+            (rocksdb, "run.budget", ["10s", "20s"]),
+            (rocksdb, "run.databases", ["1", "2"]),
+            (rocksdb, "run.recover_senders", ["true", "false"]),
+            (rocksdb, "run.trie", ["none", "cut"]),
+            (rocksdb, "block.gas", ["64M", "65M"]),
+            (rocksdb, "state.slots", ["1M", "2M"]),
+            (rocksdb, "seed", ["1", "2"]),
+            (on("rocksdb", "sequential"), "run.list", ["none", "build"]),
+            (on("rocksdb", "prewarm"), "run.warm_cache", ["shared", "per-worker"]),
+            (on("rocksdb", "parallel-io"), "run.schedule", ["block-order", "gas-limit"]),
+            (on("memory", "batched-io"), "run.keys", ["fresh", "same"]),
+            (on("memory", "batched-io"), "run.trie", ["none", "cut"]),
+            (on("mdbx", "batched-io"), "run.mdbx.storage", ["rows", "dupsort"]),
+            (on("mdbx", "batched-io"), "run.commit", ["logged", "synced"]),
+            (on("redis", "batched-io"), "run.redis_addresses", ["a:7000", "b:7000"]),
+            (on("redis", "batched-io"), "run.io_threads", ["1", "2"]),
+        ] {
+            assert!(!is_one(&fixed, key, values), "{fixed:?} {key} {values:?}");
+        }
+    }
+
+    #[test]
+    fn the_way_of_a_root_has_an_effect() {
+        let rooted = [
+            ("run.stores", "memory"),
+            ("run.designs", "sequential"),
+            ("run.trie", "cut"),
+            ("run.root", "after"),
+        ];
+        for (key, values) in [
+            ("run.root_shards", ["1", "16"]),
+            ("run.root_reads", ["by-level", "at-once"]),
+            ("run.root_cache", ["cold", "warm"]),
+        ] {
+            assert!(!is_one(&rooted, key, values), "{key}");
+        }
+        assert!(!is_one(&rooted[..3], "run.root", ["after", "pipelined"]));
+    }
+
+    #[test]
+    fn a_budget_counts_where_no_number_of_samples_ends_the_run() {
+        let counted = [("run.samples", "6"), ("run.stores", "memory")];
+        assert!(is_one(&counted, "run.budget", ["10s", "20s"]));
+        assert!(!is_one(&counted[1..], "run.budget", ["10s", "20s"]));
+    }
+
+    #[test]
+    fn claims_see_the_cache_also_of_a_store_that_has_none() {
+        let memory = scenario(&[("run.stores", "memory")]);
+        let machine = Machine::this();
+        let with = |cache, expects: &[Expect]| {
+            let mut scenario = memory.clone();
+            (scenario.run.cache, scenario.expects) = (cache, expects.to_vec());
+            digest(&scenario, &machine)
+        };
+        let text = "schema = 1\nname = \"t\"\ndescription = \"t\"\n[state]\nslots = 1000\n[block]\n\
+            gas = \"1M\"\n[[load]]\nkind = \"sload-storm\"\nkeys = \"keccak\"\n[[expect]]\n\
+            metric = \"bal_bytes(batched-io)\"\nmin = 1\n";
+        let expects = Scenario::parse("t.toml", text, &[]).unwrap().expects;
+        assert_eq!(with(CacheMode::Cold, &[]), with(CacheMode::Warm, &[]));
+        assert_ne!(with(CacheMode::Cold, &expects), with(CacheMode::Warm, &expects));
+    }
+}

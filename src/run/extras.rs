@@ -1,0 +1,170 @@
+//! Extra samples of a run after its rounds, on request: samples that count for no figure, to
+//! be traced or profiled. Their files are tried before the run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use executor::trace::Trace;
+
+use report::{Existing, WholeFile};
+use result::WorkloadFacts;
+
+use crate::{
+    run::{
+        plan::PlannedCell,
+        profile::{self, Profile, Wanted},
+        sampling::{Purpose, Sampled, Sampling},
+        trace,
+    },
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+    },
+};
+
+/// A user's wishes.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// The file of a trace.
+    pub trace: Option<PathBuf>,
+    /// The variant that is traced; the fastest where none is named.
+    pub trace_variant: Option<String>,
+    /// The variant or design that is profiled.
+    pub profile: Option<String>,
+    /// The file of its flame graph.
+    pub flame_graph: Option<PathBuf>,
+    /// Treatment of such a file that exists already.
+    pub existing: Existing,
+}
+
+/// The extra samples, and their files.
+#[derive(Debug)]
+pub struct Extras {
+    trace: Option<Tracing>,
+    profile: Option<Profiling>,
+}
+
+/// A trace that is to be taken.
+#[derive(Debug)]
+struct Tracing {
+    file: WholeFile,
+    /// The cell; the fastest where none is named.
+    cell: Option<usize>,
+}
+
+/// A profile that is to be taken.
+#[derive(Debug)]
+struct Profiling {
+    file: WholeFile,
+    wanted: Wanted,
+}
+
+impl Extras {
+    /// The extra samples of `wishes` among the cells of a run that began at `started_unix_s`. The
+    /// flame graph goes to `out` where no other file is named.
+    ///
+    /// # Errors
+    /// They name a cell that the run does not have, or a file that cannot be written.
+    pub fn new(
+        wishes: &Wishes,
+        out: Option<&Path>,
+        cells: &[PlannedCell],
+        started_unix_s: u64,
+    ) -> Result<Self, Failure> {
+        let names: Vec<String> = cells.iter().map(PlannedCell::name).collect();
+        let to_trace =
+            trace::wanted(&names, wishes.trace_variant.as_deref()).or_exit(Code::Usage)?;
+        let designs: Vec<&str> = cells.iter().map(|cell| cell.variant.design.name()).collect();
+        let wanted = |wanted: &String| profile::wanted(&names, &designs, wanted);
+        let to_profile = wishes.profile.as_ref().map(wanted).transpose().or_exit(Code::Usage)?;
+        let at = |path: &Path| WholeFile::at(path, "--trace", wishes.existing);
+        let trace = wishes.trace.as_deref().map(at).transpose()?;
+        let file = |wanted| {
+            let path = wishes.flame_graph.clone().unwrap_or_else(|| {
+                let dir = out.unwrap_or(Path::new(""));
+                dir.join(format!("flame-graph-{started_unix_s}.svg"))
+            });
+            let file = WholeFile::at(&path, "--flame-graph", wishes.existing)?;
+            Ok::<_, Failure>(Profiling { file, wanted })
+        };
+        let profile = to_profile.map(file).transpose()?;
+        Ok(Self { trace: trace.map(|file| Tracing { file, cell: to_trace }), profile })
+    }
+
+    /// Whether there is nothing to do.
+    pub const fn is_empty(&self) -> bool {
+        self.trace.is_none() && self.profile.is_none()
+    }
+
+    /// Does it, unless the run ended before its plan or with a wrong result. Returns the files;
+    /// failures, and the profile's figures, are in `sampled`.
+    pub fn take(
+        self,
+        sampling: &Sampling<'_>,
+        sampled: &mut Sampled,
+        work: &WorkloadFacts,
+    ) -> Vec<PathBuf> {
+        let mut written = Vec::new();
+        if let Some(tracing) = self.trace {
+            let done = tracing.take(sampling, sampled, work);
+            written.extend(kept(done, sampled));
+        }
+        if let Some(profiling) = self.profile {
+            let done = profiling.take(sampling, sampled);
+            written.extend(kept(done, sampled));
+        }
+        written
+    }
+}
+
+fn kept(done: Result<Option<PathBuf>>, sampled: &mut Sampled) -> Option<PathBuf> {
+    done.unwrap_or_else(|error| {
+        sampled.failure.get_or_insert(Failure { code: Code::Io, error });
+        None
+    })
+}
+
+fn is_sound(sampled: &Sampled) -> bool {
+    sampled.agree() == Some(true) && sampled.failure.is_none() && !interrupt::happened()
+}
+
+impl Tracing {
+    fn take(
+        self,
+        sampling: &Sampling<'_>,
+        sampled: &mut Sampled,
+        work: &WorkloadFacts,
+    ) -> Result<Option<PathBuf>> {
+        let all = || sampling.fastest(sampled, &sampling.indices());
+        let Some(index) = self.cell.or_else(all).filter(|_| is_sound(sampled)) else {
+            return Ok(None);
+        };
+        let name = sampling.name(index);
+        let facts = [
+            ("variant", name.clone()),
+            ("workload_digest", work.digest.clone()),
+            ("scenario", work.scenario.clone()),
+        ];
+        let trace = Trace::default();
+        if !sampling.extra(index, Purpose::Trace(&trace), sampled)? {
+            return Ok(None);
+        }
+        let file = self.file.write(|mut out| trace.write(&mut out, &name, &facts))?;
+        Ok(Some(file))
+    }
+}
+
+impl Profiling {
+    fn take(self, sampling: &Sampling<'_>, sampled: &mut Sampled) -> Result<Option<PathBuf>> {
+        let index = match &self.wanted {
+            Wanted::Cell(index) => Some(*index),
+            Wanted::FastestOf(indices) => sampling.fastest(sampled, indices),
+        };
+        let Some(index) = index.filter(|_| is_sound(sampled)) else { return Ok(None) };
+        let Some(profile) = Profile::of(sampling, index, sampled)? else { return Ok(None) };
+        let path = self.file.write(|out| profile.write_flame_graph(out))?;
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        sampled.profile = Some(profile.facts(name.to_string_lossy().into_owned()));
+        Ok(Some(path))
+    }
+}

@@ -1,0 +1,241 @@
+//! One sample of one cell, for a run and for the worker alike: times that its schedule must know
+//! are measured before, senders are recovered where that is asked for, nothing is drawn meanwhile,
+//! and an error is either a difference from the reference or a failure.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use executor::{
+    engine::EngineError,
+    recover::{self, RecoverError, Recovered},
+    replay::Again,
+    sample::{Keep, Measurement},
+    trace::Trace,
+};
+use variant::{CacheMode, SampleKeys, Schedule, Variant};
+use workload::signing::TxSignatures;
+
+use result::Device;
+
+use crate::{
+    figures::{cells::CellInput, facts::AskedKeys},
+    run::{
+        hooks::{self, Ran},
+        session::{How, Session, Work},
+    },
+    terminal::{interrupt, progress::Progress},
+};
+
+/// A variant on an open store, and how samples of it are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Measuring<'a> {
+    /// The open stores.
+    pub session: &'a Session,
+    /// The work: the session's own, or another over the same state.
+    pub work: &'a Work,
+    /// Share of its keys that samples before have asked the store for; `None` if nobody counts.
+    pub asked_before_share: Option<f64>,
+    /// Index of the store among the open ones.
+    pub store: usize,
+    /// The variant.
+    pub variant: Variant,
+    /// Content of memory when a sample starts.
+    pub cache: CacheMode,
+    /// Signatures of all transactions, where senders are recovered before the sample, on as many
+    /// threads as execute.
+    pub signatures: Option<&'a [TxSignatures]>,
+    /// Where the sample is traced, if it is.
+    pub trace: Option<&'a Trace>,
+    /// Retention of a cold sample's requests, to be made again for the device's rate.
+    pub keep: Keep,
+    /// The user's command before each sample.
+    pub prepare: Option<&'a str>,
+    /// Cores that may be used.
+    pub core_count: NonZeroUsize,
+    /// Stays as it is while the sample is taken.
+    pub progress: &'a Progress,
+}
+
+/// Times of all steps of a cell, by batch, for a schedule that goes by them; empty until they are
+/// measured.
+pub type KnownCosts = Vec<Vec<Duration>>;
+
+/// A sample that was taken.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// The sample; `None` where an engine rejected the work.
+    pub measurement: Option<Measurement>,
+    /// Cost of recovering the senders.
+    pub recovered: Option<Recovered>,
+    /// Blocks a second of a plain ring on the blocks of the sample, if its requests were kept; an
+    /// error is the reason for an unknown rate.
+    pub trace_ceiling: Option<Result<f64, String>>,
+    /// Where a result is not the reference's, or a list was rejected.
+    pub differences: Vec<Difference>,
+}
+
+/// A difference from the reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Of the sample.
+    OfSample(String),
+    /// Of the sample in block order that measures the costs of the steps.
+    OfCosts(String),
+}
+
+impl Difference {
+    /// One line that begins with `name`.
+    pub fn of(&self, name: &str) -> String {
+        match self {
+            Self::OfSample(text) => format!("{name}: {text}"),
+            Self::OfCosts(text) => format!("{name}, in block order: {text}"),
+        }
+    }
+}
+
+/// Why there is no sample.
+#[derive(Debug)]
+pub enum Unmeasured {
+    /// The user interrupted.
+    Cancelled,
+    /// The store failed, senders cannot be recovered, or the command before the sample failed.
+    Failed(anyhow::Error),
+}
+
+impl<'a> Measuring<'a> {
+    /// Facts of the cell beside its samples.
+    pub fn input(&self, keys: AskedKeys, device: Option<&'a Device>) -> CellInput<'a> {
+        let store = &self.session.stores()[self.store];
+        CellInput {
+            store: store.kind(),
+            never_cold: store.never_cold(),
+            slots_per_block: store.slots_per_block(),
+            variant: self.variant,
+            cache: self.cache,
+            workload: self.work.workload(),
+            keys: self.keys(),
+            asked_before_share: self.asked_before_share,
+            declared: keys.declared,
+            present_share: keys.present_share,
+            device,
+            core_count: self.core_count.get(),
+        }
+    }
+
+    fn keys(&self) -> SampleKeys {
+        match std::ptr::eq(self.work, self.session.work()) {
+            true => SampleKeys::Same,
+            false => SampleKeys::Fresh,
+        }
+    }
+
+    /// Makes the sample's requests again, right after it.
+    fn trace_ceiling(&self, measurement: &Measurement) -> Option<Result<f64, String>> {
+        let requests = measurement.requests.as_ref()?;
+        let at = match self.keys() {
+            SampleKeys::Fresh => Again::Moved { seed: self.work.workload().seed },
+            SampleKeys::Same => Again::SameBlocks,
+        };
+        let read_count = measurement.executed.counters.block_count;
+        Some(requests.as_ref().map_err(Clone::clone).and_then(|requests| {
+            let located_count = requests.block_count();
+            if read_count.abs_diff(located_count) as f64 > OTHER_BLOCKS_MAX * read_count as f64 {
+                return Err(format!(
+                    "the sample read {read_count} blocks and its rows lie in {located_count}: a ring \
+                     would read others"
+                ));
+            }
+            let rate = requests.make_again(at, READ_AGAIN_MAX, interrupt::flag());
+            let rate = rate.map_err(|reason| reason.to_string())?;
+            Ok(rate.block_count as f64 / rate.elapsed.as_secs_f64())
+        }))
+    }
+
+    /// Takes a sample. `known_costs` are measured before by a sample in block order, which counts
+    /// for nothing, where the schedule needs them and they are not there yet.
+    ///
+    /// # Errors
+    /// There is no sample.
+    pub fn measure(&self, known_costs: &mut KnownCosts) -> Result<Measured, Unmeasured> {
+        let _paused = self.progress.pause();
+        let recovered = self.recover()?;
+        let mut measured = Measured { recovered, ..Measured::default() };
+        let is_unknown = known_costs.is_empty();
+        if self.variant.schedule == Schedule::KnownCost && is_unknown {
+            let variant = Variant { schedule: Schedule::BlockOrder, ..self.variant };
+            let how = How {
+                variant,
+                cache: self.cache,
+                keep: Keep::Nothing,
+                known_costs: &[],
+                trace: None,
+            };
+            let Some(first) = self.take(how, &mut measured)? else { return Ok(measured) };
+            let difference = first.disagreement.map(|d| Difference::OfCosts(d.to_string()));
+            measured.differences.extend(difference);
+            *known_costs = first.executed.step_times;
+        }
+        let (variant, cache, trace, keep) = (self.variant, self.cache, self.trace, self.keep);
+        let how = How { variant, cache, keep, known_costs, trace };
+        match self.take(how, &mut measured) {
+            Ok(Some(measurement)) => {
+                let difference = measurement.disagreement.as_ref();
+                measured
+                    .differences
+                    .extend(difference.map(|d| Difference::OfSample(d.to_string())));
+                measured.trace_ceiling = self.trace_ceiling(&measurement);
+                measured.measurement = Some(measurement);
+            }
+            Ok(None) => {}
+            // A disagreement is not forgotten for a failure after it.
+            Err(_) if !measured.differences.is_empty() => {}
+            Err(unmeasured) => return Err(unmeasured),
+        }
+        Ok(measured)
+    }
+
+    /// `None` where an engine rejects the work: that is a difference.
+    fn take(
+        &self,
+        how: How<'_>,
+        measured: &mut Measured,
+    ) -> Result<Option<Measurement>, Unmeasured> {
+        match self.prepare.map(hooks::prepare).transpose() {
+            Ok(None | Some(Ran::Done)) => {}
+            Ok(Some(Ran::Stopped)) => return Err(Unmeasured::Cancelled),
+            Err(error) => return Err(Unmeasured::Failed(error)),
+        }
+        match self.session.take(self.work, self.store, how, interrupt::flag()) {
+            Ok(measurement) => Ok(Some(measurement)),
+            Err(EngineError::Cancelled) => Err(Unmeasured::Cancelled),
+            Err(
+                error @ (EngineError::List { .. }
+                | EngineError::Step { .. }
+                | EngineError::Block { .. }
+                | EngineError::Root { .. }),
+            ) => {
+                measured.differences.push(Difference::OfSample(error.to_string()));
+                Ok(None)
+            }
+            Err(error @ (EngineError::Store(_) | EngineError::Shard { .. })) => {
+                Err(Unmeasured::Failed(error.into()))
+            }
+        }
+    }
+
+    fn recover(&self) -> Result<Option<Recovered>, Unmeasured> {
+        let Some(signatures) = self.signatures else { return Ok(None) };
+        let (workload, threads) = (self.work.workload(), self.variant.thread_count);
+        match recover::recover(workload, signatures, threads, interrupt::flag()) {
+            Ok(recovered) => Ok(Some(recovered)),
+            Err(RecoverError::Cancelled) => Err(Unmeasured::Cancelled),
+            Err(error) => Err(Unmeasured::Failed(error.into())),
+        }
+    }
+}
+
+/// Longest time for reading a sample's requests again.
+const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
+
+/// The blocks that a sample read and those that its rows lie in may differ by this share: filters
+/// fail, and a cache may let a block go.
+const OTHER_BLOCKS_MAX: f64 = 0.05;

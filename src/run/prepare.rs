@@ -1,0 +1,166 @@
+//! From a user's work to a session that can be sampled: the workload generated or read, its stores
+//! open over their states, the device below them measured, its transactions signed; and, while it
+//! is sampled, works of their own for samples. None of it is on a clock.
+
+mod data_dir;
+mod device;
+mod fresh;
+mod lists;
+pub mod once;
+mod request;
+pub mod shared;
+mod stores;
+mod whole;
+mod work;
+
+use std::{path::Path, time::Instant};
+
+use executor::{device::Disk, state::BuiltState};
+use spec::{RunSpec, Scenario};
+use workload::{Workload, signing::TxSignatures};
+
+use result::Device;
+
+use crate::{
+    machine,
+    run::{plan::Machine, session::Session, shards::Running},
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
+};
+
+use once::Once;
+
+pub use data_dir::{asked_data_dir, data_dir, data_path, known_data_path};
+pub use device::{measure_again, short_time as short_device_time};
+pub use fresh::{FreshWork, FreshWorks};
+pub use lists::check_lists;
+pub use request::{
+    Request, Size, Source, claim_not_run, is_smaller_if_quick, on_one_database, on_same_keys,
+    scenario,
+};
+pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
+pub use whole::{WithWhole, with_whole};
+pub use work::{generate, generate_by_load, read_workload, write_json, write_workload};
+
+/// How a workload is prepared.
+#[derive(Clone, Copy, Debug)]
+pub struct Preparation<'a> {
+    /// How it is run.
+    pub run: &'a RunSpec,
+    /// Source of samples' own works; `None`: they have none.
+    pub scenario: Option<&'a Scenario>,
+    /// Seed of the run's own draws.
+    pub draw_seed: u64,
+    /// Where its states are.
+    pub databases: Databases<'a>,
+    /// The file by which the cells of a sweep share the device's figures; `None`: they are this
+    /// run's own.
+    pub shared_device: Option<&'a Path>,
+    /// On which machine.
+    pub machine: &'a Machine,
+    /// Shows the progress of long steps.
+    pub progress: &'a Progress,
+}
+
+/// A workload that can be sampled.
+#[derive(Debug)]
+pub struct Prepared {
+    /// It, over its stores, which are open in the run's order.
+    pub session: Session,
+    /// The device below them; `None` where all are in memory.
+    pub device: Option<Device>,
+    /// Its blocks that were not read yet.
+    pub disk: Option<Disk>,
+    /// Works over the same state; `None` without a scenario to make them from.
+    pub fresh: Option<FreshWorks>,
+    /// Of all transactions, where their senders are to be recovered.
+    pub signatures: Option<Vec<TxSignatures>>,
+}
+
+impl Preparation<'_> {
+    /// Prepares `workload`.
+    ///
+    /// # Errors
+    /// A store cannot be opened, or a list is wrong.
+    pub fn prepare(&self, workload: Workload) -> Result<Prepared, Failure> {
+        let mut session = session(workload, self.run, self.progress)?;
+        let (device, disk) = self.open_stores(&mut session)?.unzip();
+        let core_count = self.machine.core_count;
+        let signatures = lists::sign(session.workload(), self.run, core_count, self.progress)?;
+        let fresh = self.scenario.map(|scenario| FreshWorks {
+            scenario: scenario.clone(),
+            draw_seed: self.draw_seed,
+            core_count,
+        });
+        Ok(Prepared { session, device, disk: disk.flatten(), fresh, signatures })
+    }
+
+    /// Opens the stores of the run, and measures the device below them.
+    fn open_stores(
+        &self,
+        session: &mut Session,
+    ) -> Result<Option<(Device, Option<Disk>)>, Failure> {
+        let mut device = None;
+        let mut once = Once::default();
+        for store in &self.run.stores {
+            let work = session.workload();
+            let opener = StoreOpener {
+                databases: self.databases,
+                genesis: &work.genesis,
+                layout: work.layout,
+                scenario: &work.scenario,
+                machine: self.machine,
+                progress: self.progress,
+            };
+            let (began, began_unix_s) = (Instant::now(), machine::unix_s());
+            let open = opener.open(*store, self.run)?;
+            let is_new = |state: &BuiltState| state.manifest().created_unix_s >= began_unix_s;
+            if open.built_state().is_some_and(is_new) {
+                once.building += began.elapsed();
+            }
+            // Once a run: all its stores lie in one directory.
+            if let (None, Some(state)) = (&device, open.built_state()) {
+                let began = Instant::now();
+                device = Some(self.device_below(state)?);
+                once.measuring += began.elapsed();
+            }
+            session.add(open);
+        }
+        if let Some(path) = self.shared_device {
+            once::add(path, once);
+        }
+        Ok(device)
+    }
+
+    /// The device, with its unread blocks where this run measures its end, too.
+    fn device_below(&self, state: &BuiltState) -> Result<(Device, Option<Disk>), Failure> {
+        let known = self.shared_device.map(shared::read).transpose().or_exit(Code::Io)?;
+        if let Some(known) = known.flatten() {
+            return Ok((shared::of_cell(&known, state), None));
+        }
+        let stage = self.progress.stage("measuring the device", 0);
+        let (facts, disk) = device::measure(state, self.draw_seed, interrupt::flag());
+        stage.finish();
+        // An interrupted measurement is not shared.
+        let Some(path) = self.shared_device.filter(|_| !interrupt::happened()) else {
+            return Ok((facts, disk));
+        };
+        let known = shared::first(facts, disk.as_ref(), state, self.draw_seed);
+        shared::write(path, &known).or_exit(Code::Io)?;
+        Ok((shared::of_cell(&known, state), None))
+    }
+}
+
+/// A session of `workload` without stores, with all lists that a design of `run` takes.
+///
+/// # Errors
+/// A list of the workload cannot be decoded.
+pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
+    // Before all long work, so that a missing shard is an error at once.
+    let shards = Running::of(run).or_exit(Code::Io)?;
+    let work = work::with_lists(workload, &run.designs, run.block_duties(), progress)?;
+    Ok(Session::new(work).with_shards(shards))
+}

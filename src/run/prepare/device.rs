@@ -1,0 +1,120 @@
+//! The device under a state: its ceiling before and after the samples, its latency, and answers
+//! from a host's cache.
+
+use std::{env, fmt::Display, sync::atomic::AtomicBool, time::Duration};
+
+use anyhow::{Result, anyhow};
+
+use executor::{
+    device::{self, Disk, TIME_PER_METHOD, Unmeasured},
+    state::BuiltState,
+};
+use result::{Device, stats};
+
+use crate::{
+    machine,
+    terminal::{interrupt, progress::Progress},
+};
+
+/// Milliseconds for each way to read the device in place of [`TIME_PER_METHOD`]: for tests, whose
+/// laws do not depend on the device's rates.
+const SHORT_MS: &str = "STRESS_DEVICE_MS";
+
+/// The time for each way to read the device, if the environment shortens it.
+///
+/// # Errors
+/// The variable is no number of milliseconds.
+pub fn short_time() -> Result<Option<Duration>> {
+    let Ok(text) = env::var(SHORT_MS) else { return Ok(None) };
+    let ms = text.parse().ok().filter(|ms| (1..=1000).contains(ms));
+    let ms = ms.ok_or_else(|| anyhow!("{SHORT_MS}={text}: give 1 to 1000 milliseconds"))?;
+    Ok(Some(Duration::from_millis(ms)))
+}
+
+/// The time for each way to read the device.
+pub fn time_per_method() -> Duration {
+    short_time().ok().flatten().unwrap_or(TIME_PER_METHOD)
+}
+
+/// Measures the device under `state` by blocks in the order that `draw_seed` gives. Unmeasured
+/// figures have a reason.
+pub(super) fn measure(
+    state: &BuiltState,
+    draw_seed: u64,
+    cancel: &AtomicBool,
+) -> (Device, Option<Disk>) {
+    let mut facts = Device {
+        ceiling_iops: None,
+        ceiling_end_iops: None,
+        ceiling_drift: None,
+        method: None,
+        depth1_p50_ns: None,
+        host_cache_ratio: None,
+        probed_block_share: None,
+        repeated_read_count: 0,
+        state_age_s: Some(state_age_s(state)),
+        reason: None,
+        shared: None,
+    };
+    let disk = match Disk::open(&state.table_files(), draw_seed) {
+        Ok(disk) => Some(disk),
+        Err(reason) => {
+            add_reason(&mut facts, &reason);
+            None
+        }
+    };
+    if let Ok(Some(time)) = short_time() {
+        let ms = time.as_millis();
+        add_reason(&mut facts, &format!("{SHORT_MS}={ms}: a test's device, no ceiling"));
+    }
+    if let Some(disk) = &disk {
+        if let Err(reason) = fill(disk, cancel, &mut facts) {
+            add_reason(&mut facts, &reason);
+        }
+        facts.probed_block_share = Some(disk.read_share());
+        facts.repeated_read_count = disk.repeated_count();
+    }
+    (facts, disk)
+}
+
+/// Seconds since `state` was built.
+pub(super) fn state_age_s(state: &BuiltState) -> u64 {
+    machine::unix_s().saturating_sub(state.manifest().created_unix_s)
+}
+
+/// Measures the ceiling again, once all samples are taken, and so the device's drift. `before` has
+/// the facts known before them.
+pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Device {
+    let mut facts = before.clone();
+    let Some(start_iops) = facts.ceiling_iops else { return facts };
+    let stage = progress.stage("measuring the device again", 0);
+    match device::ceiling(disk, time_per_method(), interrupt::flag()) {
+        Ok(ceiling) => {
+            facts.ceiling_end_iops = Some(ceiling.best.iops);
+            facts.ceiling_drift = Some(ceiling.best.iops / start_iops);
+        }
+        Err(reason) => add_reason(&mut facts, &reason),
+    }
+    stage.finish();
+    facts.repeated_read_count = disk.repeated_count();
+    facts
+}
+
+/// Beside other reasons, if any.
+pub(super) fn add_reason(facts: &mut Device, reason: &impl Display) {
+    let reasons = facts.reason.take().into_iter().chain([reason.to_string()]);
+    facts.reason = Some(reasons.collect::<Vec<_>>().join("; "));
+}
+
+fn fill(disk: &Disk, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unmeasured> {
+    match device::probe_host_cache(disk, cancel) {
+        Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
+        Err(reason) => add_reason(facts, &format!("host cache not probed: {reason}")),
+    }
+    let ceiling = device::ceiling(disk, time_per_method(), cancel)?;
+    facts.ceiling_iops = Some(ceiling.best.iops);
+    facts.method = Some(ceiling.best.method.to_string());
+    let serial = device::serial_latency(disk, time_per_method(), cancel)?;
+    facts.depth1_p50_ns = stats::percentiles(serial.latencies.histogram()).p50;
+    Ok(())
+}

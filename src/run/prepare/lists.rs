@@ -1,0 +1,69 @@
+//! Work on a workload outside any clock before it is sampled: its lists checked, its
+//! transactions signed.
+
+use std::num::NonZeroUsize;
+
+use executor::{
+    engine::EngineError,
+    recover::{self, RecoverError},
+};
+use spec::RunSpec;
+use variant::{Design, Variant};
+use workload::{Workload, signing::TxSignatures};
+
+use crate::{
+    run::session::Session,
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        interrupt,
+        progress::Progress,
+    },
+};
+
+/// Engines that take no list check one by making it again, outside any clock.
+///
+/// # Errors
+/// A list differs from that of the blocks.
+pub fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
+    let one = NonZeroUsize::MIN;
+    let takes_none = |design: &Design| Variant::of(*design, one, one).list.is_none();
+    if !run.designs.iter().any(takes_none) {
+        return Ok(());
+    }
+    let stage = progress.stage("making the list again in order", 0);
+    let paused = progress.pause();
+    let checked = session.check_lists(0, interrupt::flag());
+    drop(paused);
+    stage.finish();
+    match checked {
+        Ok(None) => Ok(()),
+        Ok(Some(difference)) => Err(difference).or_exit(Code::Disagree),
+        Err(error @ EngineError::Cancelled) => Err(error).or_exit(Code::Interrupted),
+        Err(error @ EngineError::Store(_)) => Err(error).or_exit(Code::Io),
+        Err(error) => Err(error).or_exit(Code::Disagree),
+    }
+}
+
+/// Signs all transactions, outside any clock, where their senders are to be recovered.
+///
+/// # Errors
+/// The user interrupted, or a sender has no known key.
+pub fn sign(
+    workload: &Workload,
+    run: &RunSpec,
+    core_count: NonZeroUsize,
+    progress: &Progress,
+) -> Result<Option<Vec<TxSignatures>>, Failure> {
+    if !run.recover_senders {
+        return Ok(None);
+    }
+    let stage = progress.stage("signing the transactions", 0);
+    let signed = recover::sign(workload, core_count.get(), interrupt::flag());
+    stage.finish();
+    let code = match &signed {
+        Err(RecoverError::Cancelled) => Code::Interrupted,
+        Err(RecoverError::Thread(_)) => Code::Io,
+        _ => Code::Usage,
+    };
+    signed.map(Some).or_exit(code)
+}

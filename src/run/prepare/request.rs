@@ -1,0 +1,249 @@
+//! A request for a run: a workload and its settings, from a scenario or from a workload file.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use spec::{BlockTarget, Override, RunSpec, Scenario};
+use variant::{Compaction, SampleKeys};
+use workload::Workload;
+
+use super::{
+    stores::rocksdb_options,
+    work::{generate, read_workload},
+};
+use crate::{
+    run::minimal,
+    terminal::{
+        exit::{Code, Failure, OrExit},
+        progress::Progress,
+    },
+};
+
+/// The overrides of `--quick`, unless the user says otherwise. Accounts stay: loads ask for numbers
+/// of them, and 100k accounts are built in a second.
+const QUICK: [(&str, &str); 3] =
+    [("state.slots", "1M"), ("block.gas", "64M"), ("run.budget", "10s")];
+
+/// Further overrides of a scenario of more blocks than [`QUICK_BLOCK_COUNT`]: so many, each small.
+const QUICK_BLOCKS: [(&str, &str); 2] = [("block.blocks", "100"), ("block.gas", "3M")];
+
+/// Further ones where files are compacted: write buffers so small that some are.
+const QUICK_WRITES: [(&str, &str); 1] = [("run.rocksdb.write_buffer", "1MiB")];
+
+/// The most blocks of a quick workload.
+const QUICK_BLOCK_COUNT: u64 = 100;
+
+/// The key that says which designs are run.
+const DESIGNS: &str = "run.designs";
+
+/// Where the work comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A scenario.
+    Scenario {
+        /// Its name, or the path of its file.
+        name: String,
+        /// Overrides of the work.
+        work: Vec<Override>,
+        /// How large it is.
+        size: Size,
+    },
+    /// A workload file, whose work is fixed.
+    File(PathBuf),
+}
+
+/// How large a scenario's work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// As the scenario says.
+    Stated,
+    /// Small: `--quick`.
+    Quick,
+}
+
+/// A workload, its settings, and the notes about it.
+#[derive(Debug)]
+pub struct Request {
+    /// The work.
+    pub workload: Workload,
+    /// How.
+    pub run: RunSpec,
+    /// The scenario; a workload file has none.
+    pub scenario: Option<Scenario>,
+}
+
+impl Request {
+    /// How the work of `source` is run, before that is generated or read.
+    ///
+    /// # Errors
+    /// A scenario or an override that is not valid.
+    pub fn run_of(source: &Source, how: &[Override]) -> Result<RunSpec, Failure> {
+        match source {
+            Source::Scenario { name, work, size } => {
+                let overrides = work.iter().chain(how).cloned().collect();
+                Ok(scenario(name, overrides, *size)?.run)
+            }
+            Source::File(_) => minimal::default_run(how).or_exit(Code::Usage),
+        }
+    }
+
+    /// Generates or reads the work of `source`, to be run as `how` says.
+    ///
+    /// # Errors
+    /// A scenario, an override or a file that is not valid.
+    pub fn of(source: &Source, how: &[Override], progress: &Progress) -> Result<Self, Failure> {
+        match source {
+            Source::Scenario { name, work, size } => {
+                let mut overrides = work.clone();
+                overrides.extend_from_slice(how);
+                let scenario = scenario(name, overrides, *size)?;
+                // It would never be judged, and the run would pass. A sweep over designs says so
+                // in its cells.
+                let varies_designs = how.is_empty() && work.iter().any(|w| w.key == DESIGNS);
+                if let Some(words) = claim_not_run(&scenario).filter(|_| !varies_designs) {
+                    return Err(anyhow!(words)).or_exit(Code::Usage);
+                }
+                let workload = generate(&scenario, progress)?;
+                Ok(Self { workload, run: scenario.run.clone(), scenario: Some(scenario) })
+            }
+            Source::File(path) => {
+                let run = minimal::default_run(how).or_exit(Code::Usage)?;
+                on_one_database(&run, "a workload file is of one seed, and is run")?;
+                on_same_keys(&run, "a workload file has the keys that it has")?;
+                let workload = read_workload(path, progress)?;
+                Ok(Self { workload, run, scenario: None })
+            }
+        }
+    }
+}
+
+/// The scenario of this name or path, overridden, in its size.
+///
+/// # Errors
+/// There is none, or an override is not valid.
+pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<Scenario, Failure> {
+    if size == Size::Quick {
+        // Its fault is reported below.
+        let stated = spec::load(name, &overrides);
+        let is_said =
+            overrides.iter().any(|given| QUICK_BLOCKS.iter().any(|(key, _)| given.key == *key));
+        let has_many = |stated: &Scenario| !is_said && stated.block.block_count > QUICK_BLOCK_COUNT;
+        if stated.as_ref().is_ok_and(has_many) {
+            add_quick(&mut overrides, &QUICK_BLOCKS);
+        }
+        if stated.is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
+            add_quick(&mut overrides, &QUICK_WRITES);
+        }
+        add_quick(&mut overrides, &QUICK);
+    }
+    let scenario = spec::load(name, &overrides).or_exit(Code::Usage)?;
+    rocksdb_options(&scenario.run)?;
+    Ok(scenario)
+}
+
+/// Whether `--quick` would make the block of `source` smaller: not where that is as small already, where the
+/// user says its size, or where it is asked for.
+pub fn is_smaller_if_quick(source: &Source) -> bool {
+    let Source::Scenario { name, work, size: Size::Stated } = source else { return false };
+    let gas = |size| match scenario(name, work.clone(), size).ok()?.block.target {
+        BlockTarget::Gas(gas) => Some(gas),
+        BlockTarget::Transactions(_) => None,
+    };
+    gas(Size::Quick).zip(gas(Size::Stated)).is_some_and(|(quick, stated)| quick < stated)
+}
+
+/// The fault of a claim on a design that the run lacks; `None` if there is no such claim.
+pub fn claim_not_run(scenario: &Scenario) -> Option<String> {
+    let (metric, design) = scenario.claims_not_run().into_iter().next()?;
+    let designs: Vec<_> = scenario.run.designs.iter().map(|design| design.name()).collect();
+    Some(format!(
+        "the claim on {metric} ([[expect]]) cannot be judged: the run has no {design}, only {}; \
+         add {design} to run.designs (--design {},{design}), or remove the claim",
+        designs.join(", "),
+        designs.join(",")
+    ))
+}
+
+/// Refuses a run on several databases: `who` runs on one, as an error says it.
+///
+/// # Errors
+/// There are several.
+pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
+    match run.database_count {
+        1 => Ok(()),
+        count => {
+            let error = anyhow!("run.databases = {count}: {who} on one database; leave it out");
+            Err(error).or_exit(Code::Usage)
+        }
+    }
+}
+
+/// Refuses keys of their own for each sample: `who`, in the error's words, has one work.
+///
+/// # Errors
+/// They are wanted.
+pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
+    if run.keys == Some(SampleKeys::Fresh) {
+        let error = anyhow!("run.keys = \"fresh\": {who}; leave it out");
+        return Err(error).or_exit(Code::Usage);
+    }
+    Ok(())
+}
+
+/// Adds overrides of `--quick` where the user has not said otherwise.
+fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)]) {
+    let alternative = |key: &str| match key {
+        "block.gas" => "block.transactions",
+        "state.slots" => "state.size",
+        "run.budget" => "run.samples",
+        _ => "",
+    };
+    for (key, value) in quick {
+        if !overrides.iter().any(|given| given.key == *key || given.key == alternative(key)) {
+            overrides.push(Override {
+                key: (*key).to_owned(),
+                value: (*value).to_owned(),
+                origin: "--quick".to_owned(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spec::shipped;
+
+    use super::*;
+    use crate::terminal::progress::Look;
+
+    #[test]
+    fn quick_is_smaller_only_than_a_large_block_whose_size_is_not_said() {
+        let is_smaller = |gas: Option<&str>, size| {
+            let work = gas.map(|gas| Override {
+                key: "block.gas".to_owned(),
+                value: gas.to_owned(),
+                origin: format!("--gas {gas}"),
+            });
+            let work = work.into_iter().collect();
+            is_smaller_if_quick(&Source::Scenario { name: "sload-storm".to_owned(), work, size })
+        };
+        assert!(is_smaller(None, Size::Stated));
+        assert!(!is_smaller(None, Size::Quick));
+        assert!(!is_smaller(Some("12M"), Size::Stated));
+        assert!(!is_smaller(Some("640M"), Size::Stated), "it does not change a size that is said");
+        assert!(!is_smaller_if_quick(&Source::File("storm.workload".into())));
+    }
+
+    #[test]
+    fn every_shipped_scenario_generates_a_quick_block() {
+        let progress = Progress::new(Look::Nothing);
+        for (name, _) in shipped::all() {
+            let source =
+                Source::Scenario { name: (*name).to_owned(), work: Vec::new(), size: Size::Quick };
+            let request = Request::of(&source, &[], &progress);
+            let workload = request.unwrap_or_else(|failure| panic!("{name}: {failure:?}")).workload;
+            assert!(workload.batches.iter().any(|batch| !batch.blocks.is_empty()), "{name}");
+            assert!(workload.batches.len() <= 100 && workload.gas_used() < 700_000_000, "{name}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The device's figures of a sweep. Its first cell on disk measures them and writes them into a
+//! file, and the cells after it take them from there. Between cells and at the end of the sweep the
+//! ceiling is measured again, on blocks that were not read yet.
+
+use std::{fs, io, path::Path, time::Duration};
+
+use anyhow::{Context, Result};
+use executor::{
+    device::{self, Disk},
+    state::BuiltState,
+    store,
+};
+use result::{
+    Device, SharedDevice,
+    sweep::{Ceiling, DEVICE_SCHEMA, SweepDevice},
+};
+use variant::StoreKind;
+
+use super::{
+    data_dir::data_dir,
+    device::{add_reason, state_age_s, time_per_method},
+};
+use crate::{
+    machine,
+    terminal::{interrupt, progress::Progress},
+};
+
+/// Beginning of the reason for a ceiling that was not measured a second time.
+const NOT_AGAIN: &str = "ceiling not measured again";
+
+/// A time in a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Between two cells.
+    Between,
+    /// After the last one.
+    End,
+}
+
+/// The figures in the file at `path`; `None` where no cell has measured the device yet.
+///
+/// # Errors
+/// It cannot be read, or is damaged.
+pub fn read(path: &Path) -> Result<Option<SweepDevice>> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.with_context(|| format!("cannot read {}", path.display()))?,
+    };
+    let known = serde_json::from_str(&text);
+    let damaged = || format!("{} is damaged: move it away", path.display());
+    known.map(Some).with_context(damaged)
+}
+
+/// Writes the figures, in place of earlier ones.
+///
+/// # Errors
+/// They cannot be written.
+pub fn write(path: &Path, known: &SweepDevice) -> Result<()> {
+    report::replace(path, report::json(known)?.as_bytes())?;
+    Ok(())
+}
+
+/// The first measurement, `facts`, over `state` with `disk`, whose blocks are in the order of
+/// `draw_seed`.
+pub(super) fn first(
+    facts: Device,
+    disk: Option<&Disk>,
+    state: &BuiltState,
+    draw_seed: u64,
+) -> SweepDevice {
+    let measured_unix_s = machine::unix_s();
+    let ceiling = |ceiling_iops| Ceiling { measured_unix_s, ceiling_iops };
+    SweepDevice {
+        schema: DEVICE_SCHEMA,
+        measured_unix_s,
+        state: state.name().to_owned(),
+        draw_seed,
+        read_count: disk.map_or(0, Disk::read_count),
+        ceilings: facts.ceiling_iops.map(ceiling).into_iter().collect(),
+        device: facts,
+    }
+}
+
+/// The device as a cell over `state` records it.
+pub(super) fn of_cell(known: &SweepDevice, state: &BuiltState) -> Device {
+    of_state(known, state.name(), Some(state_age_s(state)))
+}
+
+/// The ceiling and the latency are the device's, for all states. The probe of a host's cache and
+/// the share of blocks that were read are of the measured state alone.
+fn of_state(known: &SweepDevice, name: &str, state_age_s: Option<u64>) -> Device {
+    let last = known.ceilings.last();
+    let mut facts = Device {
+        ceiling_iops: last.map(|ceiling| ceiling.ceiling_iops),
+        ceiling_end_iops: None,
+        ceiling_drift: None,
+        state_age_s,
+        shared: Some(SharedDevice {
+            measured_unix_s: last.map_or(known.measured_unix_s, |ceiling| ceiling.measured_unix_s),
+            state: known.state.clone(),
+            draw_seed: known.draw_seed,
+        }),
+        ..known.device.clone()
+    };
+    if known.state != name {
+        facts.probed_block_share = facts.probed_block_share.map(|_| 0.0);
+        if facts.host_cache_ratio.take().is_some() {
+            let state = &known.state;
+            let reason = format!("host cache not probed: the sweep probed it on state {state}");
+            add_reason(&mut facts, &reason);
+        }
+    }
+    facts
+}
+
+/// Measures the ceiling of a device again that was measured before. `data_dir` is that of the
+/// cells, as the user gave it.
+pub fn measure_again(
+    known: &mut SweepDevice,
+    at: Moment,
+    data_dir: Option<&Path>,
+    progress: &Progress,
+) {
+    let Some(first) = known.ceilings.first().map(|ceiling| ceiling.ceiling_iops) else { return };
+    let stage = progress.stage("measuring the device again", 0);
+    match ceiling_again(known, data_dir) {
+        Ok(ceiling_iops) => {
+            known.ceilings.push(Ceiling { measured_unix_s: machine::unix_s(), ceiling_iops });
+            if at == Moment::End {
+                known.device.ceiling_end_iops = Some(ceiling_iops);
+                known.device.ceiling_drift = Some(ceiling_iops / first);
+            }
+        }
+        Err(_) if interrupt::happened() => {}
+        // Once is enough, where it fails before every cell.
+        Err(error) if !said(&known.device).contains(NOT_AGAIN) => {
+            add_reason(&mut known.device, &format!("{NOT_AGAIN}: {error:#}"));
+        }
+        Err(_) => {}
+    }
+    stage.finish();
+}
+
+/// The time that another measurement takes; none where the first one failed.
+pub fn time_again(known: &SweepDevice) -> Duration {
+    match known.ceilings.is_empty() {
+        true => Duration::ZERO,
+        false => device::ceiling_time(time_per_method()),
+    }
+}
+
+fn said(facts: &Device) -> &str {
+    facts.reason.as_deref().unwrap_or_default()
+}
+
+fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f64> {
+    let formats: Vec<_> =
+        StoreKind::ALL.iter().copied().filter_map(store::formats::format_of).collect();
+    let formats: Vec<_> = formats.iter().map(|format| &**format).collect();
+    let dir = data_dir(asked_dir).map_err(|failure| failure.error)?;
+    let state = dir.open_whole(&known.state, &formats)?;
+    let disk = Disk::open_after(known.read_count, &state.table_files(), known.draw_seed)?;
+    let ceiling = device::ceiling(&disk, time_per_method(), interrupt::flag());
+    // A cache below has these reads, also after a failure.
+    known.read_count = disk.read_count();
+    known.device.probed_block_share = Some(disk.read_share());
+    known.device.repeated_read_count = disk.repeated_count();
+    Ok(ceiling?.best.iops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATE: &str = "rocksdb-0123456789abcdef";
+
+    fn known() -> SweepDevice {
+        let device = result::example::typical().device.unwrap();
+        let device = Device { ceiling_end_iops: None, ceiling_drift: None, ..device };
+        let ceiling = |measured_unix_s, ceiling_iops| Ceiling { measured_unix_s, ceiling_iops };
+        SweepDevice {
+            schema: DEVICE_SCHEMA,
+            measured_unix_s: 100,
+            state: STATE.to_owned(),
+            draw_seed: 9,
+            read_count: 40_000,
+            ceilings: vec![ceiling(100, 70_512.0), ceiling(2_000, 69_000.0)],
+            device,
+        }
+    }
+
+    #[test]
+    fn a_cell_takes_the_last_ceiling_with_its_time_and_no_end_that_is_not_its_own() {
+        let known = SweepDevice { device: result::example::typical().device.unwrap(), ..known() };
+        let facts = of_state(&known, STATE, Some(5));
+        assert_eq!(facts.ceiling_iops, Some(69_000.0));
+        assert_eq!((facts.ceiling_end_iops, facts.ceiling_drift), (None, None));
+        assert_eq!((facts.state_age_s, facts.depth1_p50_ns), (Some(5), Some(109_800)));
+        let shared = facts.shared.expect("they are shared");
+        assert_eq!((shared.measured_unix_s, shared.state.as_str()), (2_000, STATE));
+        assert_eq!(shared.draw_seed, 9);
+    }
+
+    #[test]
+    fn the_probe_of_a_hosts_cache_is_of_the_state_that_was_probed() {
+        let same = of_state(&known(), STATE, None);
+        assert_eq!((same.host_cache_ratio, same.probed_block_share), (Some(1.02), Some(0.02)));
+        assert_eq!(same.reason, None);
+        let other = of_state(&known(), "flat-0123456789abcdef", None);
+        assert_eq!((other.host_cache_ratio, other.probed_block_share), (None, Some(0.0)));
+        assert_eq!(other.ceiling_iops, same.ceiling_iops);
+        let reason = other.reason.expect("there is a reason");
+        assert!(reason.contains("host cache not probed") && reason.contains(STATE), "{reason}");
+    }
+
+    #[test]
+    fn a_device_that_cannot_be_measured_is_not_tried_again_in_each_cell() {
+        let reason = Some("/x lies in memory (tmpfs): no device to measure".to_owned());
+        let device = Device {
+            ceiling_iops: None,
+            host_cache_ratio: None,
+            probed_block_share: None,
+            reason,
+            ..known().device
+        };
+        let mut unmeasured = SweepDevice { ceilings: Vec::new(), device, ..known() };
+        let facts = of_state(&unmeasured, "flat-0123456789abcdef", None);
+        assert_eq!((facts.ceiling_iops, &facts.reason), (None, &unmeasured.device.reason));
+        assert_eq!(facts.shared.expect("by the first cell").measured_unix_s, 100);
+        let before = unmeasured.clone();
+        let progress = Progress::new(crate::terminal::progress::Look::Nothing);
+        assert_eq!(time_again(&unmeasured), Duration::ZERO);
+        assert!(time_again(&known()) >= time_per_method());
+        measure_again(&mut unmeasured, Moment::End, None, &progress);
+        assert_eq!(unmeasured, before);
+    }
+
+    #[test]
+    fn figures_are_read_back_as_they_were_and_a_state_that_is_gone_is_a_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("device-1-2.json");
+        assert_eq!(read(&path).unwrap(), None);
+        let mut known = known();
+        write(&path, &known).unwrap();
+        assert_eq!(read(&path).unwrap().as_ref(), Some(&known));
+        let progress = Progress::new(crate::terminal::progress::Look::Nothing);
+        measure_again(&mut known, Moment::End, Some(dir.path()), &progress);
+        assert_eq!((known.ceilings.len(), known.device.ceiling_end_iops), (2, None));
+        let reason = known.device.reason.expect("there is a reason");
+        assert!(reason.contains("not measured again: no state rocksdb-0123"), "{reason}");
+        fs::write(&path, "{").unwrap();
+        let error = format!("{:#}", read(&path).unwrap_err());
+        assert!(error.contains("device-1-2.json is damaged"), "{error}");
+    }
+}

@@ -1,0 +1,452 @@
+//! Taking samples: rounds over the cells until the budget is spent, and their cells
+//! in the result.
+
+mod asked;
+mod estimate;
+mod live;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use executor::{sample::Keep, trace::Trace};
+use spec::RunSpec;
+use variant::StoreKind;
+use workload::{Workload, signing::TxSignatures};
+
+use result::{Cell, HistogramLog, LogKind, ProfileFacts, stats::Warmup};
+
+use crate::{
+    figures::{
+        cells::{self, CellInput, CellSamples},
+        facts::AskedKeys,
+    },
+    run::{
+        measure::{KnownCosts, Measuring, Unmeasured},
+        plan::{self, Machine, PlannedCell, Rounds, Taken},
+        prepare::{FreshWork, FreshWorks, Prepared},
+        session::Work,
+    },
+    terminal::{
+        exit::{Code, Failure},
+        interrupt,
+        progress::Progress,
+    },
+};
+
+use asked::AskedBefore;
+use live::Moment;
+
+/// Samples of a cell from which on a trend can be distinguished from chance.
+const UNSTEADY_COUNT_MIN: usize = 20;
+
+/// All measurements so far.
+#[derive(Debug, Default)]
+pub struct Sampled {
+    /// By cell, in the order of the plan.
+    by_cell: Vec<CellSamples>,
+    /// By cell: times of steps for a schedule that goes by them, once they are measured.
+    known_costs: Vec<KnownCosts>,
+    /// By cell: time of its last sample, with the work before and after its clock.
+    last_took: Vec<Duration>,
+    /// By cell: that of its fastest sample.
+    fastest_took: Vec<Duration>,
+    /// By store: keys that its samples have asked for.
+    asked_before: BTreeMap<StoreKind, AskedBefore>,
+    /// Where a result is not the reference's, or a list was rejected.
+    pub disagreements: Vec<String>,
+    /// Cause of an early end of the run.
+    pub failure: Option<Failure>,
+    /// Where the CPU's time of a variant goes, where that was asked for.
+    pub profile: Option<ProfileFacts>,
+    /// Time that the rounds took: the used part of the budget.
+    pub spent: Duration,
+}
+
+impl Sampled {
+    /// Samples of each of the planned cells so far.
+    fn taken(&self, planned: &[PlannedCell]) -> Vec<Taken> {
+        let taken = |(index, cell): (usize, &PlannedCell)| Taken {
+            cell: *cell,
+            sample_count: self.by_cell[index].count(),
+            last: self.last_took[index],
+            fastest: self.fastest_took[index],
+        };
+        planned.iter().enumerate().map(taken).collect()
+    }
+
+    /// Notes the time of a sample of the cell at `index`.
+    fn note_time(&mut self, index: usize, time: Duration) {
+        let (last, fastest) = (&mut self.last_took[index], &mut self.fastest_took[index]);
+        *fastest = if last.is_zero() { time } else { time.min(*fastest) };
+        *last = time;
+    }
+
+    /// Whether all samples equal the reference; `None` before the first.
+    pub fn agree(&self) -> Option<bool> {
+        let has_samples = self.by_cell.iter().any(|samples| !samples.is_empty());
+        let differs = !self.disagreements.is_empty();
+        (has_samples || differs).then_some(!differs)
+    }
+}
+
+/// Why an extra sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// To be traced.
+    Trace(&'a Trace),
+    /// To be profiled.
+    Profile,
+}
+
+impl<'a> Purpose<'a> {
+    /// As progress and disagreements name it.
+    const fn doing(self) -> &'static str {
+        match self {
+            Self::Trace(_) => "tracing",
+            Self::Profile => "profiling",
+        }
+    }
+
+    const fn trace(self) -> Option<&'a Trace> {
+        match self {
+            Self::Trace(trace) => Some(trace),
+            Self::Profile => None,
+        }
+    }
+}
+
+/// The work and signatures of one sample.
+#[derive(Clone, Copy, Debug)]
+struct Subject<'a> {
+    work: &'a Work,
+    signatures: Option<&'a [TxSignatures]>,
+}
+
+impl<'a> Subject<'a> {
+    /// The fresh work, or the one that is prepared.
+    fn of(fresh: Option<&'a FreshWork>, prepared: &'a Prepared) -> Self {
+        match fresh {
+            Some(FreshWork { work, signatures }) => {
+                Self { work, signatures: signatures.as_deref() }
+            }
+            None => {
+                Self { work: prepared.session.work(), signatures: prepared.signatures.as_deref() }
+            }
+        }
+    }
+}
+
+/// The cells of a run, ready to be sampled.
+#[derive(Debug)]
+pub struct Sampling<'a> {
+    prepared: &'a Prepared,
+    run: &'a RunSpec,
+    machine: Machine,
+    progress: &'a Progress,
+    planned: Vec<PlannedCell>,
+    keys: AskedKeys,
+    /// The user's command before each sample.
+    prepare: Option<&'a str>,
+}
+
+impl<'a> Sampling<'a> {
+    /// The cells of `run` over the prepared session.
+    pub fn new(
+        prepared: &'a Prepared,
+        run: &'a RunSpec,
+        machine: Machine,
+        progress: &'a Progress,
+    ) -> Self {
+        Self {
+            prepared,
+            run,
+            machine,
+            progress,
+            planned: plan::cells(run, &machine),
+            keys: AskedKeys::of(prepared.session.workload()),
+            prepare: None,
+        }
+    }
+
+    /// The same with a command of the user before each sample.
+    #[must_use]
+    pub fn with_prepare(self, prepare: Option<&'a str>) -> Self {
+        Self { prepare, ..self }
+    }
+
+    /// Takes samples until the budget is spent, a result is wrong or the user interrupts.
+    /// `after_sample` is called with all that is there after each sample; the time that it takes is
+    /// not the budget's.
+    ///
+    /// A failure of a store or of `after_sample` ends it too, and is returned beside the samples
+    /// before it.
+    pub fn run(&self, mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>) -> Sampled {
+        let rounds = self.rounds();
+        let by_cell = vec![CellSamples::default(); self.planned.len()];
+        let known_costs = vec![Vec::new(); self.planned.len()];
+        let last_took = vec![Duration::ZERO; self.planned.len()];
+        let fastest_took = last_took.clone();
+        let mut sampled =
+            Sampled { by_cell, known_costs, last_took, fastest_took, ..Sampled::default() };
+        let mut round = 0;
+        let tell = |words: Option<String>| words.iter().for_each(|words| self.progress.note(words));
+        tell(self.slow_device().or_else(|| estimate::before(rounds, self.planned.len())));
+        loop {
+            let cells = rounds.next(round, sampled.spent, &sampled.taken(&self.planned));
+            if cells.is_empty() {
+                break;
+            }
+            let begun = Instant::now();
+            let mut kept_for = Duration::ZERO;
+            self.round(round, &cells, &mut sampled, |sampled| {
+                let begun = Instant::now();
+                let kept = after_sample(sampled);
+                kept_for += begun.elapsed();
+                kept
+            });
+            sampled.spent += begun.elapsed().saturating_sub(kept_for);
+            let is_over = sampled.failure.is_some() || !sampled.disagreements.is_empty();
+            if interrupt::happened() || is_over {
+                break;
+            }
+            if round == 0 {
+                let taken = sampled.taken(&self.planned);
+                tell(estimate::after_first(rounds, sampled.spent, &taken));
+            }
+            round += 1;
+        }
+        sampled
+    }
+
+    /// A round of the cells of these indices.
+    fn round(
+        &self,
+        round: u32,
+        cells: &[usize],
+        sampled: &mut Sampled,
+        mut after_sample: impl FnMut(&Sampled) -> anyhow::Result<()>,
+    ) {
+        let first_number = u64::from(round) * self.planned.len() as u64;
+        let order = plan::order(cells.len(), round, self.workload().seed);
+        let indices: Vec<usize> = order.into_iter().map(|place| cells[place]).collect();
+        for (at, index) in indices.iter().copied().enumerate() {
+            let begun = Instant::now();
+            let cell = &self.planned[index];
+            let name = cell.name();
+            let fresh = match self.fresh_work(cell, first_number + at as u64) {
+                Ok(fresh) => fresh,
+                Err(Failure { code: Code::Interrupted, .. }) => return,
+                Err(failure) => {
+                    sampled.failure = Some(failure.context(name));
+                    return;
+                }
+            };
+            self.begin(round, &indices, at, sampled);
+            let subject = Subject::of(fresh.as_ref(), self.prepared);
+            let asked_before = sampled.asked_before.entry(cell.store).or_default();
+            let measuring = Measuring {
+                work: subject.work,
+                signatures: subject.signatures,
+                keep: Keep::Requests,
+                asked_before_share: asked_before.take_in(subject.work.workload()),
+                ..self.measuring(cell)
+            };
+            let measured = match measuring.measure(&mut sampled.known_costs[index]) {
+                Ok(measured) => measured,
+                Err(Unmeasured::Cancelled) => return,
+                Err(Unmeasured::Failed(error)) => {
+                    sampled.failure = Some(Failure { code: Code::Io, error }.context(name));
+                    return;
+                }
+            };
+            let differences = measured.differences.iter().map(|d| d.of(&name));
+            sampled.disagreements.extend(differences);
+            let samples = &mut sampled.by_cell[index];
+            if let Some(measurement) = &measured.measurement {
+                let keys = fresh.is_none().then_some(self.keys);
+                let keys = keys.unwrap_or_else(|| AskedKeys::of(subject.work.workload()));
+                let ceiling = measured.trace_ceiling.clone();
+                samples.add(&measuring.input(keys, self.prepared.device.as_ref()), measurement);
+                ceiling.into_iter().for_each(|ceiling| samples.add_trace_ceiling(ceiling));
+                measured.recovered.iter().for_each(|recovered| samples.add_recovery(recovered));
+            }
+            sampled.note_time(index, begun.elapsed());
+            if let Err(error) = after_sample(sampled) {
+                sampled.failure.get_or_insert(Failure { code: Code::Io, error });
+                return;
+            }
+        }
+    }
+
+    /// Shows that the sample of the cell at `indices[at]`, those of a round, begins.
+    fn begin(&self, round: u32, indices: &[usize], at: usize, sampled: &Sampled) {
+        let index = indices[at];
+        let live = self.progress.wants_live(sampled.last_took[index]).then(|| {
+            let taken = sampled.taken(&self.planned);
+            let medians: Vec<_> = sampled.by_cell.iter().map(CellSamples::mgas_per_s).collect();
+            let moment = Moment {
+                rounds: self.rounds(),
+                round,
+                done: &indices[..at],
+                pending: &indices[at..],
+                spent: sampled.spent,
+                taken: &taken,
+                medians: &medians,
+                database_count: self.run.database_count,
+            };
+            moment.live()
+        });
+        let name = format!("round {}, {}", round + 1, self.name(index));
+        self.progress.sample(&name, live).set(at as u64, indices.len() as u64);
+    }
+
+    /// Words on a first round that the device makes long.
+    fn slow_device(&self) -> Option<String> {
+        let device = self.prepared.device.as_ref()?;
+        let time =
+            |cell| cells::time_by_device(&self.measuring(cell).input(self.keys, Some(device)));
+        let times: Vec<_> = self.planned.iter().map(time).collect();
+        estimate::of_slow_device(self.rounds(), device, &times)
+    }
+
+    const fn rounds(&self) -> Rounds {
+        Rounds { sample_count: self.run.sample_count, budget: self.run.budget }
+    }
+
+    /// A work of its own for the sample of this number, if it is to have one.
+    fn fresh_work(&self, cell: &PlannedCell, number: u64) -> Result<Option<FreshWork>, Failure> {
+        let works = self.prepared.fresh.as_ref();
+        let works = works.filter(|_| FreshWorks::are_for(cell, self.run));
+        let silent = self.progress.between_samples();
+        let progress = silent.as_ref().unwrap_or(self.progress);
+        works.map(|works| works.make(number, cell, self.run, progress)).transpose()
+    }
+
+    /// How a sample of `cell` is taken that is neither traced nor begun by recovering senders.
+    fn measuring(&self, cell: &PlannedCell) -> Measuring<'_> {
+        Measuring {
+            session: &self.prepared.session,
+            work: self.prepared.session.work(),
+            asked_before_share: None,
+            store: self.store(cell),
+            variant: cell.variant,
+            cache: self.run.cache,
+            signatures: None,
+            trace: None,
+            keep: Keep::Nothing,
+            prepare: self.prepare,
+            core_count: self.machine.core_count,
+            progress: self.progress,
+        }
+    }
+
+    fn workload(&self) -> &Workload {
+        self.prepared.session.workload()
+    }
+
+    /// Name of the cell at `index`.
+    pub fn name(&self, index: usize) -> String {
+        self.planned[index].name()
+    }
+
+    /// Indices of all cells.
+    pub fn indices(&self) -> Vec<usize> {
+        (0..self.planned.len()).collect()
+    }
+
+    /// The one of the cells at `indices` that has the shortest median time; `None` before the first
+    /// sample.
+    pub fn fastest(&self, sampled: &Sampled, indices: &[usize]) -> Option<usize> {
+        let time = |index: &usize| Some((sampled.by_cell[*index].wall_ns()?, *index));
+        let times = indices.iter().filter_map(time);
+        times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
+    }
+
+    /// Takes one more sample of the cell at `index`, which counts for no figure. Whether it is
+    /// right: not where it was cancelled, or where its result is wrong; then that is a
+    /// disagreement of the run.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn extra(
+        &self,
+        index: usize,
+        purpose: Purpose<'_>,
+        sampled: &mut Sampled,
+    ) -> anyhow::Result<bool> {
+        let cell = &self.planned[index];
+        let (name, doing) = (cell.name(), purpose.doing());
+        let stage = self.progress.stage(&format!("{doing} {name}"), 0);
+        let measuring = Measuring { trace: purpose.trace(), ..self.measuring(cell) };
+        let measured = measuring.measure(&mut sampled.known_costs[index]);
+        stage.finish();
+        match measured {
+            Ok(measured) => {
+                let name = format!("{name}, {doing}");
+                let differences = measured.differences.iter().map(|d| d.of(&name));
+                sampled.disagreements.extend(differences);
+                Ok(measured.differences.is_empty())
+            }
+            Err(Unmeasured::Cancelled) => Ok(false),
+            Err(Unmeasured::Failed(error)) => Err(error.context(name)),
+        }
+    }
+
+    /// Stores are opened in the order of the run's list.
+    fn store(&self, cell: &PlannedCell) -> usize {
+        self.run.stores.iter().position(|store| *store == cell.store).unwrap_or_default()
+    }
+
+    fn input(&self, cell: &PlannedCell) -> CellInput<'_> {
+        self.measuring(cell).input(self.keys, self.prepared.device.as_ref())
+    }
+
+    fn with_samples<'s>(
+        &'s self,
+        sampled: &'s Sampled,
+    ) -> impl Iterator<Item = (&'s PlannedCell, &'s CellSamples)> {
+        self.planned.iter().zip(&sampled.by_cell).filter(|(_, samples)| !samples.is_empty())
+    }
+
+    /// Samples of each cell that has any.
+    fn of_cells<'s>(&'s self, sampled: &'s Sampled) -> impl Iterator<Item = &'s CellSamples> {
+        self.with_samples(sampled).map(|(_, samples)| samples)
+    }
+
+    fn left_out(&self, sampled: &Sampled) -> Option<usize> {
+        cells::left_out(self.of_cells(sampled))
+    }
+
+    /// Whether times still rose or fell at the end, with enough samples to exclude chance.
+    pub fn is_unsteady(&self, sampled: &Sampled) -> bool {
+        let least = sampled.by_cell.iter().map(CellSamples::count).min().unwrap_or(0);
+        least >= UNSTEADY_COUNT_MIN && cells::warm_up(self.of_cells(sampled)) == Warmup::NoEnd
+    }
+
+    /// The result's part of each cell that has a sample.
+    pub fn cells(&self, sampled: &Sampled) -> Vec<Cell> {
+        let warm_up = self.left_out(sampled);
+        let cells = self.with_samples(sampled);
+        cells.map(|(cell, samples)| samples.cell(&self.input(cell), warm_up)).collect()
+    }
+
+    /// The histograms of each cell that has a sample, to be written as logs.
+    pub fn logs(&self, sampled: &Sampled) -> Vec<HistogramLog> {
+        let warm_up = self.left_out(sampled);
+        let mut logs = Vec::new();
+        for (cell, samples) in self.with_samples(sampled) {
+            let kinds = [LogKind::Transactions, LogKind::Reads];
+            let histograms = kinds.into_iter().zip(samples.latencies(warm_up));
+            logs.extend(histograms.map(|(what, histogram)| HistogramLog {
+                variant: cell.name(),
+                what,
+                histogram,
+            }));
+        }
+        logs
+    }
+}

@@ -1,0 +1,158 @@
+//! The lines of a run on a terminal, as they are before a sample: samples, time left, and the
+//! leading median with its number of samples. They do not change while the sample is taken.
+
+use std::time::Duration;
+
+use report::units;
+
+use crate::{
+    run::plan::{Rounds, Taken},
+    terminal::progress::Live,
+};
+
+/// A run before a sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// Rules of the rounds.
+    pub rounds: Rounds,
+    /// The round, from 0.
+    pub round: u32,
+    /// Cells that have their sample of it.
+    pub done: &'a [usize],
+    /// Those that have not; the first one's begins.
+    pub pending: &'a [usize],
+    /// Time of the rounds before it.
+    pub spent: Duration,
+    /// Samples of all cells.
+    pub taken: &'a [Taken],
+    /// Median throughput of each cell, in MGas/s.
+    pub medians: &'a [Option<f64>],
+    /// Databases of the run: others may follow.
+    pub database_count: u32,
+}
+
+impl Moment<'_> {
+    /// Its lines.
+    pub fn live(&self) -> Live {
+        let of_round = self.done.iter().map(|index| self.taken[*index].last);
+        let spent = self.spent + of_round.sum::<Duration>();
+        let left = self.rounds.left(spent, self.pending, self.taken);
+        let (position, length) = match left {
+            None => (0, 1),
+            Some(left) => (spent.as_millis(), (spent + left).as_millis().max(1)),
+        };
+        let number = |millis: u128| u64::try_from(millis).unwrap_or(u64::MAX);
+        Live {
+            head: format!("{}, {}", self.progress(spent), self.time_left(left)),
+            below: self.leading(),
+            position: number(position),
+            length: number(length),
+        }
+    }
+
+    /// `round 3, 17 of 40 samples, 12.3 s`.
+    fn progress(&self, spent: Duration) -> String {
+        let count: usize = self.taken.iter().map(|cell| cell.sample_count).sum();
+        let all = self.rounds.sample_count.map(|each| each as usize * self.taken.len());
+        let samples = match all {
+            Some(all) => format!("{count} of {}", units::things(all as u64, "sample")),
+            None => units::things(count as u64, "sample"),
+        };
+        format!("round {}, {samples}, {}", self.round + 1, units::rough_time(spent))
+    }
+
+    /// From the measured rounds; about, as long as not every cell is measured.
+    fn time_left(&self, left: Option<Duration>) -> String {
+        let Some(left) = left else { return "time left not known yet".to_owned() };
+        let about = if self.round == 0 { "about " } else { "" };
+        let of = if self.database_count > 1 { " on this database" } else { "" };
+        format!("{about}{} left{of}", units::rough_time(left))
+    }
+
+    /// The highest median on the store of the sample that begins.
+    fn leading(&self) -> String {
+        let now = self.pending.first().map(|index| &self.taken[*index].cell);
+        let is_here = |cell: &Taken| now.is_some_and(|now| now.store == cell.cell.store);
+        let figures = self.taken.iter().zip(self.medians).filter(|(cell, _)| is_here(cell));
+        let figures = figures.filter_map(|(cell, median)| Some((cell, (*median)?)));
+        let leading = figures.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(cell, mgas_per_s)| {
+            format!(
+                "highest median so far: {} MGas/s (n={}), {}; ",
+                units::plain(mgas_per_s),
+                cell.sample_count,
+                cell.cell.name()
+            )
+        });
+        let now = now.map_or_else(String::new, |cell| format!("now: {}", cell.name()));
+        leading.unwrap_or_default() + &now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use variant::{Design, StoreKind, Variant};
+
+    use super::*;
+    use crate::run::plan::PlannedCell;
+
+    fn taken(store: StoreKind, design: Design, sample_count: usize, seconds: u64) -> Taken {
+        let variant = Variant::of(design, NonZeroUsize::MIN, NonZeroUsize::MIN);
+        let cell = PlannedCell { store, variant };
+        Taken::alike(cell, sample_count, Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn the_lines_tell_samples_time_left_and_the_leading_median_with_its_samples() {
+        let cells = [
+            taken(StoreKind::Rocksdb, Design::Sequential, 2, 10),
+            taken(StoreKind::Rocksdb, Design::ParallelIo, 3, 4),
+            taken(StoreKind::Memory, Design::ParallelIo, 3, 1),
+        ];
+        let moment = Moment {
+            rounds: Rounds { sample_count: Some(6), budget: Duration::ZERO },
+            round: 2,
+            done: &[1, 2],
+            pending: &[0],
+            spent: Duration::from_secs(30),
+            taken: &cells,
+            medians: &[Some(64.0), Some(160.0), Some(900.0)],
+            database_count: 1,
+        };
+        let live = moment.live();
+        // 4 x 10 s, 3 x 4 s, 3 x 1 s.
+        assert_eq!(live.head, "round 3, 8 of 18 samples, 35 s, 55 s left");
+        assert_eq!((live.position, live.length), (35_000, 90_000));
+        let leading =
+            "highest median so far: 160 MGas/s (n=3), rocksdb/parallel-io/bal+on-demand@1";
+        assert_eq!(live.below, format!("{leading}; now: rocksdb/none/sequential+on-demand@1"));
+        let several = Moment { database_count: 6, ..moment }.live();
+        assert!(several.head.ends_with("55 s left on this database"), "{}", several.head);
+    }
+
+    #[test]
+    fn the_first_round_says_about_and_before_the_first_sample_nothing_leads() {
+        let cells = [
+            taken(StoreKind::Rocksdb, Design::Sequential, 0, 0),
+            taken(StoreKind::Rocksdb, Design::ParallelIo, 0, 0),
+        ];
+        let moment = Moment {
+            rounds: Rounds { sample_count: None, budget: Duration::from_secs(60) },
+            round: 0,
+            done: &[],
+            pending: &[0, 1],
+            spent: Duration::ZERO,
+            taken: &cells,
+            medians: &[None, None],
+            database_count: 1,
+        };
+        let live = moment.live();
+        assert_eq!(live.head, "round 1, 0 samples, 0.0 s, about 60 s left");
+        assert_eq!(live.below, "now: rocksdb/none/sequential+on-demand@1");
+        let rounds = Rounds { sample_count: Some(6), budget: Duration::ZERO };
+        let live = Moment { rounds, ..moment }.live();
+        assert!(live.head.ends_with("0 of 12 samples, 0.0 s, time left not known yet"), "{live:?}");
+        assert_eq!((live.position, live.length), (0, 1));
+    }
+}

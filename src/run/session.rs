@@ -1,0 +1,183 @@
+//! Workloads with the stores they run on; takes samples for every caller.
+
+use std::{num::NonZeroUsize, sync::atomic::AtomicBool, time::Duration};
+
+use crate::run::shards::Running;
+use alloy_primitives::{B256, Bytes, keccak256};
+use executor::{
+    engine::{EngineError, Task},
+    sample::{self, Disagreement, Keep, Measurement},
+    store::{Store, WarmBlocks},
+    trace::Trace,
+};
+use variant::{CacheMode, Design, ListForm, Variant};
+use workload::{ReceivedBlock, Workload};
+
+/// How a sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// The variant.
+    pub variant: Variant,
+    /// Content of memory at its start.
+    pub cache: CacheMode,
+    /// Retention of its requests.
+    pub keep: Keep,
+    /// Times of all steps, for a schedule that goes by them.
+    pub known_costs: &'a [Vec<Duration>],
+    /// Where the sample is traced, if it is.
+    pub trace: Option<&'a Trace>,
+}
+
+/// The lists of a workload in one form.
+#[derive(Debug)]
+struct Lists {
+    form: Option<ListForm>,
+    encoded: Vec<Bytes>,
+    /// As the headers of the blocks have them.
+    hashes: Vec<B256>,
+}
+
+impl Lists {
+    fn new(workload: &Workload, form: Option<ListForm>, encoded: Vec<Bytes>) -> Self {
+        let hashes = match form {
+            Some(_) => encoded.iter().map(keccak256).collect(),
+            // An engine that takes none may build it.
+            None => workload.batches.iter().map(|batch| keccak256(&batch.list)).collect(),
+        };
+        Self { form, encoded, hashes }
+    }
+}
+
+/// A workload with its lists in the forms that were added.
+#[derive(Debug)]
+pub struct Work {
+    workload: Workload,
+    lists: Vec<Lists>,
+    /// As bytes, by batch; empty where no variant has duties on blocks.
+    blocks: Vec<Vec<ReceivedBlock>>,
+}
+
+impl Work {
+    /// `workload`, without lists.
+    pub const fn new(workload: Workload) -> Self {
+        Self { workload, lists: Vec::new(), blocks: Vec::new() }
+    }
+
+    /// Adds the workload's lists in the form that variants take. Lists in the `full` form are those
+    /// in `full`: about twice the memory of the workload's own. They come from the reference,
+    /// never from a store.
+    ///
+    /// # Errors
+    /// [`EngineError::List`] when a list of the workload cannot be decoded.
+    pub fn add_lists(
+        &mut self,
+        form: Option<ListForm>,
+        full: Vec<Bytes>,
+    ) -> Result<(), EngineError> {
+        let encoded = sample::lists_for(&self.workload, form, || full)?;
+        self.lists.push(Lists::new(&self.workload, form, encoded));
+        Ok(())
+    }
+
+    /// Adds the workload's blocks as bytes, for variants with duties on blocks.
+    pub fn add_blocks(&mut self, blocks: Vec<Vec<ReceivedBlock>>) {
+        self.blocks = blocks;
+    }
+
+    /// The workload.
+    pub const fn workload(&self) -> &Workload {
+        &self.workload
+    }
+}
+
+/// A workload and the open stores that hold its state.
+#[derive(Debug)]
+pub struct Session {
+    work: Work,
+    stores: Vec<Box<dyn Store>>,
+    /// Of warm samples, kept while their store is closed.
+    warm_blocks: Option<WarmBlocks>,
+    /// Shards, where variants execute on them.
+    shards: Option<Running>,
+}
+
+impl Session {
+    /// A session without stores.
+    pub const fn new(work: Work) -> Self {
+        Self { work, stores: Vec::new(), warm_blocks: None, shards: None }
+    }
+
+    /// This session with shards.
+    #[must_use]
+    pub fn with_shards(self, shards: Option<Running>) -> Self {
+        Self { shards, ..self }
+    }
+
+    /// The workload with its lists.
+    pub const fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// The workload.
+    pub const fn workload(&self) -> &Workload {
+        self.work.workload()
+    }
+
+    /// Adds a store that holds the workload's state. Its warm samples find the blocks that they had
+    /// before it was closed.
+    pub fn add(&mut self, store: Box<dyn Store>) {
+        if let Some(blocks) = &self.warm_blocks {
+            store.keep_warm(blocks);
+        }
+        self.stores.push(store);
+    }
+
+    /// Closes the stores that have files, which only one process at a time may use. Memory that
+    /// warm samples filled stays.
+    pub fn close_files(&mut self) {
+        let kept = self.stores.iter().find_map(|store| store.warm_blocks());
+        self.warm_blocks = kept.or(self.warm_blocks.take());
+        self.stores.retain(|store| store.built_state().is_none());
+    }
+
+    /// The stores.
+    pub fn stores(&self) -> &[Box<dyn Store>] {
+        &self.stores
+    }
+
+    /// Rebuilds the workload's lists over the open store of index `store`, outside any clock, and
+    /// compares.
+    ///
+    /// # Errors
+    /// [`EngineError`]: the lists could not be rebuilt.
+    pub fn check_lists(
+        &self,
+        store: usize,
+        cancel: &AtomicBool,
+    ) -> Result<Option<Disagreement>, EngineError> {
+        let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
+        let task = Task::new(self.workload(), &[], variant, cancel);
+        sample::check_lists(self.stores[store].as_ref(), &task)
+    }
+
+    /// Takes one sample of `work`, over the session's state, on the open store of index `store`.
+    ///
+    /// # Errors
+    /// [`EngineError`]: there is no result.
+    pub fn take(
+        &self,
+        work: &Work,
+        store: usize,
+        how: How<'_>,
+        cancel: &AtomicBool,
+    ) -> Result<Measurement, EngineError> {
+        let How { variant, cache, known_costs, trace, keep } = how;
+        let lists = work.lists.iter().find(|lists| lists.form == variant.list);
+        let lists = lists.unwrap_or_else(|| panic!("no list for {variant}"));
+        let task = Task::new(&work.workload, &lists.encoded, variant, cancel);
+        let (list_hashes, blocks) = (&lists.hashes, &work.blocks);
+        let shards = self.shards.as_ref().map(Running::shards);
+        let task = Task { list_hashes, blocks, known_costs, trace, shards, ..task };
+        sample::take_keeping(self.stores[store].as_ref(), &task, cache, keep)
+    }
+}

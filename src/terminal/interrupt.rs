@@ -1,0 +1,147 @@
+//! Ctrl-C, SIGTERM or the end of the terminal: the first asks everything to stop and keeps the finished part, and
+//! the program ends within a second, also in the middle of long work; a second one, half a second later or more,
+//! ends the process at once. State databases and workload files are never half written either way.
+
+use std::{
+    fs,
+    io::{self, Read},
+    ops::ControlFlow,
+    os::unix::net::UnixStream,
+    sync::{
+        Arc, LazyLock, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag,
+    low_level::{self, pipe},
+};
+
+use crate::terminal::exit::Code;
+
+/// Signals within this time are one: `timeout` sends two, to the process and to its group.
+const SAME: Duration = Duration::from_millis(500);
+/// Time after it for everything to stop by itself.
+const GRACE: Duration = Duration::from_millis(100);
+/// Most time for writing the finished part, and for children to end.
+const HOLD_MAX: Duration = Duration::from_secs(10);
+/// Polling interval for the end of holds.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// Holds that live.
+static HOLD_COUNT: AtomicUsize = AtomicUsize::new(0);
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
+
+/// Shows the finished part, once, where it could not be shown in the usual way.
+type Kept = Box<dyn FnOnce() + Send>;
+
+/// Begins to listen for SIGINT (Ctrl-C), SIGTERM and, unless the parent has it ignored (`nohup`), SIGHUP. Where the
+/// program does not end by itself soon after the first of them, `note` is called with a line for the user, and the
+/// process ends.
+///
+/// # Errors
+/// Where the system refuses a handler or a thread.
+pub fn listen(note: fn(&str)) -> io::Result<()> {
+    let (mut signals, told) = UnixStream::pair()?;
+    let ends_at_next = Arc::<AtomicBool>::default();
+    let hangup = Some(SIGHUP).filter(|signal| !is_ignored(*signal));
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+        let ends_at_next = Arc::clone(&ends_at_next);
+        flag::register_conditional_shutdown(signal, Code::Interrupted as i32, ends_at_next)?;
+        flag::register(signal, Arc::clone(&INTERRUPTED))?;
+        pipe::register(signal, told.try_clone()?)?;
+    }
+    let wait_and_end = move || {
+        // Blocks until the first signal: nothing runs beside a sample.
+        if signals.read_exact(&mut [0]).is_ok() {
+            thread::sleep(SAME);
+            ends_at_next.store(true, Ordering::SeqCst);
+            thread::sleep(GRACE);
+            end(note);
+        }
+    };
+    thread::Builder::new().name("interrupt".to_owned()).spawn(wait_and_end).map(drop)
+}
+
+/// Whether this process has ignored `signal` since it began.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Set once the user has interrupted.
+pub fn flag() -> &'static AtomicBool {
+    &INTERRUPTED
+}
+
+/// Whether the user has interrupted.
+pub fn happened() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Whether to go on, for work that polls.
+pub fn answer() -> ControlFlow<()> {
+    if happened() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// While it lives, an interrupted process is not ended, for ten seconds at most: it writes the
+/// finished samples, or waits for a child that does.
+#[derive(Debug)]
+#[must_use = "the process may be ended once it is dropped"]
+pub struct Hold(());
+
+/// Holds the end of the process.
+pub fn hold() -> Hold {
+    HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
+    Hold(())
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        HOLD_COUNT.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// From now on the program only writes and shows the finished part, and ends by itself.
+pub fn finishing() {
+    HOLD_COUNT.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Keeps `show`, in place of an earlier one, for a process that cannot stop in time.
+pub fn keep(show: impl FnOnce() + Send + 'static) {
+    *KEPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(show));
+}
+
+/// Has `act` done last, in place of an earlier one, by a process that cannot stop in time.
+pub fn at_end(act: fn()) {
+    *AT_END.lock().unwrap_or_else(PoisonError::into_inner) = Some(act);
+}
+
+/// Ends a process that has not stopped by itself.
+fn end(note: fn(&str)) {
+    let begun = Instant::now();
+    while HOLD_COUNT.load(Ordering::SeqCst) > 0 && begun.elapsed() < HOLD_MAX {
+        thread::sleep(POLL_INTERVAL);
+    }
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match kept {
+        Some(show) => {
+            show();
+            note("interrupted: work under way is given up, finished work is kept");
+        }
+        None => note("interrupted: nothing had finished"),
+    }
+    let act = AT_END.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(act) = act {
+        act();
+    }
+    low_level::exit(Code::Interrupted as i32);
+}

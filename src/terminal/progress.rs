@@ -1,0 +1,433 @@
+//! How far a long step is, on standard error: a bar on a terminal, with the figures of a run so
+//! far, plain lines elsewhere, at most one every few seconds. Nothing here runs by itself: a line
+//! is drawn only from within a call, and none while a sample's clock runs ([`Progress::pause`]).
+
+use std::{
+    fmt,
+    io::{self, Write},
+    mem,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use executor::state::{BuildPhase, BuildProgress};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+
+use crate::terminal::interrupt;
+use report::units;
+pub use report::units::{bytes, count};
+use samples::SampleLog;
+pub use step::{Live, Total};
+use step::{Shown, UnderWay};
+pub use style::visible;
+use style::{live_style, style};
+
+mod samples;
+mod step;
+mod style;
+#[cfg(test)]
+mod tests;
+
+/// Shortest time between two plain lines.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
+/// Shortest time between two lines of samples, in those.
+const SAMPLE_LINE_INTERVALS: u32 = 3;
+/// Shortest time between two drawings of a bar: the lock and the clock are not for each row.
+const BAR_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Where progress goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Bars, and the figures of samples so far, on a terminal.
+    Figures,
+    /// Bars alone, on a terminal.
+    Bars,
+    /// Plain lines, as in a log.
+    Lines,
+    /// Nothing.
+    Nothing,
+}
+
+impl Look {
+    /// The same without figures of samples.
+    #[must_use]
+    pub const fn without_figures(self) -> Self {
+        match self {
+            Self::Figures => Self::Bars,
+            other => other,
+        }
+    }
+
+    const fn has_bars(self) -> bool {
+        matches!(self, Self::Figures | Self::Bars)
+    }
+}
+
+/// The progress of a run, one stage after the other. Shared by the threads that do the work.
+pub struct Progress {
+    look: Look,
+    pause_count: AtomicUsize,
+    done: AtomicU64,
+    /// When drawing is due again, nanoseconds after `began`.
+    due_ns: AtomicU64,
+    began: Instant,
+    line_interval: Duration,
+    screen: Mutex<Screen>,
+}
+
+/// Where a bar is drawn; each has a target of its own.
+type Terminal = Box<dyn Fn() -> ProgressDrawTarget + Send>;
+
+/// The terminal.
+struct Screen {
+    lines: Box<dyn Write + Send>,
+    terminal: Terminal,
+    bar: ProgressBar,
+    stage: Option<UnderWay>,
+    /// Lines that came while nothing could be drawn.
+    held: Vec<String>,
+    /// Those of samples, in a log.
+    samples: SampleLog,
+}
+
+/// A stage that was begun. Dropping it ends nothing: the next stage does.
+#[derive(Debug)]
+pub struct Stage<'a> {
+    progress: &'a Progress,
+}
+
+impl Stage<'_> {
+    /// So much is done of so much; a total of 0 is not known.
+    pub fn set(&self, done: u64, total: u64) {
+        if let Some(stage) = &mut self.progress.screen().stage {
+            stage.total = total.into();
+        }
+        self.progress.done.store(done, Ordering::Relaxed);
+        self.progress.draw_if_due();
+    }
+
+    /// Shows lines of its own in the place of a count: on a terminal at once, and in a log the first, where
+    /// it is new.
+    pub fn show(&self, live: Live) {
+        let is_log = self.progress.look == Look::Lines;
+        if let Some(stage) = &mut self.progress.screen().stage {
+            stage.show(live);
+            if let Some(shown) = &mut stage.live {
+                // On a terminal the lines below may be new.
+                shown.is_drawn &= is_log;
+            }
+        }
+        self.progress.draw();
+    }
+
+    /// Ends it.
+    pub fn finish(self) {
+        self.progress.end_stage();
+    }
+}
+
+/// While it lives nothing is drawn; the screen stays as it is.
+#[derive(Debug)]
+#[must_use = "drawing goes on when it is dropped"]
+pub struct PauseGuard<'a> {
+    progress: &'a Progress,
+}
+
+impl Progress {
+    /// Progress to standard error.
+    pub fn new(look: Look) -> Self {
+        Self::on(look, LINE_INTERVAL, Box::new(io::stderr()), Box::new(ProgressDrawTarget::stderr))
+    }
+
+    fn on(
+        look: Look,
+        line_interval: Duration,
+        lines: Box<dyn Write + Send>,
+        terminal: Terminal,
+    ) -> Self {
+        let bar = ProgressBar::hidden();
+        Self {
+            look,
+            pause_count: AtomicUsize::new(0),
+            done: AtomicU64::new(0),
+            due_ns: AtomicU64::new(0),
+            began: Instant::now(),
+            line_interval,
+            screen: Mutex::new(Screen {
+                lines,
+                terminal,
+                bar,
+                stage: None,
+                held: Vec::new(),
+                samples: SampleLog::new(line_interval * SAMPLE_LINE_INTERVALS),
+            }),
+        }
+    }
+
+    /// Progress of work between samples: silent in a log, which has no more lines than samples.
+    pub fn between_samples(&self) -> Option<Self> {
+        (self.look == Look::Lines).then(|| Self::new(Look::Nothing))
+    }
+
+    /// Begins a stage; one that was under way is finished first.
+    pub fn stage(&self, name: &str, total: impl Into<Total>) -> Stage<'_> {
+        self.clear();
+        self.due_ns.store(0, Ordering::Relaxed);
+        self.start(UnderWay::new(name, total.into()))
+    }
+
+    /// Begins a stage where none is under way.
+    fn start(&self, stage: UnderWay) -> Stage<'_> {
+        self.done.store(0, Ordering::Relaxed);
+        self.screen().stage = Some(stage);
+        self.draw();
+        Stage { progress: self }
+    }
+
+    /// Begins a sample. A terminal shows `live` from now on, or keeps its lines of the run where
+    /// that is `None`. A log gets a line of some samples, at their ends: name and time.
+    pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
+        let mut screen = self.screen();
+        let before = screen.stage.take_if(|stage| stage.live.is_some());
+        let is_shown = before.as_ref().is_some_and(|stage| stage.is_shown);
+        let live = live.map(|live| self.to_be_shown(live)).or_else(|| before?.live);
+        let Some(live) = live.filter(|_| self.look.has_bars()) else {
+            drop(screen);
+            self.end_stage();
+            self.due_ns.store(self.due_after(self.line_interval), Ordering::Relaxed);
+            return self.start(UnderWay { is_sample: true, ..UnderWay::new(name, Total::Unknown) });
+        };
+        let stage = UnderWay::new(name, Total::Unknown);
+        screen.stage = Some(UnderWay { is_shown, is_sample: true, live: Some(live), ..stage });
+        Stage { progress: self }
+    }
+
+    fn to_be_shown(&self, mut live: Live) -> Shown {
+        if self.look != Look::Figures {
+            live.below.clear();
+        }
+        Shown { live, is_drawn: false }
+    }
+
+    /// Whether lines of a run are worth making for a sample of about this time, 0 if it is not
+    /// known: there is a terminal, and no lines were drawn on it just now that a short sample may
+    /// leave there.
+    pub fn wants_live(&self, time: Duration) -> bool {
+        let has_lines = || self.screen().stage.as_ref().is_some_and(|stage| stage.live.is_some());
+        let is_long = time.is_zero() || time > BAR_INTERVAL;
+        self.look.has_bars() && (is_long || self.is_due() || !has_lines())
+    }
+
+    /// `amount` more of the stage is done. Cheap: most calls only count.
+    pub fn advance(&self, amount: u64) {
+        self.done.fetch_add(amount, Ordering::Relaxed);
+        self.draw_if_due();
+    }
+
+    /// Finishes the step under way, and a run's samples: the bar goes, a log gets a line with the
+    /// time it took.
+    pub fn clear(&self) {
+        self.end_stage();
+        let mut screen = self.screen();
+        let line = screen.samples.last_line();
+        screen.held.extend(line);
+        drop(screen);
+        self.draw();
+    }
+
+    /// Finishes the step under way; other samples may follow.
+    fn end_stage(&self) {
+        let mut screen = self.screen();
+        let Some(stage) = screen.stage.take() else { return };
+        if self.look == Look::Lines {
+            let took = units::time(stage.began.elapsed());
+            let ended = if interrupt::happened() { "interrupted after" } else { "done in" };
+            let line = format!("{}: {ended} {took}", stage.name);
+            let line = if stage.is_sample { screen.samples.ended(line) } else { Some(line) };
+            screen.held.extend(line);
+        }
+        drop(screen);
+        self.draw();
+    }
+
+    /// A line that stays, above the bar. During a pause it is kept for its end.
+    pub fn note(&self, text: &str) {
+        self.screen().held.push(visible(text));
+        self.draw();
+    }
+
+    /// Nothing is drawn until the guard is dropped: for the time a sample's clock runs. Steps are
+    /// counted all the same.
+    pub fn pause(&self) -> PauseGuard<'_> {
+        if self.look.has_bars() {
+            // The screen is current.
+            self.draw();
+        }
+        self.pause_count.fetch_add(1, Ordering::SeqCst);
+        // Whoever is drawing has finished once the lock is ours.
+        drop(self.screen());
+        PauseGuard { progress: self }
+    }
+
+    fn is_paused(&self) -> bool {
+        self.pause_count.load(Ordering::SeqCst) > 0
+    }
+
+    fn is_due(&self) -> bool {
+        self.now_ns() >= self.due_ns.load(Ordering::Relaxed)
+    }
+
+    fn draw_if_due(&self) {
+        if !self.is_paused() && self.is_due() {
+            self.draw();
+        }
+    }
+
+    /// The only place that writes.
+    fn draw(&self) {
+        let mut screen = self.screen();
+        if self.look == Look::Nothing || self.is_paused() {
+            return;
+        }
+        screen.say_held();
+        let done = self.done.load(Ordering::Relaxed);
+        let interval = match self.look {
+            Look::Figures | Look::Bars => {
+                if !screen.draw_bar(done) {
+                    return;
+                }
+                BAR_INTERVAL
+            }
+            Look::Lines if self.is_due() => {
+                screen.draw_line(done);
+                self.line_interval
+            }
+            Look::Lines | Look::Nothing => return,
+        };
+        self.due_ns.store(self.due_after(interval), Ordering::Relaxed);
+    }
+
+    fn due_after(&self, interval: Duration) -> u64 {
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        self.now_ns().saturating_add(interval_ns)
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn screen(&self) -> MutexGuard<'_, Screen> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The phases of the build of a state are stages.
+impl BuildProgress for Progress {
+    fn begin(&self, phase: BuildPhase, row_count: u64) {
+        let name = match phase {
+            BuildPhase::Sorting => "state: sorting rows",
+            BuildPhase::Writing => "state: writing rows",
+            BuildPhase::WritingAndHashing => "state: writing rows and hashing tries",
+            BuildPhase::Ageing => "state: ageing rows",
+            BuildPhase::Tries => "state: hashing tries",
+            BuildPhase::Finishing => "state: finishing files",
+            BuildPhase::Verifying => "state: verifying rows",
+        };
+        self.stage(name, if row_count == 0 { Total::Unknown } else { Total::Rows(row_count) });
+    }
+
+    fn advance(&self, rows: u64) {
+        self.advance(rows);
+    }
+
+    fn note(&self, text: &str) {
+        self.note(text);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.screen().bar.finish_and_clear();
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress").field("look", &self.look).finish_non_exhaustive()
+    }
+}
+
+impl Drop for PauseGuard<'_> {
+    fn drop(&mut self) {
+        self.progress.pause_count.fetch_sub(1, Ordering::SeqCst);
+        self.progress.draw();
+    }
+}
+
+impl Screen {
+    fn say_held(&mut self) {
+        let held = mem::take(&mut self.held);
+        if !held.is_empty() {
+            let bar = self.bar.clone();
+            bar.suspend(|| held.iter().for_each(|text| self.write(text)));
+        }
+    }
+
+    fn draw_line(&mut self, done: u64) {
+        let Some(stage) = self.stage.as_mut().filter(|stage| !stage.is_sample) else { return };
+        let is_first = !mem::replace(&mut stage.is_shown, true);
+        // Its name alone is printed once, and so is a line of its own.
+        let is_new = match &mut stage.live {
+            Some(shown) => !mem::replace(&mut shown.is_drawn, true),
+            None => is_first || done > 0,
+        };
+        if is_new {
+            let text = stage.line(done);
+            self.write(&text);
+        }
+    }
+
+    /// Whether there was anything to draw.
+    fn draw_bar(&mut self, done: u64) -> bool {
+        let Some(stage) = &mut self.stage else {
+            self.bar.finish_and_clear();
+            return true;
+        };
+        if let Some(Shown { live, is_drawn }) = &mut stage.live {
+            if mem::replace(is_drawn, true) {
+                return false;
+            }
+            if !mem::replace(&mut stage.is_shown, true) {
+                self.bar.finish_and_clear();
+                self.bar = ProgressBar::with_draw_target(Some(live.length), (self.terminal)())
+                    .with_style(live_style(&live.below));
+            }
+            // A handle of the same bar. Nothing is drawn before all of it is new.
+            let bar = self.bar.clone().with_position(live.position);
+            let bar = bar.with_prefix(live.head.clone()).with_message(live.below.clone());
+            bar.set_length(live.length);
+            // A long sample may follow: this stands there all the time.
+            bar.force_draw();
+            return true;
+        }
+        let (total, words) = (stage.total, stage.words(done));
+        if !mem::replace(&mut stage.is_shown, true) || self.bar.length() != total.amount() {
+            self.bar.finish_and_clear();
+            self.bar = ProgressBar::with_draw_target(total.amount(), (self.terminal)())
+                .with_style(style(total.amount()))
+                .with_prefix(stage.name.clone());
+        }
+        self.bar.set_message(words);
+        self.bar.set_position(done);
+        self.bar.tick();
+        true
+    }
+
+    /// A reader of standard error that went away is no reason to stop.
+    fn write(&mut self, text: &str) {
+        drop(writeln!(self.lines, "{text}"));
+    }
+}
