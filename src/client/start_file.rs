@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The start files that come with the program, by name.
-const SHIPPED: [(&str, &str); 1] = [("geth", include_str!("../../clients/geth.toml"))];
+const SHIPPED: [(&str, &str); 1] = [("geth", include_str!("../../deploy/clients/geth.toml"))];
 
 /// Longest wait for a client to rest, in seconds.
 const SETTLE_MAX_S: f64 = 86_400.0;

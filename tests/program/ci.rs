@@ -1,4 +1,4 @@
-//! The gate in continuous integration: the steps of the workflow (`ci/gate`), run here as a runner
+//! The gate in continuous integration: the steps of the workflow (`deploy/ci/gate`), run here as a runner
 //! does, on a local repository of a user with a target branch and a pull request.
 
 use std::{
@@ -16,7 +16,7 @@ use crate::{
     tool::text,
 };
 
-const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ci/gate");
+const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/ci/gate");
 
 /// How the user makes the program that is judged: it starts stress as `how` says. Neither that
 /// command nor the program finds a token or a file of the runner.
@@ -224,7 +224,7 @@ fn libraries_are_taken_from_both_checkouts_and_stress_itself_judges() {
     // The sources of stress, with a build that takes no hour: it prints its arguments.
     let source = runner.path("stress");
     for (name, lines) in [
-        ("ci/gate", fs::read_to_string(STEPS).unwrap()),
+        ("deploy/ci/gate", fs::read_to_string(STEPS).unwrap()),
         (
             "scripts/build-with",
             format!(
@@ -245,7 +245,7 @@ fn libraries_are_taken_from_both_checkouts_and_stress_itself_judges() {
     let mut all = settings();
     all.retain(|(name, _)| !["STRESS_CANDIDATE", "STRESS_PREPARE"].contains(name));
     all.push(libraries);
-    let output = runner.step_of(&source.join("ci/gate"), "build", &all);
+    let output = runner.step_of(&source.join("deploy/ci/gate"), "build", &all);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let asked = fs::read_to_string(runner.path("asked")).unwrap();
     let line = |name: &str, checkout: &str| {
@@ -261,7 +261,7 @@ fn libraries_are_taken_from_both_checkouts_and_stress_itself_judges() {
     let built: Vec<_> = built.lines().map(|path| path.rsplit('/').next().unwrap()).collect();
     assert_eq!(built[1..], ["stress-against", "stress-candidate"]);
     assert_eq!(built[0], Path::new(STRESS).file_name().unwrap().to_str().unwrap());
-    let output = runner.step_of(&source.join("ci/gate"), "run", &all);
+    let output = runner.step_of(&source.join("deploy/ci/gate"), "run", &all);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let verdict = runner.output("verdict").unwrap();
     let mood = ["pass", "inconclusive", "untrusted", "regression"];
@@ -332,16 +332,16 @@ fn shell(runner: &Runner, lines: &str, settings: &[(&str, &str)]) -> String {
 #[test]
 fn the_token_of_gitlab_goes_to_the_steps_as_they_were_before_judged_code_ran() {
     let runner = Runner::new(|_| {});
-    let source = runner.path(".stress/source/ci");
+    let source = runner.path(".stress/source/deploy/ci");
     fs::create_dir_all(&source).unwrap();
     fs::copy(STEPS, source.join("gate")).unwrap();
-    let job = lines("ci/gitlab.yml");
+    let job = lines("deploy/ci/gitlab.yml");
     let line = |words: &str| {
         let found = job.iter().find(|line| line.contains(words)).unwrap();
         found.strip_prefix("- ").unwrap().to_owned()
     };
-    let steal = format!("printf '{}' > .stress/source/ci/gate", STOLEN.replace('\n', "\\n"));
-    let all = [line("steps="), steal, line("ci/gate comment")].join("\n");
+    let steal = format!("printf '{}' > .stress/source/deploy/ci/gate", STOLEN.replace('\n', "\\n"));
+    let all = [line("steps="), steal, line("deploy/ci/gate comment")].join("\n");
     let settings = [
         ("STRESS_NOTE_TOKEN", "secret"),
         ("CI_API_V4_URL", "http://gitlab.invalid/api"),
@@ -355,13 +355,13 @@ fn the_token_of_gitlab_goes_to_the_steps_as_they_were_before_judged_code_ran() {
 #[test]
 fn the_token_of_github_goes_to_no_steps_that_judged_code_has_changed() {
     let runner = Runner::new(|_| {});
-    let source = runner.path("stress/ci");
+    let source = runner.path("stress/deploy/ci");
     fs::create_dir_all(&source).unwrap();
     fs::copy(STEPS, source.join("gate")).unwrap();
     runner.done("key", &[]);
     let digest = runner.output("steps").unwrap();
     let workflow = lines(".github/workflows/stress-gate.yml");
-    let comment = workflow.iter().find(|line| line.contains("ci/gate comment")).unwrap();
+    let comment = workflow.iter().find(|line| line.contains("deploy/ci/gate comment")).unwrap();
     let comment = comment.strip_prefix("run: ").unwrap();
     let settings = [
         ("STEPS", digest.as_str()),
@@ -412,13 +412,13 @@ fn the_workflow_hands_every_setting_to_the_steps() {
         .filter(|word| word.starts_with("STRESS_"))
         .collect();
     assert!(documented.len() >= 12, "{documented:?}");
-    for place in [".github/workflows/stress-gate.yml", "ci/gitlab.yml"] {
+    for place in [".github/workflows/stress-gate.yml", "deploy/ci/gitlab.yml"] {
         let text = lines(place).join("\n");
         for name in documented.iter().filter(|name| **name != "STRESS_BINARY") {
             assert!(text.contains(name), "{place} does not hand over {name}");
         }
         for verb in ["base", "build", "run", "comment"] {
-            assert!(text.contains(&format!("ci/gate {verb}")), "{place}: {verb}");
+            assert!(text.contains(&format!("deploy/ci/gate {verb}")), "{place}: {verb}");
         }
     }
     let artifact = workflow.iter().find(|line| line.starts_with("name: stress-gate-")).unwrap();

@@ -200,7 +200,7 @@ fn the_slurm_script_starts_a_shard_on_each_node_and_ends_them() {
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fleet/shards.sbatch");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/fleet/shards.sbatch");
     let port = two_free_ports();
     let paths = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap());
     let mut job = Command::new("sh");
@@ -223,7 +223,7 @@ fn the_slurm_script_starts_a_shard_on_each_node_and_ends_them() {
 
 #[test]
 fn the_kubernetes_manifest_has_an_address_for_each_replica() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fleet/shards.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/fleet/shards.yaml");
     let manifest = std::fs::read_to_string(path).unwrap();
     let after = |words: &str| {
         let line = manifest.lines().find_map(|line| line.split_once(words));

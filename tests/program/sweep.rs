@@ -207,7 +207,7 @@ fn a_cell_ends_with_a_sweep_that_is_killed() {
 #[test]
 fn the_slurm_script_runs_one_cell_each_and_joined_they_are_the_sweep() {
     let place = Place::new();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fleet/slurm.sbatch");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/fleet/slurm.sbatch");
     let task = |index: u64| {
         let mut command = place.sweep(&[SHORT]);
         let args: Vec<_> = command.get_args().skip(1).map(ToOwned::to_owned).collect();
@@ -348,7 +348,7 @@ fn the_device_is_measured_once_for_all_cells_and_again_where_a_sweep_goes_on() {
 
 #[test]
 fn the_kubernetes_manifest_has_as_many_completions_as_its_sweep_has_cells() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fleet/kubernetes.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/fleet/kubernetes.yaml");
     let text = fs::read_to_string(path).unwrap();
     let number = |key: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(key));

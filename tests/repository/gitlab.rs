@@ -106,7 +106,7 @@ fn complaints(path: &Path) -> Option<String> {
 
 /// Files of CI for GitLab in the repository.
 fn jobs_file() -> PathBuf {
-    root().join("ci/gitlab.yml")
+    root().join("deploy/ci/gitlab.yml")
 }
 
 /// A file that goes with the test.
@@ -155,16 +155,16 @@ fn shell_fault(lines: &[String]) -> Option<String> {
     (!output.status.success() || !fault.is_empty()).then_some(fault)
 }
 
-/// The verbs of `ci/gate`, from the arm that carries them out.
+/// The verbs of `deploy/ci/gate`, from the arm that carries them out.
 fn verbs() -> BTreeSet<String> {
-    let text = fs::read_to_string(root().join("ci/gate")).expect("the steps");
+    let text = fs::read_to_string(root().join("deploy/ci/gate")).expect("the steps");
     let arm = text.lines().find_map(|line| line.trim().strip_suffix(") \"$1\" ;;"));
     arm.expect("the arm of the verbs").split('|').map(|verb| verb.trim().to_owned()).collect()
 }
 
-/// The words that follow `ci/gate` in a line.
+/// The words that follow `deploy/ci/gate` in a line.
 fn called(line: &str) -> Vec<String> {
-    let after = line.split("ci/gate ").skip(1);
+    let after = line.split("deploy/ci/gate ").skip(1);
     let verb =
         |rest: &str| rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>();
     after.map(verb).collect()
@@ -207,7 +207,7 @@ fn faults_of_job(job: &Yaml, known: &[String], stages: &[String]) -> Vec<String>
         found.extend(shell_fault(&lines).map(|fault| format!("{key}: {fault}")));
         let unknown =
             lines.iter().flat_map(|line| called(line)).filter(|verb| !verbs.contains(verb));
-        found.extend(unknown.map(|verb| format!("{key}: ci/gate has no verb {verb}")));
+        found.extend(unknown.map(|verb| format!("{key}: deploy/ci/gate has no verb {verb}")));
     }
     found
 }
@@ -258,7 +258,7 @@ fn a_step_that_is_no_shell_and_a_name_of_nothing_are_found() {
         ("stage: test", "extends: .base", "no job .base"),
         ("stage: test", "needs: [prepare]", "no job prepare"),
         ("stage: test", "needs:\n    - job: prepare", "no job prepare"),
-        ("ci/gate build", "ci/gate bild", "ci/gate has no verb bild"),
+        ("deploy/ci/gate build", "deploy/ci/gate bild", "deploy/ci/gate has no verb bild"),
         ("; fi", "", "syntax error"),
         ("  script:", "\tscript:", ""),
     ] {

@@ -45,7 +45,7 @@ const EXAMPLES: &str = "Examples:
   stress sweep --merge sweep/           all results as one, and the knees
 
 The same command again goes on where it was ended or killed. On a fleet each cell is
-a task of an array: fleet/slurm.sbatch, fleet/kubernetes.yaml. More: docs/sweep.md";
+a task of an array: deploy/fleet/slurm.sbatch, deploy/fleet/kubernetes.yaml. More: docs/sweep.md";
 
 const CELL_HELP: &str = "Run this cell alone [default: SLURM_ARRAY_TASK_ID or \
     JOB_COMPLETION_INDEX, where one is set]";

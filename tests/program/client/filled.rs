@@ -158,7 +158,7 @@ fn filler() -> Option<&'static Path> {
 
 /// Writes the shipped start file with these programs and another name.
 fn start_file(dir: &Path, name: &str, programs: [&Path; 2]) -> String {
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/clients/geth.toml"));
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/clients/geth.toml"));
     let [program, filler] = programs.map(|path| format!("{:?}", path.to_str().unwrap()));
     let text = text.unwrap().replace("\"geth-fill\"", &filler);
     let text = text.replace("program = \"geth\"", &format!("program = {program}"));

@@ -36,7 +36,7 @@ impl Bench {
 
     /// The shipped start file with another name, this program, and `last` at its end.
     fn start_file(&self, name: &str, program: &Path, last: &str) -> String {
-        let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/clients/geth.toml");
+        let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/clients/geth.toml");
         let text = fs::read_to_string(shipped).unwrap();
         let text = text.replace("program = \"geth\"", &format!("program = {program:?}"));
         let text = text.replace("name = \"geth\"", &format!("name = {name:?}"));
