@@ -1,5 +1,9 @@
 //! The cells of a run.
 
+use std::time::Duration;
+
+use executor::store::rocksdb::IoUring;
+use result::stats::INTERVAL_COUNT_MIN;
 use variant::{BlockDuties, RootTime};
 
 use super::*;
