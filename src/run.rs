@@ -47,7 +47,7 @@ use crate::{
     },
 };
 
-use extras::{Extras, Wishes};
+use extras::{ExtraSamples, Extras};
 use files::Files;
 use hooks::{Cleanup, Hooks};
 use plan::Machine;
@@ -90,7 +90,7 @@ pub struct RunInput {
     /// How its progress looks.
     pub look: Look,
     /// Extra samples after the rounds.
-    pub extras: Wishes,
+    pub extras: ExtraSamples,
     /// The user's commands around the samples.
     pub hooks: Hooks,
     /// Shows the finished samples where the user interrupts and the run cannot stop in time.
@@ -124,7 +124,7 @@ impl RunInput {
         let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
         let progress = &progress;
         let draw_seed = draw_seed(&run);
-        let course = Course {
+        let active = ActiveRun {
             input: self,
             started_unix_s,
             draw_seed,
@@ -135,7 +135,7 @@ impl RunInput {
             scenario,
             progress,
         };
-        course.run(workload, extras, out)
+        active.run(workload, extras, out)
     }
 }
 
@@ -177,7 +177,7 @@ pub fn measure(
 }
 
 /// A run under way, with the facts that all its databases share.
-struct Course<'a> {
+struct ActiveRun<'a> {
     input: &'a RunInput,
     started_unix_s: u64,
     draw_seed: u64,
@@ -192,57 +192,55 @@ struct Course<'a> {
 
 /// The results so far.
 #[derive(Clone, Debug, Default)]
-struct SoFar {
+struct PartialResult {
     ran: Vec<Ran>,
     /// Latencies on all of them together.
     logs: Vec<HistogramLog>,
     agree: Option<bool>,
     disagreements: Vec<String>,
     is_unsteady: bool,
+    /// Those that no figure of the run gives.
+    warnings: Vec<String>,
     profile: Option<ProfileFacts>,
     /// The used part of the budget.
     spent: Duration,
 }
 
-impl Course<'_> {
+impl ActiveRun<'_> {
     /// Runs on all databases, `first` being the first one's work.
     fn run(self, first: Workload, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
         let count = self.run.database_count;
         let mut files = Files::new(out);
         let (mut first, mut extras) = (Some(first), Some(extras));
-        let (mut sofar, mut failure, mut cleanup) = (SoFar::default(), None, None);
+        let (mut partial, mut failure, mut cleanup) = (PartialResult::default(), None, None);
         for index in 0..count {
             let prepared = match self.open(index, first.take()) {
                 Ok(prepared) => prepared,
                 Err(error) if index == 0 => return Err(error),
                 Err(error) => {
-                    failure = self.kept(error, index, &mut sofar);
+                    failure = self.kept(error, index, &mut partial);
                     break;
                 }
             };
-            let budget = share(self.run.budget, sofar.spent, count - index);
+            let budget = share(self.run.budget, partial.spent, count - index);
             let run = RunSpec { budget, ..self.run.clone() };
             let extras = extras.take_if(|extras| index + 1 == count && !extras.is_empty());
             cleanup = cleanup.or_else(|| self.input.hooks.cleanup.as_deref().map(Cleanup::of));
-            failure = self.sample(&prepared, &run, extras, &mut sofar, &mut files);
-            if failure.is_some() || sofar.agree != Some(true) || interrupt::happened() {
+            failure = self.sample(&prepared, &run, extras, &mut partial, &mut files);
+            if failure.is_some() || partial.agree != Some(true) || interrupt::happened() {
                 break;
             }
         }
         interrupt::finishing();
         self.progress.clear();
         let cleaned = cleanup.map_or(Ok(()), Cleanup::run);
-        let result = |failure: Option<&Failure>| {
-            let mut result = self.result(&sofar, failure.map(|failure| &failure.error));
-            result.warnings.extend(cleaned.as_ref().err().map(|error| format!("{error:#}")));
-            result
-        };
-        let mut last = result(failure.as_ref());
+        partial.warnings.extend(cleaned.as_ref().err().map(|error| format!("{error:#}")));
+        let mut last = self.result(&partial, failure.as_ref());
         // No file has the last rounds yet, nor the end of a run between two databases, nor extra
         // samples.
-        if let Err(error) = files.write(&last, &sofar.logs) {
+        if let Err(error) = files.write(&last, &partial.logs) {
             let failure = failure.get_or_insert(Failure { code: Code::Io, error });
-            last = result(Some(&*failure));
+            last = self.result(&partial, Some(&*failure));
         }
         // All samples are there: the run ended by its plan, and the program does not.
         let failure = failure.or(cleaned.or_exit(Code::Io).err());
@@ -251,13 +249,13 @@ impl Course<'_> {
 
     /// Returns the failure of a database that could not be made, or has a wrong list, after samples
     /// were taken: their results are kept, and shown.
-    fn kept(&self, error: Failure, index: u32, sofar: &mut SoFar) -> Option<Failure> {
+    fn kept(&self, error: Failure, index: u32, partial: &mut PartialResult) -> Option<Failure> {
         match error.code {
             // The run says so by itself.
             Code::Interrupted => None,
             Code::Disagree => {
-                sofar.agree = Some(false);
-                sofar.disagreements.push(format!("{}{error}", self.prefix(index)));
+                partial.agree = Some(false);
+                partial.disagreements.push(format!("{}{error}", self.prefix(index)));
                 None
             }
             _ => Some(error),
@@ -271,70 +269,57 @@ impl Course<'_> {
         prepared: &Prepared,
         run: &RunSpec,
         extras: Option<Extras>,
-        sofar: &mut SoFar,
+        partial: &mut PartialResult,
         files: &mut Files,
     ) -> Option<Failure> {
         let sampling = Sampling::new(prepared, run, self.machine, self.progress)
             .with_prepare(self.input.hooks.prepare.as_deref());
-        let before = sofar.clone();
-        let unfinished = |sampled: &Sampled| {
-            let now = self.with(&before, prepared, &sampling, sampled);
-            let error = sampled.failure.as_ref().map(|failure| &failure.error);
-            let mut result = self.result(&now, error);
-            // The run goes on: if nothing is written after this, it was ended.
-            result.interrupted = true;
-            (result, now.logs)
-        };
-        let keep = |begun: Instant, result: RunResult, files: &mut Files| {
-            let show = self.input.show_kept;
-            interrupt::keep(move || show(&result));
-            files.note_kept(begun);
-        };
-        let mut sampled = sampling.run(|sampled| {
+        let open = OpenDatabase { active: self, before: partial.clone(), prepared, sampling };
+        let mut sampled = open.sampling.run(|sampled| {
             let begun = Instant::now();
             if !files.keeps_now() && !files.is_due() {
                 return Ok(());
             }
-            let (result, logs) = unfinished(sampled);
+            let (result, logs) = open.unfinished(sampled);
             let written = if files.is_due() { files.write(&result, &logs) } else { Ok(()) };
-            keep(begun, result, files);
+            files.keep(begun, result, self.input.show_kept);
             written
         });
         // Extra samples, building the next database, or closing the stores take long.
-        let is_last = before.ran.len() + 1 == self.run.database_count as usize;
+        let is_last = open.before.ran.len() + 1 == self.run.database_count as usize;
         if extras.is_some() || !is_last || interrupt::happened() {
-            let (result, logs) = unfinished(&sampled);
+            let (result, logs) = open.unfinished(&sampled);
             if let Err(error) = files.write(&result, &logs) {
                 sampled.failure.get_or_insert(Failure { code: Code::Io, error });
             }
-            keep(Instant::now(), result, files);
+            files.keep(Instant::now(), result, self.input.show_kept);
         }
         if let Some(extras) = extras {
             let work = self.facts(prepared).workload;
-            files.add(extras.take(&sampling, &mut sampled, &work));
+            files.add(extras.take(&open.sampling, &mut sampled, &work));
         }
-        *sofar = self.with(&before, prepared, &sampling, &sampled);
+        *partial = open.with(&sampled);
         match sampled.failure {
             Some(failure) => Some(failure),
             None if interrupt::happened() => None,
-            None => self.after_samples(prepared, sofar),
+            None => self.after_samples(prepared, partial),
         }
     }
 
     /// Does the reads of blocks that samples may ask for, once these are taken: the device's
     /// ceiling again, and the list made again for an engine that takes none.
-    fn after_samples(&self, prepared: &Prepared, sofar: &mut SoFar) -> Option<Failure> {
+    fn after_samples(&self, prepared: &Prepared, partial: &mut PartialResult) -> Option<Failure> {
         if let (Some(before), Some(disk), Some(ran)) =
-            (&prepared.device, &prepared.disk, sofar.ran.last_mut())
+            (&prepared.device, &prepared.disk, partial.ran.last_mut())
         {
             ran.facts.device = Some(prepare::measure_again(before, disk, self.progress));
         }
-        if sofar.agree == Some(false) {
+        if partial.agree == Some(false) {
             return None;
         }
         let checked = prepare::check_lists(&prepared.session, &self.run, self.progress);
-        let index = u32::try_from(sofar.ran.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        checked.err().and_then(|error| self.kept(error, index, sofar))
+        let index = u32::try_from(partial.ran.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        checked.err().and_then(|error| self.kept(error, index, partial))
     }
 
     /// Generates the work of a database, unless it is there, builds and opens its stores.
@@ -363,30 +348,6 @@ impl Course<'_> {
         preparation.prepare(workload)
     }
 
-    /// The results before, and those on the open database.
-    fn with(
-        &self,
-        before: &SoFar,
-        prepared: &Prepared,
-        sampling: &Sampling<'_>,
-        sampled: &Sampled,
-    ) -> SoFar {
-        let mut all = before.clone();
-        let prefix = self.prefix(u32::try_from(all.ran.len()).unwrap_or(u32::MAX));
-        let differences = sampled.disagreements.iter();
-        all.disagreements.extend(differences.map(|what| format!("{prefix}{what}")));
-        all.agree = match (all.agree, sampled.agree()) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (before, now) => before.or(now),
-        };
-        all.is_unsteady |= sampling.is_unsteady(sampled);
-        all.profile = sampled.profile.clone();
-        all.spent += sampled.spent;
-        all.ran.push(Ran { facts: self.facts(prepared), cells: sampling.cells(sampled) });
-        databases::add_logs(&mut all.logs, sampling.logs(sampled));
-        all
-    }
-
     /// How a database is named where there are several.
     fn prefix(&self, index: u32) -> String {
         match self.run.database_count {
@@ -406,24 +367,25 @@ impl Course<'_> {
     }
 
     /// The result so far, on one database or more.
-    fn result(&self, sofar: &SoFar, failure: Option<&anyhow::Error>) -> RunResult {
+    fn result(&self, partial: &PartialResult, failure: Option<&Failure>) -> RunResult {
         let is_one = self.run.database_count == 1;
-        let first = &sofar.ran[0];
+        let first = &partial.ran[0];
         let mut cells = match is_one {
             true => first.cells.clone(),
-            false => databases::pool(&sofar.ran, &sofar.logs),
+            false => databases::pool(&partial.ran, &partial.logs),
         };
         result::ratios::fill(&mut cells);
-        let all: Vec<_> = sofar.ran.iter().map(|ran| ran.facts.clone()).collect();
+        let all: Vec<_> = partial.ran.iter().map(|ran| ran.facts.clone()).collect();
         let databases = if is_one { Vec::new() } else { all };
         let of_machine = environment::warnings(&self.environment);
         let mut warnings: Vec<_> = of_machine.iter().map(ToString::to_string).collect();
-        let devices = sofar.ran.iter().filter_map(|ran| ran.facts.device.as_ref());
-        let doubts = facts::doubts(devices, &cells, failure);
+        let devices = partial.ran.iter().filter_map(|ran| ran.facts.device.as_ref());
+        let doubts = facts::doubts(devices, &cells, failure.map(|failure| &failure.error));
         let patched = facts::patched_doubt(&environment::patched());
         warnings.extend(patched.iter().chain(&doubts).map(ToString::to_string));
-        warnings.extend(sofar.is_unsteady.then(|| UNSTEADY.to_owned()));
-        let is_short = sofar.ran.len() < self.run.database_count as usize;
+        warnings.extend(partial.is_unsteady.then(|| UNSTEADY.to_owned()));
+        warnings.extend_from_slice(&partial.warnings);
+        let is_short = partial.ran.len() < self.run.database_count as usize;
         let DatabaseFacts { workload, device, stores } = first.facts.clone();
         let mut result = RunResult {
             schema: SCHEMA,
@@ -441,13 +403,13 @@ impl Course<'_> {
             not_whole: self.not_whole.clone(),
             prepare: self.input.hooks.prepare.clone(),
             cleanup: self.input.hooks.cleanup.clone(),
-            agree: sofar.agree,
-            disagreements: sofar.disagreements.clone(),
+            agree: partial.agree,
+            disagreements: partial.disagreements.clone(),
             interrupted: interrupt::happened() || failure.is_some() || is_short,
             cells,
             clients: Vec::new(),
             databases,
-            profile: sofar.profile.clone(),
+            profile: partial.profile.clone(),
             conclusion: None,
         };
         result.conclusion = report::conclude(&result);
@@ -464,6 +426,43 @@ impl Course<'_> {
         let Some(scenario) = &self.scenario else { return Expects::default() };
         let grounds = Grounds { workload, cells, databases, cache: scenario.run.cache };
         claims::judge(&scenario.expects, scenario.skipped_expects(), &grounds)
+    }
+}
+
+/// A database that is sampled, and the results of those before.
+struct OpenDatabase<'a> {
+    active: &'a ActiveRun<'a>,
+    before: PartialResult,
+    prepared: &'a Prepared,
+    sampling: Sampling<'a>,
+}
+
+impl OpenDatabase<'_> {
+    /// The results before with those on this database.
+    fn with(&self, sampled: &Sampled) -> PartialResult {
+        let mut all = self.before.clone();
+        let prefix = self.active.prefix(u32::try_from(all.ran.len()).unwrap_or(u32::MAX));
+        let differences = sampled.disagreements.iter();
+        all.disagreements.extend(differences.map(|what| format!("{prefix}{what}")));
+        all.agree = match (all.agree, sampled.agree()) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (before, now) => before.or(now),
+        };
+        all.is_unsteady |= self.sampling.is_unsteady(sampled);
+        all.profile = sampled.profile.clone();
+        all.spent += sampled.spent;
+        let facts = self.active.facts(self.prepared);
+        all.ran.push(Ran { facts, cells: self.sampling.cells(sampled) });
+        databases::add_logs(&mut all.logs, self.sampling.logs(sampled));
+        all
+    }
+
+    /// The result of a run that goes on: if no other is written after it, the run was ended.
+    fn unfinished(&self, sampled: &Sampled) -> (RunResult, Vec<HistogramLog>) {
+        let now = self.with(sampled);
+        let mut result = self.active.result(&now, sampled.failure.as_ref());
+        result.interrupted = true;
+        (result, now.logs)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
     gate::{builds::Driving, work::WorkInput},
     run::{
         RunInput,
-        extras::Wishes,
+        extras::ExtraSamples,
         hooks::Hooks,
         prepare::{InUse, Size, Source, asked_data_dir},
     },
@@ -248,7 +248,7 @@ impl RunArgs {
             shared_device: None,
             out: self.out.clone(),
             look: self.format.look(),
-            extras: Wishes {
+            extras: ExtraSamples {
                 trace: self.trace.clone(),
                 trace_variant: self.trace_variant.clone(),
                 profile: self.profile.clone(),

@@ -22,9 +22,9 @@ use crate::{
     },
 };
 
-/// A user's wishes.
+/// The extra samples that the user asks for.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
+pub struct ExtraSamples {
     /// The file of a trace.
     pub trace: Option<PathBuf>,
     /// The variant that is traced; the fastest where none is named.
@@ -60,35 +60,35 @@ struct Profiling {
 }
 
 impl Extras {
-    /// The extra samples of `wishes` among the cells of a run that began at `started_unix_s`. The
+    /// The extra samples of `wanted` among the cells of a run that began at `started_unix_s`. The
     /// flame graph goes to `out` where no other file is named.
     ///
     /// # Errors
     /// They name a cell that the run does not have, or a file that cannot be written.
     pub fn new(
-        wishes: &Wishes,
+        wanted: &ExtraSamples,
         out: Option<&Path>,
         cells: &[PlannedCell],
         started_unix_s: u64,
     ) -> Result<Self, Failure> {
         let names: Vec<String> = cells.iter().map(PlannedCell::name).collect();
         let to_trace =
-            trace::wanted(&names, wishes.trace_variant.as_deref()).or_exit(Code::Usage)?;
+            trace::wanted(&names, wanted.trace_variant.as_deref()).or_exit(Code::Usage)?;
         let designs: Vec<&str> = cells.iter().map(|cell| cell.variant.design.name()).collect();
-        let wanted = |wanted: &String| profile::wanted(&names, &designs, wanted);
-        let to_profile = wishes.profile.as_ref().map(wanted).transpose().or_exit(Code::Usage)?;
-        let at = |path: &Path| WholeFile::at(path, "--trace", wishes.existing);
-        let trace = wishes.trace.as_deref().map(at).transpose()?;
-        let file = |wanted| {
-            let path = wishes.flame_graph.clone().unwrap_or_else(|| {
-                let dir = out.unwrap_or(Path::new(""));
-                dir.join(format!("flame-graph-{started_unix_s}.svg"))
-            });
-            let file = WholeFile::at(&path, "--flame-graph", wishes.existing)?;
-            Ok::<_, Failure>(Profiling { file, wanted })
-        };
-        let profile = to_profile.map(file).transpose()?;
-        Ok(Self { trace: trace.map(|file| Tracing { file, cell: to_trace }), profile })
+        let mut extras = Self { trace: None, profile: None };
+        if let Some(path) = &wanted.trace {
+            let file = WholeFile::at(path, "--trace", wanted.existing)?;
+            extras.trace = Some(Tracing { file, cell: to_trace });
+        }
+        if let Some(name) = &wanted.profile {
+            let cells = profile::wanted(&names, &designs, name).or_exit(Code::Usage)?;
+            let default = format!("flame-graph-{started_unix_s}.svg");
+            let default = || out.unwrap_or(Path::new("")).join(default);
+            let path = wanted.flame_graph.clone().unwrap_or_else(default);
+            let file = WholeFile::at(&path, "--flame-graph", wanted.existing)?;
+            extras.profile = Some(Profiling { file, wanted: cells });
+        }
+        Ok(extras)
     }
 
     /// Whether there is nothing to do.
@@ -135,10 +135,8 @@ impl Tracing {
         sampled: &mut Sampled,
         work: &WorkloadFacts,
     ) -> Result<Option<PathBuf>> {
-        let all = || sampling.fastest(sampled, &sampling.indices());
-        let Some(index) = self.cell.or_else(all).filter(|_| is_sound(sampled)) else {
-            return Ok(None);
-        };
+        let index = self.cell.or_else(|| sampling.fastest(sampled, &sampling.indices()));
+        let Some(index) = index.filter(|_| is_sound(sampled)) else { return Ok(None) };
         let name = sampling.name(index);
         let facts = [
             ("variant", name.clone()),

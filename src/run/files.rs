@@ -8,6 +8,8 @@ use std::{
 use report::Out;
 use result::{HistogramLog, RunResult};
 
+use crate::terminal::interrupt;
+
 /// Least time between two results of a run that goes on: each is written whole.
 const WRITE_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -51,8 +53,13 @@ impl Files {
         self.more.extend(more);
     }
 
-    /// Notes that a result was kept, which was begun at `begun`.
-    pub fn note_kept(&mut self, begun: Instant) {
+    /// Keeps a result, which was begun at `begun`, for an interrupt that ends the run at once: `show` prints it.
+    pub fn keep(&mut self, begun: Instant, result: RunResult, show: fn(&RunResult)) {
+        interrupt::keep(move || show(&result));
+        self.note_kept(begun);
+    }
+
+    fn note_kept(&mut self, begun: Instant) {
         self.kept = Some((Instant::now(), begun.elapsed()));
     }
 

@@ -28,7 +28,7 @@ use crate::{
     machine::child::{self, Ended},
     run::{
         RunInput,
-        extras::Wishes,
+        extras::ExtraSamples,
         hooks::Hooks,
         prepare::{InUse, once},
     },
@@ -113,7 +113,7 @@ impl OneCell<'_> {
             shared_device,
             out: Some(scratch.path().to_owned()),
             look,
-            extras: Wishes::default(),
+            extras: ExtraSamples::default(),
             hooks: Hooks::default(),
             show_kept: |_| (),
         };

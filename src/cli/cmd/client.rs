@@ -12,7 +12,7 @@ use super::run::{show_json, show_table, written};
 use crate::{
     cli::args::{DatabaseArgs, Format, HowArgs, OpenArgs, typed_words},
     client::{self, ClientInput, Clients, StartFile},
-    run::{RunInput, extras::Wishes, hooks::Hooks, minimal, prepare::Source},
+    run::{RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
     terminal::{
         self,
         exit::{Code, Failure, OrExit},
@@ -145,7 +145,7 @@ fn input(args: &ClientArgs, show_kept: fn(&RunResult)) -> Result<ClientInput, Fa
         shared_device: None,
         out: None,
         look: args.format.look(),
-        extras: Wishes::default(),
+        extras: ExtraSamples::default(),
         hooks: Hooks::default(),
         show_kept,
     });
