@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use rustix::io::{Errno, fcntl_getfd};
-use terminal_size::{Width, terminal_size};
+use terminal_size::terminal_size;
 
 use report::Paint;
 
@@ -113,8 +113,8 @@ pub fn error(text: &str) {
 /// Columns of the terminal that standard output goes to.
 pub fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let asked = || terminal_size().map(|(Width(columns), _)| usize::from(columns));
-    columns.or_else(asked).unwrap_or(DEFAULT_WIDTH).max(DEFAULT_WIDTH)
+    let columns = columns.or_else(|| Some(usize::from(terminal_size()?.0.0)));
+    columns.unwrap_or(DEFAULT_WIDTH).max(DEFAULT_WIDTH)
 }
 
 /// Columns of a list for a reader; `None` where standard output is no terminal, as another program may

@@ -16,7 +16,7 @@ use result::{
     stats::{self, Warmup},
     sustained,
 };
-use variant::{CacheMode, Io, Prefetch, ReadTime, SampleKeys, Variant};
+use variant::{CacheMode, Io, ReadTime, SampleKeys, Variant};
 
 use crate::figures::counters;
 
@@ -137,20 +137,18 @@ impl CellSamples {
         // A few codes that are read on demand must not stretch the window of reads that are made
         // before execution, or only to verify. More than a few count with the time they take.
         let io = input.variant.io;
-        let reads_before = |policy: Prefetch| policy.time == ReadTime::Before;
-        let is_apart = io == Io::FromList || io.prefetch().is_some_and(reads_before);
+        let read_time = io.prefetch().map(|policy| policy.time);
+        let is_apart = io == Io::FromList || read_time == Some(ReadTime::Before);
         let few = executed.counters.key_count / FEW_READS;
         if !is_apart || executed.on_demand.read_count > few {
             reads.merge(&executed.on_demand);
         }
         let window = reads.window.filter(|(start, end)| end > start);
         let window_s = window.map(|(start, end)| (end - start).as_secs_f64());
-        let depth = |window_s| reads.under_way.as_secs_f64() / window_s;
-        self.reads_in_flight.extend(window_s.map(depth));
-        let rate = |window_s| executed.counters.block_count as f64 / window_s;
-        let rate = window_s.map(rate).filter(|_| input.never_cold.is_none());
+        self.reads_in_flight.extend(window_s.map(|s| reads.under_way.as_secs_f64() / s));
+        let rate = window_s.map(|s| executed.counters.block_count as f64 / s);
         if let Some(sample) = self.samples.last_mut() {
-            sample.blocks_per_s = rate;
+            sample.blocks_per_s = rate.filter(|_| input.never_cold.is_none());
         }
         self.row_pages.extend(measurement.row_pages.clone());
     }
@@ -167,8 +165,8 @@ impl CellSamples {
     /// Maximal number of reads that a reader has in flight.
     fn reads_per_reader(&self, input: &CellInput<'_>) -> u64 {
         let chunk = input.variant.io.prefetch().and_then(|policy| policy.chunk);
-        let of_chunk = |most: usize| chunk.map_or(most, |keys| most.min(keys.get() as usize));
-        self.reads_at_once.map_or(1, of_chunk) as u64
+        let most = self.reads_at_once.unwrap_or(1);
+        chunk.map_or(most, |keys| most.min(keys.get() as usize)) as u64
     }
 
     /// Adds the cost of recovering the senders before the last sample.
@@ -320,20 +318,23 @@ impl CellSamples {
             ),
         ];
         let wall_s = self.median(|s| Some(s.wall_ns as f64 / 1e9));
-        let is_refuted = |term: Bottleneck, seconds: f64| {
-            let most_s = wall_s.map(|wall_s| wall_s * READ_BOUND_SHARE_MAX);
-            term != Bottleneck::Cpu && most_s.is_some_and(|most_s| seconds > most_s)
-        };
-        let bounds = terms.into_iter().filter(|(term, seconds)| !is_refuted(*term, *seconds));
+        let most_s = wall_s.map_or(f64::INFINITY, |wall_s| wall_s * READ_BOUND_SHARE_MAX);
+        let bounds = terms.into_iter();
+        // A wait that would be longer than the sample was overlaps.
+        let bounds = bounds.filter(|(term, s)| *term == Bottleneck::Cpu || *s <= most_s);
         let (term, seconds) = bounds.max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(Bound { term, wall_share: wall_s.and_then(|wall_s| ratio(seconds, wall_s)) })
     }
 
     fn cache(&self, input: &CellInput<'_>) -> CacheFacts {
-        let want = input.store.cache_state(input.cache);
-        let facts = |proved, reason: String| CacheFacts { want, proved, reason };
+        let (proved, reason) = self.proved_cold(input);
+        CacheFacts { want: input.store.cache_state(input.cache), proved, reason }
+    }
+
+    /// Whether the cell's samples read from the device, where that can be known, and why.
+    fn proved_cold(&self, input: &CellInput<'_>) -> (Option<bool>, String) {
         if let Some(reason) = input.never_cold {
-            return facts(None, reason.to_owned());
+            return (None, reason.to_owned());
         }
         if input.cache == CacheMode::Warm {
             let most = self.samples.iter().map(|s| s.device_read_bytes).max().flatten();
@@ -344,27 +345,26 @@ impl CellSamples {
                 "all declared keys were read once before the clock; {from_device} came from a \
                  device in a sample"
             );
-            return facts(None, reason);
+            return (None, reason);
         }
         if self.samples.iter().all(|s| s.blocks_read == Some(0)) {
-            return facts(None, "no block was read: the filters answered".to_owned());
+            return (None, "no block was read: the filters answered".to_owned());
         }
         if !self.row_pages.is_empty() {
-            let (proved, reason) = cold_rows(&self.row_pages, &self.samples);
-            return facts(proved, reason);
+            return cold_rows(&self.row_pages, &self.samples);
         }
-        let share = |s: &SampleFacts| ratio(read_for_blocks(s)? as f64, asked_bytes(s)? as f64);
         // A sample that asked for nothing proves nothing either way.
         let asked = self.samples.iter().filter(|s| asked_bytes(s) != Some(0));
-        let shares: Option<Vec<_>> = asked.map(share).collect();
+        let shares: Option<Vec<_>> =
+            asked.map(|s| ratio(read_for_blocks(s)? as f64, asked_bytes(s)? as f64)).collect();
         let Some(lowest) = shares.and_then(|all| all.into_iter().min_by(f64::total_cmp)) else {
-            return facts(None, "the kernel does not count bytes from devices".to_owned());
+            return (None, "the kernel does not count bytes from devices".to_owned());
         };
         let reason = format!(
             "{lowest:.2} of the bytes asked of the files came from a device; the store's cache \
              was made empty before each sample"
         );
-        facts(Some(lowest >= COLD_SHARE), reason)
+        (Some(lowest >= COLD_SHARE), reason)
     }
 }
 

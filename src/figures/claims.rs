@@ -35,13 +35,13 @@ pub fn judge(expects: &[Expect], skipped: Option<&[String]>, grounds: &Grounds<'
 /// A deadline as claims: in each of these designs a whole block takes no longer.
 pub fn of_deadline(most: Duration, designs: impl IntoIterator<Item = Design>) -> Vec<Expect> {
     let bound = Bound::Max(most.as_secs_f64() * 1e3);
-    let claim = |design| Expect {
+    let claims = designs.into_iter().map(|design| Expect {
         metric: Metric::MsPerBlock(design),
         scope: Scope::Whole,
         bound,
         when: When::default(),
-    };
-    designs.into_iter().map(claim).collect()
+    });
+    claims.collect()
 }
 
 /// A deadline judged on a result, in each of its designs.
@@ -77,13 +77,13 @@ pub fn worst(claims: &[Claim]) -> Option<Verdict> {
 
 /// How the program ends on all claims together.
 pub fn code<'a>(claims: impl IntoIterator<Item = &'a Claim>, open: OpenCodes) -> Code {
-    let code = |claim: &Claim| match claim.verdict {
+    let codes = claims.into_iter().map(|claim| match claim.verdict {
         Verdict::Fails => Code::Claim,
         Verdict::Inconclusive => open.inconclusive,
         Verdict::NotJudged => open.not_judged,
         Verdict::Holds | Verdict::Skipped => Code::Fine,
-    };
-    let codes: Vec<Code> = claims.into_iter().map(code).collect();
+    });
+    let codes: Vec<Code> = codes.collect();
     let by_rank = [Code::Claim, Code::Inconclusive, Code::NotJudged];
     by_rank.into_iter().find(|code| codes.contains(code)).unwrap_or(Code::Fine)
 }
@@ -110,19 +110,18 @@ fn judge_one(expect: &Expect, grounds: &Grounds<'_>) -> Vec<Claim> {
             return vec![claim(expect, None, Verdict::Skipped, None, Some(reason))];
         }
     }
-    let on_store = |store: StoreKind| {
-        if let Some(reason) = not_proved_cold(expect, store, grounds) {
-            return claim(expect, Some(store), Verdict::NotJudged, None, Some(reason));
-        }
-        match figure::of_store(expect, store, grounds) {
-            Ok(figure) => by_figure(expect, Some(store), figure, grounds),
-            Err(missing) => {
-                let reason = no_row(expect, missing);
-                claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
-            }
-        }
+    stores.into_iter().map(|store| judge_on_store(expect, store, grounds)).collect()
+}
+
+fn judge_on_store(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> Claim {
+    let reason = match not_proved_cold(expect, store, grounds) {
+        Some(reason) => reason,
+        None => match figure::of_store(expect, store, grounds) {
+            Ok(figure) => return by_figure(expect, Some(store), figure, grounds),
+            Err(design) => no_row(expect, design),
+        },
     };
-    stores.into_iter().map(on_store).collect()
+    claim(expect, Some(store), Verdict::NotJudged, None, Some(reason))
 }
 
 /// Why a claim has no row of this design, and the remedy.
@@ -154,18 +153,13 @@ fn by_figure(
     figure: Figure,
     grounds: &Grounds<'_>,
 ) -> Claim {
-    let keeps = |value: f64| match expect.bound {
-        Bound::Min(min) => value >= min,
-        Bound::Max(max) => value <= max,
-    };
-    let verdict = |keeps| if keeps { Verdict::Holds } else { Verdict::Fails };
     match figure {
         Figure::Exact(value) => {
-            claim(expect, store, verdict(keeps(value)), Some((value, None)), None)
+            claim(expect, store, verdict(expect.bound, value), Some((value, None)), None)
         }
         Figure::Sampled(Sampled { median, ci95: Some([low, high]), .. }) => {
             let near = if matches!(expect.bound, Bound::Min(_)) { low } else { high };
-            claim(expect, store, verdict(keeps(near)), Some((median, Some(near))), None)
+            claim(expect, store, verdict(expect.bound, near), Some((median, Some(near))), None)
         }
         Figure::Sampled(Sampled { median, ci95: None, choice_count }) => {
             let reason = format!("no interval: {}", needed(choice_count, grounds));
@@ -175,6 +169,14 @@ fn by_figure(
             claim(expect, store, Verdict::Inconclusive, None, Some(reason.to_owned()))
         }
     }
+}
+
+fn verdict(bound: Bound, value: f64) -> Verdict {
+    let holds = match bound {
+        Bound::Min(min) => value >= min,
+        Bound::Max(max) => value <= max,
+    };
+    if holds { Verdict::Holds } else { Verdict::Fails }
 }
 
 /// How many values an interval takes, and which option gives them.

@@ -51,13 +51,12 @@ pub fn expected(workload: &Workload) -> Counters {
 
 /// Differences of a sample's outcome from the expected one, of gas and digests.
 pub fn wrong(expected: &Counters, sample: &Counters) -> Vec<String> {
-    let outcome = |of: &Counters| Counters {
-        gas: of.gas,
-        receipts: of.receipts.clone(),
-        net_changes: of.net_changes.clone(),
+    expected.differences(&Counters {
+        gas: sample.gas,
+        receipts: sample.receipts.clone(),
+        net_changes: sample.net_changes.clone(),
         ..Counters::default()
-    };
-    expected.differences(&outcome(sample))
+    })
 }
 
 fn add(digest: &mut Keccak256, outcome: &TxOutcome) {

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use result::{
-    BalBytes, Cell, DRIFT_MAX, Device, HOST_CACHE_RATIO, Program, SampleFacts, StoreFacts, Tool,
-    WorkloadFacts, environment::Build,
+    BalBytes, Cell, DRIFT_MAX, Device, HOST_CACHE_RATIO, Program, StoreFacts, Tool, WorkloadFacts,
+    environment::Build,
 };
 
 use executor::store::Store;
@@ -95,9 +95,7 @@ pub fn present_share(workload: &Workload) -> f64 {
 /// A result's facts of its workload.
 pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     let keys = declared_keys(workload);
-    let sizes = |size: fn(&workload::block::ListSizes) -> u64| {
-        workload.batches.iter().map(|batch| size(&batch.list_sizes)).sum()
-    };
+    let sizes = workload.batches.iter().map(|batch| &batch.list_sizes);
     WorkloadFacts {
         scenario: workload.scenario.clone(),
         seed: workload.seed,
@@ -110,9 +108,9 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
         tx_count: workload.tx_count(),
         digest: workload.digest().to_string(),
         bal: BalBytes {
-            parallel_io_bytes: sizes(|sizes| sizes.parallel_io_bytes),
-            batched_io_bytes: sizes(|sizes| sizes.batched_io_bytes),
-            full_bytes: sizes(|sizes| sizes.full_bytes),
+            parallel_io_bytes: sizes.clone().map(|sizes| sizes.parallel_io_bytes).sum(),
+            batched_io_bytes: sizes.clone().map(|sizes| sizes.batched_io_bytes).sum(),
+            full_bytes: sizes.clone().map(|sizes| sizes.full_bytes).sum(),
         },
         list_account_count: keys.account_count,
         list_slot_count: keys.slot_count,
@@ -267,17 +265,7 @@ pub fn doubts<'d>(
 /// kernel's requests, since neighbours that are joined come faster than single blocks. The factor is that from
 /// which on a cache below the machine is told: two measurements of one device differ by less.
 fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
-    let rate = |sample: &SampleFacts| {
-        let requests_per_s = sample.disk_requests? as f64 / (sample.wall_ns as f64 / 1e9);
-        Some(requests_per_s.min(sample.blocks_per_s?))
-    };
-    // The rate that more than half of a cell's samples reach.
-    let of_most = |cell: &Cell| {
-        let mut rates: Vec<f64> = cell.samples.iter().filter_map(rate).collect();
-        rates.sort_by(f64::total_cmp);
-        rates.get(rates.len().checked_sub(1)? / 2).copied()
-    };
-    let rates = cells.iter().filter_map(|cell| Some((cell, of_most(cell)?)));
+    let rates = cells.iter().filter_map(|cell| Some((cell, rate_of_most(cell)?)));
     let (fastest, iops) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let variant = fastest.variant.clone();
     (iops > HOST_CACHE_RATIO * ceiling_iops).then_some(Doubt::AboveCeiling {
@@ -287,26 +275,39 @@ fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
     })
 }
 
+/// The rate of requests that more than half of a cell's samples reach.
+fn rate_of_most(cell: &Cell) -> Option<f64> {
+    let rates = cell.samples.iter().filter_map(|sample| {
+        let requests_per_s = sample.disk_requests? as f64 / (sample.wall_ns as f64 / 1e9);
+        Some(requests_per_s.min(sample.blocks_per_s?))
+    });
+    let mut rates: Vec<f64> = rates.collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len().checked_sub(1)? / 2).copied()
+}
+
 fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
-    let factor = |sample: &SampleFacts| Some(sample.blocks_per_s? / sample.trace_blocks_per_s?);
-    let factors = |cell: &Cell| -> Vec<f64> {
-        let all = cell.samples.iter().filter_map(factor);
-        all.filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN).collect()
-    };
-    // Of one sample that a busy moment hit nothing follows; the share is a median.
-    let is_most = |cell: &&Cell| 2 * factors(cell).len() > cell.samples.len();
-    let slower: Vec<&Cell> = cells.iter().filter(is_most).collect();
-    let most = slower.iter().flat_map(|cell| factors(cell)).max_by(f64::total_cmp)?;
-    Some(Doubt::RingSlower {
-        variants: slower.iter().map(|cell| cell.variant.clone()).collect(),
-        most,
-    })
+    let mut variants = Vec::new();
+    let mut factors = Vec::new();
+    for cell in cells {
+        let rates = cell.samples.iter().filter_map(|s| s.blocks_per_s.zip(s.trace_blocks_per_s));
+        let of_cell = rates.map(|(blocks, trace)| blocks / trace);
+        let of_cell = of_cell.filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN);
+        let of_cell: Vec<f64> = of_cell.collect();
+        // Of one sample that a busy moment hit nothing follows; the share is a median.
+        if 2 * of_cell.len() > cell.samples.len() {
+            variants.push(cell.variant.clone());
+            factors.extend(of_cell);
+        }
+    }
+    let most = factors.into_iter().max_by(f64::total_cmp)?;
+    Some(Doubt::RingSlower { variants, most })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use result::example;
+    use result::{SampleFacts, example};
 
     #[test]
     fn a_fact_is_a_number_or_a_truth_where_its_text_is_one() {

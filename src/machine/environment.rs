@@ -97,12 +97,12 @@ fn features() -> Vec<String> {
 /// BLAKE3 of this program's file; `None` where it cannot be read. It is read once.
 fn binary_hash() -> Option<String> {
     static HASH: OnceLock<Option<String>> = OnceLock::new();
-    let read = || {
+    let hash = HASH.get_or_init(|| {
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(File::open(THIS_PROGRAM).ok()?).ok()?;
         Some(hasher.finalize().to_string())
-    };
-    HASH.get_or_init(read).clone()
+    });
+    hash.clone()
 }
 
 /// `path`, or the nearest directory above that exists, without links.

@@ -144,12 +144,12 @@ pub fn digest(scenario: &Scenario, machine: &Machine) -> [u8; 32] {
 /// Whether samples of any one work are taken alike by both runs on `machine`, however many and for
 /// however long.
 pub fn samples_alike(a: &RunSpec, b: &RunSpec, machine: &Machine) -> bool {
-    let of = |run: &RunSpec| Effect {
+    let [a, b] = [a, b].map(|run| Effect {
         sample_count: None,
         budget: None,
         ..Effect::of(run, Vec::new(), machine)
-    };
-    of(a) == of(b)
+    });
+    a == b
 }
 
 /// A note on each of the user's overrides that no variant of the run of `source` takes: those of `how`, and
@@ -162,16 +162,16 @@ pub fn without_effect(source: &Source, how: &[Override], machine: &Machine) -> V
         Source::File(_) => &[],
     };
     let designs: Vec<_> = run.designs.iter().map(|design| design.name()).collect();
-    let note = |of: &DesignKey| {
-        let is_given = |given: &&Override| given.key == of.key && given.value != of.neutral;
-        let given = how.iter().chain(work).find(is_given)?;
+    let notes = DESIGN_KEYS.iter().filter_map(|of| {
+        let mut given = how.iter().chain(work);
+        let given = given.find(|given| given.key == of.key && given.value != of.neutral)?;
         let [a, b] = of.values.map(|value| with_value(source, how, of.key, value));
         let reason = if designs.len() == 1 { of.reasons[0] } else { of.reasons[1] };
         let words =
             format!("note: {} {reason}: {} does not apply", designs.join(", "), given.origin);
         samples_alike(&a.ok()?, &b.ok()?, machine).then_some(words)
-    };
-    DESIGN_KEYS.iter().filter_map(note).collect()
+    });
+    notes.collect()
 }
 
 /// The run with another value of a key that the user gave.
@@ -181,19 +181,14 @@ fn with_value(
     key: &str,
     value: &str,
 ) -> Result<RunSpec, Failure> {
-    let changed = |given: &Override| match given.key == key {
-        true => Override { value: value.to_owned(), ..given.clone() },
-        false => given.clone(),
+    let (mut source, mut how) = (source.clone(), how.to_vec());
+    let work = match &mut source {
+        Source::Scenario { work, .. } => &mut work[..],
+        Source::File(_) => &mut [],
     };
-    let how: Vec<_> = how.iter().map(changed).collect();
-    let source = match source {
-        Source::Scenario { name, work, size } => Source::Scenario {
-            name: name.clone(),
-            work: work.iter().map(changed).collect(),
-            size: *size,
-        },
-        Source::File(path) => Source::File(path.clone()),
-    };
+    for given in how.iter_mut().chain(work).filter(|given| given.key == key) {
+        value.clone_into(&mut given.value);
+    }
     Request::run_of(&source, &how)
 }
 

@@ -104,11 +104,11 @@ fn clean_up() -> Result<()> {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(command) = last.take() else { return Ok(()) };
     let mut interrupted = None;
-    let is_late = || {
+    let ran = run(CLEANUP, &command, || {
         let since = interrupt::happened().then(|| *interrupted.get_or_insert_with(Instant::now));
         since.is_some_and(|since| since.elapsed() > LAST_MAX)
-    };
-    match run(CLEANUP, &command, is_late)? {
+    });
+    match ran? {
         Ran::Done => Ok(()),
         Ran::Stopped => {
             bail!("{CLEANUP} `{command}` was stopped {} s after the interrupt", LAST_MAX.as_secs())

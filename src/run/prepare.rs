@@ -117,8 +117,8 @@ impl Preparation<'_> {
             };
             let (began, began_unix_s) = (Instant::now(), machine::unix_s());
             let open = opener.open(*store, self.run)?;
-            let is_new = |state: &BuiltState| state.manifest().created_unix_s >= began_unix_s;
-            if open.built_state().is_some_and(is_new) {
+            let created_unix_s = open.built_state().map(|state| state.manifest().created_unix_s);
+            if created_unix_s.is_some_and(|created_unix_s| created_unix_s >= began_unix_s) {
                 once.building += began.elapsed();
             }
             // Once a run: all its stores lie in one directory.

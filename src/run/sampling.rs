@@ -69,13 +69,13 @@ pub struct Sampled {
 impl Sampled {
     /// Samples of each of the planned cells so far.
     fn taken(&self, planned: &[PlannedCell]) -> Vec<Taken> {
-        let taken = |(index, cell): (usize, &PlannedCell)| Taken {
+        let cells = planned.iter().enumerate().map(|(index, cell)| Taken {
             cell: *cell,
             sample_count: self.by_cell[index].count(),
             last: self.last_took[index],
             fastest: self.fastest_took[index],
-        };
-        planned.iter().enumerate().map(taken).collect()
+        });
+        cells.collect()
     }
 
     /// Notes the time of a sample of the cell at `index`.
@@ -193,8 +193,11 @@ impl<'a> Sampling<'a> {
         let mut sampled =
             Sampled { by_cell, known_costs, last_took, fastest_took, ..Sampled::default() };
         let mut round = 0;
-        let tell = |words: Option<String>| words.iter().for_each(|words| self.progress.note(words));
-        tell(self.slow_device().or_else(|| estimate::before(rounds, self.planned.len())));
+        if let Some(note) =
+            self.slow_device().or_else(|| estimate::before(rounds, self.planned.len()))
+        {
+            self.progress.note(&note);
+        }
         loop {
             let cells = rounds.next(round, sampled.spent, &sampled.taken(&self.planned));
             if cells.is_empty() {
@@ -213,9 +216,11 @@ impl<'a> Sampling<'a> {
             if interrupt::happened() || is_over {
                 break;
             }
-            if round == 0 {
-                let taken = sampled.taken(&self.planned);
-                tell(estimate::after_first(rounds, sampled.spent, &taken));
+            let taken = sampled.taken(&self.planned);
+            if round == 0
+                && let Some(note) = estimate::after_first(rounds, sampled.spent, &taken)
+            {
+                self.progress.note(&note);
             }
             round += 1;
         }
@@ -361,8 +366,8 @@ impl<'a> Sampling<'a> {
     /// The one of the cells at `indices` that has the shortest median time; `None` before the first
     /// sample.
     pub fn fastest(&self, sampled: &Sampled, indices: &[usize]) -> Option<usize> {
-        let time = |index: &usize| Some((sampled.by_cell[*index].wall_ns()?, *index));
-        let times = indices.iter().filter_map(time);
+        let times =
+            indices.iter().filter_map(|index| Some((sampled.by_cell[*index].wall_ns()?, *index)));
         times.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
     }
 

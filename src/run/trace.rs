@@ -17,18 +17,19 @@ pub fn wanted(names: &[String], wanted: Option<&str>) -> Result<Option<usize>> {
 /// # Errors
 /// No cell has that name, or several do.
 pub fn named(names: &[String], wanted: &str, option: &str) -> Result<usize> {
-    let without_store = |name: &str| name.split_once('/').map(|(_, variant)| variant.to_owned());
-    let is_it = |name: &String| name == wanted || without_store(name).as_deref() == Some(wanted);
-    let found: Vec<_> = (0..names.len()).filter(|index| is_it(&names[*index])).collect();
-    match found[..] {
-        [index] => Ok(index),
+    let found = names.iter().enumerate().filter(|(_, name)| {
+        let variant = name.split_once('/').map(|(_, variant)| variant);
+        *name == wanted || variant == Some(wanted)
+    });
+    match found.collect::<Vec<_>>()[..] {
+        [(index, _)] => Ok(index),
         [] => Err(anyhow!(
             "{option} {wanted}: this run has no such variant; it has\n  {}",
             names.join("\n  ")
         )),
-        _ => Err(anyhow!(
+        ref several => Err(anyhow!(
             "{option} {wanted}: several stores have it; write one of {}",
-            found.iter().map(|index| names[*index].as_str()).collect::<Vec<_>>().join(", ")
+            several.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
         )),
     }
 }

@@ -57,7 +57,7 @@ pub fn listen(note: fn(&str)) -> io::Result<()> {
         flag::register(signal, Arc::clone(&INTERRUPTED))?;
         pipe::register(signal, told.try_clone()?)?;
     }
-    let wait_and_end = move || {
+    let waiting = thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
         // Blocks until the first signal: nothing runs beside a sample.
         if signals.read_exact(&mut [0]).is_ok() {
             thread::sleep(SAME);
@@ -65,8 +65,8 @@ pub fn listen(note: fn(&str)) -> io::Result<()> {
             thread::sleep(GRACE);
             end(note);
         }
-    };
-    thread::Builder::new().name("interrupt".to_owned()).spawn(wait_and_end).map(drop)
+    });
+    waiting.map(drop)
 }
 
 /// Whether this process has ignored `signal` since it began.

@@ -216,9 +216,8 @@ impl Progress {
     /// known: there is a terminal, and no lines were drawn on it just now that a short sample may
     /// leave there.
     pub fn wants_live(&self, time: Duration) -> bool {
-        let has_lines = || self.screen().stage.as_ref().is_some_and(|stage| stage.live.is_some());
         let is_long = time.is_zero() || time > BAR_INTERVAL;
-        self.look.has_bars() && (is_long || self.is_due() || !has_lines())
+        self.look.has_bars() && (is_long || self.is_due() || !self.screen().has_lines())
     }
 
     /// `amount` more of the stage is done. Cheap: most calls only count.
@@ -368,6 +367,11 @@ impl Drop for PauseGuard<'_> {
 }
 
 impl Screen {
+    /// Whether lines of samples are drawn.
+    fn has_lines(&self) -> bool {
+        self.stage.as_ref().is_some_and(|stage| stage.live.is_some())
+    }
+
     fn say_held(&mut self) {
         let held = mem::take(&mut self.held);
         if !held.is_empty() {

@@ -68,11 +68,9 @@ pub(super) fn chain(input: &CellInput<'_>, blocks: f64) -> f64 {
 
 /// The largest transaction of each batch, as a share of all gas: batches follow one another.
 pub(super) fn longest_tx_gas_share(workload: &Workload) -> Option<f64> {
-    let largest = |batch: &workload::Batch| {
-        batch.expected.transactions.iter().map(|tx| tx.gas_used).max().unwrap_or(0)
-    };
-    let longest: u64 = workload.batches.iter().map(largest).sum();
-    ratio(longest as f64, workload.gas_used() as f64)
+    let batches = workload.batches.iter().map(|batch| &batch.expected.transactions);
+    let largest = batches.map(|all| all.iter().map(|tx| tx.gas_used).max().unwrap_or(0));
+    ratio(largest.sum::<u64>() as f64, workload.gas_used() as f64)
 }
 
 /// Accounts and slots that the lists name and that the state holds; `None` where all the slots

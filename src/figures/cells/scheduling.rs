@@ -40,11 +40,11 @@ impl Scheduling {
         let had = makespan * u32::try_from(threads).unwrap_or(u32::MAX);
         let busy: Duration = executed.step_times.iter().flatten().sum();
         let idle = had.saturating_sub(busy);
-        let batches = || executed.step_times.iter();
+        let batches = &executed.step_times;
         let in_order =
-            batches().map(|times| schedule::makespan(times.iter().copied(), threads)).sum();
+            batches.iter().map(|times| schedule::makespan(times.iter().copied(), threads)).sum();
         let longest_first =
-            batches().map(|times| schedule::makespan_longest_first(times, threads)).sum();
+            batches.iter().map(|times| schedule::makespan_longest_first(times, threads)).sum();
         let (total, longest) = (executed.tx_latencies.total(), executed.longest_txs);
         Self {
             idle: Some(idle),

@@ -77,18 +77,12 @@ pub(super) fn of_store(
     grounds: &Grounds<'_>,
 ) -> Result<Figure, Design> {
     let Expect { metric, scope, .. } = *expect;
-    let is_meant = |cell: &&Cell| cell.store == store && cell.is_whole() == (scope == Scope::Whole);
-    let meant: Vec<&Cell> = grounds.cells.iter().filter(is_meant).collect();
-    let compared = report::most_duties(&meant);
-    let of = |design: Design| {
-        let own = compared.iter().copied().filter(|cell| cell.design == design);
-        let own: Vec<&Cell> = own.filter(|cell| cell.value_count() > 0).collect();
-        if own.is_empty() { Err(design) } else { Ok(own) }
-    };
-    let fastest = |design: Design| report::best(of(design)?).ok_or(design);
+    let on_store = grounds.cells.iter().filter(|cell| cell.store == store);
+    let in_scope = on_store.filter(|cell| cell.is_whole() == (scope == Scope::Whole));
+    let compared = report::most_duties(&in_scope.collect::<Vec<_>>());
     Ok(match metric {
-        Metric::Speedup { of: faster, over } => {
-            let (over, faster) = (of(over)?, of(faster)?);
+        Metric::Speedup { of, over } => {
+            let (over, faster) = (rows_of(over, &compared)?, rows_of(of, &compared)?);
             // The fastest of one design over the fastest of the other.
             let rows = faster.iter().map(|cell| {
                 over.iter().map(|other| other.ratios_to(cell)).collect::<Vec<Vec<f64>>>()
@@ -99,24 +93,35 @@ pub(super) fn of_store(
             Ends::joined(least, f64::max).figure(ends.choice_count, "no round has both")
         }
         Metric::MgasPerS(design) => {
-            let rates: Vec<Vec<f64>> = of(design)?.into_iter().map(rates).collect();
+            let rates: Vec<Vec<f64>> = rows_of(design, &compared)?.into_iter().map(rates).collect();
             let ends = Ends::at_once(rates.len());
             ends.of_each(&rates, f64::max).figure(ends.choice_count, "no throughput")
         }
         Metric::MsPerBlock(design) => {
-            let cells = of(design)?.into_iter();
+            let cells = rows_of(design, &compared)?.into_iter();
             let times: Vec<Vec<f64>> = cells.map(|cell| block_ms(cell, grounds.workload)).collect();
             let ends = Ends::at_once(times.len());
             ends.of_each(&times, f64::min).figure(ends.choice_count, "no time")
         }
-        Metric::TxLatencyP99(design) => p99(fastest(design)?),
+        Metric::TxLatencyP99(design) => p99(fastest(design, &compared)?),
         Metric::DeviceFraction(design) => {
-            let cell = fastest(design)?;
+            let cell = fastest(design, &compared)?;
             let missing = "the device was not measured, or not read";
             Figure::sampled(cell.device_fraction, cell.device_fraction_ci95, missing)
         }
         Metric::BalBytes(list) => bal_bytes(list, grounds),
     })
+}
+
+/// Rows of a design that have samples; the design where there are none.
+fn rows_of<'a>(design: Design, compared: &[&'a Cell]) -> Result<Vec<&'a Cell>, Design> {
+    let own = compared.iter().copied().filter(|cell| cell.design == design);
+    let own: Vec<&Cell> = own.filter(|cell| cell.value_count() > 0).collect();
+    if own.is_empty() { Err(design) } else { Ok(own) }
+}
+
+fn fastest<'a>(design: Design, compared: &[&'a Cell]) -> Result<&'a Cell, Design> {
+    report::best(rows_of(design, compared)?).ok_or(design)
 }
 
 /// How the medians of several lists of values are judged together.
@@ -142,20 +147,20 @@ impl Ends {
     /// The best of the lists' medians, lower ends and upper ends, each by itself: where all
     /// intervals hold, the best of the true medians lies between the best of the ends.
     fn of_each(self, lists: &[Vec<f64>], best: fn(f64, f64) -> f64) -> Judged {
-        let judged = |values: &Vec<f64>| Judged {
+        let judged = lists.iter().map(|values| Judged {
             median: stats::median(values),
             ends: stats::median_interval_at(values, self.confidence),
-        };
-        Self::joined(lists.iter().map(judged), best)
+        });
+        Self::joined(judged, best)
     }
 
     /// The same of figures that are judged already. Where one has no interval, none is sure.
     fn joined(all: impl Iterator<Item = Judged>, best: fn(f64, f64) -> f64) -> Judged {
-        let both = |a: Judged, b: Judged| Judged {
+        let best = all.reduce(|a, b| Judged {
             median: a.median.zip(b.median).map(|(a, b)| best(a, b)),
             ends: a.ends.zip(b.ends).map(|(a, b)| [best(a[0], b[0]), best(a[1], b[1])]),
-        };
-        all.reduce(both).unwrap_or(Judged { median: None, ends: None })
+        });
+        best.unwrap_or(Judged { median: None, ends: None })
     }
 }
 

@@ -20,13 +20,13 @@ const MEMORY: Resource = Resource { controller: "memory", v1: memory_v1, v2: mem
 pub(super) fn probe(tree: &Tree) -> Cgroup {
     let groups = tree.text("/proc/self/cgroup").unwrap_or_default();
     let mounts = Mount::all(tree);
-    let limit = |resource: &Resource| {
+    let [cpu_limit_millicpus, memory_limit_bytes] = [&CPU, &MEMORY].map(|resource| {
         let v1 = directory_v1(&groups, &mounts, resource.controller);
         v1.map(|directory| (directory, resource.v1))
             .or_else(|| Some((directory_v2(&groups, &mounts)?, resource.v2)))
             .and_then(|((mount, path), read)| tightest(tree, &mount, &path, read))
-    };
-    Cgroup { cpu_limit_millicpus: limit(&CPU), memory_limit_bytes: limit(&MEMORY) }
+    });
+    Cgroup { cpu_limit_millicpus, memory_limit_bytes }
 }
 
 /// Periods in which the quota of our own group stopped it; `None` where no group is found.
@@ -42,11 +42,11 @@ pub(super) fn throttled_count(tree: &Tree) -> Option<u64> {
 
 /// Mount point, and the path below it, of our group in the hierarchy of `controller`.
 fn directory_v1(groups: &str, mounts: &[Mount], controller: &str) -> Option<(String, String)> {
-    let has = |list: &str| list.split(',').any(|name| name == controller);
-    let mount = mounts.iter().find(|m| m.file_system == "cgroup" && has(&m.super_options))?;
+    let mut v1 = mounts.iter().filter(|mount| mount.file_system == "cgroup");
+    let mount = v1.find(|mount| mount.super_options.split(',').any(|name| name == controller))?;
     let path = groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        has(controllers).then_some(path)
+        controllers.split(',').any(|name| name == controller).then_some(path)
     })?;
     Some(below(mount, path))
 }

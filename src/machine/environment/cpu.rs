@@ -48,8 +48,9 @@ fn list_len(list: &str) -> Option<u64> {
 
 fn governor(tree: &Tree) -> Option<String> {
     let policies = "/sys/devices/system/cpu/cpufreq";
-    let read = |policy: String| tree.line(&format!("{policies}/{policy}/scaling_governor"));
-    let mut found: Vec<_> = tree.names(policies).into_iter().filter_map(read).collect();
+    let files = tree.names(policies).into_iter();
+    let files = files.map(|policy| format!("{policies}/{policy}/scaling_governor"));
+    let mut found: Vec<_> = files.filter_map(|file| tree.line(&file)).collect();
     found.sort();
     found.dedup();
     (!found.is_empty()).then(|| found.join(","))

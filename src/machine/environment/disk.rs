@@ -44,14 +44,12 @@ impl Mount {
 /// `path` must be absolute and without links.
 pub(super) fn probe(tree: &Tree, path: &Path) -> Disk {
     // The longest mount point wins; of equal ones the last, which hides the others.
-    let holds = |mount: &Mount| path.starts_with(&mount.mount_point);
-    let mounts = Mount::all(tree).into_iter().filter(holds);
+    let mounts = Mount::all(tree).into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     let mount = mounts.max_by_key(|mount| mount.mount_point.len());
     let device = mount.as_ref().and_then(|mount| device(tree, mount));
-    let name = |device: &PathBuf| Some(device.file_name()?.to_str()?.to_owned());
     Disk {
         path: path.to_string_lossy().into_owned(),
-        device: device.as_ref().and_then(name),
+        device: device.as_ref().and_then(|device| Some(device.file_name()?.to_str()?.to_owned())),
         model: device.as_ref().and_then(|device| line_of(&device.join("device/model"))),
         is_rotational: device.as_ref().and_then(|d| flag_of(&d.join("queue/rotational"))),
         mount_point: mount.as_ref().map(|mount| mount.mount_point.clone()),
@@ -65,12 +63,11 @@ pub(super) fn probe(tree: &Tree, path: &Path) -> Disk {
 /// with numbers of their own (btrfs) are found by the mounted device.
 fn device(tree: &Tree, mount: &Mount) -> Option<PathBuf> {
     let by_numbers = tree.path(&format!("/sys/dev/block/{}", mount.device_numbers));
-    let by_source = || {
+    let directory = by_numbers.canonicalize().ok().or_else(|| {
         let node = tree.path(mount.source.strip_prefix("/dev/").map(|_| &*mount.source)?);
         let name = node.canonicalize().ok()?.file_name()?.to_str()?.to_owned();
         tree.path(&format!("/sys/class/block/{name}")).canonicalize().ok()
-    };
-    let directory = by_numbers.canonicalize().ok().or_else(by_source)?;
+    })?;
     if directory.join("partition").exists() {
         return directory.parent().map(Path::to_path_buf);
     }

@@ -22,14 +22,14 @@ fn kibibytes(meminfo: &str, name: &str) -> Option<u64> {
 
 /// After a headline: path, type, size and use in KiB, priority.
 fn swaps(text: &str) -> Option<Vec<Swap>> {
-    let swap = |line: &str| {
+    let swaps = text.lines().skip(1).map(|line| {
         let mut words = line.split_ascii_whitespace();
         let path = words.next()?.to_owned();
         let mut bytes = words.skip(1).map(|word| word.parse::<u64>().ok()?.checked_mul(1024));
         let (size_bytes, used_bytes) = (bytes.next()??, bytes.next()??);
         Some(Swap { is_zram: path.starts_with("/dev/zram"), path, size_bytes, used_bytes })
-    };
-    text.lines().skip(1).map(swap).collect()
+    });
+    swaps.collect()
 }
 
 /// The word in brackets.

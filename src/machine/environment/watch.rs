@@ -50,9 +50,12 @@ impl Watch {
                 steal.elapsed().saturating_mul(u32::try_from(cpu_count).unwrap_or(u32::MAX));
         }
         let now = Counts::now(&Tree::of_this_machine());
-        let more = |before: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(before?));
-        self.quota_count += more(before.quota, now.quota).unwrap_or(0);
-        self.heat_count += more(before.heat, now.heat).unwrap_or(0);
+        for (sum, before, now) in [
+            (&mut self.quota_count, before.quota, now.quota),
+            (&mut self.heat_count, before.heat, now.heat),
+        ] {
+            *sum += now.zip(before).map_or(0, |(now, before)| now.saturating_sub(before));
+        }
     }
 
     /// The losses, one sentence each; empty where there were none.
@@ -83,10 +86,10 @@ fn steal(stolen: Duration, capacity: Duration) -> Option<String> {
 impl Counts {
     fn now(tree: &Tree) -> Self {
         let cpus = "/sys/devices/system/cpu";
-        let heat = |name: &String| {
-            tree.number::<u64>(&format!("{cpus}/{name}/thermal_throttle/core_throttle_count"))
-        };
-        let heats: Vec<_> = tree.names(cpus).iter().filter_map(heat).collect();
+        let heats = tree.names(cpus).into_iter().filter_map(|name| {
+            tree.number(&format!("{cpus}/{name}/thermal_throttle/core_throttle_count"))
+        });
+        let heats: Vec<u64> = heats.collect();
         Self {
             quota: cgroup::throttled_count(tree),
             heat: (!heats.is_empty()).then(|| heats.iter().sum()),

@@ -8,7 +8,7 @@ use executor::{
     recover::{self, RecoverError},
 };
 use spec::RunSpec;
-use variant::{Design, Variant};
+use variant::Variant;
 use workload::{Workload, signing::TxSignatures};
 
 use crate::{
@@ -26,8 +26,7 @@ use crate::{
 /// A list differs from that of the blocks.
 pub fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Result<(), Failure> {
     let one = NonZeroUsize::MIN;
-    let takes_none = |design: &Design| Variant::of(*design, one, one).list.is_none();
-    if !run.designs.iter().any(takes_none) {
+    if run.designs.iter().all(|design| Variant::of(*design, one, one).list.is_some()) {
         return Ok(());
     }
     let stage = progress.stage("making the list again in order", 0);

@@ -36,8 +36,9 @@ pub fn take(device_path: &Path) -> Once {
 fn read(device_path: &Path) -> Option<Once> {
     let text = fs::read_to_string(device_path.with_extension(ENDING)).ok()?;
     let (building, measuring) = text.split_once(' ')?;
-    let time = |text: &str| text.parse().ok().map(Duration::from_nanos);
-    Some(Once { building: time(building)?, measuring: time(measuring)? })
+    let [building, measuring] =
+        [building, measuring].map(|ns| ns.parse().map(Duration::from_nanos));
+    Some(Once { building: building.ok()?, measuring: measuring.ok()? })
 }
 
 #[cfg(test)]

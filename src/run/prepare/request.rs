@@ -127,8 +127,7 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
         let stated = spec::load(name, &overrides);
         let is_said =
             overrides.iter().any(|given| QUICK_BLOCKS.iter().any(|(key, _)| given.key == *key));
-        let has_many = |stated: &Scenario| !is_said && stated.block.block_count > QUICK_BLOCK_COUNT;
-        if stated.as_ref().is_ok_and(has_many) {
+        if !is_said && stated.as_ref().is_ok_and(|of| of.block.block_count > QUICK_BLOCK_COUNT) {
             add_quick(&mut overrides, &QUICK_BLOCKS);
         }
         if stated.is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
@@ -145,11 +144,9 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
 /// user says its size, or where it is asked for.
 pub fn is_smaller_if_quick(source: &Source) -> bool {
     let Source::Scenario { name, work, size: Size::Stated } = source else { return false };
-    let gas = |size| match scenario(name, work.clone(), size).ok()?.block.target {
-        BlockTarget::Gas(gas) => Some(gas),
-        BlockTarget::Transactions(_) => None,
-    };
-    gas(Size::Quick).zip(gas(Size::Stated)).is_some_and(|(quick, stated)| quick < stated)
+    let targets = [Size::Quick, Size::Stated]
+        .map(|size| scenario(name, work.clone(), size).map(|scenario| scenario.block.target));
+    matches!(targets, [Ok(BlockTarget::Gas(quick)), Ok(BlockTarget::Gas(stated))] if quick < stated)
 }
 
 /// The fault of a claim on a design that the run lacks; `None` if there is no such claim.
@@ -192,14 +189,14 @@ pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
 
 /// Adds overrides of `--quick` where the user has not said otherwise.
 fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)]) {
-    let alternative = |key: &str| match key {
-        "block.gas" => "block.transactions",
-        "state.slots" => "state.size",
-        "run.budget" => "run.samples",
-        _ => "",
-    };
     for (key, value) in quick {
-        if !overrides.iter().any(|given| given.key == *key || given.key == alternative(key)) {
+        let alternative = match *key {
+            "block.gas" => "block.transactions",
+            "state.slots" => "state.size",
+            "run.budget" => "run.samples",
+            _ => "",
+        };
+        if !overrides.iter().any(|given| given.key == *key || given.key == alternative) {
             overrides.push(Override {
                 key: (*key).to_owned(),
                 value: (*value).to_owned(),

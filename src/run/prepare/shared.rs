@@ -47,8 +47,7 @@ pub fn read(path: &Path) -> Result<Option<SweepDevice>> {
         text => text.with_context(|| format!("cannot read {}", path.display()))?,
     };
     let known = serde_json::from_str(&text);
-    let damaged = || format!("{} is damaged: move it away", path.display());
-    known.map(Some).with_context(damaged)
+    known.map(Some).with_context(|| format!("{} is damaged: move it away", path.display()))
 }
 
 /// Writes the figures, in place of earlier ones.
@@ -69,14 +68,14 @@ pub(super) fn first(
     draw_seed: u64,
 ) -> SweepDevice {
     let measured_unix_s = machine::unix_s();
-    let ceiling = |ceiling_iops| Ceiling { measured_unix_s, ceiling_iops };
+    let ceiling = facts.ceiling_iops.map(|iops| Ceiling { measured_unix_s, ceiling_iops: iops });
     SweepDevice {
         schema: DEVICE_SCHEMA,
         measured_unix_s,
         state: state.name().to_owned(),
         draw_seed,
         read_count: disk.map_or(0, Disk::read_count),
-        ceilings: facts.ceiling_iops.map(ceiling).into_iter().collect(),
+        ceilings: ceiling.into_iter().collect(),
         device: facts,
     }
 }

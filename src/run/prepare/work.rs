@@ -73,8 +73,8 @@ fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
     }
     let all = gas.iter().sum::<u64>().max(1) as f64;
     let missed = |(index, (load, gas)): (usize, (&Load, u64))| {
-        let place = || format!("load[{index}] ({})", load.kind.name());
-        let name = load.name.clone().unwrap_or_else(place);
+        let name = load.name.clone();
+        let name = name.unwrap_or_else(|| format!("load[{index}] ({})", load.kind.name()));
         let (asked, part) = (load.share, gas as f64 / all);
         let [asked_percent, part_percent] = [asked, part].map(|share| share * 100.0);
         match scenario.block.target {

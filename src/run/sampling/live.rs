@@ -39,14 +39,13 @@ impl Moment<'_> {
         let left = self.rounds.left(spent, self.pending, self.taken);
         let (position, length) = match left {
             None => (0, 1),
-            Some(left) => (spent.as_millis(), (spent + left).as_millis().max(1)),
+            Some(left) => (millis(spent), millis(spent + left).max(1)),
         };
-        let number = |millis: u128| u64::try_from(millis).unwrap_or(u64::MAX);
         Live {
             head: format!("{}, {}", self.progress(spent), self.time_left(left)),
             below: self.leading(),
-            position: number(position),
-            length: number(length),
+            position,
+            length,
         }
     }
 
@@ -72,8 +71,9 @@ impl Moment<'_> {
     /// The highest median on the store of the sample that begins.
     fn leading(&self) -> String {
         let now = self.pending.first().map(|index| &self.taken[*index].cell);
-        let is_here = |cell: &Taken| now.is_some_and(|now| now.store == cell.cell.store);
-        let figures = self.taken.iter().zip(self.medians).filter(|(cell, _)| is_here(cell));
+        let figures = self.taken.iter().zip(self.medians);
+        let figures =
+            figures.filter(|(cell, _)| now.is_some_and(|now| now.store == cell.cell.store));
         let figures = figures.filter_map(|(cell, median)| Some((cell, (*median)?)));
         let leading = figures.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(cell, mgas_per_s)| {
             format!(
@@ -86,6 +86,10 @@ impl Moment<'_> {
         let now = now.map_or_else(String::new, |cell| format!("now: {}", cell.name()));
         leading.unwrap_or_default() + &now
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
