@@ -50,7 +50,7 @@ use crate::{
 use extras::{ExtraSamples, Extras};
 use files::Files;
 use hooks::{Cleanup, Hooks};
-use plan::Machine;
+use plan::{Machine, PlannedCell};
 use prepare::{
     Databases, InUse, Preparation, Prepared, Request, Source, WithWhole, on_one_database,
     on_same_keys,
@@ -131,6 +131,7 @@ impl RunInput {
             environment,
             machine,
             run,
+            cells,
             not_whole,
             scenario,
             progress,
@@ -162,7 +163,8 @@ pub fn measure(
         progress,
     };
     let prepared = preparation.prepare(workload)?;
-    let sampling = Sampling::new(&prepared, run, machine, progress);
+    let cells = plan::cells(run, &machine);
+    let sampling = Sampling::new(&prepared, run, &cells, machine, progress);
     let sampled = sampling.run(|_| Ok(()));
     let cells = sampling.cells(&sampled);
     prepare::check_lists(&prepared.session, run, progress)?;
@@ -184,6 +186,7 @@ struct ActiveRun<'a> {
     environment: Environment,
     machine: Machine,
     run: RunSpec,
+    cells: Vec<PlannedCell>,
     /// Why no row is whole, where some would be by default.
     not_whole: Option<String>,
     scenario: Option<Scenario>,
@@ -272,7 +275,7 @@ impl ActiveRun<'_> {
         partial: &mut PartialResult,
         files: &mut Files,
     ) -> Option<Failure> {
-        let sampling = Sampling::new(prepared, run, self.machine, self.progress)
+        let sampling = Sampling::new(prepared, run, &self.cells, self.machine, self.progress)
             .with_prepare(self.input.hooks.prepare.as_deref());
         let open = OpenDatabase { active: self, before: partial.clone(), prepared, sampling };
         let mut sampled = open.sampling.run(|sampled| {

@@ -147,7 +147,7 @@ pub struct Sampling<'a> {
     run: &'a RunSpec,
     machine: Machine,
     progress: &'a Progress,
-    planned: Vec<PlannedCell>,
+    planned: &'a [PlannedCell],
     keys: AskedKeys,
     /// The user's command before each sample.
     prepare: Option<&'a str>,
@@ -158,6 +158,7 @@ impl<'a> Sampling<'a> {
     pub fn new(
         prepared: &'a Prepared,
         run: &'a RunSpec,
+        planned: &'a [PlannedCell],
         machine: Machine,
         progress: &'a Progress,
     ) -> Self {
@@ -166,7 +167,7 @@ impl<'a> Sampling<'a> {
             run,
             machine,
             progress,
-            planned: plan::cells(run, &machine),
+            planned,
             keys: AskedKeys::of(prepared.session.workload()),
             prepare: None,
         }
@@ -199,7 +200,7 @@ impl<'a> Sampling<'a> {
             self.progress.note(&note);
         }
         loop {
-            let cells = rounds.next(round, sampled.spent, &sampled.taken(&self.planned));
+            let cells = rounds.next(round, sampled.spent, &sampled.taken(self.planned));
             if cells.is_empty() {
                 break;
             }
@@ -216,7 +217,7 @@ impl<'a> Sampling<'a> {
             if interrupt::happened() || is_over {
                 break;
             }
-            let taken = sampled.taken(&self.planned);
+            let taken = sampled.taken(self.planned);
             if round == 0
                 && let Some(note) = estimate::after_first(rounds, sampled.spent, &taken)
             {
@@ -291,7 +292,7 @@ impl<'a> Sampling<'a> {
     fn begin(&self, round: u32, indices: &[usize], at: usize, sampled: &Sampled) {
         let index = indices[at];
         let live = self.progress.wants_live(sampled.last_took[index]).then(|| {
-            let taken = sampled.taken(&self.planned);
+            let taken = sampled.taken(self.planned);
             let medians: Vec<_> = sampled.by_cell.iter().map(CellSamples::mgas_per_s).collect();
             let moment = Moment {
                 rounds: self.rounds(),

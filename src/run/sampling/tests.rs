@@ -54,7 +54,8 @@ fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
     let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
     let prepared = Prepared { session, device: None, disk: None, fresh: None, signatures: None };
     let progress = Progress::new(crate::terminal::progress::Look::Lines);
-    test(&Sampling::new(&prepared, &scenario.run, machine, &progress));
+    let cells = plan::cells(&scenario.run, &machine);
+    test(&Sampling::new(&prepared, &scenario.run, &cells, machine, &progress));
 }
 
 #[test]
