@@ -1,6 +1,7 @@
 //! Three processes of two builds on one workload file, for the gate and for calibrating it.
 
 use std::{
+    io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime},
@@ -136,7 +137,7 @@ impl<'a> Trio<'a> {
         self.drivers[Arm::New as usize].who().executor.as_deref()
     }
 
-    /// The fault.
+    /// Why the processes run on all CPUs, where they could not be confined.
     pub fn warning(&self) -> Option<String> {
         let why = self.unconfined.as_ref()?;
         Some(format!(
@@ -147,29 +148,35 @@ impl<'a> Trio<'a> {
 
     /// Who they are, A and B.
     pub fn binaries(&self) -> Vec<Binary> {
-        let binary = |arm: Arm| {
-            let driver = &self.drivers[arm as usize];
-            let who = driver.who();
-            Binary {
-                arm: arm.letter(),
-                path: driver.name().to_owned(),
-                program: Program {
-                    version: who.program.clone(),
-                    commit: who.commit.clone(),
-                    features: who.features.clone(),
-                    binary_hash: who.binary_hash.clone(),
-                    build_profile: who.build_profile.clone(),
-                    patched: who.patched.clone(),
-                    generator_version: who.generator,
-                },
-                client: who.executor.clone(),
-                settings: self.work.settings[arm.side()].clone(),
-                effective_settings: self.work.effective_settings[arm.side()].clone(),
-                slow_read_ns: who.slow_read_ns,
-                reads_one_twice: who.reads_one_twice,
-            }
-        };
-        [Arm::Base, Arm::New].map(binary).into()
+        [Arm::Base, Arm::New].map(|arm| self.binary(arm)).into()
+    }
+
+    fn binary(&self, arm: Arm) -> Binary {
+        let driver = &self.drivers[arm as usize];
+        let who = driver.who();
+        let settings = &self.work.builds[arm.side()];
+        Binary {
+            arm: arm.letter(),
+            path: driver.name().to_owned(),
+            program: Program {
+                version: who.program.clone(),
+                commit: who.commit.clone(),
+                features: who.features.clone(),
+                binary_hash: who.binary_hash.clone(),
+                build_profile: who.build_profile.clone(),
+                patched: who.patched.clone(),
+                generator_version: who.generator,
+            },
+            client: who.executor.clone(),
+            settings: settings.own.clone(),
+            effective_settings: settings.effective.clone(),
+            slow_read_ns: who.slow_read_ns,
+            reads_one_twice: who.reads_one_twice,
+        }
+    }
+
+    fn confine_all(&self, cpus: &[usize]) -> io::Result<()> {
+        self.drivers.iter().try_for_each(|driver| driver.confine(cpus))
     }
 
     /// Ends all three, and lets a process of B alone sample each variant, turn by turn, and judge
@@ -181,7 +188,7 @@ impl<'a> Trio<'a> {
         let rows = if is_on_whole { self.work.whole_rows } else { WholeRows::Nothing };
         let Started { driver: mut new, loaded } =
             started(binary, self.timeouts, self.work, Arm::New, rows)?;
-        self.is_same(Arm::New, &new)?;
+        self.check_program(Arm::New, &new)?;
         self.watch.resume(self.cpus.len().max(1));
         for _ in 0..JUDGED_SAMPLE_COUNT {
             for variant in &loaded.variants {
@@ -199,15 +206,15 @@ impl<'a> Trio<'a> {
         self.drivers.iter_mut().try_for_each(Driver::end)
     }
 
-    /// That the files still are those that were started first.
-    fn are_same(&self) -> Result<(), Failure> {
+    /// Checks that the files still are those that were started first.
+    fn check_files(&self) -> Result<(), Failure> {
         let mut files = self.binaries.iter().zip(&self.stamps);
         files.find(|(path, was)| stamp(path) != **was).map_or(Ok(()), |(path, _)| replaced(path))
     }
 
     /// Checks that a process is of the program that was started first: a script may start a newer
     /// build.
-    fn is_same(&self, arm: Arm, driver: &Driver) -> Result<(), Failure> {
+    fn check_program(&self, arm: Arm, driver: &Driver) -> Result<(), Failure> {
         match driver.who().binary_hash == self.hashes[arm as usize] {
             true => Ok(()),
             false => replaced(&self.binaries[arm as usize]),
@@ -238,8 +245,8 @@ fn all_started(
     first: usize,
 ) -> Result<[Started; 3], Failure> {
     let mut all = Vec::with_capacity(binaries.len());
-    for place in 0..binaries.len() {
-        let arm = Arm::ALL[(first + place) % binaries.len()];
+    for index in 0..binaries.len() {
+        let arm = Arm::ALL[(first + index) % binaries.len()];
         all.push(started(&binaries[arm as usize], timeouts, work, arm, WholeRows::Nothing)?);
     }
     all.rotate_right(first % binaries.len());
@@ -256,8 +263,8 @@ fn started(
 ) -> Result<Started, Failure> {
     let mut driver = Driver::start(binary, timeouts)?;
     let who = driver.who();
-    let words = if who.executor.is_some() { &work.given } else { &work.words };
-    let mut run = words[arm.side()].clone();
+    let settings = &work.builds[arm.side()];
+    let mut run = if who.executor.is_some() { &settings.given } else { &settings.run }.clone();
     if rows != WholeRows::Nothing {
         run.push(("run.whole".to_owned(), rows.name().to_owned()));
     }
@@ -340,16 +347,15 @@ impl Taker for Trio<'_> {
         self.are_new = false;
         let sampled = sampled(&mut self.drivers[arm as usize], variant, self.work)?;
         let worker::Sampled { wall_ns, cpu_ns, counters, facts, .. } = sampled;
-        // Keys of a sample in a result: a build that does not know one leaves it out.
-        let count = |key: &str| facts[key].as_u64();
         Ok(Taken {
             wall_ns,
             cpu_ns,
-            blocks: count("blocks_read"),
-            bytes: count("device_read_bytes"),
-            requests: count("read_syscalls"),
-            allocations: count("allocations"),
-            instructions: count("instructions"),
+            // Keys of a sample in a result: a build that does not know one leaves it out.
+            blocks: facts["blocks_read"].as_u64(),
+            bytes: facts["device_read_bytes"].as_u64(),
+            requests: facts["read_syscalls"].as_u64(),
+            allocations: facts["allocations"].as_u64(),
+            instructions: facts["instructions"].as_u64(),
             counters,
         })
     }
@@ -362,10 +368,13 @@ impl Taker for Trio<'_> {
         // One after the other: a state on disk is used by one process at a time, and two
         // generations may not fit in memory.
         self.end()?;
-        self.are_same()?;
+        self.check_files()?;
         let started = all_started(&self.binaries, self.timeouts, self.work, self.start_count)?;
         self.drivers = started.map(|started| started.driver);
-        Arm::ALL.into_iter().zip(&self.drivers).try_for_each(|(arm, it)| self.is_same(arm, it))?;
+        Arm::ALL
+            .into_iter()
+            .zip(&self.drivers)
+            .try_for_each(|(arm, driver)| self.check_program(arm, driver))?;
         self.start_count += 1;
         self.are_new = true;
         Ok(begun.elapsed())
@@ -379,15 +388,15 @@ impl Taker for Trio<'_> {
         let busy_count = shared.and_then(|shared| shared.busy_count);
         let busy_count = busy_count.unwrap_or(self.cpus.len());
         let turn = confine::turn(&self.cpus, busy_count, number);
-        let to = |cpus: &[usize]| self.drivers.iter().try_for_each(|driver| driver.confine(cpus));
-        match to(turn.as_ref().unwrap_or(&self.cpus)) {
+        let cpus = turn.as_ref().unwrap_or(&self.cpus);
+        match self.confine_all(cpus) {
             Ok(()) => {
-                self.cpu_count = turn.as_ref().unwrap_or(&self.cpus).len();
+                self.cpu_count = cpus.len();
                 turn
             }
             Err(error) => {
                 // All or none: confined by halves they would not have the same.
-                drop(to(&self.cpus));
+                drop(self.confine_all(&self.cpus));
                 self.unconfined = Some(error.to_string());
                 None
             }

@@ -17,17 +17,34 @@ use crate::{
 };
 
 /// Keys of a run and their values.
-pub type Words = Vec<(String, String)>;
+pub type RunKeys = Vec<(String, String)>;
 
-/// The run of each build in words, where each may have settings of its own.
+/// The settings of one build.
+#[derive(Clone, Debug)]
+pub struct BuildSettings {
+    /// The keys of its run that are not left at their defaults.
+    pub run: RunKeys,
+    /// The keys of these that the user gave: for an executor that knows no others.
+    pub given: RunKeys,
+    /// Settings of this build alone: `run.read=get`.
+    pub own: Vec<String>,
+    /// All keys that are set for one of both builds, with the values of this one.
+    pub effective: Vec<EffectiveSetting>,
+}
+
+impl BuildSettings {
+    fn is_own(&self, key: &str) -> bool {
+        self.own.iter().any(|set| set.split_once('=').is_some_and(|(own, _)| own == key))
+    }
+}
+
+/// The settings of both builds.
 #[derive(Clone, Debug)]
 pub struct OwnRuns {
     /// Of A, and of B.
-    pub words: [Words; 2],
-    /// The settings, where they change nothing: A and B would be told the same.
+    pub builds: [BuildSettings; 2],
+    /// The settings that one of them alone has, where they change nothing: both would be told the same.
     pub without_effect: Option<String>,
-    /// All keys that are set for one of them, with the values of A, and of B.
-    pub effective: [Vec<EffectiveSetting>; 2],
 }
 
 /// The key whose value the machine chooses where nothing sets it.
@@ -54,33 +71,39 @@ pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
     Err(error).or_exit(Code::Usage)
 }
 
-/// The run of each build. Settings may say how variants are run, not which there are.
+/// The settings of each build, where `how` is of both and `own` of one. Settings may say how variants are
+/// run, not which there are.
 ///
 /// # Errors
 /// A value that is not valid, or other variants.
 pub fn own_runs(
     run: &RunSpec,
-    settings: [&[Override]; 2],
+    how: &[Override],
+    own: &[Vec<Override>; 2],
     variants: &[PlannedCell],
     machine: &Machine,
 ) -> Result<OwnRuns, Failure> {
-    let [of_base, of_new] = settings;
-    let [base, new] =
-        [own_run(run, of_base, variants, machine)?, own_run(run, of_new, variants, machine)?];
-    let has_settings = !of_base.is_empty() || !of_new.is_empty();
-    let is_without = has_settings && effect::samples_alike(&base, &new, machine);
-    let words = [&base, &new].map(|run| worker::of_run(run).or_exit(Code::Usage));
-    let [of_a, of_b] = words;
-    let keys: BTreeSet<_> = of_base.iter().chain(of_new).map(|set| set.key.as_str()).collect();
-    let words = [of_a?, of_b?];
-    let of_side = |own: &RunSpec, words: &[(String, String)]| -> Result<Vec<_>, Failure> {
-        let effective = keys.iter().map(|key| effective(own, words, key, machine));
-        Ok(effective.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
-    };
+    let runs =
+        [own_run(run, &own[0], variants, machine)?, own_run(run, &own[1], variants, machine)?];
+    let keys: BTreeSet<_> = own.iter().flatten().map(|set| set.key.as_str()).collect();
+    let is_without = !keys.is_empty() && effect::samples_alike(&runs[0], &runs[1], machine);
+    let [base, new] = [0, 1].map(|side| -> Result<_, Failure> {
+        let words = worker::of_run(&runs[side]).or_exit(Code::Usage)?;
+        let effective = keys.iter().filter_map(|key| effective(&runs[side], &words, key, machine));
+        Ok(BuildSettings {
+            given: how
+                .iter()
+                .chain(&own[side])
+                .map(|set| (set.key.clone(), set.value.clone()))
+                .collect(),
+            own: own[side].iter().map(|set| format!("{}={}", set.key, set.value)).collect(),
+            effective: effective.collect(),
+            run: words,
+        })
+    });
     Ok(OwnRuns {
-        effective: [of_side(&base, &words[0])?, of_side(&new, &words[1])?],
-        words,
-        without_effect: is_without.then(|| origins(of_base.iter().chain(of_new))),
+        builds: [base?, new?],
+        without_effect: is_without.then(|| origins(own.iter().flatten())),
     })
 }
 
@@ -90,13 +113,13 @@ fn effective(
     words: &[(String, String)],
     key: &str,
     machine: &Machine,
-) -> Result<Option<EffectiveSetting>, Failure> {
+) -> Option<EffectiveSetting> {
     let value = match key == READ {
-        true => Some(machine.read_method(own).name().to_owned()),
-        false => worker::value_of(own, key).or_exit(Code::Usage)?,
+        true => machine.read_method(own).name().to_owned(),
+        false => worker::value_of(own, key)?,
     };
     let is_default = words.iter().all(|(set, _)| set != key);
-    Ok(value.map(|value| EffectiveSetting { key: key.to_owned(), value, is_default }))
+    Some(EffectiveSetting { key: key.to_owned(), value, is_default })
 }
 
 /// `run` with settings of its own.
@@ -107,14 +130,12 @@ fn own_run(
     machine: &Machine,
 ) -> Result<RunSpec, Failure> {
     let common = worker::of_run(run).or_exit(Code::Usage)?;
-    let given = |(key, value): &(String, String)| Override {
-        key: key.clone(),
-        value: value.clone(),
-        origin: format!("{key} = {value}"),
-    };
-    let is_kept = |word: &&(String, String)| settings.iter().all(|set| set.key != word.0);
-    let mut all: Vec<_> =
-        common.iter().filter(is_kept).map(given).chain(settings.iter().cloned()).collect();
+    let kept = common.into_iter().filter(|(key, _)| settings.iter().all(|set| set.key != *key));
+    let kept = kept.map(|(key, value)| {
+        let origin = format!("{key} = {value}");
+        Override { key, value, origin }
+    });
+    let mut all: Vec<_> = kept.chain(settings.iter().cloned()).collect();
     let mut own = minimal::default_run(&all).or_exit(Code::Usage)?;
     // A setting may change the readers that are chosen where none are named: both get those of
     // the run without it.
@@ -152,32 +173,25 @@ fn readers(variants: &[PlannedCell]) -> Option<Override> {
     })
 }
 
-/// Why settings change nothing, where A and B have the same values of all keys that one of them sets; `given`
-/// are the settings of each, as `run.read=get`. `None` where a value differs.
-pub fn alike(
-    [of_a, of_b]: &[Vec<EffectiveSetting>; 2],
-    given: &[Vec<String>; 2],
-) -> Option<String> {
-    let is_same = |a: &EffectiveSetting| of_b.iter().any(|b| b.key == a.key && b.value == a.value);
-    if of_a.is_empty() || !of_a.iter().all(is_same) {
-        return None;
-    }
-    let is_given = |side: usize, key: &str| {
-        given[side].iter().any(|set| set.split_once('=').is_some_and(|(of, _)| of == key))
-    };
-    let words = |a: &EffectiveSetting| {
-        let EffectiveSetting { key, value, .. } = a;
-        let (other, is_default) = match [is_given(0, key), is_given(1, key)] {
-            [false, _] => ("A too", a.is_default),
-            [true, false] => ("B too", of_b.iter().any(|b| b.key == *key && b.is_default)),
+/// Why settings change nothing, where A and B have the same values of all keys that one of them sets. `None`
+/// where a value differs.
+pub fn alike([a, b]: &[BuildSettings; 2]) -> Option<String> {
+    let mut words = Vec::new();
+    for EffectiveSetting { key, value, is_default } in &a.effective {
+        let of_b = b.effective.iter().find(|of_b| of_b.key == *key && of_b.value == *value)?;
+        let (other, is_default) = match [a.is_own(key), b.is_own(key)] {
+            [false, _] => ("A too", *is_default),
+            [true, false] => ("B too", of_b.is_default),
             [true, true] => ("A and B", false),
         };
         let default = if is_default { " (its default)" } else { "" };
-        format!("{key} is {value} in {other}{default}")
-    };
-    let words: Vec<_> = of_a.iter().map(words).collect();
-    let others: Vec<_> = of_a.iter().filter_map(|a| other_names(&a.key, &a.value)).collect();
-    let others = match others.as_slice() {
+        words.push(format!("{key} is {value} in {other}{default}"));
+    }
+    if words.is_empty() {
+        return None;
+    }
+    let others = a.effective.iter().filter_map(|of_a| other_names(&of_a.key, &of_a.value));
+    let others = match others.collect::<Vec<_>>().as_slice() {
         [] => "give one of them another value".to_owned(),
         some => some.join("; "),
     };
@@ -240,7 +254,7 @@ mod tests {
     /// The runs of A without settings, and of B with these.
     fn of_new(run: &RunSpec, settings: &[(&str, &str)]) -> Result<OwnRuns, Failure> {
         let variants = plan::cells(run, &machine());
-        own_runs(run, [&[], &given(settings)], &variants, &machine())
+        own_runs(run, &[], &[Vec::new(), given(settings)], &variants, &machine())
     }
 
     fn run(settings: &[(&str, &str)]) -> RunSpec {
@@ -256,7 +270,7 @@ mod tests {
         assert_ne!(together, plan::cells(&alone, &machine()), "other readers are chosen");
         let own = of_new(&run, &[("run.read", "get")]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(own.without_effect, None);
-        for words in &own.words {
+        for words in own.builds.map(|build| build.run) {
             let words: Vec<_> =
                 words.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
             let told = minimal::default_run(&given(&words));
@@ -270,9 +284,10 @@ mod tests {
         let run = run(&[("run.stores", "rocksdb"), ("run.commit", "synced")]);
         let variants = plan::cells(&run, &machine());
         let sides = |of_a: &[(&str, &str)], of_b: &[(&str, &str)]| {
-            let own = own_runs(&run, [&given(of_a), &given(of_b)], &variants, &machine());
+            let own = own_runs(&run, &[], &[given(of_a), given(of_b)], &variants, &machine());
             let own = own.unwrap_or_else(|error| panic!("{error}"));
-            own.effective.map(|side| side.iter().map(ToString::to_string).collect::<Vec<_>>())
+            own.builds
+                .map(|build| build.effective.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         let none: [Vec<String>; 2] = Default::default();
         assert_eq!(sides(&[], &[]), none);
@@ -286,8 +301,7 @@ mod tests {
         let of_b = ["run.checksums = verify (default)", "run.rocksdb.open_files = 20"];
         assert_eq!(both, [of_a, of_b]);
         let without_ring = Machine { io_uring: IoUring::Refused, ..machine() };
-        let key = effective(&run, &[], "run.read", &without_ring);
-        let key = key.unwrap_or_else(|error| panic!("{error}")).expect("a key");
+        let key = effective(&run, &[], "run.read", &without_ring).expect("a key");
         assert_eq!(key.to_string(), "run.read = get (default)");
     }
 
@@ -313,12 +327,8 @@ mod tests {
         let run = run(&[("run.stores", "rocksdb")]);
         let variants = plan::cells(&run, &machine());
         let told = |of_a: &[(&str, &str)], of_b: &[(&str, &str)]| {
-            let own = own_runs(&run, [&given(of_a), &given(of_b)], &variants, &machine());
-            let own = own.unwrap_or_else(|error| panic!("{error}"));
-            let said = |of: &[(&str, &str)]| {
-                of.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
-            };
-            alike(&own.effective, &[said(of_a), said(of_b)])
+            let own = own_runs(&run, &[], &[given(of_a), given(of_b)], &variants, &machine());
+            alike(&own.unwrap_or_else(|error| panic!("{error}")).builds)
         };
         let read = [("run.read", "multi-get")];
         let help = "\n   = help: A and B would be one run; run.read can also be get";

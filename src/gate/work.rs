@@ -11,15 +11,15 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use spec::{Override, RunSpec, Scenario};
-use variant::{CacheMode, StoreKind, WholeRows};
+use variant::{CacheMode, WholeRows};
 use workload::file;
 
 use super::{
     Metric,
-    settings::{OwnRuns, Words, alike, few, own_runs},
+    settings::{BuildSettings, OwnRuns, alike, few, own_runs},
     taker::{Rule, Subject},
 };
-use result::{Counters, WorkloadFacts, gate::EffectiveSetting};
+use result::{Counters, WorkloadFacts};
 
 use crate::{
     figures::{counters, facts},
@@ -96,15 +96,9 @@ pub struct Work {
     /// Whole rows that claims can have beside the run's own: none where it has its own, or the work has
     /// none.
     pub whole_rows: WholeRows,
-    /// The settings of A and of B, as keys and values.
-    pub words: [Words; 2],
-    /// The keys of these that the user gave, with their values: for an executor that knows no others.
-    pub given: [Words; 2],
-    /// Settings of A alone, and of B: `run.read=get`.
-    pub settings: [Vec<String>; 2],
-    /// All keys that are set for one of them, with the values of A, and of B.
-    pub effective_settings: [Vec<EffectiveSetting>; 2],
-    /// All of them, where they change nothing.
+    /// The settings of A, and of B.
+    pub builds: [BuildSettings; 2],
+    /// The settings that one of them alone has, where they change nothing.
     without_effect: Option<String>,
     /// The scenario that it is of, if any.
     pub scenario: Option<Scenario>,
@@ -120,12 +114,12 @@ impl Work {
     /// # Errors
     /// The work is not valid.
     pub fn of(input: &WorkInput, progress: &Progress) -> Result<Self, Failure> {
-        let own = input.settings.each_ref().map(Vec::as_slice);
         let machine = Machine::this();
         // A setting that is not valid is better known before the work than after it.
         let run = Request::run_of(&input.source, &input.how)?;
         let cells = plan::cells(&run, &machine);
-        let OwnRuns { words, without_effect, effective } = own_runs(&run, own, &cells, &machine)?;
+        let OwnRuns { builds, without_effect } =
+            own_runs(&run, &input.how, &input.settings, &cells, &machine)?;
         let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
         on_one_database(&run, "builds are compared")?;
         let WithWhole { run: whole, .. } =
@@ -151,18 +145,10 @@ impl Work {
         let (data_dir, link_dir) = data_dir.unzip();
         let parallel = cells.iter().find(|cell| cell.variant.thread_count > 1);
         let parallel = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN);
-        let in_turns = parallel.map(PlannedCell::name);
-        let names: Vec<_> = cells.iter().map(PlannedCell::name).collect();
-        let said = |set: &Override| format!("{}={}", set.key, set.value);
-        let settings = input.settings.each_ref().map(|all| all.iter().map(said).collect());
-        let word = |given: &Override| (given.key.clone(), given.value.clone());
-        let given = input.settings.each_ref();
-        let given = given.map(|own| input.how.iter().chain(own).map(word).collect());
-        let is_cold = |store: StoreKind| run.cache == CacheMode::Cold && store.has_device();
-        let variants = cells.iter().zip(names).map(|(cell, name)| Shared {
-            name,
+        let variants = cells.iter().map(|cell| Shared {
+            name: cell.name(),
             busy_count: Some(cell.busy_count()),
-            is_cold: is_cold(cell.store),
+            is_cold: run.cache == CacheMode::Cold && cell.store.has_device(),
         });
         Ok(Self {
             file,
@@ -172,14 +158,11 @@ impl Work {
             facts,
             expected: counters::expected(&workload),
             variants: variants.collect(),
-            in_turns,
+            in_turns: parallel.map(PlannedCell::name),
             run,
             whole_rows,
-            words,
+            builds,
             without_effect,
-            given,
-            settings,
-            effective_settings: effective,
             scenario,
         })
     }
@@ -197,8 +180,9 @@ impl Work {
         // The reference has run on it.
         let workload = file::read(&self.file).or_exit(Code::Io)?;
         let written = File::create(&path).and_then(|out| prepare::write_json(&workload, out));
-        let context = || format!("cannot write the workload as JSON to {}", path.display());
-        written.with_context(context).or_exit(Code::Io)?;
+        written
+            .with_context(|| format!("cannot write the workload as JSON to {}", path.display()))
+            .or_exit(Code::Io)?;
         *self.json.borrow_mut() = Some((dir, path.clone()));
         Ok(path)
     }
@@ -210,7 +194,7 @@ impl Work {
     pub fn differs(&self, base: &Path, new: &Path) -> Result<(), Failure> {
         let is_one = base == new || fs::canonicalize(base).ok() == fs::canonicalize(new).ok();
         let Some(settings) = self.without_effect.as_ref().filter(|_| is_one) else { return Ok(()) };
-        let why = alike(&self.effective_settings, &self.settings).unwrap_or_else(|| {
+        let why = alike(&self.builds).unwrap_or_else(|| {
             format!(
                 "that changes nothing for {}\n   = help: A and B would be one run; name a store, a \
                  design or a cache that\n           it is about, or compare two builds (--against \
@@ -224,7 +208,7 @@ impl Work {
     /// Content of the caches when a sample starts; `None` where no store has any, and where A and B may
     /// differ in it.
     pub fn cache(&self) -> Option<CacheMode> {
-        let mut own = self.effective_settings.iter().flatten();
+        let mut own = self.builds.iter().flat_map(|build| &build.effective);
         let is_own = own.any(|set| set.key == "run.cache");
         let has_device = self.run.stores.iter().any(|store| store.has_device());
         (has_device && !is_own).then_some(self.run.cache)
@@ -242,13 +226,15 @@ impl Work {
             );
             return Err(error).or_exit(Code::Usage);
         }
-        let is_missing = |variant: &&Shared| !loaded.variants.contains(&variant.name);
-        let Some(missing) = self.variants.iter().find(is_missing) else { return Ok(()) };
+        let mut missing = self.variants.iter().map(|variant| &variant.name);
+        let Some(missing) = missing.find(|name| !loaded.variants.contains(name)) else {
+            return Ok(());
+        };
         let error = anyhow!(
             "{} has no variant {}\n  --> it has {}\n   = help: name designs and threads that both \
              builds have",
             name.display(),
-            missing.name,
+            missing,
             few(&loaded.variants)
         );
         Err(error).or_exit(Code::Usage)
@@ -263,9 +249,9 @@ impl Work {
 pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<Shared>, Failure> {
     let both = base.variants.iter().enumerate().filter(|(_, name)| new.variants.contains(name));
     let shared: Vec<_> = both
-        .map(|(place, name)| Shared {
+        .map(|(index, name)| Shared {
             name: name.clone(),
-            busy_count: base.thread_counts.get(place).copied(),
+            busy_count: base.thread_counts.get(index).copied(),
             is_cold: false,
         })
         .collect();

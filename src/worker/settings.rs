@@ -2,7 +2,7 @@
 //! build that does not know one of them refuses it by name, and one that is older than a key
 //! that nobody set is not disturbed by it.
 
-use spec::{Bound, Expect, RunSpec, Scenario, ScenarioError};
+use spec::{Bound, Expect, RunSpec, ScenarioError};
 use variant::WholeRows;
 
 use crate::run::minimal;
@@ -13,29 +13,24 @@ const OF_THE_DRIVER: [&str; 3] = ["run.samples", "run.budget", "run.recover_send
 /// The settings of `run` as keys and values of a command line.
 ///
 /// # Errors
-/// None that a user could make: the least scenario is valid.
+/// None that a user could make: the minimal scenario is valid.
 pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
-    let least = minimal::scenario("the defaults", &[])?;
-    let defaults = entries(&least);
-    let given = entries(&Scenario { run: run.clone(), ..least });
+    let defaults = set_keys(&minimal::default_run(&[])?);
     // A worker adds no whole rows of its own, so `none` says nothing to it.
     let no_whole = ("run.whole".to_owned(), WholeRows::Nothing.name().to_owned());
-    let is_set = |entry: &(String, String)| {
+    let mut set = set_keys(run);
+    set.retain(|entry| {
         !defaults.contains(entry)
             && *entry != no_whole
             && !OF_THE_DRIVER.contains(&entry.0.as_str())
-    };
-    Ok(given.into_iter().filter(is_set).collect())
+    });
+    Ok(set)
 }
 
 /// The value of a key of `run`, as `run.read`; of one that is left out, the meaning of that. `None` of no key.
-///
-/// # Errors
-/// As [`of_run`].
-pub fn value_of(run: &RunSpec, key: &str) -> Result<Option<String>, ScenarioError> {
-    let least = minimal::scenario("the defaults", &[])?;
-    let all = all_entries(&Scenario { run: run.clone(), ..least });
-    Ok(all.into_iter().find(|entry| entry.key == key).map(|entry| entry.value))
+pub fn value_of(run: &RunSpec, key: &str) -> Option<String> {
+    let (_, value) = entries(run).find(|(of, _)| of == key)?;
+    Some(value.unwrap_or_else(str::to_owned))
 }
 
 /// A claim as the lines of its `[[expect]]`.
@@ -55,36 +50,19 @@ pub fn of_expect(expect: &Expect) -> String {
     lines
 }
 
-/// A key below `[run]` and its value, as a scenario is written.
-struct Entry {
-    key: String,
-    /// Of a key that is left out, the meaning of that.
-    value: String,
-    is_left_out: bool,
+/// Keys below `[run]` that are not left out, with their values.
+fn set_keys(run: &RunSpec) -> Vec<(String, String)> {
+    entries(run).filter_map(|(key, value)| Some((key, value.ok()?))).collect()
 }
 
-/// The keys that are not left out.
-fn entries(scenario: &Scenario) -> Vec<(String, String)> {
-    let said = all_entries(scenario).into_iter().filter(|entry| !entry.is_left_out);
-    said.map(|entry| (entry.key, entry.value)).collect()
-}
-
-fn all_entries(scenario: &Scenario) -> Vec<Entry> {
-    let mut table = String::new();
-    let mut entries = Vec::new();
-    for line in scenario.to_toml().lines() {
-        let left_out = line.strip_prefix("# ");
-        if let Some(header) = line.strip_prefix('[') {
-            table = header.trim_matches(['[', ']']).to_owned();
-        } else if table.starts_with("run")
-            && let Some((key, value)) = left_out.unwrap_or(line).split_once(" = ")
-        {
-            let value = value.trim_matches(['[', ']']).replace('"', "");
-            let key = format!("{table}.{key}");
-            entries.push(Entry { key, value, is_left_out: left_out.is_some() });
-        }
-    }
-    entries
+/// All keys below `[run]` with their values, or the meaning of leaving them out.
+fn entries(run: &RunSpec) -> impl Iterator<Item = (String, Result<String, &'static str>)> {
+    run.tables().into_iter().flat_map(|(table, entries)| {
+        entries.into_iter().map(move |(key, value)| {
+            let value = value.map(|toml| toml.trim_matches(['[', ']']).replace('"', ""));
+            (format!("{table}.{key}"), value)
+        })
+    })
 }
 
 #[cfg(test)]
@@ -114,15 +92,14 @@ mod tests {
         let text = [("run.read", "get"), ("run.rocksdb.block", "8KiB")];
         let text = text.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let run = minimal::default_run(&overrides(&text)).unwrap();
-        let of = |run: &RunSpec, key: &str| value_of(run, key).unwrap();
         for (key, value) in &text {
-            assert_eq!(of(&run, key).as_ref(), Some(value));
+            assert_eq!(value_of(&run, key).as_ref(), Some(value));
         }
-        assert_eq!(of(&run, "run.checksums").as_deref(), Some("verify"));
-        assert_eq!(of(&run, "run.rocksdb.open_files").as_deref(), Some("all"));
-        assert_eq!(of(&run, "run.nonsense"), None);
+        assert_eq!(value_of(&run, "run.checksums").as_deref(), Some("verify"));
+        assert_eq!(value_of(&run, "run.rocksdb.open_files").as_deref(), Some("all"));
+        assert_eq!(value_of(&run, "run.nonsense"), None);
         let default = minimal::default_run(&[]).unwrap();
-        assert_eq!(of(&default, "run.read").as_deref(), Some("chosen by the tool"));
+        assert_eq!(value_of(&default, "run.read").as_deref(), Some("chosen by the tool"));
     }
 
     #[test]

@@ -31,9 +31,9 @@ impl Scenario {
         for load in &self.loads {
             table(&mut out, "[[load]]", &load_entries(load));
         }
-        table(&mut out, "[run]", &run_entries(&self.run));
-        table(&mut out, &format!("[{}]", rocksdb::PATH), &self.run.rocksdb.entries());
-        table(&mut out, &format!("[{}]", mdbx::PATH), &self.run.mdbx.entries());
+        for (path, entries) in self.run.tables() {
+            table(&mut out, &format!("[{path}]"), &entries);
+        }
         let mut expects = String::new();
         for expect in &self.expects {
             table(&mut expects, "[[expect]]", &expect_entries(expect));
@@ -102,6 +102,17 @@ impl Scenario {
                 },
             ),
             ("seed", seed(block.seed)),
+        ]
+    }
+}
+
+impl RunSpec {
+    /// The tables of a run in a file, each with its path.
+    pub fn tables(&self) -> [(&'static str, Vec<Entry>); 3] {
+        [
+            ("run", run_entries(self)),
+            (rocksdb::PATH, self.rocksdb.entries()),
+            (mdbx::PATH, self.mdbx.entries()),
         ]
     }
 }
