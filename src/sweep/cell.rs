@@ -9,6 +9,7 @@ use result::{
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
@@ -99,25 +100,24 @@ pub fn is_of_another_program(dir: &Path) -> bool {
 }
 
 fn read_cell_file(path: &Path) -> Result<CellFile> {
+    read_json(path, CELL_SCHEMA)
+}
+
+/// Reads a file of a sweep, of the schema `wanted`.
+///
+/// # Errors
+/// It cannot be read, or has another schema or none.
+pub fn read_json<T: DeserializeOwned>(path: &Path, wanted: &str) -> Result<T> {
     let name = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
     let json: Value = serde_json::from_str(&text)
         .with_context(|| format!("{name} is not valid JSON (truncated?)"))?;
-    check_schema(&json, CELL_SCHEMA, path)?;
-    serde_json::from_value(json).with_context(|| format!("{name} is damaged"))
-}
-
-/// Whether `json`, read from `path`, has the schema `wanted`.
-///
-/// # Errors
-/// It has another one, or none.
-pub fn check_schema(json: &Value, wanted: &str, path: &Path) -> Result<()> {
     match json["schema"].as_str() {
-        Some(schema) if schema == wanted => Ok(()),
+        Some(schema) if schema == wanted => {}
         Some(other) => bail!(
-            "{} has the schema {other}, and this stress reads {wanted}; use the stress that wrote it",
-            path.display()
+            "{name} has the schema {other}, and this stress reads {wanted}; use the stress that wrote it"
         ),
-        None => bail!("{} has no `schema`; wanted is {wanted}", path.display()),
+        None => bail!("{name} has no `schema`; wanted is {wanted}"),
     }
+    serde_json::from_value(json).with_context(|| format!("{name} is damaged"))
 }

@@ -132,8 +132,9 @@ fn told(known: &SweepDevice, again: Option<Again>) -> String {
 
 /// Whether the last measurement is so old that there is to be another.
 fn is_due(known: &SweepDevice, now_unix_s: u64) -> bool {
-    let age_s = |ceiling: &Ceiling| now_unix_s.saturating_sub(ceiling.measured_unix_s);
-    known.ceilings.last().is_some_and(|ceiling| age_s(ceiling) >= AGE_MAX.as_secs())
+    known.ceilings.last().is_some_and(|Ceiling { measured_unix_s, .. }| {
+        now_unix_s.saturating_sub(*measured_unix_s) >= AGE_MAX.as_secs()
+    })
 }
 
 #[cfg(test)]

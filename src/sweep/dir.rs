@@ -16,7 +16,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
@@ -148,10 +147,9 @@ impl SweepDir {
     pub fn scratch(&self, index: u64, lock: &CellLock) -> Result<TempDir> {
         let prefix = scratch_prefix(index);
         let running = self.running();
-        let cannot = || format!("cannot write to {}", running.display());
         if lock.is_exclusive() {
-            for entry in fs::read_dir(&running).with_context(cannot)? {
-                let entry = entry.with_context(cannot)?;
+            for entry in fs::read_dir(&running).with_context(|| cannot("write to", &running))? {
+                let entry = entry.with_context(|| cannot("write to", &running))?;
                 if entry.file_name().to_string_lossy().starts_with(&prefix) {
                     // One that stays takes space, and does no other harm.
                     drop(fs::remove_dir_all(entry.path()));
@@ -159,7 +157,8 @@ impl SweepDir {
             }
         }
         let mut builder = tempfile::Builder::new();
-        report::searchable(builder.prefix(&prefix)).tempdir_in(&running).with_context(cannot)
+        let made = report::searchable(builder.prefix(&prefix)).tempdir_in(&running);
+        made.with_context(|| cannot("write to", &running))
     }
 
     /// Makes `scratch`, in which the result lies, the directory of cell `index`. Where another
@@ -169,26 +168,26 @@ impl SweepDir {
     /// Something cannot be written.
     pub fn publish(&self, index: u64, scratch: TempDir, work_digest: &str) -> Result<PathBuf> {
         let place = self.cell_path(index);
-        let cannot = || format!("cannot write {}", place.display());
         let file = cell::cell_file(&self.matrix, index, work_digest);
         report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file)?)?;
-        sync(scratch.path()).with_context(cannot)?;
+        sync(scratch.path()).with_context(|| cannot("write", &place))?;
         if place.exists() && self.own_cell(index)?.is_none() {
             // Of another program: out of the way, and gone with its directory.
-            let old =
-                tempfile::Builder::new().prefix(&scratch_prefix(index)).tempdir_in(self.running());
-            let old = old.with_context(cannot)?;
-            fs::rename(&place, old.path().join("old")).with_context(cannot)?;
+            let mut builder = tempfile::Builder::new();
+            let aside = builder.prefix(&scratch_prefix(index)).tempdir_in(self.running());
+            let moved = aside
+                .and_then(|aside| fs::rename(&place, aside.path().join("old")).map(|()| aside));
+            drop(moved.with_context(|| cannot("write", &place))?);
         }
         match fs::rename(scratch.path(), &place) {
             Ok(()) => {
                 // There is nothing left to remove.
                 drop(scratch.keep());
-                sync(&self.path).with_context(cannot)?;
+                sync(&self.path).with_context(|| cannot("write", &place))?;
             }
             // A directory that is not empty is never replaced: another process was first.
             Err(_) if place.exists() && self.own_cell(index)?.is_some() => {}
-            Err(error) => return Err(error).with_context(cannot),
+            Err(error) => return Err(error).with_context(|| cannot("write", &place)),
         }
         Ok(place)
     }
@@ -205,10 +204,9 @@ impl SweepDir {
     /// # Errors
     /// One cannot be read.
     pub fn devices(&self) -> Result<Vec<SweepDevice>> {
-        let cannot = || format!("cannot list {}", self.path.display());
         let mut devices = Vec::new();
-        for entry in fs::read_dir(&self.path).with_context(cannot)? {
-            let entry = entry.with_context(cannot)?;
+        for entry in fs::read_dir(&self.path).with_context(|| cannot("list", &self.path))? {
+            let entry = entry.with_context(|| cannot("list", &self.path))?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with(DEVICE_FILE_PREFIX) && name.ends_with(".json") {
                 devices.extend(shared::read(&entry.path())?);
@@ -248,24 +246,21 @@ fn sync(dir: &Path) -> io::Result<()> {
 
 fn read_manifest(dir: &Path) -> Result<Matrix> {
     let path = dir.join(MANIFEST_FILE);
-    let name = path.display();
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
+    if matches!(path.try_exists(), Ok(false)) {
+        bail!(
             "{} is no directory of a sweep: it has no {MANIFEST_FILE}; give the --out of a `stress sweep`",
             dir.display()
-        ),
-        text => text.with_context(|| format!("cannot read {name}"))?,
-    };
-    let json: Value = serde_json::from_str(&text)
-        .with_context(|| format!("{name} is not valid JSON (truncated?)"))?;
-    cell::check_schema(&json, MANIFEST_SCHEMA, &path)?;
-    let manifest: Manifest =
-        serde_json::from_value(json).with_context(|| format!("{name} is damaged"))?;
-    let matrix = manifest.matrix;
-    let is_whole =
-        matrix.cell_count > 0 && cell_count(&matrix.axes).ok() == Some(matrix.cell_count);
-    if !is_whole {
-        bail!("{name} is damaged: its axes do not make {} cells", matrix.cell_count);
+        );
+    }
+    let Manifest { matrix, .. } = cell::read_json(&path, MANIFEST_SCHEMA)?;
+    let count = matrix.cell_count;
+    if count == 0 || cell_count(&matrix.axes).ok() != Some(count) {
+        bail!("{} is damaged: its axes do not make {count} cells", path.display());
     }
     Ok(matrix)
+}
+
+/// `cannot list DIR`, for an error.
+fn cannot(act: &str, path: &Path) -> String {
+    format!("cannot {act} {}", path.display())
 }

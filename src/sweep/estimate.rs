@@ -33,20 +33,16 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of `cells` of `matrix`; `None` where `answer` says to stop.
+    /// Estimates `cells` of `matrix`; `None` where `answer` says to stop.
     ///
     /// # Errors
     /// The scenario is not valid any more.
-    pub fn of(
+    pub fn from_cells(
         matrix: &Matrix,
         cells: &[u64],
         answer: impl Fn() -> ControlFlow<()>,
     ) -> Result<Option<Self>, Failure> {
-        let read = |source: &Source| -> Result<Rounds, Failure> {
-            let RunSpec { sample_count, budget, .. } = Request::run_of(source, &[])?;
-            Ok(Rounds { sample_count, budget })
-        };
-        Self::by(matrix, cells, read, answer)
+        Self::by(matrix, cells, rounds, answer)
     }
 
     /// The same, where `read` reads the limits of a cell's scenario.
@@ -91,25 +87,28 @@ impl Estimate {
         let Self { budgeted_count, longest, counted_count } = *self;
         let all = units::things(budgeted_count + counted_count, "cell");
         let later = "the first of them shows how long they take";
-        let by_budget = |cells: String| {
-            let minutes = (longest.as_secs_f64() / 60.0).ceil();
-            format!("samples of {cells} take up to {minutes:.0} min by their budgets")
-        };
+        let minutes = (longest.as_secs_f64() / 60.0).ceil();
+        let by_budget = format!("take up to {minutes:.0} min by their budgets");
         let building = "state databases that are missing are built beside that";
         match (longest >= LONG, counted_count) {
             (false, 0) => None,
-            (true, 0) => Some(format!("{}; {building}", by_budget(all))),
+            (true, 0) => Some(format!("samples of {all} {by_budget}; {building}")),
             (_, 1) if budgeted_count == 0 => None,
             (_, _) if budgeted_count == 0 => {
                 Some(format!("{all} have a number of samples, not a budget; {later}"))
             }
-            _ => {
-                let budgeted = by_budget(format!("{budgeted_count} of {all}"));
-                let others = format!("{counted_count} have a number of samples");
-                Some(format!("{budgeted}; {building}; {others}: {later}"))
-            }
+            _ => Some(format!(
+                "samples of {budgeted_count} of {all} {by_budget}; {building}; {counted_count} have a \
+                 number of samples: {later}"
+            )),
         }
     }
+}
+
+/// The limits of a scenario.
+fn rounds(source: &Source) -> Result<Rounds, Failure> {
+    let RunSpec { sample_count, budget, .. } = Request::run_of(source, &[])?;
+    Ok(Rounds { sample_count, budget })
 }
 
 /// The values that the axes give to [`LIMITS`] in a cell; fixed settings are those of all cells.
@@ -130,7 +129,7 @@ mod tests {
         let axes = axes.iter().map(axis).collect();
         let input =
             MatrixInput { scenario: "sload-storm".to_owned(), size, fixed: Vec::new(), axes };
-        matrix::of(input).unwrap_or_else(|failure| panic!("{failure}"))
+        matrix::from_input(input).unwrap_or_else(|failure| panic!("{failure}"))
     }
 
     fn all(matrix: &Matrix) -> Vec<u64> {
@@ -139,7 +138,7 @@ mod tests {
 
     fn of(axes: &[&str]) -> Estimate {
         let matrix = matrix(axes, Size::Quick);
-        let estimate = Estimate::of(&matrix, &all(&matrix), || ControlFlow::Continue(()));
+        let estimate = Estimate::from_cells(&matrix, &all(&matrix), || ControlFlow::Continue(()));
         estimate.unwrap_or_else(|failure| panic!("{failure}")).expect("nobody interrupts")
     }
 
@@ -154,10 +153,9 @@ mod tests {
                 let matrix = matrix(axes, size);
                 let read = Cell::new(0);
                 let of_cells = |cells: &[u64]| {
-                    let limits = |source: &Source| -> Result<Rounds, Failure> {
+                    let limits = |source: &Source| {
                         read.set(read.get() + 1);
-                        let run = Request::run_of(source, &[])?;
-                        Ok(Rounds { sample_count: run.sample_count, budget: run.budget })
+                        rounds(source)
                     };
                     let estimate =
                         Estimate::by(&matrix, cells, limits, || ControlFlow::Continue(()));

@@ -24,10 +24,9 @@ pub fn which(
     variable: impl Fn(&str) -> Option<String>,
     cell_count: u64,
 ) -> Result<Option<Which>> {
-    let set = || VARIABLES.into_iter().filter_map(|name| Some((name, variable(name)?)));
     let mut found: Vec<_> = match explicit {
         Some(text) => vec![("--cell", text.to_owned())],
-        None => set().collect(),
+        None => VARIABLES.into_iter().filter_map(|name| Some((name, variable(name)?))).collect(),
     };
     if let [(one, a), (other, b)] = found.as_slice()
         && a != b

@@ -30,8 +30,8 @@ impl CellLock {
     /// # Errors
     /// The file cannot be made.
     pub fn try_take(path: &Path) -> Result<Option<Self>> {
-        let cannot = || format!("cannot open the lock {}", path.display());
-        let file = lock_file(path).with_context(cannot)?;
+        let file =
+            lock_file(path).with_context(|| format!("cannot open the lock {}", path.display()))?;
         let is_exclusive = match file.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => return Ok(None),

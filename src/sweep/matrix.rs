@@ -34,7 +34,7 @@ pub struct MatrixInput {
 ///
 /// # Errors
 /// Of usage: an unknown key, a value that the key cannot have, too many cells.
-pub fn of(input: MatrixInput) -> Result<Matrix, Failure> {
+pub fn from_input(input: MatrixInput) -> Result<Matrix, Failure> {
     let MatrixInput { scenario, size, fixed, axes } = input;
     let cell_count = cell_count(&axes).or_exit(Code::Usage)?;
     let settings =
@@ -56,15 +56,11 @@ pub fn of(input: MatrixInput) -> Result<Matrix, Failure> {
 /// The work of cell `index` with all its settings, as [`Matrix::command`] names it.
 pub fn source(matrix: &Matrix, index: u64) -> Source {
     let fixed = matrix.fixed.iter().map(|given| (given.key.clone(), given.value.clone()));
-    let given = |(key, value)| {
+    let work = fixed.chain(matrix.keys(index)).map(|(key, value)| {
         let origin = format!("--set {key}={value}");
         Override { key, value, origin }
-    };
-    Source::Scenario {
-        name: matrix.scenario.clone(),
-        work: fixed.chain(matrix.keys(index)).map(given).collect(),
-        size: size(matrix),
-    }
+    });
+    Source::Scenario { name: matrix.scenario.clone(), work: work.collect(), size: size(matrix) }
 }
 
 const fn size(matrix: &Matrix) -> Size {
@@ -134,8 +130,8 @@ pub fn axis(text: &str, key_of: impl Fn(&str, &str) -> Result<Option<String>>) -
     if values.iter().any(String::is_empty) {
         bail!("{text}: a value is empty; write values between commas, as in {label}=1,2,4");
     }
-    for (at, value) in values.iter().enumerate() {
-        if values[..at].contains(value) {
+    for (index, value) in values.iter().enumerate() {
+        if values[..index].contains(value) {
             bail!("{text}: {value} is there twice; leave one out");
         }
     }

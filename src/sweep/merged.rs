@@ -104,7 +104,7 @@ fn same_program(cells: &[FinishedCell]) -> Result<()> {
     if programs.len() == 1 {
         return Ok(());
     }
-    let made = |(program, cells): &(&Program, Vec<u64>)| {
+    let each = programs.iter().map(|(program, cells)| {
         let features = match &program.features {
             Some(features) => format!(", features {}", features.join(" ")),
             None => String::new(),
@@ -115,8 +115,8 @@ fn same_program(cells: &[FinishedCell]) -> Result<()> {
             program.generator_version,
             ranges(cells)
         )
-    };
-    let each: Vec<_> = programs.iter().map(made).collect();
+    });
+    let each: Vec<_> = each.collect();
     bail!(
         "the results are of different programs: {}; sweep again with one of them, which runs only \
          the others' cells",
@@ -159,16 +159,16 @@ fn machines(cells: &[FinishedCell]) -> Vec<MachineKind> {
             memory_bytes: environment.memory.total_bytes,
             kernel: environment.host.kernel.clone(),
             disk_model: environment.data_dir.model.clone(),
-            cells: vec![cell.file.index],
+            cells: Vec::new(),
         };
-        let is_same = |known: &&mut MachineKind| {
-            let cells = known.cells.clone();
-            **known == MachineKind { cells, ..machine.clone() }
-        };
-        match machines.iter_mut().find(is_same) {
-            Some(known) => known.cells.push(cell.file.index),
-            None => machines.push(machine),
+        let mut kinds = machines.iter();
+        let kind =
+            kinds.position(|kind| MachineKind { cells: Vec::new(), ..kind.clone() } == machine);
+        let index = kind.unwrap_or(machines.len());
+        if index == machines.len() {
+            machines.push(machine);
         }
+        machines[index].cells.push(cell.file.index);
     }
     machines
 }

@@ -71,6 +71,14 @@ pub enum AskedBy {
     Sweep,
 }
 
+impl AskedBy {
+    fn tell(self, note: &str) {
+        if self == Self::User {
+            terminal::note(note);
+        }
+    }
+}
+
 impl OneCell<'_> {
     /// Runs it, unless it is finished. `show` gets the result.
     ///
@@ -83,14 +91,9 @@ impl OneCell<'_> {
         let Self { dir, which, data_dir, shared_device, look, open, asked_by } = self;
         let index = which.index;
         let name = cell_name(dir, index);
-        let tell = |text: &str| {
-            if asked_by == AskedBy::User {
-                terminal::note(&format!("{name}: {text}"));
-            }
-        };
-        tell(&format!("the index is of {}", which.source));
+        asked_by.tell(&format!("{name}: the index is of {}", which.source));
         if let Some(same_as) = dir.matrix().same_as(index) {
-            tell(&format!("left out: it would be the run of cell {same_as}"));
+            asked_by.tell(&format!("{name}: left out: it would be the run of cell {same_as}"));
             return Ok(Code::Fine);
         }
         let Some(lock) = wait_for(dir, index, &name)? else { return Ok(Code::Interrupted) };
@@ -127,7 +130,7 @@ impl OneCell<'_> {
             return Ok(code);
         }
         let path = dir.publish(index, scratch, &digest).or_exit(Code::Io)?;
-        tell(&format!("wrote {}", path.display()));
+        asked_by.tell(&format!("{name}: wrote {}", path.display()));
         Ok(code)
     }
 }
@@ -174,7 +177,7 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     if finished > 0 {
         terminal::note(&format!("{finished} of {count} cells are finished already"));
     }
-    let estimate = Estimate::of(dir.matrix(), &missing, interrupt::answer)?;
+    let estimate = Estimate::from_cells(dir.matrix(), &missing, interrupt::answer)?;
     if let Some(words) = estimate.and_then(|estimate| estimate.words()) {
         terminal::note(&words);
     }
@@ -184,7 +187,7 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     while let Some(index) = running.next()
         && !interrupt::happened()
     {
-        if let Err(ended) = running.cell(index)? {
+        if let Some(ended) = running.cell(index)? {
             failures.push(Failed { index, ended });
         }
     }
@@ -239,15 +242,15 @@ impl Running<'_> {
     /// The first cell that nobody runs, or else the first: it may be finished soon.
     fn next(&mut self) -> Option<u64> {
         let free = self.left.iter().position(|index| self.dir.runner(*index).is_none());
-        let at = free.unwrap_or(0);
-        (at < self.left.len()).then(|| self.left.remove(at))
+        let position = free.unwrap_or(0);
+        (position < self.left.len()).then(|| self.left.remove(position))
     }
 
     /// Runs a cell; how its process ended, where it left no result.
-    fn cell(&mut self, index: u64) -> Result<Result<(), Ended>, Failure> {
+    fn cell(&mut self, index: u64) -> Result<Option<Ended>, Failure> {
         let name = cell_name(self.dir, index);
         if self.dir.own_cell(index).or_exit(Code::Io)?.is_some() {
-            return Ok(Ok(()));
+            return Ok(None);
         }
         self.device.before_cell().or_exit(Code::Io)?;
         terminal::note(&format!("{name}: begins"));
@@ -259,13 +262,13 @@ impl Running<'_> {
             if !interrupt::happened() {
                 terminal::note(&format!("{name}: no result, {}", ended.words()));
             }
-            return Ok(Err(ended));
+            return Ok(Some(ended));
         };
         self.took.push(Took { wall, once });
         let end = self.device.end_time().or_exit(Code::Io)?;
         let time = pace::words(&self.took, self.left.len(), end);
         terminal::note(&format!("{name}: {}, {time}", found(&cell)));
-        Ok(Ok(()))
+        Ok(None)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Who drives a worker: starts it, asks, and waits no longer than it says. A worker that dies,
-//! hangs or talks nonsense is one error, and nothing of it is left behind.
+//! The driver of a worker: starts it, asks, and waits no longer than it is told. A worker that dies,
+//! hangs or answers nonsense is one error, and no process is left behind.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{
     confine,
-    message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who, WorkloadForm},
+    message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who},
 };
 use crate::terminal::{
     exit::{Code, Failure, OrExit},
@@ -31,10 +31,10 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 const TAIL_BYTES: usize = 2_000;
 /// How much of a line that is no message is shown.
 const SHOWN_CHARS: usize = 120;
-/// How long a worker may take to say hello, and to end.
-const MANNERS: Duration = Duration::from_secs(10);
-/// How often it is looked whether the user interrupts.
-const GLANCE: Duration = Duration::from_millis(100);
+/// Most time for a worker's hello, and for its end.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+/// Polling interval for the interrupt flag.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long a worker may take.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ pub struct Driver {
     lines: Receiver<Line>,
     tail: Arc<Mutex<Vec<u8>>>,
     /// Reads its standard error into `tail`.
-    ear: JoinHandle<()>,
+    stderr_reader: JoinHandle<()>,
     timeouts: Timeouts,
     who: Who,
 }
@@ -88,22 +88,9 @@ impl Driver {
         let kept = Arc::clone(&tail);
         // Both end with the process, or when nobody listens any more.
         thread::spawn(move || read_lines(stdout, &sender));
-        let ear = thread::spawn(move || read_tail(stderr, &kept));
-        let nobody = Who {
-            protocol: PROTOCOL,
-            program: String::new(),
-            commit: None,
-            features: None,
-            binary_hash: None,
-            build_profile: None,
-            patched: Vec::new(),
-            generator: 0,
-            executor: None,
-            reads: WorkloadForm::File,
-            slow_read_ns: 0,
-            reads_one_twice: false,
-        };
-        let mut driver = Self { name, child, stdin, lines, tail, ear, timeouts, who: nobody };
+        let stderr_reader = thread::spawn(move || read_tail(stderr, &kept));
+        let who = Who::default();
+        let mut driver = Self { name, child, stdin, lines, tail, stderr_reader, timeouts, who };
         driver.who = driver.hello()?;
         Ok(driver)
     }
@@ -167,7 +154,7 @@ impl Driver {
     /// # Errors
     /// It does not end well.
     pub fn end(&mut self) -> Result<(), Failure> {
-        match self.ask(&Request::Exit, "exit", MANNERS)? {
+        match self.ask(&Request::Exit, "exit", HELLO_TIMEOUT)? {
             Answer::Bye => {
                 self.stop();
                 Ok(())
@@ -182,7 +169,7 @@ impl Driver {
     }
 
     fn hello(&mut self) -> Result<Who, Failure> {
-        let within = MANNERS.min(self.timeouts.sample);
+        let within = HELLO_TIMEOUT.min(self.timeouts.sample);
         let text = self.line("hello", within)?;
         let value: Option<Value> = serde_json::from_str(&text).ok();
         let version = value.filter(|value| value["kind"] == "hello");
@@ -197,7 +184,7 @@ impl Driver {
         }
         match serde_json::from_str(&text) {
             Ok(Answer::Hello(who)) => Ok(who),
-            _ => Err(self.nonsense("hello", &text)),
+            _ => Err(self.invalid_answer("hello", &text)),
         }
     }
 
@@ -214,7 +201,7 @@ impl Driver {
                 Err(Failure { code: error.into(), error: anyhow!("{}: {message}", self.name) })
             }
             Ok(answer) => Ok(answer),
-            Err(_) => Err(self.nonsense(what, &text)),
+            Err(_) => Err(self.invalid_answer(what, &text)),
         }
     }
 
@@ -227,7 +214,7 @@ impl Driver {
                 return Err(interrupted());
             }
             let left = within.saturating_sub(begun.elapsed());
-            match self.lines.recv_timeout(left.min(GLANCE)) {
+            match self.lines.recv_timeout(left.min(POLL_INTERVAL)) {
                 Ok(Line::Text(text)) => return Ok(text),
                 Ok(Line::TooLong) => {
                     break anyhow!(
@@ -250,7 +237,7 @@ impl Driver {
                         within.as_secs_f64()
                     );
                 }
-                Err(RecvTimeoutError::Disconnected) => break self.death(what),
+                Err(RecvTimeoutError::Disconnected) => break self.exit_error(what),
             }
         };
         // A worker may end of the same signal before this process has seen it.
@@ -260,20 +247,22 @@ impl Driver {
         Err(error).or_exit(Code::Io)
     }
 
-    /// It closed its standard output: how it ended, and its last words.
-    fn death(&mut self, what: &str) -> anyhow::Error {
+    /// The error of a worker that closed its standard output: how it ended, and its last words.
+    fn exit_error(&mut self, what: &str) -> anyhow::Error {
         let begun = Instant::now();
         let status = loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => break status.to_string(),
-                Ok(None) if begun.elapsed() < MANNERS.min(self.timeouts.sample) => {
+                Ok(None) if begun.elapsed() < HELLO_TIMEOUT.min(self.timeouts.sample) => {
                     thread::sleep(Duration::from_millis(10));
                 }
                 _ => break "its output closed, still running".to_owned(),
             }
         };
         // Its last words may not have been read yet.
-        while !self.ear.is_finished() && begun.elapsed() < MANNERS.min(self.timeouts.sample) {
+        while !self.stderr_reader.is_finished()
+            && begun.elapsed() < HELLO_TIMEOUT.min(self.timeouts.sample)
+        {
             thread::sleep(Duration::from_millis(10));
         }
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
@@ -289,7 +278,7 @@ impl Driver {
         }
     }
 
-    fn nonsense(&self, what: &str, text: &str) -> Failure {
+    fn invalid_answer(&self, what: &str, text: &str) -> Failure {
         let shown: String = text.chars().take(SHOWN_CHARS).collect();
         let error = anyhow!(
             "{}: its answer to `{what}` is no message of worker protocol {PROTOCOL}: {shown:?}",
@@ -299,7 +288,7 @@ impl Driver {
     }
 
     fn unexpected(&self, what: &str, answer: &Answer) -> Failure {
-        self.nonsense(what, &serde_json::to_string(answer).unwrap_or_default())
+        self.invalid_answer(what, &serde_json::to_string(answer).unwrap_or_default())
     }
 }
 

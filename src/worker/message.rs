@@ -75,8 +75,8 @@ pub enum Answer {
     },
 }
 
-/// Who answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The program that answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Who {
     /// Version of the protocol.
     pub protocol: u32,

@@ -69,7 +69,7 @@ pub fn serve() -> Result<Code, Failure> {
         generator: GENERATOR_VERSION,
         executor: None,
         reads: WorkloadForm::File,
-        slow_read_ns: u64::try_from(handicap.read_delay.as_nanos()).unwrap_or(u64::MAX),
+        slow_read_ns: ns(handicap.read_delay),
         reads_one_twice: handicap.reads_one_twice,
     }));
     let mut worker = None;
@@ -100,6 +100,10 @@ pub fn serve() -> Result<Code, Failure> {
         }));
     }
     Ok(Code::Fine)
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn answer(answer: &Answer) {
@@ -219,10 +223,11 @@ impl Worker {
 
     fn index(&self, variant: &str) -> Result<usize, Failure> {
         let index = self.cells.iter().position(|cell| cell.name() == variant);
-        let names = || self.cells.iter().map(PlannedCell::name).collect::<Vec<_>>().join(", ");
-        index
-            .with_context(|| format!("no variant {variant}: there are {}", names()))
-            .or_exit(Code::Usage)
+        let index = index.with_context(|| {
+            let names: Vec<_> = self.cells.iter().map(PlannedCell::name).collect();
+            format!("no variant {variant}: there are {}", names.join(", "))
+        });
+        index.or_exit(Code::Usage)
     }
 
     /// One sample, its store open for as long as it takes: a state on disk is used by one process
@@ -243,7 +248,6 @@ impl Worker {
         let (workload, unique_keys) = (self.session.workload(), self.keys.declared.count());
         let counters = counters::of(workload, &cell.variant, unique_keys, &measurement);
         self.session.close_files();
-        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Ok(Answer::Sample(Box::new(Sampled {
             variant: variant.to_owned(),
             wall_ns: ns(measurement.executed.wall),

@@ -175,7 +175,7 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
     }
     let key_of = |label: &str, value: &str| Ok(as_option(label, value)?.map(|given| given.key));
     let axes = axes.into_iter().map(|text| matrix::axis(text, key_of));
-    matrix::of(MatrixInput {
+    matrix::from_input(MatrixInput {
         scenario,
         size: if of_all.quick { Size::Quick } else { Size::Stated },
         fixed,
