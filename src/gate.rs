@@ -32,7 +32,6 @@ mod side;
 mod steps;
 pub mod taker;
 mod unjudged;
-mod words;
 pub mod work;
 
 pub use decide::OCTET_COUNT_MIN;

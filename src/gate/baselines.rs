@@ -132,19 +132,14 @@ impl Baselines {
     /// # Errors
     /// The directory cannot be read.
     fn names(&self) -> Result<Vec<String>> {
-        let cannot = || format!("cannot list {}", self.dir.display());
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.with_context(cannot)?,
+            entries => entries.and_then(Iterator::collect::<io::Result<Vec<_>>>),
         };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.with_context(cannot)?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if check_name(&name).is_ok() && entry.path().is_dir() {
-                names.push(name);
-            }
-        }
+        let entries = entries.with_context(|| format!("cannot list {}", self.dir.display()))?;
+        let dirs = entries.iter().filter(|entry| entry.path().is_dir());
+        let names = dirs.map(|dir| dir.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<_> = names.filter(|name| check_name(name).is_ok()).collect();
         names.sort_unstable();
         Ok(names)
     }
@@ -163,13 +158,13 @@ impl Baselines {
     /// # Errors
     /// The directory cannot be read.
     pub fn list(&self) -> Result<Vec<Baseline>> {
-        let of = |name: String| {
+        let baselines = self.names()?.into_iter().map(|name| {
             let dir = self.dir.join(&name);
             let files = fs::read_dir(&dir).into_iter().flatten().flatten();
             let sizes = files.filter_map(|file| Some(file.metadata().ok()?.len()));
             Baseline { byte_count: sizes.sum(), results: results(&dir), name }
-        };
-        Ok(self.names()?.into_iter().map(of).collect())
+        });
+        Ok(baselines.collect())
     }
 
     /// Removes a baseline with all its results.
@@ -228,10 +223,10 @@ impl Baselines {
     /// Waits for other processes that change a baseline, and removes the files of killed ones.
     fn lock(&self) -> Result<File> {
         let path = self.dir.join(LOCK);
-        let cannot = || format!("cannot lock {}", path.display());
-        let file = lock_file(&path).with_context(cannot)?;
-        file.lock().with_context(cannot)?;
-        for entry in fs::read_dir(&self.dir).with_context(cannot)?.flatten() {
+        let locked = lock_file(&path).and_then(|file| file.lock().map(|()| file));
+        let entries = locked.and_then(|file| Ok((file, fs::read_dir(&self.dir)?)));
+        let (file, entries) = entries.with_context(|| format!("cannot lock {}", path.display()))?;
+        for entry in entries.flatten() {
             if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 // One that stays takes space, and does no other harm.
                 drop(fs::remove_dir_all(entry.path()));
@@ -253,9 +248,9 @@ impl Baselines {
 /// # Errors
 /// It is none.
 pub fn check_name(name: &str) -> Result<()> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if begins && name.len() <= NAME_BYTES_MAX && name.chars().all(is_plain) {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
+    if begins && is_plain && name.len() <= NAME_BYTES_MAX {
         return Ok(());
     }
     Err(anyhow!(
@@ -284,11 +279,9 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
         Err(_) => return Some(OTHER_WORK.to_owned()),
         Ok(settings) => settings,
     };
-    let variants = |result: &RunResult| {
-        result.cells.iter().map(|cell| cell.variant.clone()).collect::<Vec<_>>()
-    };
     // A variant that one side lacks would be a setting that differs, too.
-    if variants(of) != variants(now) {
+    let [of, now] = [of, now].map(|result| result.cells.iter().map(|cell| &cell.variant));
+    if of.ne(now) {
         return Some("of other variants".to_owned());
     }
     (!settings.is_empty()).then(|| format!("with other settings ({})", settings.join(", ")))

@@ -11,7 +11,8 @@ use std::{env, path::PathBuf};
 use super::{
     Metric,
     decide::{self, LOOKS, OCTET_COUNT_MAX, Split},
-    fingerprint, octet,
+    fingerprint,
+    octet::octet_differences,
 };
 
 /// Largest δ that is looked for.
@@ -19,21 +20,22 @@ const DELTA_MAX: f64 = 10.0;
 
 /// The spreads of variants that were set against themselves.
 pub fn spreads(cells: &[GateCell]) -> Vec<Spread> {
-    let spread = |cell: &GateCell| {
-        let of_octet = |octet| octet::of_facts(octet, Metric::Wall, cell.samples_per_slot);
-        let octets = cell.octets.iter().filter_map(of_octet);
-        let octets: Vec<_> = octets.collect();
-        let (new, null) = decide::spreads(&octets)?;
-        // Both are of a build against itself: the surer one is not the one to rely on.
-        let spread = if new.error > null.error { new } else { null };
-        Some(Spread {
-            variant: cell.variant.clone(),
-            base_ns: cell.figures.first().map_or(0, |figure| figure.base),
-            error: spread.error.exp_m1(),
-            smallest_delta: smallest_delta(&spread),
-        })
-    };
     cells.iter().filter_map(spread).collect()
+}
+
+/// The spread of a variant; `None` for fewer than six octets.
+fn spread(cell: &GateCell) -> Option<Spread> {
+    let octets = cell.octets.iter();
+    let octets = octets.filter_map(|o| octet_differences(o, Metric::Wall, cell.samples_per_slot));
+    let (new, null) = decide::spreads(&octets.collect::<Vec<_>>())?;
+    // Both are of a build against itself: the surer one is not the one to rely on.
+    let spread = if new.error > null.error { new } else { null };
+    Some(Spread {
+        variant: cell.variant.clone(),
+        base_ns: cell.figures.first().map_or(0, |figure| figure.base),
+        error: spread.error.exp_m1(),
+        smallest_delta: smallest_delta(&spread),
+    })
 }
 
 /// The smallest δ that 12 octets with this spread decide in nine runs of ten, where nothing
@@ -71,10 +73,14 @@ pub fn warning(
 
 /// Where the calibration of this user's machine is kept.
 pub fn default_path() -> Option<PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let state = absolute("XDG_STATE_HOME")
-        .or_else(|| Some(absolute("HOME")?.join(".local").join("state")))?;
+    let state = absolute_path("XDG_STATE_HOME")
+        .or_else(|| Some(absolute_path("HOME")?.join(".local").join("state")))?;
     Some(state.join("stress").join("calibration.json"))
+}
+
+/// The value of a variable, if it is an absolute path.
+fn absolute_path(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 #[cfg(test)]
@@ -85,13 +91,13 @@ mod tests {
 
     use super::*;
 
-    fn spread(error: f64) -> Trimmed {
+    fn trimmed(error: f64) -> Trimmed {
         Trimmed { mean: 0.0, error, freedom: 7.0 }
     }
 
     #[test]
     fn a_noisier_machine_decides_less_and_a_silent_one_all() {
-        let deltas = [0.0, 0.001, 0.002, 0.01].map(|error| smallest_delta(&spread(error)));
+        let deltas = [0.0, 0.001, 0.002, 0.01].map(|error| smallest_delta(&trimmed(error)));
         assert_eq!(deltas[0], 0.0);
         assert!(deltas.is_sorted(), "{deltas:?}");
         // 1.645 √2 + 2.841 + 3.499 standard errors: the sum of the estimates, and both reaches.

@@ -14,13 +14,11 @@ use super::{
     decide::{self, LOOKS, Limits, Look, Split},
     floor,
     octet::{self, Arm, Coin, Differences},
-    reason::{Telling, telling},
+    reason::{Telling, Told, telling},
+    steps::{Passes, SampleCounts, shorter_slot_ns},
     taker::{Plan, Rule, Subject, Taken, Taker},
-    words::Told,
 };
 use crate::terminal::exit::{Code, Failure, OrExit};
-
-mod counts;
 
 /// Most samples of a warm-up. Unsteady times after it show in the null.
 const WARM_UP_COUNT_MAX: usize = 40;
@@ -153,13 +151,11 @@ impl Cell {
 
     /// Remembers the counters in which a sample differs from the first one of A.
     fn compare(&mut self, arm: Arm, sample: &Taken) {
-        let differences = self.counters.differences(&sample.counters);
-        let told = |change: String| match arm {
-            Arm::New => change,
-            // A counter that is not the same in two samples of A is none.
-            Arm::Base | Arm::Null => format!("{change} in A itself"),
-        };
-        for change in differences.into_iter().map(told) {
+        for mut change in self.counters.differences(&sample.counters) {
+            if arm != Arm::New {
+                // A counter that is not the same in two samples of A is none.
+                change.push_str(" in A itself");
+            }
             if !self.changes.contains(&change) {
                 self.changes.push(change);
             }
@@ -194,7 +190,7 @@ impl Cell {
         }
         taker.pause_watch();
         for figure in &mut self.figures {
-            let found = octet::of_facts(&facts, figure.metric, self.samples_per_slot);
+            let found = octet::octet_differences(&facts, figure.metric, self.samples_per_slot);
             figure.octets.extend(found);
         }
         self.octets.push(facts);
@@ -248,16 +244,12 @@ impl Cell {
                 match metric {
                     Metric::Wall => facts.wall_ns.push(sum.unwrap_or_default()),
                     Metric::Cpu => facts.cpu_ns.push(sum),
-                    Metric::Blocks if is_judged => facts.blocks.push(sum),
-                    Metric::Bytes if is_judged => facts.bytes.push(sum),
-                    Metric::Requests if is_judged => facts.requests.push(sum),
-                    Metric::Allocations if is_judged => facts.allocations.push(sum),
-                    Metric::Instructions if is_judged => facts.instructions.push(sum),
-                    Metric::Blocks
-                    | Metric::Bytes
-                    | Metric::Requests
-                    | Metric::Allocations
-                    | Metric::Instructions => {}
+                    _ if !is_judged => {}
+                    Metric::Blocks => facts.blocks.push(sum),
+                    Metric::Bytes => facts.bytes.push(sum),
+                    Metric::Requests => facts.requests.push(sum),
+                    Metric::Allocations => facts.allocations.push(sum),
+                    Metric::Instructions => facts.instructions.push(sum),
                 }
             }
         }
@@ -267,6 +259,30 @@ impl Cell {
     /// Figures that are judged: those of metrics that its samples report.
     pub const fn figure_count(&self) -> usize {
         self.figures.len()
+    }
+
+    /// Samples that count in an octet.
+    pub const fn octet_sample_count(&self) -> u64 {
+        self.passes_per_octet * self.samples_per_slot * octet::SLOT_COUNT as u64
+    }
+
+    /// Samples in an octet, where a slot takes `slot_ns` at least.
+    pub fn sample_counts(&self, slot_ns: u64) -> SampleCounts {
+        let octet = self.octet_sample_count();
+        let of_shorter = shorter_slot_ns(slot_ns).div_ceil(self.sample_ns.max(1)).max(1);
+        let of_shorter = octet.min(of_shorter.saturating_mul(octet::SLOT_COUNT as u64));
+        let time = Duration::from_nanos(self.sample_ns.saturating_mul(self.samples_per_slot));
+        SampleCounts {
+            asked: [self.warm_up_sample_count(octet), octet],
+            shorter: [self.warm_up_sample_count(of_shorter), of_shorter],
+            passes: Passes { count: self.passes_per_octet, time },
+        }
+    }
+
+    /// Most samples of three new processes before any counts, in an octet of `counted` samples.
+    fn warm_up_sample_count(&self, counted: u64) -> u64 {
+        let of_each = self.warm_again_count.min(counted / Arm::ALL.len() as u64);
+        of_each * Arm::ALL.len() as u64
     }
 
     /// Looks whether the octets so far decide, if it is time to.
@@ -295,11 +311,13 @@ impl Cell {
     pub fn verdict(&self) -> (Verdict, DecidedBy) {
         let (counts, times): (Vec<_>, Vec<_>) =
             self.figures.iter().partition(|figure| figure.metric.is_count());
-        let [all, counts, times] = [self.figures.iter().collect(), counts, times]
-            .map(|figures: Vec<&Figure>| Verdict::worst(figures.into_iter().map(Figure::verdict)));
-        let is_changed = !self.changes.is_empty();
+        let all = Verdict::worst(self.figures.iter().map(Figure::verdict));
+        let [counts, times] =
+            [counts, times].map(|figures| Verdict::worst(figures.into_iter().map(Figure::verdict)));
+        if !self.changes.is_empty() {
+            return (Verdict::worst([all, Verdict::WorkChanged]), DecidedBy::All);
+        }
         match (self.rule, times, counts) {
-            _ if is_changed => (Verdict::worst([all, Verdict::WorkChanged]), DecidedBy::All),
             (Rule::Counters, Verdict::Inconclusive, Verdict::Pass) => {
                 (Verdict::Pass, DecidedBy::Counters)
             }
@@ -310,43 +328,34 @@ impl Cell {
     /// The figure with this verdict that tells it, and its text. Where counters decided, the text
     /// has the open figures too.
     pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Telling, String)> {
-        let words = |figure: &Figure| {
-            let look = figure.looks.last()?;
-            let text = self.told(figure, look, plan).sentence();
-            Some((Telling { metric: figure.metric, change: look.estimate }, text))
-        };
-        let of_verdict = self.figures.iter().filter(|figure| figure.verdict() == verdict);
-        let told = telling(of_verdict.filter_map(words));
+        let (telling, text) = telling(self.told(verdict, plan).map(|told| {
+            (Telling { metric: told.metric, change: told.look.estimate }, told.sentence())
+        }))?;
         if self.verdict() != (verdict, DecidedBy::Counters) {
-            return told;
+            return Some((telling, text));
         }
-        let is_open = |figure: &&Figure| figure.verdict() == Verdict::Inconclusive;
-        let open = self
-            .figures
-            .iter()
-            .filter(is_open)
-            .filter_map(|figure| Some(self.told(figure, figure.looks.last()?, plan).open()));
-        let open = open.collect::<Vec<_>>().join("; ");
-        told.map(|(telling, text)| {
-            (telling, format!("by its counters: {text}. Not decided: {open}"))
-        })
+        let open: Vec<_> = self.told(Verdict::Inconclusive, plan).map(|told| told.open()).collect();
+        let open = open.join("; ");
+        Some((telling, format!("by its counters: {text}. Not decided: {open}")))
     }
 
-    /// A figure to be put into words.
-    fn told(&self, figure: &Figure, look: &Look, plan: &Plan) -> Told<'_> {
-        let verdict = figure.verdict();
-        Told {
-            variant: &self.variant,
-            metric: figure.metric,
-            verdict,
-            look: *look,
-            limits: figure.limits,
-            delta: plan.delta,
-            enough: match verdict {
-                Verdict::Inconclusive => self.enough(figure, plan),
-                _ => String::new(),
-            },
-        }
+    /// The figures with this verdict, to be put into words.
+    fn told(&self, verdict: Verdict, plan: &Plan) -> impl Iterator<Item = Told<'_>> {
+        let of_verdict = self.figures.iter().filter(move |figure| figure.verdict() == verdict);
+        of_verdict.filter_map(move |figure| {
+            Some(Told {
+                variant: &self.variant,
+                metric: figure.metric,
+                verdict,
+                look: *figure.looks.last()?,
+                limits: figure.limits,
+                delta: plan.delta,
+                enough: match verdict {
+                    Verdict::Inconclusive => self.enough(figure, plan),
+                    _ => String::new(),
+                },
+            })
+        })
     }
 
     /// How many samples would decide, and the option that takes them.
@@ -386,7 +395,7 @@ impl Cell {
     /// Its part of the result.
     pub fn facts(self) -> GateCell {
         let (verdict, decided_by) = self.verdict();
-        let judged = |figure: &Figure| Judged {
+        let figures = self.figures.iter().map(|figure| Judged {
             metric: figure.metric,
             verdict: figure.verdict(),
             delta: figure.limits.delta,
@@ -394,9 +403,9 @@ impl Cell {
             samples_to_decide: self.samples_to_decide(figure).map(|(wanted, _)| wanted),
             delta_to_decide: figure.delta_to_decide.filter(|delta| *delta <= DELTA_MAX),
             looks: figure.looks.iter().copied().map(LookFacts::from).collect(),
-        };
+        });
         GateCell {
-            figures: self.figures.iter().map(judged).collect(),
+            figures: figures.collect(),
             variant: self.variant,
             counters: self.counters,
             counter_changes: self.changes,

@@ -15,23 +15,22 @@ pub fn with_claims(
     disturbances: &[String],
     open: OpenCodes,
 ) -> Outcome {
-    let of_verdict = |verdict: result::Verdict| {
-        expects.claims.iter().find(|claim| claim.verdict == verdict).map(words)
-    };
-    let of_claims = if disturbances.is_empty() {
-        let inconclusive = || {
-            let counts = open.inconclusive != Code::Fine;
-            of_verdict(result::Verdict::Inconclusive).filter(|_| counts)
-        };
-        let fails = of_verdict(result::Verdict::Fails).map(|reason| (Verdict::ClaimFails, reason));
-        fails
-            .or_else(|| Some((Verdict::Inconclusive, inconclusive()?)))
-            .or_else(|| Some((Verdict::NotJudged, of_verdict(result::Verdict::NotJudged)?)))
-    } else {
-        Some((Verdict::Untrusted, disturbances.join("; ")))
-    };
-    match of_claims {
-        Some((verdict, reason)) => sofar.or_worse(Outcome { verdict, reason }),
+    if !disturbances.is_empty() {
+        let reason = disturbances.join("; ");
+        return sofar.or_worse(Outcome { verdict: Verdict::Untrusted, reason });
+    }
+    let by_rank = [
+        (result::Verdict::Fails, Verdict::ClaimFails),
+        (result::Verdict::Inconclusive, Verdict::Inconclusive),
+        (result::Verdict::NotJudged, Verdict::NotJudged),
+    ];
+    let mut of_claims = by_rank.into_iter().filter_map(|(of_claim, verdict)| {
+        let claim = expects.claims.iter().find(|claim| claim.verdict == of_claim)?;
+        let counts = verdict != Verdict::Inconclusive || open.inconclusive != Code::Fine;
+        counts.then(|| Outcome { verdict, reason: words(claim) })
+    });
+    match of_claims.next() {
+        Some(outcome) => sofar.or_worse(outcome),
         None => sofar,
     }
 }

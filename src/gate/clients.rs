@@ -3,7 +3,7 @@
 //! client has not seen.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -14,6 +14,7 @@ use result::{Counters, Program, gate::Binary};
 
 use super::{
     Arm, Metric,
+    builds::Driving,
     taker::{Taken, Taker},
 };
 use crate::{
@@ -38,6 +39,8 @@ pub struct ClientPair {
     pub metrics: Vec<Metric>,
     /// How often it is tried where nothing is decided.
     pub attempt_count: usize,
+    /// How clients are driven.
+    pub driving: Driving,
 }
 
 /// Clients of A, B and again A.
@@ -73,8 +76,9 @@ impl<'a> ClientTrio<'a> {
             SampledClient::new(&source(start, &first_dir(dir.path(), side)), task, shown)?;
         }
         let begun = Instant::now();
-        let all = |arm: Arm| sampled(&starts[arm.side()], dir.path(), arm, task);
-        let clients = [all(Arm::Base)?, all(Arm::New)?, all(Arm::Null)?];
+        let [base, new, null] =
+            Arm::ALL.map(|arm| sampled(&starts[arm.side()], dir.path(), arm, task));
+        let clients = [base?, new?, null?];
         let start_took = begun.elapsed();
         let watch = Watch::default();
         let versions = [None, None];
@@ -83,33 +87,34 @@ impl<'a> ClientTrio<'a> {
 
     /// Who they are, A and B.
     pub fn binaries(&self) -> Vec<Binary> {
-        let binary = |arm: Arm| {
-            let start = &self.starts[arm.side()];
-            let other = &self.starts[1 - arm.side()];
-            let version = self.versions[arm.side()].as_deref();
-            let own = start.start.iter().filter(|argument| !other.start.contains(argument));
-            let env = start.env.iter().filter(|(name, value)| other.env.get(*name) != Some(*value));
-            let env = env.map(|(name, value)| format!("{name}={value}"));
-            Binary {
-                arm: arm.letter(),
-                path: start.program.display().to_string(),
-                program: Program {
-                    version: version.unwrap_or("unknown").to_owned(),
-                    commit: None,
-                    features: None,
-                    binary_hash: hash(&start.program),
-                    build_profile: None,
-                    patched: Vec::new(),
-                    generator_version: GENERATOR_VERSION,
-                },
-                client: Some([&start.name, version.unwrap_or_default()].join(": ")),
-                settings: own.cloned().chain(env).collect(),
-                effective_settings: Vec::new(),
-                slow_read_ns: 0,
-                reads_one_twice: false,
-            }
-        };
-        [Arm::Base, Arm::New].map(binary).into()
+        [Arm::Base, Arm::New].map(|arm| self.binary(arm)).into()
+    }
+
+    fn binary(&self, arm: Arm) -> Binary {
+        let start = &self.starts[arm.side()];
+        let other = &self.starts[1 - arm.side()];
+        let version = self.versions[arm.side()].as_deref();
+        let own = start.start.iter().filter(|argument| !other.start.contains(argument));
+        let env = start.env.iter().filter(|(name, value)| other.env.get(*name) != Some(*value));
+        let env = env.map(|(name, value)| format!("{name}={value}"));
+        Binary {
+            arm: arm.letter(),
+            path: start.program.display().to_string(),
+            program: Program {
+                version: version.unwrap_or("unknown").to_owned(),
+                commit: None,
+                features: None,
+                binary_hash: hash(&start.program),
+                build_profile: None,
+                patched: Vec::new(),
+                generator_version: GENERATOR_VERSION,
+            },
+            client: Some([&start.name, version.unwrap_or_default()].join(": ")),
+            settings: own.cloned().chain(env).collect(),
+            effective_settings: Vec::new(),
+            slow_read_ns: 0,
+            reads_one_twice: false,
+        }
     }
 
     /// Why figures of processes are not those of clients, where they are not.
@@ -219,13 +224,9 @@ fn sampled<'a>(
 ) -> Result<SampledClient<'a>, Failure> {
     let own = dir.join(arm.letter().to_string());
     let (from, to) = (first_dir(dir, arm.side()).join(&start.name), own.join(&start.name));
-    let copied = || -> io::Result<()> {
-        if to.exists() {
-            fs::remove_dir_all(&to)?;
-        }
-        copy_dir(&from, &to)
-    };
-    copied().with_context(|| to.display().to_string()).or_exit(Code::Io)?;
+    let removed = if to.exists() { fs::remove_dir_all(&to) } else { Ok(()) };
+    let copied = removed.and_then(|()| copy_dir(&from, &to));
+    copied.with_context(|| to.display().to_string()).or_exit(Code::Io)?;
     SampledClient::new(&source(start, &own), task, &|_| ())
 }
 

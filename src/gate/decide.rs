@@ -67,10 +67,8 @@ pub fn look(octets: &[Differences], split: Split) -> Option<Look> {
 
 /// The estimates of B and of the null, with their spreads; `None` for fewer than six octets.
 pub fn spreads(octets: &[Differences]) -> Option<(Trimmed, Trimmed)> {
-    let of = |figure: fn(&Differences) -> f64| {
-        Trimmed::of(&octets.iter().map(figure).collect::<Vec<_>>())
-    };
-    Some((of(|octet| octet.new)?, of(|octet| octet.null)?))
+    let (new, null): (Vec<_>, Vec<_>) = octets.iter().map(|octet| (octet.new, octet.null)).unzip();
+    Some((Trimmed::of(&new)?, Trimmed::of(&null)?))
 }
 
 /// Whether the bounds are sure: above `delta`, below it, or neither.
@@ -215,11 +213,11 @@ pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
 /// passes beside a null within ±δ/2, or with room for the far end of a wide one. It follows from
 /// the noise alone, not from the estimates.
 pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
-    let null_upper = |null: Trimmed| null.interval(NULL_CONFIDENCE)[1];
-    let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper(off(null)).exp_m1());
+    let [_, null_upper] = off(null).interval(NULL_CONFIDENCE);
+    let beside_narrow = bounded_delta(new, split).max(2.0 * null_upper.exp_m1());
     // B's estimate and the null's are independent: their sum is seldom off by more than this.
     let sum = Trimmed { mean: NINE_OF_TEN * new.error.hypot(null.error), ..*new };
-    let reach = null_upper(Trimmed { mean: 0.0, ..*null });
+    let [_, reach] = Trimmed { mean: 0.0, ..*null }.interval(NULL_CONFIDENCE);
     let beside_wide = (sum.upper(split.share(ALPHA_PASS)) + reach).exp_m1();
     beside_narrow.min(beside_wide)
 }

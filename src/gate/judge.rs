@@ -28,7 +28,7 @@ use super::{
     shown::Shown,
     side::Side,
     taker::{Plan, Rule, Subject, Taker},
-    work::{Work, WorkInput, subjects, temporary},
+    work::{Shared, Work, WorkInput, subjects, temporary},
 };
 
 use crate::{
@@ -122,45 +122,42 @@ pub struct Frame {
     delta: f64,
 }
 
-/// The result's own facts, as far as they are known.
-#[derive(Debug, Default)]
+/// The judgement of a gate.
+#[derive(Debug)]
 pub struct Judgement {
-    /// The other side.
-    pub mode: Mode,
-    /// `None` where something failed before there was one.
-    outcome: Option<Outcome>,
+    /// An error keeps the facts that were found before it.
+    outcome: Result<Outcome, Failure>,
+    facts: Facts,
+}
+
+/// The facts of a judgement, as far as they are known.
+#[derive(Debug, Default)]
+struct Facts {
+    mode: Mode,
     attempts: Vec<Attempt>,
     baseline: Option<gate::Compared>,
     workload: Option<WorkloadFacts>,
     /// Content of caches when a sample starts, where one is known of both sides.
-    pub cache: Option<CacheMode>,
+    cache: Option<CacheMode>,
     binaries: Vec<Binary>,
     expects: Option<Expects>,
     warnings: Vec<String>,
 }
 
 impl Judgement {
-    /// The verdict; nothing is sure where there is none.
-    pub fn verdict(&self) -> Verdict {
-        self.outcome.as_ref().map_or(Verdict::Inconclusive, |outcome| outcome.verdict)
+    /// The judgement of a gate that fails before it finds any fact.
+    pub fn failed(mode: Mode, failure: Failure) -> Self {
+        Self { outcome: Err(failure), facts: Facts { mode, ..Facts::default() } }
     }
 
-    /// How the program ends on it: an open verdict does not hide that something was not judged.
-    pub fn code(&self, open: OpenCodes) -> Code {
-        let not_judged = |compared: &gate::Compared| {
-            compared.times.iter().any(|shift| shift.verdict == Verdict::NotJudged)
-        };
-        match (exit_code(self.verdict(), open), &self.expects) {
-            (Code::Fine, _) if self.baseline.as_ref().is_some_and(not_judged) => open.not_judged,
-            (Code::Fine, Some(expects)) => claims::code(&expects.claims, open),
-            (code, _) => code,
-        }
+    /// Content of caches when a sample starts, where one is known of both sides.
+    pub const fn cache(&self) -> Option<CacheMode> {
+        self.facts.cache
     }
 }
 
 impl Frame {
-    /// Of a gate that begins now, with databases in `data_dir`, where a change up to `delta` is
-    /// none.
+    /// Begins a gate, with databases in `data_dir`, where a change up to `delta` is none.
     pub fn new(data_dir: Option<&Path>, delta: f64, open: OpenCodes, command: Vec<String>) -> Self {
         let data_path = prepare::data_path(data_dir);
         Self {
@@ -173,105 +170,219 @@ impl Frame {
         }
     }
 
-    /// The result of `judgement`.
-    pub fn result(&self, judgement: Judgement) -> GateResult {
-        let (verdict, code) = (judgement.verdict(), judgement.code(self.open));
-        let mut warnings = judgement.warnings;
-        let is_sure = matches!(verdict, Verdict::Pass | Verdict::Regression);
-        let in_turns = is_sure && judgement.mode == Mode::Against;
+    /// The result of `judgement`, and how the program ends on it.
+    pub fn result(&self, judgement: Judgement) -> (GateResult, Result<Code, Failure>) {
+        let Judgement { outcome, facts } = judgement;
+        let verdict = outcome.as_ref().ok().map(|outcome| outcome.verdict);
+        let is_sure = matches!(verdict, Some(Verdict::Pass | Verdict::Regression));
+        let in_turns = is_sure && facts.mode == Mode::Against;
+        let ended = outcome.map(|outcome| (facts.code(outcome.verdict, self.open), outcome.reason));
+        let mut warnings = facts.warnings;
         let of_machine = environment::warnings(&self.environment).into_iter();
         warnings.extend(of_machine.map(|warning| match in_turns {
             true => warning.beside_turns(),
             false => warning.to_string(),
         }));
-        GateResult {
+        let (exit_code, reason) = match &ended {
+            Ok((code, reason)) => (*code, reason.clone()),
+            Err(failure) => (failure.code, String::new()),
+        };
+        let result = GateResult {
             schema: SCHEMA,
             tool: facts::tool(&self.environment.build),
             command: self.command.clone(),
             started_unix_s: self.started_unix_s,
             took_s: self.begun.elapsed().as_secs_f64(),
-            workload: judgement.workload,
+            workload: facts.workload,
             environment: self.environment.at_end(),
             warnings,
-            binaries: judgement.binaries,
+            binaries: facts.binaries,
             gate: Gate {
-                mode: judgement.mode,
-                verdict: Some(verdict),
-                exit_code: code as u8,
-                reason: judgement.outcome.map_or_else(String::new, |outcome| outcome.reason),
+                mode: facts.mode,
+                verdict,
+                exit_code: exit_code as u8,
+                reason,
                 delta: self.delta,
-                attempts: judgement.attempts,
-                baseline: judgement.baseline,
+                attempts: facts.attempts,
+                baseline: facts.baseline,
             },
-            expects: judgement.expects,
-        }
+            expects: facts.expects,
+        };
+        (result, ended.map(|(code, _)| code))
     }
 }
 
 /// Judges two builds, interleaved.
-///
-/// # Errors
-/// The work is not valid, or a build crashes, hangs or does other work than it says.
-pub fn against(builds: &Builds, frame: &Frame, judgement: &mut Judgement) -> Result<(), Failure> {
-    is_oracle().or_exit(Code::Usage)?;
-    let progress = Progress::new(terminal::look());
-    let work = Work::of(&builds.work, &progress)?;
-    judgement.workload = Some(work.facts.clone());
-    let mut expects = expects(builds.deadline, &work);
-    let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
-    work.differs(&builds.base, &new)?;
-    let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
-    judgement.binaries = trio.binaries();
-    judgement.cache = work.cache().filter(|_| trio.executor().is_none());
-    let names: Vec<_> = trio.variants().iter().map(|variant| variant.name.clone()).collect();
-    judgement.warnings = calibrated(builds.calibration.as_deref(), &names, frame)?;
-    let not_judged = match trio.executor() {
-        Some(executor) => without_claims(executor, &mut expects, builds.deadline)?,
-        None => None,
-    };
-    if trio.executor().is_none() {
-        judgement.warnings.extend(host::warning(&work, &progress)?);
-    }
-    let handicapped = judgement.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice);
-    judgement.warnings.extend(handicapped.map(|binary| {
-        format!(
-            "{} ({}) was made worse on purpose: it is no build's speed",
-            binary.arm, binary.path
-        )
-    }));
-    let plan = Plan {
-        subjects: subjects(trio.variants(), builds.metrics.as_deref()),
-        delta: frame.delta,
-        slot_ns: builds.driving.slot_ns,
-        coin_seed: builds.driving.coin_seed.unwrap_or(work.facts.seed),
-        attempt_count: builds.attempt_count,
-        takes_all: false,
-    };
-    let source = match trio.executor() {
-        Some(_) => WorkSource::Executor,
-        None => WorkSource::from(&builds.work.source),
-    };
-    let sofar = measured(&plan, &mut trio, source, &progress, &mut judgement.attempts)?;
-    let sofar = not_judged.into_iter().fold(sofar, Outcome::or_worse);
-    judgement.warnings.extend(trio.warning());
-    let outcome = if sofar.verdict == Verdict::WorkChanged || expects.is_empty() {
-        trio.end()?;
-        sofar
-    } else {
-        let (judged, disturbances) = trio.judge(&expects)?;
-        let judged = serde_json::from_value(judged).or_exit(Code::Io)?;
-        let judged = judgement.expects.insert(judged);
-        claimed::with_claims(sofar, judged, &disturbances, frame.open)
-    };
-    progress.clear();
-    judgement.outcome = Some(outcome);
-    Ok(())
+pub fn against(builds: &Builds, frame: &Frame) -> Judgement {
+    let mut facts = Facts { mode: Mode::Against, ..Facts::default() };
+    Judgement { outcome: facts.compare_builds(builds, frame), facts }
 }
 
-/// Leaves out the claims of a scenario, which are on designs: `executor` has none. Gives the verdict on them.
-fn without_claims(
+/// Judges two clients, interleaved on one exported block.
+pub fn clients(pair: &ClientPair, frame: &Frame) -> Judgement {
+    let mut facts = Facts { mode: Mode::Against, ..Facts::default() };
+    Judgement { outcome: facts.compare_clients(pair, frame), facts }
+}
+
+/// Judges runs, or stored results, against stored ones.
+pub fn with_baseline(results: &Results, frame: &Frame) -> Judgement {
+    let mut facts = Facts { mode: Mode::Baseline, ..Facts::default() };
+    Judgement { outcome: facts.compare_results(results, frame), facts }
+}
+
+impl Facts {
+    /// How the program ends on `verdict`: an open one does not hide that something was not judged.
+    fn code(&self, verdict: Verdict, open: OpenCodes) -> Code {
+        let mut times = self.baseline.iter().flat_map(|compared| &compared.times);
+        match (exit_code(verdict, open), &self.expects) {
+            (Code::Fine, _) if times.any(|shift| shift.verdict == Verdict::NotJudged) => {
+                open.not_judged
+            }
+            (Code::Fine, Some(expects)) => claims::code(&expects.claims, open),
+            (code, _) => code,
+        }
+    }
+
+    /// Compares two builds. An error: the work is not valid, or a build crashes, hangs or does other work.
+    fn compare_builds(&mut self, builds: &Builds, frame: &Frame) -> Result<Outcome, Failure> {
+        check_unpatched().or_exit(Code::Usage)?;
+        let progress = Progress::new(terminal::look());
+        let work = Work::of(&builds.work, &progress)?;
+        self.workload = Some(work.facts.clone());
+        let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
+        work.differs(&builds.base, &new)?;
+        let mut trio = Trio::start(&builds.base, &new, builds.driving.timeout, &work, &progress)?;
+        self.binaries = trio.binaries();
+        self.warnings = calibration_warnings(builds, trio.variants(), frame)?;
+        let mut expects = expects(builds.deadline, &work);
+        let mut not_judged = None;
+        let source = match trio.executor() {
+            Some(executor) => {
+                not_judged = claims_not_judged(executor, expects.len(), builds.deadline)?;
+                expects.clear();
+                WorkSource::Executor
+            }
+            None => {
+                self.cache = work.cache();
+                self.warnings.extend(host::warning(&work, &progress)?);
+                WorkSource::from(&builds.work.source)
+            }
+        };
+        for binary in self.binaries.iter().filter(|b| b.slow_read_ns > 0 || b.reads_one_twice) {
+            self.warnings.push(format!(
+                "{} ({}) was made worse on purpose: it is no build's speed",
+                binary.arm, binary.path
+            ));
+        }
+        let plan = Plan {
+            subjects: subjects(trio.variants(), builds.metrics.as_deref()),
+            delta: frame.delta,
+            slot_ns: builds.driving.slot_ns,
+            coin_seed: builds.driving.coin_seed.unwrap_or(work.facts.seed),
+            attempt_count: builds.attempt_count,
+            takes_all: false,
+        };
+        let measured = self.measure(&plan, &mut trio, source, &progress)?;
+        let by_figures = not_judged.into_iter().fold(measured, Outcome::or_worse);
+        self.warnings.extend(trio.warning());
+        let outcome = if by_figures.verdict == Verdict::WorkChanged || expects.is_empty() {
+            trio.end()?;
+            by_figures
+        } else {
+            let (judged, disturbances) = trio.judge(&expects)?;
+            let judged = self.expects.insert(serde_json::from_value(judged).or_exit(Code::Io)?);
+            claimed::with_claims(by_figures, judged, &disturbances, frame.open)
+        };
+        progress.clear();
+        Ok(outcome)
+    }
+
+    /// Compares two clients. An error: the export cannot be read, or a client gives no sample.
+    fn compare_clients(&mut self, pair: &ClientPair, frame: &Frame) -> Result<Outcome, Failure> {
+        // An interrupt stops the clients before the program ends.
+        let _hold = interrupt::hold();
+        let progress = Progress::new(terminal::look());
+        let export = Export::open(&pair.dir).or_exit(Code::Usage)?;
+        export.check(pair.cache).or_exit(Code::Usage)?;
+        let work = facts::workload(&export.workload().or_exit(Code::Usage)?, Vec::new());
+        let (gas, batch_count, seed) = (work.gas, work.batch_count, work.seed);
+        (self.workload, self.cache) = (Some(work), Some(pair.cache));
+        let Driving { slot_ns, timeout, coin_seed } = pair.driving;
+        let task = Task { export: &export, gas, batch_count, cache: pair.cache, timeout };
+        let dir = scratch_beside(&pair.dir).or_exit(Code::Io)?;
+        let stage = progress.stage("making the clients' databases", 0);
+        let mut trio = ClientTrio::start(pair.starts.clone(), task, dir, &|percent| {
+            stage.set(percent, 100);
+        })?;
+        stage.finish();
+        self.binaries = trio.binaries();
+        let variant = format!("client/{}", pair.starts[1].name);
+        let plan = Plan {
+            subjects: vec![Subject { variant, metrics: pair.metrics.clone(), rule: Rule::All }],
+            delta: frame.delta,
+            slot_ns,
+            coin_seed: coin_seed.unwrap_or(seed),
+            attempt_count: pair.attempt_count,
+            takes_all: false,
+        };
+        let outcome = self.measure(&plan, &mut trio, WorkSource::Fixed, &progress);
+        interrupt::finishing();
+        // They have told their versions by now.
+        self.binaries = trio.binaries();
+        self.warnings.extend(trio.doubts());
+        // The clients end in any case, before their databases go.
+        let ended = trio.end();
+        progress.clear();
+        outcome.and_then(|outcome| ended.map(|()| outcome))
+    }
+
+    /// Compares runs, or stored results, with stored ones. An error: a result cannot be read, or a run fails.
+    fn compare_results(&mut self, results: &Results, frame: &Frame) -> Result<Outcome, Failure> {
+        let base = Side::read(&results.base).or_exit(Code::Io)?;
+        baseline::can_be_judged(&base, results.times).or_exit(Code::Usage)?;
+        let new = match &results.new {
+            New::Stored(path) => Side::read(path).or_exit(Code::Io)?,
+            New::Run { input, by, deadline } => {
+                let new = run_side(input, by, *deadline)?;
+                self.workload = Some(new.results()[0].result.workload.clone());
+                new
+            }
+        };
+        // Of several processes the first one's.
+        let expects = self.expects.insert(new.results()[0].result.expects.clone());
+        let mut all = base.results().iter().chain(new.results());
+        let code = match all.any(|stored| stored.agrees() == Some(false)) {
+            true => Code::Disagree,
+            false => Code::Usage,
+        };
+        let judged = baseline::judge(&base, &new, frame.delta, results.times);
+        let Compared { outcome, facts: compared } = judged.or_exit(code)?;
+        if let Times::Absolute = results.times {
+            self.warnings.push(compared.times_note.clone());
+        }
+        self.baseline = Some(compared);
+        Ok(claimed::with_claims(outcome, expects, &[], frame.open))
+    }
+
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        taker: &mut dyn Taker,
+        source: WorkSource,
+        progress: &Progress,
+    ) -> Result<Outcome, Failure> {
+        let mut shown = Shown::new(progress, plan, source);
+        let (attempts, outcome) = measure::attempts(plan, taker, |step| shown.at(step));
+        self.attempts = attempts;
+        shown.finish();
+        outcome
+    }
+}
+
+/// The verdict on `count` claims of a scenario, which are on designs, where B is `executor`, which has none.
+fn claims_not_judged(
     executor: &str,
-    expects: &mut Vec<Expect>,
+    count: usize,
     deadline: Option<Duration>,
 ) -> Result<Option<Outcome>, Failure> {
     if deadline.is_some() {
@@ -280,14 +391,13 @@ fn without_claims(
         );
         return Err(error).or_exit(Code::Usage);
     }
-    let count = std::mem::take(expects).len();
     let reason =
         format!("{count} claims of the scenario are on designs, and B is {executor}: not judged");
     Ok((count > 0).then_some(Outcome { verdict: Verdict::NotJudged, reason }))
 }
 
-/// That this program may say which results are right.
-fn is_oracle() -> anyhow::Result<()> {
+/// Checks that this program may say which results are right.
+fn check_unpatched() -> anyhow::Result<()> {
     let patched = environment::patched();
     if patched.is_empty() {
         return Ok(());
@@ -299,113 +409,15 @@ fn is_oracle() -> anyhow::Result<()> {
     )
 }
 
-/// Judges two clients, interleaved on one exported block.
-///
-/// # Errors
-/// The export cannot be read, or a client gives no sample.
-pub fn clients(
-    pair: &ClientPair,
-    driving: Driving,
-    frame: &Frame,
-    judgement: &mut Judgement,
-) -> Result<(), Failure> {
-    // An interrupt stops the clients before the program ends.
-    let _hold = interrupt::hold();
-    let progress = Progress::new(terminal::look());
-    let export = Export::open(&pair.dir).or_exit(Code::Usage)?;
-    export.check(pair.cache).or_exit(Code::Usage)?;
-    let work = facts::workload(&export.workload().or_exit(Code::Usage)?, Vec::new());
-    let (gas, batch_count, seed) = (work.gas, work.batch_count, work.seed);
-    (judgement.workload, judgement.cache) = (Some(work), Some(pair.cache));
-    let task =
-        Task { export: &export, gas, batch_count, cache: pair.cache, timeout: driving.timeout };
-    let dir = scratch_beside(&pair.dir).or_exit(Code::Io)?;
-    let stage = progress.stage("making the clients' databases", 0);
-    let shown = |percent| stage.set(percent, 100);
-    let mut trio = ClientTrio::start(pair.starts.clone(), task, dir, &shown)?;
-    stage.finish();
-    judgement.binaries = trio.binaries();
-    let variant = format!("client/{}", pair.starts[1].name);
-    let plan = Plan {
-        subjects: vec![Subject { variant, metrics: pair.metrics.clone(), rule: Rule::All }],
-        delta: frame.delta,
-        slot_ns: driving.slot_ns,
-        coin_seed: driving.coin_seed.unwrap_or(seed),
-        attempt_count: pair.attempt_count,
-        takes_all: false,
-    };
-    let fixed = WorkSource::Fixed;
-    let outcome = measured(&plan, &mut trio, fixed, &progress, &mut judgement.attempts);
-    interrupt::finishing();
-    // They have told their versions by now.
-    judgement.binaries = trio.binaries();
-    judgement.warnings.extend(trio.doubts());
-    // The clients end in any case, before their databases go.
-    let ended = trio.end();
-    progress.clear();
-    judgement.outcome = Some(outcome?);
-    ended
-}
-
-fn measured(
-    plan: &Plan,
-    taker: &mut dyn Taker,
-    source: WorkSource,
-    progress: &Progress,
-    attempts: &mut Vec<Attempt>,
-) -> Result<Outcome, Failure> {
-    let mut shown = Shown::new(progress, plan, source);
-    let at = |step| shown.at(step);
-    let outcome = measure::attempts(plan, taker, at, |attempt| attempts.push(attempt));
-    shown.finish();
-    outcome
-}
-
-/// Judges runs, or stored results, against stored ones.
-///
-/// # Errors
-/// A result cannot be read or compared, or a run fails.
-pub fn with_baseline(
-    results: &Results,
-    frame: &Frame,
-    judgement: &mut Judgement,
-) -> Result<(), Failure> {
-    let base = Side::read(&results.base).or_exit(Code::Io)?;
-    baseline::can_be_judged(&base, results.times).or_exit(Code::Usage)?;
-    let new = match &results.new {
-        New::Stored(path) => Side::read(path).or_exit(Code::Io)?,
-        New::Run { input, by, deadline } => {
-            let new = ran(input, by, *deadline)?;
-            judgement.workload = Some(new.results()[0].result.workload.clone());
-            new
-        }
-    };
-    // Of several processes the first one's.
-    let expects = judgement.expects.insert(new.results()[0].result.expects.clone());
-    let mut all = base.results().iter().chain(new.results());
-    let code = match all.any(|stored| stored.agrees() == Some(false)) {
-        true => Code::Disagree,
-        false => Code::Usage,
-    };
-    let judged = baseline::judge(&base, &new, frame.delta, results.times);
-    let Compared { outcome, facts: compared } = judged.or_exit(code)?;
-    let outcome = claimed::with_claims(outcome, expects, &[], frame.open);
-    if let Times::Absolute = results.times {
-        judgement.warnings.push(compared.times_note.clone());
-    }
-    judgement.baseline = Some(compared);
-    judgement.outcome = Some(outcome);
-    Ok(())
-}
-
 /// Runs, and gives the results as if they had been read, with the first one's claims judged.
-fn ran(input: &RunInput, by: &RunBy, deadline: Option<Duration>) -> Result<Side, Failure> {
+fn run_side(input: &RunInput, by: &RunBy, deadline: Option<Duration>) -> Result<Side, Failure> {
     let mut results = match by {
-        RunBy::ThisProcess => vec![ran_here(input)?],
+        RunBy::ThisProcess => vec![run_here(input)?],
         RunBy::Processes { count, words } => {
             let dir = temporary()?;
-            let of = |number: usize| ran_apart(&dir.path().join(number.to_string()), *words);
-            (1..=*count).map(of).collect::<Result<_, _>>()?
+            (1..=*count)
+                .map(|number| run_in_process(&dir.path().join(number.to_string()), *words))
+                .collect::<Result<_, _>>()?
         }
     };
     if let (Some(deadline), Some(first)) = (deadline, results.first_mut()) {
@@ -417,28 +429,27 @@ fn ran(input: &RunInput, by: &RunBy, deadline: Option<Duration>) -> Result<Side,
     Side::of(PathBuf::from("this run"), results).or_exit(Code::Usage)
 }
 
+/// Codes of a run whose result can be judged: an early end, or a fault, comes before any verdict.
+const JUDGED_CODES: [Code; 4] = [Code::Fine, Code::Claim, Code::Inconclusive, Code::NotJudged];
+
 /// Runs in this process.
-fn ran_here(input: &RunInput) -> Result<Stored, Failure> {
+fn run_here(input: &RunInput) -> Result<Stored, Failure> {
     let finished = input.run()?;
     let stored = Stored::new(PathBuf::from("this run"), finished.result.clone());
-    // An early end of the run, or a fault, comes before any verdict.
     match finished.code(input.open)? {
-        Code::Fine | Code::Claim | Code::Inconclusive | Code::NotJudged => Ok(stored),
+        code if JUDGED_CODES.contains(&code) => Ok(stored),
         code => Err(anyhow!("the run gave no result to judge")).or_exit(code),
     }
 }
 
 /// Lets a process of this program run and write its result into `dir`.
-fn ran_apart(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
+fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
     fs::create_dir(dir).context("cannot make a directory").or_exit(Code::Io)?;
     let ended = child::run(&words(dir)).or_exit(Code::Io)?;
-    let is_fine = [Code::Fine, Code::Claim, Code::Inconclusive, Code::NotJudged]
-        .iter()
-        .any(|code| ended == Ended::Code(*code as i32));
     if interrupt::happened() {
         return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
     }
-    if !is_fine {
+    if !JUDGED_CODES.iter().any(|code| ended == Ended::Code(*code as i32)) {
         let error = anyhow!("a process of the run gave no result to judge: {}", ended.words());
         return Err(error).or_exit(ended.code());
     }
@@ -449,31 +460,33 @@ fn ran_apart(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Fa
 fn expects(deadline: Option<Duration>, work: &Work) -> Vec<Expect> {
     let of_scenario = work.scenario.as_ref().filter(|s| s.skipped_expects().is_none());
     let mut all = of_scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
-    let of_deadline = |most| claims::of_deadline(most, work.run.designs.iter().copied());
-    all.extend(deadline.into_iter().flat_map(of_deadline));
+    if let Some(most) = deadline {
+        all.extend(claims::of_deadline(most, work.run.designs.iter().copied()));
+    }
     all
 }
 
-/// The calibration of this machine for the asked change.
-fn calibrated(
-    asked: Option<&Path>,
-    variants: &[String],
+/// Warnings of the calibration of this machine, for the asked change.
+fn calibration_warnings(
+    builds: &Builds,
+    variants: &[Shared],
     frame: &Frame,
 ) -> Result<Vec<String>, Failure> {
-    let Some(path) = asked.map(Path::to_path_buf).or_else(calibration::default_path) else {
+    let Some(path) = builds.calibration.clone().or_else(calibration::default_path) else {
         return Ok(Vec::new());
     };
     let Some(calibration) = Calibration::read(&path).or_exit(Code::Io)? else {
-        if asked.is_some() {
+        if builds.calibration.is_some() {
             let error = anyhow!("{}: there is no such file; `stress calibrate`", path.display());
             return Err(error).or_exit(Code::Io);
         }
         return Ok(Vec::new());
     };
-    let warning = |variant: &String| {
-        calibration::warning(&calibration, variant, frame.delta, &frame.environment)
-    };
-    let mut warnings: Vec<_> = variants.iter().filter_map(warning).collect();
+    let mut warnings = Vec::new();
+    for Shared { name, .. } in variants {
+        let Frame { environment, delta, .. } = frame;
+        warnings.extend(calibration::warning(&calibration, name, *delta, environment));
+    }
     warnings.dedup();
     Ok(warnings)
 }

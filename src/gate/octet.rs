@@ -5,11 +5,14 @@
 //! An octet is taken in as many passes over its slots as its samples are short: a machine's speed
 //! jumps within seconds, and compared samples must lie within milliseconds.
 
-use super::{Metric, floor};
+use std::iter::zip;
+
 use result::{
     gate::{OctetFacts, PassFacts},
     stats::Trimmed,
 };
+
+use super::{Metric, floor};
 
 /// The process that takes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,10 @@ impl Arm {
             Self::New => 'B',
             Self::Null => 'N',
         }
+    }
+
+    fn from_letter(letter: char) -> Option<Self> {
+        Self::ALL.into_iter().find(|arm| arm.letter() == letter)
     }
 }
 
@@ -79,6 +86,17 @@ enum NullAt {
     Inside,
 }
 
+impl NullAt {
+    /// Three slots of a half.
+    const fn half(self, first: Arm, second: Arm) -> [Arm; 3] {
+        match self {
+            Self::Outside => [Arm::Null, first, second],
+            Self::Between => [first, Arm::Null, second],
+            Self::Inside => [first, second, Arm::Null],
+        }
+    }
+}
+
 /// The order of the pass with this number; `first` comes first of A and B. The null pairs lie
 /// outside, between and inside the others in turn, so that over three passes N is at each place
 /// as often as A. A sample that follows one of the same process finds its data in the CPU's caches and
@@ -86,17 +104,12 @@ enum NullAt {
 /// never neighbours.
 pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     let second = if first == Arm::New { Arm::Base } else { Arm::New };
-    let half = |at: NullAt, x: Arm, y: Arm| match at {
-        NullAt::Outside => [Arm::Null, x, y],
-        NullAt::Between => [x, Arm::Null, y],
-        NullAt::Inside => [x, y, Arm::Null],
-    };
     let [early, late] = match number % 3 {
         0 => [NullAt::Outside, NullAt::Between],
         1 => [NullAt::Between, NullAt::Outside],
         _ => [NullAt::Inside; 2],
     };
-    let ([a, b, c], [d, e, f]) = (half(early, first, second), half(late, second, first));
+    let ([a, b, c], [d, e, f]) = (early.half(first, second), late.half(second, first));
     [a, b, c, c, b, a, d, e, f, f, e, d]
 }
 
@@ -111,47 +124,51 @@ pub struct Differences {
     pub null: f64,
 }
 
-/// The differences of a pass from time over gas of each of its slots. The two are orthogonal: noise
-/// that seems to set A and N apart moves B against neither. `None` where one is not above zero.
+/// Estimates a pass from the time per gas of its slots, in `order`. `None` unless all are positive. B against A
+/// and N together, and N against A, are orthogonal contrasts: noise between A and N moves neither towards B.
 pub fn differences(order: &[Arm], rates: &[f64]) -> Option<Differences> {
-    let mean = |arm| {
-        let of_arm = order.iter().zip(rates).filter(|(of, _)| **of == arm).map(|(_, rate)| rate);
-        let logs: Vec<_> = of_arm.map(|rate| rate.ln()).collect();
-        logs.iter().sum::<f64>() / logs.len() as f64
-    };
-    let [base, new, null] = Arm::ALL.map(mean);
-    let found = Differences { new: new - f64::midpoint(base, null), null: null - base };
-    Some(found).filter(|found| found.new.is_finite() && found.null.is_finite())
+    if rates.is_empty() || rates.iter().any(|rate| *rate <= 0.0) {
+        return None;
+    }
+    let [base, new, null] = Arm::ALL.map(|arm| mean_log(order, rates, arm));
+    Some(Differences { new: new - f64::midpoint(base, null), null: null - base })
 }
 
-/// The difference of an octet: the trimmed mean over its passes, or their mean where they are too
-/// few to trim. The passes of an octet are not independent of each other, so nothing is told of
-/// its error here. `None` without a pass.
-pub fn together(passes: &[Differences]) -> Option<Differences> {
-    let of = |figure: fn(&Differences) -> f64| {
-        let values: Vec<_> = passes.iter().map(figure).collect();
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Trimmed::of(&values).map_or(mean, |trimmed| trimmed.mean)
-    };
-    (!passes.is_empty())
-        .then(|| Differences { new: of(|pass| pass.new), null: of(|pass| pass.null) })
+/// Mean logarithm of an arm's rates.
+fn mean_log(order: &[Arm], rates: &[f64], arm: Arm) -> f64 {
+    let slots = zip(order, rates).filter(|(slot, _)| **slot == arm);
+    let (sum, count) = slots.fold((0.0, 0), |(sum, count), (_, rate)| (sum + rate.ln(), count + 1));
+    sum / f64::from(count)
 }
 
-/// The octet's estimate of a metric, where a slot has this number of samples; `None` where no pass
-/// has all values.
-pub fn of_facts(octet: &OctetFacts, metric: Metric, samples_per_slot: u64) -> Option<Differences> {
+/// Estimates an octet: the trimmed mean over its passes, or their mean where they are too few to trim. The passes
+/// of an octet are not independent of each other, so nothing is told of its error here. `None` without a pass.
+pub fn octet_mean(passes: impl Iterator<Item = Differences>) -> Option<Differences> {
+    let (new, null): (Vec<_>, Vec<_>) = passes.map(|pass| (pass.new, pass.null)).unzip();
+    (!new.is_empty()).then(|| Differences { new: trimmed_mean(&new), null: trimmed_mean(&null) })
+}
+
+fn trimmed_mean(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    Trimmed::of(values).map_or(mean, |trimmed| trimmed.mean)
+}
+
+/// Estimates a metric of an octet, where a slot has this number of samples. `None` where no pass has all values.
+pub fn octet_differences(
+    octet: &OctetFacts,
+    metric: Metric,
+    samples_per_slot: u64,
+) -> Option<Differences> {
     // A count below the floor is as good as none, and has a logarithm.
     let least = if metric.is_count() { (floor(metric) * samples_per_slot) as f64 } else { 0.0 };
-    let passes = octet.passes.iter().filter_map(|pass| of_pass(pass, metric, least));
-    together(&passes.collect::<Vec<_>>())
+    octet_mean(octet.passes.iter().filter_map(|pass| pass_differences(pass, metric, least)))
 }
 
-fn of_pass(pass: &PassFacts, metric: Metric, least: f64) -> Option<Differences> {
-    let arm = |letter| Arm::ALL.into_iter().find(|arm| arm.letter() == letter);
-    let order = pass.order.chars().map(arm).collect::<Option<Vec<_>>>()?;
+fn pass_differences(pass: &PassFacts, metric: Metric, least: f64) -> Option<Differences> {
+    let order = pass.order.chars().map(Arm::from_letter).collect::<Option<Vec<_>>>()?;
     // All slots have the same gas: it cancels.
-    let value = |value: Option<u64>| value.map(|value| (value as f64).max(least));
-    let values: Vec<_> = pass.values(metric).into_iter().map(value).collect::<Option<_>>()?;
+    let values = pass.values(metric).into_iter().map(|value| Some((value? as f64).max(least)));
+    let values = values.collect::<Option<Vec<_>>>()?;
     (values.len() == order.len()).then(|| differences(&order, &values)).flatten()
 }
 
@@ -255,13 +272,13 @@ mod tests {
                 ..PassFacts::default()
             };
             let octet = OctetFacts { cpus: None, passes: vec![pass] };
-            of_facts(&octet, Metric::Requests, 1).map(|found| found.new)
+            octet_differences(&octet, Metric::Requests, 1).map(|found| found.new)
         };
         assert_eq!(of(0, 16), Some(0.0));
         assert!((of(0, 32).unwrap() - 2_f64.ln()).abs() < 1e-12);
         assert!((of(1_000, 2_000).unwrap() - 2_f64.ln()).abs() < 1e-12);
         let none = OctetFacts { cpus: None, passes: vec![PassFacts::default()] };
-        assert_eq!(of_facts(&none, Metric::Requests, 1), None);
+        assert_eq!(octet_differences(&none, Metric::Requests, 1), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use report::units;
 
 use super::{
     decide::{OCTET_COUNT_MAX, OCTET_COUNT_MIN},
-    steps::{OctetWork, shorter_slot_ns},
+    steps::{OctetWork, shorter_slot_ns, times},
     taker::{Plan, Rule},
 };
 use crate::run::prepare::{Source, is_smaller_if_quick};
@@ -26,30 +26,21 @@ const OFF_BY: u32 = 2;
 /// Source of the work, which says how there may be less of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSource {
-    /// A scenario: options make its state and block smaller.
-    Scenario(Quick),
+    /// A scenario: options make its state and block smaller, `--quick` too.
+    Scenario,
+    /// A scenario whose block is as small already as `--quick` makes it, or as the user says.
+    SmallScenario,
     /// A scenario for an executor that is not this project's, and names its own variants.
     Executor,
     /// A workload file, or the export of one: its work is fixed.
     Fixed,
 }
 
-/// The effect of `--quick` on a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quick {
-    /// It makes it smaller.
-    Smaller,
-    /// The block is as small already, or the user says its size.
-    NotSmaller,
-}
-
 impl From<&Source> for WorkSource {
     fn from(source: &Source) -> Self {
         match source {
-            Source::Scenario { .. } if is_smaller_if_quick(source) => {
-                Self::Scenario(Quick::Smaller)
-            }
-            Source::Scenario { .. } => Self::Scenario(Quick::NotSmaller),
+            Source::Scenario { .. } if is_smaller_if_quick(source) => Self::Scenario,
+            Source::Scenario { .. } => Self::SmallScenario,
             Source::File(_) => Self::Fixed,
         }
     }
@@ -58,27 +49,23 @@ impl From<&Source> for WorkSource {
 impl WorkSource {
     const fn less(self) -> &'static str {
         match self {
-            Self::Scenario(Quick::Smaller) => "a smaller state and block (--slots, --gas, --quick)",
-            Self::Scenario(Quick::NotSmaller) | Self::Executor => {
-                "a smaller state and block (--slots, --gas)"
-            }
+            Self::Scenario => "a smaller state and block (--slots, --gas, --quick)",
+            Self::SmallScenario | Self::Executor => "a smaller state and block (--slots, --gas)",
             Self::Fixed => "a workload of fewer slots and less gas",
         }
     }
 
     const fn smaller_state(self) -> &'static str {
         match self {
-            Self::Scenario(_) | Self::Executor => "a smaller state (--slots)",
             Self::Fixed => "a workload of fewer slots",
+            _ => "a smaller state (--slots)",
         }
     }
 
     const fn larger_block(self) -> &'static str {
         match self {
-            Self::Scenario(_) | Self::Executor => {
-                "a larger block (--gas), which takes fewer passes"
-            }
             Self::Fixed => "a workload of more gas, which takes fewer passes",
+            _ => "a larger block (--gas), which takes fewer passes",
         }
     }
 }
@@ -86,10 +73,7 @@ impl WorkSource {
 /// The time of octets, as it is estimated and as it was.
 #[derive(Debug)]
 pub struct Pace {
-    variant_count: usize,
-    is_cold: bool,
-    takes_all: bool,
-    slot_ns: u64,
+    plan: Plan,
     source: WorkSource,
     /// The options that make the gate shorter.
     remedies: String,
@@ -112,13 +96,10 @@ struct UnderWay {
 }
 
 impl Pace {
-    /// Of a gate that nothing is known of.
+    /// Begins a gate, of which no time is known.
     pub fn new(plan: &Plan, source: WorkSource) -> Self {
         Self {
-            variant_count: plan.subjects.len(),
-            is_cold: plan.subjects.iter().any(|subject| subject.rule == Rule::Counters),
-            takes_all: plan.takes_all,
-            slot_ns: plan.slot_ns,
+            plan: plan.clone(),
             source,
             remedies: String::new(),
             estimate: None,
@@ -127,6 +108,11 @@ impl Pace {
             ended_count: 0,
             took: Duration::ZERO,
         }
+    }
+
+    /// The measurement and its rules.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// The estimate before the first octet, by the `work` of one; `None` where octets have ended.
@@ -155,10 +141,9 @@ impl Pace {
         self.took = self.took.saturating_add(took);
         self.ended_count += 1;
         let all = all(took);
-        let is_near = |said: Duration| {
+        let is_said = self.said.is_some_and(|said| {
             all <= said.saturating_mul(OFF_BY) && said <= all.saturating_mul(OFF_BY)
-        };
-        let is_said = self.said.is_some_and(is_near);
+        });
         (self.ended_count == 1 && all >= LONG && !is_said)
             .then(|| format!("measured, after the first octet: one takes {}", self.words(took, 1)))
     }
@@ -167,20 +152,19 @@ impl Pace {
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let octet = self.took.checked_div(self.ended_count).or(self.estimate)?;
         let UnderWay { done_count, began } = self.under_way?;
-        let later = times(octet, OCTET_COUNT_MAX.saturating_sub(done_count + 1));
+        let later = times(octet, OCTET_COUNT_MAX.saturating_sub(done_count + 1) as u64);
         Some(later.saturating_add(octet.saturating_sub(now.duration_since(began))))
     }
 
     /// `42 s: the first figures after 6, in about 5 min, …`, after `done_count` octets.
     fn words(&self, octet: Duration, done_count: usize) -> String {
-        let within = |count: usize| about(times(octet, count.saturating_sub(done_count)));
-        let last = within(OCTET_COUNT_MAX);
-        let ends = match self.takes_all {
+        let first = about(times(octet, OCTET_COUNT_MIN.saturating_sub(done_count) as u64));
+        let last = about(times(octet, OCTET_COUNT_MAX.saturating_sub(done_count) as u64));
+        let ends = match self.plan.takes_all {
             true => format!("all {OCTET_COUNT_MAX} in about {last}"),
             false => format!(
-                "the first figures after {OCTET_COUNT_MIN}, in about {}, the verdict after \
-                 {OCTET_COUNT_MAX} at most, in up to {last}",
-                within(OCTET_COUNT_MIN)
+                "the first figures after {OCTET_COUNT_MIN}, in about {first}, the verdict after \
+                 {OCTET_COUNT_MAX} at most, in up to {last}"
             ),
         };
         let remedies = match all(octet) >= LONG && !self.remedies.is_empty() {
@@ -192,10 +176,11 @@ impl Pace {
 
     fn remedies(&self, work: &OctetWork) -> String {
         let mut all = Vec::new();
-        if self.variant_count > 1 && self.source != WorkSource::Executor {
+        let subjects = &self.plan.subjects;
+        if subjects.len() > 1 && self.source != WorkSource::Executor {
             all.push("one variant (--design NAME, --threads N, --io-threads N)".to_owned());
         }
-        if self.is_cold {
+        if subjects.iter().any(|subject| subject.rule == Rule::Counters) {
             all.push("warm samples (--cache warm)".to_owned());
         }
         if work.passes.count <= 1 {
@@ -217,13 +202,13 @@ impl Pace {
 
     /// A shorter slot, and how much less time that takes; `None` where it is hardly less.
     fn shorter_slot(&self, work: &OctetWork) -> Option<String> {
-        let shorter_ns = shorter_slot_ns(self.slot_ns);
+        let shorter_ns = shorter_slot_ns(self.plan.slot_ns);
         let (all, shorter) = (work.time(work.asked), work.time(work.shorter));
         let share = shorter.as_secs_f64() / all.as_secs_f64();
         (shorter_ns > 0 && share <= SHORTER_MAX).then(|| {
             format!(
                 "a shorter slot (one of {} takes {} passes of {}: --slot {}ms takes about {} of that)",
-                short(Duration::from_nanos(self.slot_ns)),
+                short(Duration::from_nanos(self.plan.slot_ns)),
                 work.passes.count,
                 short(work.passes.time),
                 shorter_ns / 1_000_000,
@@ -262,11 +247,7 @@ fn about(time: Duration) -> String {
 
 /// Time of all octets.
 fn all(octet: Duration) -> Duration {
-    times(octet, OCTET_COUNT_MAX)
-}
-
-fn times(octet: Duration, count: usize) -> Duration {
-    octet.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
+    times(octet, OCTET_COUNT_MAX as u64)
 }
 
 #[cfg(test)]
@@ -293,7 +274,7 @@ mod tests {
     }
 
     fn pace() -> Pace {
-        Pace::new(&plan(3, Rule::All), WorkSource::Scenario(Quick::Smaller))
+        Pace::new(&plan(3, Rule::All), WorkSource::Scenario)
     }
 
     fn seconds(count: u64) -> Duration {
@@ -329,7 +310,8 @@ mod tests {
         // Where samples take longer than a start, processes are replaced within the octet.
         let words = pace().warm(&work(5, 5, 60)).expect("first");
         assert!(words.contains("about 2 min: ") && words.contains("in up to 24 min"), "{words}");
-        let mut calibrating = Pace { takes_all: true, ..pace() };
+        let calibrating = Plan { takes_all: true, ..plan(3, Rule::All) };
+        let mut calibrating = Pace { plan: calibrating, ..pace() };
         let words = calibrating.warm(&work(30, 20, 10)).expect("first");
         assert!(words.contains("60 s: all 12 in about 12 min; for less"), "{words}");
     }
@@ -361,8 +343,8 @@ mod tests {
     fn where_a_sample_fills_the_slot_the_remedy_is_less_work() {
         let quick = "a smaller state and block (--slots, --gas, --quick)";
         let fixed = "a workload of fewer slots and less gas";
-        let scenario = WorkSource::Scenario(Quick::Smaller);
-        let small = WorkSource::Scenario(Quick::NotSmaller);
+        let scenario = WorkSource::Scenario;
+        let small = WorkSource::SmallScenario;
         for (variant_count, rule, source, expected) in [
             (3, Rule::All, scenario, vec![VARIANT, quick]),
             (1, Rule::All, small, vec![SMALLER]),
@@ -390,7 +372,7 @@ mod tests {
             )
         };
         let told = |source, work| told(1, Rule::All, source, &work);
-        let scenario = WorkSource::Scenario(Quick::Smaller);
+        let scenario = WorkSource::Scenario;
         let many = of_passes(work(1, 2, 40), 18, 5);
         assert_eq!(told(scenario, many), format!("{}, or {larger}", slot(18, "a quarter")));
         let fixed = "a workload of more gas, which takes fewer passes";

@@ -1,10 +1,20 @@
-//! Which of several figures tells a verdict: wall time first, then CPU time, then counters, and of like
-//! figures the one that changed most. A count of few things changes by thousands of percent where
-//! the time changes by ten, and the time is the question.
+//! The reason of a verdict: the figure that tells it, and in words which build is slower, by how much, and how
+//! sure that is.
+//!
+//! Wall time tells first, then CPU time, then counters, and of like figures the one that changed most. A count
+//! of few things changes by thousands of percent where the time changes by ten, and the time is the question.
 
+use result::gate::LookFacts;
 use std::cmp::Ordering;
 
-use super::Metric;
+use super::{
+    Metric, Verdict,
+    decide::{self, Limits, Look},
+    floor,
+};
+
+/// A bound that is nearer to no change, as a share, is shown as none.
+const SHOWN_MIN: f64 = 0.0005;
 
 /// A figure that may tell a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,11 +50,253 @@ const fn precedence(metric: Metric) -> u8 {
     }
 }
 
+/// A figure that is put into words.
+#[derive(Debug)]
+pub struct Told<'a> {
+    /// Its variant.
+    pub variant: &'a str,
+    /// Its metric.
+    pub metric: Metric,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// The look that it rests on.
+    pub look: Look,
+    /// Its limits.
+    pub limits: Limits,
+    /// The largest allowed change that was asked for, as a share.
+    pub delta: f64,
+    /// How many samples would decide it; empty where it is decided.
+    pub enough: String,
+}
+
+impl Told<'_> {
+    /// The verdict as a sentence about B.
+    pub fn sentence(&self) -> String {
+        let LookFacts { change, lower, null, octet_count: octets, .. } = self.look.into();
+        let [_, upper] = self.limits.bounds(&self.look).map(f64::exp_m1);
+        let faster = (self.look.upper + self.limits.itself(self.look.null)).exp_m1();
+        let (variant, metric) = (self.variant, self.metric);
+        let Phrases { does, base, more, less } = phrases(metric);
+        let direction = if change < 0.0 { less } else { more };
+        let compared = format!("B {does} {} {direction} than A: {variant}, {metric}", size(change));
+        let allowed = self.allowed();
+        match self.verdict {
+            Verdict::Regression => {
+                let lower = size(lower);
+                format!("{compared}; surely more than {lower}, {allowed} ({octets} octets)")
+            }
+            Verdict::Pass if faster <= -SHOWN_MIN => {
+                format!("{compared}; surely more than {} ({octets} octets)", size(faster))
+            }
+            Verdict::Pass if lower >= SHOWN_MIN => {
+                let upper = size(upper);
+                format!("{compared}; surely less than {upper}, {allowed} ({octets} octets)")
+            }
+            Verdict::Pass => format!(
+                "B {does} no {more} than allowed: {variant}, {metric} {}; surely less than {}, \
+                 {allowed} ({octets} octets)",
+                signed(change),
+                signed(upper)
+            ),
+            Verdict::Untrusted => {
+                let [low, high] = null.map(signed);
+                format!(
+                    "{variant} {metric}: A surely differs from itself, by {low} to {high}: something \
+                     favours one process, and no change of the build can be told from it"
+                )
+            }
+            Verdict::Inconclusive
+            | Verdict::ClaimFails
+            | Verdict::WorkChanged
+            | Verdict::NotJudged => format!(
+                "B may {base} {more} than allowed: {variant}, {metric} {}",
+                self.between_bounds()
+            ),
+        }
+    }
+
+    /// An open figure without its variant, beside figures that decide.
+    pub fn open(&self) -> String {
+        format!("{}: {}", self.metric, self.between_bounds())
+    }
+
+    /// The change of an open figure, its bounds, and how many samples would decide.
+    fn between_bounds(&self) -> String {
+        let facts = LookFacts::from(self.look);
+        let [change, lower, upper] = [facts.change, facts.lower, facts.upper].map(signed);
+        format!(
+            "{change}, between {lower} and {upper}; {} ({} octets){}{}",
+            self.allowed(),
+            facts.octet_count,
+            self.hidden(),
+            self.enough
+        )
+    }
+
+    /// The largest allowed change; the metric's floor, where that is more than the δ that was asked for.
+    fn allowed(&self) -> String {
+        let of_floor = match (self.limits.delta > self.delta, self.metric) {
+            (false, _) => String::new(),
+            (true, Metric::Wall | Metric::Cpu) => {
+                format!(", the floor of {} µs", floor(self.metric) / 1_000)
+            }
+            (true, Metric::Bytes) => format!(", the floor of {} KiB", floor(self.metric) / 1_024),
+            (
+                true,
+                Metric::Blocks | Metric::Requests | Metric::Allocations | Metric::Instructions,
+            ) => format!(", the floor of {}", floor(self.metric)),
+        };
+        format!("{:.1} % are allowed{of_floor}", self.limits.delta * 100.0)
+    }
+
+    /// Why it is open although B's own bounds decide; nothing elsewhere.
+    fn hidden(&self) -> String {
+        let Some(hidden) = decide::hidden_by_null(&self.look, self.limits) else {
+            return String::new();
+        };
+        let (itself, bound) = (size(hidden.itself), signed(hidden.bound));
+        match hidden.verdict {
+            Verdict::Pass => format!(
+                ": no pass, as A may differ from itself by {itself}, so the upper bound would have \
+                 to be below {bound}"
+            ),
+            _ => format!(
+                ": no regression, as A seems to differ from itself by {itself}, so the lower bound \
+                 would have to be above {bound}"
+            ),
+        }
+    }
+}
+
+/// The words for a change of a metric.
+struct Phrases {
+    /// The verb after B.
+    does: &'static str,
+    /// Its base form.
+    base: &'static str,
+    /// An increase.
+    more: &'static str,
+    /// A decrease.
+    less: &'static str,
+}
+
+const fn phrases(metric: Metric) -> Phrases {
+    let [does, base, more, less] = match metric {
+        Metric::Wall => ["is", "be", "slower", "faster"],
+        Metric::Cpu => ["takes", "take", "more CPU time", "less CPU time"],
+        Metric::Blocks => ["reads", "read", "more blocks", "fewer blocks"],
+        Metric::Bytes => ["reads", "read", "more bytes", "fewer bytes"],
+        Metric::Requests => ["makes", "make", "more requests", "fewer requests"],
+        Metric::Allocations => ["makes", "make", "more allocations", "fewer allocations"],
+        Metric::Instructions => ["takes", "take", "more instructions", "fewer instructions"],
+    };
+    Phrases { does, base, more, less }
+}
+
+/// A share in percent, with its sign.
+pub fn signed(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
+}
+
+/// A share in percent, whose sign the words beside it have.
+fn size(share: f64) -> String {
+    format!("{:.1} %", share.abs() * 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(all: &[(Metric, f64)]) -> String {
+    /// The sentence on a metric with this verdict: change, lower and upper bound are shares.
+    fn told(metric: Metric, verdict: Verdict, bounds: [f64; 3]) -> String {
+        beside_null(metric, verdict, bounds, [-0.002, 0.002])
+    }
+
+    /// The same, beside this interval of the null.
+    fn beside_null(
+        metric: Metric,
+        verdict: Verdict,
+        [change, lower, upper]: [f64; 3],
+        null: [f64; 2],
+    ) -> String {
+        let look = Look {
+            octet_count: 8,
+            estimate: change.ln_1p(),
+            lower: lower.ln_1p(),
+            upper: upper.ln_1p(),
+            null,
+        };
+        let limits = Limits { delta: 0.03, floor: 0.0 };
+        let enough = match verdict {
+            Verdict::Inconclusive => ": about 96 samples of each build would decide".to_owned(),
+            _ => String::new(),
+        };
+        Told { variant: "memory/x", metric, verdict, look, limits, delta: 0.03, enough }.sentence()
+    }
+
+    #[test]
+    fn a_verdict_says_which_side_is_slower() {
+        let wall = |verdict, shares| told(Metric::Wall, verdict, shares);
+        assert_eq!(
+            wall(Verdict::Regression, [0.166, 0.113, 0.22]),
+            "B is 16.6 % slower than A: memory/x, wall; surely more than 11.3 %, 3.0 % are allowed \
+             (8 octets)"
+        );
+        assert_eq!(
+            wall(Verdict::Pass, [-0.142, -0.16, -0.13]),
+            "B is 14.2 % faster than A: memory/x, wall; surely more than 13.0 % (8 octets)"
+        );
+        assert_eq!(
+            wall(Verdict::Pass, [0.015, 0.01, 0.021]),
+            "B is 1.5 % slower than A: memory/x, wall; surely less than 2.1 %, 3.0 % are allowed (8 \
+             octets)"
+        );
+        assert_eq!(
+            wall(Verdict::Pass, [0.001, -0.004, 0.006]),
+            "B is no slower than allowed: memory/x, wall +0.1 %; surely less than +0.6 %, 3.0 % are \
+             allowed (8 octets)"
+        );
+        assert_eq!(
+            wall(Verdict::Inconclusive, [0.02, -0.01, 0.05]),
+            "B may be slower than allowed: memory/x, wall +2.0 %, between -1.0 % and +5.0 %; 3.0 % \
+             are allowed (8 octets): about 96 samples of each build would decide"
+        );
+        let biased = wall(Verdict::Untrusted, [0.0, -0.01, 0.01]);
+        assert!(biased.starts_with("memory/x wall: A surely differs from itself"), "{biased}");
+    }
+
+    #[test]
+    fn a_wide_null_weakens_a_pass_and_is_named_where_it_prevents_one() {
+        let wall = |verdict, bounds, null| beside_null(Metric::Wall, verdict, bounds, null);
+        assert_eq!(
+            wall(Verdict::Pass, [-0.125, -0.137, -0.116], [-0.017, 0.017]),
+            "B is 12.5 % faster than A: memory/x, wall; surely more than 11.6 % (8 octets)"
+        );
+        // A seems to differ from itself by more.
+        assert_eq!(
+            wall(Verdict::Pass, [-0.015, -0.02, -0.01], [-0.005, 0.035]),
+            "B is no slower than allowed: memory/x, wall -1.5 %; surely less than +2.5 %, 3.0 % \
+             are allowed (8 octets)"
+        );
+        assert_eq!(
+            wall(Verdict::Inconclusive, [0.0, -0.01, 0.01], [-0.035, 0.035]),
+            "B may be slower than allowed: memory/x, wall +0.0 %, between -1.0 % and +1.0 %; 3.0 % \
+             are allowed (8 octets): no pass, as A may differ from itself by 3.6 %, so the upper \
+             bound would have to be below -0.5 %: about 96 samples of each build would decide"
+        );
+    }
+
+    #[test]
+    fn a_count_is_more_or_fewer_and_no_speed() {
+        let more = told(Metric::Requests, Verdict::Regression, [1.0, 0.9, 1.1]);
+        assert!(more.starts_with("B makes 100.0 % more requests than A: memory/x, "), "{more}");
+        let fewer = told(Metric::Blocks, Verdict::Pass, [-0.5, -0.6, -0.4]);
+        assert!(fewer.starts_with("B reads 50.0 % fewer blocks than A: memory/x, "), "{fewer}");
+        let cpu = told(Metric::Cpu, Verdict::Pass, [0.0, -0.01, 0.01]);
+        assert!(cpu.starts_with("B takes no more CPU time than allowed: memory/x, cpu"), "{cpu}");
+    }
+
+    fn telling_text(all: &[(Metric, f64)]) -> String {
         let all = all.iter().map(|(metric, change)| {
             let telling = Telling { metric: *metric, change: *change };
             (telling, format!("{metric} {change}"))
@@ -56,18 +308,18 @@ mod tests {
     fn a_time_tells_before_any_counter_however_much_that_changed() {
         let (wall, requests) = ((Metric::Wall, 0.04), (Metric::Requests, 519.328));
         for all in [[wall, requests], [requests, wall]] {
-            assert_eq!(told(&all), "wall 0.04");
+            assert_eq!(telling_text(&all), "wall 0.04");
         }
         let cpu = (Metric::Cpu, 0.5);
-        assert_eq!(told(&[requests, cpu, wall]), "wall 0.04");
-        assert_eq!(told(&[requests, cpu]), "cpu 0.5");
+        assert_eq!(telling_text(&[requests, cpu, wall]), "wall 0.04");
+        assert_eq!(telling_text(&[requests, cpu]), "cpu 0.5");
     }
 
     #[test]
     fn of_like_figures_the_one_that_changed_most_tells() {
-        assert_eq!(told(&[(Metric::Wall, -0.1), (Metric::Wall, 0.2)]), "wall 0.2");
+        assert_eq!(telling_text(&[(Metric::Wall, -0.1), (Metric::Wall, 0.2)]), "wall 0.2");
         let counters = [(Metric::Bytes, 0.3), (Metric::Blocks, 0.2), (Metric::Requests, 0.1)];
-        assert_eq!(told(&counters), "bytes 0.3");
+        assert_eq!(telling_text(&counters), "bytes 0.3");
         assert_eq!(telling([]), None);
     }
 }

@@ -64,22 +64,17 @@ impl<'a> Shown<'a> {
 struct Lines {
     pace: Pace,
     begun: Instant,
-    variant_count: usize,
-    takes_all: bool,
     try_number: u32,
     has_octets: bool,
 }
 
 impl Lines {
     fn new(plan: &Plan, source: WorkSource, begun: Instant) -> Self {
-        Self {
-            pace: Pace::new(plan, source),
-            begun,
-            variant_count: plan.subjects.len(),
-            takes_all: plan.takes_all,
-            try_number: 1,
-            has_octets: false,
-        }
+        Self { pace: Pace::new(plan, source), begun, try_number: 1, has_octets: false }
+    }
+
+    const fn plan(&self) -> &Plan {
+        self.pace.plan()
     }
 
     /// The remark on a step, if there is one.
@@ -105,7 +100,7 @@ impl Lines {
         let (head, below, position) = match step {
             Step::Warm(_) => return None,
             Step::WarmUp { done_count, sample_count } => (
-                format!("warming up, variant {} of {}", done_count + 1, self.variant_count),
+                format!("warming up, variant {} of {}", done_count + 1, self.plan().subjects.len()),
                 format!("{so_far} so far; {}", units::things(sample_count, "sample")),
                 0,
             ),
@@ -124,7 +119,7 @@ impl Lines {
 
     /// `octet 3 of at most 12, up to 18 min left`.
     fn octet(&self, octet: InOctet, now: Instant) -> String {
-        let (most, about) = match self.takes_all {
+        let (most, about) = match self.plan().takes_all {
             true => ("", "about"),
             false => ("at most ", "up to"),
         };
@@ -135,7 +130,7 @@ impl Lines {
 
     /// The octets after which they may decide.
     fn looks(&self) -> String {
-        if self.takes_all {
+        if self.plan().takes_all {
             return String::new();
         }
         let looks = LOOKS.map(|count| count.to_string()).join(", ");
@@ -147,9 +142,7 @@ impl Lines {
 fn variants(count: usize, source: WorkSource) -> Option<String> {
     let options = match source {
         WorkSource::Executor => "",
-        WorkSource::Scenario(_) | WorkSource::Fixed => {
-            "; --design, --threads and --io-threads name fewer"
-        }
+        _ => "; --design, --threads and --io-threads name fewer",
     };
     (count > 1).then(|| format!("{count} variants are compared{options}"))
 }
@@ -215,8 +208,8 @@ mod tests {
             lines.remark(step, now);
             all.extend(lines.live(step, now).map(|live| (step, live)));
         };
-        let tried = measure::attempts(plan, drawn, show, |_| {});
-        tried.unwrap_or_else(|failure| panic!("{failure}"));
+        let (_, outcome) = measure::attempts(plan, drawn, show);
+        outcome.unwrap_or_else(|failure| panic!("{failure}"));
         all
     }
 

@@ -6,8 +6,7 @@
 //! between processes, each of which is one value.
 
 use result::{
-    Cell, SampleFacts,
-    databases::OnDatabase,
+    SampleFacts,
     stats::{self, Trimmed},
     stored::{self, Stored},
 };
@@ -127,9 +126,8 @@ impl Side {
 
     /// Whether every process has samples of this variant.
     pub fn has(&self, variant: &str) -> bool {
-        let has =
-            |stored: &Stored| stored.cell(variant).is_some_and(|cell| !cell.samples.is_empty());
-        self.results.iter().all(has)
+        let mut cells = self.results.iter().map(|stored| stored.cell(variant));
+        cells.all(|cell| cell.is_some_and(|cell| !cell.samples.is_empty()))
     }
 
     /// Duties on blocks that the variant's samples have.
@@ -140,13 +138,13 @@ impl Side {
 
     /// The figure of each process: one value each, in which each database counts alike.
     fn by_process(&self, variant: &str, figure: Figure<'_>) -> Option<Vec<f64>> {
-        let of_process = |stored: &Stored| {
+        let values = self.results.iter().map(|stored| {
             let logs = logs(stored, variant, figure)?;
             let medians: Vec<_> = logs.values().filter_map(|logs| stats::median(logs)).collect();
             let sum: f64 = medians.iter().sum();
             (!medians.is_empty()).then(|| sum / medians.len() as f64)
-        };
-        self.results.iter().map(of_process).collect()
+        });
+        values.collect()
     }
 }
 
@@ -155,13 +153,10 @@ impl Side {
 /// values of a ratio or a count: all variants of a process share its luck. On several
 /// databases, which both have, each is a value, the difference of its medians.
 pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Option<Moved> {
-    let is_one_each = base.process_count() == 1 && new.process_count() == 1;
-    if !is_one_each {
-        let of = |side: &Side| side.by_process(variant, figure);
-        return between(&of(base)?, &of(new)?);
-    }
-    let of = |side: &Side| logs(&side.results[0], variant, figure);
-    let (of_base, of_new) = (of(base)?, of(new)?);
+    let ([of_base], [of_new]) = (&base.results[..], &new.results[..]) else {
+        return between(&base.by_process(variant, figure)?, &new.by_process(variant, figure)?);
+    };
+    let [of_base, of_new] = [logs(of_base, variant, figure)?, logs(of_new, variant, figure)?];
     match figure {
         Figure::Time => None,
         Figure::Ratio(_) | Figure::Count(_) if base.has_databases() => {
@@ -172,20 +167,20 @@ pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Opti
             Some(Moved { by: Trimmed::of(&moved)?, value_count: moved.len() })
         }
         Figure::Ratio(_) | Figure::Count(_) => {
-            let all =
-                |logs: BTreeMap<_, Vec<f64>>| logs.into_values().flatten().collect::<Vec<_>>();
-            between(&all(of_base), &all(of_new))
+            let [of_base, of_new] =
+                [of_base, of_new].map(|logs| logs.into_values().flatten().collect::<Vec<_>>());
+            between(&of_base, &of_new)
         }
     }
 }
 
 /// By how much longer a variant takes in `new` than in `base`, as a share: seen, not judged.
 pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
-    let mean = |side: &Side| {
+    let [base, new] = [base, new].map(|side| {
         let logs = side.by_process(variant, Figure::Time)?;
         Some(logs.iter().sum::<f64>() / logs.len() as f64)
-    };
-    Some((mean(new)? - mean(base)?).exp_m1())
+    });
+    Some((new? - base?).exp_m1())
 }
 
 /// The difference of values that are independent of each other (Yuen and Welch).
@@ -201,35 +196,33 @@ fn logs(
     variant: &str,
     figure: Figure<'_>,
 ) -> Option<BTreeMap<Option<u64>, Vec<f64>>> {
-    let of = |variant: &str, value: &dyn Fn(&SampleFacts) -> Option<f64>| {
-        let databases = stored.cell(variant).map(Cell::by_database)?;
-        let values = |database: &OnDatabase<'_>| {
-            let values: Option<Vec<_>> = database.counted().iter().map(value).collect();
-            Some((database.seed, values?))
-        };
-        databases.iter().map(values).collect::<Option<BTreeMap<_, _>>>()
+    let Figure::Ratio(over) = figure else {
+        let databases = stored.cell(variant)?.by_database();
+        let logs = databases.iter().map(|database| {
+            let logs = database.counted().iter().map(|sample| log(sample, figure));
+            Some((database.seed, logs.collect::<Option<_>>()?))
+        });
+        return logs.collect();
     };
-    let time = |sample: &SampleFacts| Some((sample.wall_ns as f64).ln());
-    let logs = match figure {
-        Figure::Time => of(variant, &time)?,
-        Figure::Ratio(over) => {
-            // An interrupted run may have only one of both on its last database.
-            let (own, others) = (of(variant, &time)?, of(over, &time)?);
-            let ratios = own.into_iter().filter_map(|(seed, own)| {
-                let pairs = own.iter().zip(others.get(&seed)?);
-                Some((seed, pairs.map(|(own, over)| own - over).collect()))
-            });
-            ratios.collect()
-        }
-        Figure::Count(metric) => {
-            let least = floor(metric) as f64;
-            of(variant, &|sample| Some((count(sample, metric)? as f64).max(least).ln()))?
-        }
-    };
-    Some(logs)
+    // An interrupted run may have only one of both on its last database.
+    let [own, others] = [logs(stored, variant, Figure::Time)?, logs(stored, over, Figure::Time)?];
+    let ratios = own.into_iter().filter_map(|(seed, own)| {
+        let pairs = own.iter().zip(others.get(&seed)?);
+        Some((seed, pairs.map(|(own, over)| own - over).collect()))
+    });
+    Some(ratios.collect())
 }
 
-/// A sample's value of a count; `None` where that is not reported.
+/// Logarithm of a sample's time or count; `None` where that is not reported.
+fn log(sample: &SampleFacts, figure: Figure<'_>) -> Option<f64> {
+    match figure {
+        Figure::Count(metric) => {
+            Some((count(sample, metric)? as f64).max(floor(metric) as f64).ln())
+        }
+        Figure::Time | Figure::Ratio(_) => Some((sample.wall_ns as f64).ln()),
+    }
+}
+
 const fn count(sample: &SampleFacts, metric: Metric) -> Option<u64> {
     match metric {
         Metric::Blocks => sample.blocks_read,

@@ -80,6 +80,11 @@ pub struct Passes {
     pub time: Duration,
 }
 
+/// `time`, `count` times.
+pub fn times(time: Duration, count: u64) -> Duration {
+    time.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
 /// The shorter slot that is compared with the one that was asked for: a quarter, in milliseconds.
 pub const fn shorter_slot_ns(slot_ns: u64) -> u64 {
     slot_ns / 4_000_000 * 1_000_000
@@ -109,10 +114,10 @@ impl OctetWork {
 impl SampleTime {
     /// Adds samples of `of_each`: so many that do not count, and that count. Gives the time of these.
     fn add(&mut self, of_each: Duration, [warm_up, counted]: [u64; 2]) -> Duration {
-        let time = |count: u64| of_each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
-        self.warm_up = self.warm_up.saturating_add(time(warm_up));
-        self.counted = self.counted.saturating_add(time(counted));
-        time(counted)
+        let [warm_up, counted] = [warm_up, counted].map(|count| times(of_each, count));
+        self.warm_up = self.warm_up.saturating_add(warm_up);
+        self.counted = self.counted.saturating_add(counted);
+        counted
     }
 }
 

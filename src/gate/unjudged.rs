@@ -10,28 +10,32 @@ use super::{
 
 /// How much longer each of the variants takes in `new`: seen, not judged.
 pub fn times(base: &Side, new: &Side, variants: &[String]) -> Vec<Shift> {
-    let shift = |variant: &String| {
-        Some(Shift {
-            variant: variant.clone(),
-            verdict: Verdict::NotJudged,
-            change: Some(seen(base, new, variant)?),
-            lower: None,
-            upper: None,
-            values_to_decide: None,
-            delta_to_decide: None,
-        })
-    };
-    variants.iter().filter_map(shift).collect()
+    let seen = variants.iter().filter_map(|variant| Some((variant, seen(base, new, variant)?)));
+    seen.map(|(variant, change)| without_bounds(variant, Verdict::NotJudged, Some(change)))
+        .collect()
+}
+
+/// A change without an interval.
+pub fn without_bounds(variant: &str, verdict: Verdict, change: Option<f64>) -> Shift {
+    Shift {
+        variant: variant.to_owned(),
+        verdict,
+        change,
+        lower: None,
+        upper: None,
+        values_to_decide: None,
+        delta_to_decide: None,
+    }
 }
 
 /// The verdict where these times were not judged, which tells the one that changed most. Processes of this
 /// number on a side would judge them.
 pub fn outcome(times: &[Shift], process_count: usize) -> Outcome {
-    let size = |shift: &&Shift| shift.change.unwrap_or_default().ln_1p().abs();
-    let most = times.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
-    let told = most.map_or_else(String::new, |Shift { variant, change, .. }| {
-        let times = 1.0 + change.unwrap_or_default();
-        format!("; {variant} takes {times:.2} times as long as before")
+    let changes =
+        times.iter().map(|Shift { variant, change, .. }| (variant, change.unwrap_or_default()));
+    let most = changes.max_by(|(_, a), (_, b)| a.ln_1p().abs().total_cmp(&b.ln_1p().abs()));
+    let told = most.map_or_else(String::new, |(variant, change)| {
+        format!("; {variant} takes {:.2} times as long as before", 1.0 + change)
     });
     let equal = match times.len() {
         1 => "counters are equal, and there is no ratio inside a run of one variant",

@@ -171,25 +171,19 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
     let open = args.run.open.codes();
     let command = typed_words();
     let frame = Frame::new(args.run.databases.data_dir.asked(), delta, open, command);
-    let mut judgement = Judgement::default();
     let is_set = !args.a_set.is_empty() || !args.b_set.is_empty();
-    let judged = match (&args.against, &args.baseline) {
+    let (mode, judged) = match (&args.against, &args.baseline) {
         (Some(base), None) if args.client.is_some() => {
-            judgement.mode = Mode::Against;
             let pair = pair_of_clients(args, base);
-            pair.and_then(|pair| {
-                judge::clients(&pair, args.drive.driving()?, &frame, &mut judgement)
-            })
+            (Mode::Against, pair.map(|pair| judge::clients(&pair, &frame)))
         }
         (base, None) if base.is_some() || is_set => {
-            judgement.mode = Mode::Against;
             let builds = builds(args, base.as_deref());
-            builds.and_then(|builds| judge::against(&builds, &frame, &mut judgement))
+            (Mode::Against, builds.map(|builds| judge::against(&builds, &frame)))
         }
         (None, Some(base)) => {
-            judgement.mode = Mode::Baseline;
             let results = results(args, base);
-            results.and_then(|results| judge::with_baseline(&results, &frame, &mut judgement))
+            (Mode::Baseline, results.map(|results| judge::with_baseline(&results, &frame)))
         }
         _ => {
             let error = anyhow!(
@@ -199,24 +193,24 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
             return Err(error).or_exit(Code::Usage);
         }
     };
-    let code = judgement.code(open);
-    let cache = judgement.cache;
-    let mut result = frame.result(judgement);
-    let failure = judged.err().map(of_user);
-    if let Some(failure) = &failure {
+    let judgement = judged.unwrap_or_else(|failure| Judgement::failed(mode, failure));
+    let cache = judgement.cache();
+    let (mut result, ended) = frame.result(judgement);
+    let ended = ended.map_err(of_user);
+    if let Err(failure) = &ended {
         failed(&mut result.gate, failure);
     }
     let result = kept.insert(result);
     match args.run.format {
         // An error is printed once, at the end of the program.
-        Format::Table if failure.as_ref().is_some_and(|f| f.code != Code::Interrupted) => {}
+        Format::Table if ended.as_ref().is_err_and(|f| f.code != Code::Interrupted) => {}
         Format::Table => {
             terminal::out(&report::gate(result, cache, terminal::width(), terminal::paint()));
         }
         Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
     }
     let written = out.map_or(Ok(()), |out| write(out, result));
-    exit::with_side_work(failure.map_or(Ok(code), Err), written, terminal::error)
+    exit::with_side_work(ended, written, terminal::error)
 }
 
 /// The builds; A is this program if none is named and a setting is judged.
@@ -268,6 +262,7 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
         cache,
         metrics: metrics.unwrap_or_else(|| vec![Metric::Wall]),
         attempt_count: if args.rerun { 2 } else { 1 },
+        driving: args.drive.driving()?,
     })
 }
 

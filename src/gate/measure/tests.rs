@@ -133,8 +133,7 @@ fn a_regression_is_final_whatever_another_cell_says_and_is_never_tried_again() {
     };
     let tried = |names: &[&str], drawn: &mut Drawn| {
         let plan = Plan { subjects: subjects(names), attempt_count: 2, ..plan() };
-        let mut kept = Vec::new();
-        let outcome = attempts(&plan, drawn, |_| {}, |attempt| kept.push(attempt));
+        let (kept, outcome) = attempts(&plan, drawn, |_| {});
         let outcome = outcome.unwrap_or_else(|failure| panic!("{failure}"));
         assert_eq!(kept.last().map(|last| last.verdict), Some(outcome.verdict));
         (outcome, kept)
@@ -395,8 +394,10 @@ fn who_is_started_first_has_no_better_chances_however_many_variants_there_are() 
         drawn.start = Duration::from_secs(100);
         let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
         for cell in &attempt.cells {
-            let octets =
-                cell.octets.iter().filter_map(|octet| octet::of_facts(octet, Metric::Wall, 1));
+            let octets = cell
+                .octets
+                .iter()
+                .filter_map(|octet| octet::octet_differences(octet, Metric::Wall, 1));
             let mean = octets.map(|octet| octet.new).sum::<f64>() / cell.octets.len() as f64;
             assert!(mean.abs() < 1e-3, "{} of {count}: {mean}", cell.variant);
         }

@@ -32,7 +32,7 @@ impl Truth {
             let rate = |arm: Arm| self.times[arm as usize] * (self.noise * drawn.draw()).exp();
             octet::differences(&order, &order.map(rate)).expect("times above zero")
         });
-        octet::together(&passes.collect::<Vec<_>>()).expect("a pass")
+        octet::octet_mean(passes).expect("a pass")
     }
 
     /// The verdict of the gate with this seed, and the look that decides.
