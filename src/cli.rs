@@ -7,11 +7,10 @@ mod verbs;
 
 use std::{ffi::OsString, path::Path};
 
-use anyhow::anyhow;
 use clap::CommandFactory;
 use spec::shipped;
 
-use crate::terminal::exit::{Code, Failure, OrExit};
+use crate::terminal::exit::{Code, Failure, fail};
 
 pub use parse::parse;
 pub use verbs::Cli;
@@ -47,7 +46,7 @@ fn is_quiet(word: &OsString) -> bool {
 pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     let first = words.find(|word| !is_quiet(word)).and_then(|word| word.into_string().ok());
     match first.as_deref().and_then(meant) {
-        Some(tip) => Err(anyhow!("{tip}")).or_exit(Code::Usage),
+        Some(tip) => fail!(Code::Usage, "{tip}"),
         None => Ok(()),
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     figures::facts,
     machine::{self, environment},
     terminal::{
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
         progress::Progress,
     },
@@ -95,13 +95,13 @@ fn check_seed(input: &SendInput, node: &NodeFacts) -> Result<(), Failure> {
     if node.is_developers || input.work.iter().any(|given| given.key == "seed") {
         return Ok(());
     }
-    let error = anyhow!(
+    fail!(
+        Code::Usage,
         "the money of chain {} may be worth something, and the secrets of the senders follow from the seed: with \
          the scenario's own seed anybody can take it; give one that nobody guesses: --seed NUMBER, up to {}",
         node.chain_id,
         u64::MAX
-    );
-    Err(error).or_exit(Code::Usage)
+    )
 }
 
 fn node_facts(settings: &Settings, node: &NodeFacts) -> SendNode {
@@ -152,7 +152,7 @@ pub fn pace(
     /// Transactions a second where nothing is said.
     const DEFAULT_RATE: f64 = 100.0;
     let positive = |option: &str, count: u64, pace: fn(u64) -> Pace| match count {
-        0 => Err(anyhow!("{option} 0: nothing would be sent; give 1 or more")).or_exit(Code::Usage),
+        0 => fail!(Code::Usage, "{option} 0: nothing would be sent; give 1 or more"),
         count => Ok(pace(count)),
     };
     match (rate, in_flight, pool_depth) {

@@ -6,7 +6,6 @@ mod check;
 mod costs;
 mod predict;
 
-pub use batch::SimulatedBatch;
 pub use check::checked;
 pub use costs::{MEASURED_STORE, measure};
 pub use predict::{Predictions, assumptions};

@@ -16,27 +16,31 @@ use clap::{
     Args, ValueEnum,
     builder::{PathBufValueParser, TypedValueParser},
 };
+use report::Paint;
+use result::Environment;
+use serde::Serialize;
 use spec::Override;
 use variant::WholeRows;
 
 use crate::{
     gate::{builds::Driving, work::WorkInput},
+    machine::environment,
     run::{
         RunInput,
         extras::ExtraSamples,
         hooks::Hooks,
-        prepare::{InUse, Size, Source, asked_data_dir},
+        prepare::{self, InUse, Size, Source, asked_data_dir},
     },
     terminal::{
         self,
-        exit::{Code, Failure, OpenCodes, OrExit},
+        exit::{Code, Failure, OpenCodes, OrExit, fail},
         progress::Look,
     },
 };
 
-pub use named::{Given, ScenarioArgs, Which};
+pub use named::{Given, NamedWork, ScenarioArgs, Which};
 pub use option::{as_option, set_keys};
-pub use out::{ForceArgs, OutputArgs};
+pub use out::{ForceArgs, OutputArgs, write};
 pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
 
 const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
@@ -60,6 +64,12 @@ impl DataDirArgs {
     /// The directory that the user names, by the option or the environment.
     pub fn asked(&self) -> Option<&Path> {
         self.data_dir.as_deref()
+    }
+
+    /// This machine, with the device below that directory.
+    pub fn environment(&self) -> Environment {
+        let data_path = prepare::data_path(self.asked());
+        environment::probe(data_path.as_deref().unwrap_or(Path::new(".")))
     }
 }
 
@@ -207,6 +217,22 @@ impl Format {
             Self::Json => terminal::look_beside_json(),
         }
     }
+
+    /// Prints a result: as `table` lays it out for this terminal, or as JSON.
+    ///
+    /// # Errors
+    /// A number in it is not finite.
+    pub fn print<T: Serialize>(
+        self,
+        result: &T,
+        table: impl FnOnce(&T, usize, Paint) -> String,
+    ) -> Result<(), Failure> {
+        terminal::out(&match self {
+            Self::Table => table(result, terminal::width(), terminal::paint()),
+            Self::Json => report::json(result).or_exit(Code::Io)?,
+        });
+        Ok(())
+    }
 }
 
 /// The error of `verb` where no work is named; `more` follows the scenario in its example.
@@ -279,11 +305,11 @@ impl RunArgs {
             return Err(only_beside_stored(option)).or_exit(Code::Usage);
         }
         if self.databases.wait {
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "--wait: builds are compared on a state that no other process uses, and wait for none; leave \
                  it out, or name another directory with --data-dir"
             );
-            return Err(error).or_exit(Code::Usage);
         }
         let (source, how) = self.source_and_how()?;
         let data_dir = self.databases.data_dir.asked().map(Path::to_path_buf);
@@ -313,17 +339,13 @@ impl RunArgs {
 
     /// The first option for the work or the run, as it was given.
     pub fn first_of_run(&self) -> Option<String> {
-        let named = |option: &str, given: Option<String>| Some(format!("{option} {}", given?));
-        let workload = self.workload.as_ref().map(|path| path.display().to_string());
+        let word = self.words.first().map(|word| word.to_string_lossy().into_owned());
+        let scenario = self.scenario.as_ref().map(|name| format!("--scenario {name}"));
+        let workload = self.workload.as_ref().map(|path| format!("--workload {}", path.display()));
+        let quick = self.quick.then(|| "--quick".to_owned());
         let overrides = self.work.overrides().unwrap_or_default().into_iter();
-        let mut overrides = overrides.chain(self.how.overrides()).map(|given| given.origin);
-        self.words
-            .first()
-            .map(|word| word.to_string_lossy().into_owned())
-            .or_else(|| named("--scenario", self.scenario.clone()))
-            .or_else(|| named("--workload", workload))
-            .or_else(|| self.quick.then(|| "--quick".to_owned()))
-            .or_else(|| overrides.next())
+        let overrides = overrides.chain(self.how.overrides()).map(|given| given.origin);
+        [word, scenario, workload, quick].into_iter().flatten().chain(overrides).next()
     }
 
     /// Where the work comes from, and the keys that say how it is run: those of options, and beside a
@@ -339,9 +361,10 @@ impl RunArgs {
             }
             Some(Which::Workload(path)) => {
                 if self.quick {
-                    let error =
-                        anyhow!("--quick: the work of a workload file is fixed; generate another");
-                    return Err(error).or_exit(Code::Usage);
+                    fail!(
+                        Code::Usage,
+                        "--quick: the work of a workload file is fixed; generate another"
+                    );
                 }
                 how.extend(self.work.beside_file().or_exit(Code::Usage)?);
                 Ok((Source::File(path), how))

@@ -1,41 +1,19 @@
 //! The verbs and the function that carries each out.
 
-use anyhow::anyhow;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
     args::{RunArgs, typed_words},
     cmd::{
-        baseline::{self, BaselineArgs},
-        calibrate::{self, CalibrateArgs},
-        calibrate_against::{self, CalibrateAgainstArgs},
-        client::{self, ClientArgs},
-        compare::{self, CompareArgs},
-        describe::{self, DescribeArgs},
-        doctor::{self, DoctorArgs},
-        export::{self, ExportArgs},
-        gate::{self, GateArgs},
-        generate::{self, GenerateArgs},
-        help::{self, CompletionsArgs, ManArgs},
-        history::{self, HistoryArgs},
-        import::{self, ImportArgs},
-        io::{self, IoArgs},
-        new::{self, NewArgs},
-        report::{self, ReportArgs},
-        run,
-        scenarios::{self, ShowArgs, ValidateArgs},
-        schema::{self, SchemaArgs},
-        send::{self, SendArgs},
-        shard::{self, ShardArgs},
-        simulate::{self, SimulateArgs},
-        state::{self, StateArgs},
-        sweep::{self, SweepArgs},
+        baseline, calibrate, calibrate_against, client, compare, describe, doctor, export, gate,
+        generate, help, history, import, io, new, report, run, scenarios, schema, send, shard,
+        simulate, state, sweep,
     },
 };
 use crate::{
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, fail},
     },
     worker,
 };
@@ -111,55 +89,55 @@ pub enum Command {
     #[command(help_template = HELP_TEMPLATE)]
     Run(Box<RunArgs>),
     /// Print a scenario with every key resolved, or a workload file, also as JSON
-    Show(ShowArgs),
+    Show(scenarios::ShowArgs),
     /// Check the keys and values of a scenario, without running it
-    Validate(ValidateArgs),
+    Validate(scenarios::ValidateArgs),
     /// Describe a workload: keys, conflicts, list sizes
-    Describe(DescribeArgs),
+    Describe(describe::DescribeArgs),
     /// Write a commented scenario to start from
-    New(NewArgs),
+    New(new::NewArgs),
     /// Print the JSON Schema of scenarios, results, gates or sweeps
-    Schema(SchemaArgs),
+    Schema(schema::SchemaArgs),
     /// Generate a workload file, to be run with --workload
-    Generate(GenerateArgs),
+    Generate(generate::GenerateArgs),
     /// Lay results side by side: settings, counters, figures
-    Compare(CompareArgs),
+    Compare(compare::CompareArgs),
     /// Judge whether this build is slower than another one, or than a stored result
-    Gate(Box<GateArgs>),
+    Gate(Box<gate::GateArgs>),
     /// Estimate the smallest change that this machine can detect
-    Calibrate(Box<CalibrateArgs>),
+    Calibrate(Box<calibrate::CalibrateArgs>),
     /// Run a matrix of settings, cell by cell, also on a fleet, and join the results
-    Sweep(SweepArgs),
+    Sweep(sweep::SweepArgs),
     /// Write results as a page for a browser, or as Markdown, CSV or benchmark JSON
-    Report(ReportArgs),
+    Report(report::ReportArgs),
     /// Show results over time, commit by commit, and where their times change
-    History(HistoryArgs),
+    History(history::HistoryArgs),
     /// Check whether this machine is fit for benchmarking
-    Doctor(DoctorArgs),
+    Doctor(doctor::DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload
-    Import(ImportArgs),
+    Import(import::ImportArgs),
     /// Write a workload as a chain that real clients take: genesis, Engine API calls, RLP, rows
-    Export(ExportArgs),
+    Export(export::ExportArgs),
     /// Run an exported block on a real client, beside our designs
-    Client(Box<ClientArgs>),
+    Client(Box<client::ClientArgs>),
     /// Rank workloads by time on a client and in our designs, and explain where the ranks differ
-    CalibrateAgainst(Box<CalibrateAgainstArgs>),
+    CalibrateAgainst(Box<calibrate_against::CalibrateAgainstArgs>),
     /// Send a scenario's transactions to a live node, and measure until they are in blocks
-    Send(Box<SendArgs>),
+    Send(Box<send::SendArgs>),
     /// List, verify or remove state databases
-    State(StateArgs),
+    State(state::StateArgs),
     /// List or remove saved baselines (`--save-baseline` of a run saves one)
-    Baseline(BaselineArgs),
+    Baseline(baseline::BaselineArgs),
     /// Print a completion script for a shell
-    Completions(CompletionsArgs),
+    Completions(help::CompletionsArgs),
     /// Write manual pages, one for each verb
-    Man(ManArgs),
+    Man(help::ManArgs),
     /// Measure raw random reads of the stores, beside the device's rate
-    Io(IoArgs),
+    Io(io::IoArgs),
     /// Execute parts of batches for a coordinator, as a shard of execution
-    Shard(ShardArgs),
+    Shard(shard::ShardArgs),
     /// Predict times on more shards of execution than there are here
-    Simulate(Box<SimulateArgs>),
+    Simulate(Box<simulate::SimulateArgs>),
 }
 
 impl Cli {
@@ -217,10 +195,10 @@ impl Command {
 fn worker_alone() -> Result<(), Failure> {
     let mut others = typed_words().into_iter().skip(1).filter(|word| word != "--worker");
     match others.next() {
-        Some(word) => Err(anyhow!(
+        Some(word) => fail!(
+            Code::Usage,
             "{word}: a worker is told on its standard input what to run; leave out all but --worker"
-        ))
-        .or_exit(Code::Usage),
+        ),
         None => Ok(()),
     }
 }

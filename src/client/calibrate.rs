@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use report::{Calibrated, Unfinished};
 use result::{Shown, Stored};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use crate::{
     },
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
     },
 };
@@ -235,23 +235,23 @@ impl CalibrateInput {
         match fs::read(&path) {
             Ok(text) if serde_json::from_slice::<Value>(&text).is_ok_and(|there| there == own) => {}
             Ok(_) => {
-                let error = anyhow!(
+                fail!(
+                    Code::Usage,
                     "--out {}: holds a calibration with other settings, or of another program or start \
                      file ({MANIFEST}); name another directory",
                     out.display()
                 );
-                return Err(error).or_exit(Code::Usage);
             }
             // Files of other directories are not this verb's to remove.
             Err(_)
                 if fs::read_dir(out).with_context(cannot).or_exit(Code::Io)?.next().is_some() =>
             {
-                let error = anyhow!(
+                fail!(
+                    Code::Usage,
                     "--out {}: has files and is of no calibration (there is no {MANIFEST}); name an \
                      empty or a new directory",
                     out.display()
                 );
-                return Err(error).or_exit(Code::Usage);
             }
             Err(_) => {
                 let text = format!("{own:#}\n");
@@ -262,12 +262,12 @@ impl CalibrateInput {
         match lock.try_lock() {
             Ok(()) => Ok(lock),
             Err(TryLockError::WouldBlock) => {
-                let error = anyhow!(
+                fail!(
+                    Code::Usage,
                     "--out {}: another calibration runs in it; wait for its end, or name another \
                      directory",
                     out.display()
-                );
-                Err(error).or_exit(Code::Usage)
+                )
             }
             Err(TryLockError::Error(error)) => Err(error).with_context(cannot).or_exit(Code::Io),
         }

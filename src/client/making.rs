@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, ensure};
 use rustix::process::Signal;
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     machine::child::{self, Reach},
     terminal::{
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
     },
 };
@@ -130,16 +130,16 @@ pub fn make(
     };
     let command = || format!("{} {}", making.program.display(), arguments.join(" "));
     if !status.success() {
-        return Err(anyhow!("{}: {status}:\n{}", command(), said())).or_exit(Code::Io);
+        fail!(Code::Io, "{}: {status}:\n{}", command(), said());
     }
     if !places.datadir.is_dir() {
-        let error = anyhow!(
+        fail!(
+            Code::Io,
             "{}: it ended well and made no {}:\n{}",
             command(),
             places.datadir.display(),
             said()
         );
-        return Err(error).or_exit(Code::Io);
     }
     Ok(())
 }
@@ -155,7 +155,7 @@ fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus,
             // Nobody uses a database that is half made.
             child::send(&child, Signal::KILL, Reach::Group);
             drop(child.wait());
-            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+            fail!(Code::Interrupted, "interrupted");
         }
         if looked.elapsed() >= LOOK_INTERVAL {
             looked = Instant::now();

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use executor::process;
 use rustix::process::Signal;
 
@@ -31,7 +31,7 @@ use super::{
 use crate::{
     machine::child::{self, Reach},
     terminal::{
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
     },
 };
@@ -170,12 +170,12 @@ impl Running {
             drop(child);
             thread::sleep(GLANCE);
         }
-        let error = anyhow!(
+        fail!(
+            Code::Io,
             "the client does not stop within {} s after SIGTERM; the end of its log:\n{}",
             STOP_MAX.as_secs(),
             self.log.tail()
-        );
-        Err(error).or_exit(Code::Io)
+        )
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
@@ -207,12 +207,12 @@ impl Running {
         let why = silence.map_or("its log does not say so (ready = …)".to_owned(), |refusal| {
             refusal.to_string()
         });
-        let error = anyhow!(
+        fail!(
+            Code::Io,
             "the client is not ready within {} s: {why}; the end of its log:\n{}",
             START_MAX.as_secs(),
             self.log.tail()
-        );
-        Err(error).or_exit(Code::Io)
+        )
     }
 
     /// Waits until it uses hardly any CPU: its work after the start is no part of a sample.
@@ -229,19 +229,19 @@ impl Running {
             }
             before = now;
         }
-        let error = anyhow!(
+        fail!(
+            Code::Io,
             "the client still works {} s after its start, and its times would be those of that work, \
              too: let it finish once on a database that is kept (--datadir), or wait longer (settle_s in \
              its start file); the end of its log:\n{}",
             most.as_secs_f64(),
             self.log.tail_so_far()
-        );
-        Err(error).or_exit(Code::Io)
+        )
     }
 
     fn is_alive(&self) -> Result<(), Failure> {
         if interrupt::happened() {
-            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+            fail!(Code::Interrupted, "interrupted");
         }
         match self.child().try_wait().or_exit(Code::Io)? {
             Some(status) => Err(self.died(status).into()),

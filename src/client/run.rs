@@ -28,7 +28,7 @@ use crate::{
     run::{Finished, RunInput, plan},
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
         progress::Progress,
     },
@@ -84,11 +84,11 @@ impl ClientInput {
     /// Content of memory when a sample starts.
     fn cache(&self) -> Result<CacheMode, Failure> {
         match (&self.clients, self.cache) {
-            (Clients::Attached { .. }, Some(CacheMode::Cold)) => Err(anyhow!(
+            (Clients::Attached { .. }, Some(CacheMode::Cold)) => fail!(
+                Code::Usage,
                 "--cache cold: only a client that is started anew for each sample is cold: name \
                  --client in place of --url"
-            ))
-            .or_exit(Code::Usage),
+            ),
             (Clients::Attached { .. }, _) => Ok(CacheMode::Warm),
             (Clients::Started { .. }, cache) => Ok(cache.unwrap_or(CacheMode::Cold)),
         }
@@ -104,7 +104,8 @@ impl ClientInput {
         let most = export.sibling_count().saturating_sub(warm_up_count);
         let wanted = self.sample_count.unwrap_or(most);
         if wanted > most || most == 0 {
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "the export has {} of its block, {} cache takes {} of them for {} samples: export with \
                  --siblings {}, or take fewer --samples",
                 report::units::things(export.sibling_count() as u64, "sibling"),
@@ -113,7 +114,6 @@ impl ClientInput {
                 wanted.max(1),
                 wanted.max(1) + warm_up_count
             );
-            return Err(error).or_exit(Code::Usage);
         }
         Ok(wanted)
     }
@@ -122,7 +122,7 @@ impl ClientInput {
     fn chain_sample_count(&self, export: &Export) -> Result<usize, Failure> {
         let is_attached = matches!(self.clients, Clients::Attached { .. });
         let wanted = self.sample_count.unwrap_or(if is_attached { 1 } else { INTERVAL_COUNT_MIN });
-        let refused = |words: String| Err(anyhow!(words)).or_exit(Code::Usage);
+        let refused = |words: String| fail!(Code::Usage, words);
         if is_attached && wanted != 1 {
             return refused(format!(
                 "a chain of {} blocks: a client that runs takes it once: --samples 1, or name --client in \

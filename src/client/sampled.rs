@@ -2,7 +2,6 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::anyhow;
 use executor::process::BlockDevice;
 use result::{ClientCell, ClientSample, Estimate};
 use variant::CacheMode;
@@ -18,7 +17,7 @@ use super::{
     token::Secret,
 };
 use crate::terminal::{
-    exit::{Code, Failure, OrExit},
+    exit::{Code, Failure, OrExit, fail},
     interrupt,
 };
 
@@ -107,7 +106,7 @@ fn grow(
         }
         shown(100 * (index as u64 + 1) / count as u64);
         if interrupt::happened() {
-            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+            fail!(Code::Interrupted, "interrupted");
         }
     }
     running.stop()
@@ -260,7 +259,7 @@ impl<'a> SampledClient<'a> {
             Kind::Attached { engine, .. } => Ok(engine),
             Kind::Started { running: Some(running), .. } => Ok(running.engine()),
             Kind::Started { running: None, .. } => {
-                Err(anyhow!("{} is not running", self.name)).or_exit(Code::Io)
+                fail!(Code::Io, "{} is not running", self.name)
             }
         }
     }

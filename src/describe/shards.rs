@@ -3,18 +3,13 @@
 
 use std::{collections::HashMap, time::Instant};
 
-use anyhow::anyhow;
 use generator::describe::{BatchDescription, Description};
 use partition::{Partition, Quality, Traffic, Transactions, Tx, shard_order};
 use result::description::{PartitionFacts, Sharded, TrafficFacts};
 use variant::Partitioner;
 use workload::{Batch, Workload};
 
-use crate::terminal::{
-    exit::{Code, Failure, OrExit},
-    interrupt,
-    progress::Progress,
-};
+use crate::terminal::{exit::Failure, interrupt, progress::Progress};
 
 /// Seed of the search: one workload has one partition, from its scenario and from its file.
 const SEED: u64 = 1;
@@ -66,9 +61,7 @@ pub fn partitioned(
         for partitioner in Partitioner::ALL {
             let mut sum = Sum::default();
             for batch in batches {
-                if interrupt::happened() {
-                    return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
-                }
+                interrupt::check()?;
                 sum.add(batch, *partitioner, count);
                 done += 1;
                 stage.set(done, total);

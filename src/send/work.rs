@@ -1,6 +1,5 @@
 //! The workload that is sent: the scenario with as many accounts as the load wants, under the node's rules.
 
-use anyhow::anyhow;
 use send::{NodeFacts, Plan};
 use spec::{Deployed, LoadKind, Override, Scenario};
 use workload::Workload;
@@ -9,7 +8,7 @@ use super::input::SendInput;
 use crate::{
     run::prepare::{self, Size},
     terminal::{
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Progress,
     },
 };
@@ -45,12 +44,12 @@ pub fn of(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Result<Wo
 
 fn sendable(scenario: &Scenario) -> Result<(), Failure> {
     let Some((kind, reason)) = refusal(scenario) else { return Ok(()) };
-    let error = anyhow!(
+    fail!(
+        Code::Usage,
         "the load {kind} of {} cannot be sent to a live node: {reason}; `stress send --help` names \
          scenarios that can",
         scenario.name
-    );
-    Err(error).or_exit(Code::Usage)
+    )
 }
 
 fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {

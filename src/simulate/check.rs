@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, path::Path};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use result::{Cell, Content, RunResult, SampleFacts, Shown, simulation::CheckedRow, stats};
 use variant::Sharding;
 
@@ -10,7 +10,7 @@ use super::{
     costs::MEASURED_STORE,
     predict::{Predictions, one_host},
 };
-use crate::terminal::exit::{Code, Failure, OrExit};
+use crate::terminal::exit::{Code, Failure, OrExit, fail};
 
 /// A prediction for each row of the result that shards executed.
 ///
@@ -28,12 +28,12 @@ pub fn checked(
         rows.extend(row(cell, predictions, core_count)?);
     }
     if rows.is_empty() {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "--check {}: it has no row that shards executed on the store {MEASURED_STORE}; make one by `stress \
              … --design batched-io --store {MEASURED_STORE} --shards 1,2 --out DIR`",
             path.display()
         );
-        return Err(error).or_exit(Code::Usage);
     }
     Ok(rows)
 }

@@ -4,19 +4,20 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use anyhow::anyhow;
 use executor::{
+    engine::Executed,
     sample::{Keep, Measurement},
     shards::ShardCpu,
     span,
 };
 use result::{description::Spread, simulation::SimulationCosts, stats};
 use variant::{CacheMode, Design, Io, Phase, Sharding, StoreKind, Variant};
+use workload::{StepKind, Steps, Workload};
 
 use crate::{
     run::session::{How, Session},
     terminal::{
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
         progress::Progress,
     },
@@ -49,51 +50,48 @@ pub fn measure(
     let sharded = Variant { sharding: Sharding::on(1), ..alone };
     let total = 2 * u64::from(sample_count);
     let stage = progress.stage("measuring costs", total);
-    let mut of_steps = Vec::new();
-    let mut of_shard = Vec::new();
+    let (mut times, mut of_shard) = (Vec::new(), Vec::new());
     for number in 0..u64::from(sample_count) {
         stage.set(2 * number, total);
-        of_steps.push(take(session, alone)?);
+        times.push(take(session, alone)?.executed.step_times);
         of_shard.push(Sharded::of(&take(session, sharded)?));
     }
     stage.finish();
-    let name = |variant: &Variant| format!("{MEASURED_STORE}/{variant}");
-    let times: Vec<_> = of_steps.into_iter().map(|sample| sample.executed.step_times).collect();
     let mut step_times = medians_of_steps(&times);
     let facts = SimulationCosts {
-        step_variant: name(&alone),
-        shard_variant: name(&sharded),
+        step_variant: format!("{MEASURED_STORE}/{alone}"),
+        shard_variant: format!("{MEASURED_STORE}/{sharded}"),
         sample_count: u64::from(sample_count),
         alone_steps_ns: ns(step_times.iter().flatten().sum()),
         ..Sharded::median_costs(&of_shard, Counts::of(session))
     };
     // A shard does not read the store and does not check writes, and it hands results over.
     scale_to(&mut step_times, Duration::from_nanos(facts.steps_ns));
-    Ok(Costs { facts, step_times }.with_figures(session))
+    Ok(Costs { facts, step_times }.with_figures(session.workload()))
 }
 
 impl Costs {
     /// These with the same time for each transaction.
     #[must_use]
-    pub fn with_tx_time(mut self, time: Duration, session: &Session) -> Self {
+    pub fn with_tx_time(mut self, time: Duration, workload: &Workload) -> Self {
         self.facts.given_tx_ns = Some(ns(time));
-        for (batch, times) in session.workload().batches.iter().zip(&mut self.step_times) {
-            for (index, step) in workload::Steps::of(batch).iter() {
-                if let workload::StepKind::Transaction(_) = step.kind {
+        for (batch, times) in workload.batches.iter().zip(&mut self.step_times) {
+            for (index, step) in Steps::of(batch).iter() {
+                if let StepKind::Transaction(_) = step.kind {
                     times[index as usize] = time;
                 }
             }
         }
-        self.with_figures(session)
+        self.with_figures(workload)
     }
 
     /// These with the figures of their times.
-    fn with_figures(mut self, session: &Session) -> Self {
+    fn with_figures(mut self, workload: &Workload) -> Self {
         let mut tx_count = 0_u32;
         let (mut sum, mut most) = (Duration::ZERO, Duration::ZERO);
-        for (batch, times) in session.workload().batches.iter().zip(&self.step_times) {
-            for (index, step) in workload::Steps::of(batch).iter() {
-                if let workload::StepKind::Transaction(_) = step.kind {
+        for (batch, times) in workload.batches.iter().zip(&self.step_times) {
+            for (index, step) in Steps::of(batch).iter() {
+                if let StepKind::Transaction(_) = step.kind {
                     tx_count += 1;
                     sum += times[index as usize];
                     most = most.max(times[index as usize]);
@@ -112,16 +110,14 @@ fn ns(time: Duration) -> u64 {
 }
 
 fn take(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
-    if interrupt::happened() {
-        return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
-    }
+    interrupt::check()?;
     let how =
         How { variant, cache: CacheMode::Warm, keep: Keep::Nothing, known_costs: &[], trace: None };
     let taken = session.take(session.work(), 0, how, interrupt::flag());
     let code = if interrupt::happened() { Code::Interrupted } else { Code::Io };
     let measurement = taken.or_exit(code)?;
     match &measurement.disagreement {
-        Some(difference) => Err(anyhow!("{variant}: {difference}")).or_exit(Code::Disagree),
+        Some(difference) => fail!(Code::Disagree, "{variant}: {difference}"),
         None => Ok(measurement),
     }
 }
@@ -141,15 +137,16 @@ fn scale_to(step_times: &mut [Vec<Duration>], sum: Duration) {
 /// The median time of each step over samples.
 fn medians_of_steps(samples: &[Vec<Vec<Duration>>]) -> Vec<Vec<Duration>> {
     let Some(first) = samples.first() else { return Vec::new() };
-    let median = |batch: usize, step: usize| {
-        let mut times: Vec<Duration> = samples.iter().map(|of| of[batch][step]).collect();
-        times.sort_unstable();
-        times[(times.len() - 1) / 2]
-    };
-    let batches = first.iter().enumerate();
-    batches
-        .map(|(batch, steps)| (0..steps.len()).map(|step| median(batch, step)).collect())
-        .collect()
+    let batches = first.iter().enumerate().map(|(batch_index, steps)| {
+        let steps = (0..steps.len()).map(|step_index| {
+            let times = samples.iter().map(|of| of[batch_index][step_index]);
+            let mut times: Vec<Duration> = times.collect();
+            times.sort_unstable();
+            times[(times.len() - 1) / 2]
+        });
+        steps.collect()
+    });
+    batches.collect()
 }
 
 /// Numbers of a workload.
@@ -162,7 +159,7 @@ struct Counts {
 impl Counts {
     fn of(session: &Session) -> Self {
         let batches = &session.workload().batches;
-        let steps = batches.iter().map(|batch| f64::from(workload::Steps::of(batch).count()));
+        let steps = batches.iter().map(|batch| f64::from(Steps::of(batch).count()));
         Self { batch_count: batches.len() as f64, step_count: steps.sum() }
     }
 }
@@ -191,22 +188,21 @@ struct Sharded {
 impl Sharded {
     fn of(measurement: &Measurement) -> Self {
         let executed = &measurement.executed;
-        let phase = |phase| span::total(&executed.spans, phase).as_nanos() as f64;
-        let decode = phase(Phase::Hash) + phase(Phase::Decode);
-        let after = phase(Phase::Validate) + phase(Phase::Commit);
+        let decode = time_in(executed, Phase::Hash) + time_in(executed, Phase::Decode);
+        let after = time_in(executed, Phase::Validate) + time_in(executed, Phase::Commit);
         let cpu = measurement.process.usage.map_or(0.0, |usage| usage.cpu().as_nanos() as f64);
         let (times, side) = (executed.shard_times, executed.side_times);
         Self {
-            wall: executed.wall.as_nanos() as f64,
+            wall: float_ns(executed.wall),
             decode,
-            start: phase(Phase::ShardSend),
+            start: time_in(executed, Phase::ShardSend),
             after,
             message_count: side.message_count as f64,
             value_count: (times.ahead_key_count + times.demand_request_count) as f64,
             coordinator: cpu,
-            leading: decode + phase(Phase::Partition) + after,
-            answering: side.answering.as_nanos() as f64,
-            taking: side.taking.as_nanos() as f64,
+            leading: decode + time_in(executed, Phase::Partition) + after,
+            answering: float_ns(side.answering),
+            taking: float_ns(side.taking),
             shard: times.cpu,
         }
     }
@@ -224,27 +220,47 @@ impl Sharded {
 
     /// The costs of a step, a message, a value and a result: each the median over the samples.
     fn median_costs(samples: &[Self], of: Counts) -> SimulationCosts {
-        let median = |figure: &dyn Fn(&Self) -> f64| {
-            let values: Vec<f64> = samples.iter().map(figure).collect();
-            stats::median(&values).unwrap_or(0.0) as u64
-        };
-        let per = |sum: f64, count: f64| sum / count.max(1.0);
-        let cpu = |time: Duration| time.as_nanos() as f64;
         SimulationCosts {
-            steps_ns: median(&|sample| cpu(sample.shard.executing)),
-            decode_ns: median(&|sample| sample.decode),
-            start_ns: median(&|sample| per(sample.start, of.batch_count)),
-            message_ns: median(&|sample| per(sample.carrying(), sample.message_count)),
-            value_ns: median(&|sample| per(sample.answering, sample.value_count)),
-            result_ns: median(&|sample| per(sample.taking, of.step_count)),
-            shard_message_ns: median(&|sample| per(sample.shard_carrying(), sample.message_count)),
-            shard_value_ns: median(&|sample| per(cpu(sample.shard.asking), sample.value_count)),
-            shard_result_ns: median(&|sample| per(cpu(sample.shard.sending), of.step_count)),
-            after_ns: median(&|sample| sample.after),
-            one_shard_ns: median(&|sample| sample.wall),
+            steps_ns: median(samples, |sample| float_ns(sample.shard.executing)),
+            decode_ns: median(samples, |sample| sample.decode),
+            start_ns: median(samples, |sample| per(sample.start, of.batch_count)),
+            message_ns: median(samples, |sample| per(sample.carrying(), sample.message_count)),
+            value_ns: median(samples, |sample| per(sample.answering, sample.value_count)),
+            result_ns: median(samples, |sample| per(sample.taking, of.step_count)),
+            shard_message_ns: median(samples, |sample| {
+                per(sample.shard_carrying(), sample.message_count)
+            }),
+            shard_value_ns: median(samples, |sample| {
+                per(float_ns(sample.shard.asking), sample.value_count)
+            }),
+            shard_result_ns: median(samples, |sample| {
+                per(float_ns(sample.shard.sending), of.step_count)
+            }),
+            after_ns: median(samples, |sample| sample.after),
+            one_shard_ns: median(samples, |sample| sample.wall),
             ..SimulationCosts::default()
         }
     }
+}
+
+/// The median of a figure, rounded down; 0 without samples.
+fn median(samples: &[Sharded], figure: impl Fn(&Sharded) -> f64) -> u64 {
+    let values: Vec<f64> = samples.iter().map(figure).collect();
+    stats::median(&values).unwrap_or(0.0) as u64
+}
+
+/// CPU time of a phase of one thread, in nanoseconds.
+fn time_in(executed: &Executed, phase: Phase) -> f64 {
+    float_ns(span::total(&executed.spans, phase))
+}
+
+fn float_ns(time: Duration) -> f64 {
+    time.as_nanos() as f64
+}
+
+/// A sum for each of `count`; the sum where there is none.
+fn per(sum: f64, count: f64) -> f64 {
+    sum / count.max(1.0)
 }
 
 #[cfg(test)]

@@ -2,16 +2,17 @@
 
 use std::{num::NonZeroUsize, time::Instant};
 
-use anyhow::anyhow;
 use executor::engine::shard_of_steps;
+use generator::describe::Description;
 use partition::simulate::{Costs as ModelCosts, Hosts, Knowledge, Setting, Simulated, simulate};
 use result::{
     ShardWayFacts,
     simulation::{SimulatedBound, SimulatedRow, SimulationCosts},
 };
 use variant::{PartitionTime, Sharding};
+use workload::Workload;
 
-use super::batch::SimulatedBatch;
+use super::{batch::SimulatedBatch, costs::Costs};
 use crate::terminal::{
     exit::{Code, Failure, OrExit},
     interrupt,
@@ -20,7 +21,7 @@ use crate::terminal::{
 /// Batches with the costs of their simulation.
 #[derive(Debug)]
 pub struct Predictions<'a> {
-    batches: &'a [SimulatedBatch<'a>],
+    batches: Vec<SimulatedBatch<'a>>,
     costs: SimulationCosts,
 }
 
@@ -31,9 +32,13 @@ struct Parted {
 }
 
 impl<'a> Predictions<'a> {
-    /// Predictions from these costs.
-    pub const fn new(batches: &'a [SimulatedBatch<'a>], costs: SimulationCosts) -> Self {
-        Self { batches, costs }
+    /// Predictions for a workload whose transactions touch the keys of `seen`.
+    ///
+    /// # Errors
+    /// A list cannot be decoded, or a step has no time.
+    pub fn new(workload: &'a Workload, seen: &Description, costs: &Costs) -> Result<Self, Failure> {
+        let batches = SimulatedBatch::all(workload, seen, &costs.step_times).or_exit(Code::Io)?;
+        Ok(Self { batches, costs: costs.facts.clone() })
     }
 
     /// The costs.
@@ -44,22 +49,30 @@ impl<'a> Predictions<'a> {
     fn parted(&self, sharding: &Sharding) -> Result<Parted, Failure> {
         let mut shard_of = Vec::new();
         let start = Instant::now();
-        for SimulatedBatch { batch, list, .. } in self.batches {
-            if interrupt::happened() {
-                return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
-            }
+        for SimulatedBatch { batch, list, .. } in &self.batches {
+            interrupt::check()?;
             shard_of.push(shard_of_steps(batch, list, sharding));
         }
         let partition_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(Parted { shard_of, partition_ns })
     }
 
-    /// The setting, without the costs before a batch.
-    fn setting(&self, sharding: &Sharding, thread_count: u32, hosts: Hosts) -> Setting {
+    /// The setting, with a list.
+    fn setting(
+        &self,
+        sharding: &Sharding,
+        thread_count: u32,
+        hosts: Hosts,
+        parted: &Parted,
+    ) -> Setting {
         let batch_count = self.batches.len().max(1) as u64;
         let of = &self.costs;
+        let partition_ns = match sharding.partition_time {
+            PartitionTime::Inside => parted.partition_ns,
+            PartitionTime::Before => 0,
+        };
         let costs = ModelCosts {
-            before_ns: 0,
+            before_ns: (of.decode_ns + partition_ns) / batch_count,
             start_ns: of.start_ns,
             message_ns: of.message_ns,
             value_ns: of.value_ns,
@@ -81,16 +94,10 @@ impl<'a> Predictions<'a> {
     }
 
     /// All batches, one after the other.
-    fn simulated(&self, parted: &Parted, sharding: &Sharding, setting: &Setting) -> Simulated {
-        let mut before_ns = self.costs.decode_ns;
-        if sharding.partition_time == PartitionTime::Inside {
-            before_ns += parted.partition_ns;
-        }
-        let before_ns = before_ns / self.batches.len().max(1) as u64;
-        let setting = Setting { costs: ModelCosts { before_ns, ..setting.costs }, ..*setting };
+    fn simulated(&self, parted: &Parted, setting: &Setting) -> Simulated {
         let mut sum = Simulated::default();
         for (batch, shard_of) in self.batches.iter().zip(&parted.shard_of) {
-            sum.add(&simulate(&batch.work, shard_of, &setting));
+            sum.add(&simulate(&batch.work, shard_of, setting));
         }
         sum
     }
@@ -106,10 +113,10 @@ impl<'a> Predictions<'a> {
         hosts: Hosts,
     ) -> Result<[SimulatedRow; 2], Failure> {
         let parted = self.parted(sharding)?;
+        let with_list = self.setting(sharding, thread_count, hosts, &parted);
         Ok([Knowledge::List, Knowledge::NoList].map(|knowledge| {
-            let setting = self.setting(sharding, thread_count, hosts);
-            let setting = Setting { knowledge, ..setting };
-            let simulated = self.simulated(&parted, sharding, &setting);
+            let setting = Setting { knowledge, ..with_list };
+            let simulated = self.simulated(&parted, &setting);
             self.row(sharding, &setting, &parted, &simulated)
         }))
     }

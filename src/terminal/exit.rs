@@ -64,6 +64,17 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Returns a failure with this exit code and message, as [`anyhow::bail`] returns an error.
+macro_rules! fail {
+    ($code:expr, $($message:tt)+) => {
+        return Err($crate::terminal::exit::Failure {
+            code: $code,
+            error: anyhow::anyhow!($($message)+),
+        })
+    };
+}
+pub(crate) use fail;
+
 /// How the program ends after work that came to `ended`, where `side` was done beside it: a failure
 /// of that is the program's only where all else went well, and a note otherwise.
 ///

@@ -21,7 +21,7 @@ use signal_hook::{
     low_level::{self, pipe},
 };
 
-use crate::terminal::exit::Code;
+use crate::terminal::exit::{Code, Failure, fail};
 
 /// Signals within this time are one: `timeout` sends two, to the process and to its group.
 const SAME: Duration = Duration::from_millis(500);
@@ -85,6 +85,17 @@ pub fn flag() -> &'static AtomicBool {
 /// Whether the user has interrupted.
 pub fn happened() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Fails once the user has interrupted.
+///
+/// # Errors
+/// The user has.
+pub fn check() -> Result<(), Failure> {
+    if happened() {
+        fail!(Code::Interrupted, "interrupted");
+    }
+    Ok(())
 }
 
 /// Whether to go on, for work that polls.

@@ -19,6 +19,17 @@ pub struct Override {
     pub origin: String,
 }
 
+impl Override {
+    /// The override that `origin` stands for.
+    pub fn new(
+        key: impl Into<String>,
+        value: impl Into<String>,
+        origin: impl Into<String>,
+    ) -> Self {
+        Self { key: key.into(), value: value.into(), origin: origin.into() }
+    }
+}
+
 /// Where an override goes.
 enum Target {
     Top(String),

@@ -7,13 +7,16 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::Args;
-use spec::{Override, Scenario, shipped};
+use spec::{Override, RunSpec, Scenario, shipped};
 use variant::{Design, Named, Schedule, StoreKind};
 
 use super::overrides::{HowArgs, WorkArgs};
 use crate::{
-    run::prepare::{self, Size},
-    terminal::exit::{Code, Failure, OrExit},
+    run::{
+        minimal,
+        prepare::{self, Size},
+    },
+    terminal::exit::{Code, Failure, OrExit, fail},
 };
 
 /// Ending of workload files.
@@ -62,15 +65,7 @@ impl Given<'_> {
             let path = path.display();
             bail!("--workload {path}: this is a scenario; write --scenario {path}");
         }
-        let by_word = |word: &OsString| match (ends(Path::new(word), WORKLOAD), word.to_str()) {
-            (true, _) => Ok(Which::Workload(word.into())),
-            (false, Some(name)) => Ok(Which::Scenario(name.to_owned())),
-            (false, None) => bail!(
-                "{}: the name and the path of a scenario are UTF-8; rename the file, or a link to it",
-                word.display()
-            ),
-        };
-        let by_words = self.words.iter().map(by_word).collect::<Result<Vec<_>>>()?;
+        let by_words = self.words.iter().map(Which::from_word).collect::<Result<Vec<_>>>()?;
         let scenario = self.scenario.map(|name| Which::Scenario(name.to_owned()));
         let workload = self.workload.map(|path| Which::Workload(path.to_owned()));
         let mut all = scenario.into_iter().chain(workload).chain(by_words);
@@ -87,6 +82,17 @@ impl Given<'_> {
 }
 
 impl Which {
+    fn from_word(word: &OsString) -> Result<Self> {
+        match (ends(Path::new(word), WORKLOAD), word.to_str()) {
+            (true, _) => Ok(Self::Workload(word.into())),
+            (false, Some(name)) => Ok(Self::Scenario(name.to_owned())),
+            (false, None) => bail!(
+                "{}: the name and the path of a scenario are UTF-8; rename the file, or a link to it",
+                word.display()
+            ),
+        }
+    }
+
     fn name(&self) -> String {
         match self {
             Self::Scenario(name) => name.clone(),
@@ -128,7 +134,45 @@ pub struct ScenarioArgs {
     pub how: HowArgs,
 }
 
+/// The work of a verb that takes a workload file, too.
+#[derive(Debug)]
+pub enum NamedWork {
+    /// A scenario with its overrides.
+    Scenario(Box<Scenario>),
+    /// A workload file, and how it is run.
+    File(PathBuf, Box<RunSpec>),
+}
+
+impl NamedWork {
+    /// How it is run.
+    pub const fn run(&self) -> &RunSpec {
+        match self {
+            Self::Scenario(scenario) => &scenario.run,
+            Self::File(_, run) => run,
+        }
+    }
+}
+
 impl ScenarioArgs {
+    /// The work of a verb with `--workload`; `None` where none is named.
+    ///
+    /// # Errors
+    /// As [`Given::which`], or an override is not valid.
+    pub fn work(&self, workload: Option<&Path>) -> Result<Option<NamedWork>, Failure> {
+        Ok(match self.which(workload).or_exit(Code::Usage)? {
+            Some(Which::Scenario(name)) => {
+                Some(NamedWork::Scenario(Box::new(self.load_by_name(&name)?)))
+            }
+            Some(Which::Workload(path)) => {
+                let mut how = self.how.overrides();
+                how.extend(self.work.beside_file().or_exit(Code::Usage)?);
+                let run = minimal::default_run(&how).or_exit(Code::Usage)?;
+                Some(NamedWork::File(path, Box::new(run)))
+            }
+            None => None,
+        })
+    }
+
     /// The named work, where a workload file may be, too.
     ///
     /// # Errors
@@ -146,17 +190,17 @@ impl ScenarioArgs {
             Some(Which::Scenario(name)) => self.load_by_name(&name),
             Some(Which::Workload(path)) => {
                 let path = path.display();
-                let error = anyhow::anyhow!(
+                fail!(
+                    Code::Usage,
                     "{path}: this is a workload file, and a scenario is wanted; `stress describe \
                      --workload {path}` shows its contents"
-                );
-                Err(error).or_exit(Code::Usage)
+                )
             }
             None => {
-                let error = anyhow::anyhow!(
+                fail!(
+                    Code::Usage,
                     "no scenario is named: give NAME|FILE, one of `stress list` or a path"
-                );
-                Err(error).or_exit(Code::Usage)
+                )
             }
         }
     }

@@ -1,11 +1,19 @@
 //! The files that a verb writes, and the consent to replace them.
 
-use std::path::PathBuf;
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
 
+use anyhow::{Context, Result};
 use clap::Args;
 use report::{Existing, WholeFile};
 
-use crate::terminal::exit::Failure;
+use crate::terminal::{
+    self,
+    exit::{Code, Failure, OrExit},
+};
 
 /// Consent to replace the files that options name.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -20,6 +28,50 @@ impl ForceArgs {
     pub const fn existing(self) -> Existing {
         if self.force { Existing::Replace } else { Existing::Refuse }
     }
+
+    /// Tries the file that `option` names, if it names one.
+    ///
+    /// # Errors
+    /// It is there already and stays, or cannot be written.
+    pub fn file(
+        self,
+        option: &'static str,
+        path: Option<&Path>,
+    ) -> Result<Option<WholeFile>, Failure> {
+        Ok(path.map(|path| WholeFile::at(path, option, self.existing())).transpose()?)
+    }
+
+    /// Writes the `files` of `--out`, a name and a content each, into `dir`, which is made where it is
+    /// missing.
+    ///
+    /// # Errors
+    /// One is there already and stays, or cannot be written.
+    pub fn write_all(
+        self,
+        dir: &Path,
+        files: &[(OsString, Vec<u8>)],
+        cannot: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        fs::create_dir_all(dir).with_context(cannot).or_exit(Code::Io)?;
+        // All of them are tried before the first is written.
+        let tried = files.iter().map(|(name, content)| {
+            Ok((WholeFile::at(&dir.join(name), "--out", self.existing())?, content))
+        });
+        for (file, content) in tried.collect::<Result<Vec<_>, Failure>>()? {
+            file.write(|out| out.write_all(content))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file, and says so.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(file: WholeFile, text: &str) -> Result<(), Failure> {
+    let path = file.write(|out| out.write_all(text.as_bytes()))?;
+    terminal::note(&format!("wrote {}", path.display()));
+    Ok(())
 }
 
 /// The workload file of a verb that makes one.

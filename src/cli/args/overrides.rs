@@ -161,8 +161,7 @@ pub fn pair(option: &str, text: &str, example: &str) -> Result<Override, anyhow:
     let Some((key, value)) = text.split_once('=') else {
         anyhow::bail!("{option} {text}: a key and a value are wanted, as in {option} {example}");
     };
-    let (key, value) = (key.to_owned(), value.to_owned());
-    Ok(Override { key, value, origin: format!("{option} {text}") })
+    Ok(Override::new(key, value, format!("{option} {text}")))
 }
 
 impl HowArgs {
@@ -189,8 +188,7 @@ impl HowArgs {
             (self.no_whole, "run.whole", WholeRows::Nothing.name(), "--no-whole"),
         ] {
             if is_given {
-                let (key, value) = (key.to_owned(), value.to_owned());
-                all.push(Override { key, value, origin: option.to_owned() });
+                all.push(Override::new(key, value, option));
             }
         }
         all
@@ -199,12 +197,9 @@ impl HowArgs {
 
 /// Overrides of the options that were given: name, key, value.
 pub fn of_flags(flags: &[(&str, &str, &Option<String>)]) -> Vec<Override> {
-    let given = flags.iter().filter_map(|(flag, key, value)| Some((flag, key, value.as_ref()?)));
-    given
-        .map(|(flag, key, value)| Override {
-            key: (*key).to_owned(),
-            value: value.clone(),
-            origin: format!("--{flag} {value}"),
-        })
-        .collect()
+    let given = flags.iter().filter_map(|(flag, key, value)| {
+        let value = value.as_deref()?;
+        Some(Override::new(*key, value, format!("--{flag} {value}")))
+    });
+    given.collect()
 }

@@ -1,11 +1,8 @@
 //! `stress calibrate`: how small a change can this machine decide?
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 
 use report::{Existing, WholeFile};
@@ -13,7 +10,7 @@ use result::gate::Calibration;
 
 use crate::{
     cli::{
-        args::{DriveArgs, Format, RunArgs},
+        args::{DriveArgs, RunArgs},
         cmd::gate::options::in_help_of_calibrate,
     },
     gate::{
@@ -25,11 +22,10 @@ use crate::{
         taker::Plan,
         work::{Work, subjects},
     },
-    machine::{self, environment},
-    run::prepare,
+    machine,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Progress,
     },
 };
@@ -62,13 +58,11 @@ pub struct CalibrateArgs {
 /// Compares this program with itself, and keeps the estimate.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let started = machine::unix_s();
-    let data_path = prepare::data_path(args.run.databases.data_dir.asked());
-    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = args.run.databases.data_dir.environment();
     let file = file(args)?;
     let driving = args.drive.driving()?;
     if args.run.metrics.is_some() {
-        let error = anyhow!("--metrics: `stress calibrate` has none; leave it out");
-        return Err(error).or_exit(Code::Usage);
+        fail!(Code::Usage, "--metrics: `stress calibrate` has none; leave it out");
     }
     let input = args.run.of_builds(Default::default())?;
     let progress = Progress::new(terminal::look());
@@ -89,29 +83,22 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     trio.end()?;
     progress.clear();
     if verdict == Verdict::WorkChanged {
-        let error = anyhow!("this program does not do the same twice: {}", attempt.reason);
-        return Err(error).or_exit(Code::Disagree);
+        fail!(Code::Disagree, "this program does not do the same twice: {}", attempt.reason);
     }
     let spreads = calibration::spreads(&attempt.cells);
     let digest = work.facts.digest;
     let learned = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
     let text = report::json(&learned).or_exit(Code::Io)?;
     let path = file.write(|out| out.write_all(text.as_bytes()))?;
-    match args.run.format {
-        Format::Table => {
-            terminal::out(&report::calibration(&learned, terminal::width(), terminal::paint()));
-        }
-        Format::Json => terminal::out(&text),
-    }
+    args.run.format.print(&learned, report::calibration)?;
     terminal::note(&format!("wrote {}", path.display()));
     Ok(Code::Fine)
 }
 
 /// The file of the estimate: a named one, or the program's own, which each estimate replaces.
 fn file(args: &CalibrateArgs) -> Result<WholeFile, Failure> {
-    let own = || Some((calibration::default_path()?, Existing::Replace));
     let named = args.output.clone().map(|path| (path, args.run.force.existing()));
-    let path = named.or_else(own);
+    let path = named.or_else(|| Some((calibration::default_path()?, Existing::Replace)));
     let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
     let (path, existing) = path.or_exit(Code::Usage)?;
     if let Some(dir) = path.parent() {

@@ -2,7 +2,6 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use anyhow::anyhow;
 use clap::Args;
 
 use super::client::ROOT_HELP;
@@ -13,7 +12,7 @@ use crate::{
     run::minimal,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
     },
 };
 
@@ -87,8 +86,7 @@ fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
     let start = StartFile::load(&args.client).or_exit(Code::Usage)?;
     let program = args.program.as_ref().unwrap_or(&start.program);
     if child::found(program).is_none() {
-        let error = anyhow!("{}: no such program; name it by --program", program.display());
-        return Err(error).or_exit(Code::Usage);
+        fail!(Code::Usage, "{}: no such program; name it by --program", program.display());
     }
     spec::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
     let run = minimal::default_run(&args.how.overrides()).or_exit(Code::Usage)?;
@@ -146,11 +144,11 @@ fn client_words(args: &CalibrateAgainstArgs, sample_count: u64) -> Result<Vec<Os
         }
     }
     if how.budget.is_some() || how.databases.is_some() || how.recover_senders {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "--budget, --databases, --recover-senders: a calibration takes as many --samples of each \
              scenario on one database; run `stress client` with them on an export of one scenario"
         );
-        return Err(error).or_exit(Code::Usage);
     }
     if args.databases.wait {
         words.push("--wait".into());

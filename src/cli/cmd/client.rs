@@ -4,19 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use result::RunResult;
 use spec::{Override, RunSpec};
 use variant::{RootTime, TrieForm, WholeRows};
 
-use super::run::{show_json, show_table, written};
+use super::run::{show, show_kept};
 use crate::{
     cli::args::{DatabaseArgs, Format, HowArgs, OpenArgs, typed_words},
     client::{self, ClientInput, Clients, StartFile},
     run::{RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
-    },
+    terminal::exit::{Code, Failure, OrExit},
 };
 
 const EXAMPLES: &str = "\
@@ -106,25 +102,14 @@ pub struct ClientArgs {
 
 /// Carries out the arguments, and prints the result.
 pub fn client(args: &ClientArgs) -> Result<Code, Failure> {
-    let show: fn(&RunResult) = match args.format {
-        Format::Table => show_table,
-        // An error would come after the user's interrupt: there is nobody to tell.
-        Format::Json => |result| drop(show_json(result)),
-    };
-    let finished = input(args, show)?.run()?;
-    match args.format {
-        Format::Table => show_table(&finished.result),
-        Format::Json => show_json(&finished.result)?,
-    }
-    for line in written(&finished.written) {
-        terminal::note(&line);
-    }
+    let finished = input(args)?.run()?;
+    show(&finished, args.format)?;
     finished.code(args.open.codes())
 }
 
-fn input(args: &ClientArgs, show_kept: fn(&RunResult)) -> Result<ClientInput, Failure> {
+fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
     let run = run_of_clients(args).or_exit(Code::Usage)?;
-    let duration = |option: &str, text: &str| spec::duration(option, text).or_exit(Code::Usage);
+    let show_kept = show_kept(args.format);
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
     let command = typed_words();
     let how = with_root(&args.how, args.root.as_deref());
@@ -154,7 +139,7 @@ fn input(args: &ClientArgs, show_kept: fn(&RunResult)) -> Result<ClientInput, Fa
         clients: clients(args).or_exit(Code::Usage)?,
         sample_count: run.sample_count.map(|count| count as usize),
         cache: args.how.cache.as_ref().map(|_| run.cache),
-        timeout: duration("--timeout", &args.timeout)?,
+        timeout: spec::duration("--timeout", &args.timeout).or_exit(Code::Usage)?,
         deadline: deadline.transpose().or_exit(Code::Usage)?,
         designs,
         out: args.out.clone(),
@@ -168,13 +153,9 @@ fn with_root(how: &HowArgs, root: Option<&str>) -> Vec<Override> {
     let mut overrides = how.overrides();
     let root = root.unwrap_or(RootTime::After.name());
     if root != RootTime::Nothing.name() {
-        let origin = format!("--root {root}");
-        let of = |key: &str, value: &str| Override {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            origin: origin.clone(),
-        };
-        overrides.extend([of("run.trie", TrieForm::Cut.name()), of("run.root", root)]);
+        let keys = [("run.trie", TrieForm::Cut.name()), ("run.root", root)];
+        overrides
+            .extend(keys.map(|(key, value)| Override::new(key, value, format!("--root {root}"))));
     }
     overrides
 }
@@ -182,8 +163,8 @@ fn with_root(how: &HowArgs, root: Option<&str>) -> Vec<Override> {
 /// How clients are sampled. Refuses options of designs where none is named.
 fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
     let overrides = args.how.overrides();
-    let of_designs = |key: &str| !["run.samples", "run.cache"].contains(&key);
-    let first = overrides.iter().find(|given| of_designs(&given.key));
+    let mut keys = overrides.iter();
+    let first = keys.find(|given| !["run.samples", "run.cache"].contains(&given.key.as_str()));
     if let Some(given) = first.filter(|_| args.how.design.is_none()) {
         bail!(
             "{}: this is of our designs, and none is named: add --design batched-io,sequential, or leave \

@@ -21,7 +21,7 @@ use crate::{
     run::prepare,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
     },
 };
 
@@ -78,8 +78,9 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     {
         return Err(one_alone(path, &only.path)).or_exit(Code::Usage);
     }
-    let disagrees = |named: &Named| named.results.iter().any(|one| one.agrees() == Some(false));
-    let code = if runs.iter().any(disagrees) { Code::Disagree } else { Code::Usage };
+    let mut all = runs.iter().flat_map(|named| &named.results);
+    let disagrees = all.any(|stored| stored.agrees() == Some(false));
+    let code = if disagrees { Code::Disagree } else { Code::Usage };
     if code == Code::Usage {
         runs.iter().try_for_each(check_work).or_exit(code)?;
     }
@@ -87,14 +88,9 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     let compared = compare::compare(&results).or_exit(code)?;
     let keys: Vec<_> = results.iter().map(|stored| set_keys(&stored.result.command)).collect();
     let compared = report::with_set_keys(compared, &results, &keys);
-    match args.format {
-        Format::Table => {
-            let (width, paint) = (terminal::width(), terminal::paint());
-            let notes = report::one_sided(&results);
-            terminal::out(&report::comparison(&compared, &notes, width, paint));
-        }
-        Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
-    }
+    args.format.print(&compared, |compared, width, paint| {
+        report::comparison(compared, &report::one_sided(&results), width, paint)
+    })?;
     Ok(Code::Fine)
 }
 
@@ -114,11 +110,11 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
                 Content::Run(run) => results.push(Stored::new(shown.path, *run)),
                 Content::Gate(_) => {
                     let (file, dir) = (shown.path.display(), path.display());
-                    let error = anyhow!(
+                    fail!(
+                        Code::Usage,
                         "{file} is the verdict of a gate, and has no figures to compare; `stress \
                          report {dir}` shows it"
                     );
-                    return Err(error).or_exit(Code::Usage);
                 }
             }
         }
@@ -152,21 +148,19 @@ fn one_alone(path: &Path, file: &Path) -> anyhow::Error {
 /// Refuses results of one argument that are of different work, as those of a sweep over gas are.
 fn check_work(named: &Named) -> anyhow::Result<()> {
     let Named { path, results } = named;
-    let is_same = |a: &Stored, b: &Stored| a.result.workload.digest == b.result.workload.digest;
     let Some(first) = results.first() else { return Ok(()) };
-    let Some(other) = results.iter().find(|other| !is_same(first, other)) else { return Ok(()) };
-    let twin_of = |index: usize| {
-        results[index + 1..]
-            .iter()
-            .find(|twin| is_same(twin, &results[index]))
-            .map(|twin| (results[index].path.display(), twin.path.display()))
+    let Some(other) = results.iter().find(|other| !are_same_work(first, other)) else {
+        return Ok(());
     };
     let path = path.display();
     // Cells of a joined file have no file of their own.
-    let twins = (0..results.len()).find_map(twin_of).filter(|_| named.path.is_dir());
-    let compared = twins.map_or_else(String::new, |(a, b)| {
-        format!("; `stress compare {a} {b}` compares two of the same work")
-    });
+    let compared = match twins(results).filter(|_| named.path.is_dir()) {
+        Some([a, b]) => {
+            let (a, b) = (a.path.display(), b.path.display());
+            format!("; `stress compare {a} {b}` compares two of the same work")
+        }
+        None => String::new(),
+    };
     bail!(
         "{} and {} did different work, and only times of the same work are compared: `stress report \
          {path}` shows all {} results of {path}{compared}",
@@ -176,24 +170,30 @@ fn check_work(named: &Named) -> anyhow::Result<()> {
     )
 }
 
+/// The first two results of the same work.
+fn twins(results: &[Stored]) -> Option<[&Stored; 2]> {
+    results.iter().enumerate().find_map(|(index, first)| {
+        let second = results[index + 1..].iter().find(|second| are_same_work(first, second));
+        Some([first, second?])
+    })
+}
+
+fn are_same_work(a: &Stored, b: &Stored) -> bool {
+    a.result.workload.digest == b.result.workload.digest
+}
+
 /// Compares loads on live nodes.
 fn compare_sides(sides: &[Side], format: Format) -> Result<Code, Failure> {
     if let [only] = sides {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "{} is one side, with one load or several; name another file or directory of loads to \
              compare it with",
             only.path.display()
         );
-        return Err(error).or_exit(Code::Usage);
     }
     let compared = compare_loads(sides).or_exit(Code::Usage)?;
-    match format {
-        Format::Table => {
-            let (width, paint) = (terminal::width(), terminal::paint());
-            terminal::out(&report::load_comparison(&compared, width, paint));
-        }
-        Format::Json => terminal::out(&report::json(&compared).or_exit(Code::Io)?),
-    }
+    format.print(&compared, report::load_comparison)?;
     Ok(Code::Fine)
 }
 

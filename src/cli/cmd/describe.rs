@@ -2,19 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
 use partition::Hypergraph;
-use report::{WholeFile, units};
-use spec::RunSpec;
+use report::units;
 
 use crate::{
-    cli::args::{ForceArgs, ScenarioArgs, Which, WorkArgs},
+    cli::args::{ForceArgs, Format, NamedWork, ScenarioArgs, WorkArgs, write},
     describe::{self, Asked, Figures, kinds},
-    run::{minimal, prepare},
+    run::prepare,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Progress,
     },
 };
@@ -71,11 +69,8 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     if args.table {
         return table(&args.of.work, &progress);
     }
-    let at = |option, path: &Option<PathBuf>| {
-        let path = path.as_deref();
-        path.map(|path| WholeFile::at(path, option, args.force.existing())).transpose()
-    };
-    let (svg, hmetis) = (at("--svg", &args.svg)?, at("--hmetis", &args.hmetis)?);
+    let svg = args.force.file("--svg", args.svg.as_deref())?;
+    let hmetis = args.force.file("--hmetis", args.hmetis.as_deref())?;
     let Figures { described, components, first_batch } = figures(args, &progress)?;
     progress.clear();
     if let Some(file) = svg {
@@ -88,46 +83,29 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
             terminal::note(&format!("it has the first of {batch_count} batches"));
         }
     }
-    terminal::out(&match args.json {
-        true => report::json(&described).or_exit(Code::Io)?,
-        false => report::describe(&described, terminal::width(), terminal::paint()),
-    });
+    let format = if args.json { Format::Json } else { Format::Table };
+    format.print(&described, report::describe)?;
     Ok(Code::Fine)
 }
 
-/// Writes the file of an option.
-fn write(file: WholeFile, text: &str) -> Result<(), Failure> {
-    let path = file.write(|out| out.write_all(text.as_bytes()))?;
-    terminal::note(&format!("wrote {}", path.display()));
-    Ok(())
-}
-
 fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure> {
-    let threads = |run: &RunSpec| match (&args.of.how.threads, run.thread_counts.as_slice()) {
-        (Some(_), given) => given.iter().map(|count| *count as usize).collect(),
-        (None, _) => IDEAL_THREADS.to_vec(),
+    let Some(work) = args.of.work(args.workload.as_deref())? else {
+        fail!(
+            Code::Usage,
+            "nothing to describe: name a scenario (NAME|FILE) or a file (--workload FILE), or all \
+             shipped scenarios (--table)"
+        );
     };
-    match args.of.which(args.workload.as_deref()).or_exit(Code::Usage)? {
-        Some(Which::Workload(path)) => {
-            let mut how = args.of.how.overrides();
-            how.extend(args.of.work.beside_file().or_exit(Code::Usage)?);
-            let run = minimal::default_run(&how).or_exit(Code::Usage)?;
-            let workload = prepare::read_workload(&path, progress)?;
-            let asked = Asked { threads: &threads(&run), shards: &run.shards.counts };
-            describe::of_workload(&workload, asked, progress)
-        }
-        Some(Which::Scenario(name)) => {
-            let scenario = args.of.load_by_name(&name)?;
-            let run = &scenario.run;
-            let asked = Asked { threads: &threads(run), shards: &run.shards.counts };
-            Ok(describe::of_scenario(&scenario, asked, progress)?.0)
-        }
-        None => {
-            let error = anyhow!(
-                "nothing to describe: name a scenario (NAME|FILE) or a file (--workload FILE), or all \
-                 shipped scenarios (--table)"
-            );
-            Err(error).or_exit(Code::Usage)
+    let run = work.run();
+    let threads = match args.of.how.threads {
+        Some(_) => run.thread_counts.iter().map(|count| *count as usize).collect(),
+        None => IDEAL_THREADS.to_vec(),
+    };
+    let asked = Asked { threads: &threads, shards: &run.shards.counts };
+    match &work {
+        NamedWork::Scenario(scenario) => Ok(describe::of_scenario(scenario, asked, progress)?.0),
+        NamedWork::File(path, _) => {
+            describe::of_workload(&prepare::read_workload(path, progress)?, asked, progress)
         }
     }
 }
@@ -143,6 +121,5 @@ fn table(work: &WorkArgs, progress: &Progress) -> Result<Code, Failure> {
     }
     let reasons: Vec<String> = rows.refused.iter().map(ToString::to_string).collect();
     let scenarios = units::things(reasons.len() as u64, "scenario");
-    let error = anyhow!("the table lacks {scenarios}: {}", reasons.join("; "));
-    Err(error).or_exit(Code::Usage)
+    fail!(Code::Usage, "the table lacks {scenarios}: {}", reasons.join("; "))
 }

@@ -1,6 +1,6 @@
 //! `stress doctor`: is this machine fit for figures that can be believed?
 
-use std::{path::Path, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use clap::Args;
 use result::{
@@ -11,11 +11,7 @@ use result::{
 use crate::{
     cli::args::{DataDirArgs, Format},
     machine::environment,
-    run::prepare,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
-    },
+    terminal::exit::{Code, Failure},
 };
 
 /// How long stolen time is watched: it is counted in steps of 10 ms.
@@ -37,20 +33,12 @@ pub struct DoctorArgs {
 
 /// Checks the machine, subject by subject.
 pub fn doctor(args: &DoctorArgs) -> Result<Code, Failure> {
-    let data_path = prepare::data_path(args.data_dir.asked());
-    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = args.data_dir.environment();
     thread::sleep(WATCH);
     let checks = environment::checks(&environment);
     let doubtful = checks.iter().any(|check| check.status == Status::Warning);
-    match args.format {
-        Format::Table => {
-            let (width, paint) = (terminal::width(), terminal::paint());
-            terminal::out(&report::checks(&checks, width, paint));
-        }
-        Format::Json => {
-            let result = DoctorResult { schema: SCHEMA, checks, environment };
-            terminal::out(&report::json(&result).or_exit(Code::Io)?);
-        }
-    }
+    let result = DoctorResult { schema: SCHEMA, checks, environment };
+    args.format
+        .print(&result, |result, width, paint| report::checks(&result.checks, width, paint))?;
     Ok(if doubtful && args.strict { Code::Untrusted } else { Code::Fine })
 }

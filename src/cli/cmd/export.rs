@@ -2,7 +2,6 @@
 
 use std::{num::NonZeroU64, path::PathBuf, thread::available_parallelism};
 
-use anyhow::anyhow;
 use clap::Args;
 use generator::export::{Chain, delegation_gas};
 use report::units;
@@ -15,7 +14,7 @@ use crate::{
     run::prepare::{self, Size},
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Progress,
     },
 };
@@ -122,9 +121,10 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
         (None, Some(path)) => {
             if let Some(given) = overrides.first() {
                 let origin = &given.origin;
-                let error =
-                    anyhow!("{origin}: the work of a workload file is fixed; generate another");
-                return Err(error).or_exit(Code::Usage);
+                fail!(
+                    Code::Usage,
+                    "{origin}: the work of a workload file is fixed; generate another"
+                );
             }
             prepare::read_workload(path, progress)
         }

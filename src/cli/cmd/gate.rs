@@ -33,7 +33,7 @@ use crate::{
     run::{RunInput, SameWork, minimal, prepare},
     terminal::{
         self,
-        exit::{self, Code, Failure, OrExit},
+        exit::{self, Code, Failure, OrExit, fail},
     },
 };
 
@@ -186,11 +186,11 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
             (Mode::Baseline, results.map(|results| judge::with_baseline(&results, &frame)))
         }
         _ => {
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "nothing to compare with: name another build (--against BINARY), a setting (--b-set \
                  run.KEY=VALUE) or a stored result (--baseline RESULT)"
             );
-            return Err(error).or_exit(Code::Usage);
         }
     };
     let judgement = judged.unwrap_or_else(|failure| Judgement::failed(mode, failure));
@@ -242,15 +242,14 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
     let work = run.work.overrides().or_exit(Code::Usage)?;
     let how = run.how.overrides().into_iter().find(|given| given.key != "run.cache");
     let ([dir], true) = (run.words.as_slice(), is_work_alone) else {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "--client: name one directory that `stress export` wrote as the work, as in stress gate \
              --client new.toml --against old.toml storm/"
         );
-        return Err(error).or_exit(Code::Usage);
     };
     if let Some(given) = work.into_iter().chain(how).next() {
-        let error = anyhow!("{}: the work of an export is fixed, and clients run it", given.origin);
-        return Err(error).or_exit(Code::Usage);
+        fail!(Code::Usage, "{}: the work of an export is fixed, and clients run it", given.origin);
     }
     let load = |name: &str| StartFile::load(name).or_exit(Code::Usage);
     let new = args.client.as_deref().unwrap_or_default();
@@ -269,11 +268,11 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
 fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
     args.run.without_extras("gate").or_exit(Code::Usage)?;
     if let (Some(given), Some(_)) = (args.run.first_of_run(), &args.result) {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "{given}: --result names a stored result, so nothing is run; leave {given} out, or \
              leave --result out to run"
         );
-        return Err(error).or_exit(Code::Usage);
     }
     let side = stored_side(args, base)?;
     if let Some(note) = &side.note {
@@ -281,8 +280,7 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
     }
     let new = match &args.result {
         Some(_) if args.deadline.is_some() => {
-            let error = anyhow!("--deadline is judged on a run: leave --result out");
-            return Err(error).or_exit(Code::Usage);
+            fail!(Code::Usage, "--deadline is judged on a run: leave --result out");
         }
         Some(path) => New::Stored(path.clone()),
         None => {
@@ -338,9 +336,7 @@ fn stored_side(args: &GateArgs, given: &Path) -> Result<StoredSide, Failure> {
 fn run_by(args: &GateArgs) -> Result<RunBy, Failure> {
     let count = args.processes.unwrap_or(if args.absolute { PROCESS_COUNT } else { 1 });
     if !(1..=PROCESS_COUNT_MAX).contains(&count) {
-        let error =
-            anyhow!("--processes {count}: a number from 1 to {PROCESS_COUNT_MAX} is wanted");
-        return Err(error).or_exit(Code::Usage);
+        fail!(Code::Usage, "--processes {count}: a number from 1 to {PROCESS_COUNT_MAX} is wanted");
     }
     Ok(if count == 1 { RunBy::ThisProcess } else { RunBy::Processes { count, words } })
 }

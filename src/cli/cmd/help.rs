@@ -4,7 +4,6 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Command};
-use report::WholeFile;
 
 use crate::{
     cli::args::ForceArgs,
@@ -52,20 +51,15 @@ pub fn completions(args: &CompletionsArgs, mut line: Command) -> Result<Code, Fa
 pub fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
     let dir = &args.out;
     let cannot = || format!("cannot write manual pages to {}, named by --out", dir.display());
-    fs::create_dir_all(dir).with_context(cannot).or_exit(Code::Io)?;
     let made = tempfile::tempdir().with_context(cannot).or_exit(Code::Io)?;
     clap_mangen::generate_to(line, made.path()).with_context(cannot).or_exit(Code::Io)?;
-    let pages = fs::read_dir(made.path()).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let pages = fs::read_dir(made.path()).and_then(|pages| {
+        let pages =
+            pages.map(|page| page.and_then(|page| Ok((page.file_name(), fs::read(page.path())?))));
+        pages.collect::<Result<Vec<_>, _>>()
+    });
     let pages = pages.with_context(cannot).or_exit(Code::Io)?;
-    let at = |page: &fs::DirEntry| {
-        WholeFile::at(&dir.join(page.file_name()), "--out", args.force.existing())
-    };
-    // All of them are tried before the first is written.
-    let files = pages.iter().map(at).collect::<Result<Vec<_>, _>>()?;
-    for (page, file) in pages.iter().zip(files) {
-        let text = fs::read(page.path()).with_context(cannot).or_exit(Code::Io)?;
-        file.write(|out| out.write_all(&text))?;
-    }
+    args.force.write_all(dir, &pages, cannot)?;
     terminal::note(&format!("wrote manual pages to {}", dir.display()));
     Ok(Code::Fine)
 }

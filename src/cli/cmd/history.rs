@@ -2,17 +2,16 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use anyhow::anyhow;
 use clap::Args;
 
-use report::{WholeFile, html};
+use report::html;
 use result::{Content, Shown};
 
 use crate::{
-    cli::args::ForceArgs,
+    cli::args::{ForceArgs, write},
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
     },
 };
 
@@ -41,14 +40,11 @@ pub struct HistoryArgs {
 
 /// Reads the results, prints their history, and writes it as a page.
 pub fn history(args: &HistoryArgs) -> Result<Code, Failure> {
-    let at = |path: &PathBuf| WholeFile::at(path, "--out", args.force.existing());
-    let file = args.out.as_ref().map(at).transpose()?;
+    let file = args.force.file("--out", args.out.as_deref())?;
     let results = report::by_time(read(&args.results)?);
     terminal::out(&report::history_table(&results, terminal::width(), terminal::paint()));
     if let Some(file) = file {
-        let text = html::history(&results);
-        let path = file.write(|out| out.write_all(text.as_bytes())).or_exit(Code::Io)?;
-        terminal::note(&format!("wrote {}", path.display()));
+        write(file, &html::history(&results))?;
     }
     let disagrees = results.iter().any(|shown| shown.agrees() == Some(false));
     Ok(if disagrees { Code::Disagree } else { Code::Fine })
@@ -61,11 +57,11 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
         for shown in Shown::read_every(path).or_exit(Code::Io)? {
             if let Content::Gate(_) = shown.content {
                 let file = shown.path.display();
-                let error = anyhow!(
+                fail!(
+                    Code::Usage,
                     "{file} is the verdict of a gate, and has no times of a run; `stress report {file}` \
                      shows it"
                 );
-                return Err(error).or_exit(Code::Usage);
             }
             // A cell of joined results is no file: its name is the same each time.
             let real = fs::canonicalize(&shown.path).unwrap_or_else(|_| shown.path.clone());

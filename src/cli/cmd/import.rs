@@ -24,7 +24,7 @@ use crate::{
     client::node::HttpNode,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Progress,
     },
 };
@@ -192,7 +192,7 @@ fn fork_named(name: &str) -> Result<Fork, Failure> {
 fn rpc(args: &RpcArgs, progress: &Progress) -> Result<Imported, Failure> {
     let most = MAX_BLOCKS;
     if args.blocks.get() > most {
-        return Err(anyhow!("--blocks {}: {most} at most", args.blocks)).or_exit(Code::Usage);
+        fail!(Code::Usage, "--blocks {}: {most} at most", args.blocks);
     }
     let wanted = Wanted {
         last: args.block,
@@ -252,7 +252,7 @@ fn blockchain_test(args: &BlockchainTestArgs) -> Result<Imported, Failure> {
             },
             |name| format!("--test {name}: {} has no such test", file.name),
         );
-        return Err(anyhow!("{asked}: {}", names.join(", "))).or_exit(Code::Usage);
+        fail!(Code::Usage, "{asked}: {}", names.join(", "));
     };
     Ok(tests.swap_remove(place))
 }

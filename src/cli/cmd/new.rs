@@ -5,7 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::anyhow;
 use clap::Args;
 use report::WholeFile;
 
@@ -13,7 +12,7 @@ use crate::{
     cli::args::ForceArgs,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
     },
 };
 
@@ -75,10 +74,10 @@ fn check_is_no_path(given: &str) -> Result<(), Failure> {
     let elsewhere = parent.map_or_else(String::new, |parent| {
         format!("\n           (for {} change to that directory first)", parent.display())
     });
-    let error = anyhow!(
+    fail!(
+        Code::Usage,
         "{given}: this is a path, and a name is wanted\n   = help: write `stress new {stem}`, which makes \
          {stem}.{ENDING} in {}{elsewhere}",
         here.display()
-    );
-    Err(error).or_exit(Code::Usage)
+    )
 }

@@ -6,17 +6,16 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
 use report::{
-    WholeFile,
     formats::{self, Better},
     html,
 };
 use result::{Shown, stored::StoredLoad};
 
 use crate::{
-    cli::args::ForceArgs,
+    cli::args::{ForceArgs, write},
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
     },
 };
 
@@ -70,8 +69,7 @@ pub enum ReportFormat {
 /// without a figure, and ends the program with its code.
 pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let format = format(args)?;
-    let at = |path: &PathBuf| WholeFile::at(path, "--out", args.force.existing());
-    let file = args.out.as_ref().map(at).transpose()?;
+    let file = args.force.file("--out", args.out.as_deref())?;
     let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
         match StoredLoad::read_all(path).or_exit(Code::Io)? {
@@ -95,10 +93,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
         }
     };
     match file {
-        Some(file) => {
-            let path = file.write(|out| out.write_all(text.as_bytes())).or_exit(Code::Io)?;
-            terminal::note(&format!("wrote {}", path.display()));
-        }
+        Some(file) => write(file, &text)?,
         None => terminal::out(&text),
     }
     let disagrees = results.iter().any(|shown| shown.agrees() == Some(false));
@@ -140,11 +135,11 @@ fn format(args: &ReportArgs) -> Result<ReportFormat, Failure> {
         (None, Some("csv"), _) => Ok(ReportFormat::Csv),
         (None, _, _) => {
             let path = args.out.as_deref().unwrap_or(Path::new("")).display();
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "--out {path}: its ending names no format; end it in .html, .md or .csv, or for JSON \
                  give --format bigger-is-better or --format smaller-is-better"
-            );
-            Err(Failure { code: Code::Usage, error })
+            )
         }
     }
 }

@@ -25,39 +25,40 @@ use crate::{
 pub fn run(args: &RunArgs) -> Result<Code, Failure> {
     let started = machine::unix_s();
     let metrics = MetricsFile::at(args.metrics.as_deref(), args.force.existing())?;
-    let mut result = None;
-    let ended = ran(args, &mut result);
-    metrics.write(ended, |code| match &result {
-        Some(result) => report::metrics_of_run(result, code),
-        None => report::metrics_of_failure("run", started, code),
-    })
+    match ran(args) {
+        Ok((finished, saving)) => {
+            let result = finished.result.clone();
+            let ended = concluded(args, finished, saving);
+            metrics.write(ended, |code| report::metrics_of_run(&result, code))
+        }
+        Err(failure) => {
+            metrics.write(Err(failure), |code| report::metrics_of_failure("run", started, code))
+        }
+    }
 }
 
-/// The same without its metrics, which are of `kept`: the result, where there is one.
-fn ran(args: &RunArgs, kept: &mut Option<RunResult>) -> Result<Code, Failure> {
+/// The run, and the baseline that it is to be saved as.
+fn ran(args: &RunArgs) -> Result<(Finished, Option<Saving<'_>>), Failure> {
     let mut input = args.input(typed_words())?;
-    let saving = Saving::of(args)?;
+    let saving = Saving::asked(args)?;
     input.same_work = saving
         .as_ref()
         .filter(|saving| saving.existing == Existing::Refuse)
         .and_then(Saving::same_work);
-    input.show_kept = match args.format {
-        Format::Table => show_table,
-        // An error would come after the user's interrupt: there is nobody to tell.
-        Format::Json => |result| drop(show_json(result)),
-    };
+    input.show_kept = show_kept(args.format);
     for note in effect::without_effect(&input.source, &input.how, &Machine::this()) {
         terminal::note(&note);
     }
-    let finished = input.run()?;
-    *kept = Some(finished.result.clone());
-    match args.format {
-        Format::Table => show_table(&finished.result),
-        Format::Json => show_json(&finished.result)?,
-    }
-    for line in written(&finished.written) {
-        terminal::note(&line);
-    }
+    Ok((input.run()?, saving))
+}
+
+/// Prints and saves the result; answers how the program ends.
+fn concluded(
+    args: &RunArgs,
+    finished: Finished,
+    saving: Option<Saving<'_>>,
+) -> Result<Code, Failure> {
+    show(&finished, args.format)?;
     let saved = saving.map_or(Ok(()), |saving| saving.save(&finished));
     exit::with_side_work(finished.code(args.open.codes()), saved, terminal::error)
 }
@@ -71,7 +72,7 @@ struct Saving<'a> {
 
 impl<'a> Saving<'a> {
     /// The one of the arguments, tried before the run; `None` where none is asked for.
-    fn of(args: &'a RunArgs) -> Result<Option<Self>, Failure> {
+    fn asked(args: &'a RunArgs) -> Result<Option<Self>, Failure> {
         let Some(name) = args.save_baseline.as_deref() else { return Ok(None) };
         baselines::check_name(name).context("--save-baseline").or_exit(Code::Usage)?;
         let data_path = prepare::known_data_path(args.databases.data_dir.asked())?;
@@ -119,29 +120,32 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// The files that were written: one line for a file, and one for the histograms beside the result.
-pub fn written(paths: &[PathBuf]) -> Vec<String> {
-    let is_log = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "hlog");
-    let (logs, others): (Vec<_>, Vec<_>) = paths.iter().partition(is_log);
-    let wrote = |path: &&PathBuf| format!("wrote {}", path.display());
-    let mut lines: Vec<_> = others.iter().map(wrote).collect();
-    if let (Some(first), false) = (lines.first_mut(), logs.is_empty()) {
-        let count = report::units::things(logs.len() as u64, "histogram");
-        first.push_str(&format!(", and {count} beside it (*.hlog)"));
-    }
-    lines
-}
-
-/// Prints the page of a result.
-pub fn show_table(result: &RunResult) {
-    terminal::out(&report::table(result, terminal::width(), terminal::paint()));
-}
-
-/// Prints a result as JSON.
+/// Prints the result, and names the files that were written: a line for each, and one for the histograms
+/// beside the result.
 ///
 /// # Errors
-/// A number in it is not finite.
-pub fn show_json(result: &RunResult) -> Result<(), Failure> {
-    terminal::out(&report::json(result).or_exit(Code::Io)?);
+/// A number in the result is not finite.
+pub fn show(finished: &Finished, format: Format) -> Result<(), Failure> {
+    format.print(&finished.result, report::table)?;
+    let (logs, others): (Vec<&PathBuf>, Vec<_>) = finished
+        .written
+        .iter()
+        .partition(|path| path.extension().is_some_and(|ending| ending == "hlog"));
+    for (index, path) in others.into_iter().enumerate() {
+        let beside = match (index, logs.len() as u64) {
+            (1.., _) | (_, 0) => String::new(),
+            (0, count) => format!(", and {} beside it (*.hlog)", units::things(count, "histogram")),
+        };
+        terminal::note(&format!("wrote {}{beside}", path.display()));
+    }
     Ok(())
+}
+
+/// Prints the finished part of a run that cannot stop in time.
+pub fn show_kept(format: Format) -> fn(&RunResult) {
+    // An error would come after the user's interrupt: there is nobody to tell.
+    match format {
+        Format::Table => |result| drop(Format::Table.print(result, report::table)),
+        Format::Json => |result| drop(Format::Json.print(result, report::table)),
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use clap::Args;
 use spec::{Diagnostic, Scenario, ScenarioError, shipped};
 
@@ -11,7 +10,7 @@ use crate::{
     run::prepare,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Progress,
     },
 };
@@ -107,11 +106,11 @@ pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
     match args.of.which(args.workload.as_deref()).or_exit(Code::Usage)? {
         Some(Which::Workload(path)) => show_workload(args, &path),
         _ if args.json => {
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "--json prints a workload file: write one by `stress generate` and name it \
                  (--workload FILE); the JSON Schema of scenarios is `stress schema`"
-            );
-            Err(error).or_exit(Code::Usage)
+            )
         }
         _ => {
             terminal::out(&args.of.load()?.to_toml());
@@ -125,8 +124,7 @@ fn show_workload(args: &ShowArgs, path: &Path) -> Result<Code, Failure> {
     let mut given = of_work.chain(args.of.how.overrides()).map(|given| given.origin);
     let quick = args.of.quick.then(|| "--quick".to_owned());
     if let Some(origin) = given.next().or(quick) {
-        let error = anyhow!("{origin}: a workload file is shown as it is; leave {origin} out");
-        return Err(error).or_exit(Code::Usage);
+        fail!(Code::Usage, "{origin}: a workload file is shown as it is; leave {origin} out");
     }
     let progress = Progress::new(terminal::look());
     let workload = prepare::read_workload(path, &progress)?;

@@ -1,10 +1,8 @@
 //! `stress schema`: the JSON Schemas of scenarios and of all files that the program writes.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::{Args, builder::PossibleValuesParser};
-use report::WholeFile;
 use result::FileKind;
 
 use crate::{
@@ -50,19 +48,15 @@ pub fn schema(args: &SchemaArgs) -> Result<Code, Failure> {
         terminal::out(&text(kind.copied())?);
         return Ok(Code::Fine);
     };
-    let cannot = || format!("cannot write schemas to {}, named by --out", dir.display());
-    fs::create_dir_all(dir).with_context(cannot).or_exit(Code::Io)?;
-    let files = FileKind::ALL.iter().map(|kind| (kind.name(), Some(*kind)));
-    let at = |(name, kind)| {
-        let path = dir.join(format!("{name}.schema.json"));
-        Ok((WholeFile::at(&path, "--out", args.force.existing())?, text(kind)?))
-    };
-    // All of them are tried before the first is written.
-    let files = [(SCENARIO, None)].into_iter().chain(files).map(at);
-    for (file, text) in files.collect::<Result<Vec<_>, Failure>>()? {
-        file.write(|out| out.write_all(text.as_bytes()))?;
-    }
-    terminal::note(&format!("wrote {} schemas to {}", FileKind::ALL.len() + 1, dir.display()));
+    let of_files = FileKind::ALL.iter().map(|kind| (kind.name(), Some(*kind)));
+    let schemas = [(SCENARIO, None)].into_iter().chain(of_files);
+    let schemas = schemas
+        .map(|(name, kind)| Ok((format!("{name}.schema.json").into(), text(kind)?.into_bytes())));
+    let schemas = schemas.collect::<Result<Vec<_>, Failure>>()?;
+    args.force.write_all(dir, &schemas, || {
+        format!("cannot write schemas to {}, named by --out", dir.display())
+    })?;
+    terminal::note(&format!("wrote {} schemas to {}", schemas.len(), dir.display()));
     Ok(Code::Fine)
 }
 

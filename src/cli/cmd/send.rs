@@ -2,7 +2,6 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::anyhow;
 use clap::{
     Args,
     builder::{StringValueParser, TypedValueParser},
@@ -15,7 +14,7 @@ use crate::{
     send::{self as sending, ProfileInput, SendInput},
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Progress,
     },
 };
@@ -113,20 +112,17 @@ fn node_url() -> impl TypedValueParser<Value = NodeUrl> {
 impl SendArgs {
     /// The same as plain values.
     fn input(&self) -> Result<SendInput, Failure> {
-        let usage = |error: anyhow::Error| Failure { code: Code::Usage, error };
         if self.url.transport().is_none() || !sending::url::has_host(&self.url) {
             let scheme = self.url.as_str().split_once("://").map_or("none", |(scheme, _)| scheme);
-            let error = anyhow!(
+            fail!(
+                Code::Usage,
                 "--url is no URL of a node: its scheme is {scheme}; give http://HOST:PORT, \
                  https://HOST/PATH, ws://HOST:PORT or wss://HOST/PATH"
             );
-            return Err(error).or_exit(Code::Usage);
         }
         if self.connections == 0 {
-            let error = anyhow!("--connections 0: nothing would be sent; give 1 or more");
-            return Err(error).or_exit(Code::Usage);
+            fail!(Code::Usage, "--connections 0: nothing would be sent; give 1 or more");
         }
-        let time = |option, text: &str| spec::duration(option, text).or_exit(Code::Usage);
         let profile = match &self.profile_url {
             None => None,
             Some(url) => Some(ProfileInput {
@@ -138,7 +134,7 @@ impl SendArgs {
         };
         Ok(SendInput {
             scenario: self.scenario.clone(),
-            work: self.work.overrides().map_err(usage)?,
+            work: self.work.overrides().or_exit(Code::Usage)?,
             accounts: self.accounts.clone(),
             command: sending::url::without_secrets(&typed_words()),
             settings: Settings {
@@ -158,6 +154,10 @@ impl SendArgs {
     }
 }
 
+fn time(option: &str, text: &str) -> Result<Duration, Failure> {
+    spec::duration(option, text).or_exit(Code::Usage)
+}
+
 /// Sends the load, and shows its result.
 pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     let input = args.input()?;
@@ -165,12 +165,7 @@ pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     let progress = Progress::new(args.format.look());
     let result = sending::send(&input, &progress)?;
     let json = report::json(&result).or_exit(Code::Io)?;
-    match args.format {
-        Format::Table => {
-            terminal::out(&report::send_table(&result, terminal::width(), terminal::paint()));
-        }
-        Format::Json => terminal::out(&json),
-    }
+    args.format.print(&result, report::send_table)?;
     if let Some(out) = &mut out {
         let path = out.write("send", result.started_unix_s, &json).or_exit(Code::Io)?;
         terminal::note(&format!("wrote {}", path.display()));

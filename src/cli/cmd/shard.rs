@@ -2,7 +2,6 @@
 
 use std::{io::Read, net::SocketAddr, thread, time::Duration};
 
-use anyhow::anyhow;
 use clap::Args;
 use shard::Serving;
 
@@ -10,7 +9,7 @@ use crate::{
     run::shards::{self, LISTENING, TOKEN},
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
     },
 };
@@ -41,11 +40,11 @@ pub struct ShardArgs {
 pub fn shard(args: &ShardArgs) -> Result<Code, Failure> {
     let (listen, token) = (args.listen, shards::token());
     if !listen.ip().is_loopback() && token.is_none() {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "--listen {listen}: whoever reaches this address could have work executed; set {TOKEN} to a \
              secret, here and at the coordinator, or listen on 127.0.0.1"
         );
-        return Err(error).or_exit(Code::Usage);
     }
     if args.attached {
         thread::spawn(|| {

@@ -1,18 +1,18 @@
 //! `stress simulate`: predicted times of a workload on more shards of execution than there are here.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
 use generator::describe::Kept;
 use partition::simulate::Hosts;
-use result::simulation::{CheckedRow, SCHEMA, SimulatedRow, Simulation};
+use result::simulation::{SCHEMA, SimulatedRow, Simulation};
 use spec::{RunSpec, ShardSpec};
 use variant::Design;
 use workload::Workload;
 
 use crate::{
-    cli::args::{Format, ScenarioArgs, Which},
+    cli::args::{Format, NamedWork, ScenarioArgs},
     describe,
     figures::facts,
     machine::environment,
@@ -22,10 +22,9 @@ use crate::{
         prepare::{self, Databases, InUse, Preparation},
         session::Session,
     },
-    simulate::{self, MEASURED_STORE, Predictions, SimulatedBatch},
+    simulate::{self, MEASURED_STORE, Predictions},
     terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Progress,
     },
 };
@@ -96,22 +95,17 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let costs = simulate::measure(&session, sample_count, &progress)?;
     let workload = session.workload();
     let stage = progress.stage("simulating", 0);
-    let batches = SimulatedBatch::all(workload, &seen, &costs.step_times).or_exit(Code::Io)?;
-    let predictions = Predictions::new(&batches, costs.facts.clone());
-    let facts = facts::workload(workload, Vec::new());
-    let mut checks = Vec::new();
-    if let Some(path) = &args.check {
-        checks = simulate::checked(path, &facts.digest, &predictions, core_count)?;
-    }
-    let given = tx_time.map(|time| costs.with_tx_time(time, &session));
-    let given_batches = match &given {
-        Some(costs) => SimulatedBatch::all(workload, &seen, &costs.step_times).or_exit(Code::Io)?,
+    let mut predictions = Predictions::new(workload, &seen, &costs)?;
+    let checks = match &args.check {
+        Some(path) => {
+            let digest = facts::workload(workload, Vec::new()).digest;
+            simulate::checked(path, &digest, &predictions, core_count)?
+        }
         None => Vec::new(),
     };
-    let predictions = match &given {
-        Some(costs) => Predictions::new(&given_batches, costs.facts.clone()),
-        None => predictions,
-    };
+    if let Some(time) = tx_time {
+        predictions = Predictions::new(workload, &seen, &costs.with_tx_time(time, workload))?;
+    }
     let mut rows = Vec::new();
     for thread_count in &thread_counts {
         for way in &ways {
@@ -120,66 +114,56 @@ pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     }
     stage.finish();
     progress.clear();
-    let of = Finished { predictions: &predictions, core_count, rows, checks };
-    args.show(&of.simulation(&args, &session))?;
+    let hosts = args.hosts(rows.first().map_or(1, |row| row.thread_count as u32));
+    let (coordinator_core_count, host_core_count) = match hosts {
+        Hosts::Apart { coordinator_core_count } => (Some(coordinator_core_count), None),
+        Hosts::One { core_count } => (None, Some(core_count)),
+    };
+    let simulation = Simulation {
+        schema: SCHEMA,
+        tool: facts::tool(&environment::build()),
+        workload: facts::workload(workload, Vec::new()),
+        core_count: core_count.get() as u64,
+        coordinator_core_count: coordinator_core_count.map(u64::from),
+        host_core_count: host_core_count.map(u64::from),
+        costs: predictions.costs().clone(),
+        assumptions: simulate::assumptions(hosts),
+        rows: with_speedups(rows),
+        checks,
+    };
+    args.format.print(&simulation, report::simulation)?;
     Ok(Code::Fine)
 }
 
-/// Predictions that were made.
-struct Finished<'a> {
-    predictions: &'a Predictions<'a>,
-    core_count: NonZeroUsize,
-    rows: Vec<SimulatedRow>,
-    checks: Vec<CheckedRow>,
-}
-
-impl Finished<'_> {
-    fn simulation(self, args: &SimulateArgs, session: &Session) -> Simulation {
-        let Self { predictions, core_count, mut rows, checks } = self;
-        let rates: Vec<_> = rows.iter().map(|row| one_shard_rate(&rows, row)).collect();
-        for (row, rate) in rows.iter_mut().zip(rates) {
-            row.speedup = rate.filter(|rate| *rate > 0.0).map(|rate| row.tx_per_s / rate);
-        }
-        let threads = rows.first().map_or(1, |row| row.thread_count as u32);
-        let hosts = args.hosts(threads);
-        let (coordinator_core_count, host_core_count) = match hosts {
-            Hosts::Apart { coordinator_core_count } => (Some(coordinator_core_count), None),
-            Hosts::One { core_count } => (None, Some(core_count)),
-        };
-        Simulation {
-            schema: SCHEMA,
-            tool: facts::tool(&environment::build()),
-            workload: facts::workload(session.workload(), Vec::new()),
-            core_count: core_count.get() as u64,
-            coordinator_core_count: coordinator_core_count.map(u64::from),
-            host_core_count: host_core_count.map(u64::from),
-            costs: predictions.costs().clone(),
-            assumptions: simulate::assumptions(hosts),
-            rows,
-            checks,
-        }
+/// The rows with how much faster each is than one shard with its settings.
+fn with_speedups(mut rows: Vec<SimulatedRow>) -> Vec<SimulatedRow> {
+    let rates: Vec<_> = rows.iter().map(|row| one_shard_rate(&rows, row)).collect();
+    for (row, rate) in rows.iter_mut().zip(rates) {
+        row.speedup = rate.filter(|rate| *rate > 0.0).map(|rate| row.tx_per_s / rate);
     }
+    rows
 }
 
 /// Transactions a second of one shard with the settings of a row.
 fn one_shard_rate(rows: &[SimulatedRow], of: &SimulatedRow) -> Option<f64> {
-    let is_like = |row: &&SimulatedRow| {
-        (row.thread_count, row.sharding, row.has_list)
-            == (of.thread_count, of.sharding, of.has_list)
-    };
-    rows.iter().filter(is_like).find(|row| row.shard_count == 1).map(|row| row.tx_per_s)
+    let settings = (of.thread_count, of.sharding, of.has_list);
+    let mut of_one_shard = rows.iter().filter(|row| row.shard_count == 1);
+    let like = of_one_shard.find(|row| (row.thread_count, row.sharding, row.has_list) == settings);
+    like.map(|row| row.tx_per_s)
 }
 
 impl SimulateArgs {
     /// These with the published numbers of shards and threads where none are given.
     fn with_defaults(mut self) -> Self {
-        let sets = &self.of.work.set;
-        let is_set = |key: &str| sets.iter().any(|set| set.trim_start().starts_with(key));
-        let (has_shards, has_threads) = (is_set("run.shards="), is_set("run.threads="));
-        let how = &mut self.of.how;
-        how.shards = how.shards.take().or_else(|| (!has_shards).then(|| SHARDS.to_owned()));
-        how.threads = how.threads.take().or_else(|| (!has_threads).then(|| THREADS.to_owned()));
-        how.design = how.design.take().or_else(|| Some(Design::BatchedIo.name().to_owned()));
+        let ScenarioArgs { work, how, .. } = &mut self.of;
+        for (key, value, default) in
+            [("run.shards=", &mut how.shards, SHARDS), ("run.threads=", &mut how.threads, THREADS)]
+        {
+            if !work.set.iter().any(|set| set.trim_start().starts_with(key)) {
+                value.get_or_insert_with(|| default.to_owned());
+            }
+        }
+        how.design.get_or_insert_with(|| Design::BatchedIo.name().to_owned());
         self
     }
 
@@ -196,24 +180,18 @@ impl SimulateArgs {
 
     /// The workload, and how it is run.
     fn work(&self, progress: &Progress) -> Result<(Workload, RunSpec), Failure> {
-        match self.of.which(self.workload.as_deref()).or_exit(Code::Usage)? {
-            Some(Which::Workload(path)) => {
-                let mut how = self.of.how.overrides();
-                how.extend(self.of.work.beside_file().or_exit(Code::Usage)?);
-                let run = minimal::default_run(&how).or_exit(Code::Usage)?;
-                Ok((prepare::read_workload(&path, progress)?, run))
+        match self.of.work(self.workload.as_deref())? {
+            Some(NamedWork::File(path, run)) => {
+                Ok((prepare::read_workload(&path, progress)?, *run))
             }
-            Some(Which::Scenario(name)) => {
-                let scenario = self.of.load_by_name(&name)?;
+            Some(NamedWork::Scenario(scenario)) => {
                 Ok((prepare::generate(&scenario, progress)?, scenario.run))
             }
-            None => {
-                let error = anyhow!(
-                    "nothing to simulate: name a scenario, as in `stress simulate dapps`, or a file \
-                     (--workload FILE); `stress list` shows the scenarios"
-                );
-                Err(error).or_exit(Code::Usage)
-            }
+            None => fail!(
+                Code::Usage,
+                "nothing to simulate: name a scenario, as in `stress simulate dapps`, or a file \
+                 (--workload FILE); `stress list` shows the scenarios"
+            ),
         }
     }
 
@@ -224,14 +202,6 @@ impl SimulateArgs {
                 coordinator_core_count: self.coordinator_cores.unwrap_or(thread_count),
             },
         }
-    }
-
-    fn show(&self, simulation: &Simulation) -> Result<(), Failure> {
-        terminal::out(&match self.format {
-            Format::Json => report::json(simulation).or_exit(Code::Io)?,
-            Format::Table => report::simulation(simulation, terminal::width(), terminal::paint()),
-        });
-        Ok(())
     }
 }
 

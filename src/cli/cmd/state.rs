@@ -2,7 +2,6 @@
 
 mod removal;
 
-use anyhow::anyhow;
 use clap::{ArgGroup, Args, Subcommand};
 use executor::{
     state::{DataDir, NodeCounts, NodeTotals, StateError, StateInfo, WholeState},
@@ -21,7 +20,7 @@ use crate::{
     run::prepare,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
         progress::{self, Progress},
     },
@@ -205,17 +204,16 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
     terminal::note(&format!("{done}; {left} are left{in_use}"));
     match (failure, selection) {
         (Some(StateError::Cancelled), _) => {
-            let error = anyhow!("interrupted: the states that are left are whole");
-            Err(error).or_exit(Code::Interrupted)
+            fail!(Code::Interrupted, "interrupted: the states that are left are whole")
         }
         (Some(error), _) => Err(error).or_exit(Code::Io),
         (None, Selection::DownTo(bytes)) if left_bytes > *bytes => {
             let wanted = args.keep.as_deref().unwrap_or_default();
-            Err(anyhow!(
+            fail!(
+                Code::Io,
                 "{left} are left, more than --keep {wanted}: states in use stay; run it again when \
                  they are free"
-            ))
-            .or_exit(Code::Io)
+            )
         }
         (None, _) => Ok(Code::Fine),
     }

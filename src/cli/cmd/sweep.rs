@@ -10,10 +10,7 @@ use anyhow::anyhow;
 use clap::Args;
 
 use report::html;
-use result::{
-    RunResult,
-    sweep::{Matrix, ranges},
-};
+use result::sweep::{Matrix, ranges};
 
 use crate::{
     cli::args::{
@@ -31,7 +28,7 @@ use crate::{
     },
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         progress::Look,
     },
 };
@@ -109,15 +106,15 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
         return Ok(list(&matrix));
     }
     let Some(out) = &args.out else {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "--out DIR is missing: the directory that the results of the {} cells go to; --list \
              prints the cells and runs none",
             matrix.cell_count
         );
-        return Err(error).or_exit(Code::Usage);
     };
-    let variable = |name: &str| std::env::var(name).ok();
-    let which = index::which(args.cell.as_deref(), variable, matrix.cell_count);
+    let which =
+        index::which(args.cell.as_deref(), |name| std::env::var(name).ok(), matrix.cell_count);
     let which = which.or_exit(Code::Usage)?;
     let dir = SweepDir::open(out, matrix)?;
     match which {
@@ -132,7 +129,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
                 open: args.open.codes(),
                 asked_by,
             };
-            cell.run(|result| show(result, args.format))
+            cell.run(|result| args.format.print(result, report::table))
         }
         None => match running::all(&dir, args.data_dir.asked())? {
             Ending::Finished => merge(&dir, args),
@@ -167,14 +164,15 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
     }
     let scenario = scenario_of(of_all.scenario.as_deref(), &names)?;
     if axes.is_empty() {
-        let error = anyhow!(
+        fail!(
+            Code::Usage,
             "no axis is given: name a key and its values, as in `stress sweep {scenario} \
              threads=1,2,4 --out DIR`"
         );
-        return Err(error).or_exit(Code::Usage);
     }
-    let key_of = |label: &str, value: &str| Ok(as_option(label, value)?.map(|given| given.key));
-    let axes = axes.into_iter().map(|text| matrix::axis(text, key_of));
+    let axes = axes.into_iter().map(|text| {
+        matrix::axis(text, |label, value| Ok(as_option(label, value)?.map(|given| given.key)))
+    });
     matrix::from_input(MatrixInput {
         scenario,
         size: if of_all.quick { Size::Quick } else { Size::Stated },
@@ -194,22 +192,14 @@ fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Fai
     let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
     match which.or_exit(Code::Usage)? {
         Some(Which::Scenario(name)) => Ok(name),
-        Some(Which::Workload(path)) => Err(anyhow!(
+        Some(Which::Workload(path)) => fail!(
+            Code::Usage,
             "{}: this is a workload file, and each cell of a sweep generates its own work: name a \
              scenario",
             path.display()
-        ))
-        .or_exit(Code::Usage),
+        ),
         None => Err(nothing_named("stress sweep", "threads=1,2,4")).or_exit(Code::Usage),
     }
-}
-
-fn show(result: &RunResult, format: Format) -> Result<(), Failure> {
-    terminal::out(&match format {
-        Format::Table => report::table(result, terminal::width(), terminal::paint()),
-        Format::Json => report::json(result).or_exit(Code::Io)?,
-    });
-    Ok(())
 }
 
 fn list(matrix: &Matrix) -> Code {
@@ -229,27 +219,21 @@ fn merge(dir: &SweepDir, args: &SweepArgs) -> Result<Code, Failure> {
     let merged = merged::merge(dir)?;
     let json = report::json(&merged).or_exit(Code::Io)?;
     let path = dir.write_merged(&json).or_exit(Code::Io)?;
-    match args.format {
-        Format::Table => {
-            let (width, paint) = (terminal::width(), terminal::paint());
-            terminal::out(&report::sweep_table(&merged, width, paint));
-        }
-        Format::Json => terminal::out(&json),
-    }
+    args.format.print(&merged, report::sweep_table)?;
     let shown = html::quote(&dir.path().to_string_lossy());
     let page = format!("`stress report {shown} --out sweep.html` draws it");
     terminal::note(&format!("wrote {}; {page}", path.display()));
     if !merged.disagreeing.is_empty() {
         let cells = ranges(&merged.disagreeing);
-        return Err(anyhow!("the designs disagree in cells {cells}")).or_exit(Code::Disagree);
+        fail!(Code::Disagree, "the designs disagree in cells {cells}");
     }
     if !merged.missing.is_empty() {
         let (count, all) = (merged.missing.len(), merged.sweep.cell_count);
         let cells = ranges(&merged.missing);
-        return Err(anyhow!(
+        fail!(
+            Code::Io,
             "{count} of {all} cells are missing: {cells}; `stress sweep` with the same arguments runs them"
-        ))
-        .or_exit(Code::Io);
+        );
     }
     let claims = merged.cells.iter().flat_map(|cell| &cell.result.expects.claims);
     Ok(claims::code(claims, args.open.codes()))

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::ValueEnum;
 use generator::export::{
     self, Accounts, Chain, Grown, Lists, RowFiles, Settings, TestFormat, chain, chain_above,
@@ -24,7 +24,7 @@ use self::directory::{Directory, failure};
 use crate::{
     machine::scratch::Scratch,
     terminal::{
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
         progress::Progress,
     },
@@ -80,8 +80,7 @@ pub struct ExportInput {
 /// It exists.
 pub fn check(output: &Path) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() {
-        let error = anyhow!("--output {}: exists; name another directory", output.display());
-        return Err(error).or_exit(Code::Usage);
+        fail!(Code::Usage, "--output {}: exists; name another directory", output.display());
     }
     Ok(())
 }
@@ -139,11 +138,11 @@ fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> 
         StateSource::Blocks => {
             let refused = [(Form::Eest, "eest"), (Form::Rows, "rows")];
             if let Some((_, name)) = refused.into_iter().find(|(form, _)| has(*form)) {
-                let error = anyhow!(
+                fail!(
+                    Code::Usage,
                     "--grow: --form {name} holds the whole state, and nothing is left to grow: leave out \
                      --grow or {name}; engine, rlp and benchmarkoor have the blocks that grow it"
                 );
-                return Err(error).or_exit(Code::Usage);
             }
             export::growth_plan(workload).map(drop).map_err(failure)
         }

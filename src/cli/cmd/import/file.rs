@@ -13,7 +13,7 @@ use crate::{
     run::prepare,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
         progress::{self, Progress, visible},
     },
@@ -122,7 +122,7 @@ pub(super) fn read(path: &Path) -> Result<Named, Failure> {
     let read_bytes = most.with_context(|| format!("cannot read {name}")).or_exit(Code::Io)?;
     if read_bytes as u64 > MAX_FILE_BYTES {
         let most = progress::bytes(MAX_FILE_BYTES);
-        return Err(anyhow!("{name}: larger than {most}, which no block is")).or_exit(Code::Usage);
+        fail!(Code::Usage, "{name}: larger than {most}, which no block is");
     }
     let content = String::from_utf8(bytes);
     let content = content.map_err(|_| anyhow!("{name}: this is no text, so no JSON"));

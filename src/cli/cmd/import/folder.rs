@@ -18,7 +18,7 @@ use crate::{
     cli::args::OutputArgs,
     terminal::{
         self,
-        exit::{Code, Failure, OrExit},
+        exit::{Code, Failure, OrExit, fail},
         interrupt,
         progress::Progress,
     },
@@ -57,8 +57,7 @@ impl Folder<'_> {
         }
         if all.count == 0 && all.failed.is_empty() {
             let test = self.wanted.map_or_else(String::new, |name| format!(" of name {name}"));
-            let error = anyhow!("{}: no test{test} in any .json file", self.input.display());
-            return Err(error).or_exit(Code::Usage);
+            fail!(Code::Usage, "{}: no test{test} in any .json file", self.input.display());
         }
         let tests = units::things(all.count, "test");
         terminal::out(&format!("{tests} imported to {}\n", output.display()));
@@ -112,8 +111,7 @@ impl All<'_> {
         let tests: Vec<_> = tests.into_iter().filter(|test| is_wanted(&test.name)).collect();
         for test in tests {
             if interrupt::happened() {
-                let error = anyhow!("interrupted; the files written so far are whole");
-                return Err(Failure { code: Code::Interrupted, error });
+                fail!(Code::Interrupted, "interrupted; the files written so far are whole");
             }
             let name = test.name.clone();
             let Folder { to, batch, .. } = self.folder;
