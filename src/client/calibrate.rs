@@ -133,10 +133,9 @@ impl CalibrateInput {
                 let reason = format!("stress {step}: {}", ended.words());
                 all.unfinished.push(Unfinished { scenario: name.to_owned(), reason });
                 let is_wrong = ended == Ended::Code(Code::Disagree as i32);
-                all.code = match all.code {
-                    Code::Disagree => Code::Disagree,
-                    _ if is_wrong => Code::Disagree,
-                    _ => Code::Io,
+                all.code = match is_wrong || all.code == Code::Disagree {
+                    true => Code::Disagree,
+                    false => Code::Io,
                 };
             }
         }
@@ -146,25 +145,17 @@ impl CalibrateInput {
     /// Exports a scenario and runs it on the client and in our designs.
     fn measure(&self, name: &str, dir: &Path) -> Result<Outcome, Failure> {
         let export = dir.with_extension("export");
-        for leftover in [dir, &export] {
-            if leftover.exists() {
-                fs::remove_dir_all(leftover)
-                    .with_context(|| leftover.display().to_string())
-                    .or_exit(Code::Io)?;
-            }
+        for leftover in [dir, &export].into_iter().filter(|leftover| leftover.exists()) {
+            let removed = fs::remove_dir_all(leftover);
+            removed.with_context(|| leftover.display().to_string()).or_exit(Code::Io)?;
         }
         let siblings = self.sibling_count.to_string();
-        let mut words: Vec<OsString> = vec!["export".into(), "--scenario".into(), name.into()];
-        let overrides = self.overrides_of(name).taken;
-        words.extend([
-            "--siblings".into(),
-            siblings.into(),
-            "--form".into(),
-            FORMS.into(),
-            "--output".into(),
-            export.clone().into(),
-        ]);
-        for given in overrides {
+        let mut words: Vec<OsString> =
+            ["export", "--scenario", name, "--siblings", &siblings, "--form", FORMS, "--output"]
+                .map(OsString::from)
+                .to_vec();
+        words.push(export.clone().into());
+        for given in self.overrides_of(name).taken {
             words.extend(["--set".into(), format!("{}={}", given.key, given.value).into()]);
         }
         if let Some(outcome) = step("export", words)? {
@@ -212,16 +203,13 @@ impl CalibrateInput {
         if self.scenarios.is_empty() {
             return Ok(twins_and_storms());
         }
-        let name = |name: &String| {
-            let official = format!("{OFFICIAL}{name}");
-            [name, &official].into_iter().find(|name| shipped::find(name).is_some()).cloned()
-        };
-        let known = |given: &String| {
-            name(given).with_context(|| {
+        let names = self.scenarios.iter().map(|given| {
+            let known = [given.clone(), format!("{OFFICIAL}{given}")];
+            known.into_iter().find(|name| shipped::find(name).is_some()).with_context(|| {
                 format!("{given}: no shipped scenario; `stress list` shows their names")
             })
-        };
-        self.scenarios.iter().map(known).collect()
+        });
+        names.collect()
     }
 
     /// Makes the directory, or finds that it is of the same calibration; no other process has it as
@@ -324,12 +312,11 @@ fn finished(dir: &Path) -> Option<Stored> {
 
 /// Twins of official benchmark tests, and storms.
 fn twins_and_storms() -> Vec<String> {
-    let is_one = |name: &str, text: &str| {
-        let loads = || Scenario::parse(name, text, &[]).ok().map(|scenario| scenario.loads);
+    let all = shipped::all().iter().filter(|(name, text)| {
         name.starts_with(OFFICIAL)
-            || loads().is_some_and(|loads| loads.iter().all(|load| load.kind.is_storm()))
-    };
-    let all = shipped::all().iter().filter(|(name, text)| is_one(name, text));
+            || Scenario::parse(name, text, &[])
+                .is_ok_and(|scenario| scenario.loads.iter().all(|load| load.kind.is_storm()))
+    });
     all.map(|(name, _)| (*name).to_owned()).collect()
 }
 

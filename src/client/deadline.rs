@@ -22,9 +22,10 @@ pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expec
 
 fn of_client(client: &ClientCell, most_ms: f64) -> Claim {
     // The block whose upper end is the highest; that of a chain is one of several.
-    let end = |time: &Estimate| time.ci95.map_or(f64::INFINITY, |[_, high]| high);
     let slowest = client.ms_by_block().into_iter().max_by(|a, b| {
-        end(a).total_cmp(&end(b)).then(a.median.partial_cmp(&b.median).unwrap_or(Ordering::Equal))
+        upper_end(a)
+            .total_cmp(&upper_end(b))
+            .then(a.median.partial_cmp(&b.median).unwrap_or(Ordering::Equal))
     });
     let time = slowest.unwrap_or_default();
     let near_end = time.ci95.map(|[_, high]| high);
@@ -43,6 +44,11 @@ fn of_client(client: &ClientCell, most_ms: f64) -> Claim {
         verdict,
         reason: near_end.is_none().then(|| SAMPLES_NEEDED.to_owned()),
     }
+}
+
+/// Upper end of an interval; infinite where there is none.
+fn upper_end(time: &Estimate) -> f64 {
+    time.ci95.map_or(f64::INFINITY, |[_, high]| high)
 }
 
 #[cfg(test)]

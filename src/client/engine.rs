@@ -66,11 +66,10 @@ impl Engine {
             "code": "ST", "name": "stress", "version": env!("CARGO_PKG_VERSION"), "commit": "00000000",
         }]);
         let all = self.call("engine_getClientVersionV1", &us).ok()?;
-        let text = |key: &str| all[0][key].as_str();
+        let [name, version, commit] = ["name", "version", "commit"].map(|key| all[0][key].as_str());
         // A build outside a repository has a commit of zeros.
-        let commit = text("commit").unwrap_or_default();
-        let commit = if commit.trim_matches(['0', 'x']).is_empty() { "" } else { commit };
-        Some(shown(&[text("name")?, text("version")?, commit].join(" ")))
+        let commit = commit.filter(|commit| !commit.trim_matches(['0', 'x']).is_empty());
+        Some(shown(&[name?, version?, commit.unwrap_or_default()].join(" ")))
     }
 
     /// Sends a block and makes it the head.
@@ -78,18 +77,20 @@ impl Engine {
     /// # Errors
     /// One of both answers is not VALID.
     pub fn execute(&self, calls: &Calls) -> Result<Times, Refusal> {
-        let timed = |line: &str| {
-            // A payload has many megabytes: it is copied before the clock starts.
-            let body = line.to_owned();
-            let begun = Instant::now();
-            let answer = self.post(line, body, begun)?;
-            Ok((answer, begun.elapsed()))
-        };
-        let (answer, new_payload) = timed(&calls.new_payload)?;
+        let (answer, new_payload) = self.timed(&calls.new_payload)?;
         is_valid(calls, &calls.new_payload, &answer, &answer)?;
-        let (answer, forkchoice) = timed(&calls.forkchoice)?;
+        let (answer, forkchoice) = self.timed(&calls.forkchoice)?;
         is_valid(calls, &calls.forkchoice, &answer["payloadStatus"], &answer)?;
         Ok(Times { new_payload, forkchoice })
+    }
+
+    /// The result of one request, and its time.
+    fn timed(&self, line: &str) -> Result<(Value, Duration), Refusal> {
+        // A payload has many megabytes: it is copied before the clock starts.
+        let body = line.to_owned();
+        let begun = Instant::now();
+        let answer = self.post(line, body, begun)?;
+        Ok((answer, begun.elapsed()))
     }
 
     fn call(&self, method: &str, params: &Value) -> Result<Value, Refusal> {

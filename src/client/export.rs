@@ -4,8 +4,8 @@
 pub mod write;
 
 use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read, Seek, SeekFrom},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -14,26 +14,26 @@ use serde::Deserialize;
 use variant::CacheMode;
 use workload::{Workload, file};
 
-use crate::client::export::write::{GROWTH, WORKLOAD};
+use write::{CALLS, GENESIS, GROWTH, MANIFEST, SETTINGS, SLOT_ROWS, WORKLOAD};
 
 /// Schema of `export.json` that is read.
 const SCHEMA: &str = "stress-export/1";
-const CALLS: &str = "payloads.txt";
-const GENESIS: &str = "genesis.json";
-/// The chain's settings where the state is in rows alone.
-const SETTINGS: &str = "genesis-without-alloc.json";
-/// A file that every export with rows has.
-const ROWS: &str = "slots.rows";
-
 /// An export of a block, or of a chain of blocks.
 #[derive(Clone, Debug)]
 pub struct Export {
     dir: PathBuf,
     manifest: Manifest,
-    /// Start and length of each line of the calls.
+    calls: CallFile,
+    /// Those of the blocks that grow the state; `None` where there are none.
+    growth: Option<CallFile>,
+}
+
+/// A file with two calls for each of its blocks, one a line.
+#[derive(Clone, Debug)]
+struct CallFile {
+    path: PathBuf,
+    /// Start and length of each line.
     lines: Vec<(u64, usize)>,
-    /// The same of the blocks that grow the state; none where there are none.
-    growth: Vec<(u64, usize)>,
 }
 
 /// The read part of `export.json`.
@@ -78,12 +78,12 @@ impl StateFiles {
     }
 }
 
-/// A block of the chain and one of its siblings, both by their index.
+/// A sibling of a block of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The block.
+pub struct SiblingId {
+    /// Index of the block.
     pub block: usize,
-    /// Its sibling.
+    /// Index of the sibling.
     pub sibling: usize,
 }
 
@@ -105,31 +105,23 @@ impl Export {
     /// It is none, or lacks the calls or the workload.
     pub fn open(dir: &Path) -> Result<Self> {
         let name = dir.display();
-        let text = std::fs::read_to_string(dir.join("export.json")).with_context(|| {
-            format!("{name}: there is no export.json; name a directory that `stress export` wrote")
+        let text = fs::read_to_string(dir.join(MANIFEST)).with_context(|| {
+            format!("{name}: there is no {MANIFEST}; name a directory that `stress export` wrote")
         })?;
         let json: serde_json::Value =
-            serde_json::from_str(&text).with_context(|| format!("{name}/export.json"))?;
+            serde_json::from_str(&text).with_context(|| format!("{name}/{MANIFEST}"))?;
         let schema = json["schema"].as_str().unwrap_or("none");
         ensure!(schema == SCHEMA, "{name}: schema {schema}, {SCHEMA} is read: export again");
         let manifest: Manifest =
-            serde_json::from_value(json).with_context(|| format!("{name}/export.json"))?;
-        let lacks = |file: &str| !manifest.files.iter().any(|known| known == file);
-        if lacks(CALLS) {
-            bail!("{name}: {CALLS} is missing: export with --form engine");
-        }
-        if lacks(WORKLOAD) {
-            bail!("{name}: {WORKLOAD} is missing: export again with this stress");
-        }
-        let lines = lines(&dir.join(CALLS))?;
-        let siblings = manifest.blocks.iter().flat_map(|block| &block.sibling_hashes);
-        let mut hashes: Vec<_> = siblings.collect();
+            serde_json::from_value(json).with_context(|| format!("{name}/{MANIFEST}"))?;
+        ensure!(manifest.has(CALLS), "{name}: {CALLS} is missing: export with --form engine");
         ensure!(
-            lines.len() == 2 * hashes.len() && !hashes.is_empty(),
-            "{name}/{CALLS}: {} calls for {} blocks, two for each are due: export again",
-            lines.len(),
-            hashes.len()
+            manifest.has(WORKLOAD),
+            "{name}: {WORKLOAD} is missing: export again with this stress"
         );
+        let mut hashes: Vec<_> =
+            manifest.blocks.iter().flat_map(|block| &block.sibling_hashes).collect();
+        let calls = CallFile::open(dir, CALLS, hashes.len())?;
         hashes.sort_unstable();
         ensure!(
             hashes.windows(2).all(|pair| pair[0] != pair[1]),
@@ -142,22 +134,13 @@ impl Export {
             "{name}: the blocks have not as many siblings as each other: export again"
         );
         let growth = match &manifest.grown {
-            None => Vec::new(),
-            Some(_) if lacks(GROWTH) => {
+            None => None,
+            Some(_) if !manifest.has(GROWTH) => {
                 bail!("{name}: {GROWTH} is missing, by which the state grows: export again")
             }
-            Some(grown) => {
-                let growth = self::lines(&dir.join(GROWTH))?;
-                ensure!(
-                    growth.len() == 2 * grown.block_count,
-                    "{name}/{GROWTH}: {} calls for {} blocks, two for each are due: export again",
-                    growth.len(),
-                    grown.block_count
-                );
-                growth
-            }
+            Some(grown) => Some(CallFile::open(dir, GROWTH, grown.block_count)?),
         };
-        Ok(Self { dir: dir.to_owned(), manifest, lines, growth })
+        Ok(Self { dir: dir.to_owned(), manifest, calls, growth })
     }
 
     /// The workload that was exported.
@@ -183,7 +166,7 @@ impl Export {
     pub fn state_files(&self) -> Result<StateFiles> {
         let dir = std::path::absolute(&self.dir)?;
         let has_genesis = dir.join(GENESIS).exists();
-        let has_rows = self.manifest.files.iter().any(|file| file == ROWS);
+        let has_rows = self.manifest.has(SLOT_ROWS);
         Ok(StateFiles { dir, has_genesis, has_rows })
     }
 
@@ -227,8 +210,13 @@ impl Export {
         Ok(())
     }
 
+    /// The sibling of a block that is the parent of the next one.
+    pub fn last_sibling(&self, block: usize) -> SiblingId {
+        SiblingId { block, sibling: self.sibling_count() - 1 }
+    }
+
     /// Hash of a sibling.
-    pub fn hash(&self, of: Place) -> &str {
+    pub fn hash(&self, of: SiblingId) -> &str {
         &self.manifest.blocks[of.block].sibling_hashes[of.sibling]
     }
 
@@ -236,22 +224,21 @@ impl Export {
     ///
     /// # Errors
     /// They cannot be read, or are of another block.
-    pub fn calls(&self, of: Place) -> Result<Calls> {
-        let path = self.dir.join(CALLS);
+    pub fn calls(&self, of: SiblingId) -> Result<Calls> {
         let hash = self.hash(of).to_owned();
         let index = of.block * self.sibling_count() + of.sibling;
-        let [new_payload, forkchoice] = pair(&path, &self.lines, index)?;
+        let [new_payload, forkchoice] = self.calls.read(index)?;
         ensure!(
             new_payload.contains(&hash) && forkchoice.contains(&hash),
             "{}: the calls of block {hash} are of another one: export again",
-            path.display()
+            self.calls.path.display()
         );
         Ok(Calls { hash, new_payload, forkchoice })
     }
 
     /// Blocks that grow the state, below those that are sampled.
-    pub const fn growth_count(&self) -> usize {
-        self.growth.len() / 2
+    pub fn growth_count(&self) -> usize {
+        self.growth.as_ref().map_or(0, |growth| growth.lines.len() / 2)
     }
 
     /// The calls of the block at `index` among those that grow the state.
@@ -259,12 +246,40 @@ impl Export {
     /// # Errors
     /// They cannot be read.
     pub fn growth(&self, index: usize) -> Result<Calls> {
-        let path = self.dir.join(GROWTH);
-        let [new_payload, forkchoice] = pair(&path, &self.growth, index)?;
+        let growth = self.growth.as_ref().context("no block grows the state")?;
+        let [new_payload, forkchoice] = growth.read(index)?;
         let call: serde_json::Value =
-            serde_json::from_str(&forkchoice).with_context(|| path.display().to_string())?;
+            serde_json::from_str(&forkchoice).with_context(|| growth.path.display().to_string())?;
         let hash = call["params"][0]["headBlockHash"].as_str().unwrap_or_default().to_owned();
         Ok(Calls { hash, new_payload, forkchoice })
+    }
+}
+
+impl Manifest {
+    /// Whether the export has a file of this name.
+    fn has(&self, file: &str) -> bool {
+        self.files.iter().any(|known| known == file)
+    }
+}
+
+impl CallFile {
+    /// The file of this name in `dir`, which must have the calls of `block_count` blocks.
+    fn open(dir: &Path, name: &str, block_count: usize) -> Result<Self> {
+        let path = dir.join(name);
+        let lines = lines(&path).with_context(|| path.display().to_string())?;
+        ensure!(
+            lines.len() == 2 * block_count && block_count > 0,
+            "{}/{name}: {} calls for {block_count} blocks, two for each are due: export again",
+            dir.display(),
+            lines.len()
+        );
+        Ok(Self { path, lines })
+    }
+
+    /// The two calls of the block at `index`.
+    fn read(&self, index: usize) -> Result<[String; 2]> {
+        let lines = [self.lines[2 * index], self.lines[2 * index + 1]];
+        texts(&self.path, lines).with_context(|| self.path.display().to_string())
     }
 }
 
@@ -273,27 +288,25 @@ pub fn workload_path(dir: &Path) -> PathBuf {
     dir.join(WORKLOAD)
 }
 
-/// The two calls of the block at `index`, at these places of a file.
-fn pair(path: &Path, lines: &[(u64, usize)], index: usize) -> Result<[String; 2]> {
-    let name = || path.display().to_string();
-    let mut file = File::open(path).with_context(name)?;
-    let mut line = |index: usize| -> Result<String> {
-        let (start, length) = lines[index];
-        let mut text = vec![0; length];
-        file.seek(SeekFrom::Start(start)).with_context(name)?;
-        file.read_exact(&mut text).with_context(name)?;
-        String::from_utf8(text).with_context(name)
-    };
-    Ok([line(2 * index)?, line(2 * index + 1)?])
+/// The lines of a file with these starts and lengths.
+fn texts(path: &Path, lines: [(u64, usize); 2]) -> Result<[String; 2]> {
+    let mut file = File::open(path)?;
+    let mut texts = [const { String::new() }; 2];
+    for (text, (start, length)) in texts.iter_mut().zip(lines) {
+        let mut bytes = vec![0; length];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut bytes)?;
+        *text = String::from_utf8(bytes)?;
+    }
+    Ok(texts)
 }
 
 /// Start and length of each line of a file.
-fn lines(path: &Path) -> Result<Vec<(u64, usize)>> {
-    let name = || path.display().to_string();
-    let mut reader = BufReader::with_capacity(1 << 20, File::open(path).with_context(name)?);
+fn lines(path: &Path) -> io::Result<Vec<(u64, usize)>> {
+    let mut reader = BufReader::with_capacity(1 << 20, File::open(path)?);
     let (mut lines, mut start) = (Vec::new(), 0);
     loop {
-        let length = reader.skip_until(b'\n').with_context(name)?;
+        let length = reader.skip_until(b'\n')?;
         if length == 0 {
             return Ok(lines);
         }

@@ -13,13 +13,16 @@ use executor::device;
 use super::{
     export::StateFiles,
     leftover, making,
-    start_file::{Places, StartFile},
+    start_file::{Placeholders, StartFile},
     token::Secret,
 };
 use crate::terminal::exit::{Code, Failure, OrExit};
 
 /// How often the files are listed again where one went away meanwhile.
 const LISTINGS: usize = 5;
+
+/// The file with the secret of the Engine API.
+const SECRET: &str = "jwt.hex";
 
 /// The places of a client that is started.
 #[derive(Clone, Debug)]
@@ -84,13 +87,13 @@ impl Home {
     }
 
     /// The values of placeholders, for a client at `port`.
-    pub fn places(&self, port: u16) -> Places {
-        Places {
+    pub fn placeholders(&self, port: u16) -> Placeholders {
+        Placeholders {
             datadir: self.datadir.clone(),
             genesis: self.state.genesis(),
             rows: self.state.dir.clone(),
             port,
-            jwt: self.own.join("jwt.hex"),
+            jwt: self.own.join(SECRET),
             files: self.own.clone(),
         }
     }
@@ -110,12 +113,12 @@ impl Home {
     /// # Errors
     /// One cannot be written.
     pub fn write(&self, start: &StartFile, secret: &Secret) -> Result<()> {
-        let write = |name: &str, text: &str| {
+        let secret = secret.hex();
+        let files = start.files.iter().map(|(name, text)| (name.as_str(), text));
+        [(SECRET, &secret)].into_iter().chain(files).try_for_each(|(name, text)| {
             let path = self.own.join(name);
             fs::write(&path, text).with_context(|| path.display().to_string())
-        };
-        write("jwt.hex", &secret.hex())?;
-        start.files.iter().try_for_each(|(name, text)| write(name, text))
+        })
     }
 
     /// Makes the database, unless it is there. Returns whether it was made; `shown` is told how far that
@@ -136,19 +139,17 @@ impl Home {
         let unfinished = self.own.join("unfinished");
         // Of a run that was killed while the client grew its state.
         leftover::end(&self.note_path(), &unfinished);
-        let emptied = || -> io::Result<()> {
-            remove_dir(&unfinished)?;
-            fs::create_dir(&unfinished)
-        };
-        emptied().with_context(|| unfinished.display().to_string()).or_exit(Code::Io)?;
-        let places = Places { datadir: unfinished.join("database"), ..self.places(0) };
+        let emptied = remove_dir(&unfinished).and_then(|()| fs::create_dir(&unfinished));
+        emptied.with_context(|| unfinished.display().to_string()).or_exit(Code::Io)?;
+        let placeholders =
+            Placeholders { datadir: unfinished.join("database"), ..self.placeholders(0) };
         let log = self.own.join("init.log");
-        let made = making::make(start, &self.state, &places, &log, shown);
+        let made = making::make(start, &self.state, &placeholders, &log, shown);
         let made = made.and_then(|()| {
-            finish(&Self { datadir: places.datadir.clone(), original: None, ..self.clone() })
+            finish(&Self { datadir: placeholders.datadir.clone(), original: None, ..self.clone() })
         });
         let kept = made.and_then(|()| {
-            let renamed = fs::rename(&places.datadir, &self.datadir);
+            let renamed = fs::rename(&placeholders.datadir, &self.datadir);
             renamed.with_context(|| self.datadir.display().to_string()).or_exit(Code::Io)
         });
         let removed = remove_dir(&unfinished);
@@ -205,11 +206,11 @@ pub fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let (kind, place) = (entry.file_type()?, to.join(entry.file_name()));
+        let (kind, copy) = (entry.file_type()?, to.join(entry.file_name()));
         if kind.is_dir() {
-            copy_dir(&entry.path(), &place)?;
+            copy_dir(&entry.path(), &copy)?;
         } else if kind.is_file() {
-            fs::copy(entry.path(), place)?;
+            fs::copy(entry.path(), copy)?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Clients that outlived the run that started them. A run that is killed takes the process along that it
+//! Directories of clients' databases for as long as a run lasts, and clients that outlived theirs. A run that is killed takes the process along that it
 //! started; where that is a wrapper script without `exec`, the client itself stays. So the process group
 //! of each client is noted beside its database, and the next run ends the rest of it.
 
@@ -9,17 +9,31 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::Result;
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::machine::scratch::Scratch;
+
+const PREFIX: &str = ".stress-client-";
 
 /// Name of the file with the group of a client that runs.
 pub const NOTE: &str = "client.group";
 /// How long such a client may take to stop, before it is killed.
 const STOP_MAX: Duration = Duration::from_secs(10);
 /// Polling interval for its end.
-const GLANCE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Levels of directories between a directory for the time of a run and the notes in it: an arm of a gate,
 /// and a client.
 const DEPTH: usize = 2;
+
+/// A new directory beside `path`. Those of killed runs go, after the clients that still use them have ended.
+///
+/// # Errors
+/// It cannot be made.
+pub fn scratch_beside(path: &Path) -> Result<Scratch> {
+    let path = std::path::absolute(path)?;
+    Scratch::below(path.parent().unwrap_or(Path::new("/")), PREFIX, end_all)
+}
 
 /// Notes that the process group `group` is that of a client of this process.
 ///
@@ -31,7 +45,7 @@ pub fn note(path: &Path, group: u32) -> io::Result<()> {
 }
 
 /// Ends the clients of a run that has ended, by their notes in `dir`, where they still use it.
-pub fn end_all(dir: &Path) {
+fn end_all(dir: &Path) {
     let mut dirs = vec![(dir.to_owned(), 0)];
     while let Some((next, depth)) = dirs.pop() {
         end(&next.join(NOTE), dir);
@@ -57,7 +71,7 @@ pub fn end(path: &Path, dir: &Path) {
     let _ = kill_process_group(pid, Signal::TERM);
     let begun = Instant::now();
     while !members(group).is_empty() && begun.elapsed() < STOP_MAX {
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
     let _ = kill_process_group(pid, Signal::KILL);
     drop(fs::remove_file(path));
@@ -67,12 +81,14 @@ pub fn end(path: &Path, dir: &Path) {
 fn members(group: i32) -> Vec<u32> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let is_member = |pid: &u32| {
-        let fields = stat(*pid).unwrap_or_default();
-        fields.first().is_some_and(|state| state != "Z")
-            && fields.get(2).and_then(|field| field.parse().ok()) == Some(group)
-    };
-    pids.filter(is_member).collect()
+    pids.filter(|pid| is_member(*pid, group)).collect()
+}
+
+/// Whether a process lives and is of a group.
+fn is_member(pid: u32, group: i32) -> bool {
+    let fields = stat(pid).unwrap_or_default();
+    fields.first().is_some_and(|state| state != "Z")
+        && fields.get(2).and_then(|field| field.parse().ok()) == Some(group)
 }
 
 /// Whether a process has this directory among its arguments, or a file in it open.

@@ -25,19 +25,19 @@ const TAIL_LINES: usize = 12;
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// How long the last lines of a client that has ended may take to be read.
-const LAST_WORDS_MAX: Duration = Duration::from_secs(2);
+const LAST_LINES_MAX: Duration = Duration::from_secs(2);
 
 /// The log of a client.
 #[derive(Debug)]
 pub struct Log {
     start: StartFile,
-    heard: Mutex<Heard>,
+    state: Mutex<LogState>,
     /// Streams that have not ended.
     open_count: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Heard {
+struct LogState {
     file: File,
     tail: VecDeque<String>,
     is_ready: bool,
@@ -52,8 +52,9 @@ impl Log {
     /// The file cannot be written.
     pub fn new(path: &Path, start: StartFile) -> io::Result<Arc<Self>> {
         let file = File::options().create(true).append(true).open(path)?;
-        let heard = Heard { file, tail: VecDeque::new(), is_ready: false, told: VecDeque::new() };
-        Ok(Arc::new(Self { start, heard: Mutex::new(heard), open_count: AtomicUsize::new(0) }))
+        let state =
+            LogState { file, tail: VecDeque::new(), is_ready: false, told: VecDeque::new() };
+        Ok(Arc::new(Self { start, state: Mutex::new(state), open_count: AtomicUsize::new(0) }))
     }
 
     /// Reads `stream` on a thread until it ends: a client stops when nobody reads its output.
@@ -64,44 +65,44 @@ impl Log {
             let mut reader = BufReader::new(stream);
             let mut line = Vec::new();
             while let Ok(1..) = reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
-                log.hear(&line);
+                log.add_line(&line);
                 line.clear();
             }
             log.open_count.fetch_sub(1, Ordering::Release);
         });
     }
 
-    fn hear(&self, line: &[u8]) {
+    fn add_line(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         let (is_ready, told) = (self.start.is_ready(&text), self.start.own_times(&text));
-        let mut heard = self.heard();
+        let mut state = self.state();
         // A full disk must not end the client; the tail is kept all the same.
-        let _ = heard.file.write_all(line);
-        heard.is_ready |= is_ready;
+        let _ = state.file.write_all(line);
+        state.is_ready |= is_ready;
         if let Some(told) = told {
-            heard.told.truncate(TOLD_BLOCKS_MAX - 1);
-            heard.told.push_front(told);
+            state.told.truncate(TOLD_BLOCKS_MAX - 1);
+            state.told.push_front(told);
         }
-        if heard.tail.len() == TAIL_LINES {
-            heard.tail.pop_front();
+        if state.tail.len() == TAIL_LINES {
+            state.tail.pop_front();
         }
-        heard.tail.push_back(text.trim_end().to_owned());
+        state.tail.push_back(text.trim_end().to_owned());
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, LogState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the client has said that it is ready, or need not say so.
     pub fn is_ready(&self) -> bool {
-        self.start.ready.is_empty() || self.heard().is_ready
+        self.start.ready.is_empty() || self.state().is_ready
     }
 
     /// The client's own times of the block with this hash, which are forgotten.
     pub fn take_own_times(&self, hash: &str) -> Option<OwnTimes> {
-        let mut heard = self.heard();
-        let index = heard.told.iter().position(|(of, _)| of == hash)?;
-        heard.told.remove(index).map(|(_, times)| times)
+        let mut state = self.state();
+        let index = state.told.iter().position(|(of, _)| of == hash)?;
+        state.told.remove(index).map(|(_, times)| times)
     }
 
     /// Whether it is to tell the time of a block.
@@ -112,7 +113,7 @@ impl Log {
     /// The last lines of a client that has ended.
     pub fn tail(&self) -> String {
         let begun = Instant::now();
-        while self.open_count.load(Ordering::Acquire) > 0 && begun.elapsed() < LAST_WORDS_MAX {
+        while self.open_count.load(Ordering::Acquire) > 0 && begun.elapsed() < LAST_LINES_MAX {
             thread::sleep(Duration::from_millis(5));
         }
         self.tail_so_far()
@@ -120,8 +121,8 @@ impl Log {
 
     /// The last lines of a client that runs.
     pub fn tail_so_far(&self) -> String {
-        let heard = self.heard();
-        let lines: Vec<_> = heard.tail.iter().map(String::as_str).collect();
+        let state = self.state();
+        let lines: Vec<_> = state.tail.iter().map(String::as_str).collect();
         lines.join("\n")
     }
 }

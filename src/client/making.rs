@@ -2,6 +2,7 @@
 //! the export's rows, where the state is too large for that file or the user wants it so.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     process::{Child, ExitStatus},
@@ -14,7 +15,7 @@ use rustix::process::Signal;
 
 use super::{
     export::StateFiles,
-    start_file::{Places, StartFile},
+    start_file::{Placeholders, StartFile},
 };
 use crate::{
     machine::child::{self, Reach},
@@ -27,7 +28,7 @@ use crate::{
 /// Characters of a failed command's output that are shown.
 const SHOWN_CHARS: usize = 2_000;
 /// Polling interval for the end of a command.
-const GLANCE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Shortest time between two looks at its output.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -80,6 +81,25 @@ impl<'a> Making<'a> {
         );
         Ok(None)
     }
+
+    /// Starts it; its output goes to the file at `log`.
+    fn spawn(
+        &self,
+        arguments: &[String],
+        env: &BTreeMap<String, String>,
+        log: &Path,
+    ) -> io::Result<Child> {
+        let output = fs::File::create(log)?;
+        let mut command = child::bound(&self.program)?;
+        command.args(arguments).envs(env).stdout(output.try_clone()?).stderr(output).spawn()
+    }
+}
+
+/// The end of a command's output.
+fn end_of(log: &Path) -> String {
+    let output = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
+    let skipped = output.chars().count().saturating_sub(SHOWN_CHARS);
+    output.chars().skip(skipped).collect()
 }
 
 /// Looks whether a database can be made before anything else takes time.
@@ -97,7 +117,7 @@ pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
     }
 }
 
-/// Makes a database at the place that `places` has for it. The command's output is in the file at
+/// Makes a database at the place that `placeholders` has for it. The command's output is in the file at
 /// `log`; `shown` gets the percents that it prints.
 ///
 /// # Errors
@@ -105,43 +125,29 @@ pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
 pub fn make(
     start: &StartFile,
     state: &StateFiles,
-    places: &Places,
+    placeholders: &Placeholders,
     log: &Path,
     shown: &dyn Fn(u64),
 ) -> Result<(), Failure> {
     let making = Making::of(start, state).or_exit(Code::Usage)?;
     if making.as_ref().is_none_or(|making| !making.makes_directory) {
-        fs::create_dir(&places.datadir).or_exit(Code::Io)?;
+        fs::create_dir(&placeholders.datadir).or_exit(Code::Io)?;
     }
     let Some(making) = making else { return Ok(()) };
-    let arguments = places.filled(making.arguments);
-    let started = || -> io::Result<_> {
-        let output = fs::File::create(log)?;
-        let mut command = child::bound(&making.program)?;
-        command.args(&arguments).envs(&start.env).stdout(output.try_clone()?).stderr(output);
-        command.spawn()
-    };
-    let child = started().map_err(|error| not_started(&making.program, making.remedy, error));
+    let arguments = placeholders.filled(making.arguments);
+    let child = making.spawn(&arguments, &start.env, log);
+    let child = child.map_err(|error| not_started(&making.program, making.remedy, error));
     let status = wait(child.or_exit(Code::Io)?, log, shown)?;
-    let said = || {
-        let said = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
-        let skipped = said.chars().count().saturating_sub(SHOWN_CHARS);
-        said.chars().skip(skipped).collect::<String>()
-    };
-    let command = || format!("{} {}", making.program.display(), arguments.join(" "));
+    if status.success() && placeholders.datadir.is_dir() {
+        return Ok(());
+    }
+    let command = format!("{} {}", making.program.display(), arguments.join(" "));
+    let output = end_of(log);
     if !status.success() {
-        fail!(Code::Io, "{}: {status}:\n{}", command(), said());
+        fail!(Code::Io, "{command}: {status}:\n{output}");
     }
-    if !places.datadir.is_dir() {
-        fail!(
-            Code::Io,
-            "{}: it ended well and made no {}:\n{}",
-            command(),
-            places.datadir.display(),
-            said()
-        );
-    }
-    Ok(())
+    let datadir = placeholders.datadir.display();
+    fail!(Code::Io, "{command}: it ended well and made no {datadir}:\n{output}")
 }
 
 /// Waits for the end of a command.
@@ -164,7 +170,7 @@ fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus,
                 shown(percent);
             }
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

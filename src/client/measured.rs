@@ -68,7 +68,6 @@ pub fn add(sample: &mut ClientSample, block: MeasuredBlock) {
     let cpu = after.cpu.zip(before.cpu).map(|(after, before)| after.saturating_sub(before));
     let io = after.io.zip(before.io).map(|(after, before)| after.since(&before));
     let disk = after.disk.zip(before.disk).map(|(after, before)| after.since(&before));
-    let plus = |sum: Option<u64>, more: Option<u64>| sum.zip(more).map(|(sum, more)| sum + more);
     let block = ClientBlock {
         block_hash: hash,
         new_payload_ns: ns(times.new_payload),
@@ -85,6 +84,11 @@ pub fn add(sample: &mut ClientSample, block: MeasuredBlock) {
     sample.blocks.push(block);
 }
 
+/// A sum, unknown where one of the two is.
+fn plus(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
+    Some(sum? + more?)
+}
+
 fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -92,37 +96,45 @@ fn ns(time: Duration) -> u64 {
 /// Whether samples were as cold as asked: each began in a new process, and hardly any of its database was
 /// in the page cache just before it.
 pub fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
-    let facts = |proved, reason: String| CacheFacts { want: Some(want), proved, reason };
     let is_chain = samples.iter().any(|sample| sample.blocks.len() > 1);
-    if want == CacheMode::Warm {
-        let reason = match is_chain {
-            true => "a sibling of each block ran just before it, which counts for no figure",
-            false => {
-                "the client ran before, and its caches keep the reads of earlier blocks; the first \
-                 block counts for no figure"
-            }
-        };
-        return facts(None, reason.to_owned());
-    }
-    let share = |sample: &ClientSample| {
-        let (resident, all) = (sample.resident_data_bytes?, sample.data_bytes?);
-        (all > 0).then(|| resident as f64 / all as f64)
-    };
-    let shares: Option<Vec<f64>> = samples.iter().map(share).collect();
-    let Some(most) = shares.and_then(|all| all.into_iter().max_by(f64::total_cmp)) else {
-        return facts(
+    let shares: Option<Vec<f64>> = samples.iter().map(resident_share).collect();
+    let most = shares.and_then(|all| all.into_iter().max_by(f64::total_cmp));
+    let (proved, reason) = match (want, is_chain, most) {
+        (CacheMode::Warm, true, _) => (
+            None,
+            "a sibling of each block ran just before it, which counts for no figure".to_owned(),
+        ),
+        (CacheMode::Warm, false, _) => (
+            None,
+            "the client ran before, and its caches keep the reads of earlier blocks; the first \
+             block counts for no figure"
+                .to_owned(),
+        ),
+        (CacheMode::Cold, _, None) => (
             None,
             "the kernel does not tell which of the database's pages are in memory".to_owned(),
-        );
+        ),
+        (CacheMode::Cold, _, Some(most)) => {
+            let of_chain = if is_chain {
+                " of the first block; the others find its reads in caches"
+            } else {
+                ""
+            };
+            let reason = format!(
+                "restarted for each sample; at most {:.1} % of the database was in the page cache just \
+                 before the request{of_chain}",
+                100.0 * most
+            );
+            (Some(most <= RESIDENT_MAX), reason)
+        }
     };
-    let of_chain =
-        if is_chain { " of the first block; the others find its reads in caches" } else { "" };
-    let reason = format!(
-        "restarted for each sample; at most {:.1} % of the database was in the page cache just before \
-         the request{of_chain}",
-        100.0 * most
-    );
-    facts(Some(most <= RESIDENT_MAX), reason)
+    CacheFacts { want: Some(want), proved, reason }
+}
+
+/// Share of the database that was in the page cache, where that is known.
+fn resident_share(sample: &ClientSample) -> Option<f64> {
+    let (resident, all) = (sample.resident_data_bytes?, sample.data_bytes?);
+    (all > 0).then(|| resident as f64 / all as f64)
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1
 /// Characters of a wrong answer that an error shows.
 const SHOWN_CHARS: usize = 120;
 
+/// Remedy where another server answers.
+const OTHER_URL: &str = "is this the URL of a node's JSON-RPC interface?";
+
 /// A node over HTTP.
 pub struct HttpNode<'a> {
     client: BlockingClient,
@@ -122,27 +125,26 @@ fn silence(error: &HttpError) -> Silence {
             let what = format!("the answer has more than {most}");
             (what, "import fewer blocks, or --without-tracer".to_owned())
         }
-        HttpError::Refused(_) => {
-            (what, "is this the URL of a node's JSON-RPC interface?".to_owned())
-        }
+        HttpError::Refused(_) => (what, OTHER_URL.to_owned()),
     };
     Silence::Failed { what, remedy }
 }
 
+/// The error of an answer that is none to the calls.
+fn unreadable(answer: &HttpAnswer, what: &str) -> Silence {
+    let text = String::from_utf8_lossy(&answer.body);
+    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    let what = format!("{what} (HTTP status {}): {shown:?}", answer.status);
+    Silence::Failed { what, remedy: OTHER_URL.to_owned() }
+}
+
 /// The answers to calls 0 to `count` − 1, which come in any order.
 fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusal>>, Silence> {
-    let wrong = |what: &str| {
-        let text = String::from_utf8_lossy(&answer.body);
-        let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
-        if shown.len() < text.len() {
-            shown.push('…');
-        }
-        let what = format!("{what} (HTTP status {}): {shown:?}", answer.status);
-        let remedy = "is this the URL of a node's JSON-RPC interface?".to_owned();
-        Silence::Failed { what, remedy }
-    };
     let value = serde_json::from_slice(&answer.body);
-    let value: Value = value.map_err(|_| wrong("the answer is no JSON"))?;
+    let value: Value = value.map_err(|_| unreadable(answer, "the answer is no JSON"))?;
     let items = match value {
         Value::Array(items) => items,
         // One error for all calls, or for one that the node could not read, has no number.
@@ -153,22 +155,24 @@ fn answers(answer: &HttpAnswer, count: usize) -> Result<Vec<Result<Value, Refusa
             _ => vec![one],
         },
     };
-    let mut out: Vec<Option<_>> = vec![None; count];
+    let mut all: Vec<Option<_>> = vec![None; count];
     for mut item in items {
-        let place = item.get("id").and_then(Value::as_u64).and_then(|id| usize::try_from(id).ok());
-        let answer = match (refusal(&item), item.get_mut("result").map(Value::take)) {
+        let id = item.get("id").and_then(Value::as_u64).and_then(|id| usize::try_from(id).ok());
+        let result = match (refusal(&item), item.get_mut("result").map(Value::take)) {
             (Some(refusal), _) => Err(refusal),
             (None, Some(result)) => Ok(result),
-            (None, None) => return Err(wrong("an answer has neither result nor error")),
+            (None, None) => {
+                return Err(unreadable(answer, "an answer has neither result nor error"));
+            }
         };
-        let place = place.and_then(|place| out.get_mut(place));
-        let place = place.ok_or_else(|| wrong("an answer is to no call"))?;
-        if place.replace(answer).is_some() {
-            return Err(wrong("a call is answered twice"));
+        let known = id.and_then(|id| all.get_mut(id));
+        let known = known.ok_or_else(|| unreadable(answer, "an answer is to no call"))?;
+        if known.replace(result).is_some() {
+            return Err(unreadable(answer, "a call is answered twice"));
         }
     }
-    let all: Option<Vec<_>> = out.into_iter().collect();
-    all.ok_or_else(|| wrong("not every call is answered"))
+    let all: Option<Vec<_>> = all.into_iter().collect();
+    all.ok_or_else(|| unreadable(answer, "not every call is answered"))
 }
 
 fn refusal(item: &Value) -> Option<Refusal> {

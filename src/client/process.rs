@@ -24,7 +24,7 @@ use super::{
     log::Log,
     making::{NAME_PROGRAM, not_started},
     refusal::Refusal,
-    start_file::{OwnTimes, Places, StartFile},
+    start_file::{OwnTimes, Placeholders, StartFile},
     token::Secret,
     wrapper,
 };
@@ -43,9 +43,9 @@ const STOP_MAX: Duration = Duration::from_secs(600);
 /// How long it may take once the user interrupts: less than the program itself has.
 const INTERRUPTED_STOP_MAX: Duration = Duration::from_secs(8);
 /// Polling interval while it starts and stops.
-const GLANCE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Polling interval for an interrupt; samples are being timed.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+const INTERRUPT_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// A client that used less CPU time than a tenth of this window has settled.
 const SETTLED_WINDOW: Duration = Duration::from_millis(300);
 /// How long its own time of a block may come after its answer.
@@ -75,10 +75,10 @@ impl Running {
         let port = free_port().context("no free port").or_exit(Code::Io)?;
         let secret = Secret::of_seed(u64::from(port));
         home.write(start, &secret).or_exit(Code::Io)?;
-        let places = home.places(port);
+        let placeholders = home.placeholders(port);
         leftover::end(&home.note_path(), &home.datadir);
         let log = Log::new(&home.log_path(), start.clone()).or_exit(Code::Io)?;
-        let (child, command) = spawned(start, &places, &log)?;
+        let (child, command) = spawned(start, &placeholders, &log)?;
         let url = format!("http://127.0.0.1:{port}");
         let mut running = Self {
             pid: child.id(),
@@ -147,7 +147,7 @@ impl Running {
             if let Ok(Some(status)) = self.child().try_wait() {
                 return self.died(status);
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
         refusal
     }
@@ -168,7 +168,7 @@ impl Running {
                 return Ok(());
             }
             drop(child);
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
         fail!(
             Code::Io,
@@ -202,7 +202,7 @@ impl Running {
                     Err(refusal) => return Err(self.explained(refusal).into()),
                 }
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
         let why = silence.map_or("its log does not say so (ready = …)".to_owned(), |refusal| {
             refusal.to_string()
@@ -240,9 +240,7 @@ impl Running {
     }
 
     fn is_alive(&self) -> Result<(), Failure> {
-        if interrupt::happened() {
-            fail!(Code::Interrupted, "interrupted");
-        }
+        interrupt::check()?;
         match self.child().try_wait().or_exit(Code::Io)? {
             Some(status) => Err(self.died(status).into()),
             None => Ok(()),
@@ -255,7 +253,7 @@ impl Running {
         thread::spawn(move || {
             let mut told = None;
             loop {
-                thread::sleep(LOOK_INTERVAL);
+                thread::sleep(INTERRUPT_CHECK_INTERVAL);
                 // Not held while the client stops: the samples' thread looks at it too.
                 let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
                 if !matches!(child.try_wait(), Ok(None)) {
@@ -291,15 +289,15 @@ impl Drop for Running {
 /// Starts the process. Gives the command, too.
 fn spawned(
     start: &StartFile,
-    places: &Places,
+    placeholders: &Placeholders,
     log: &Arc<Log>,
 ) -> Result<(Child, Vec<String>), Failure> {
-    let arguments = places.filled(&start.start);
-    let bound = child::bound(&start.program).and_then(|mut command| {
+    let arguments = placeholders.filled(&start.start);
+    let spawned = child::bound(&start.program).and_then(|mut command| {
         command.args(&arguments).envs(&start.env);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     });
-    let child = bound.map_err(|error| not_started(&start.program, NAME_PROGRAM, error));
+    let child = spawned.map_err(|error| not_started(&start.program, NAME_PROGRAM, error));
     let mut child = child.or_exit(Code::Io)?;
     child.stdout.take().into_iter().for_each(|stream| log.listen(stream));
     child.stderr.take().into_iter().for_each(|stream| log.listen(stream));

@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use anyhow::anyhow;
 use report::Out;
 use result::{
     CLIENT_DISAGREES, Environment, Expects, RunResult, SCHEMA, WorkloadFacts, ratios,
@@ -17,9 +16,9 @@ use variant::CacheMode;
 use super::{
     deadline,
     export::Export,
+    leftover::scratch_beside,
     making,
-    sampled::{SampledClient, Source, Task},
-    scratch::scratch_beside,
+    sampled::{Attached, SampledClient, Source, Task},
     start_file::StartFile,
 };
 use crate::{
@@ -38,14 +37,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub enum Clients {
     /// One that runs.
-    Attached {
-        /// Its Engine API.
-        url: String,
-        /// The file with its secret.
-        jwt: PathBuf,
-        /// Its process on this machine.
-        pid: Option<u32>,
-    },
+    Attached(Attached),
     /// Those that are started in turn.
     Started {
         /// How each is.
@@ -84,12 +76,12 @@ impl ClientInput {
     /// Content of memory when a sample starts.
     fn cache(&self) -> Result<CacheMode, Failure> {
         match (&self.clients, self.cache) {
-            (Clients::Attached { .. }, Some(CacheMode::Cold)) => fail!(
+            (Clients::Attached(_), Some(CacheMode::Cold)) => fail!(
                 Code::Usage,
                 "--cache cold: only a client that is started anew for each sample is cold: name \
                  --client in place of --url"
             ),
-            (Clients::Attached { .. }, _) => Ok(CacheMode::Warm),
+            (Clients::Attached(_), _) => Ok(CacheMode::Warm),
             (Clients::Started { .. }, cache) => Ok(cache.unwrap_or(CacheMode::Cold)),
         }
     }
@@ -120,7 +112,7 @@ impl ClientInput {
 
     /// Samples of each client on a chain: a client that is started has a copy of its database for each.
     fn chain_sample_count(&self, export: &Export) -> Result<usize, Failure> {
-        let is_attached = matches!(self.clients, Clients::Attached { .. });
+        let is_attached = matches!(self.clients, Clients::Attached(_));
         let wanted = self.sample_count.unwrap_or(if is_attached { 1 } else { INTERVAL_COUNT_MIN });
         let refused = |words: String| fail!(Code::Usage, words);
         if is_attached && wanted != 1 {
@@ -148,66 +140,48 @@ impl ClientInput {
         let sample_count = self.sample_count(&export, cache)?;
         self.check_databases(&export)?;
         let mut out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
-        let base = match self.base(&export)? {
-            Base::Ended(mut finished) => {
-                if let Some(out) = &mut out {
-                    finished.written = out.write(&finished.result, &[]).or_exit(Code::Io)?;
-                }
-                return Ok(*finished);
-            }
-            Base::Ready(base) => *base,
-        };
-        let Start { environment, result } = base;
-        let progress = Progress::new(terminal::look());
-        let (gas, batch_count) = (result.workload.gas, result.workload.batch_count);
-        let mut course = Course { input: self, environment, base: result, files: Vec::new() };
-        let task = Task { export: &export, gas, batch_count, cache, timeout: self.timeout };
-        let scratch = self.scratch()?;
-        let mut sampled = Vec::new();
-        let mut failure = None;
-        for source in self.sources(scratch.as_ref().map(Scratch::path)) {
-            let stage = progress.stage("making the client's database", 0);
-            match SampledClient::new(&source, task, &|percent| stage.set(percent, 100)) {
-                Ok(client) => sampled.push(client),
-                Err(error) => failure = Some(error),
-            }
-            stage.finish();
-            if failure.is_some() {
-                break;
-            }
-        }
-        if failure.is_none() {
-            let taken = course.rounds(&mut sampled, sample_count, &progress, &mut out);
-            failure = taken.err();
-        }
-        interrupt::finishing();
-        for client in &mut sampled {
-            failure = failure.or(client.stop().err());
-        }
-        progress.clear();
-        course.finished(&sampled, failure, out)
-    }
-
-    /// The result without clients: that of our designs, or one without cells.
-    fn base(&self, export: &Export) -> Result<Base, Failure> {
         let workload = export.workload().or_exit(Code::Usage)?;
         let started_unix_s = machine::unix_s();
         let environment = environment::probe(self.data_path());
-        if let Some(designs) = &self.designs {
-            drop(workload);
-            let finished = designs.run()?;
-            let ended = finished.failure.is_some() || finished.result.agree != Some(true);
-            if ended || finished.result.interrupted {
-                return Ok(Base::Ended(Box::new(finished)));
+        let mut base = match &self.designs {
+            Some(designs) => {
+                drop(workload);
+                let mut finished = designs.run()?;
+                let result = &finished.result;
+                if finished.failure.is_some() || result.agree != Some(true) || result.interrupted {
+                    if let Some(out) = &mut out {
+                        finished.written = out.write(result, &[]).or_exit(Code::Io)?;
+                    }
+                    return Ok(finished);
+                }
+                RunResult { command: self.command.clone(), ..finished.result }
             }
-            let mut result = RunResult { command: self.command.clone(), ..finished.result };
-            result.warnings.extend(differing(export));
-            return Ok(Base::Ready(Box::new(Start { environment, result })));
+            None => {
+                let workload = facts::workload(&workload, Vec::new());
+                empty(&environment, workload, self.command.clone(), started_unix_s)
+            }
+        };
+        base.warnings.extend(differing(&export));
+        let task = Task {
+            export: &export,
+            gas: base.workload.gas,
+            batch_count: base.workload.batch_count,
+            cache,
+            timeout: self.timeout,
+        };
+        let progress = Progress::new(terminal::look());
+        let (clients, written) = (Vec::new(), Vec::new());
+        let mut run = ClientRun { input: self, environment, base, clients, out, written };
+        let scratch = self.scratch()?;
+        let sources = self.sources(scratch.as_ref().map(Scratch::path));
+        let begun = run.begin(&sources, task, &progress);
+        let mut failure = begun.and_then(|()| run.take_rounds(sample_count, &progress)).err();
+        interrupt::finishing();
+        for client in &mut run.clients {
+            failure = failure.or(client.stop().err());
         }
-        let work = facts::workload(&workload, Vec::new());
-        let mut result = empty(&environment, work, self.command.clone(), started_unix_s);
-        result.warnings.extend(differing(export));
-        Ok(Base::Ready(Box::new(Start { environment, result })))
+        progress.clear();
+        run.finished(failure)
     }
 
     /// Where the clients' databases lie.
@@ -222,9 +196,9 @@ impl ClientInput {
     fn check_databases(&self, export: &Export) -> Result<(), Failure> {
         let Clients::Started { starts, datadir } = &self.clients else { return Ok(()) };
         let state = export.state_files().or_exit(Code::Io)?;
-        let is_there =
-            |start: &StartFile| datadir.as_ref().is_some_and(|dir| dir.join(&start.name).exists());
-        let mut missing = starts.iter().filter(|start| !is_there(start));
+        let mut missing = starts
+            .iter()
+            .filter(|start| datadir.as_ref().is_none_or(|dir| !dir.join(&start.name).exists()));
         missing.try_for_each(|start| making::check(start, &state))
     }
 
@@ -240,134 +214,127 @@ impl ClientInput {
 
     fn sources(&self, scratch: Option<&Path>) -> Vec<Source> {
         match &self.clients {
-            Clients::Attached { url, jwt, pid } => {
-                vec![Source::Attached { url: url.clone(), jwt: jwt.clone(), pid: *pid }]
-            }
+            Clients::Attached(attached) => vec![Source::Attached(attached.clone())],
             Clients::Started { starts, datadir } => {
                 let dir = datadir.as_deref().or(scratch).unwrap_or(&self.dir);
-                let source = |start: &StartFile| Source::Started {
-                    start: Box::new(start.clone()),
-                    dir: dir.to_owned(),
-                };
-                starts.iter().map(source).collect()
+                let starts = starts.iter().cloned();
+                starts
+                    .map(|start| Source::Started { start: Box::new(start), dir: dir.to_owned() })
+                    .collect()
             }
         }
     }
 }
 
-/// The outcome of our designs.
-enum Base {
-    /// They ended the run.
-    Ended(Box<Finished>),
-    /// A result to which clients are added.
-    Ready(Box<Start>),
-}
-
-/// A result to which clients are added.
-struct Start {
-    environment: Environment,
-    result: RunResult,
-}
-
 /// A run of clients under way.
-struct Course<'a> {
+struct ClientRun<'a> {
     input: &'a ClientInput,
     environment: Environment,
+    /// The result without clients.
     base: RunResult,
-    files: Vec<PathBuf>,
+    clients: Vec<SampledClient<'a>>,
+    out: Option<Out>,
+    /// The files of `out`.
+    written: Vec<PathBuf>,
 }
 
-impl Course<'_> {
-    /// Takes this number of samples of each client, in turn.
-    fn rounds(
+impl<'a> ClientRun<'a> {
+    /// Makes the databases that are not there, client after client.
+    fn begin(
         &mut self,
-        sampled: &mut [SampledClient<'_>],
-        sample_count: usize,
+        sources: &[Source],
+        task: Task<'a>,
         progress: &Progress,
-        out: &mut Option<Out>,
     ) -> Result<(), Failure> {
+        for source in sources {
+            let stage = progress.stage("making the client's database", 0);
+            let client = SampledClient::new(source, task, &|percent| stage.set(percent, 100));
+            stage.finish();
+            self.clients.push(client?);
+        }
+        Ok(())
+    }
+
+    /// Takes this number of samples of each client, in turn.
+    fn take_rounds(&mut self, sample_count: usize, progress: &Progress) -> Result<(), Failure> {
         for round in 0..u32::try_from(sample_count).unwrap_or(u32::MAX) {
-            let order = plan::order(sampled.len(), round, self.base.workload.seed);
+            let order = plan::order(self.clients.len(), round, self.base.workload.seed);
             for (done, index) in (0..).zip(order) {
-                let name = sampled[index].name().to_owned();
+                let name = self.clients[index].name().to_owned();
                 let stage = progress.sample(&format!("round {}, {name}", round + 1), None);
-                stage.set(done, sampled.len() as u64);
+                stage.set(done, self.clients.len() as u64);
                 let paused = progress.pause();
-                let taken = sampled[index].sample();
+                let taken = self.clients[index].sample();
                 drop(paused);
                 stage.finish();
                 if interrupt::happened() {
                     return Ok(());
                 }
                 taken.map_err(|failure| failure.context(name))?;
-                self.keep(sampled, out)?;
+                self.keep()?;
             }
         }
         Ok(())
     }
 
     /// Writes the result so far, and keeps it for a run that cannot stop in time.
-    fn keep(
-        &mut self,
-        sampled: &[SampledClient<'_>],
-        out: &mut Option<Out>,
-    ) -> Result<(), Failure> {
-        let mut result = self.result(sampled, None);
+    fn keep(&mut self) -> Result<(), Failure> {
+        let mut result = self.result(None);
         // The run goes on: if nothing is written after this, it was ended.
         result.interrupted = true;
-        self.write(&result, out)?;
+        self.write(&result)?;
         let show = self.input.show_kept;
         interrupt::keep(move || show(&result));
         Ok(())
     }
 
-    fn write(&mut self, result: &RunResult, out: &mut Option<Out>) -> Result<(), Failure> {
-        if let Some(out) = out {
-            self.files = out.write(result, &[]).or_exit(Code::Io)?;
+    fn write(&mut self, result: &RunResult) -> Result<(), Failure> {
+        if let Some(out) = &mut self.out {
+            self.written = out.write(result, &[]).or_exit(Code::Io)?;
         }
         Ok(())
     }
 
-    fn finished(
-        mut self,
-        sampled: &[SampledClient<'_>],
-        failure: Option<Failure>,
-        mut out: Option<Out>,
-    ) -> Result<Finished, Failure> {
+    fn finished(mut self, failure: Option<Failure>) -> Result<Finished, Failure> {
         let mut failure = failure.filter(|failure| failure.code != Code::Interrupted);
-        let has_samples = sampled.iter().any(|client| !client.is_empty());
+        let has_samples = self.clients.iter().any(|client| !client.is_empty());
         let is_wrong = failure.as_ref().is_some_and(|failure| failure.code == Code::Disagree);
         if !has_samples && !is_wrong && self.base.cells.is_empty() {
-            let interrupted = || Failure { code: Code::Interrupted, error: anyhow!("interrupted") };
-            return Err(failure.unwrap_or_else(interrupted));
+            match failure {
+                Some(failure) => return Err(failure),
+                None => fail!(Code::Interrupted, "interrupted"),
+            }
         }
-        let mut result = self.result(sampled, failure.as_ref());
-        if let Err(error) = self.write(&result, &mut out) {
+        let mut result = self.result(failure.as_ref());
+        if let Err(error) = self.write(&result) {
             let failure = failure.get_or_insert(error);
-            result = self.result(sampled, Some(failure));
+            result = self.result(Some(failure));
         }
         // The result names a wrong block.
         let failure = failure.filter(|_| !is_wrong);
-        Ok(Finished { result, failure, written: self.files })
+        Ok(Finished { result, failure, written: self.written })
     }
 
     /// The result so far.
-    fn result(&self, sampled: &[SampledClient<'_>], failure: Option<&Failure>) -> RunResult {
-        let with_samples = sampled.iter().filter(|client| !client.is_empty());
+    fn result(&self, failure: Option<&Failure>) -> RunResult {
+        let with_samples = self.clients.iter().filter(|client| !client.is_empty());
         let mut clients: Vec<_> = with_samples.map(SampledClient::cell).collect();
         ratios::fill_clients(&self.base.cells, &mut clients);
-        let is_wrong = failure.is_some_and(|failure| failure.code == Code::Disagree);
+        let expects = match self.input.deadline {
+            Some(deadline) => deadline::judged(deadline, &self.base, &clients),
+            None => self.base.expects.clone(),
+        };
         let mut result = RunResult {
             environment: self.environment.at_end(),
-            expects: self.expects(&clients),
+            expects,
             interrupted: interrupt::happened() || failure.is_some(),
             clients,
             ..self.base.clone()
         };
-        let doubts = sampled.iter().filter_map(SampledClient::doubt);
+        let doubts = self.clients.iter().filter_map(SampledClient::doubt);
         result.warnings.extend(doubts.map(str::to_owned));
         match failure {
-            Some(failure) if is_wrong => {
+            Some(failure) if failure.code == Code::Disagree => {
                 result.agree = Some(false);
                 result.disagreements.push(format!("{CLIENT_DISAGREES}{failure}"));
             }
@@ -382,12 +349,6 @@ impl Course<'_> {
         }
         result.conclusion = report::conclude(&result);
         result
-    }
-
-    /// The deadline, judged on our designs and on the clients.
-    fn expects(&self, clients: &[result::ClientCell]) -> Expects {
-        let Some(deadline) = self.input.deadline else { return self.base.expects.clone() };
-        deadline::judged(deadline, &self.base, clients)
     }
 }
 

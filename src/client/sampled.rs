@@ -8,7 +8,7 @@ use variant::CacheMode;
 
 use super::{
     engine::Engine,
-    export::{Calls, Export, Place},
+    export::{Calls, Export, SiblingId},
     home::Home,
     measured::{self, Counted, MeasuredBlock},
     process::Running,
@@ -30,18 +30,22 @@ const TIME_INCLUDES: &str = "from the request of engine_newPayload to the answer
     transactions, execution, receipts, the list's check, the state's hashing and its root; later writes to \
     disk are not in it";
 
+/// A client that runs already.
+#[derive(Clone, Debug)]
+pub struct Attached {
+    /// Its Engine API.
+    pub url: String,
+    /// The file with the secret.
+    pub jwt: PathBuf,
+    /// Its process on this machine, where its CPU time and reads are to be counted.
+    pub pid: Option<u32>,
+}
+
 /// Where a client comes from.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// It runs.
-    Attached {
-        /// Its Engine API.
-        url: String,
-        /// The file with the secret.
-        jwt: PathBuf,
-        /// Its process on this machine, where its CPU time and reads are to be counted.
-        pid: Option<u32>,
-    },
+    Attached(Attached),
     /// It is started.
     Started {
         /// How.
@@ -105,9 +109,7 @@ fn grow(
             );
         }
         shown(100 * (index as u64 + 1) / count as u64);
-        if interrupt::happened() {
-            fail!(Code::Interrupted, "interrupted");
-        }
+        interrupt::check()?;
     }
     running.stop()
 }
@@ -121,7 +123,7 @@ impl<'a> SampledClient<'a> {
     pub fn new(source: &Source, task: Task<'a>, shown: &dyn Fn(u64)) -> Result<Self, Failure> {
         let timeout = task.timeout;
         let (name, kind) = match source {
-            Source::Attached { url, jwt, pid } => {
+            Source::Attached(Attached { url, jwt, pid }) => {
                 let secret = Secret::read(jwt).or_exit(Code::Usage)?;
                 let engine = Engine::new(url, secret, timeout).or_exit(Code::Usage)?;
                 (ATTACHED.to_owned(), Kind::Attached { engine, pid: *pid })
@@ -130,8 +132,10 @@ impl<'a> SampledClient<'a> {
                 let state = task.export.state_files().or_exit(Code::Io)?;
                 let home = Home::new(dir, &start.name, state).or_exit(Code::Io)?;
                 let grows = task.export.growth_count() > 0;
-                let grown = |new: &Home| if grows { grow(start, new, task, shown) } else { Ok(()) };
-                if home.make(start, shown, grown)? && !grows {
+                let is_made = home.make(start, shown, |new| {
+                    if grows { grow(start, new, task, shown) } else { Ok(()) }
+                })?;
+                if is_made && !grows {
                     // A new database is put in order at its first start.
                     Running::start(start, &home, timeout)?.stop()?;
                 }
@@ -265,22 +269,22 @@ impl<'a> SampledClient<'a> {
     }
 
     /// The next sibling of a single block that the client does not have.
-    fn next_sibling(&mut self) -> Result<Place, Failure> {
+    fn next_sibling(&mut self) -> Result<SiblingId, Failure> {
         let all = self.task.export.sibling_count();
         let first = self.next;
         while self.next < all {
-            let place = Place { block: 0, sibling: self.next };
+            let next = SiblingId { block: 0, sibling: self.next };
             self.next += 1;
-            if !self.explained(self.engine()?.knows(self.task.export.hash(place)))? {
-                return Ok(place);
+            if !self.explained(self.engine()?.knows(self.task.export.hash(next)))? {
+                return Ok(next);
             }
         }
         Err(Refusal::KnownBlocks { count: all - first }.into())
     }
 
     fn take(&mut self) -> Result<(), Failure> {
-        let place = self.next_sibling()?;
-        let calls = self.task.export.calls(place).or_exit(Code::Io)?;
+        let sibling = self.next_sibling()?;
+        let calls = self.task.export.calls(sibling).or_exit(Code::Io)?;
         let mut sample = self.begun();
         measured::add(&mut sample, self.executed(calls)?);
         self.samples.push(sample);
@@ -290,18 +294,16 @@ impl<'a> SampledClient<'a> {
     /// Sends all blocks of a chain, each the head's child. A sibling goes before each for a warm client.
     fn take_chain(&mut self) -> Result<(), Failure> {
         let export = self.task.export;
-        let last = export.sibling_count() - 1;
-        let main = |block| Place { block, sibling: last };
-        if self.explained(self.engine()?.knows(export.hash(main(0))))? {
+        if self.explained(self.engine()?.knows(export.hash(export.last_sibling(0))))? {
             return Err(Refusal::KnownBlocks { count: export.block_count() }.into());
         }
         let mut sample = None;
         for block in 0..export.block_count() {
-            if self.task.cache == CacheMode::Warm && last > 0 {
-                let sibling = export.calls(Place { block, sibling: 0 }).or_exit(Code::Io)?;
+            if self.task.cache == CacheMode::Warm && export.sibling_count() > 1 {
+                let sibling = export.calls(SiblingId { block, sibling: 0 }).or_exit(Code::Io)?;
                 self.explained(self.engine()?.execute(&sibling))?;
             }
-            let calls = export.calls(main(block)).or_exit(Code::Io)?;
+            let calls = export.calls(export.last_sibling(block)).or_exit(Code::Io)?;
             let sample = sample.get_or_insert_with(|| self.begun());
             measured::add(sample, self.executed(calls)?);
         }

@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    iter::zip,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -78,9 +79,12 @@ const fn settle_s() -> f64 {
     120.0
 }
 
+/// The words that arguments have in place of [`Placeholders`].
+const PLACEHOLDERS: [&str; 6] = ["{datadir}", "{genesis}", "{rows}", "{port}", "{jwt}", "{files}"];
+
 /// Values of placeholders.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct Placeholders {
     /// The client's database.
     pub datadir: PathBuf,
     /// The export's `genesis.json`, or its file with the chain's settings.
@@ -95,26 +99,18 @@ pub struct Places {
     pub files: PathBuf,
 }
 
-impl Places {
-    fn values(&self) -> [(&'static str, String); 6] {
-        let path = |path: &Path| path.display().to_string();
-        [
-            ("{datadir}", path(&self.datadir)),
-            ("{genesis}", path(&self.genesis)),
-            ("{rows}", path(&self.rows)),
-            ("{port}", self.port.to_string()),
-            ("{jwt}", path(&self.jwt)),
-            ("{files}", path(&self.files)),
-        ]
-    }
-
+impl Placeholders {
     /// `arguments` with the values of their placeholders.
     pub fn filled(&self, arguments: &[String]) -> Vec<String> {
-        let fill = |text: &String| {
-            let values = self.values().into_iter();
-            values.fold(text.clone(), |text, (place, value)| text.replace(place, &value))
-        };
-        arguments.iter().map(fill).collect()
+        let Self { datadir, genesis, rows, port, jwt, files } = self;
+        let [datadir, genesis, rows, jwt, files] =
+            [datadir, genesis, rows, jwt, files].map(|path| path.display().to_string());
+        let values = [datadir, genesis, rows, port.to_string(), jwt, files];
+        let filled = arguments.iter().map(|argument| {
+            zip(PLACEHOLDERS, &values)
+                .fold(argument.clone(), |text, (word, value)| text.replace(word, value))
+        });
+        filled.collect()
     }
 }
 
@@ -156,9 +152,8 @@ impl StartFile {
 
     fn parse(name: &str, text: &str) -> Result<Self> {
         let file: Self = toml::from_str(text).with_context(|| format!("start file {name}"))?;
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         ensure!(
-            !file.name.is_empty() && file.name.chars().all(is_plain) && !file.name.starts_with('.'),
+            is_file_name(&file.name),
             "start file {name}: name = {:?}: letters, digits and -_. make a name",
             file.name
         );
@@ -170,14 +165,15 @@ impl StartFile {
         );
         for own in file.files.keys() {
             ensure!(
-                !own.is_empty() && own.chars().all(is_plain) && !own.starts_with('.'),
+                is_file_name(own),
                 "start file {name}: [files] {own:?}: letters, digits and -_. make a file name"
             );
         }
         for (variable, value) in &file.env {
-            let is_name = |c: char| c != '=' && !c.is_whitespace() && !c.is_control();
             ensure!(
-                !variable.is_empty() && variable.chars().all(is_name),
+                !variable.is_empty()
+                    && !variable
+                        .contains(|c: char| c == '=' || c.is_whitespace() || c.is_control()),
                 "start file {name}: [env] {variable:?}: a name of a variable is wanted, without = and \
                  white space, as in GOMAXPROCS = \"1\""
             );
@@ -187,23 +183,23 @@ impl StartFile {
             );
         }
         for argument in file.init.iter().chain(&file.fill).chain(&file.start) {
-            if let Some(place) = unknown_place(argument) {
+            if let Some(word) = unknown_placeholder(argument) {
                 bail!(
-                    "start file {name}: {place} in {argument:?}: placeholders are {{datadir}}, \
+                    "start file {name}: {word} in {argument:?}: placeholders are {{datadir}}, \
                      {{genesis}}, {{rows}}, {{port}}, {{jwt}} and {{files}}"
                 );
             }
         }
-        for place in ["{rows}", "{datadir}"] {
+        for word in ["{rows}", "{datadir}"] {
             ensure!(
-                file.fill.is_empty() || file.fill.iter().any(|argument| argument.contains(place)),
-                "start file {name}: fill must say {place}: it makes the database from the export's rows"
+                file.fill.is_empty() || file.fill.iter().any(|argument| argument.contains(word)),
+                "start file {name}: fill must say {word}: it makes the database from the export's rows"
             );
         }
-        for place in ["{port}", "{jwt}"] {
+        for word in ["{port}", "{jwt}"] {
             ensure!(
-                file.start.iter().any(|argument| argument.contains(place)),
-                "start file {name}: start must say {place}: the client would listen elsewhere, or \
+                file.start.iter().any(|argument| argument.contains(word)),
+                "start file {name}: start must say {word}: the client would listen elsewhere, or \
                  refuse every token"
             );
         }
@@ -220,13 +216,9 @@ impl StartFile {
         let own = self.own_time.as_ref().filter(|own| line.contains(&own.line))?;
         let json = &line[line.find('{')?..];
         let json: Value = serde_json::from_str(json.trim_end()).ok()?;
-        let ns = |place: &str| {
-            let ms = json.pointer(place)?.as_f64()?;
-            (ms.is_finite() && ms >= 0.0).then_some((ms * 1e6) as u64)
-        };
         let hash = json.pointer(&own.hash)?.as_str()?.to_owned();
-        let root_ns = own.root.as_deref().and_then(ns);
-        Some((hash, OwnTimes { all_ns: ns(&own.json)?, root_ns }))
+        let root_ns = own.root.as_deref().and_then(|pointer| ms_as_ns(&json, pointer));
+        Some((hash, OwnTimes { all_ns: ms_as_ns(&json, &own.json)?, root_ns }))
     }
 
     /// How long it may use CPU after its start.
@@ -243,13 +235,30 @@ fn beside(start_file: &Path, program: &Path) -> PathBuf {
     }
 }
 
+/// Milliseconds in a JSON value (RFC 6901), in nanoseconds.
+fn ms_as_ns(json: &Value, pointer: &str) -> Option<u64> {
+    let ms = json.pointer(pointer)?.as_f64()?;
+    (ms.is_finite() && ms >= 0.0).then_some((ms * 1e6) as u64)
+}
+
+/// Whether a name is of letters, digits and `-_.`, and of no hidden file.
+fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('.')
+}
+
+/// Whether a character needs no quotes in any file's name.
+pub fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
 /// A word in braces that is no placeholder.
-fn unknown_place(argument: &str) -> Option<&str> {
-    let known = ["{datadir}", "{genesis}", "{rows}", "{port}", "{jwt}", "{files}"];
+fn unknown_placeholder(argument: &str) -> Option<&str> {
     let starts = argument.match_indices('{').map(|(at, _)| &argument[at..]);
-    let words = starts.filter_map(|rest| Some(&rest[..=rest.find('}')?]));
-    let is_name = |word: &&str| word[1..word.len() - 1].chars().all(|c| c.is_ascii_lowercase());
-    words.filter(is_name).find(|word| !known.contains(word))
+    let mut words = starts.filter_map(|rest| Some(&rest[..=rest.find('}')?]));
+    words.find(|word| {
+        word[1..word.len() - 1].chars().all(|c| c.is_ascii_lowercase())
+            && !PLACEHOLDERS.contains(word)
+    })
 }
 
 #[cfg(test)]
@@ -261,7 +270,7 @@ mod tests {
         for (name, _) in SHIPPED {
             let file = StartFile::load(name).unwrap();
             assert_eq!(file.name, name);
-            let places = Places {
+            let places = Placeholders {
                 datadir: "/d".into(),
                 genesis: "/g.json".into(),
                 rows: "/r".into(),

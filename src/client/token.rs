@@ -27,14 +27,13 @@ impl Secret {
     /// # Errors
     /// It cannot be read, or has something else.
     pub fn read(path: &Path) -> Result<Self> {
-        let name = || format!("--jwt {}", path.display());
-        let text = fs::read_to_string(path).with_context(name)?;
+        let name = path.display();
+        let text = fs::read_to_string(path).with_context(|| format!("--jwt {name}"))?;
         let bytes = hex::decode(text.trim()).ok().and_then(|bytes| bytes.try_into().ok());
         let bytes = bytes.with_context(|| {
             format!(
-                "{}: the secret of the Engine API is 64 hexadecimal digits; name the file that the \
-                 client got (geth: --authrpc.jwtsecret)",
-                name()
+                "--jwt {name}: the secret of the Engine API is 64 hexadecimal digits; name the file that \
+                 the client got (geth: --authrpc.jwtsecret)"
             )
         })?;
         Ok(Self(bytes))
@@ -54,8 +53,9 @@ impl Secret {
     /// The token of a request at `now`.
     pub fn token(&self, now: SystemTime) -> String {
         let now_s = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
-        let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
-        let signed = format!("{}.{}", part(HEADER), part(&format!(r#"{{"iat":{now_s}}}"#)));
+        let [header, claims] =
+            [HEADER, &format!(r#"{{"iat":{now_s}}}"#)].map(|part| URL_SAFE_NO_PAD.encode(part));
+        let signed = format!("{header}.{claims}");
         let mac = Hmac::<Sha256>::new_from_slice(&self.0);
         let mut mac = mac.unwrap_or_else(|_| panic!("a key of {SECRET_BYTES} bytes is no key"));
         mac.update(signed.as_bytes());

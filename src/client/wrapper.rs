@@ -24,12 +24,12 @@ pub fn listens_elsewhere(pid: u32, port: u16) -> Option<bool> {
 /// The names of sockets of a kernel's table that listen at `port`.
 fn listening(table: &str, port: u16) -> Vec<String> {
     let port = format!(":{port:04X}");
-    let socket = |line: &str| {
+    let sockets = table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let is_it = fields.get(1)?.ends_with(&port) && *fields.get(3)? == LISTENING;
         is_it.then(|| fields.get(9).map(|inode| format!("socket:[{inode}]")))?
-    };
-    table.lines().filter_map(socket).collect()
+    });
+    sockets.collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use variant::{RootTime, TrieForm, WholeRows};
 use super::run::{show, show_kept};
 use crate::{
     cli::args::{DatabaseArgs, Format, HowArgs, OpenArgs, typed_words},
-    client::{self, ClientInput, Clients, StartFile},
+    client::{self, Attached, ClientInput, Clients, StartFile},
     run::{RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
     terminal::exit::{Code, Failure, OrExit},
 };
@@ -177,7 +177,8 @@ fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
 
 fn clients(args: &ClientArgs) -> anyhow::Result<Clients> {
     if let (Some(url), Some(jwt)) = (&args.url, &args.jwt) {
-        return Ok(Clients::Attached { url: url.clone(), jwt: jwt.clone(), pid: args.pid });
+        let (url, jwt) = (url.clone(), jwt.clone());
+        return Ok(Clients::Attached(Attached { url, jwt, pid: args.pid }));
     }
     let starts = args.client.iter().map(|name| StartFile::load(name));
     let mut starts = starts.collect::<anyhow::Result<Vec<_>>>()?;

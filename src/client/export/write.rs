@@ -30,8 +30,18 @@ use crate::{
     },
 };
 
-/// Name of the workload in an export.
+/// Contents of an export.
+pub const MANIFEST: &str = "export.json";
+/// The workload.
 pub const WORKLOAD: &str = "work.workload";
+/// The calls of all blocks with their siblings.
+pub const CALLS: &str = "payloads.txt";
+/// The genesis block with the state below it.
+pub const GENESIS: &str = "genesis.json";
+/// The chain's settings where the state is in rows alone.
+pub const SETTINGS: &str = "genesis-without-alloc.json";
+/// A file that every export with rows has.
+pub const SLOT_ROWS: &str = "slots.rows";
 
 /// A form of a chain. The comments are the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -101,12 +111,11 @@ pub fn export(
     check_state(workload, input)?;
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    let cannot = || format!("--output {}: cannot be written", output.display());
-    fs::create_dir_all(parent).with_context(cannot).or_exit(Code::Io)?;
+    fs::create_dir_all(parent).with_context(|| cannot_write(output)).or_exit(Code::Io)?;
     let scratch = Scratch::below(parent, ".stress-export-", |_| ());
-    let scratch = scratch.with_context(cannot).or_exit(Code::Io)?;
+    let scratch = scratch.with_context(|| cannot_write(output)).or_exit(Code::Io)?;
     let beside = scratch.path().join("export");
-    fs::create_dir(&beside).with_context(cannot).or_exit(Code::Io)?;
+    fs::create_dir(&beside).with_context(|| cannot_write(output)).or_exit(Code::Io)?;
     let settings = Settings {
         chain_id: input.chain_id,
         thread_count: input.thread_count,
@@ -126,18 +135,22 @@ pub fn export(
     write(dir, &chain, input, &settings)?;
     stage.finish();
     let readable = fs::set_permissions(&beside, Permissions::from_mode(0o755));
-    readable.with_context(cannot).or_exit(Code::Io)?;
-    fs::rename(&beside, output).with_context(cannot).or_exit(Code::Io)?;
+    readable.with_context(|| cannot_write(output)).or_exit(Code::Io)?;
+    fs::rename(&beside, output).with_context(|| cannot_write(output)).or_exit(Code::Io)?;
     Ok(chain)
+}
+
+fn cannot_write(output: &Path) -> String {
+    format!("--output {}: cannot be written", output.display())
 }
 
 /// Refuses a state that does not fit into the forms.
 fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> {
-    let has = |form| input.forms.contains(&form);
+    let forms = &input.forms;
     match input.state {
         StateSource::Blocks => {
             let refused = [(Form::Eest, "eest"), (Form::Rows, "rows")];
-            if let Some((_, name)) = refused.into_iter().find(|(form, _)| has(*form)) {
+            if let Some((_, name)) = refused.into_iter().find(|(form, _)| forms.contains(form)) {
                 fail!(
                     Code::Usage,
                     "--grow: --form {name} holds the whole state, and nothing is left to grow: leave out \
@@ -146,7 +159,7 @@ fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> 
             }
             export::growth_plan(workload).map(drop).map_err(failure)
         }
-        StateSource::Genesis if has(Form::Eest) || !has(Form::Rows) => {
+        StateSource::Genesis if forms.contains(&Form::Eest) || !forms.contains(&Form::Rows) => {
             export::check_size(&workload.genesis).map_err(failure)
         }
         StateSource::Genesis => Ok(()),
@@ -231,7 +244,7 @@ fn write(
     for form in &input.forms {
         match form {
             Form::Engine => {
-                dir.file("payloads.txt", |out| export::payloads(chain, input.sibling_count, out))?
+                dir.file(CALLS, |out| export::payloads(chain, input.sibling_count, out))?
             }
             Form::Rlp => {
                 for (name, lists) in rlp_files(chain.fork, &[Form::Rlp]) {
@@ -251,7 +264,7 @@ fn write(
         }
     }
     let manifest = export::manifest(chain, input.sibling_count, dir.files().to_vec());
-    dir.file("export.json", |out| {
+    dir.file(MANIFEST, |out| {
         serde_json::to_writer_pretty(&mut *out, &manifest)?;
         Ok(out.write_all(b"\n")?)
     })
@@ -259,8 +272,8 @@ fn write(
 
 fn genesis(dir: &mut Directory<'_>, chain: &Chain, forms: &[Form]) -> Result<(), Failure> {
     let (name, accounts) = match forms.contains(&Form::Rows) && !export::fits(&chain.genesis) {
-        true => ("genesis-without-alloc.json", Accounts::InRows),
-        false => ("genesis.json", Accounts::Written),
+        true => (SETTINGS, Accounts::InRows),
+        false => (GENESIS, Accounts::Written),
     };
     dir.file(name, |out| export::genesis(chain, accounts, out))
 }
@@ -268,7 +281,7 @@ fn genesis(dir: &mut Directory<'_>, chain: &Chain, forms: &[Form]) -> Result<(),
 fn rows(dir: &mut Directory<'_>, chain: &Chain, settings: &Settings<'_>) -> Result<(), Failure> {
     let mut files = RowFiles {
         accounts: dir.create("accounts.rows")?,
-        slots: dir.create("slots.rows")?,
+        slots: dir.create(SLOT_ROWS)?,
         codes: dir.create("codes.rows")?,
     };
     export::rows(chain, settings, &mut files).map_err(failure)?;

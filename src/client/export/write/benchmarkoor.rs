@@ -7,7 +7,7 @@ use std::{io::Write, num::NonZeroU64};
 use generator::export::{self, Chain};
 
 use super::directory::{Directory, GROWTH};
-use crate::terminal::exit::Failure;
+use crate::{client::start_file::is_plain, terminal::exit::Failure};
 
 /// The folder of all steps.
 const FOLDER: &str = "benchmarkoor";
@@ -34,10 +34,10 @@ pub(super) fn write(
         steps.push(blocks);
     }
     let name = plain(&chain.scenario);
-    for place in 0..sibling_count.get() {
+    for number in 1..=sibling_count.get() {
         // The block itself is the last of its siblings, as in payloads.txt.
-        let sibling = last.sibling(sibling_count.get() - 1 - place);
-        let test = format!("{FOLDER}/testing/{name}/sibling-{:05}.txt", place + 1);
+        let sibling = last.sibling(sibling_count.get() - number);
+        let test = format!("{FOLDER}/testing/{name}/sibling-{number:05}.txt");
         dir.file(&test, |out| export::payload(&sibling, 1, out))?;
     }
     dir.file(CONFIG, |out| Ok(out.write_all(config(&name, &steps).as_bytes())?))
@@ -45,7 +45,6 @@ pub(super) fn write(
 
 /// A name of a folder and of a suite.
 fn plain(scenario: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let plain: String = scenario.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
     if plain.trim_matches('.').is_empty() { "workload".to_owned() } else { plain }
 }
