@@ -54,21 +54,25 @@ pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(),
 /// The error for a word that is near to a verb or a scenario and none of them.
 fn meant(word: &str) -> Option<String> {
     let line = Cli::command();
-    let is_verb = |word: &str| word == HELP || line.find_subcommand(word).is_some();
     let is_path = word.contains('/') || Path::new(word).extension().is_some();
-    if word.starts_with('-') || is_path || is_verb(word) || shipped::find(word).is_some() {
+    let is_scenario = shipped::find(word).is_some();
+    if word.starts_with('-') || is_path || is_verb(&line, word) || is_scenario {
         return None;
     }
     let verbs = line.get_subcommands().map(clap::Command::get_name).chain([HELP]);
     let scenarios = shipped::all().iter().map(|(name, _)| *name);
     let nearest = spec::nearest(word, verbs.chain(scenarios))?;
     let none = format!("{word}: this is no verb and no scenario");
-    Some(match is_verb(nearest) {
+    Some(match is_verb(&line, nearest) {
         true => format!("{none}; did you mean `stress {nearest}`? `stress --help` shows all verbs"),
         false => {
             format!("{none}; did you mean the scenario {nearest}? `stress list` shows all of them")
         }
     })
+}
+
+fn is_verb(line: &clap::Command, word: &str) -> bool {
+    word == HELP || line.find_subcommand(word).is_some()
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ mod work;
 
 use std::path::Path;
 
-use anyhow::anyhow;
 use report::WholeFile;
 use result::send::{SendNode, SendResult, SendWork};
 use send::{Funder, NodeFacts, Pace, Plan, SendError, Session, Settings};
@@ -21,7 +20,7 @@ use crate::{
     figures::facts,
     machine::{self, environment},
     terminal::{
-        exit::{Code, Failure, OrExit, fail},
+        exit::{Code, Failure, fail},
         interrupt,
         progress::Progress,
     },
@@ -33,6 +32,9 @@ use figures::LoadFacts;
 use profile::Profiling;
 use work::Work;
 
+/// Transactions a second where nothing is said.
+const DEFAULT_RATE: &str = "100";
+
 /// Sends the load, and makes its result. An interrupted load has one, too.
 ///
 /// # Errors
@@ -40,8 +42,11 @@ use work::Work;
 pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failure> {
     let started_unix_s = machine::unix_s();
     let environment = environment::probe(Path::new("."));
-    let at = |wanted: &ProfileInput| WholeFile::at(&wanted.file, "--profile", wanted.existing);
-    let profile_file = input.profile.as_ref().map(at).transpose()?;
+    let profile_file = input
+        .profile
+        .as_ref()
+        .map(|profile| WholeFile::at(&profile.file, "--profile", profile.existing));
+    let profile_file = profile_file.transpose()?;
     let funder = match &input.key_file {
         Some(path) => Funder::Secret(key::read(path)?),
         None => Funder::Node,
@@ -149,26 +154,21 @@ pub fn pace(
     in_flight: Option<u64>,
     pool_depth: Option<u64>,
 ) -> Result<Pace, Failure> {
-    /// Transactions a second where nothing is said.
-    const DEFAULT_RATE: f64 = 100.0;
-    let positive = |option: &str, count: u64, pace: fn(u64) -> Pace| match count {
-        0 => fail!(Code::Usage, "{option} 0: nothing would be sent; give 1 or more"),
-        count => Ok(pace(count)),
-    };
-    match (rate, in_flight, pool_depth) {
-        (_, Some(count), _) => positive("--in-flight", count, Pace::InFlight),
-        (_, _, Some(count)) => positive("--pool-depth", count, Pace::PoolDepth),
-        (None, None, None) => Ok(Pace::Rate(DEFAULT_RATE)),
-        (Some(text), None, None) => {
-            let rate = text.strip_suffix("/s").unwrap_or(text).parse::<f64>();
-            let rate = rate.ok().filter(|rate| rate.is_finite() && (0.001..=1e6).contains(rate));
-            let wrong = || {
-                anyhow!(
-                    "--rate {text}: give transactions a second, 0.001 to 1000000 (500 or 500/s)"
-                )
-            };
-            rate.map(Pace::Rate).ok_or_else(wrong).or_exit(Code::Usage)
+    for (option, count) in [("--in-flight", in_flight), ("--pool-depth", pool_depth)] {
+        if count == Some(0) {
+            fail!(Code::Usage, "{option} 0: nothing would be sent; give 1 or more");
         }
+    }
+    let text = rate.unwrap_or(DEFAULT_RATE);
+    let rate = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
+    match (in_flight, pool_depth, rate.filter(|rate| (0.001..=1e6).contains(rate))) {
+        (Some(count), _, _) => Ok(Pace::InFlight(count)),
+        (None, Some(count), _) => Ok(Pace::PoolDepth(count)),
+        (None, None, Some(rate)) => Ok(Pace::Rate(rate)),
+        (None, None, None) => fail!(
+            Code::Usage,
+            "--rate {text}: give transactions a second, 0.001 to 1000000 (500 or 500/s)"
+        ),
     }
 }
 
@@ -213,8 +213,7 @@ mod tests {
             has_lists: false,
             is_developers,
         };
-        let (key, value, origin) = ("seed".to_owned(), "7".to_owned(), "--seed 7".to_owned());
-        let own = input(vec![Override { key, value, origin }]);
+        let own = input(vec![Override::new("seed", "7", "--seed 7")]);
         assert!(check_seed(&own, &node(false)).is_ok());
         assert!(check_seed(&input(Vec::new()), &node(true)).is_ok());
         let failure = check_seed(&input(Vec::new()), &node(false)).unwrap_err();

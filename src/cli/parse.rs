@@ -73,8 +73,10 @@ fn file_of(words: &[OsString], option: &str, ending: &str) -> String {
         "" => Some(None),
         rest => Some(Some(rest.strip_prefix('=')?.to_owned())),
     });
-    let next = || Some(words.next()?.into_owned()).filter(|word| !word.starts_with('-'));
-    let file = typed.flatten().or_else(next).unwrap_or_else(|| REPORT.to_owned());
+    let typed = typed
+        .flatten()
+        .or_else(|| Some(words.next()?.into_owned()).filter(|word| !word.starts_with('-')));
+    let file = typed.unwrap_or_else(|| REPORT.to_owned());
     match Path::new(&file).extension().is_some_and(|own| own == ending) {
         true => file,
         false => format!("{file}.{ending}"),
@@ -101,11 +103,11 @@ fn without_environment(line: Command) -> Command {
 
 /// Whether two errors differ in their usage lines alone.
 fn is_same(a: &Error, b: &Error) -> bool {
-    let facts = |error: &Error| {
+    let [of_a, of_b] = [a, b].map(|error| {
         let all = error.context().filter(|(kind, _)| *kind != ContextKind::Usage);
         all.map(|(kind, value)| (kind.as_str(), value.to_string())).collect::<Vec<_>>()
-    };
-    a.kind() == b.kind() && facts(a) == facts(b)
+    });
+    a.kind() == b.kind() && of_a == of_b
 }
 
 #[cfg(test)]

@@ -3,17 +3,14 @@
 
 use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName, TxKeys};
 use partition::Transactions;
-use result::{
-    Tool,
-    description::{
-        Component, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SCHEMA, SizeClass,
-        Spread, TxFacts,
-    },
+use result::description::{
+    Component, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SCHEMA, SizeClass, Spread,
+    TxFacts,
 };
 use spec::Scenario;
 use workload::Workload;
 
-use crate::figures::facts;
+use crate::{figures::facts, machine::environment};
 
 /// The scenario that a workload is generated from.
 #[derive(Clone, Copy, Debug)]
@@ -22,17 +19,6 @@ pub struct OfScenario<'a> {
     pub scenario: &'a Scenario,
     /// The load of each transaction, as an index into the scenario's.
     pub loads: &'a [u32],
-}
-
-/// The described workload, and the programs that made it and this.
-#[derive(Clone, Debug)]
-pub struct Subject<'a> {
-    /// The workload.
-    pub workload: &'a Workload,
-    /// Its scenario; a workload file has none.
-    pub scenario: Option<OfScenario<'a>>,
-    /// The program of this description.
-    pub tool: Tool,
 }
 
 /// The contents of a workload, and the part that only its picture shows.
@@ -47,22 +33,25 @@ pub struct Figures {
     pub first_batch: Option<Transactions>,
 }
 
-/// The figures of the reference run, with speed-ups for these numbers of threads.
-pub fn figures(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> Figures {
-    let workload = subject.workload;
-    let overridden = subject.scenario.map(|of| of.scenario.overridden.clone());
+/// The figures of the reference run, with speed-ups for these numbers of threads. A workload file has no
+/// scenario.
+pub fn figures(
+    workload: &Workload,
+    scenario: Option<OfScenario<'_>>,
+    seen: &Description,
+    threads: &[usize],
+) -> Figures {
+    let overridden = scenario.map(|of| of.scenario.overridden.clone());
     let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
     let gas: Vec<u64> = outcomes.map(|outcome| outcome.gas_used).collect();
     let mut all = Tally::default();
-    let mut of_loads = Vec::new();
-    if let Some(of) = subject.scenario {
-        of_loads = vec![Tally::default(); of.scenario.loads.len()];
-    }
-    let loads = subject.scenario.map_or(&[][..], |of| of.loads);
-    for (tx, (gas, keys)) in gas.iter().zip(&seen.transactions).enumerate() {
+    let (loads, load_of_txs) =
+        scenario.map_or((&[][..], &[][..]), |of| (&of.scenario.loads[..], of.loads));
+    let mut of_loads = vec![Tally::default(); loads.len()];
+    for (tx_index, (gas, keys)) in gas.iter().zip(&seen.transactions).enumerate() {
         all.add(*gas, keys);
-        if let Some(load) = loads.get(tx) {
-            of_loads[*load as usize].add(*gas, keys);
+        if let Some(load_index) = load_of_txs.get(tx_index) {
+            of_loads[*load_index as usize].add(*gas, keys);
         }
     }
     let all = all.facts();
@@ -73,9 +62,8 @@ pub fn figures(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> F
         .collect();
     let calldata_bytes: u64 = calldata.iter().sum();
     let list_bytes = facts.bal.batched_io_bytes;
-    let per_mgas = |bytes: u64| ratio(bytes as f64, all.gas as f64 / 1e6);
-    let load_specs = subject.scenario.map_or(&[][..], |of| of.scenario.loads.as_slice());
-    let loads = load_specs.iter().zip(of_loads).map(|(spec, tally)| {
+    let mgas = all.gas as f64 / 1e6;
+    let loads = loads.iter().zip(of_loads).map(|(spec, tally)| {
         let transactions = tally.facts();
         let gas_share = ratio(transactions.gas as f64, all.gas as f64);
         let (name, kind) = (spec.name.clone(), spec.kind.name().to_owned());
@@ -84,12 +72,12 @@ pub fn figures(subject: Subject<'_>, seen: &Description, threads: &[usize]) -> F
     let components = components(&seen.batches);
     let described = Described {
         schema: SCHEMA,
-        tool: subject.tool,
+        tool: facts::tool(&environment::build()),
         present_share: facts::present_share(workload),
-        list_bytes_per_mgas: per_mgas(list_bytes),
+        list_bytes_per_mgas: ratio(list_bytes as f64, mgas),
         calldata_bytes,
         block_calldata_bytes_max: calldata.into_iter().max().unwrap_or(0),
-        wire_bytes_per_mgas: per_mgas(list_bytes + calldata_bytes),
+        wire_bytes_per_mgas: ratio((list_bytes + calldata_bytes) as f64, mgas),
         loads: loads.collect(),
         all,
         conflicts: conflicts(&seen.batches, &components, all.gas, threads),
@@ -165,36 +153,39 @@ fn conflicts(
     gas: u64,
     threads: &[usize],
 ) -> Conflicts {
-    let most = |value: fn(&Component) -> u64| components.iter().map(value).max().unwrap_or(0);
     let joined = components.iter().filter(|component| component.tx_count > 1);
     let hot = batches.iter().filter_map(|batch| batch.graph.hottest().zip(batch.hottest));
     let hot = hot.max_by_key(|(hottest, _)| hottest.tx_count);
     let chains = batches.iter().map(|batch| {
         batch.graph.components().iter().map(|component| component.chain_gas).max().unwrap_or(0)
     });
-    let ideal = |count: &usize| {
+    let ideal = threads.iter().map(|count| {
         let makespan: u64 = batches.iter().map(|batch| batch.graph.makespan_gas(*count)).sum();
         Ideal { threads: *count as u64, speedup: ratio(gas as f64, makespan as f64) }
-    };
+    });
     Conflicts {
         component_count: components.len() as u64,
-        largest_tx_count: most(|component| component.tx_count),
-        largest_gas: most(|component| component.gas),
+        largest_tx_count: most(components, |component| component.tx_count),
+        largest_gas: most(components, |component| component.gas),
         conflicting_tx_count: joined.map(|component| component.tx_count).sum(),
         write_write: meetings(batches, ConflictGraph::write_write),
         read_write: meetings(batches, ConflictGraph::read_write),
-        longest_chain_tx_count: most(|component| component.chain_tx_count),
-        longest_chain_gas: most(|component| component.chain_gas),
+        longest_chain_tx_count: most(components, |component| component.chain_tx_count),
+        longest_chain_gas: most(components, |component| component.chain_gas),
         hottest: hot.map(|(hottest, KeyName { address, slot })| HotKey {
             account: address.to_string(),
             slot: slot.map(|slot| format!("{slot:#x}")),
             tx_count: hottest.tx_count,
             writer_count: hottest.writer_count,
         }),
-        ideal: threads.iter().map(ideal).collect(),
+        ideal: ideal.collect(),
         ideal_unbounded: ratio(gas as f64, chains.sum::<u64>() as f64),
         sizes: sizes(components),
     }
+}
+
+fn most(components: &[Component], value: fn(&Component) -> u64) -> u64 {
+    components.iter().map(value).max().unwrap_or(0)
 }
 
 /// Conflicts of one kind in all batches. A key of two batches counts in both: they run one after

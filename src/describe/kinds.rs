@@ -79,8 +79,7 @@ pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<
     let every_design = ("run.designs", "", designs.as_str());
     for (key, other, value) in SMALL.into_iter().chain([every_design]) {
         if !overrides.iter().any(|given| given.key == key || given.key == other) {
-            let origin = format!("--table: {key} = {value}");
-            overrides.push(Override { key: key.to_owned(), value: value.to_owned(), origin });
+            overrides.push(of_table(key, value));
         }
     }
     let mut rows = Rows::default();
@@ -97,6 +96,10 @@ pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<
         }
     }
     Ok(Some(rows))
+}
+
+fn of_table(key: &str, value: &str) -> Override {
+    Override::new(key, value, format!("--table: {key} = {value}"))
 }
 
 /// The names of the designs that the table compares: a yardstick is none of those that a client
@@ -116,16 +119,13 @@ fn row(
     let stated = Scenario::parse(name, text, &[]).or_exit(Code::Usage)?;
     let (key, value) = FEW_BLOCKS;
     if stated.block.block_count > BLOCK_COUNT_MAX && !overrides.iter().any(|o| o.key == key) {
-        let origin = format!("--table: {key} = {value}");
-        overrides.push(Override { key: key.to_owned(), value: value.to_owned(), origin });
+        overrides.push(of_table(key, value));
     }
     let scenario = Scenario::parse(name, text, &overrides).or_exit(Code::Usage)?;
     let (Figures { described, .. }, workload) = of_scenario(&scenario, Asked::default(), progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
-    let operation = match scenario.loads.iter().all(|load| load.kind.is_storm()) {
-        true => Operation::Key,
-        false => Operation::Transaction,
-    };
+    let is_storm = scenario.loads.iter().all(|load| load.kind.is_storm());
+    let operation = if is_storm { Operation::Key } else { Operation::Transaction };
     let operation_gas = operation_gas(&described.all, operation);
     let mut kinds: Vec<_> = described.loads.iter().map(|load| load.kind.clone()).collect();
     kinds.dedup();
@@ -167,9 +167,10 @@ fn rate(cell: &Cell, half: Half) -> Option<f64> {
 fn best(cells: &[Cell]) -> Option<(String, f64)> {
     let rates = cells.iter().filter_map(|cell| Some((cell, rate(cell, Half::Chooses)?)));
     let (chosen, _) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    let told = |cell| Some((best_name(cell), rate(cell, Half::Tells)?));
-    let in_order = cells.iter().find(|cell| cell.design == Design::Sequential).and_then(told);
-    let best = told(chosen)?;
+    let in_order = cells.iter().find(|cell| cell.design == Design::Sequential);
+    let [in_order, best] =
+        [in_order, Some(chosen)].map(|cell| Some((best_name(cell?), rate(cell?, Half::Tells)?)));
+    let best = best?;
     Some(in_order.filter(|(_, rate)| *rate > best.1).unwrap_or(best))
 }
 

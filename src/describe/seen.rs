@@ -9,12 +9,10 @@ use spec::Scenario;
 use workload::Workload;
 
 use super::{
-    figures::{self, Figures, OfScenario, Subject},
+    figures::{self, Figures, OfScenario},
     shards,
 };
 use crate::{
-    figures::facts,
-    machine::environment,
     run::prepare,
     terminal::{
         exit::{Code, Failure},
@@ -42,8 +40,8 @@ pub fn of_scenario(
     progress: &Progress,
 ) -> Result<(Figures, Workload), Failure> {
     let Generated { workload, loads } = prepare::generate_by_load(scenario, progress)?;
-    let of = OfScenario { scenario, loads: &loads };
-    let figures = figures(&workload, Some(of), asked, progress)?;
+    let scenario = OfScenario { scenario, loads: &loads };
+    let figures = figures(&workload, Some(scenario), asked, progress)?;
     Ok((figures, workload))
 }
 
@@ -67,8 +65,7 @@ fn figures(
 ) -> Result<Figures, Failure> {
     let kept = if asked.shards.is_empty() { Kept::Graphs } else { Kept::Accesses };
     let mut seen = seen(workload, kept, progress)?;
-    let subject = Subject { workload, scenario, tool: facts::tool(&environment::build()) };
-    let mut figures = figures::figures(subject, &seen, asked.threads);
+    let mut figures = figures::figures(workload, scenario, &seen, asked.threads);
     if !asked.shards.is_empty() {
         let batches = shards::transactions(workload, &mut seen);
         figures.described.shards = shards::partitioned(&batches, asked.shards, progress)?;

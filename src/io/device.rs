@@ -51,11 +51,12 @@ impl DeviceUnder {
         facts.ceiling_start_iops = Some(ceiling.best.iops);
         raise(facts, &ceiling.best);
         for depth in depths {
-            let (ring, threads) =
-                (Method::Ring { depth: *depth, threads: 1 }, Method::Threads { count: *depth });
-            let read = |method| device::measure_random(&self.disk, method, self.time, cancel);
-            let rate = match read(ring) {
-                Err(Unmeasured::RingRefused { .. }) => read(threads)?,
+            let ring = Method::Ring { depth: *depth, threads: 1 };
+            let rate = match device::measure_random(&self.disk, ring, self.time, cancel) {
+                Err(Unmeasured::RingRefused { .. }) => {
+                    let threads = Method::Threads { count: *depth };
+                    device::measure_random(&self.disk, threads, self.time, cancel)?
+                }
                 rate => rate?,
             };
             raise(facts, &rate);

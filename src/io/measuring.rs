@@ -12,7 +12,7 @@ use variant::StoreKind;
 use super::{
     device::{DeviceUnder, note_reason},
     plan::IoPlan,
-    point::{self, PointInput},
+    point,
 };
 use crate::{
     figures::facts,
@@ -113,10 +113,10 @@ impl Measuring<'_> {
         let plan = self.plan;
         let family = plan.family();
         let draw = Draw::new(family, plan.seed, plan.present_share);
-        for (number, planned) in plan.points.iter().enumerate() {
+        for (point_index, planned) in plan.points.iter().enumerate() {
             let name = format!("{} at depth {}", store.kind(), planned.depth());
             let stage = self.progress.stage(&name, plan.points.len() as u64);
-            stage.set(number as u64, plan.points.len() as u64);
+            stage.set(point_index as u64, plan.points.len() as u64);
             let reads = RawReads {
                 family,
                 draw: &draw,
@@ -131,11 +131,8 @@ impl Measuring<'_> {
             drop(paused);
             stage.finish();
             let measured = measured.map_err(failure)?;
-            let never_cold = store.never_cold();
-            let input =
-                PointInput { store: store.kind(), planned: *planned, never_cold, earlier_passes };
             let current = self.current();
-            current.points.push(point::figures(&input, &measured));
+            current.points.push(point::figures(store, planned, earlier_passes, &measured));
             point::ratio_to_ceiling(current);
             save(self.result).or_exit(Code::Io)?;
         }

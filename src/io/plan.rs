@@ -94,8 +94,7 @@ impl IoPlan {
     pub fn of(input: IoInput) -> Result<Self> {
         let IoInput { mut overrides, depth, seconds } = input;
         if !overrides.iter().any(|given| given.key == BLOCK_CACHE.0) {
-            let (key, value) = (BLOCK_CACHE.0.to_owned(), BLOCK_CACHE.1.to_owned());
-            overrides.push(Override { key, value, origin: "stress io".to_owned() });
+            overrides.push(Override::new(BLOCK_CACHE.0, BLOCK_CACHE.1, "stress io"));
         }
         let has_seed = overrides.iter().any(|given| given.key == "seed");
         let scenario = minimal::scenario("stress io", &overrides)?;
@@ -158,30 +157,32 @@ fn points(
 ) -> Result<Vec<PlannedPoint>> {
     let threads: Vec<NonZeroUsize> =
         run.thread_counts.iter().filter_map(|count| NonZeroUsize::new(*count as usize)).collect();
-    let default = || DEPTHS.iter().filter_map(|depth| NonZeroUsize::new(*depth)).collect();
+    if read == ReadMethod::Get && !threads.is_empty() && depths.is_some() {
+        bail!(
+            "--depth and --threads: with --read get a thread has one read under way, so they are the \
+             same; give one of them, or --read multi-get"
+        );
+    }
+    let depths = depths
+        .unwrap_or_else(|| DEPTHS.iter().filter_map(|depth| NonZeroUsize::new(*depth)).collect());
+    let mut points = Vec::new();
     match read {
         ReadMethod::Get => {
-            let threads = match (threads.is_empty(), depths) {
-                (false, Some(_)) => bail!(
-                    "--depth and --threads: with --read get a thread has one read under way, so they \
-                     are the same; give one of them, or --read multi-get"
-                ),
-                (false, None) => threads,
-                (true, depths) => depths.unwrap_or_else(default),
-            };
-            let point = |threads| PlannedPoint { threads, asking: Asking::OneByOne };
-            Ok(threads.into_iter().map(point).collect())
+            for threads in if threads.is_empty() { depths } else { threads } {
+                points.push(PlannedPoint { threads, asking: Asking::OneByOne });
+            }
         }
         ReadMethod::MultiGet => {
-            let threads = if threads.is_empty() { vec![NonZeroUsize::MIN] } else { threads };
-            let depths: Vec<NonZeroUsize> = depths.unwrap_or_else(default);
-            let of = |threads| {
-                let point = move |keys| PlannedPoint { threads, asking: Asking::Together(keys) };
-                depths.iter().copied().map(point).collect::<Vec<_>>()
-            };
-            Ok(threads.into_iter().flat_map(of).collect())
+            for threads in if threads.is_empty() { vec![NonZeroUsize::MIN] } else { threads } {
+                points.extend(
+                    depths
+                        .iter()
+                        .map(|keys| PlannedPoint { threads, asking: Asking::Together(*keys) }),
+                );
+            }
         }
     }
+    Ok(points)
 }
 
 fn depths(text: &str, read: ReadMethod) -> Result<Vec<NonZeroUsize>> {
@@ -189,19 +190,15 @@ fn depths(text: &str, read: ReadMethod) -> Result<Vec<NonZeroUsize>> {
         ReadMethod::Get => (THREADS_MAX, "threads, each with a read under way"),
         ReadMethod::MultiGet => (KEYS_PER_CALL_MAX, "keys in a call"),
     };
-    let wanted = || {
-        anyhow!(
-            "--depth {text}: counts from 1 to {most} are wanted ({what}), separated by commas, each once, \
-         as in --depth 1,16,64"
-        )
-    };
     let mut depths = Vec::new();
     for part in text.split(',').map(str::trim) {
-        let depth: NonZeroUsize = part.parse().map_err(|_| wanted())?;
-        if depth.get() > most || depths.contains(&depth) {
-            return Err(wanted());
+        match part.parse::<NonZeroUsize>() {
+            Ok(depth) if depth.get() <= most && !depths.contains(&depth) => depths.push(depth),
+            _ => bail!(
+                "--depth {text}: counts from 1 to {most} are wanted ({what}), separated by commas, \
+                 each once, as in --depth 1,16,64"
+            ),
         }
-        depths.push(depth);
     }
     Ok(depths)
 }

@@ -1,7 +1,7 @@
 //! From a raw measurement to its point in the result.
 
-use executor::raw::RawPoint;
-use variant::{CacheMode, StoreKind};
+use executor::{raw::RawPoint, store::Store};
+use variant::CacheMode;
 
 use result::{
     CacheFacts,
@@ -13,49 +13,42 @@ use super::plan::PlannedPoint;
 
 use crate::figures::cells::COLD_SHARE;
 
-/// Facts beside the measurement.
-#[derive(Clone, Copy, Debug)]
-pub struct PointInput {
-    /// The store.
-    pub store: StoreKind,
-    /// The plan.
-    pub planned: PlannedPoint,
-    /// Why the store cannot be cold, if so.
-    pub never_cold: Option<&'static str>,
-    /// How often all keys had been asked for before.
-    pub earlier_passes: u64,
-}
-
-/// The figures of a point; the ratio to the ceiling comes later ([`ratio_to_ceiling`]).
-pub fn figures(input: &PointInput, measured: &RawPoint) -> IoPoint {
-    let on_disk = input.never_cold.is_none();
+/// The figures of a point whose keys had been asked for so often before; the ratio to the ceiling comes
+/// later ([`ratio_to_ceiling`]).
+pub fn figures(
+    store: &dyn Store,
+    planned: &PlannedPoint,
+    earlier_passes: u64,
+    measured: &RawPoint,
+) -> IoPoint {
+    let on_disk = store.never_cold().is_none();
     let gets = measured.get_count();
+    let get_count = gets as f64;
     let seconds = measured.elapsed.as_secs_f64();
     let blocks = Some(measured.counters.block_count as f64).filter(|_| on_disk);
-    let of_gets = |value: f64| ratio(value, gets as f64);
     let io = measured.process.io;
     IoPoint {
-        threads: input.planned.threads.get() as u64,
-        keys_per_call: input.planned.keys_per_call() as u64,
-        depth: input.planned.depth() as u64,
+        threads: planned.threads.get() as u64,
+        keys_per_call: planned.keys_per_call() as u64,
+        depth: planned.depth() as u64,
         gets,
         present_gets: measured.present_count,
         elapsed_ns: u64::try_from(measured.elapsed.as_nanos()).unwrap_or(u64::MAX),
         gets_per_s: gets as f64 / seconds,
         blocks_per_s: blocks.map(|blocks| blocks / seconds),
-        blocks_per_get: blocks.and_then(of_gets),
+        blocks_per_get: blocks.and_then(|blocks| ratio(blocks, get_count)),
         bytes_per_block: blocks
             .and_then(|blocks| ratio(measured.counters.block_bytes as f64, blocks)),
-        device_bytes_per_get: io.and_then(|io| of_gets(io.device_read_bytes as f64)),
-        read_syscalls_per_get: io.and_then(|io| of_gets(io.read_call_count as f64)),
-        cpu_ns_per_get: measured.cpu.and_then(|cpu| of_gets(cpu.as_nanos() as f64)),
+        device_bytes_per_get: io.and_then(|io| ratio(io.device_read_bytes as f64, get_count)),
+        read_syscalls_per_get: io.and_then(|io| ratio(io.read_call_count as f64, get_count)),
+        cpu_ns_per_get: measured.cpu.and_then(|cpu| ratio(cpu.as_nanos() as f64, get_count)),
         present_latency_ns: stats::percentiles(measured.present.histogram()),
         absent_latency_ns: stats::percentiles(measured.absent.histogram()),
-        latency_of_calls: input.planned.keys_per_call() > 1,
+        latency_of_calls: planned.keys_per_call() > 1,
         ceiling_ratio: None,
         keys_exhausted: measured.is_exhausted,
-        earlier_passes: input.earlier_passes,
-        cache: cache(input, measured),
+        earlier_passes,
+        cache: cache(store, measured),
     }
 }
 
@@ -68,25 +61,25 @@ pub fn ratio_to_ceiling(store: &mut IoStore) {
     }
 }
 
-fn cache(input: &PointInput, measured: &RawPoint) -> CacheFacts {
-    let want = input.store.cache_state(CacheMode::Cold);
-    let facts = |proved, reason: String| CacheFacts { want, proved, reason };
-    if let Some(reason) = input.never_cold {
-        return facts(None, reason.to_owned());
-    }
-    let asked = measured.counters.block_bytes;
-    if asked == 0 {
-        return facts(None, "no block was read: the filters answered".to_owned());
-    }
-    let Some(io) = measured.process.io else {
-        return facts(None, "the kernel does not count bytes from devices".to_owned());
+fn cache(store: &dyn Store, measured: &RawPoint) -> CacheFacts {
+    let (proved, reason) = match (
+        store.never_cold(),
+        measured.counters.block_bytes,
+        measured.process.io,
+    ) {
+        (Some(reason), _, _) => (None, reason.to_owned()),
+        (None, 0, _) => (None, "no block was read: the filters answered".to_owned()),
+        (None, _, None) => (None, "the kernel does not count bytes from devices".to_owned()),
+        (None, asked, Some(io)) => {
+            let share = io.device_read_bytes as f64 / asked as f64;
+            let reason = format!(
+                "{share:.2} of the bytes asked of the files came from a device; the store's cache \
+                     was empty at the start"
+            );
+            (Some(share >= COLD_SHARE), reason)
+        }
     };
-    let share = io.device_read_bytes as f64 / asked as f64;
-    let reason = format!(
-        "{share:.2} of the bytes asked of the files came from a device; the store's cache was empty \
-         at the start"
-    );
-    facts(Some(share >= COLD_SHARE), reason)
+    CacheFacts { want: store.kind().cache_state(CacheMode::Cold), proved, reason }
 }
 
 /// `a / b`, where that is a number.

@@ -44,10 +44,10 @@ pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
         Pace::InFlight(count) => ("in-flight", count as f64),
         Pace::PoolDepth(count) => ("pool-depth", count as f64),
     };
-    let own = || measured.blocks.iter().filter(|block| block.own_tx_count > 0);
-    let until = own().map(|block| block.seen).max().unwrap_or_default();
+    let own = measured.blocks.iter().filter(|block| block.own_tx_count > 0);
+    let until = own.clone().map(|block| block.seen).max().unwrap_or_default();
     // A node tells the gas, and may tell any.
-    let own_gas = own().fold(0, |sum: u64, block| sum.saturating_add(block.own_gas));
+    let own_gas = own.fold(0, |sum: u64, block| sum.saturating_add(block.own_gas));
     SendResult {
         schema: result::send::SCHEMA,
         tool,
@@ -113,12 +113,14 @@ fn rate(count: u64, time: Duration) -> Option<f64> {
 
 fn latency(measured: &Measured) -> SendLatency {
     let latencies = &measured.latencies;
-    let waits = |waits: &Waits| stats::percentiles_with_open(&waits.ended, &waits.open);
     let open = &latencies.inclusion.open;
+    let [delay_ns, acceptance_ns, inclusion_ns] =
+        [&latencies.delay, &latencies.acceptance, &latencies.inclusion]
+            .map(|waits| stats::percentiles_with_open(&waits.ended, &waits.open));
     SendLatency {
-        delay_ns: waits(&latencies.delay),
-        acceptance_ns: waits(&latencies.acceptance),
-        inclusion_ns: waits(&latencies.inclusion),
+        delay_ns,
+        acceptance_ns,
+        inclusion_ns,
         open_count: open.len(),
         open_longest_ns: (!open.is_empty()).then(|| open.max()),
         inclusion_histogram: histogram(&latencies.inclusion),
@@ -168,12 +170,12 @@ const fn attempts(measured: &Measured) -> SendAttempts {
 }
 
 fn errors(counts: &[ErrorCount]) -> Vec<SendErrors> {
-    let of_kind = |errors: &ErrorCount| SendErrors {
+    let errors = counts.iter().map(|errors| SendErrors {
         kind: errors.kind.name().to_owned(),
         count: errors.count,
         first: errors.first.clone(),
-    };
-    counts.iter().map(of_kind).collect()
+    });
+    errors.collect()
 }
 
 fn block(block: &send::Block) -> SendBlock {

@@ -40,20 +40,18 @@ impl Profiling {
 
     /// Waits for it, unless the user interrupts.
     pub fn end(self) -> SendProfile {
-        let mut made = Err(anyhow!("interrupted"));
-        while !interrupt::happened() {
+        let made = loop {
+            if interrupt::happened() {
+                break Err(anyhow!("interrupted"));
+            }
             match self.made.recv_timeout(POLL_INTERVAL) {
-                Ok(result) => {
-                    made = result;
-                    break;
-                }
+                Ok(result) => break result,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    made = Err(anyhow!("the thread that fetches it has ended"));
-                    break;
+                    break Err(anyhow!("the thread that fetches it has ended"));
                 }
             }
-        }
+        };
         let name = url::name(self.input.url.as_str());
         match made {
             Ok(bytes) => SendProfile {

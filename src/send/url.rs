@@ -28,7 +28,7 @@ pub fn has_host(url: &NodeUrl) -> bool {
 /// A command line whose URLs are shown in part.
 pub fn without_secrets(command: &[String]) -> Vec<String> {
     let mut is_value = false;
-    let word = |word: &String| {
+    let shown = command.iter().map(|word| {
         let was_option = std::mem::replace(&mut is_value, OPTIONS.contains(&word.as_str()));
         let joined = word.split_once('=').filter(|(option, _)| OPTIONS.contains(option));
         match joined {
@@ -36,8 +36,8 @@ pub fn without_secrets(command: &[String]) -> Vec<String> {
             Some((option, url)) => format!("{option}={}", name(url)),
             None => word.clone(),
         }
-    };
-    command.iter().map(word).collect()
+    });
+    shown.collect()
 }
 
 #[cfg(test)]

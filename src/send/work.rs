@@ -62,15 +62,10 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
         Some(accounts) => (accounts.as_str(), format!("--accounts {accounts}")),
         None => (default_accounts(&shipped), "the default".to_owned()),
     };
-    let add = |overrides: &mut Vec<Override>, keys: &[&str], default: Override| {
-        if !overrides.iter().any(|given| keys.contains(&given.key.as_str())) {
-            overrides.push(default);
-        }
-    };
-    add(&mut overrides, &["fork"], chosen("fork", fork, "the node's rules"));
-    let size = chosen("block.transactions", TRANSACTIONS, "the default");
-    add(&mut overrides, &["block.transactions", "block.gas"], size);
-    add(&mut overrides, &["state.accounts"], chosen("state.accounts", accounts, &origin));
+    add(&mut overrides, "fork", Override::new("fork", fork, "the node's rules"));
+    let size = Override::new("block.transactions", TRANSACTIONS, "the default");
+    add(&mut overrides, "block.gas", size);
+    add(&mut overrides, "state.accounts", Override::new("state.accounts", accounts, origin));
     // A scenario reads the count, whatever its unit.
     let counted = prepare::scenario("transfers", of_accounts(&overrides), Size::Stated)?;
     let most = if node.has_lists { PRICED_HOLDERS_MAX } else { HOLDERS_MAX };
@@ -78,21 +73,21 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     for (index, load) in shipped.loads.iter().enumerate() {
         let Some(key) = crowd_key(&load.kind) else { continue };
         let (own, path) = (format!("load.{key}"), format!("load[{index}].{key}"));
-        let holders = chosen(&path, &most, &format!("{key} of an account's slot each"));
-        add(&mut overrides, &[&own, &path], holders);
+        let holders = Override::new(path, &most, format!("{key} of an account's slot each"));
+        add(&mut overrides, &own, holders);
     }
     prepare::scenario(&input.scenario, overrides, Size::Stated)
 }
 
 /// Accounts where nothing is said: no more than have slots in a contract that one transaction creates.
 fn default_accounts(scenario: &Scenario) -> &'static str {
-    let most = |load: &spec::Load| match load.kind {
+    let counts = scenario.loads.iter().map(|load| match load.kind {
         LoadKind::Chains(_) => "300",
         LoadKind::NonConflicting(_) => "600",
         _ => "1000",
-    };
+    });
     // Of equally long texts, and the longest for the most, the first by its letters is the least.
-    scenario.loads.iter().map(most).min_by_key(|text| (text.len(), *text)).unwrap_or("1000")
+    counts.min_by_key(|text| (text.len(), *text)).unwrap_or("1000")
 }
 
 /// The overrides that say how many accounts there are.
@@ -100,8 +95,11 @@ fn of_accounts(overrides: &[Override]) -> Vec<Override> {
     overrides.iter().filter(|given| given.key == "state.accounts").cloned().collect()
 }
 
-fn chosen(key: &str, value: &str, origin: &str) -> Override {
-    Override { key: key.to_owned(), value: value.to_owned(), origin: origin.to_owned() }
+/// Adds an override where neither its key nor `other`, which means the same, is given.
+fn add(overrides: &mut Vec<Override>, other: &str, default: Override) {
+    if !overrides.iter().any(|given| given.key == default.key || given.key == other) {
+        overrides.push(default);
+    }
 }
 
 /// The key of a load that says how many accounts have a slot of their own in its contract.

@@ -95,9 +95,9 @@ impl<'a> Making<'a> {
             let time = time.ok_or_else(|| anyhow!("step {index} of a batch has no time"))?;
             let block = &batch.blocks[step.block];
             let mut work = match step.kind {
-                StepKind::Transaction(place) => {
+                StepKind::Transaction(tx_index) => {
                     tx_count += 1;
-                    self.transaction(block, &block.transactions[place], seen.of(tx_count - 1))
+                    self.transaction(block, &block.transactions[tx_index], seen.of(tx_count - 1))
                 }
                 StepKind::BeforeTransactions | StepKind::AfterTransactions => {
                     StepWork { is_system: true, ..StepWork::default() }
@@ -163,20 +163,19 @@ impl<'a> Making<'a> {
 
     /// The keys that steps beside transactions write, by the list.
     fn written_by_system(&self, steps: &Steps) -> BTreeMap<BlockAccessIndex, Vec<Access>> {
-        let is_system =
-            |index: &BlockAccessIndex| !matches!(steps.at(*index).kind, StepKind::Transaction(_));
+        let account_count = self.list.account_count();
+        let of_accounts = self
+            .list
+            .accounts()
+            .flat_map(|id| self.list.account_change_indices(id).map(move |index| (id.0, index)));
+        let of_slots = self.list.slots().flat_map(|id| {
+            self.list.slot_change_indices(id).map(move |index| (account_count + id.0, index))
+        });
         let mut written: BTreeMap<BlockAccessIndex, Vec<Access>> = BTreeMap::new();
-        let mut add = |key: u32, indices: &mut dyn Iterator<Item = BlockAccessIndex>| {
-            for index in indices.filter(is_system) {
+        for (key, index) in of_accounts.chain(of_slots) {
+            if !matches!(steps.at(index).kind, StepKind::Transaction(_)) {
                 written.entry(index).or_default().push(Access { key, writes: true });
             }
-        };
-        for id in self.list.accounts() {
-            add(id.0, &mut self.list.account_change_indices(id));
-        }
-        let account_count = self.list.account_count();
-        for id in self.list.slots() {
-            add(account_count + id.0, &mut self.list.slot_change_indices(id));
         }
         written
     }

@@ -74,8 +74,7 @@ pub fn calibrate_against(args: &CalibrateAgainstArgs) -> Result<Code, Failure> {
     let input = input(args)?;
     let finished = input.run()?;
     let (width, paint) = (terminal::width(), terminal::paint());
-    let calibrated = finished.calibrated();
-    terminal::out(&report::calibration_table(&calibrated, width, paint));
+    terminal::out(&report::calibration_table(&finished.calibrated(), width, paint));
     if finished.page.exists() {
         terminal::note(&format!("wrote {}", finished.page.display()));
     }
@@ -112,22 +111,27 @@ fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
 
 /// Options of `stress client` for every scenario.
 fn client_words(args: &CalibrateAgainstArgs, sample_count: u64) -> Result<Vec<OsString>, Failure> {
-    let mut words: Vec<OsString> = vec!["--client".into(), args.client.clone().into()];
-    let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
-    if let Some(program) = &args.program {
-        option("--program", program.into());
-    }
-    if let Some(root) = &args.root {
-        option("--root", root.into());
-    }
-    if let Some(dir) = args.databases.data_dir.asked() {
-        option("--data-dir", dir.into());
-    }
-    option("--timeout", args.timeout.clone().into());
-    option("--samples", sample_count.to_string().into());
     let how = &args.how;
-    option("--design", how.design.clone().unwrap_or("sequential,batched-io".to_owned()).into());
-    option("--cache", how.cache.clone().unwrap_or("cold".to_owned()).into());
+    if how.budget.is_some() || how.databases.is_some() || how.recover_senders {
+        fail!(
+            Code::Usage,
+            "--budget, --databases, --recover-senders: a calibration takes as many --samples of each \
+             scenario on one database; run `stress client` with them on an export of one scenario"
+        );
+    }
+    let (program, root) = (args.program.clone().map(OsString::from), args.root.clone());
+    let data_dir = args.databases.data_dir.asked().map(OsString::from);
+    let design = how.design.as_deref().unwrap_or("sequential,batched-io");
+    let mut options = vec![
+        ("--client", Some(args.client.clone().into())),
+        ("--program", program),
+        ("--root", root.map(OsString::from)),
+        ("--data-dir", data_dir),
+        ("--timeout", Some(args.timeout.clone().into())),
+        ("--samples", Some(sample_count.to_string().into())),
+        ("--design", Some(design.into())),
+        ("--cache", Some(how.cache.as_deref().unwrap_or("cold").into())),
+    ];
     let others = [
         ("--store", &how.store),
         ("--threads", &how.threads),
@@ -138,20 +142,8 @@ fn client_words(args: &CalibrateAgainstArgs, sample_count: u64) -> Result<Vec<Os
         ("--keys", &how.keys),
         ("--draw-seed", &how.draw_seed),
     ];
-    for (name, value) in others {
-        if let Some(value) = value {
-            option(name, value.into());
-        }
-    }
-    if how.budget.is_some() || how.databases.is_some() || how.recover_senders {
-        fail!(
-            Code::Usage,
-            "--budget, --databases, --recover-senders: a calibration takes as many --samples of each \
-             scenario on one database; run `stress client` with them on an export of one scenario"
-        );
-    }
-    if args.databases.wait {
-        words.push("--wait".into());
-    }
-    Ok(words)
+    options.extend(others.map(|(name, value)| (name, value.clone().map(OsString::from))));
+    let given = options.into_iter().filter_map(|(name, value)| Some([name.into(), value?]));
+    let wait = args.databases.wait.then(|| "--wait".into());
+    Ok(given.flatten().chain(wait).collect())
 }

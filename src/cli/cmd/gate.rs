@@ -2,7 +2,7 @@
 
 use report::{JsonOut, units};
 use result::{
-    gate::{Gate, GateCell, GateResult, Mode},
+    gate::{Gate, GateResult, Mode},
     stored::Stored,
 };
 use std::{
@@ -215,13 +215,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
 
 /// The builds; A is this program if none is named and a setting is judged.
 fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
-    let of_side = |option: &str, texts: &[String]| -> Result<Vec<Override>, Failure> {
-        let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
-        let settings = pairs.collect::<anyhow::Result<Vec<_>>>().or_exit(Code::Usage)?;
-        are_of_run(&settings)?;
-        Ok(settings)
-    };
-    let settings = [of_side("--a-set", &args.a_set)?, of_side("--b-set", &args.b_set)?];
+    let settings = [settings("--a-set", &args.a_set)?, settings("--b-set", &args.b_set)?];
     Ok(Builds {
         base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
         new: args.candidate.clone(),
@@ -232,6 +226,14 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
         deadline: deadline(args)?,
         calibration: args.calibration.clone(),
     })
+}
+
+/// The settings of one side.
+fn settings(option: &str, texts: &[String]) -> Result<Vec<Override>, Failure> {
+    let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
+    let settings = pairs.collect::<anyhow::Result<Vec<_>>>().or_exit(Code::Usage)?;
+    are_of_run(&settings)?;
+    Ok(settings)
 }
 
 /// The clients, and the export that is the only work.
@@ -251,13 +253,13 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
     if let Some(given) = work.into_iter().chain(how).next() {
         fail!(Code::Usage, "{}: the work of an export is fixed, and clients run it", given.origin);
     }
-    let load = |name: &str| StartFile::load(name).or_exit(Code::Usage);
-    let new = args.client.as_deref().unwrap_or_default();
+    let base = StartFile::load(&base.to_string_lossy()).or_exit(Code::Usage)?;
+    let new = StartFile::load(args.client.as_deref().unwrap_or_default()).or_exit(Code::Usage)?;
     let cache = minimal::default_run(&run.how.overrides()).or_exit(Code::Usage)?.cache;
     let metrics = args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?;
     Ok(ClientPair {
         dir: dir.into(),
-        starts: [load(&base.to_string_lossy())?, load(new)?],
+        starts: [base, new],
         cache,
         metrics: metrics.unwrap_or_else(|| vec![Metric::Wall]),
         attempt_count: if args.rerun { 2 } else { 1 },
@@ -299,13 +301,11 @@ fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     // A side that cannot be read is refused by who compares.
     let stored = Stored::read(base).ok();
     let option = format!("--baseline {}", args.baseline.as_deref().unwrap_or(base).display());
-    let same_work = |stored| SameWork::of(option, stored, "compare with a result of this run's");
-    input.same_work = stored.as_ref().map(same_work);
-    let has_whole = |stored: Stored| stored.result.cells.iter().any(|cell| !cell.duties.is_empty());
-    input.open_whole = match args.deadline.is_some() || stored.is_some_and(has_whole) {
-        true => WholeRows::One,
-        false => WholeRows::Nothing,
-    };
+    let mut cells = stored.iter().flat_map(|stored| &stored.result.cells);
+    let wants_whole = args.deadline.is_some() || cells.any(|cell| !cell.duties.is_empty());
+    input.open_whole = if wants_whole { WholeRows::One } else { WholeRows::Nothing };
+    input.same_work =
+        stored.map(|stored| SameWork::of(option, &stored, "compare with a result of this run's"));
     Ok(input)
 }
 
@@ -379,8 +379,8 @@ fn failed(gate: &mut Gate, failure: &Failure) {
     gate.exit_code = failure.code as u8;
     // An error may be of several lines.
     let reason = failure.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-    let octets = |cell: &GateCell| cell.octets.len();
-    let most = gate.attempts.last().and_then(|last| last.cells.iter().map(octets).max());
+    let cells = gate.attempts.last().into_iter().flat_map(|last| &last.cells);
+    let most = cells.map(|cell| cell.octets.len()).max();
     gate.reason = match (failure.code, gate.mode) {
         (Code::Interrupted, Mode::Against) => interrupted(most.unwrap_or(0)),
         _ => reason,
@@ -414,14 +414,12 @@ fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
 }
 
 fn metrics(text: &str) -> anyhow::Result<Vec<Metric>> {
-    let named = |name: &str| {
-        let known = Metric::from_name(name);
-        let all = names::<Metric>();
-        known.with_context(|| format!("--metric {text}: {name:?} is none; there are {all}"))
-    };
     let mut metrics = Vec::new();
     for name in text.split(',').map(str::trim) {
-        let metric = named(name)?;
+        let metric = Metric::from_name(name).with_context(|| {
+            let all = names::<Metric>();
+            format!("--metric {text}: {name:?} is none; there are {all}")
+        })?;
         if !metrics.contains(&metric) {
             metrics.push(metric);
         }

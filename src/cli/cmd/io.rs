@@ -1,6 +1,6 @@
 //! `stress io`: raw random reads of the stores, point after point, beside the device's rate.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use spec::Override;
@@ -9,14 +9,13 @@ use variant::StoreKind;
 use result::io::{IoResult, IoState, ORDER, SCHEMA};
 
 use crate::{
-    cli::args::{DataDirArgs, Format, names, of_flags, typed_words},
+    cli::args::{DataDirArgs, Format, names, of_flags, pair, typed_words},
     figures::facts,
     io::{
         measuring::Measuring,
         plan::{IoInput, IoPlan},
     },
     machine::{self, environment},
-    run::prepare,
     terminal::{
         self,
         exit::{Code, Failure, OrExit},
@@ -133,25 +132,16 @@ impl IoArgs {
                 "--keys {share}: present, absent, or a share from 0 to 1 is wanted, as in --keys 0.5"
             );
         }
-        all.push(Override {
-            key: "state.present".to_owned(),
-            value: share.to_owned(),
-            origin: format!("--keys {}", self.keys),
-        });
+        all.push(Override::new("state.present", share, format!("--keys {}", self.keys)));
         for set in &self.set {
-            let Some((key, value)) = set.split_once('=') else {
-                anyhow::bail!(
-                    "--set {set}: a key and a value are wanted, as in --set run.rocksdb.block=8KiB"
-                );
-            };
-            if !SETTINGS.iter().any(|table| key.starts_with(table)) {
+            let given = pair("--set", set, "run.rocksdb.block=8KiB")?;
+            if !SETTINGS.iter().any(|table| given.key.starts_with(table)) {
                 anyhow::bail!(
                     "--set {set}: only a store's settings matter to raw reads, such as \
                      --set run.rocksdb.block=8KiB"
                 );
             }
-            let (key, value) = (key.to_owned(), value.to_owned());
-            all.push(Override { key, value, origin: format!("--set {set}") });
+            all.push(given);
         }
         Ok(all)
     }
@@ -165,11 +155,7 @@ impl IoArgs {
                  benchmarks, are no state of a client and cannot be built from a recipe: use 64 or 52"
             );
         };
-        Ok(Some(Override {
-            key: "state.layout".to_owned(),
-            value: (*layout).to_owned(),
-            origin: format!("--key-bytes {bytes}"),
-        }))
+        Ok(Some(Override::new("state.layout", *layout, format!("--key-bytes {bytes}"))))
     }
 }
 
@@ -179,8 +165,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let plan = args.input().and_then(IoPlan::of).or_exit(Code::Usage)?;
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
-    let data_path = prepare::data_path(args.data_dir.asked());
-    let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
+    let environment = args.data_dir.environment();
     let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let mut result = IoResult {
@@ -217,7 +202,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     result.environment = result.environment.at_end();
     let has_points = result.stores.iter().any(|store| !store.points.is_empty());
     if has_points || measured.is_ok() {
-        show(&result, args.format)?;
+        args.format.print(&result, report::io_table)?;
         let written = save(&result).or_exit(Code::Io)?;
         if let Some(path) = written {
             terminal::note(&format!("wrote {}", path.display()));
@@ -228,14 +213,4 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
         _ if result.interrupted => Ok(Code::Interrupted),
         _ => Ok(Code::Fine),
     }
-}
-
-fn show(result: &IoResult, format: Format) -> Result<(), Failure> {
-    match format {
-        Format::Table => {
-            terminal::out(&report::io_table(result, terminal::width(), terminal::paint()));
-        }
-        Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
-    }
-    Ok(())
 }

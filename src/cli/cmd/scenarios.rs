@@ -79,8 +79,7 @@ fn all_shipped() -> Result<Vec<Listed>, ScenarioError> {
 
 fn one_a_line(all: &[Listed]) -> String {
     let width = all.iter().map(|of| of.name.len()).max().unwrap_or(0);
-    let line = |of: &Listed| format!("{:width$}  {}\n", of.name, of.description);
-    all.iter().map(line).collect()
+    all.iter().map(|of| format!("{:width$}  {}\n", of.name, of.description)).collect()
 }
 
 /// Names, and beside them descriptions wrapped into lines of at most `width` columns.

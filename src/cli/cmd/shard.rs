@@ -55,8 +55,12 @@ pub fn shard(args: &ShardArgs) -> Result<Code, Failure> {
     }
     let program = shards::program().or_exit(Code::Io)?;
     let serving = Serving { listen, token, program };
-    let listening = |at| terminal::out(&format!("{LISTENING}{at}\n"));
-    let ends = || interrupt::happened();
-    shard::serve(&serving, listening, END_CHECK, ends).or_exit(Code::Io)?;
+    let served = shard::serve(
+        &serving,
+        |address| terminal::out(&format!("{LISTENING}{address}\n")),
+        END_CHECK,
+        interrupt::happened,
+    );
+    served.or_exit(Code::Io)?;
     Ok(Code::Fine)
 }

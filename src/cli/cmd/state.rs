@@ -150,28 +150,37 @@ fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
         (None, None) => Selection::All,
     };
     let mut states = dir.list().or_exit(Code::Io)?;
-    let by = |state: &StateInfo| match (args.dry_run, &state.holder) {
-        _ if interrupt::happened() => Err(StateError::Cancelled),
-        (true, Some(holder)) => {
-            Err(StateError::InUse { name: state.name.clone(), holder: holder.clone() })
-        }
-        (true, None) => Ok(()),
-        (false, _) => dir.remove(&state.name),
-    };
     if let Some(name) = &args.name {
         states.retain(|state| state.name == *name);
         let Some(state) = states.pop() else {
             let (name, path) = (name.clone(), dir.path().to_path_buf());
             return Err(StateError::NotFound { name, path }).or_exit(Code::Io);
         };
-        by(&state).or_exit(Code::Io)?;
+        remove(dir, args, &state).or_exit(Code::Io)?;
         tell(&state, &Fate::Removed, args);
         return Ok(Code::Fine);
     }
     let now_s = machine::unix_s();
-    let outcome =
-        removal::remove(states, &selection, now_s, by, |state, fate| tell(state, fate, args));
+    let outcome = removal::remove(
+        states,
+        &selection,
+        now_s,
+        |state| remove(dir, args, state),
+        |state, fate| tell(state, fate, args),
+    );
     conclude(outcome, &selection, args)
+}
+
+/// Removes a state, or looks whether it could be removed.
+fn remove(dir: &DataDir, args: &RmArgs, state: &StateInfo) -> Result<(), StateError> {
+    match (args.dry_run, &state.holder) {
+        _ if interrupt::happened() => Err(StateError::Cancelled),
+        (true, Some(holder)) => {
+            Err(StateError::InUse { name: state.name.clone(), holder: holder.clone() })
+        }
+        (true, None) => Ok(()),
+        (false, _) => dir.remove(&state.name),
+    }
 }
 
 /// Tells the fate of a state: removed ones on standard output, with those that stay and why.
@@ -232,10 +241,11 @@ fn form(whole: &WholeState) -> String {
         0 => String::new(),
         ppm => format!("  aged {}", f64::from(ppm) / f64::from(rocksdb::PPM)),
     };
-    let bytes = |nodes: NodeTotals| format!(" ({})", progress::bytes(nodes.bytes));
-    let tries = tries::name_in_shape(shape).map_or(String::new(), |name| {
-        format!("  tries {name}{}", whole.nodes.map_or(String::new(), bytes))
-    });
+    let tries = match (tries::name_in_shape(shape), whole.nodes) {
+        (Some(name), Some(nodes)) => format!("  tries {name} ({})", progress::bytes(nodes.bytes)),
+        (Some(name), None) => format!("  tries {name}"),
+        (None, _) => String::new(),
+    };
     slots + &aged + &tries
 }
 
@@ -270,34 +280,38 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
 
 /// A table of stored nodes by depth.
 fn by_depth(form: &str, nodes: &NodeCounts) -> String {
-    let head = ["depth", "accounts", "bytes", "slots", "bytes"].map(str::to_owned);
-    let cells = |at: Option<&NodeTotals>| match at.filter(|at| at.count > 0) {
-        Some(at) => [at.count.to_string(), progress::bytes(at.bytes)],
-        None => ["-".to_owned(), String::new()],
-    };
     let depths = nodes.accounts.len().max(nodes.slots.len());
-    let lines = (0..depths).map(|depth| {
-        let [accounts, account_bytes] = cells(nodes.accounts.get(depth));
-        let [slots, slot_bytes] = cells(nodes.slots.get(depth));
-        [depth.to_string(), accounts, account_bytes, slots, slot_bytes]
+    let rows = (0..depths)
+        .map(|depth| (depth.to_string(), nodes.accounts.get(depth), nodes.slots.get(depth)));
+    let (accounts, slots) = (sum(&nodes.accounts), sum(&nodes.slots));
+    let rows = rows.chain([("all".to_owned(), Some(&accounts), Some(&slots))]);
+    let rows = rows.map(|(depth, accounts, slots)| {
+        let ([accounts, account_bytes], [slots, slot_bytes]) = (cells(accounts), cells(slots));
+        [depth, accounts, account_bytes, slots, slot_bytes]
     });
-    let sum = |depths: &[NodeTotals]| {
-        let mut sum = NodeTotals::default();
-        depths.iter().for_each(|at| sum.merge(at));
-        sum
-    };
-    let [accounts, account_bytes] = cells(Some(&sum(&nodes.accounts)));
-    let [slots, slot_bytes] = cells(Some(&sum(&nodes.slots)));
-    let all = ["all".to_owned(), accounts, account_bytes, slots, slot_bytes];
-    let mut text =
+    let head = ["depth", "accounts", "bytes", "slots", "bytes"].map(str::to_owned);
+    let lines = [head].into_iter().chain(rows).map(
+        |[depth, accounts, account_bytes, slots, slot_bytes]| {
+            let line =
+                format!("{depth:>5} {accounts:>12} {account_bytes:>9} {slots:>14} {slot_bytes:>9}");
+            format!("{}\n", line.trim_end())
+        },
+    );
+    let title =
         format!("\nStored nodes ({form}) by the nibbles of their path; bytes with their keys\n");
-    for [depth, accounts, account_bytes, slots, slot_bytes] in
-        [head].into_iter().chain(lines).chain([all])
-    {
-        let line =
-            format!("{depth:>5} {accounts:>12} {account_bytes:>9} {slots:>14} {slot_bytes:>9}");
-        text += line.trim_end();
-        text.push('\n');
+    [title].into_iter().chain(lines).collect()
+}
+
+/// Count and bytes of nodes.
+fn cells(nodes: Option<&NodeTotals>) -> [String; 2] {
+    match nodes.filter(|nodes| nodes.count > 0) {
+        Some(nodes) => [nodes.count.to_string(), progress::bytes(nodes.bytes)],
+        None => ["-".to_owned(), String::new()],
     }
-    text
+}
+
+fn sum(depths: &[NodeTotals]) -> NodeTotals {
+    let mut sum = NodeTotals::default();
+    depths.iter().for_each(|at| sum.merge(at));
+    sum
 }

@@ -23,12 +23,10 @@ const HEADING: &str = "The run beside stored results (only with --baseline)";
 
 /// An option as the help of the gate has it.
 pub fn in_help(option: Arg) -> Arg {
-    let is_in = |names: &[&str]| option.get_long().is_some_and(|name| names.contains(&name));
-    let (is_refused, is_beside_stored) = (is_in(&REFUSED), is_in(&BESIDE_STORED));
-    match (is_refused, is_beside_stored) {
-        (true, _) => option.hide(true),
-        (false, true) => option.help_heading(HEADING),
-        (false, false) => option,
+    match option.get_long() {
+        Some(name) if REFUSED.contains(&name) => option.hide(true),
+        Some(name) if BESIDE_STORED.contains(&name) => option.help_heading(HEADING),
+        _ => option,
     }
 }
 
