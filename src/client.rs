@@ -30,4 +30,4 @@ pub use home::copy_dir;
 pub use leftover::scratch_beside;
 pub use run::{ClientInput, Clients};
 pub use sampled::{Attached, SampledClient, Source, Task};
-pub use start_file::StartFile;
+pub use start_file::{StartFile, is_plain};

@@ -16,7 +16,7 @@ use clap::{
     Args, ValueEnum,
     builder::{PathBufValueParser, TypedValueParser},
 };
-use report::Paint;
+use report::{JsonOut, Paint};
 use result::Environment;
 use serde::Serialize;
 use spec::Override;
@@ -38,7 +38,7 @@ use crate::{
     },
 };
 
-pub use named::{Given, NamedWork, ScenarioArgs, Which};
+pub use named::{NamedWork, ScenarioArgs, Which, which};
 pub use option::{as_option, set_keys};
 pub use out::{ForceArgs, OutputArgs, write};
 pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
@@ -209,6 +209,27 @@ pub enum Format {
     Json,
 }
 
+/// Where a result goes.
+#[derive(Debug, Default, Args)]
+pub struct ResultArgs {
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Also write the result as JSON into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+impl ResultArgs {
+    /// The file in that directory, tried before the work.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn json_out(&self) -> Result<Option<JsonOut>, Failure> {
+        self.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)
+    }
+}
+
 impl Format {
     /// How progress looks beside it.
     pub fn look(self) -> Look {
@@ -353,7 +374,7 @@ impl RunArgs {
     fn source_and_how(&self) -> Result<(Source, Vec<Override>), Failure> {
         let mut how = self.how.overrides();
         let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());
-        match (Given { words: &self.words, scenario, workload }).which().or_exit(Code::Usage)? {
+        match which(&self.words, scenario, workload).or_exit(Code::Usage)? {
             Some(Which::Scenario(name)) => {
                 let size = if self.quick { Size::Quick } else { Size::Stated };
                 let work = self.work.overrides().or_exit(Code::Usage)?;

@@ -114,16 +114,16 @@ impl ClientInput {
     fn chain_sample_count(&self, export: &Export) -> Result<usize, Failure> {
         let is_attached = matches!(self.clients, Clients::Attached(_));
         let wanted = self.sample_count.unwrap_or(if is_attached { 1 } else { INTERVAL_COUNT_MIN });
-        let refused = |words: String| fail!(Code::Usage, words);
         if is_attached && wanted != 1 {
-            return refused(format!(
+            fail!(
+                Code::Usage,
                 "a chain of {} blocks: a client that runs takes it once: --samples 1, or name --client in \
                  place of --url, which begins each sample on a copy of the database",
                 export.block_count()
-            ));
+            );
         }
         if wanted == 0 {
-            return refused("--samples 0: a sample is wanted at least".to_owned());
+            fail!(Code::Usage, "--samples 0: a sample is wanted at least");
         }
         Ok(wanted)
     }

@@ -41,23 +41,15 @@ pub fn of_scenario(
 ) -> Result<(Figures, Workload), Failure> {
     let Generated { workload, loads } = prepare::generate_by_load(scenario, progress)?;
     let scenario = OfScenario { scenario, loads: &loads };
-    let figures = figures(&workload, Some(scenario), asked, progress)?;
+    let figures = of_workload(&workload, Some(scenario), asked, progress)?;
     Ok((figures, workload))
 }
 
-/// The contents of a workload without a known scenario.
+/// The contents of a workload; a workload file has no scenario.
 ///
 /// # Errors
 /// The reference differs from it, or the user interrupted.
 pub fn of_workload(
-    workload: &Workload,
-    asked: Asked<'_>,
-    progress: &Progress,
-) -> Result<Figures, Failure> {
-    figures(workload, None, asked, progress)
-}
-
-fn figures(
     workload: &Workload,
     scenario: Option<OfScenario<'_>>,
     asked: Asked<'_>,

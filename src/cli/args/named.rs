@@ -24,18 +24,7 @@ const WORKLOAD: &str = "workload";
 /// Ending of scenario files.
 const SCENARIO: &str = "toml";
 
-/// The names that a user gives.
-#[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
-    /// Words without an option.
-    pub words: &'a [OsString],
-    /// That of `--scenario`.
-    pub scenario: Option<&'a str>,
-    /// That of `--workload`.
-    pub workload: Option<&'a Path>,
-}
-
-/// The meaning of these names.
+/// The work that is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// The scenario of this name or path.
@@ -44,40 +33,42 @@ pub enum Which {
     Workload(PathBuf),
 }
 
-impl Given<'_> {
-    /// The one that is named, if any.
-    ///
-    /// # Errors
-    /// Several are named, a file by the other's option, or a value of a list that a space separates
-    /// from the others.
-    pub fn which(self) -> Result<Option<Which>> {
-        if let Some(word) = self.words.iter().find(|word| is_list_value(word)) {
-            let word = word.display();
-            bail!(
-                "{word}: this is neither a scenario nor a file; values of an option are separated by a \
+/// The work that is named by words without an option, by `--scenario` or by `--workload`.
+///
+/// # Errors
+/// Several are named, a file by the other's option, or a value of a list that a space separates
+/// from the others.
+pub fn which(
+    words: &[OsString],
+    scenario: Option<&str>,
+    workload: Option<&Path>,
+) -> Result<Option<Which>> {
+    if let Some(word) = words.iter().find(|word| is_list_value(word)) {
+        let word = word.display();
+        bail!(
+            "{word}: this is neither a scenario nor a file; values of an option are separated by a \
                  comma, without a space, as in --store rocksdb,mdbx or --threads 1,2"
-            );
-        }
-        if let Some(path) = self.scenario.filter(|path| ends(Path::new(path), WORKLOAD)) {
-            bail!("--scenario {path}: this is a workload file; write --workload {path}");
-        }
-        if let Some(path) = self.workload.filter(|path| ends(path, SCENARIO)) {
-            let path = path.display();
-            bail!("--workload {path}: this is a scenario; write --scenario {path}");
-        }
-        let by_words = self.words.iter().map(Which::from_word).collect::<Result<Vec<_>>>()?;
-        let scenario = self.scenario.map(|name| Which::Scenario(name.to_owned()));
-        let workload = self.workload.map(|path| Which::Workload(path.to_owned()));
-        let mut all = scenario.into_iter().chain(workload).chain(by_words);
-        let first = all.next();
-        match (&first, all.next()) {
-            (Some(first), Some(second)) => bail!(
-                "{}: {} is named already; name one scenario or one workload file",
-                second.name(),
-                first.name()
-            ),
-            _ => Ok(first),
-        }
+        );
+    }
+    if let Some(path) = scenario.filter(|path| ends(Path::new(path), WORKLOAD)) {
+        bail!("--scenario {path}: this is a workload file; write --workload {path}");
+    }
+    if let Some(path) = workload.filter(|path| ends(path, SCENARIO)) {
+        let path = path.display();
+        bail!("--workload {path}: this is a scenario; write --scenario {path}");
+    }
+    let by_words = words.iter().map(Which::from_word).collect::<Result<Vec<_>>>()?;
+    let scenario = scenario.map(|name| Which::Scenario(name.to_owned()));
+    let workload = workload.map(|path| Which::Workload(path.to_owned()));
+    let mut all = scenario.into_iter().chain(workload).chain(by_words);
+    let first = all.next();
+    match (&first, all.next()) {
+        (Some(first), Some(second)) => bail!(
+            "{}: {} is named already; name one scenario or one workload file",
+            second.name(),
+            first.name()
+        ),
+        _ => Ok(first),
     }
 }
 
@@ -157,7 +148,7 @@ impl ScenarioArgs {
     /// The work of a verb with `--workload`; `None` where none is named.
     ///
     /// # Errors
-    /// As [`Given::which`], or an override is not valid.
+    /// As [`which`], or an override is not valid.
     pub fn work(&self, workload: Option<&Path>) -> Result<Option<NamedWork>, Failure> {
         Ok(match self.which(workload).or_exit(Code::Usage)? {
             Some(Which::Scenario(name)) => {
@@ -176,9 +167,9 @@ impl ScenarioArgs {
     /// The named work, where a workload file may be, too.
     ///
     /// # Errors
-    /// As [`Given::which`].
+    /// As [`which`].
     pub fn which(&self, workload: Option<&Path>) -> Result<Option<Which>> {
-        Given { words: &self.words, scenario: self.scenario.as_deref(), workload }.which()
+        which(&self.words, self.scenario.as_deref(), workload)
     }
 
     /// The scenario that is named, with its overrides.
@@ -232,7 +223,7 @@ mod tests {
     fn which(words: &[&str], scenario: Option<&str>, workload: Option<&str>) -> Result<String> {
         let words: Vec<_> = words.iter().map(OsString::from).collect();
         let workload = workload.map(Path::new);
-        let which = Given { words: &words, scenario, workload }.which()?;
+        let which = super::which(&words, scenario, workload)?;
         Ok(which.map_or_else(String::new, |which| format!("{which:?}")))
     }
 
@@ -254,7 +245,7 @@ mod tests {
     fn a_workload_file_may_have_a_name_that_is_no_text_and_a_scenario_may_not() {
         let of = |bytes: &[u8]| {
             let words = [OsString::from_vec(bytes.to_vec())];
-            Given { words: &words, scenario: None, workload: None }.which()
+            super::which(&words, None, None)
         };
         let file = of(b"\xff.workload").unwrap();
         assert_eq!(

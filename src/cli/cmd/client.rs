@@ -9,7 +9,7 @@ use variant::{RootTime, TrieForm, WholeRows};
 
 use super::run::{show, show_kept};
 use crate::{
-    cli::args::{DatabaseArgs, Format, HowArgs, OpenArgs, typed_words},
+    cli::args::{DatabaseArgs, HowArgs, OpenArgs, ResultArgs, typed_words},
     client::{self, Attached, ClientInput, Clients, StartFile},
     run::{RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
     terminal::exit::{Code, Failure, OrExit},
@@ -92,24 +92,21 @@ pub struct ClientArgs {
     /// Exit codes of open claims and figures
     #[command(flatten)]
     pub open: OpenArgs,
-    /// Format of standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-    /// Also write the result as JSON into this directory
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    /// Where the result goes
+    #[command(flatten)]
+    pub result: ResultArgs,
 }
 
 /// Carries out the arguments, and prints the result.
 pub fn client(args: &ClientArgs) -> Result<Code, Failure> {
     let finished = input(args)?.run()?;
-    show(&finished, args.format)?;
+    show(&finished, args.result.format)?;
     finished.code(args.open.codes())
 }
 
 fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
     let run = run_of_clients(args).or_exit(Code::Usage)?;
-    let show_kept = show_kept(args.format);
+    let show_kept = show_kept(args.result.format);
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
     let command = typed_words();
     let how = with_root(&args.how, args.root.as_deref());
@@ -129,7 +126,7 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
         open: args.open.codes(),
         shared_device: None,
         out: None,
-        look: args.format.look(),
+        look: args.result.format.look(),
         extras: ExtraSamples::default(),
         hooks: Hooks::default(),
         show_kept,
@@ -142,7 +139,7 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
         timeout: spec::duration("--timeout", &args.timeout).or_exit(Code::Usage)?,
         deadline: deadline.transpose().or_exit(Code::Usage)?,
         designs,
-        out: args.out.clone(),
+        out: args.result.out.clone(),
         command,
         show_kept,
     })

@@ -105,7 +105,7 @@ fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure>
     match &work {
         NamedWork::Scenario(scenario) => Ok(describe::of_scenario(scenario, asked, progress)?.0),
         NamedWork::File(path, _) => {
-            describe::of_workload(&prepare::read_workload(path, progress)?, asked, progress)
+            describe::of_workload(&prepare::read_workload(path, progress)?, None, asked, progress)
         }
     }
 }

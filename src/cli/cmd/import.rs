@@ -1,8 +1,8 @@
 //! `stress import`: real blocks become a workload file. Their outcome in the files or the node is
 //! compared with the reference's before anything is written.
 
+mod blockchain_test;
 mod file;
-mod folder;
 
 use std::{
     num::{NonZeroU64, NonZeroUsize},
@@ -17,8 +17,6 @@ use generator::import::{
 };
 use workload::Fork;
 
-use report::units;
-
 use crate::{
     cli::args::OutputArgs,
     client::node::HttpNode,
@@ -29,11 +27,8 @@ use crate::{
     },
 };
 
+use blockchain_test::BlockchainTestArgs;
 use file::{Named, failure, read, write};
-use folder::Folder;
-
-/// Names of tests that an error shows.
-const SHOWN_TESTS: usize = 5;
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
@@ -65,6 +60,7 @@ pub enum ImportCommand {
     /// Files of go-ethereum's state transition tool (`evm t8n`)
     T8n(T8nArgs),
     /// A `blockchain_test` file of execution-spec-tests
+    #[command(after_help = IMPORT_EXAMPLES)]
     BlockchainTest(BlockchainTestArgs),
     /// Blocks of a running node, by its JSON-RPC interface
     Rpc(RpcArgs),
@@ -111,28 +107,6 @@ pub struct T8nArgs {
     pub to: OutputArgs,
 }
 
-/// Arguments of `stress import blockchain-test`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = IMPORT_EXAMPLES,
-    mut_arg("output", |output| {
-        output.help("The workload file to write; of a folder, the folder to write them to")
-    })
-)]
-pub struct BlockchainTestArgs {
-    /// The file, or a folder: then all tests of all files in it are imported
-    pub file: PathBuf,
-    /// Name of the test, where the file has several
-    #[arg(long, value_name = "NAME")]
-    pub test: Option<String>,
-    /// Consecutive blocks that are run as one
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub batch: NonZeroUsize,
-    /// The file, or the folder
-    #[command(flatten)]
-    pub to: OutputArgs,
-}
-
 /// Arguments of `stress import rpc`.
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_EXAMPLES)]
@@ -166,15 +140,13 @@ pub fn import(args: &ImportArgs) -> Result<Code, Failure> {
     if let ImportCommand::BlockchainTest(args) = &args.command
         && args.file.is_dir()
     {
-        let BlockchainTestArgs { file, to, batch, test } = args;
-        let folder = Folder { input: file, to, batch: *batch, wanted: test.as_deref() };
-        return folder.import(&progress);
+        return blockchain_test::import_folder(args, &progress);
     }
     // A file that cannot be written is better known before the work than after it.
     let file = args.command.to().file()?;
     let (imported, batch) = match &args.command {
         ImportCommand::T8n(args) => (transition(args)?, NonZeroUsize::MIN),
-        ImportCommand::BlockchainTest(args) => (blockchain_test(args)?, args.batch),
+        ImportCommand::BlockchainTest(args) => (blockchain_test::imported(args)?, args.batch),
         ImportCommand::Rpc(args) => (rpc(args, &progress)?, args.batch),
     };
     terminal::out(&write(imported, file, batch, &progress)?);
@@ -227,32 +199,4 @@ fn transition(args: &T8nArgs) -> Result<Imported, Failure> {
         }
     }
     Ok(imported)
-}
-
-fn blockchain_test(args: &BlockchainTestArgs) -> Result<Imported, Failure> {
-    let file = read(&args.file)?;
-    let mut tests = import::blockchain_tests(&file.name, &file.content).map_err(failure)?;
-    let place = match &args.test {
-        Some(name) => tests.iter().position(|test| test.name == *name),
-        None => (tests.len() == 1).then_some(0),
-    };
-    let Some(place) = place else {
-        let mut names: Vec<_> =
-            tests.iter().take(SHOWN_TESTS).map(|test| test.name.as_str()).collect();
-        if tests.len() > SHOWN_TESTS {
-            names.push("…");
-        }
-        let asked = args.test.as_ref().map_or_else(
-            || {
-                format!(
-                    "{} has {}; choose one by --test",
-                    file.name,
-                    units::things(tests.len() as u64, "test")
-                )
-            },
-            |name| format!("--test {name}: {} has no such test", file.name),
-        );
-        fail!(Code::Usage, "{asked}: {}", names.join(", "));
-    };
-    Ok(tests.swap_remove(place))
 }

@@ -1,7 +1,5 @@
 //! `stress io`: raw random reads of the stores, point after point, beside the device's rate.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use spec::Override;
 use variant::StoreKind;
@@ -9,7 +7,7 @@ use variant::StoreKind;
 use result::io::{IoResult, IoState, ORDER, SCHEMA};
 
 use crate::{
-    cli::args::{DataDirArgs, Format, names, of_flags, pair, typed_words},
+    cli::args::{DataDirArgs, ResultArgs, names, of_flags, pair, typed_words},
     figures::facts,
     io::{
         measuring::Measuring,
@@ -73,12 +71,9 @@ pub struct IoArgs {
     /// Where state databases and baselines are
     #[command(flatten)]
     pub data_dir: DataDirArgs,
-    /// Format of standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-    /// Also write the result as JSON into this directory
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    /// Where the result goes
+    #[command(flatten)]
+    pub result: ResultArgs,
 }
 
 /// Layouts by the length of their keys.
@@ -166,7 +161,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
     let environment = args.data_dir.environment();
-    let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
+    let mut out = args.result.json_out()?;
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let mut result = IoResult {
         schema: SCHEMA,
@@ -202,7 +197,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     result.environment = result.environment.at_end();
     let has_points = result.stores.iter().any(|store| !store.points.is_empty());
     if has_points || measured.is_ok() {
-        args.format.print(&result, report::io_table)?;
+        args.result.format.print(&result, report::io_table)?;
         let written = save(&result).or_exit(Code::Io)?;
         if let Some(path) = written {
             terminal::note(&format!("wrote {}", path.display()));

@@ -10,7 +10,7 @@ use result::send::SendResult;
 use send::{NodeUrl, Settings};
 
 use crate::{
-    cli::args::{ForceArgs, Format, WorkArgs, typed_words},
+    cli::args::{ForceArgs, ResultArgs, WorkArgs, typed_words},
     send::{self as sending, ProfileInput, SendInput},
     terminal::{
         self,
@@ -96,12 +96,9 @@ pub struct SendArgs {
     /// The workload
     #[command(flatten)]
     pub work: WorkArgs,
-    /// Format of standard output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-    /// Also write the result as JSON into this directory
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    /// Where the result goes
+    #[command(flatten)]
+    pub result: ResultArgs,
 }
 
 /// Reads a URL, which is checked later: an error of a parser would show it with its secrets.
@@ -161,11 +158,11 @@ fn time(option: &str, text: &str) -> Result<Duration, Failure> {
 /// Sends the load, and shows its result.
 pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     let input = args.input()?;
-    let mut out = args.out.as_deref().map(report::JsonOut::at).transpose().or_exit(Code::Io)?;
-    let progress = Progress::new(args.format.look());
+    let mut out = args.result.json_out()?;
+    let progress = Progress::new(args.result.format.look());
     let result = sending::send(&input, &progress)?;
     let json = report::json(&result).or_exit(Code::Io)?;
-    args.format.print(&result, report::send_table)?;
+    args.result.format.print(&result, report::send_table)?;
     if let Some(out) = &mut out {
         let path = out.write("send", result.started_unix_s, &json).or_exit(Code::Io)?;
         terminal::note(&format!("wrote {}", path.display()));

@@ -14,7 +14,7 @@ use result::sweep::{Matrix, ranges};
 
 use crate::{
     cli::args::{
-        DataDirArgs, Format, Given, OpenArgs, ScenarioArgs, Which, as_option, nothing_named,
+        DataDirArgs, Format, OpenArgs, ScenarioArgs, Which, as_option, nothing_named, which,
     },
     figures::claims,
     machine::child,
@@ -188,7 +188,7 @@ fn is_axis(word: &str) -> bool {
 
 /// The scenario that is named, by a word as of a run or by `--scenario`.
 fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Failure> {
-    let which = Given { words: names, scenario, workload: None }.which();
+    let which = which(names, scenario, None);
     let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
     match which.or_exit(Code::Usage)? {
         Some(Which::Scenario(name)) => Ok(name),
