@@ -91,7 +91,7 @@ mod tests {
         let mut run: RunResult = example::typical();
         run.workload.gas = gas;
         let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        Shown::from(Stored::new("r.json".into(), run)).with_swept(Keys::from(keys))
+        Shown { swept: Keys::from(keys), ..Stored::new("r.json".into(), run).into() }
     }
 
     #[test]

@@ -95,6 +95,11 @@ impl ClientSample {
     }
 }
 
+/// Milliseconds of a batch.
+fn ms_per_batch(ns: u64, batch_count: u64) -> f64 {
+    ns as f64 / 1e6 / batch_count.max(1) as f64
+}
+
 impl ClientCell {
     /// The samples that count.
     pub fn counted(&self) -> &[ClientSample] {
@@ -110,18 +115,19 @@ impl ClientCell {
     /// Milliseconds of each block of the workload, over the samples that count.
     pub fn ms_by_block(&self) -> Vec<Estimate> {
         let block_count = self.counted().iter().map(|sample| sample.blocks.len()).min();
-        let of_block = |index: usize| {
-            let blocks = self.counted().iter().map(|sample| &sample.blocks[index]);
-            let times: Vec<f64> = blocks.map(|block| block.wall_ns() as f64 / 1e6).collect();
-            stats::estimate(&times)
-        };
-        (0..block_count.unwrap_or(0)).map(of_block).collect()
+        (0..block_count.unwrap_or(0))
+            .map(|index| {
+                let blocks = self.counted().iter().map(|sample| &sample.blocks[index]);
+                let times: Vec<f64> = blocks.map(|block| block.wall_ns() as f64 / 1e6).collect();
+                stats::estimate(&times)
+            })
+            .collect()
     }
 
     /// The median over the samples that count; `None` where one does not tell.
     pub fn median(&self, figure: impl Fn(&ClientSample) -> Option<u64>) -> Option<f64> {
-        let of = |sample| figure(sample).map(|value| value as f64);
-        stats::median(&self.counted().iter().map(of).collect::<Option<Vec<_>>>()?)
+        let values = self.counted().iter().map(|sample| Some(figure(sample)? as f64));
+        stats::median(&values.collect::<Option<Vec<_>>>()?)
     }
 
     /// Estimates the figures over the samples of a workload of `batch_count` batches.
@@ -129,10 +135,9 @@ impl ClientCell {
         let counted = self.counted();
         let rates: Vec<_> =
             counted.iter().filter_map(|s| stats::mgas_per_s(s.gas, s.wall_ns)).collect();
-        let batch_count = batch_count.max(1) as f64;
-        let ms = |ns: u64| ns as f64 / 1e6 / batch_count;
-        let own: Option<Vec<_>> = counted.iter().map(|s| s.own_ns().map(ms)).collect();
-        let times: Vec<_> = counted.iter().map(|s| ms(s.wall_ns)).collect();
+        let own: Option<Vec<_>> =
+            counted.iter().map(|s| Some(ms_per_batch(s.own_ns()?, batch_count))).collect();
+        let times: Vec<_> = counted.iter().map(|s| ms_per_batch(s.wall_ns, batch_count)).collect();
         self.own_ms_per_batch = stats::estimate(&own.unwrap_or_default());
         self.mgas_per_s = stats::estimate(&rates);
         self.ms_per_batch = stats::estimate(&times);

@@ -26,22 +26,25 @@ pub struct Counters {
 impl Counters {
     /// The figures that are not the same in `other`, as `store_reads: 5 → 6`.
     pub fn differences(&self, other: &Self) -> Vec<String> {
-        let number = |value: Option<u64>| value.map_or("unknown".to_owned(), |n| n.to_string());
-        let figures = |of: &Self| {
-            [
-                ("gas", of.gas.to_string()),
-                ("receipts", of.receipts.clone()),
-                ("net_changes", of.net_changes.clone()),
-                ("list_bytes", of.list_bytes.to_string()),
-                ("unique_keys", of.unique_keys.to_string()),
-                ("store_reads", number(of.store_reads)),
-            ]
-        };
-        let pairs = figures(self).into_iter().zip(figures(other));
-        let differing = pairs.filter(|((_, before), (_, after))| before != after);
-        differing
+        self.named()
+            .into_iter()
+            .zip(other.named())
+            .filter(|((_, before), (_, after))| before != after)
             .map(|((name, before), (_, after))| format!("{name}: {before} → {after}"))
             .collect()
+    }
+
+    /// The figures with their names.
+    fn named(&self) -> [(&'static str, String); 6] {
+        let reads = self.store_reads.map_or("unknown".to_owned(), |reads| reads.to_string());
+        [
+            ("gas", self.gas.to_string()),
+            ("receipts", self.receipts.clone()),
+            ("net_changes", self.net_changes.clone()),
+            ("list_bytes", self.list_bytes.to_string()),
+            ("unique_keys", self.unique_keys.to_string()),
+            ("store_reads", reads),
+        ]
     }
 
     /// The counters that both share: where the number of reads is not, it is unknown.

@@ -5,13 +5,11 @@
 //! number of samples of it tells how it would have been with another seed. So the figures of a
 //! pooled cell are over the databases' figures, each of them one value, and so are its intervals.
 
-use hdrhistogram::Histogram;
 use variant::{BlockDuty, RootTime, SampleKeys};
 
 use crate::{
     counters::Counters,
-    figures::{Estimate, Percentiles},
-    latency::{HistogramLog, LogKind},
+    figures::{Estimate, HistogramLog, LogKind, Percentiles},
     run::{CacheFacts, Cell, SampleFacts},
     stats, sustained,
     writes::BatchFigures,
@@ -31,18 +29,21 @@ pub struct Ran {
 impl Cell {
     /// Returns whether another cell has the same duties on blocks, and a state root if this one has.
     pub fn has_duties_of(&self, other: &Self) -> bool {
-        let has_root = |cell: &Self| cell.root != RootTime::Nothing;
-        self.duties == other.duties && has_root(self) == has_root(other)
+        self.duties == other.duties && self.has_root() == other.has_root()
     }
 
     /// Whether its samples run whole blocks: with all duties of a validating client, and a state root.
     pub fn is_whole(&self) -> bool {
-        self.duties.len() == BlockDuty::ALL.len() && self.root != RootTime::Nothing
+        self.duties.len() == BlockDuty::ALL.len() && self.has_root()
     }
 
     /// Number of its duties beside execution and its list: those on blocks, and a state root.
     pub fn duty_count(&self) -> usize {
-        self.duties.len() + usize::from(self.root != RootTime::Nothing)
+        self.duties.len() + usize::from(self.has_root())
+    }
+
+    fn has_root(&self) -> bool {
+        self.root != RootTime::Nothing
     }
 
     /// Values that its figures are over: its samples, or its databases where there are several.
@@ -135,13 +136,17 @@ type BySeed = Vec<(Option<u64>, Vec<f64>)>;
 /// by its seed.
 fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
     let others = over.by_database();
-    let of_database = |own: OnDatabase<'_>| {
-        let other = others.iter().find(|other| other.seed == own.seed)?;
-        let pairs = own.counted().iter().zip(other.counted()).filter(|(_, over)| over.wall_ns > 0);
-        let ratios = pairs.map(|(of, over)| of.wall_ns as f64 / over.wall_ns as f64);
-        Some((own.seed, ratios.collect()))
-    };
-    of.by_database().into_iter().filter_map(of_database).collect()
+    of.by_database()
+        .into_iter()
+        .filter_map(|own| {
+            let other = others.iter().find(|other| other.seed == own.seed)?;
+            let pairs = own.counted().iter().zip(other.counted());
+            let ratios = pairs
+                .filter(|(_, over)| over.wall_ns > 0)
+                .map(|(of, over)| of.wall_ns as f64 / over.wall_ns as f64);
+            Some((own.seed, ratios.collect()))
+        })
+        .collect()
 }
 
 fn medians(by_database: &[Vec<f64>]) -> Vec<f64> {
@@ -159,7 +164,7 @@ pub fn pool(databases: &[Ran], logs: &[HistogramLog]) -> Vec<Cell> {
     let mut pooled: Vec<Cell> = Vec::new();
     for cell in databases.iter().flat_map(|ran| &ran.cells) {
         if !pooled.iter().any(|known| known.variant == cell.variant) {
-            pooled.extend(of_variant(&cell.variant, databases, logs));
+            pooled.extend(pooled_cell(&cell.variant, databases, logs));
         }
     }
     let ratios: Vec<_> = pooled.iter().map(|cell| ratio_of(cell, &pooled)).collect();
@@ -177,21 +182,23 @@ fn ratio_of(cell: &Cell, all: &[Cell]) -> Option<(String, BySeed)> {
     Some((over.variant.clone(), round_ratios(cell, over)))
 }
 
+/// The figures of the cells of one variant, one for each database, that know theirs.
+fn figures(own: &[(&Ran, &Cell)], figure: fn(&Cell) -> Option<f64>) -> Vec<f64> {
+    own.iter().filter_map(|(_, cell)| figure(cell)).collect()
+}
+
 impl CellDatabases {
-    /// Of the cells of one variant, one for each database; what it takes over another is open.
-    fn of(own: &[(&Ran, &Cell)]) -> Self {
-        let figures = |figure: fn(&Cell) -> Option<f64>| -> Vec<f64> {
-            own.iter().filter_map(|(_, cell)| figure(cell)).collect()
-        };
-        let walls = |(_, cell): &(&Ran, &Cell)| {
+    /// Pools the cells of one variant, one for each database; its ratio to another variant is open.
+    fn from_cells(own: &[(&Ran, &Cell)]) -> Self {
+        let walls = own.iter().map(|(_, cell)| {
             let counted = cell.counted().into_iter().flatten();
-            counted.map(|sample| sample.wall_ns as f64).collect::<Vec<_>>()
-        };
+            counted.map(|sample| sample.wall_ns as f64).collect()
+        });
         Self {
-            each: own.iter().map(|(ran, cell)| OfDatabase::of(ran, cell)).collect(),
-            mgas_per_s_range: range(&figures(|cell| cell.mgas_per_s.median)),
-            ms_per_batch_range: range(&figures(|cell| cell.ms_per_batch.median)),
-            time_spread: Spread::of(&own.iter().map(walls).collect::<Vec<_>>()),
+            each: own.iter().map(|(ran, cell)| OfDatabase::from_cell(ran, cell)).collect(),
+            mgas_per_s_range: range(&figures(own, |cell| cell.mgas_per_s.median)),
+            ms_per_batch_range: range(&figures(own, |cell| cell.ms_per_batch.median)),
+            time_spread: Spread::estimate(&walls.collect::<Vec<Vec<f64>>>()),
             time_ratio_over: String::new(),
             time_ratio: Estimate::default(),
             time_ratio_range: None,
@@ -210,12 +217,12 @@ impl CellDatabases {
         self.time_ratio_over = over;
         self.time_ratio = stats::estimate(&known);
         self.time_ratio_range = range(&known);
-        self.time_ratio_spread = Spread::of(&rounds);
+        self.time_ratio_spread = Spread::estimate(&rounds);
     }
 }
 
 impl OfDatabase {
-    fn of(ran: &Ran, cell: &Cell) -> Self {
+    fn from_cell(ran: &Ran, cell: &Cell) -> Self {
         Self {
             seed: ran.facts.workload.seed,
             sample_count: cell.samples.len() as u64,
@@ -231,24 +238,19 @@ impl OfDatabase {
 }
 
 /// One variant on all databases that have it.
-fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option<Cell> {
-    let of_ran = |ran: &'_ Ran| ran.cells.iter().position(|cell| cell.variant == variant);
-    let own: Vec<(&Ran, &Cell)> =
-        databases.iter().filter_map(|ran| Some((ran, &ran.cells[of_ran(ran)?]))).collect();
+fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option<Cell> {
+    let own: Vec<(&Ran, &Cell)> = databases
+        .iter()
+        .filter_map(|ran| Some((ran, ran.cells.iter().find(|cell| cell.variant == variant)?)))
+        .collect();
     let (_, first) = own.first()?;
-    let estimate = |figure: fn(&Cell) -> Option<f64>| {
-        stats::estimate(&own.iter().filter_map(|(_, cell)| figure(cell)).collect::<Vec<_>>())
-    };
-    let median = |figure: fn(&Cell) -> Option<f64>| estimate(figure).median;
-    let percentiles = |kind: LogKind| {
-        let log = logs.iter().find(|log| log.variant == variant && log.what == kind);
-        log.map_or_else(Percentiles::default, |log| stats::percentiles(&log.histogram))
-    };
+    let estimate = |figure| stats::estimate(&figures(&own, figure));
+    let median = |figure| stats::median(&figures(&own, figure));
     let counted: Vec<&SampleFacts> =
         own.iter().flat_map(|(_, cell)| cell.counted()).flatten().collect();
     let device_fraction = estimate(|cell| cell.device_fraction);
     Some(Cell {
-        databases: Some(CellDatabases::of(&own)),
+        databases: Some(CellDatabases::from_cells(&own)),
         // Each database has its own.
         counters: None,
         warm_up_sample_count: None,
@@ -263,8 +265,8 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
             store_amplification: median(|cell| cell.batch_figures.store_amplification),
             ..sustained::batch_figures(&counted)
         },
-        tx_latency_ns: percentiles(LogKind::Transactions),
-        read_latency_ns: percentiles(LogKind::Reads),
+        tx_latency_ns: percentiles(logs, variant, LogKind::Transactions),
+        read_latency_ns: percentiles(logs, variant, LogKind::Reads),
         read_latency_of_batches: own.iter().any(|(_, cell)| cell.read_latency_of_batches),
         longest_tx_share: median(|cell| cell.longest_tx_share),
         scheduling_quality: median(|cell| cell.scheduling_quality),
@@ -290,6 +292,12 @@ fn of_variant(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option
     })
 }
 
+/// The percentiles of a variant's latencies over all databases.
+fn percentiles(logs: &[HistogramLog], variant: &str, kind: LogKind) -> Percentiles {
+    let log = logs.iter().find(|log| log.variant == variant && log.what == kind);
+    log.map_or_else(Percentiles::default, |log| stats::percentiles(&log.histogram))
+}
+
 /// The value that all of them have.
 fn in_common<T: PartialEq>(own: &[(&Ran, &Cell)], value: fn(&Cell) -> Option<T>) -> Option<T> {
     let (_, first) = own.first()?;
@@ -299,12 +307,12 @@ fn in_common<T: PartialEq>(own: &[(&Ran, &Cell)], value: fn(&Cell) -> Option<T>)
 
 /// As cold as the least cold of them.
 fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
-    let with = |proved| own.iter().find(|(_, cell)| cell.cache.proved == proved);
-    let (ran, cell) = [Some(false), None, Some(true)].into_iter().find_map(with)?;
+    let (ran, cell) = [Some(false), None, Some(true)]
+        .into_iter()
+        .find_map(|proved| own.iter().find(|(_, cell)| cell.cache.proved == proved))?;
     let CacheFacts { want, proved, reason } = cell.cache.clone();
-    let is_like =
-        |(_, other): &(&Ran, &Cell)| other.cache.proved == proved && other.cache.reason == reason;
-    let reason = match own.iter().all(is_like) {
+    let mut caches = own.iter().map(|(_, cell)| &cell.cache);
+    let reason = match caches.all(|other| other.proved == proved && other.reason == reason) {
         true => reason,
         false => format!("on the database of seed {}: {reason}", ran.facts.workload.seed),
     };
@@ -317,17 +325,15 @@ fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
 /// In no case: all histograms have the same bounds.
 pub fn add_logs(all: &mut Vec<HistogramLog>, more: Vec<HistogramLog>) {
     for log in more {
-        let is_same =
-            |known: &&mut HistogramLog| known.variant == log.variant && known.what == log.what;
-        match all.iter_mut().find(is_same) {
-            Some(known) => add(&mut known.histogram, &log.histogram),
+        let mut known = all.iter_mut();
+        match known.find(|known| known.variant == log.variant && known.what == log.what) {
+            Some(known) => {
+                let added = known.histogram.add(&log.histogram);
+                added.unwrap_or_else(|e| panic!("same bounds: {e}"));
+            }
             None => all.push(log),
         }
     }
-}
-
-fn add(to: &mut Histogram<u64>, more: &Histogram<u64>) {
-    to.add(more).unwrap_or_else(|e| panic!("same bounds: {e}"));
 }
 
 #[cfg(test)]

@@ -1,28 +1,17 @@
-//! The machine that a result was made on: a fingerprint with `null` for unknown facts. One file
-//! a subject. How each is found out is the program's business.
+//! The machine that a result was made on: a fingerprint with `null` for unknown facts. How each is found out is
+//! the program's business.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-mod build;
-mod cgroup;
-mod check;
-mod cpu;
-mod disk;
-mod ground;
-mod host;
-mod memory;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
 mod steal;
 
-pub use build::Build;
-pub use cgroup::{Cgroup, Limit};
-pub use check::{Check, Status};
-pub use cpu::Cpu;
-pub use disk::Disk;
-pub use ground::Ground;
-pub use host::{Host, Virtualisation};
-pub use memory::{Memory, Swap};
 pub use steal::StealClock;
+
+/// How a limit that there is not is written.
+const UNLIMITED: &str = "unlimited";
 
 /// Where a result was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,4 +57,232 @@ impl Environment {
 
 const fn unknown_steal() -> StealClock {
     StealClock::stopped(None)
+}
+
+/// The processor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// Its name, or implementer and part where the kernel gives no name (ARM).
+    pub model: Option<String>,
+    /// CPUs that are online, hardware threads counted apart.
+    pub logical_count: Option<u64>,
+    /// CPUs that this process may run on.
+    pub allowed_count: Option<u64>,
+    /// The same as a list: `0-3,8`.
+    pub allowed: Option<String>,
+    /// Frequency governor; several are joined by commas.
+    pub governor: Option<String>,
+    /// Whether clocks may rise above the nominal one.
+    pub is_turbo_on: Option<bool>,
+    /// Whether two hardware threads share a core.
+    pub is_smt_on: Option<bool>,
+    /// The kernel's clock source: with another than `tsc` reading the clock costs a call.
+    pub clock_source: Option<String>,
+}
+
+/// Limits of versions 1 and 2; `null` where no group was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cgroup {
+    /// CPU time a second, in thousandths of a CPU.
+    pub cpu_limit_millicpus: Option<Limit>,
+    /// Memory.
+    pub memory_limit_bytes: Option<Limit>,
+}
+
+/// A limit that is known; written as a number or `"unlimited"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// Up to this.
+    At(u64),
+    /// There is none.
+    Unlimited,
+}
+
+impl JsonSchema for Limit {
+    fn schema_name() -> Cow<'static, str> {
+        "Limit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": UNLIMITED }] })
+    }
+}
+
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::At(limit) => serializer.serialize_u64(*limit),
+            Self::Unlimited => serializer.serialize_str(UNLIMITED),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u64),
+            Word(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(limit) => Ok(Self::At(limit)),
+            Written::Word(word) if word == UNLIMITED => Ok(Self::Unlimited),
+            Written::Word(word) => {
+                Err(D::Error::custom(format!("{word:?} is no limit: a number or {UNLIMITED:?}")))
+            }
+        }
+    }
+}
+
+/// Memory of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Memory {
+    /// All of it.
+    pub total_bytes: Option<u64>,
+    /// Memory that was free at the probe without swapping.
+    pub available_bytes: Option<u64>,
+    /// Swap areas in use; empty where there are none.
+    pub swaps: Option<Vec<Swap>>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub transparent_hugepages: Option<String>,
+}
+
+/// A swap area.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Swap {
+    /// Device or file.
+    pub path: String,
+    /// Whether it is compressed memory (zram) rather than a disk.
+    pub is_zram: bool,
+    /// Its size.
+    pub size_bytes: u64,
+    /// The used part.
+    pub used_bytes: u64,
+}
+
+/// The system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// The kernel's release.
+    pub kernel: Option<String>,
+    /// The distribution with its version.
+    pub os: Option<String>,
+    /// The architecture that the binary is built for.
+    pub architecture: String,
+    /// Whether this is a machine of its own.
+    pub virtualisation: Virtualisation,
+    /// Runnable and waiting threads, averaged over 1, 5 and 15 minutes before the probe.
+    pub load_average: Option<[f64; 3]>,
+}
+
+/// Hypervisor and container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Virtualisation {
+    /// Whether the processor says that a hypervisor runs it; x86 only.
+    pub has_hypervisor: Option<bool>,
+    /// Maker and product by the firmware's tables, such as `QEMU Standard PC`.
+    pub product: Option<String>,
+    /// The hypervisor's own word (Xen).
+    pub hypervisor: Option<String>,
+    /// `docker`, `podman`, or systemd's word; `null` also outside a container.
+    pub container: Option<String>,
+}
+
+/// The device below a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Disk {
+    /// The directory, or the nearest one above that existed at the probe.
+    pub path: String,
+    /// Where the file system is mounted.
+    pub mount_point: Option<String>,
+    /// Its type: `ext4`, `tmpfs`, `overlay`.
+    pub file_system: Option<String>,
+    /// Options of the mount and of the file system.
+    pub mount_options: Option<String>,
+    /// The mounted device: `/dev/nvme0n1p2`.
+    pub source: Option<String>,
+    /// The whole device below a partition: `nvme0n1`.
+    pub device: Option<String>,
+    /// The maker's name for it.
+    pub model: Option<String>,
+    /// Whether the device says that it rotates; virtual ones often say so without truth.
+    pub is_rotational: Option<bool>,
+}
+
+/// Abilities of a directory's file system and the kernel; `null` where it could not be tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ground {
+    /// Whether files can be read with `O_DIRECT`, past the kernel's page cache.
+    pub has_direct_reads: Option<bool>,
+    /// Whether the kernel drops a file's pages when it is asked to.
+    pub can_drop_pages: Option<bool>,
+    /// Whether `io_uring` can be used.
+    pub has_io_uring: bool,
+    /// Free space for this user.
+    pub free_bytes: Option<u64>,
+}
+
+/// The binary that runs, as `build.rs` saw it being made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Build {
+    /// The commit, with `-dirty` when its sources differ; `null` outside a
+    /// repository of its own.
+    pub commit: Option<String>,
+    /// The program's features; `null` of a build that did not tell.
+    #[serde(default)]
+    pub features: Option<Vec<String>>,
+    /// BLAKE3 of the program's file; `null` where it cannot be read.
+    #[serde(default)]
+    pub binary_hash: Option<String>,
+    /// `rustc --version`.
+    pub rustc: Option<String>,
+    /// Cargo's profile: `release`, `debug`.
+    pub profile: String,
+    /// Cargo's `opt-level`.
+    pub opt_level: String,
+    /// Link-time optimisation: `fat`, `thin`, or `thin-local` within each crate; `null` of a build
+    /// that did not tell.
+    #[serde(default)]
+    pub lto: Option<String>,
+    /// Cargo's `codegen-units`; `null` of a build that did not tell.
+    #[serde(default)]
+    pub codegen_units: Option<u32>,
+    /// Whether `debug_assert!` is compiled in.
+    pub has_debug_assertions: bool,
+}
+
+impl Build {
+    /// The settings of the compiler in words: `release, opt-level 3, fat LTO, 1 codegen unit(s)`.
+    pub fn profile_in_words(&self) -> String {
+        let lto = self.lto.as_deref().unwrap_or("unknown");
+        let units = self.codegen_units.map_or("unknown".to_owned(), |count| count.to_string());
+        let Self { profile, opt_level, .. } = self;
+        format!("{profile}, opt-level {opt_level}, {lto} LTO, {units} codegen unit(s)")
+    }
+}
+
+/// How a subject stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// It makes figures doubtful.
+    Warning,
+    /// This machine does not tell.
+    Unknown,
+}
+
+/// A subject with its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// The subject: `governor`.
+    pub name: String,
+    /// How it stands.
+    pub status: Status,
+    /// The finding.
+    pub found: String,
+    /// The remedy, where it is not fine.
+    pub remedy: Option<String>,
 }

@@ -1,5 +1,7 @@
-//! Figures over samples: estimates with their intervals, and percentiles.
+//! Figures over samples: estimates with their intervals, percentiles, and the histograms of latencies that are kept
+//! beside a result.
 
+use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,4 +39,34 @@ pub struct Percentiles {
     pub max: Option<u64>,
     /// Number of values.
     pub count: u64,
+}
+
+/// The content of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogKind {
+    /// Time per transaction, reads included.
+    Transactions,
+    /// Time per read of the store.
+    Reads,
+}
+
+impl LogKind {
+    /// Name as part of a file name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transactions => "tx",
+            Self::Reads => "reads",
+        }
+    }
+}
+
+/// A histogram to write.
+#[derive(Clone, Debug)]
+pub struct HistogramLog {
+    /// The variant, with its store, as its cell names it.
+    pub variant: String,
+    /// The kind of its values.
+    pub what: LogKind,
+    /// Nanoseconds, of the samples of the cell that count: without those of a warm-up.
+    pub histogram: Histogram<u64>,
 }

@@ -1,7 +1,7 @@
 //! Finds figures that JSON cannot hold before a file is written: `serde_json` makes `null` of a
 //! number that is not finite, which reads back as an unknown figure or not at all.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::ser::{
     Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
@@ -39,21 +39,48 @@ impl serde::ser::Error for Fault {
 /// A step on the way to a value.
 #[derive(Debug)]
 enum Step {
-    Key(&'static str),
-    MapKey(String),
+    Key(Cow<'static, str>),
     Index(usize),
 }
 
 /// Walks over a value, and knows where it is.
 #[derive(Debug, Default)]
 struct Finite {
+    /// The steps to the value under way; the last one changes with each value of a row or a map.
     path: Vec<Step>,
 }
 
 impl Finite {
-    fn below<T: Serialize + ?Sized>(&mut self, step: Step, value: &T) -> Result<(), Fault> {
-        self.path.push(step);
+    /// Begins with values in a row.
+    fn row(&mut self) -> Result<&mut Self, Fault> {
+        self.path.push(Step::Index(0));
+        Ok(self)
+    }
+
+    /// Begins with values that have keys.
+    fn map(&mut self) -> Result<&mut Self, Fault> {
+        self.path.push(Step::Key(Cow::Borrowed("")));
+        Ok(self)
+    }
+
+    /// Goes on to the value of a key.
+    fn at(&mut self, key: impl Into<Cow<'static, str>>) {
+        if let Some(step) = self.path.last_mut() {
+            *step = Step::Key(key.into());
+        }
+    }
+
+    /// Checks a value of a row, and goes on to the next one.
+    fn next<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
         value.serialize(&mut *self)?;
+        if let Some(Step::Index(index)) = self.path.last_mut() {
+            *index += 1;
+        }
+        Ok(())
+    }
+
+    /// Ends a row or a map.
+    fn leave(&mut self) -> Result<(), Fault> {
         self.path.pop();
         Ok(())
     }
@@ -65,30 +92,10 @@ impl Finite {
             let dot = if key.is_empty() { "" } else { "." };
             match step {
                 Step::Key(name) => key.extend([dot, name]),
-                Step::MapKey(name) => key.extend([dot, name.as_str()]),
                 Step::Index(index) => key.push_str(&format!("[{index}]")),
             }
         }
         key
-    }
-}
-
-/// Values in a row, or by their keys.
-#[derive(Debug)]
-struct Inside<'a> {
-    walk: &'a mut Finite,
-    index: usize,
-    map_key: String,
-}
-
-impl<'a> Inside<'a> {
-    const fn of(walk: &'a mut Finite) -> Self {
-        Self { walk, index: 0, map_key: String::new() }
-    }
-
-    fn next<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        self.index += 1;
-        self.walk.below(Step::Index(self.index - 1), value)
     }
 }
 
@@ -101,16 +108,16 @@ macro_rules! harmless {
     };
 }
 
-impl<'a> Serializer for &'a mut Finite {
+impl Serializer for &mut Finite {
     type Ok = ();
     type Error = Fault;
-    type SerializeSeq = Inside<'a>;
-    type SerializeTuple = Inside<'a>;
-    type SerializeTupleStruct = Inside<'a>;
-    type SerializeTupleVariant = Inside<'a>;
-    type SerializeMap = Inside<'a>;
-    type SerializeStruct = Inside<'a>;
-    type SerializeStructVariant = Inside<'a>;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Self;
 
     fn serialize_f64(self, value: f64) -> Result<(), Fault> {
         match value.is_finite() {
@@ -163,19 +170,21 @@ impl<'a> Serializer for &'a mut Finite {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Fault> {
-        self.below(Step::Key(variant), value)
+        self.map()?.at(variant);
+        value.serialize(&mut *self)?;
+        self.leave()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Inside<'a>, Fault> {
-        Ok(Inside::of(self))
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Fault> {
+        self.row()
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Inside<'a>, Fault> {
-        Ok(Inside::of(self))
+    fn serialize_tuple(self, _: usize) -> Result<Self, Fault> {
+        self.row()
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Inside<'a>, Fault> {
-        Ok(Inside::of(self))
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Fault> {
+        self.row()
     }
 
     fn serialize_tuple_variant(
@@ -184,16 +193,16 @@ impl<'a> Serializer for &'a mut Finite {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Inside<'a>, Fault> {
-        Ok(Inside::of(self))
+    ) -> Result<Self, Fault> {
+        self.row()
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Inside<'a>, Fault> {
-        Ok(Inside::of(self))
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, Fault> {
+        self.map()
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Inside<'a>, Fault> {
-        Ok(Inside::of(self))
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Fault> {
+        self.map()
     }
 
     fn serialize_struct_variant(
@@ -202,15 +211,15 @@ impl<'a> Serializer for &'a mut Finite {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Inside<'a>, Fault> {
-        Ok(Inside::of(self))
+    ) -> Result<Self, Fault> {
+        self.map()
     }
 }
 
 /// Declares values that have an index.
 macro_rules! in_a_row {
     ($($kind:ident::$method:ident;)*) => {
-        $(impl $kind for Inside<'_> {
+        $(impl $kind for &mut Finite {
             type Ok = ();
             type Error = Fault;
 
@@ -219,7 +228,7 @@ macro_rules! in_a_row {
             }
 
             fn end(self) -> Result<(), Fault> {
-                Ok(())
+                self.leave()
             }
         })*
     };
@@ -235,7 +244,7 @@ in_a_row! {
 /// Declares values that have a key.
 macro_rules! by_key {
     ($($kind:ident;)*) => {
-        $(impl $kind for Inside<'_> {
+        $(impl $kind for &mut Finite {
             type Ok = ();
             type Error = Fault;
 
@@ -244,11 +253,12 @@ macro_rules! by_key {
                 key: &'static str,
                 value: &T,
             ) -> Result<(), Fault> {
-                self.walk.below(Step::Key(key), value)
+                self.at(key);
+                value.serialize(&mut **self)
             }
 
             fn end(self) -> Result<(), Fault> {
-                Ok(())
+                self.leave()
             }
         })*
     };
@@ -259,22 +269,22 @@ by_key! {
     SerializeStructVariant;
 }
 
-impl SerializeMap for Inside<'_> {
+impl SerializeMap for &mut Finite {
     type Ok = ();
     type Error = Fault;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Fault> {
         let text = serde_json::to_value(key).map_err(|cause| Fault(Error::NoJson(cause)))?;
-        self.map_key = text.as_str().map_or_else(|| text.to_string(), str::to_owned);
+        self.at(text.as_str().map_or_else(|| text.to_string(), str::to_owned));
         Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        self.walk.below(Step::MapKey(std::mem::take(&mut self.map_key)), value)
+        value.serialize(&mut **self)
     }
 
     fn end(self) -> Result<(), Fault> {
-        Ok(())
+        self.leave()
     }
 }
 

@@ -58,25 +58,29 @@ variant::named! {
 /// other one.
 pub fn json_schema(kind: FileKind) -> Value {
     match kind {
-        FileKind::Result => of::<RunResult>(RunSchema::NAME, "docs/result.md"),
-        FileKind::Gate => of::<GateResult>(GateSchema::NAME, "docs/gate.md"),
-        FileKind::Calibration => of::<Calibration>(CALIBRATION_SCHEMA, "docs/gate.md"),
-        FileKind::Sweep => of::<Manifest>(MANIFEST_SCHEMA, "docs/sweep.md"),
-        FileKind::SweepCell => of::<CellFile>(CELL_SCHEMA, "docs/sweep.md"),
-        FileKind::SweepDevice => of::<SweepDevice>(SweepDeviceSchema::NAME, "docs/sweep.md"),
-        FileKind::SweepMerged => of::<Merged>(MergedSchema::NAME, "docs/sweep.md"),
-        FileKind::Comparison => of::<Comparison>(CompareSchema::NAME, "docs/result.md"),
-        FileKind::Io => of::<IoResult>(IoSchema::NAME, "docs/designs.md"),
-        FileKind::Send => of::<SendResult>(SendSchema::NAME, "docs/send.md"),
-        FileKind::SendComparison => of::<LoadComparison>(LoadCompareSchema::NAME, "docs/send.md"),
-        FileKind::Description => of::<Described>(DescribeSchema::NAME, "docs/workloads.md"),
-        FileKind::Simulation => of::<Simulation>(SimulateSchema::NAME, "docs/shards.md"),
-        FileKind::Doctor => of::<DoctorResult>(DoctorSchema::NAME, "docs/getting-started.md"),
+        FileKind::Result => schema_of::<RunResult>(RunSchema::NAME, "docs/result.md"),
+        FileKind::Gate => schema_of::<GateResult>(GateSchema::NAME, "docs/gate.md"),
+        FileKind::Calibration => schema_of::<Calibration>(CALIBRATION_SCHEMA, "docs/gate.md"),
+        FileKind::Sweep => schema_of::<Manifest>(MANIFEST_SCHEMA, "docs/sweep.md"),
+        FileKind::SweepCell => schema_of::<CellFile>(CELL_SCHEMA, "docs/sweep.md"),
+        FileKind::SweepDevice => schema_of::<SweepDevice>(SweepDeviceSchema::NAME, "docs/sweep.md"),
+        FileKind::SweepMerged => schema_of::<Merged>(MergedSchema::NAME, "docs/sweep.md"),
+        FileKind::Comparison => schema_of::<Comparison>(CompareSchema::NAME, "docs/result.md"),
+        FileKind::Io => schema_of::<IoResult>(IoSchema::NAME, "docs/designs.md"),
+        FileKind::Send => schema_of::<SendResult>(SendSchema::NAME, "docs/send.md"),
+        FileKind::SendComparison => {
+            schema_of::<LoadComparison>(LoadCompareSchema::NAME, "docs/send.md")
+        }
+        FileKind::Description => schema_of::<Described>(DescribeSchema::NAME, "docs/workloads.md"),
+        FileKind::Simulation => schema_of::<Simulation>(SimulateSchema::NAME, "docs/shards.md"),
+        FileKind::Doctor => {
+            schema_of::<DoctorResult>(DoctorSchema::NAME, "docs/getting-started.md")
+        }
     }
 }
 
 /// The schema of a type whose files name `schema` and are explained in `page`.
-fn of<T: JsonSchema>(schema: &str, page: &str) -> Value {
+fn schema_of<T: JsonSchema>(schema: &str, page: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let settings = settings.with_transform(RecursiveTransform(complete));
     let mut root = settings.into_generator().into_root_schema_for::<T>();
@@ -134,6 +138,6 @@ fn unit(key: &str) -> Option<&'static str> {
     let inside: [(&str, &str); 3] =
         [("_ns_per_", "nanoseconds"), ("bytes_per_", "bytes"), ("gas_per_", "gas")];
     let end = ends.iter().find(|(end, _)| key.ends_with(end));
-    let inside = || inside.iter().find(|(part, _)| key.contains(part));
-    end.or_else(inside).map(|(_, unit)| *unit)
+    let found = end.or_else(|| inside.iter().find(|(part, _)| key.contains(part)));
+    found.map(|(_, unit)| *unit)
 }

@@ -19,7 +19,6 @@ pub mod gate;
 pub mod io;
 mod json;
 mod json_schema;
-mod latency;
 pub mod load_comparison;
 mod named;
 mod names;
@@ -28,35 +27,33 @@ mod pooled;
 mod program;
 pub mod ranks;
 pub mod ratios;
-mod root;
 mod run;
 mod schema;
 pub mod send;
-mod sharding;
 pub mod simulation;
 pub mod stats;
 pub mod stored;
 pub mod sustained;
 pub mod sweep;
+mod ways;
 mod writes;
 
 pub use clients::{CLIENT_DISAGREES, ClientBlock, ClientCell, ClientSample};
 pub use counters::Counters;
 pub use environment::Environment;
 pub use error::Error;
+pub use figures::{HistogramLog, LogKind};
 pub use json::json;
 pub use json_schema::{FileKind, json_schema};
-pub use latency::{HistogramLog, LogKind};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
 pub use phases::PhasesNs;
 pub use program::Program;
-pub use root::{RootFacts, RootWayFacts};
 pub use run::{
     BalBytes, CacheFacts, Cell, Claim, DRIFT_MAX, Device, Estimate, Expects, FrameFacts,
     HOST_CACHE_RATIO, Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA,
     SampleFacts, SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts,
     WorkloadFacts,
 };
-pub use sharding::{ShardWayFacts, ShardWorkFacts};
 pub use stored::{Content, Shown, Stored};
+pub use ways::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts};
 pub use writes::{BatchFigures, SpaceFacts, StoreWriteFacts, WriteFacts};

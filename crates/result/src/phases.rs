@@ -61,12 +61,14 @@ impl JsonSchema for PhasesNs {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let time = |phase: &Phase| {
-            let description = format!("Time of the phase `{phase}`; see docs/methodology.md.");
-            json!({ "type": "integer", "minimum": 0, "description": description })
-        };
-        let properties: Map<_, _> =
-            Phase::ALL.iter().map(|phase| (Self::key(*phase), time(phase))).collect();
+        let properties: Map<_, _> = Phase::ALL
+            .iter()
+            .map(|phase| {
+                let description = format!("Time of the phase `{phase}`; see docs/methodology.md.");
+                let time = json!({ "type": "integer", "minimum": 0, "description": description });
+                (Self::key(*phase), time)
+            })
+            .collect();
         let required: Vec<_> = Phase::ALL.iter().map(|phase| Self::key(*phase)).collect();
         json_schema!({ "type": "object", "properties": properties, "required": required })
     }

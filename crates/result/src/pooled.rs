@@ -81,9 +81,9 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of positive values by database. `None` below three databases, and where none has two
+    /// Estimates the spread of positive values by database. `None` below three databases, and where none has two
     /// values.
-    pub(crate) fn of(by_database: &[Vec<f64>]) -> Option<Self> {
+    pub(crate) fn estimate(by_database: &[Vec<f64>]) -> Option<Self> {
         let logs: Vec<Vec<f64>> =
             by_database.iter().map(|values| values.iter().map(|v| v.ln()).collect()).collect();
         let stats::Components { between_variance, within_variance, p } = stats::components(&logs)?;

@@ -10,6 +10,11 @@ const DIRTY: &str = "-dirty";
 /// Characters of a commit or a hash that are shown.
 const SHOWN_HASH_CHARS: usize = 10;
 
+/// The beginning of a commit or a hash.
+fn short(hash: &str) -> String {
+    hash.chars().take(SHOWN_HASH_CHARS).collect()
+}
+
 /// The program that made a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Program {
@@ -37,25 +42,20 @@ impl Program {
     /// Whether both are one program. Builds of one clean commit are, wherever they were compiled;
     /// builds of uncommitted sources only where their files are the same.
     pub fn is_same(&self, other: &Self) -> bool {
-        let of = |program: &Self| {
-            let Self {
-                version, commit, features, build_profile, patched, generator_version, ..
-            } = program.clone();
-            (version, commit, features, build_profile, patched, generator_version)
-        };
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
-        of(self) == of(other) && (self.is_clean() || is_one_file)
+        let is_like = Self { binary_hash: None, ..self.clone() }
+            == Self { binary_hash: None, ..other.clone() };
+        is_like && (self.is_clean() || is_one_file)
     }
 
     /// Whether the commit names the sources.
     fn is_clean(&self) -> bool {
-        let is_clean = |commit: &String| !commit.ends_with(DIRTY);
-        self.commit.as_ref().is_some_and(is_clean) && self.patched.is_empty()
+        let is_committed = self.commit.as_ref().is_some_and(|commit| !commit.ends_with(DIRTY));
+        is_committed && self.patched.is_empty()
     }
 
     /// `0.1.0 (c0ffee0123-dirty, binary 1a2b3c4d5e, with revm=../revm)`; a clean build's file is not named.
     pub fn name(&self) -> String {
-        let short = |hash: &str| hash.chars().take(SHOWN_HASH_CHARS).collect::<String>();
         let commit = match &self.commit {
             None => "commit unknown".to_owned(),
             Some(commit) => match commit.strip_suffix(DIRTY) {

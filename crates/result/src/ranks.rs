@@ -2,12 +2,14 @@
 
 /// Ranks from 1 on, in the order of the values; equal values share the mean of their ranks.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
-    let rank = |value: &f64| {
-        let below = values.iter().filter(|other| *other < value).count();
-        let equal = values.iter().filter(|other| *other == value).count();
-        below as f64 + (equal as f64 + 1.0) / 2.0
-    };
-    values.iter().map(rank).collect()
+    values
+        .iter()
+        .map(|value| {
+            let below = values.iter().filter(|other| *other < value).count();
+            let equal = values.iter().filter(|other| *other == value).count();
+            below as f64 + (equal as f64 + 1.0) / 2.0
+        })
+        .collect()
 }
 
 /// Spearman's rank correlation of pairs: Pearson's of their ranks. `None` of fewer than three, and where
@@ -16,15 +18,18 @@ pub fn spearman(pairs: &[[f64; 2]]) -> Option<f64> {
     if pairs.len() < 3 || pairs.iter().flatten().any(|value| value.is_nan()) {
         return None;
     }
-    let side = |index: usize| {
-        let ranks = ranks(&pairs.iter().map(|pair| pair[index]).collect::<Vec<_>>());
+    let [a, b] = [0, 1].map(|side| {
+        let ranks = ranks(&pairs.iter().map(|pair| pair[side]).collect::<Vec<_>>());
         let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
         ranks.into_iter().map(|rank| rank - mean).collect::<Vec<_>>()
-    };
-    let (a, b) = (side(0), side(1));
-    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let norm = (product(&a, &a) * product(&b, &b)).sqrt();
-    (norm > 0.0).then(|| product(&a, &b) / norm)
+    });
+    let norm = (dot(&a, &a) * dot(&b, &b)).sqrt();
+    (norm > 0.0).then(|| dot(&a, &b) / norm)
+}
+
+/// Dot product.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

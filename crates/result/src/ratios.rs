@@ -10,22 +10,18 @@ use crate::{
 
 /// Fills in both ratios of all cells, from the medians of their times.
 pub fn fill(cells: &mut [Cell]) {
-    let time = |cell: &Cell| cell.ms_per_batch.median.filter(|ms| *ms > 0.0);
     let ratios: Vec<_> = cells
         .iter()
         .map(|cell| {
-            let over = |is_it: &dyn Fn(&Cell) -> bool| {
-                let is_like =
-                    |other: &&Cell| other.store == cell.store && other.has_duties_of(cell);
-                let base = cells.iter().find(|other| is_like(other) && is_it(other))?;
-                Some(time(base)? / time(cell)?)
-            };
-            let in_order = over(&|other| is_baseline(other, cell));
+            let in_order = times_as_fast(cell, cells, |other| is_baseline(other, cell));
             // An engine that cannot build the list has no such duty to compare.
             let in_order = in_order.or_else(|| {
-                over(&|other| other.design == Design::Sequential && !cell.engine.builds_lists())
+                times_as_fast(cell, cells, |other| {
+                    other.design == Design::Sequential && !cell.engine.builds_lists()
+                })
             });
-            let alone = over(&|other| other.threads == 1 && is_twin(other, cell));
+            let alone =
+                times_as_fast(cell, cells, |other| other.threads == 1 && is_twin(other, cell));
             TimesAsFast { in_order, one_thread: alone.filter(|_| cell.threads > 1) }
         })
         .collect();
@@ -34,12 +30,24 @@ pub fn fill(cells: &mut [Cell]) {
     }
 }
 
+/// Returns the speed of `cell` as a multiple of that of the first other one with its store and duties that `is_base`.
+fn times_as_fast(cell: &Cell, cells: &[Cell], is_base: impl Fn(&Cell) -> bool) -> Option<f64> {
+    let mut like =
+        cells.iter().filter(|other| other.store == cell.store && other.has_duties_of(cell));
+    Some(time_ms(like.find(|other| is_base(other))?)? / time_ms(cell)?)
+}
+
+fn time_ms(cell: &Cell) -> Option<f64> {
+    cell.ms_per_batch.median.filter(|ms| *ms > 0.0)
+}
+
 /// Fills in the speed of clients as a multiple of the run in order: its first cell without a duty
 /// towards the list, of any store. Clients keep their state in stores of their own.
 pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
-    let plain =
-        |cell: &&Cell| cell.design == Design::Sequential && cell.list_duty == ListDuty::Nothing;
-    let base = cells.iter().find(plain).and_then(|cell| cell.ms_per_batch.median);
+    let base = cells
+        .iter()
+        .find(|cell| cell.design == Design::Sequential && cell.list_duty == ListDuty::Nothing)
+        .and_then(|cell| cell.ms_per_batch.median);
     for client in clients {
         let own = client.ms_per_batch.median.filter(|ms| *ms > 0.0);
         client.in_order_ratio = base.zip(own).map(|(base, own)| base / own);

@@ -17,9 +17,8 @@ use crate::{
     names::{Bottleneck, Bound, IoKind, Priority, Verdict},
     phases::PhasesNs,
     pooled::{CellDatabases, DatabaseFacts},
-    root::{RootFacts, RootWayFacts},
     schema::schema,
-    sharding::{ShardWayFacts, ShardWorkFacts},
+    ways::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts},
     writes::{BatchFigures, WriteFacts},
 };
 

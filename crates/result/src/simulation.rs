@@ -9,7 +9,7 @@ use crate::{
     named::Name,
     run::{Tool, WorkloadFacts},
     schema::schema,
-    sharding::ShardWayFacts,
+    ways::ShardWayFacts,
 };
 
 schema! {

@@ -7,7 +7,6 @@
 
 mod change;
 mod components;
-mod needed;
 mod open;
 mod percentile;
 mod sample;
@@ -18,10 +17,9 @@ use crate::figures::Estimate;
 
 pub use change::{ChangePoint, FALSE_ALARM_RATE, LEVEL_COUNT_MIN, change_points};
 pub use components::{CHANCE_P, Components, components};
-pub use needed::{PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed};
 pub use open::percentiles_with_open;
 pub use percentile::{Percentile, percentiles, percentiles_of};
-pub use sample::INTERVAL_COUNT_MIN;
+pub use sample::{INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed};
 pub use steady::{Warmup, warm_up};
 pub use trimmed::Trimmed;
 

@@ -1,13 +1,11 @@
 //! The files of a sweep: its matrix, the facts of each cell, all results as one.
 
-mod cell;
 mod device;
 mod knee;
 mod matrix;
 mod merged;
 mod points;
 
-pub use cell::{CellFile, FILE as CELL_FILE, SCHEMA as CELL_SCHEMA, dir_name as cell_dir_name};
 pub use device::{
     Ceiling, FILE_PREFIX as DEVICE_FILE_PREFIX, SCHEMA as DEVICE_SCHEMA, SweepDevice,
     SweepDeviceSchema, drift,
@@ -18,6 +16,7 @@ pub use matrix::{
     SCHEMA as MANIFEST_SCHEMA, Setting, cell_count, pair, ranges,
 };
 pub use merged::{
-    Counters, MachineKind, Merged, MergedCell, MergedSchema, SCHEMA as MERGED_SCHEMA,
+    CELL_FILE, CELL_SCHEMA, CellFile, Counters, MachineKind, Merged, MergedCell, MergedSchema,
+    SCHEMA as MERGED_SCHEMA, cell_dir_name,
 };
 pub use points::{Point, of_result, unnamed_keys, work_keys};

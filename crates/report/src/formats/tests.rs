@@ -48,7 +48,7 @@ fn a_summary_of_a_sweep_names_its_axes_and_no_cell_for_all() {
             run.warnings = vec![format!("load {gas}")];
             run.conclusion = Some("the finding of a cell".to_owned());
         });
-        shown.with_swept(Keys::from(keys))
+        Shown { swept: Keys::from(keys), ..shown }
     };
     let cells = [cell(1), cell(2)];
     let text = markdown(&cells);

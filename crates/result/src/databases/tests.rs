@@ -114,7 +114,8 @@ fn it_is_as_cold_as_the_least_cold_database_which_is_named() {
 #[test]
 fn latencies_of_all_databases_are_one_histogram() {
     let log = |values: std::ops::Range<u64>| {
-        let mut histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3).expect("bounds");
+        let mut histogram =
+            hdrhistogram::Histogram::new_with_bounds(1, u64::MAX / 2, 3).expect("bounds");
         values.for_each(|value| histogram.saturating_record(value));
         let variant = "memory/a@1".to_owned();
         HistogramLog { variant, what: LogKind::Transactions, histogram }

@@ -24,7 +24,11 @@ impl Verdict {
     /// The verdict on several together. A sure regression stands above everything: no doubt about
     /// another figure makes it less sure.
     pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
-        let rank = |verdict: &Self| match verdict {
+        all.into_iter().max_by_key(|verdict| verdict.rank()).unwrap_or(Self::Inconclusive)
+    }
+
+    const fn rank(self) -> u8 {
+        match self {
             Self::Regression => 6,
             Self::WorkChanged => 5,
             Self::Untrusted => 4,
@@ -32,8 +36,7 @@ impl Verdict {
             Self::Inconclusive => 2,
             Self::NotJudged => 1,
             Self::Pass => 0,
-        };
-        all.into_iter().max_by_key(rank).unwrap_or(Self::Inconclusive)
+        }
     }
 }
 

@@ -20,12 +20,12 @@ use crate::{
     io::{self, DevicePoint, IoDevice, IoPoint, IoResult, IoState, IoStore},
     program::Program,
     run::{CacheFacts, Claim, Percentiles, RunResult},
-    sharding::ShardWayFacts,
     simulation::{self, CheckedRow, SimulatedBound, SimulatedRow, Simulation, SimulationCosts},
     sweep::{
         self, Ceiling, Counters, Keys, LeftOut, MERGED_SCHEMA, MachineKind, Matrix, Merged,
         MergedCell, SweepDevice,
     },
+    ways::ShardWayFacts,
 };
 
 mod schemas;

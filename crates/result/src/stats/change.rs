@@ -46,7 +46,7 @@ pub fn change_points(values: &[f64], rate: f64) -> Vec<ChangePoint> {
 /// Adds the changes of `values`, of which the first has this index in the series.
 fn split(values: &[f64], first: usize, rate: f64, found: &mut Vec<ChangePoint>) {
     let Some(p) = chance(values, rate) else { return };
-    let index = place(values);
+    let index = split_index(values);
     let (before, after) = values.split_at(index);
     split(before, first, rate, found);
     found.push(ChangePoint { index: first + index, p });
@@ -92,13 +92,12 @@ fn scan(ranks: &[f64]) -> Option<f64> {
 
 /// The split at which the values lie nearest to the medians of their sides. A split inside of a level
 /// is never better than one at its ends: there the sum of the deviations is concave.
-fn place(values: &[f64]) -> usize {
-    let splits = LEVEL_COUNT_MIN..=values.len() - LEVEL_COUNT_MIN;
-    let both = |index: &usize| {
-        let (before, after) = values.split_at(*index);
-        deviation(before) + deviation(after)
-    };
-    splits.min_by(|a, b| both(a).total_cmp(&both(b))).unwrap_or(0)
+fn split_index(values: &[f64]) -> usize {
+    (LEVEL_COUNT_MIN..=values.len() - LEVEL_COUNT_MIN)
+        .map(|index| (index, values.split_at(index)))
+        .map(|(index, (before, after))| (index, deviation(before) + deviation(after)))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map_or(0, |(index, _)| index)
 }
 
 /// The sum of the distances from the median.

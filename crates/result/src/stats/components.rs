@@ -43,8 +43,8 @@ struct Group {
 }
 
 impl Group {
-    /// Of at least one value, all of them finite.
-    fn of(values: &[f64]) -> Option<Self> {
+    /// Trims a group; `None` without a value, and where one is not finite.
+    fn trim(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| !values.is_empty())?;
         let left = trimmed::left(&values);
         let (left_count, mean) = (left.len() as f64, trimmed::mean(left));
@@ -60,18 +60,19 @@ impl Group {
 pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
     let groups = groups.iter().filter(|group| !group.is_empty());
     let count = groups.clone().map(Vec::len).sum::<usize>() as f64;
-    let groups: Vec<Group> = groups.map(|group| Group::of(group)).collect::<Option<_>>()?;
-    let sum = |of: &dyn Fn(&Group) -> f64| groups.iter().map(of).sum::<f64>();
-    let left_count = sum(&|group| group.left_count);
+    let groups: Vec<Group> = groups.map(|group| Group::trim(group)).collect::<Option<_>>()?;
+    let left_count: f64 = groups.iter().map(|group| group.left_count).sum();
     let freedom = [groups.len() as f64 - 1.0, left_count - groups.len() as f64];
     if groups.len() < GROUP_COUNT_MIN || freedom[1] < 1.0 {
         return None;
     }
-    let mean = sum(&|group| group.left_count * group.mean) / left_count;
-    let between = sum(&|group| group.left_count * (group.mean - mean).powi(2)) / freedom[0];
-    let within = sum(&|group| group.squares) / freedom[1];
+    let mean = groups.iter().map(|group| group.left_count * group.mean).sum::<f64>() / left_count;
+    let squares = groups.iter().map(|group| group.left_count * (group.mean - mean).powi(2));
+    let between = squares.sum::<f64>() / freedom[0];
+    let within = groups.iter().map(|group| group.squares).sum::<f64>() / freedom[1];
     // As many values as a group of equal groups would have.
-    let size = (left_count - sum(&|group| group.left_count.powi(2)) / left_count) / freedom[0];
+    let counts = groups.iter().map(|group| group.left_count.powi(2));
+    let size = (left_count - counts.sum::<f64>() / left_count) / freedom[0];
     let components = Components {
         between_variance: ((between - within) / size).max(0.0),
         within_variance: within * count / left_count,
@@ -210,7 +211,7 @@ mod tests {
         #[test]
         fn groups_with_one_mean_have_nothing_between_them(groups in groups()) {
             let centred = groups.iter().map(|group| {
-                let mean = Group::of(group).expect("has values").mean;
+                let mean = Group::trim(group).expect("has values").mean;
                 group.iter().map(|value| value - mean).collect::<Vec<_>>()
             });
             let found = components(&centred.collect::<Vec<_>>()).expect("enough values");

@@ -4,7 +4,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::percentile::{BEYOND_COUNT_MIN, Percentile, each, percentiles};
+use super::percentile::{BEYOND_COUNT_MIN, each, percentiles};
 use crate::figures::Percentiles;
 
 /// Rounding errors of a product of shares.
@@ -19,14 +19,13 @@ pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> P
     }
     let count = ended.len() + open.len();
     let steps = steps(ended, open);
-    let of = |percentile: Percentile| {
+    let has_longest = !ended.is_empty() && open.max() < ended.max();
+    each(count, has_longest.then(|| ended.max()), |percentile| {
         let share = percentile.per_10k() as f64 / 10_000.0;
         let step = steps.iter().find(|step| step.ended_share >= share - ROUNDING)?;
         let is_valid = percentile.is_valid(count) && step.beyond_count >= BEYOND_COUNT_MIN;
         is_valid.then_some(step.value)
-    };
-    let has_longest = !ended.is_empty() && open.max() < ended.max();
-    each(count, has_longest.then(|| ended.max()), of)
+    })
 }
 
 /// A time that some ended at.
@@ -42,16 +41,19 @@ fn steps(ended: &Histogram<u64>, open: &Histogram<u64>) -> Vec<Step> {
     let mut gone =
         open.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value())).peekable();
     let (mut at_risk, mut left_share) = (ended.len() + open.len(), 1.0);
-    let mut step = |value: u64, count: u64| {
+    let mut steps = Vec::new();
+    for (value, count) in
+        ended.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value()))
+    {
         // Those that were seen for less than this time say nothing of it.
         while let Some((_, gone_count)) = gone.next_if(|(until, _)| *until < value) {
             at_risk -= gone_count;
         }
         left_share *= 1.0 - count as f64 / at_risk as f64;
         at_risk -= count;
-        Step { value, ended_share: 1.0 - left_share, beyond_count: at_risk }
-    };
-    ended.iter_recorded().map(|at| step(at.value_iterated_to(), at.count_at_value())).collect()
+        steps.push(Step { value, ended_share: 1.0 - left_share, beyond_count: at_risk });
+    }
+    steps
 }
 
 #[cfg(test)]

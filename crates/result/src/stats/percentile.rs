@@ -47,8 +47,8 @@ impl Percentile {
 
     /// Its value in `histogram`, within the histogram's precision.
     pub fn of(self, histogram: &Histogram<u64>) -> Option<u64> {
-        let value = || histogram.value_at_quantile(self.per_10k() as f64 / 10_000.0);
-        self.is_valid(histogram.len()).then(value)
+        self.is_valid(histogram.len())
+            .then(|| histogram.value_at_quantile(self.per_10k() as f64 / 10_000.0))
     }
 }
 
@@ -82,12 +82,11 @@ pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
     let mut sorted: Vec<u64> = values.into_iter().collect();
     sorted.sort_unstable();
     let count = sorted.len() as u64;
-    let of = |percentile: Percentile| {
+    each(count, sorted.last().copied(), |percentile| {
         let rank = (u128::from(count) * u128::from(percentile.per_10k())).div_ceil(10_000);
         let index = usize::try_from(rank.checked_sub(1)?).ok()?;
         sorted.get(index).copied().filter(|_| percentile.is_valid(count))
-    };
-    each(count, sorted.last().copied(), of)
+    })
 }
 
 #[cfg(test)]

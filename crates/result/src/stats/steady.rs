@@ -25,14 +25,18 @@ pub fn warm_up(values: &[f64]) -> Warmup {
         return Warmup::Unknown;
     }
     let most = values.len() / 2;
-    let error = |from: usize| {
-        let rest = &values[from..];
-        let count = rest.len() as f64;
-        let mean = rest.iter().sum::<f64>() / count;
-        rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count.powi(2)
-    };
-    let best = (0..=most).min_by(|a, b| error(*a).total_cmp(&error(*b))).unwrap_or_default();
+    let best = (0..=most)
+        .map(|from| (from, error(&values[from..])))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map_or(0, |(from, _)| from);
     if best == most { Warmup::NoEnd } else { Warmup::Found(best) }
+}
+
+/// Squared standard error of the mean.
+fn error(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count.powi(2)
 }
 
 #[cfg(test)]

@@ -79,30 +79,6 @@ impl Shown {
         }
     }
 
-    /// The same as a cell of a sweep.
-    #[must_use]
-    pub fn with_swept(self, swept: Keys) -> Self {
-        Self { swept, ..self }
-    }
-
-    /// The same as the cell of this index.
-    #[must_use]
-    pub fn with_cell(self, index: u64) -> Self {
-        Self { cell: Some(index), ..self }
-    }
-
-    /// The same in place of other cells of its sweep.
-    #[must_use]
-    pub fn with_left_out(self, left_out: Vec<Keys>) -> Self {
-        Self { left_out, ..self }
-    }
-
-    /// The same as a cell of the sweep of this command line.
-    #[must_use]
-    pub fn with_sweep_command(self, sweep_command: Vec<String>) -> Self {
-        Self { sweep_command, ..self }
-    }
-
     /// The run, where it is one.
     pub const fn run(&self) -> Option<&RunResult> {
         match &self.content {
@@ -152,12 +128,20 @@ impl Shown {
         own.iter().chain(&self.doubt).map(String::as_str).collect()
     }
 
-    /// The same with the doubt of that one of `devices` whose figures it has.
-    fn with_device(self, devices: &[SweepDevice]) -> Self {
+    /// This result as the cell of a sweep with these keys, where `is_run` tells the cells that have a result.
+    fn in_sweep(self, cell: u64, keys: Keys, sweep: &Sweep, is_run: impl Fn(u64) -> bool) -> Self {
+        let matrix = sweep.matrix.as_ref();
         let shared = self.run().and_then(|run| run.device.as_ref()?.shared.as_ref());
-        let device = shared.and_then(|shared| devices.iter().find(|device| device.is_of(shared)));
-        let doubt = sweep::drift(device);
-        Self { doubt, ..self }
+        let device =
+            shared.and_then(|shared| sweep.devices.iter().find(|device| device.is_of(shared)));
+        Self {
+            swept: keys,
+            cell: Some(cell),
+            left_out: matrix.map_or_else(Vec::new, |of| of.keys_left_out(cell, is_run)),
+            sweep_command: matrix.map(Matrix::sweep_command).unwrap_or_default(),
+            doubt: sweep::drift(device),
+            ..self
+        }
     }
 
     /// The work; `None` of a gate that compared two files.
@@ -193,13 +177,13 @@ impl Shown {
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
         Error::unless_there(path)?;
         if !path.is_dir() {
-            return Self::of_json(path, parse(path)?);
+            return Self::from_json(path, parse(path)?);
         }
         if let Some(newest) = newest(path, RUN_NAME)? {
             return Ok(vec![Self::from(Stored::read(&newest)?).in_its_sweep(path)]);
         }
         if let Some(newest) = newest(path, GATE_NAME)? {
-            return Self::of_json(&newest, parse(&newest)?);
+            return Self::from_json(&newest, parse(&newest)?);
         }
         Self::read_below(path)
     }
@@ -230,58 +214,51 @@ impl Shown {
         Ok(results)
     }
 
-    /// The same with the facts of the sweep whose cell lies in `dir`; without them where there is
+    /// This result with the facts of the sweep whose cell lies in `dir`; without them where there is
     /// no such file: a result is shown all the same.
     fn in_its_sweep(self, dir: &Path) -> Self {
         let Some(cell) = read_json::<CellFile>(&dir.join(CELL_FILE)) else { return self };
         let folder = dir.parent().unwrap_or(dir);
-        let manifest = read_json::<Manifest>(&folder.join(MANIFEST_FILE));
-        let matrix = manifest.map(|manifest| manifest.matrix);
-        let matrix = matrix.filter(|of| of.settings_digest == cell.settings_digest);
-        let command = matrix.as_ref().map(Matrix::sweep_command).unwrap_or_default();
-        let is_run = |index| folder.join(cell_dir_name(index)).exists();
-        let left_out = matrix.map_or_else(Vec::new, |of| of.keys_left_out(cell.index, is_run));
-        let cell = self.with_swept(cell.keys).with_cell(cell.index).with_sweep_command(command);
-        cell.with_left_out(left_out).with_device(&devices(folder))
+        let matrix = read_json::<Manifest>(&folder.join(MANIFEST_FILE))
+            .map(|manifest| manifest.matrix)
+            .filter(|matrix| matrix.settings_digest == cell.settings_digest);
+        let sweep = Sweep { matrix, devices: devices(folder) };
+        self.in_sweep(cell.index, cell.keys, &sweep, |index| {
+            folder.join(cell_dir_name(index)).exists()
+        })
     }
 
     /// The results that `json`, found at `path`, is or holds.
-    fn of_json(path: &Path, json: Value) -> Result<Vec<Self>, Error> {
+    fn from_json(path: &Path, json: Value) -> Result<Vec<Self>, Error> {
         match json["schema"].as_str() {
             Some(GateSchema::NAME) => {
                 let content = Content::Gate(Box::new(typed(path, json)?));
                 Ok(vec![Self::new(path.to_owned(), content)])
             }
-            Some(schema) if MergedSchema::reads(schema) => Self::of_merged(path, json),
+            Some(schema) if MergedSchema::reads(schema) => Self::from_merged(path, json),
             _ => Ok(vec![Stored::from_json(path.to_owned(), json)?.into()]),
         }
     }
 
     /// The results that a sweep has joined into one file.
-    fn of_merged(path: &Path, mut merged: Value) -> Result<Vec<Self>, Error> {
+    fn from_merged(path: &Path, mut merged: Value) -> Result<Vec<Self>, Error> {
         let cells = match merged["cells"].take() {
             Value::Array(cells) => cells,
             _ => Vec::new(),
         };
-        let matrix: Option<Matrix> = serde_json::from_value(merged["sweep"].take()).ok();
-        let command = matrix.as_ref().map(Matrix::sweep_command).unwrap_or_default();
-        let devices: Vec<SweepDevice> =
-            serde_json::from_value(merged["devices"].take()).unwrap_or_default();
-        let run: BTreeSet<u64> = cells.iter().filter_map(|cell| cell["index"].as_u64()).collect();
-        let left_out = |index| {
-            let matrix = matrix.as_ref();
-            matrix.map_or_else(Vec::new, |of| of.keys_left_out(index, |cell| run.contains(&cell)))
+        let sweep = Sweep {
+            matrix: serde_json::from_value(merged["sweep"].take()).ok(),
+            devices: serde_json::from_value(merged["devices"].take()).unwrap_or_default(),
         };
-        // One by one: an error names the cell.
-        let shown = |cell: Value| -> Result<Self, Error> {
+        let run: BTreeSet<u64> = cells.iter().filter_map(|cell| cell["index"].as_u64()).collect();
+        let mut all = Vec::with_capacity(cells.len());
+        for cell in cells {
+            // An error names the cell.
             let name = format!("{}, cell {}", path.display(), cell["index"]);
             let MergedCell { index, keys, result } = typed(Path::new(&name), cell)?;
-            let shown = Self::from(Stored::new(PathBuf::from(name), result)).with_swept(keys);
-            let shown = shown.with_cell(index).with_left_out(left_out(index));
-            let shown = shown.with_sweep_command(command.clone());
-            Ok(shown.with_device(&devices))
-        };
-        let all = cells.into_iter().map(shown).collect::<Result<Vec<_>, _>>()?;
+            let shown = Self::from(Stored::new(PathBuf::from(name), result));
+            all.push(shown.in_sweep(index, keys, &sweep, |index| run.contains(&index)));
+        }
         if all.is_empty() {
             return Err(Error::EmptySweep { path: path.to_owned() });
         }
@@ -289,14 +266,20 @@ impl Shown {
     }
 }
 
+/// A sweep that results are cells of.
+struct Sweep {
+    /// `None` where it is not known.
+    matrix: Option<Matrix>,
+    devices: Vec<SweepDevice>,
+}
+
 /// The device's figures in the directory of a sweep.
 fn devices(folder: &Path) -> Vec<SweepDevice> {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_device = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(DEVICE_FILE_PREFIX)
-    };
-    files.filter(is_device).filter_map(|path| read_json(&path)).collect()
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(DEVICE_FILE_PREFIX))
+        .filter_map(|entry| read_json(&entry.path()))
+        .collect()
 }
 
 /// A file of a sweep; `None` where there is none that can be read.

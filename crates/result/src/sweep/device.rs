@@ -61,10 +61,12 @@ pub fn drift<'d>(devices: impl IntoIterator<Item = &'d SweepDevice>) -> Option<S
     let mut all: Vec<&Ceiling> = devices.into_iter().flat_map(|device| &device.ceilings).collect();
     all.sort_by_key(|ceiling| ceiling.measured_unix_s);
     let (first, later) = all.split_first()?;
-    let change = |ceiling: &Ceiling| (ceiling.ceiling_iops / first.ceiling_iops - 1.0).abs();
-    let farthest = later.iter().max_by(|a, b| change(a).total_cmp(&change(b)))?;
+    let (change, farthest) = later
+        .iter()
+        .map(|ceiling| ((ceiling.ceiling_iops / first.ceiling_iops - 1.0).abs(), ceiling))
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let after_s = farthest.measured_unix_s - first.measured_unix_s;
-    (change(farthest) > DRIFT_MAX).then(|| {
+    (change > DRIFT_MAX).then(|| {
         format!(
             "the device was not the same all through the sweep: {:.0} reads/s at first, {:.0} reads/s \
              {after_s} s later; times of early and late cells are of two devices: run again when \

@@ -91,13 +91,13 @@ pub fn unnamed_knees(points: &[Point]) -> Vec<(Over, NoKnee)> {
 }
 
 fn judged(points: &[Point]) -> Vec<(Over, Result<Knee, NoKnee>)> {
-    let both = [Over::IoThreads, Over::Threads];
-    let of = |over| {
-        tried(over, points)
-            .into_iter()
-            .filter_map(move |(rest, counts)| Some((over, knee(over, rest, counts)?)))
-    };
-    both.into_iter().flat_map(of).collect()
+    [Over::IoThreads, Over::Threads]
+        .into_iter()
+        .flat_map(|over| {
+            let tried = tried(over, points).into_iter();
+            tried.filter_map(move |(rest, counts)| Some((over, knee(over, rest, counts)?)))
+        })
+        .collect()
 }
 
 fn tried(over: Over, points: &[Point]) -> BTreeMap<Rest<'_>, Tried<'_>> {
@@ -125,10 +125,10 @@ fn knee(
     let best = counts
         .iter()
         .fold(first, |best, next| if next.mgas_per_s > best.mgas_per_s { next } else { best });
-    let place = counts.iter().position(|of| of.mgas_per_s >= SHARE * best.mgas_per_s)?;
-    let knee = &counts[place];
-    let interval = |of: &Count| interval(tried.get(&of.count)?);
-    if let Err(reason) = apart(counts[..place].iter().map(interval), [knee, best].map(interval)) {
+    let index = counts.iter().position(|of| of.mgas_per_s >= SHARE * best.mgas_per_s)?;
+    let knee = &counts[index];
+    let smaller = counts[..index].iter().map(|of| interval(&tried, of));
+    if let Err(reason) = apart(smaller, [knee, best].map(|of| interval(&tried, of))) {
         return Some(Err(reason));
     }
     Some(Ok(Knee {
@@ -140,7 +140,7 @@ fn knee(
         best_mgas_per_s: best.mgas_per_s,
         knee_count: knee.count,
         knee_share: knee.mgas_per_s / best.mgas_per_s,
-        is_most: place + 1 == counts.len(),
+        is_most: index + 1 == counts.len(),
         counts,
     }))
 }
@@ -167,10 +167,10 @@ fn apart(
 }
 
 /// The interval of a count: from the lowest to the highest end of its cells, all of which need one.
-fn interval(points: &[&Point]) -> Option<[f64; 2]> {
-    let ends: Option<Vec<[f64; 2]>> = points.iter().map(|point| point.mgas_per_s_ci95).collect();
-    let hull = |[a, b]: [f64; 2], [c, d]: [f64; 2]| [a.min(c), b.max(d)];
-    ends?.into_iter().reduce(hull)
+fn interval(tried: &Tried<'_>, of: &Count) -> Option<[f64; 2]> {
+    let points = tried.get(&of.count)?.iter();
+    let ends: Option<Vec<[f64; 2]>> = points.map(|point| point.mgas_per_s_ci95).collect();
+    ends?.into_iter().reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
 }
 
 fn count(count: u64, points: &[&Point]) -> Option<Count> {

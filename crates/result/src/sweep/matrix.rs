@@ -135,12 +135,12 @@ impl Matrix {
             let labels = differ.map(|(axis, _)| axis.label.as_str()).collect();
             groups.entry(labels).or_default().push(*cell);
         }
-        let text = |(labels, cells): (Vec<&str>, Vec<u64>)| {
+        let texts = groups.into_iter().map(|(labels, cells)| {
             let verb = if labels.len() == 1 { "changes" } else { "change" };
             let noun = if cells.len() == 1 { "cell" } else { "cells" };
             format!("{} {verb} nothing in {noun} {}", labels.join(" and "), ranges(&cells))
-        };
-        let texts: Vec<_> = groups.into_iter().map(text).collect();
+        });
+        let texts: Vec<_> = texts.collect();
         let (count, all) = (self.left_out.len(), self.cell_count);
         (count > 0).then(|| {
             format!("{count} of {all} cells, each the run of another: {}", texts.join("; "))
@@ -153,7 +153,7 @@ impl Matrix {
         if self.quick {
             words.push("--quick".to_owned());
         }
-        let fixed = self.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
+        let fixed = self.fixed_settings();
         let varied = self.keys(index).into_iter().map(|(key, value)| format!("{key}={value}"));
         words.extend(fixed.chain(varied).flat_map(|set| ["--set".to_owned(), set]));
         words
@@ -166,26 +166,34 @@ impl Matrix {
         if self.quick {
             words.push("--quick".to_owned());
         }
-        let fixed = self.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
-        words.extend(fixed.flat_map(|set| ["--set".to_owned(), set]));
+        words.extend(self.fixed_settings().flat_map(|set| ["--set".to_owned(), set]));
         words
+    }
+
+    /// `run.samples=6`, for each setting of all cells.
+    fn fixed_settings(&self) -> impl Iterator<Item = String> {
+        self.fixed.iter().map(|given| format!("{}={}", given.key, given.value))
+    }
+
+    /// `run.threads=1,2 run.stores=memory`.
+    fn axes_in_words(&self) -> String {
+        let axes = self.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(",")));
+        axes.collect::<Vec<_>>().join(" ")
+    }
+
+    /// `run.samples=6 --quick`, or `nothing`.
+    fn fixed_in_words(&self) -> String {
+        let quick = self.quick.then(|| "--quick".to_owned());
+        let given: Vec<_> = self.fixed_settings().chain(quick).collect();
+        if given.is_empty() { "nothing".to_owned() } else { given.join(" ") }
     }
 
     /// The difference from `other`, for users who mix two sweeps up; `None` where they are the
     /// same.
     pub fn difference(&self, other: &Self) -> Option<String> {
-        let axes = |matrix: &Self| {
-            let axes =
-                matrix.axes.iter().map(|axis| format!("{}={}", axis.key, axis.values.join(",")));
-            axes.collect::<Vec<_>>().join(" ")
-        };
-        let fixed = |matrix: &Self| {
-            let given = matrix.fixed.iter().map(|given| format!("{}={}", given.key, given.value));
-            let given = given.chain(matrix.quick.then(|| "--quick".to_owned())).collect::<Vec<_>>();
-            if given.is_empty() { "nothing".to_owned() } else { given.join(" ") }
-        };
-        if axes(self) != axes(other) {
-            return Some(format!("axes {} there, {} here", axes(other), axes(self)));
+        let [here, there] = [self, other].map(Self::axes_in_words);
+        if here != there {
+            return Some(format!("axes {there} there, {here} here"));
         }
         if self.settings_digest == other.settings_digest {
             return None;
@@ -193,8 +201,9 @@ impl Matrix {
         if self.scenario != other.scenario {
             return Some(format!("scenario {} there, {} here", other.scenario, self.scenario));
         }
-        if fixed(self) != fixed(other) {
-            return Some(format!("{} set there, {} here", fixed(other), fixed(self)));
+        let [here, there] = [self, other].map(Self::fixed_in_words);
+        if here != there {
+            return Some(format!("{there} set there, {here} here"));
         }
         Some(
             "the scenario's file, or the meaning that this stress gives it, has changed since"

@@ -1,4 +1,5 @@
-//! The results of a sweep as one (`stress.sweep-merged/2`, `docs/sweep.md`).
+//! The facts of a cell of a sweep beside its result, and all results as one (`stress.sweep-merged/2`,
+//! `docs/sweep.md`).
 
 use std::collections::BTreeSet;
 
@@ -21,6 +22,34 @@ schema! {
 
 /// The schema of a [`Merged`].
 pub const SCHEMA: MergedSchema = MergedSchema;
+
+/// Name and version of the schema of [`CellFile`].
+pub const CELL_SCHEMA: &str = "stress.sweep-cell/1";
+/// The file beside a cell's result.
+pub const CELL_FILE: &str = "cell.json";
+
+/// Name of a cell's directory.
+pub fn cell_dir_name(index: u64) -> String {
+    format!("cell-{index:04}")
+}
+
+/// Facts of a cell beside its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CellFile {
+    /// Name and version of this format.
+    #[schemars(extend("const" = CELL_SCHEMA))]
+    pub schema: String,
+    /// Its index.
+    pub index: u64,
+    /// Its value of each axis.
+    pub keys: Keys,
+    /// The matrix that it is a cell of, by its digest.
+    pub settings_digest: String,
+    /// The program.
+    pub program: Program,
+    /// Digest of the work that was done.
+    pub work_digest: String,
+}
 
 /// All results of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,10 +5,7 @@ use serde::{Deserialize, Serialize};
 use variant::{Design, StoreKind};
 
 use super::matrix::{Axis, Keys};
-use crate::{
-    named::Name,
-    run::{Cell, RunResult},
-};
+use crate::{named::Name, run::RunResult};
 
 /// Axes that a variant's name tells: cells that differ in nothing else may have equal variants.
 const TOLD_BY_VARIANT: [&str; 6] =
@@ -66,12 +63,11 @@ impl Point {
 
 /// The values of those axes that the name of a variant lacks.
 pub fn unnamed_keys(keys: &Keys) -> Keys {
-    let is_told = |key: &str| {
-        let begins = |start: &&str| key.starts_with(*start);
-        TOLD_BY_VARIANT.contains(&key) || TOLD_BY_VARIANT_FROM.iter().any(begins)
-    };
-    let unnamed_keys = keys.iter().filter(|(key, _)| !is_told(key));
-    unnamed_keys.map(|(key, value)| (key.clone(), value.clone())).collect()
+    let unnamed = keys.iter().filter(|(key, _)| {
+        !TOLD_BY_VARIANT.contains(&key.as_str())
+            && !TOLD_BY_VARIANT_FROM.iter().any(|start| key.starts_with(start))
+    });
+    unnamed.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// The values of those axes that decide the work.
@@ -85,8 +81,7 @@ pub fn of_result(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
     if result.agree != Some(true) {
         return Vec::new();
     }
-    let positive = |median: Option<f64>| median.filter(|value| value.is_finite() && *value > 0.0);
-    let point = |cell: &Cell| Point {
+    let points = result.cells.iter().map(|cell| Point {
         cell: index,
         same_as: None,
         keys: keys.clone(),
@@ -97,10 +92,14 @@ pub fn of_result(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
         io_threads: cell.io_threads,
         sample_count: cell.samples.len() as u64,
         value_count: cell.value_count() as u64,
-        ms_per_batch: positive(cell.ms_per_batch.median),
+        ms_per_batch: cell.ms_per_batch.median.filter(is_positive),
         ms_per_batch_ci95: cell.ms_per_batch.ci95,
-        mgas_per_s: positive(cell.mgas_per_s.median),
+        mgas_per_s: cell.mgas_per_s.median.filter(is_positive),
         mgas_per_s_ci95: cell.mgas_per_s.ci95,
-    };
-    result.cells.iter().map(point).collect()
+    });
+    points.collect()
+}
+
+fn is_positive(value: &f64) -> bool {
+    value.is_finite() && *value > 0.0
 }

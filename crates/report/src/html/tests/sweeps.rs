@@ -19,7 +19,7 @@ pub(super) fn swept(more: impl Fn(&mut RunResult)) -> Vec<Shown> {
             });
             let keys = [("load.home", share), ("run.rocksdb.block_cache", size)];
             let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
-            cells.push(shown.with_swept(keys.into_iter().collect()));
+            cells.push(Shown { swept: keys.into_iter().collect(), ..shown });
         }
     }
     cells
@@ -42,7 +42,7 @@ fn keys_that_were_swept_are_axes_whatever_else_follows_from_them() {
     let places = ["512B", "64MiB", "2GiB"].map(|size| html.find(&format!(">{size}</th>")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
     // Without the sweep nothing tells which setting is which: no map.
-    let plain = cells.iter().map(|cell| cell.clone().with_swept(Keys::new()));
+    let plain = cells.iter().map(|cell| Shown { swept: Keys::new(), ..cell.clone() });
     let plain: Vec<_> = plain.collect();
     assert_eq!(fields(&super::elements(&page(&plain))), 0);
     // A value that does not follow from the swept keys still tells rows apart: two maps.
@@ -60,12 +60,12 @@ fn a_field_of_a_cell_that_was_left_out_has_the_figure_of_the_run_and_says_so() {
         Keys::from(keys.map(|(key, value)| (key.to_owned(), value.to_owned())))
     };
     let of = |index: usize| result(|run| run.cells = vec![run.cells[index].clone()]);
-    let alone = of(1).with_swept(keys("parallel-io", "16"));
-    let batched =
-        [(3, "16"), (4, "64")].map(|(index, io)| of(index).with_swept(keys("batched-io", io)));
+    let alone = Shown { swept: keys("parallel-io", "16"), ..of(1) };
+    let batched = [(3, "16"), (4, "64")]
+        .map(|(index, io)| Shown { swept: keys("batched-io", io), ..of(index) });
     let left_out = vec![keys("parallel-io", "64")];
     for (left_out, field_count) in [(left_out, 4), (Vec::new(), 0)] {
-        let mut cells = vec![alone.clone().with_cell(7).with_left_out(left_out)];
+        let mut cells = vec![Shown { cell: Some(7), left_out, ..alone.clone() }];
         cells.extend(batched.clone());
         let html = page(&cells);
         let elements = elements(&html);
@@ -96,8 +96,8 @@ pub(super) fn over_gas_and_threads() -> Vec<Shown> {
             });
             let keys = [("block.gas", gas.to_owned()), ("run.threads", threads.to_string())];
             let keys = keys.map(|(key, value)| (key.to_owned(), value));
-            let index = cells.len() as u64;
-            cells.push(shown.with_swept(keys.into_iter().collect()).with_cell(index));
+            let cell = Some(cells.len() as u64);
+            cells.push(Shown { swept: keys.into_iter().collect(), cell, ..shown });
         }
     }
     cells
@@ -188,15 +188,14 @@ fn the_table_of_a_sweep_has_a_column_for_each_axis_and_a_row_for_each_cell() {
         let keys = [("run.threads", threads), ("run.io_threads", io_threads)];
         Keys::from(keys.map(|(key, value)| (key.to_owned(), value.to_owned())))
     };
-    let ran = result(|run| run.cells.truncate(1)).with_swept(keys("1", "2")).with_cell(0);
+    let result = result(|run| run.cells.truncate(1));
+    let ran = Shown { swept: keys("1", "2"), cell: Some(0), ..result.clone() };
     let left_out = [("1", "4"), ("2", "2"), ("2", "4")].map(|(a, b)| keys(a, b));
-    let one = [ran.clone().with_left_out(left_out.to_vec())];
+    let one = [Shown { left_out: left_out.to_vec(), ..ran.clone() }];
+    let [first, _, last] = left_out.map(|keys| vec![keys]);
     let two = [
-        ran.with_left_out(vec![left_out[0].clone()]),
-        result(|run| run.cells.truncate(1))
-            .with_swept(keys("2", "2"))
-            .with_cell(2)
-            .with_left_out(vec![left_out[2].clone()]),
+        Shown { left_out: first, ..ran },
+        Shown { swept: keys("2", "2"), cell: Some(2), left_out: last, ..result },
     ];
     for cells in [&one[..], &two] {
         let html = page(cells);
@@ -218,7 +217,7 @@ fn figures_of_a_sweep_have_its_one_command_and_those_of_other_results_their_own(
     let command = command.map(str::to_owned).to_vec();
     let cells = over_gas_and_threads();
     let of_sweep: Vec<Shown> =
-        cells.iter().map(|cell| cell.clone().with_sweep_command(command.clone())).collect();
+        cells.iter().map(|cell| Shown { sweep_command: command.clone(), ..cell.clone() }).collect();
     let html = page(&of_sweep);
     let lines = "<code>stress sweep &#39;my storm.toml&#39; threads=1,2,4 --set run.read=get --out \
                  sweep-again\nstress report sweep-again --out report.html</code>";

@@ -11,10 +11,9 @@ use super::*;
 use crate::{
     gate::{Binary, Compared, CountShift, EffectiveSetting, Metric, Shift, Verdict},
     json_schema::{FileKind, json_schema},
-    root::{RootFacts, RootWayFacts},
     run::{FrameFacts, ProfileFacts, SampleFacts, SpeculationFacts, WarmUpFacts},
-    sharding::ShardWorkFacts,
     sweep::{CELL_SCHEMA, CellFile, MANIFEST_SCHEMA, Manifest},
+    ways::{RootFacts, RootWayFacts, ShardWorkFacts},
 };
 
 /// Keys whose value is a map with keys of its own, or any JSON.
