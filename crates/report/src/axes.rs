@@ -62,8 +62,11 @@ const FACTS: [(&str, Fact); 6] = [
 
 /// Names of the facts in which the works differ.
 pub(super) fn differing(works: &[&WorkloadFacts]) -> Vec<&'static str> {
-    let differs = |fact: Fact| works.windows(2).any(|pair| fact(pair[0]) != fact(pair[1]));
-    FACTS.into_iter().filter(|(_, fact)| differs(*fact)).map(|(name, _)| name).collect()
+    FACTS
+        .into_iter()
+        .filter(|(_, fact)| works.windows(2).any(|pair| fact(pair[0]) != fact(pair[1])))
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// `64M gas, 4 transactions, 1 block on amsterdam, a state of 1M slots`: all that the works share.

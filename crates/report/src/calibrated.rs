@@ -6,7 +6,7 @@
 
 use std::{fmt, ops::RangeInclusive};
 
-use result::{Cell, ClientCell, RunResult, SampleFacts, Shown, ranks, stats};
+use result::{Cell, ClientCell, ClientSample, RunResult, Shown, ranks, stats};
 use variant::{Design, Phase};
 
 use crate::facts;
@@ -58,7 +58,7 @@ pub(crate) struct Side {
 /// A workload with both.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
-    /// Place of its result.
+    /// Index of its result.
     pub(crate) result: usize,
     pub(crate) run: &'a RunResult,
     pub(crate) client: &'a ClientCell,
@@ -88,7 +88,7 @@ impl fmt::Display for Term {
 /// A workload on which the ranks differ.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parted {
-    /// Place among the rows.
+    /// Index among the rows.
     pub(crate) row: usize,
     /// Rank of the client's time among the workloads, the fastest first, and of ours.
     pub(crate) ranks: [f64; 2],
@@ -120,7 +120,7 @@ pub(crate) struct Figures<'a> {
 impl<'a> Figures<'a> {
     pub(crate) fn of(calibrated: &Calibrated<'a>) -> Self {
         let runs = calibrated.results.iter().enumerate();
-        let runs = runs.filter_map(|(place, shown)| Some((place, shown.run()?)));
+        let runs = runs.filter_map(|(index, shown)| Some((index, shown.run()?)));
         // The medians of a run that ended early are of fewer samples than the others'.
         let sound: Vec<_> = runs.filter(|(_, run)| run.is_sound() && !run.interrupted).collect();
         let mut designs: Vec<Design> = Vec::new();
@@ -130,7 +130,7 @@ impl<'a> Figures<'a> {
             }
         }
         let rows: Vec<_> =
-            sound.iter().filter_map(|(place, run)| Row::new(*place, run, &designs)).collect();
+            sound.iter().filter_map(|(index, run)| Row::new(*index, run, &designs)).collect();
         let designs = designs.iter().enumerate();
         let designs = designs.map(|(index, design)| of_design(*design, index, &rows)).collect();
         Self { rows, designs }
@@ -140,12 +140,12 @@ impl<'a> Figures<'a> {
 impl<'a> Row<'a> {
     fn new(result: usize, run: &'a RunResult, designs: &[Design]) -> Option<Self> {
         let client = run.clients.first()?;
-        let best = |design: &Design| {
+        let ours = designs.iter().map(|design| {
             let cell = facts::best(run.cells.iter().filter(|cell| cell.design == *design))?;
-            Some((cell, of_cell(run, cell)?))
-        };
-        let ours = designs.iter().map(best).collect();
-        Some(Self { result, run, client, theirs: of_client(run, client)?, ours })
+            Some((cell, Side::from_cell(run, cell)?))
+        });
+        let theirs = Side::from_client(run, client)?;
+        Some(Self { result, run, client, theirs, ours: ours.collect() })
     }
 }
 
@@ -153,43 +153,55 @@ fn key_count(run: &RunResult) -> f64 {
     (run.workload.list_account_count + run.workload.list_slot_count).max(1) as f64
 }
 
-fn batch_count(run: &RunResult) -> f64 {
-    run.workload.batch_count.max(1) as f64
+/// Milliseconds of a batch.
+fn ms_per_batch(run: &RunResult, ns: f64) -> f64 {
+    ns / 1e6 / run.workload.batch_count.max(1) as f64
 }
 
-fn of_client(run: &RunResult, client: &ClientCell) -> Option<Side> {
-    let requests = client.median(|sample| sample.disk_requests);
-    let bytes = client.median(|sample| sample.disk_bytes);
-    let ms = |ns: f64| ns / 1e6 / batch_count(run);
-    Some(Side {
-        ms: client.ms_per_batch.median?,
-        reads_per_key: requests.map(|count| count / key_count(run)),
-        bytes_per_read: bytes_per_read(requests, bytes),
-        cpu_ms: client.median(|sample| sample.cpu_ns).map(ms),
-        root_ms: client.median(|sample| sample.own_root_ns()).map(ms),
-    })
-}
+impl Side {
+    fn from_client(run: &RunResult, client: &ClientCell) -> Option<Self> {
+        let requests = client.median(|sample| sample.disk_requests);
+        let bytes = client.median(|sample| sample.disk_bytes);
+        let cpu_ns = client.median(|sample| sample.cpu_ns);
+        let root_ns = client.median(ClientSample::own_root_ns);
+        Some(Self {
+            ms: client.ms_per_batch.median?,
+            reads_per_key: requests.map(|count| count / key_count(run)),
+            bytes_per_read: bytes_per_read(requests, bytes),
+            cpu_ms: cpu_ns.map(|ns| ms_per_batch(run, ns)),
+            root_ms: root_ns.map(|ns| ms_per_batch(run, ns)),
+        })
+    }
 
-fn of_cell(run: &RunResult, cell: &Cell) -> Option<Side> {
-    let median = |figure: &dyn Fn(&SampleFacts) -> Option<u64>| {
-        let samples = cell.counted().into_iter().flatten();
-        let values: Option<Vec<f64>> = samples.map(|sample| Some(figure(sample)? as f64)).collect();
-        stats::median(&values?)
-    };
-    let requests = median(&|sample| sample.disk_requests);
-    let bytes = median(&|sample| sample.disk_bytes);
-    let ms = |ns: f64| ns / 1e6 / batch_count(run);
-    let root = |sample: &SampleFacts| {
-        let phases = [Phase::RootPlan, Phase::RootRead, Phase::RootFold, Phase::RootJoin];
-        Some(phases.iter().map(|phase| sample.phases_ns[*phase]).sum())
-    };
-    Some(Side {
-        ms: facts::time_ms(cell)?,
-        reads_per_key: requests.map(|count| count / key_count(run)),
-        bytes_per_read: bytes_per_read(requests, bytes),
-        cpu_ms: median(&|sample| sample.cpu_ns).map(ms),
-        root_ms: median(&root).filter(|ns| *ns > 0.0).map(ms),
-    })
+    fn from_cell(run: &RunResult, cell: &Cell) -> Option<Self> {
+        let requests = facts::median(cell, |sample| sample.disk_requests);
+        let bytes = facts::median(cell, |sample| sample.disk_bytes);
+        let cpu_ns = facts::median(cell, |sample| sample.cpu_ns);
+        let root_ns = facts::median(cell, |sample| {
+            let phases = [Phase::RootPlan, Phase::RootRead, Phase::RootFold, Phase::RootJoin];
+            Some(phases.iter().map(|phase| sample.phases_ns[*phase]).sum())
+        });
+        Some(Self {
+            ms: facts::time_ms(cell)?,
+            reads_per_key: requests.map(|count| count / key_count(run)),
+            bytes_per_read: bytes_per_read(requests, bytes),
+            cpu_ms: cpu_ns.map(|ns| ms_per_batch(run, ns)),
+            root_ms: root_ns.filter(|ns| *ns > 0.0).map(|ns| ms_per_batch(run, ns)),
+        })
+    }
+
+    /// The value of a term; `None` where it is not known.
+    const fn term(&self, term: Term) -> Option<f64> {
+        match term {
+            Term::Reads => self.reads_per_key,
+            Term::Cpu => self.cpu_ms,
+            Term::Root => self.root_ms,
+        }
+    }
+
+    fn root_share(&self) -> f64 {
+        self.root_ms.unwrap_or(0.0) / self.ms
+    }
 }
 
 fn bytes_per_read(requests: Option<f64>, bytes: Option<f64>) -> Option<f64> {
@@ -207,12 +219,7 @@ struct Pair {
 impl Pair {
     /// The client's value of a term by ours; `None` where one of them is unknown or nothing.
     fn ratio(&self, term: Term) -> Option<f64> {
-        let of = |side: &Side| match term {
-            Term::Reads => side.reads_per_key,
-            Term::Cpu => side.cpu_ms,
-            Term::Root => side.root_ms,
-        };
-        let ratio = of(&self.theirs)? / of(&self.ours)?;
+        let ratio = self.theirs.term(term)? / self.ours.term(term)?;
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
 
@@ -222,8 +229,7 @@ impl Pair {
 
     /// Whether the root is large enough to matter to one of both.
     fn has_root(&self) -> bool {
-        let share = |side: &Side| side.root_ms.unwrap_or(0.0) / side.ms;
-        share(&self.theirs).max(share(&self.ours)) >= ROOT_SHARE_MIN
+        self.theirs.root_share().max(self.ours.root_share()) >= ROOT_SHARE_MIN
     }
 }
 
@@ -244,9 +250,8 @@ fn of_design(design: Design, index: usize, rows: &[Row<'_>]) -> OfDesign {
 }
 
 fn parted(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<Parted> {
-    let ranks_of =
-        |side: usize| ranks::ranks(&times.iter().map(|pair| pair[side]).collect::<Vec<_>>());
-    let (theirs, ours) = (ranks_of(0), ranks_of(1));
+    let [theirs, ours] =
+        [0, 1].map(|side| ranks::ranks(&times.iter().map(|pair| pair[side]).collect::<Vec<_>>()));
     let least = PARTED_RANKS_MIN.max(PARTED_SHARE * pairs.len() as f64);
     let Some(usual) = stats::median(&pairs.iter().map(Pair::times).collect::<Vec<_>>()) else {
         return Vec::new();
@@ -273,17 +278,15 @@ fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(Term, f64)> {
     if times_usual.ln().abs() < EXPLAINED_RATIO_MIN.ln() {
         return None;
     }
-    let of_term = |term: Term| {
-        let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.ratio(term)).collect();
-        let own = pair.ratio(term).filter(|_| term != Term::Root || pair.has_root())?;
-        Some((term, own / stats::median(&all)?))
-    };
-    let terms = [Term::Reads, Term::Cpu, Term::Root].into_iter().filter_map(of_term);
-    let explains = |(_, ratio): &(Term, f64)| {
-        let share = ratio.ln() / times_usual.ln();
-        EXPLAINED_SHARES.contains(&share)
-    };
-    terms.filter(explains).max_by(|(_, a), (_, b)| a.ln().abs().total_cmp(&b.ln().abs()))
+    [Term::Reads, Term::Cpu, Term::Root]
+        .into_iter()
+        .filter_map(|term| {
+            let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.ratio(term)).collect();
+            let own = pair.ratio(term).filter(|_| term != Term::Root || pair.has_root())?;
+            Some((term, own / stats::median(&all)?))
+        })
+        .filter(|(_, ratio)| EXPLAINED_SHARES.contains(&(ratio.ln() / times_usual.ln())))
+        .max_by(|(_, a), (_, b)| a.ln().abs().total_cmp(&b.ln().abs()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::{
     Paint,
     calibrated::{Calibrated, Figures, OfDesign, Parted, Row, Side},
     page::{Page, Tone, clip, pad_left, pad_right},
-    units::{self, UNKNOWN},
+    units,
 };
 
 /// Widest name of a scenario before it is cut.
@@ -104,16 +104,14 @@ pub(crate) fn sides(row: &Row<'_>) -> Vec<(String, Side)> {
 }
 
 fn side_figures(side: &Side) -> [String; 5] {
-    let of = |value: Option<f64>, text: fn(f64) -> String| {
-        value.map_or_else(|| UNKNOWN.to_owned(), text)
-    };
     [
-        units::plain(side.ms),
-        of(side.reads_per_key, units::ratio),
-        of(side.bytes_per_read, |bytes| units::bytes(bytes as u64)),
-        of(side.cpu_ms, units::plain),
-        of(side.root_ms, units::plain),
+        Some(units::plain(side.ms)),
+        side.reads_per_key.map(units::ratio),
+        side.bytes_per_read.map(|bytes| units::bytes(bytes as u64)),
+        side.cpu_ms.map(units::plain),
+        side.root_ms.map(units::plain),
     ]
+    .map(units::or_unknown)
 }
 
 #[cfg(test)]

@@ -3,17 +3,14 @@
 use unicode_width::UnicodeWidthStr;
 use variant::{Design, ListDuty, Schedule};
 
-use result::{
-    Cell, ClientCell, Estimate, RunResult, SampleFacts,
-    stats::{self, INTERVAL_COUNT_MIN},
-};
+use result::{Cell, ClientCell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
 
 use super::{
-    certainty, duties,
+    certainty,
+    columns::{Column, fitted},
     facts::{self, OfStore, Reading},
     page::{INDENT, Page, Tone, clip, pad_right},
-    ranked::{Column, fitted},
-    units::{self, UNKNOWN},
+    units,
 };
 
 /// Widest label of a cell before it is cut.
@@ -57,10 +54,9 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     all.extend(columns(lines));
     let fitted = fitted(all, page.width() - INDENT - label_width);
     fitted.heads(page, label_width);
+    let labels: Vec<String> =
+        labels.iter().map(|label| pad_right(&clip(label, label_width), label_width)).collect();
     let mut index = 0;
-    let marked = |index: usize, mark: &str| {
-        format!("{mark}{}", pad_right(&clip(&labels[index], label_width), label_width))
-    };
     for OfStore { store, cells, .. } in groups {
         if groups.len() > 1 {
             page.line(Tone::Faint, store.name());
@@ -69,21 +65,22 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
             let is_best = marks && best.iter().any(|best| std::ptr::eq(*best, *cell));
             let mark = if is_best { "* " } else { "  " };
             let tone = if is_best { Tone::Strong } else { Tone::Plain };
-            fitted.line(page, tone, &marked(index, mark), index);
+            fitted.line(page, tone, &format!("{mark}{}", labels[index]), index);
             index += 1;
         }
     }
     if !clients.is_empty() && !cells.is_empty() {
         page.line(Tone::Faint, "clients");
     }
-    for index in index..labels.len() {
-        fitted.line(page, Tone::Plain, &marked(index, "  "), index);
+    for (index, label) in labels.iter().enumerate().skip(index) {
+        fitted.line(page, Tone::Plain, &format!("  {label}"), index);
     }
     fitted.say_left_out(page, longest);
     let is_divided = cells.iter().any(|cell| !cell.has_duties_of(cells[0]));
     let mark =
         if is_divided { "* best of its design, whole or alone" } else { "* best of its design" };
-    let heads: Vec<_> = fitted.columns.iter().map(|column| column.head).collect();
+    let heads = fitted.columns.iter().map(|column| column.head.each_ref().map(|line| &**line));
+    let heads: Vec<[&str; 2]> = heads.collect();
     legend(page, reading, marks.then_some(mark), &heads);
 }
 
@@ -119,33 +116,30 @@ fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
     best
 }
 
-/// The design; with engine and I/O where cells of one design differ in them.
+/// A label for each cell.
 pub(super) fn labels(cells: &[&Cell]) -> Vec<String> {
-    let differs = |cell: &Cell| {
-        cells.iter().any(|other| {
-            other.design == cell.design
-                && (other.list, other.engine, other.io) != (cell.list, cell.engine, cell.io)
-        })
-    };
-    let differs_in_policy = |cell: &Cell| {
-        cells.iter().any(|other| other.design == cell.design && other.prefetch != cell.prefetch)
-    };
-    let differs_in_duty = |cell: &Cell| {
-        cells.iter().any(|other| other.design == cell.design && builds(other) != builds(cell))
-    };
-    let differs_in_duties = |cell: &Cell| {
-        cells.iter().any(|other| other.design == cell.design && !other.has_duties_of(cell))
-    };
-    let label = |cell: &&Cell| match policy_words(cell) {
-        _ if !cell.duties.is_empty() && differs_in_duties(cell) => {
-            format!("{}, whole", cell.design)
-        }
-        _ if builds(cell) && differs_in_duty(cell) => format!("{}, list built", cell.design),
-        Some(words) if differs_in_policy(cell) => words,
-        _ if differs(cell) => format!("{} {}+{}", cell.design, cell.engine, cell.io),
-        _ => cell.design.name().to_owned(),
-    };
-    cells.iter().map(label).collect()
+    cells.iter().map(|cell| label(cell, cells)).collect()
+}
+
+/// The design; with duties, policy, or engine and I/O where `cells` of one design differ in them.
+fn label(cell: &Cell, cells: &[&Cell]) -> String {
+    let others: Vec<_> = cells.iter().filter(|other| other.design == cell.design).collect();
+    if !cell.duties.is_empty() && others.iter().any(|other| !other.has_duties_of(cell)) {
+        return format!("{}, whole", cell.design);
+    }
+    if builds(cell) && others.iter().any(|other| !builds(other)) {
+        return format!("{}, list built", cell.design);
+    }
+    if let Some(words) = policy_words(cell)
+        && others.iter().any(|other| other.prefetch != cell.prefetch)
+    {
+        return words;
+    }
+    let way = (cell.list, cell.engine, cell.io);
+    if others.iter().any(|other| (other.list, other.engine, other.io) != way) {
+        return format!("{} {}+{}", cell.design, cell.engine, cell.io);
+    }
+    cell.design.name().to_owned()
 }
 
 /// Returns whether a cell without a list builds one.
@@ -179,9 +173,9 @@ impl Lines<'_> {
         self,
         rank: u8,
         head: [&'static str; 2],
-        of_cell: &dyn Fn(&Cell) -> Option<String>,
+        of_cell: impl Fn(&Cell) -> Option<String>,
     ) -> Column {
-        self.shared(rank, head, of_cell, &|_| None)
+        self.shared(rank, head, of_cell, |_| None)
     }
 
     /// A column of both.
@@ -189,20 +183,17 @@ impl Lines<'_> {
         self,
         rank: u8,
         head: [&'static str; 2],
-        of_cell: &dyn Fn(&Cell) -> Option<String>,
-        of_client: &dyn Fn(&ClientCell) -> Option<String>,
+        of_cell: impl Fn(&Cell) -> Option<String>,
+        of_client: impl Fn(&ClientCell) -> Option<String>,
     ) -> Column {
-        let cells = self.cells.iter().map(|cell| of_cell(cell));
-        let values = cells.chain(self.clients.iter().map(of_client));
-        let values = values.map(|value| value.unwrap_or_else(|| UNKNOWN.to_owned())).collect();
-        Column { head, rank, values }
+        let mut column = Column::ranked(rank, head, self.cells, |cell| of_cell(cell));
+        column.values.extend(self.clients.iter().map(|of| units::or_unknown(of_client(of))));
+        column
     }
 }
 
 /// Columns of threads and times.
 fn columns_of_times(time_is_per: &str, lines: Lines<'_>) -> Vec<Column> {
-    let of =
-        |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
     let unit = time_unit(lines);
     let time_head = match (unit, time_is_per) {
         (TimeUnit::Seconds, "block") => ["s per", "block"],
@@ -211,119 +202,116 @@ fn columns_of_times(time_is_per: &str, lines: Lines<'_>) -> Vec<Column> {
         (TimeUnit::Milliseconds, _) => ["ms per", "batch"],
     };
     let is_scheduled = lines.cells.iter().any(|cell| cell.schedule != Schedule::BlockOrder);
-    let schedule = |cell: &Cell| is_scheduled.then(|| cell.schedule.name().to_owned());
     vec![
-        lines.column(0, ["", "threads"], &|cell| Some(facts::threads(cell))),
-        lines.column(2, ["", "schedule"], &schedule),
-        lines.shared(0, time_head, &|cell| Some(in_unit(facts::time_ms(cell)?, unit)), &|client| {
-            Some(in_unit(client.ms_per_batch.median?, unit))
+        lines.column(0, ["", "threads"], |cell| Some(facts::threads(cell))),
+        lines.column(2, ["", "schedule"], |cell| {
+            is_scheduled.then(|| cell.schedule.name().to_owned())
         }),
         lines.shared(
             0,
+            time_head,
+            |cell| Some(in_unit(facts::time_ms(cell)?, unit)),
+            |client| Some(in_unit(client.ms_per_batch.median?, unit)),
+        ),
+        lines.shared(
+            0,
             ["", "95 %"],
-            &|cell| Some(interval(&cell.ms_per_batch, cell.value_count(), unit)),
-            &|client| Some(interval(&client.ms_per_batch, client.counted().len(), unit)),
+            |cell| Some(interval(&cell.ms_per_batch, cell.value_count(), unit)),
+            |client| Some(interval(&client.ms_per_batch, client.counted().len(), unit)),
         ),
         lines.shared(
             0,
             ["", "MGas/s"],
-            &|cell| of(cell.mgas_per_s.median, units::number),
-            &|client| of(client.mgas_per_s.median, units::number),
+            |cell| units::finite(cell.mgas_per_s.median, units::number),
+            |client| units::finite(client.mgas_per_s.median, units::number),
         ),
-        lines.column(2, ["without", "verifying"], &|cell| {
+        lines.column(2, ["without", "verifying"], |cell| {
             Some(in_unit(facts::unverified_ms(cell)?, unit))
         }),
     ]
 }
 
 fn columns(lines: Lines<'_>) -> Vec<Column> {
-    let column = |rank: u8, head: [&'static str; 2], of_cell: &dyn Fn(&Cell) -> Option<String>| {
-        lines.column(rank, head, of_cell)
-    };
-    let of =
-        |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
-    let ns = |value: Option<u64>| value.map(|ns| units::time_ns(ns as f64));
-    // Execution in order is not compared with itself, and one sample is no comparison.
-    let ratio_of = |cell: &Cell, ratio| {
-        let is_compared = cell.design != Design::Sequential && certainty::is_repeated(cell);
-        of(ratio, units::ratio).filter(|_| is_compared)
-    };
-    let keys = |cell: &Cell| Some(units::count(cell.samples.first()?.unique_keys));
-    let p50 = |cell: &Cell| {
-        let mark = if cell.read_latency_of_batches { " b" } else { "" };
-        Some(format!("{}{mark}", ns(cell.read_latency_ns.p50)?))
-    };
+    use units::{finite, number, percent, ratio, time_ns};
     vec![
-        column(5, ["warm-up", "found %"], &|cell| of(cell.warm_up_found_share, units::percent)),
+        lines.column(5, ["warm-up", "found %"], |cell| finite(cell.warm_up_found_share, percent)),
         lines.shared(
             // The headline: the last one that is left out.
             1,
             ["times", "in order"],
-            &|cell| ratio_of(cell, cell.times.in_order),
-            &|client| {
-                of(client.in_order_ratio, units::ratio).filter(|_| client.counted().len() > 1)
-            },
+            |cell| compared(cell, cell.times.in_order),
+            |client| finite(client.in_order_ratio, ratio).filter(|_| client.counted().len() > 1),
         ),
-        column(3, ["times", "1 thread"], &|cell| ratio_of(cell, cell.times.one_thread)),
-        column(2, KEYS, &keys),
-        column(3, BLOCKS, &|cell| of(cell.blocks_per_present_key, units::ratio)),
-        column(11, ["bytes", "a block"], &|cell| of(cell.device_bytes_per_block, units::number)),
-        column(4, ["% of", "disk"], &|cell| of(cell.device_fraction, units::percent)),
-        column(10, ["reads", "at once"], &|cell| of(facts::reads_at_once(cell), units::number)),
-        column(5, READ_P50, &p50),
-        column(10, ["read", "p99"], &|cell| ns(cell.read_latency_ns.p99)),
-        column(12, ["ready", "%"], &|cell| of(cell.ready_share, units::percent)),
-        column(13, ["CPU", "a read"], &|cell| of(cell.cpu_ns_per_read, units::time_ns)),
-        column(6, ["longest", "tx %"], &|cell| of(cell.longest_tx_share, units::percent)),
-        column(7, ["aborted", "%"], &|cell| of(cell.abort_rate, units::percent)),
-        column(15, ["sched.", "quality"], &|cell| of(cell.scheduling_quality, units::ratio)),
-        column(16, ["idle", "%"], &|cell| of(cell.idle_share, units::percent)),
-        column(7, ["senders", "a s"], &|cell| of(cell.recover_tx_per_s, units::number)),
-        column(14, ["tx", "p50"], &|cell| ns(cell.tx_latency_ns.p50)),
-        column(12, ["", "bottleneck"], &|cell| Some(cell.bottleneck?.name().to_owned())),
+        lines.column(3, ["times", "1 thread"], |cell| compared(cell, cell.times.one_thread)),
+        lines.column(2, KEYS, |cell| Some(units::count(cell.samples.first()?.unique_keys))),
+        lines.column(3, BLOCKS, |cell| finite(cell.blocks_per_present_key, ratio)),
+        lines.column(11, ["bytes", "a block"], |cell| finite(cell.device_bytes_per_block, number)),
+        lines.column(4, ["% of", "disk"], |cell| finite(cell.device_fraction, percent)),
+        lines.column(10, ["reads", "at once"], |cell| finite(facts::reads_at_once(cell), number)),
+        lines.column(5, READ_P50, |cell| {
+            let mark = if cell.read_latency_of_batches { " b" } else { "" };
+            Some(format!("{}{mark}", units::ns(cell.read_latency_ns.p50?)))
+        }),
+        lines.column(10, ["read", "p99"], |cell| cell.read_latency_ns.p99.map(units::ns)),
+        lines.column(12, ["ready", "%"], |cell| finite(cell.ready_share, percent)),
+        lines.column(13, ["CPU", "a read"], |cell| finite(cell.cpu_ns_per_read, time_ns)),
+        lines.column(6, ["longest", "tx %"], |cell| finite(cell.longest_tx_share, percent)),
+        lines.column(7, ["aborted", "%"], |cell| finite(cell.abort_rate, percent)),
+        lines.column(15, ["sched.", "quality"], |cell| finite(cell.scheduling_quality, ratio)),
+        lines.column(16, ["idle", "%"], |cell| finite(cell.idle_share, percent)),
+        lines.column(7, ["senders", "a s"], |cell| finite(cell.recover_tx_per_s, number)),
+        lines.column(14, ["tx", "p50"], |cell| cell.tx_latency_ns.p50.map(units::ns)),
+        lines.column(12, ["", "bottleneck"], |cell| Some(cell.bottleneck?.name().to_owned())),
     ]
+}
+
+/// A ratio of a cell to others. Execution in order is not compared with itself, and one sample is no
+/// comparison.
+fn compared(cell: &Cell, ratio: Option<f64>) -> Option<String> {
+    let is_compared = cell.design != Design::Sequential && certainty::is_repeated(cell);
+    units::finite(ratio, units::ratio).filter(|_| is_compared)
 }
 
 /// Columns of clients, their own time and the resources of their processes; without clients the
 /// bytes that the process read from the device, and the device's requests.
 fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
-    let time = |ns: Option<f64>| ns.map(units::time_ns);
-    let bytes = |count: Option<f64>| count.map(|count| units::bytes(count as u64));
-    let number = |count: Option<f64>| count.map(units::number);
-    let of = |cell: &Cell, figure: fn(&SampleFacts) -> Option<u64>| {
-        let samples = cell.counted().into_iter().flatten();
-        let values: Option<Vec<f64>> = samples.map(|sample| Some(figure(sample)? as f64)).collect();
-        stats::median(&values?)
-    };
-    let disk = |bytes_rank, requests_rank| {
-        [
-            lines.shared(
-                bytes_rank,
-                ["read from", "disk"],
-                &|cell| bytes(of(cell, |s| s.device_read_bytes)),
-                &|client| bytes(client.median(|s| s.device_read_bytes)),
-            ),
-            lines.shared(
-                requests_rank,
-                ["disk", "requests"],
-                &|cell| number(of(cell, |s| s.disk_requests)),
-                &|client| number(client.median(|s| s.disk_requests)),
-            ),
-        ]
-    };
     if lines.clients.is_empty() {
-        return disk(15, 14).into();
+        return columns_of_disk(lines, [15, 14]).into();
     }
     let mut columns = vec![
-        lines.shared(2, ["by its", "log"], &|_| None, &|client| {
-            time(client.own_ms_per_batch.median.map(|ms| ms * 1e6))
-        }),
-        lines.shared(4, ["", "CPU"], &|cell| time(of(cell, |s| s.cpu_ns)), &|client| {
-            time(client.median(|s| s.cpu_ns))
-        }),
+        lines.shared(
+            2,
+            ["by its", "log"],
+            |_| None,
+            |client| Some(units::time_ns(client.own_ms_per_batch.median? * 1e6)),
+        ),
+        lines.shared(
+            4,
+            ["", "CPU"],
+            |cell| facts::median(cell, |sample| sample.cpu_ns).map(units::time_ns),
+            |client| client.median(|sample| sample.cpu_ns).map(units::time_ns),
+        ),
     ];
-    columns.extend(disk(4, 6));
+    columns.extend(columns_of_disk(lines, [4, 6]));
     columns
+}
+
+/// Bytes from the device and its requests, in columns of these ranks.
+fn columns_of_disk(lines: Lines<'_>, [of_bytes, of_requests]: [u8; 2]) -> [Column; 2] {
+    [
+        lines.shared(
+            of_bytes,
+            ["read from", "disk"],
+            |cell| Some(units::bytes(facts::median(cell, |s| s.device_read_bytes)? as u64)),
+            |client| Some(units::bytes(client.median(|s| s.device_read_bytes)? as u64)),
+        ),
+        lines.shared(
+            of_requests,
+            ["disk", "requests"],
+            |cell| facts::median(cell, |s| s.disk_requests).map(units::number),
+            |client| client.median(|s| s.disk_requests).map(units::number),
+        ),
+    ]
 }
 
 fn time_unit(lines: Lines<'_>) -> TimeUnit {
@@ -362,9 +350,8 @@ fn legend(page: &mut Page, reading: &Reading<'_>, best: Option<&str>, heads: &[[
         (least, most) if least == most => format!("{least} samples each"),
         (least, most) => format!("{least} to {most} samples each"),
     });
-    let has_mark =
-        |cell: &&Cell| cell.read_latency_of_batches && cell.read_latency_ns.p50.is_some();
-    if heads.contains(&READ_P50) && cells.iter().any(has_mark) {
+    let mut timed = cells.iter().filter(|cell| cell.read_latency_ns.p50.is_some());
+    if heads.contains(&READ_P50) && timed.any(|cell| cell.read_latency_of_batches) {
         parts.push("b: a read’s time is that of the batch of reads it came in".to_owned());
     }
     if heads.contains(&BLOCKS) {
@@ -376,7 +363,7 @@ fn legend(page: &mut Page, reading: &Reading<'_>, best: Option<&str>, heads: &[[
     if !cells.is_empty() {
         page.indented(Tone::Faint, INDENT, &parts.join("; "));
         let per = reading.time_is_per;
-        let root = duties::commit_and_root(cells.iter().copied());
+        let root = facts::commit_and_root(cells.iter().copied());
         let text = format!("time of a {per}: list, reads, execution, checks, {root}");
         page.indented(Tone::Faint, INDENT, &text);
     }

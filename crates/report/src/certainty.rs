@@ -39,8 +39,8 @@ pub(super) fn is_fastest<'a>(cell: &Cell, cells: impl IntoIterator<Item = &'a Ce
 
 /// How sure the times are: nothing where there are intervals and the best design's lies apart.
 pub(super) fn words(cells: &[&Cell]) -> Option<String> {
-    let timed = || cells.iter().copied().filter(|cell| facts::time_ms(cell).is_some());
-    let counts = timed().map(Cell::value_count);
+    let timed = cells.iter().copied().filter(|cell| facts::time_ms(cell).is_some());
+    let counts = timed.clone().map(Cell::value_count);
     let (least, most) = (counts.clone().min()?, counts.max()?);
     if most < INTERVAL_COUNT_MIN {
         let count = match least {
@@ -55,7 +55,7 @@ pub(super) fn words(cells: &[&Cell]) -> Option<String> {
     let mut parts = Vec::new();
     parts.extend(overlaps(cells));
     let without: Vec<String> =
-        timed().filter(|cell| cell.value_count() < INTERVAL_COUNT_MIN).map(name).collect();
+        timed.filter(|cell| cell.value_count() < INTERVAL_COUNT_MIN).map(name).collect();
     if !without.is_empty() {
         parts.push(format!("no interval: {}", without.join(", ")));
     }
@@ -91,13 +91,13 @@ pub(super) fn overlap(a: &Cell, b: &Cell) -> bool {
 fn more_words(cells: &[&Cell], compared: &[&Cell]) -> String {
     let of = if noun(cells) == SAMPLE { " of each" } else { "" };
     let noun = format!("more {}", noun(cells));
-    let lack = |cell: &&Cell| {
+    let percent = PRECISION_SHARE * 100.0;
+    let lacks = compared.iter().map(|cell| {
         let needed_count = stats::count_needed(&times(cell), PRECISION_SHARE)?;
         let more_count = needed_count.saturating_sub(cell.value_count());
         Some(Lack { more_count, needed_count })
-    };
-    let percent = PRECISION_SHARE * 100.0;
-    let known: Option<Vec<Lack>> = compared.iter().map(lack).collect();
+    });
+    let known: Option<Vec<Lack>> = lacks.collect();
     match known.and_then(|known| known.into_iter().max_by_key(|lack| lack.more_count)) {
         Some(Lack { more_count: 0, .. }) => format!("they are known to ±{percent:.0} %"),
         Some(Lack { more_count: more @ ..=MORE_COUNT_MAX, .. }) => {
@@ -167,8 +167,7 @@ pub(super) fn best_of_designs<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
             designs.push(cell.design);
         }
     }
-    let best = |design| facts::best(cells.iter().copied().filter(|cell| cell.design == design));
-    designs.into_iter().filter_map(best).collect()
+    designs.into_iter().filter_map(|design| facts::best_of(cells, design)).collect()
 }
 
 /// The noun for one value of a time.

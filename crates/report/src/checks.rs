@@ -33,11 +33,12 @@ pub fn checks(checks: &[Check], width: usize, paint: Paint) -> String {
         }
     }
     page.gap();
-    let count = |status| checks.iter().filter(|check| check.status == status).count() as u64;
+    let [warning_count, unknown_count] = [Status::Warning, Status::Unknown]
+        .map(|status| checks.iter().filter(|check| check.status == status).count() as u64);
     let text = format!(
         "{}, {} not known",
-        units::things(count(Status::Warning), "warning"),
-        units::count(count(Status::Unknown))
+        units::things(warning_count, "warning"),
+        units::count(unknown_count)
     );
     page.labelled(Tone::Strong, "found", &text);
     page.render(paint)

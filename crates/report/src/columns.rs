@@ -1,38 +1,102 @@
-//! Columns of figures of several results beside names: values, their intervals, then ratios and theirs.
+//! Columns of a table: how wide each is, which of them a page has room for, and their lines.
+
+use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::page::{Page, Tone, pad_left, pad_right};
+use super::{
+    page::{INDENT, Page, Tone, pad_left, pad_right},
+    units::{self, UNKNOWN},
+};
 
+/// Columns of this rank or above are added only where there is room to spare.
+const EXTRA_RANK: u8 = 10;
 /// Head of a column of intervals.
 const INTERVAL: &str = "95 %";
-/// Space before a column.
-const GAP: usize = 2;
+/// Space before a column in a line of [`line`].
+pub(crate) const GAP: usize = 2;
 
-/// A column, its values in the order of the names.
+/// A column, its values in the order of the lines.
 pub(crate) struct Column {
-    head: String,
-    values: Vec<String>,
+    /// Its head in two lines; the first one is empty where one is enough.
+    pub(crate) head: [Cow<'static, str>; 2],
+    /// 0: always there. Otherwise the highest ranks go first where there is no room.
+    pub(crate) rank: u8,
+    pub(crate) values: Vec<String>,
 }
 
 impl Column {
-    pub(crate) fn new(head: String, values: impl Iterator<Item = String>) -> Self {
-        Self { head, values: values.collect() }
+    /// A column that is always there, with a head of one line.
+    pub(crate) fn new(
+        head: impl Into<Cow<'static, str>>,
+        values: impl Iterator<Item = String>,
+    ) -> Self {
+        Self { head: [Cow::Borrowed(""), head.into()], rank: 0, values: values.collect() }
     }
 
     /// A column of intervals.
     pub(crate) fn interval(values: impl Iterator<Item = String>) -> Self {
-        Self::new(INTERVAL.to_owned(), values)
+        Self::new(INTERVAL, values)
     }
 
-    /// Its width with the space before it.
-    fn width(&self) -> usize {
-        let texts = self.values.iter().chain([&self.head]);
-        texts.map(|text| text.width()).max().unwrap_or(0) + GAP
+    /// A column of a rank, with the text of each of `rows`; `None` where it is not known.
+    pub(crate) fn ranked<R>(
+        rank: u8,
+        head: [&'static str; 2],
+        rows: &[R],
+        text: impl Fn(&R) -> Option<String>,
+    ) -> Self {
+        let values = rows.iter().map(|row| units::or_unknown(text(row)));
+        Self { head: head.map(Cow::Borrowed), rank, values: values.collect() }
+    }
+
+    /// The column with its texts at the left.
+    pub(crate) fn left(mut self) -> Self {
+        let width = self.width();
+        self.head = self.head.map(|head| pad_right(&head, width).into());
+        self.values = self.values.iter().map(|value| pad_right(value, width)).collect();
+        self
+    }
+
+    /// The width of its widest text.
+    pub(crate) fn width(&self) -> usize {
+        let texts = self.values.iter().map(String::as_str).chain(self.head.iter().map(|h| &**h));
+        texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.iter().all(|value| value == UNKNOWN)
+    }
+
+    /// Its head on one line.
+    fn name(&self) -> String {
+        self.head.join(" ").trim().to_owned()
     }
 }
 
-/// Columns beside names.
+/// The indices of the lines of a table, `None` of its head, each with its tone.
+pub(crate) fn lines(count: usize) -> impl Iterator<Item = (Tone, Option<usize>)> {
+    let values = (0..count).map(|index| (Tone::Plain, Some(index)));
+    [(Tone::Faint, None)].into_iter().chain(values)
+}
+
+/// The line of this index, with a gap before each column; of `None` the heads.
+pub(crate) fn line(columns: &[Column], index: Option<usize>) -> String {
+    columns
+        .iter()
+        .map(|column| {
+            let text = index.map_or(&*column.head[1], |index| &column.values[index]);
+            pad_left(text, column.width() + GAP)
+        })
+        .collect()
+}
+
+/// The width of such a line.
+pub(crate) fn width(columns: &[Column]) -> usize {
+    columns.iter().map(|column| column.width() + GAP).sum()
+}
+
+/// Columns of figures of several results beside names: values, their intervals, then ratios and theirs.
 pub(crate) struct Columns {
     /// Head of the names: the figure of columns that are called by a result alone.
     pub(crate) head: &'static str,
@@ -46,36 +110,171 @@ impl Columns {
     /// A line for each name. Where there is no room for all columns, ratios keep their intervals and values do
     /// not; where a name and its figures do not fit on a line, the name has a line of its own.
     pub(crate) fn show(mut self, page: &mut Page) {
-        if self.columns.iter().map(Column::width).sum::<usize>() > page.width() {
+        if width(&self.columns) > page.width() {
             let mut index = 0..;
             let value_count = self.value_count;
             self.columns
-                .retain(|column| index.next() >= Some(value_count) || column.head != INTERVAL);
+                .retain(|column| index.next() >= Some(value_count) || column.head[1] != INTERVAL);
         }
-        let widths: Vec<_> = self.columns.iter().map(Column::width).collect();
         let longest = self.names.iter().map(|name| name.width()).max().unwrap_or(0);
-        let room = page.width().saturating_sub(widths.iter().sum());
-        let beside = longest <= room;
-        if !beside {
-            page.line(Tone::Faint, self.head);
-        }
-        let line = |name: &str, texts: Vec<&str>| {
-            let mut line =
-                pad_right(if beside { name } else { "" }, if beside { longest } else { 2 });
-            for (text, width) in texts.iter().zip(&widths) {
-                line.push_str(&pad_left(text, *width));
+        let is_beside = longest <= page.width().saturating_sub(width(&self.columns));
+        for (tone, index) in lines(self.names.len()) {
+            let name = index.map_or(self.head, |index| &self.names[index]);
+            let figures = line(&self.columns, index);
+            if is_beside {
+                page.line(tone, &(pad_right(name, longest) + &figures));
+            } else {
+                page.line(tone, name);
+                page.line(tone, &format!("  {figures}"));
             }
-            line
-        };
-        let heads = self.columns.iter().map(|column| column.head.as_str()).collect();
-        page.line(Tone::Faint, &line(self.head, heads));
-        for (index, name) in self.names.iter().enumerate() {
-            if !beside {
-                page.line(Tone::Plain, name);
-            }
-            let texts = self.columns.iter().map(|column| column.values[index].as_str()).collect();
-            page.line(Tone::Plain, &line(name, texts));
         }
         page.gap();
+    }
+}
+
+/// Columns that fit a width.
+pub(super) struct Fitted {
+    pub(super) columns: Vec<Column>,
+    /// The gap before each.
+    gaps: Vec<usize>,
+    /// Columns that there is no room for.
+    left_out: Vec<Column>,
+    /// The room that all would need.
+    whole_room: usize,
+}
+
+impl Fitted {
+    /// `left out for want of width: …; COLUMNS=120 shows them`, where `label_width` columns of the
+    /// terminal stand before those of the table; `None` where all are there.
+    pub(super) fn left_out(&self, label_width: usize) -> Option<String> {
+        let names: Vec<String> = self.left_out.iter().map(Column::name).collect();
+        let them = match names.len() {
+            0 => return None,
+            1 => "it",
+            _ => "them",
+        };
+        let width = label_width + self.whole_room;
+        let names = names.join(", ");
+        Some(format!("left out for want of width: {names}; COLUMNS={width} shows {them}"))
+    }
+
+    /// The lines of heads, over values whose labels have `label_width` columns; none of heads that are all
+    /// empty.
+    pub(super) fn heads(&self, page: &mut Page, label_width: usize) {
+        for line in 0..2 {
+            let texts = self.columns.iter().map(|column| &*column.head[line]);
+            if texts.clone().any(|text| !text.is_empty()) {
+                page.line(Tone::Faint, &self.row(&" ".repeat(INDENT + label_width), texts));
+            }
+        }
+    }
+
+    /// The line of the values at `index`; `label` begins with the mark.
+    pub(super) fn line(&self, page: &mut Page, tone: Tone, label: &str, index: usize) {
+        let texts = self.columns.iter().map(|column| column.values[index].as_str());
+        page.line(tone, &self.row(label, texts));
+    }
+
+    fn row<'a>(&self, label: &str, texts: impl Iterator<Item = &'a str>) -> String {
+        let mut line = label.to_owned();
+        for ((text, column), gap) in texts.zip(&self.columns).zip(&self.gaps) {
+            line.push_str(&pad_left(text, column.width() + gap));
+        }
+        line
+    }
+
+    /// The line below the table of the columns that there is no room for.
+    pub(super) fn say_left_out(&self, page: &mut Page, label_width: usize) {
+        if let Some(words) = self.left_out(INDENT + label_width) {
+            page.indented(Tone::Faint, INDENT, &words);
+        }
+    }
+}
+
+/// Sorts columns into those that fit and those that do not, without empty ones.
+pub(super) fn fitted(mut columns: Vec<Column>, room: usize) -> Fitted {
+    columns.retain(|column| column.rank == 0 || !column.is_empty());
+    let mut limit = columns.iter().map(|column| column.rank).max().unwrap_or(0);
+    let (mut gap, mut used) = needed(&columns, limit);
+    let whole_room = used;
+    while used > room && limit > 0 {
+        limit -= 1;
+        (gap, used) = needed(&columns, limit);
+    }
+    let (columns, left_out): (Vec<_>, Vec<_>) =
+        columns.into_iter().partition(|column| column.rank <= limit);
+    let mut gaps = vec![gap; columns.len()];
+    let slack = room.saturating_sub(used);
+    let wider = columns.len().max(1);
+    let share = (slack / wider).min(3 - gap);
+    let rest = if share < 3 - gap { slack - share * wider } else { 0 };
+    for (index, gap) in gaps.iter_mut().enumerate() {
+        *gap += share + usize::from(index < rest);
+    }
+    Fitted { columns, gaps, left_out, whole_room }
+}
+
+/// A table with a line for each label: heads, values, and the names of the columns that there is no
+/// room for.
+pub(super) fn table(page: &mut Page, labels: &[(Tone, &str)], columns: Vec<Column>) {
+    let label_width = labels.iter().map(|(_, label)| label.width()).max().unwrap_or(0);
+    let fitted = fitted(columns, page.width().saturating_sub(INDENT + label_width));
+    fitted.heads(page, label_width);
+    for (index, (tone, label)) in labels.iter().enumerate() {
+        fitted.line(page, *tone, &format!("  {}", pad_right(label, label_width)), index);
+    }
+    fitted.say_left_out(page, label_width);
+}
+
+/// Labels of lines that are not set apart.
+pub(super) fn plain(labels: &[impl AsRef<str>]) -> Vec<(Tone, &str)> {
+    labels.iter().map(|label| (Tone::Plain, label.as_ref())).collect()
+}
+
+/// The least gap before each column of at most this rank, and the room that they need with it.
+fn needed(columns: &[Column], limit: u8) -> (usize, usize) {
+    let kept = columns.iter().filter(|column| column.rank <= limit);
+    let most = kept.clone().map(|column| column.rank).max().unwrap_or(0);
+    let gap = if most >= EXTRA_RANK { 2 } else { 1 };
+    (gap, kept.map(|column| column.width() + gap).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns() -> Vec<Column> {
+        let row = [()];
+        vec![
+            Column::ranked(0, ["ms per", "block"], &row, |()| Some("12".to_owned())),
+            Column::ranked(3, ["times", "1 thread"], &row, |()| Some("1.5".to_owned())),
+            Column::ranked(1, ["times", "in order"], &row, |()| Some("2.0".to_owned())),
+            Column::ranked(2, ["", "keys"], &row, |()| Some("13k".to_owned())),
+            Column::ranked(1, ["", "nothing"], &row, |()| None),
+        ]
+    }
+
+    /// Names of the columns that are shown, and what is said of the others.
+    fn at(room: usize) -> (Vec<String>, Option<String>) {
+        let fitted = fitted(columns(), room);
+        (fitted.columns.iter().map(Column::name).collect(), fitted.left_out(10))
+    }
+
+    #[test]
+    fn the_highest_ranks_go_first_and_are_named_with_the_width_that_shows_them() {
+        // Each of 6, 8, 8 and 4 with a gap of 1.
+        let (shown, left_out) = at(30);
+        assert_eq!(shown, ["ms per block", "times 1 thread", "times in order", "keys"]);
+        assert_eq!(left_out, None, "a column without a value is not missed");
+        let (shown, left_out) = at(29);
+        assert_eq!(shown, ["ms per block", "times in order", "keys"]);
+        let words = "left out for want of width: times 1 thread; COLUMNS=40 shows it";
+        assert_eq!(left_out.as_deref(), Some(words));
+        let (shown, left_out) = at(16);
+        assert_eq!(shown, ["ms per block", "times in order"]);
+        let words = "left out for want of width: times 1 thread, keys; COLUMNS=40 shows them";
+        assert_eq!(left_out.as_deref(), Some(words));
+        assert_eq!(at(15).0, ["ms per block"]);
+        assert_eq!(at(0).0, ["ms per block"]);
     }
 }

@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use result::{
-    Cell, ClientCell, Estimate, RunResult, SampleFacts, StoreFacts, Stored, WorkloadFacts,
+    Cell, ClientCell, Estimate, RunResult, SampleFacts, StoreFacts, Stored,
     comparison::{Change, Comparison, Figure, Row, SCHEMA, Source, Work},
-    databases::{CellDatabases, OfDatabase},
+    databases::{CellDatabases, DatabaseFacts},
     stats,
 };
 use variant::CacheMode;
@@ -57,7 +57,7 @@ pub(crate) const COUNTS: [Count; 4] = [
 /// A number of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Count {
-    /// As a run calls it: its option has hyphens.
+    /// The key of a run; its option has hyphens.
     pub(crate) name: &'static str,
     pub(crate) of: fn(&Cell) -> u64,
 }
@@ -75,11 +75,10 @@ struct Counter {
 pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
     let [first, others @ ..] = results else { return Err(Error::NoResult) };
     for stored in results {
-        let path = || stored.path.clone();
         match stored.agrees() {
             Some(true) => {}
-            Some(false) => return Err(Error::Disagrees { path: path() }),
-            None => return Err(Error::NoSample { path: path() }),
+            Some(false) => return Err(Error::Disagrees { path: stored.path.clone() }),
+            None => return Err(Error::NoSample { path: stored.path.clone() }),
         }
     }
     for other in others {
@@ -107,10 +106,10 @@ fn same_work(a: &Stored, b: &Stored) -> Result<(), Error> {
     if a.result.workload.digest == b.result.workload.digest {
         return Ok(());
     }
-    let of = |stored: &Stored| flat(&json(&stored.result.workload), "");
-    let differs = changes(vec![of(a), of(b)]);
-    let shown = differs.iter().filter(|change| change.key != "digest");
-    let shown: Vec<_> = shown
+    let differing = changes([a, b].map(|of| flat(&json(&of.result.workload), "")).into());
+    let shown: Vec<_> = differing
+        .iter()
+        .filter(|change| change.key != "digest")
         .take(4)
         .map(|change| format!("{} {} against {}", change.key, change.values[0], change.values[1]))
         .collect();
@@ -121,19 +120,22 @@ fn same_work(a: &Stored, b: &Stored) -> Result<(), Error> {
 /// The first database of both is the same, as their work is. A pooled figure is comparable only
 /// with one over the same databases.
 fn same_databases(a: &Stored, b: &Stored) -> Result<(), Error> {
-    let of = |stored: &Stored, what: fn(&WorkloadFacts) -> String| -> Vec<String> {
-        stored.result.databases.iter().map(|database| what(&database.workload)).collect()
-    };
-    let digest = |workload: &WorkloadFacts| workload.digest.clone();
-    if of(a, digest) == of(b, digest) {
+    let [of_a, of_b] = [a, b].map(|stored| stored.result.databases.as_slice());
+    if of_a.iter().map(digest).eq(of_b.iter().map(digest)) {
         return Ok(());
     }
-    let words = |stored: &Stored| match of(stored, |workload| workload.seed.to_string()) {
-        seeds if seeds.is_empty() => "one database".to_owned(),
-        seeds => format!("databases of seeds {}", seeds.join(", ")),
-    };
-    let (on_a, on_b) = (words(a), words(b));
+    let [on_a, on_b] = [of_a, of_b].map(|databases| match databases {
+        [] => "one database".to_owned(),
+        several => {
+            let seeds = several.iter().map(|database| database.workload.seed.to_string());
+            format!("databases of seeds {}", seeds.collect::<Vec<_>>().join(", "))
+        }
+    });
     Err(Error::OtherDatabases { a: a.path.clone(), on_a, b: b.path.clone(), on_b })
+}
+
+fn digest(database: &DatabaseFacts) -> &str {
+    &database.workload.digest
 }
 
 fn source(index: usize, stored: &Stored) -> Source {
@@ -198,14 +200,11 @@ fn changed_rows(results: &[&RunResult]) -> Vec<Change> {
 
 /// The designs and stores of a run, by the keys that choose them.
 fn kinds_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
-    let names = |of: fn(&Cell) -> &'static str| {
-        let names: BTreeSet<&str> = run.cells.iter().map(of).collect();
-        listed(names.into_iter().map(str::to_owned))
-    };
-    BTreeMap::from([
-        ("run.designs".to_owned(), names(|cell| cell.design.name())),
-        ("run.stores".to_owned(), names(|cell| cell.store.name())),
-    ])
+    let designs: BTreeSet<&str> = run.cells.iter().map(|cell| cell.design.name()).collect();
+    let stores: BTreeSet<&str> = run.cells.iter().map(|cell| cell.store.name()).collect();
+    [("run.designs", designs), ("run.stores", stores)]
+        .map(|(key, names)| (key.to_owned(), listed(names.into_iter().map(str::to_owned))))
+        .into()
 }
 
 /// The numbers of each design's rows, as `batched-io threads`.
@@ -216,15 +215,16 @@ fn counts_of_rows(run: &RunResult) -> BTreeMap<String, Value> {
             counts.entry(format!("{} {name}", cell.design)).or_default().insert(of(cell));
         }
     }
-    let words = |counts: BTreeSet<u64>| listed(counts.iter().map(ToString::to_string));
-    counts.into_iter().map(|(key, counts)| (key, words(counts))).collect()
+    let listed = counts
+        .into_iter()
+        .map(|(key, counts)| (key, listed(counts.iter().map(ToString::to_string))));
+    listed.collect()
 }
 
 /// The variants of `run` that not all of `results` have.
 fn own_variants(run: &RunResult, results: &[&RunResult]) -> BTreeMap<String, Value> {
-    let is_in = |run: &RunResult, name: &str| run.cells.iter().any(|cell| cell.variant == name);
     let names = run.cells.iter().map(|cell| &cell.variant);
-    let own = names.filter(|name| !results.iter().all(|other| is_in(other, name)));
+    let own = names.filter(|name| !results.iter().all(|other| other.cell(name).is_some()));
     BTreeMap::from([("variants".to_owned(), listed(own.cloned()))])
 }
 
@@ -288,12 +288,14 @@ fn changes_by(
     differs: impl Fn(&[Option<&Value>]) -> bool,
 ) -> Vec<Change> {
     let keys: BTreeSet<_> = all.iter().flat_map(BTreeMap::keys).collect();
-    let change = |key: &String| {
-        let values: Vec<_> = all.iter().map(|facts| facts.get(key)).collect();
-        let owned = || values.iter().map(|value| value.cloned().unwrap_or(Value::Null)).collect();
-        differs(&values).then(|| Change { key: key.clone(), values: owned() })
-    };
-    keys.into_iter().filter_map(change).collect()
+    keys.into_iter()
+        .map(|key| (key, all.iter().map(|facts| facts.get(key)).collect::<Vec<_>>()))
+        .filter(|(_, values)| differs(values))
+        .map(|(key, values)| Change {
+            key: key.clone(),
+            values: values.into_iter().map(|value| value.cloned().unwrap_or(Value::Null)).collect(),
+        })
+        .collect()
 }
 
 /// The leaves of `value` by their path; an array is a leaf.
@@ -301,11 +303,13 @@ pub(crate) fn flat(value: &Value, path: &str) -> BTreeMap<String, Value> {
     let Some(object) = value.as_object() else {
         return BTreeMap::from([(path.to_owned(), value.clone())]);
     };
-    let inner = |(key, value): (&String, &Value)| {
-        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        flat(value, &path)
-    };
-    object.iter().flat_map(inner).collect()
+    object
+        .iter()
+        .flat_map(|(key, value)| {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            flat(value, &path)
+        })
+        .collect()
 }
 
 fn rows(results: &[Stored]) -> Vec<Row> {
@@ -315,22 +319,21 @@ fn rows(results: &[Stored]) -> Vec<Row> {
             variants.push(&cell.variant);
         }
     }
-    let row = |variant: &str| {
+    let rows = variants.into_iter().map(|variant| {
         let base = results[0].cell(variant);
-        let of_result = |(index, stored): (usize, &Stored)| {
+        let figures = results.iter().enumerate().map(|(index, stored)| {
             let cell = stored.cell(variant)?;
             let ratio = match (base, index) {
                 (None, _) => Ratio::default(),
                 // A result divided by itself is one, however far its samples lie apart.
                 (Some(_), 0) => Ratio { median: positive(cell).map(|_| 1.0), ci95: None },
-                (Some(base), _) => Ratio::of(cell, base),
+                (Some(base), _) => Ratio::between(cell, base),
             };
             Some(figure(cell, ratio))
-        };
-        let figures = results.iter().enumerate().map(of_result).collect();
-        Row { variant: variant.to_owned(), figures }
-    };
-    variants.into_iter().map(row).chain(client_rows(results)).collect()
+        });
+        Row { variant: variant.to_owned(), figures: figures.collect() }
+    });
+    rows.chain(client_rows(results)).collect()
 }
 
 /// A row for each client, by its name.
@@ -341,16 +344,16 @@ fn client_rows(results: &[Stored]) -> Vec<Row> {
             names.push(&client.client);
         }
     }
-    let row = |name: &str| {
+    let rows = names.into_iter().map(|name| {
         let base = results[0].result.client(name);
-        let of_result = |(index, stored): (usize, &Stored)| {
+        let figures = results.iter().enumerate().map(|(index, stored)| {
             let client = stored.result.client(name)?;
             let ratio = match (base, index) {
                 (None, _) => Ratio::default(),
                 (Some(_), 0) => {
                     Ratio { median: client.ms_per_batch.median.map(|_| 1.0), ci95: None }
                 }
-                (Some(base), _) => Ratio::of_times(&client.times_ms(), &base.times_ms()),
+                (Some(base), _) => Ratio::from_times(&client.times_ms(), &base.times_ms()),
             };
             Some(Figure {
                 sample_count: client.counted().len() as u64,
@@ -362,11 +365,10 @@ fn client_rows(results: &[Stored]) -> Vec<Row> {
                 time_ratio: ratio.median,
                 time_ratio_ci95: ratio.ci95,
             })
-        };
-        let figures = results.iter().enumerate().map(of_result).collect();
-        Row { variant: format!("client {name}"), figures }
-    };
-    names.into_iter().map(row).collect()
+        });
+        Row { variant: format!("client {name}"), figures: figures.collect() }
+    });
+    rows.collect()
 }
 
 fn figure(cell: &Cell, ratio: Ratio) -> Figure {
@@ -387,37 +389,37 @@ fn positive(cell: &Cell) -> Option<f64> {
     cell.ms_per_batch.median.filter(|ms| *ms > 0.0)
 }
 
-/// A time over that of another result.
+/// Values of a result over those of another one.
 #[derive(Clone, Copy, Debug, Default)]
-struct Ratio {
-    median: Option<f64>,
-    ci95: Option<[f64; 2]>,
+pub(crate) struct Ratio {
+    pub(crate) median: Option<f64>,
+    pub(crate) ci95: Option<[f64; 2]>,
 }
 
 impl Ratio {
-    fn of(cell: &Cell, base: &Cell) -> Self {
+    fn between(cell: &Cell, base: &Cell) -> Self {
         match (&cell.databases, &base.databases) {
-            (Some(own), Some(of_base)) => Self::of_databases(own, of_base),
-            _ => Self::of_samples(cell, base),
+            (Some(own), Some(of_base)) => Self::from_databases(own, of_base),
+            _ => Self::from_samples(cell, base),
         }
     }
 
-    fn of_samples(cell: &Cell, base: &Cell) -> Self {
-        let times = |cell: &Cell| {
+    fn from_samples(cell: &Cell, base: &Cell) -> Self {
+        let [own, of_base] = [cell, base].map(|cell| {
             let counted = cell.counted().into_iter().flatten();
             counted.map(|sample| sample.wall_ns as f64).collect::<Vec<_>>()
-        };
+        });
         let median = positive(cell).zip(positive(base)).map(|(ms, base)| ms / base);
-        Self { median, ..Self::of_times(&times(cell), &times(base)) }
+        Self { median, ..Self::from_times(&own, &of_base) }
     }
 
-    /// Of the medians. Nothing pairs a sample of one run with one of another, so each median has an
+    /// Divides medians. Nothing pairs a sample of one run with one of another, so each median has an
     /// interval, both hold at once with 95 %, and the ratio lies between the ends' ratios, for any
     /// distribution of the samples.
-    fn of_times(own: &[f64], base: &[f64]) -> Self {
-        let interval =
-            |times: &[f64]| stats::median_interval_at(times, stats::confidence_of_each(2));
-        let ends = interval(own).zip(interval(base)).filter(|(_, [least, _])| *least > 0.0);
+    pub(crate) fn from_times(own: &[f64], base: &[f64]) -> Self {
+        let [own_ends, base_ends] =
+            [own, base].map(|times| stats::median_interval_at(times, stats::confidence_of_each(2)));
+        let ends = own_ends.zip(base_ends).filter(|(_, [least, _])| *least > 0.0);
         let medians = stats::median(own).zip(stats::median(base).filter(|base| *base > 0.0));
         Self {
             median: medians.map(|(own, base)| own / base),
@@ -425,14 +427,14 @@ impl Ratio {
         }
     }
 
-    /// Of the same databases, each compared with itself: how far they lie apart is in no ratio.
-    fn of_databases(own: &CellDatabases, base: &CellDatabases) -> Self {
-        let ratio = |of: &OfDatabase| {
+    /// Compares the same databases, each with itself: how far they lie apart is in no ratio.
+    fn from_databases(own: &CellDatabases, base: &CellDatabases) -> Self {
+        let ratios = own.each.iter().filter_map(|of| {
             let same = base.each.iter().find(|other| other.seed == of.seed)?;
             let over = same.ms_per_batch.median.filter(|ms| *ms > 0.0)?;
             Some(of.ms_per_batch.median? / over)
-        };
-        let ratios: Vec<f64> = own.each.iter().filter_map(ratio).collect();
+        });
+        let ratios: Vec<f64> = ratios.collect();
         let Estimate { median, ci95, .. } = stats::estimate(&ratios);
         Self { median, ci95 }
     }

@@ -15,7 +15,7 @@ use result::{
 };
 
 use crate::{
-    compare::{changes, flat, json, label},
+    compare::{Ratio, changes, flat, json, label},
     error::Error,
 };
 
@@ -60,9 +60,9 @@ fn ns(time: Option<u64>) -> Option<f64> {
 /// # Errors
 /// A load that was interrupted, or loads of different work or pace.
 pub fn compare_loads(sides: &[Side]) -> Result<LoadComparison, Error> {
-    let all = || sides.iter().flat_map(|side| &side.loads);
-    let first = all().next().ok_or(Error::NoResult)?;
-    for load in all() {
+    let mut all = sides.iter().flat_map(|side| &side.loads).peekable();
+    let first = *all.peek().ok_or(Error::NoResult)?;
+    for load in all {
         if load.result.interrupted {
             return Err(Error::InterruptedLoad { path: load.path.clone() });
         }
@@ -84,13 +84,13 @@ pub fn compare_loads(sides: &[Side]) -> Result<LoadComparison, Error> {
 }
 
 fn same_work(a: &StoredLoad, b: &StoredLoad) -> Result<(), Error> {
-    let facts = |load: &StoredLoad| {
+    let facts = [a, b].map(|load| {
         let mut facts = flat(&json(&load.result.work), "");
         facts.insert("pace".to_owned(), Value::from(load.result.pace.clone()));
         facts.insert("pace_value".to_owned(), Value::from(load.result.pace_value));
         facts
-    };
-    let differing = changes(vec![facts(a), facts(b)]);
+    });
+    let differing = changes(facts.into());
     if differing.is_empty() {
         return Ok(());
     }
@@ -102,67 +102,53 @@ fn same_work(a: &StoredLoad, b: &StoredLoad) -> Result<(), Error> {
 }
 
 fn facts(index: usize, side: &Side) -> LoadSide {
-    let sum = |of: fn(&SendResult) -> u64| side.loads.iter().map(|load| of(&load.result)).sum();
+    let loads = side.loads.iter().map(|load| &load.result);
     LoadSide {
         label: label(index),
         path: side.path.display().to_string(),
         load_count: side.loads.len() as u64,
-        planned_count: sum(|load| load.counts.planned_count),
-        included_count: sum(|load| load.counts.included_count),
-        warning_count: sum(|load| load.warnings.len() as u64),
+        planned_count: loads.clone().map(|load| load.counts.planned_count).sum(),
+        included_count: loads.clone().map(|load| load.counts.included_count).sum(),
+        warning_count: loads.map(|load| load.warnings.len() as u64).sum(),
     }
 }
 
 /// Facts of node and tool that differ between the sides, or within one.
 fn changed(sides: &[Side]) -> Vec<Change> {
-    let of_load = |load: &StoredLoad| {
-        let mut facts = flat(&json(&load.result.node), "node");
-        facts.extend(flat(&json(&load.result.tool), "tool"));
-        facts
-    };
-    let of_side = |side: &Side| {
-        let mut all: BTreeMap<String, Value> = BTreeMap::new();
-        for facts in side.loads.iter().map(of_load) {
-            for (key, value) in facts {
-                let known = all.entry(key).or_insert_with(|| value.clone());
-                if *known != value {
-                    *known = Value::from("differs within the side");
-                }
+    changes(sides.iter().map(facts_of_loads).collect())
+}
+
+/// Facts of node and tool, by key.
+fn facts_of_loads(side: &Side) -> BTreeMap<String, Value> {
+    let mut all: BTreeMap<String, Value> = BTreeMap::new();
+    for StoredLoad { result, .. } in &side.loads {
+        let of_tool = flat(&json(&result.tool), "tool");
+        for (key, value) in flat(&json(&result.node), "node").into_iter().chain(of_tool) {
+            let known = all.entry(key).or_insert_with(|| value.clone());
+            if *known != value {
+                *known = Value::from("differs within the side");
             }
         }
-        all
-    };
-    changes(sides.iter().map(of_side).collect())
+    }
+    all
 }
 
 fn row(sides: &[Side], figure: &Figure) -> LoadRow {
-    let values = |side: &Side| -> Option<Vec<f64>> {
-        side.loads.iter().map(|load| (figure.of)(&load.result)).collect()
-    };
-    let base = sides.first().and_then(values);
-    let of_side = |(index, side): (usize, &Side)| {
-        let own = values(side)?;
-        let median = stats::median(&own)?;
-        let (ratio, ratio_ci95) = match (index, &base) {
-            (0, _) => (Some(1.0), None),
-            (_, None) => (None, None),
-            (_, Some(base)) => ratio(&own, base),
+    let values = sides.iter().map(|side| {
+        side.loads.iter().map(|load| (figure.of)(&load.result)).collect::<Option<Vec<f64>>>()
+    });
+    let values: Vec<_> = values.collect();
+    let figures = values.iter().enumerate().map(|(index, own)| {
+        let own = own.as_ref()?;
+        let Ratio { median: ratio, ci95: ratio_ci95 } = match (index, &values[0]) {
+            (0, _) => Ratio { median: Some(1.0), ci95: None },
+            (_, None) => Ratio::default(),
+            (_, Some(base)) => Ratio::from_times(own, base),
         };
-        Some(LoadFigure { median, ci95: stats::median_interval(&own), ratio, ratio_ci95 })
-    };
-    LoadRow { key: figure.key.to_owned(), figures: sides.iter().enumerate().map(of_side).collect() }
-}
-
-/// The ratio of medians, and an interval that holds it for any distribution of the values: each
-/// median has one, both hold at once with 95 %, and the ratio lies between the ends' ratios.
-fn ratio(own: &[f64], base: &[f64]) -> (Option<f64>, Option<[f64; 2]>) {
-    let interval = |values: &[f64]| stats::median_interval_at(values, stats::confidence_of_each(2));
-    let medians = stats::median(own).zip(stats::median(base).filter(|base| *base > 0.0));
-    let ends = interval(own).zip(interval(base)).filter(|(_, [low, _])| *low > 0.0);
-    (
-        medians.map(|(own, base)| own / base),
-        ends.map(|(own, base)| [own[0] / base[1], own[1] / base[0]]),
-    )
+        let median = stats::median(own)?;
+        Some(LoadFigure { median, ci95: stats::median_interval(own), ratio, ratio_ci95 })
+    });
+    LoadRow { key: figure.key.to_owned(), figures: figures.collect() }
 }
 
 #[cfg(test)]

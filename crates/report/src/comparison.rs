@@ -28,7 +28,7 @@ const TIMES: &str = "ms per batch";
 pub fn comparison(comparison: &Comparison, notes: &[String], width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     let work = &comparison.work;
-    let gas = work.gas.map_or_else(|| UNKNOWN.to_owned(), units::count);
+    let gas = units::or_unknown(work.gas.map(units::count));
     let digest: String = work.digest.chars().take(12).collect();
     let text = format!("{}, {gas} gas, workload {digest}: the same in all", work.scenario);
     page.labelled(Tone::Plain, "work", &text);
@@ -90,25 +90,25 @@ pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &s
 
 /// One line a variant: the time in each result with its interval, then the ratios.
 fn table(page: &mut Page, comparison: &Comparison) {
-    let figures = |at: usize| comparison.rows.iter().map(move |row| row.figures[at].as_ref());
     let mut columns: Vec<Column> = Vec::new();
-    for (at, source) in comparison.results.iter().enumerate() {
-        columns.push(Column::new(source.label.clone(), figures(at).map(time)));
-        columns.push(Column::interval(figures(at).map(interval)));
+    for (index, source) in comparison.results.iter().enumerate() {
+        let figures = comparison.rows.iter().map(|row| row.figures[index].as_ref());
+        columns.push(Column::new(source.label.clone(), figures.clone().map(time)));
+        columns.push(Column::interval(figures.map(interval)));
     }
     let value_count = columns.len();
-    for (at, source) in comparison.results.iter().enumerate().skip(1) {
+    for (index, source) in comparison.results.iter().enumerate().skip(1) {
+        let figures = comparison.rows.iter().map(|row| row.figures[index].as_ref());
         let head = format!("{}/{}", source.label, comparison.results[0].label);
-        columns.push(Column::new(head, figures(at).map(ratio)));
-        columns.push(Column::interval(figures(at).map(ratio_interval)));
+        columns.push(Column::new(head, figures.clone().map(ratio)));
+        columns.push(Column::interval(figures.map(ratio_interval)));
     }
     let names = comparison.rows.iter().map(|row| row.variant.clone()).collect();
     Columns { head: TIMES, names, columns, value_count }.show(page);
 }
 
 fn time(figure: Option<&Figure>) -> String {
-    let ms = figure.and_then(|figure| figure.ms_per_batch);
-    ms.map_or_else(|| UNKNOWN.to_owned(), units::plain)
+    units::or_unknown(figure.and_then(|figure| figure.ms_per_batch).map(units::plain))
 }
 
 /// Its ends, or the number of samples, or of databases, where there is none.
@@ -116,13 +116,17 @@ fn interval(figure: Option<&Figure>) -> String {
     let Some(figure) = figure else { return UNKNOWN.to_owned() };
     match figure.ms_per_batch_ci95 {
         Some([low, high]) => format!("{}–{}", units::plain(low), units::plain(high)),
-        None => format!("n={}", figure.database_count.unwrap_or(figure.sample_count)),
+        None => format!("n={}", value_count(figure)),
     }
 }
 
+/// Samples that a figure is over, or databases.
+fn value_count(figure: &Figure) -> u64 {
+    figure.database_count.unwrap_or(figure.sample_count)
+}
+
 fn ratio(figure: Option<&Figure>) -> String {
-    let ratio = figure.and_then(|figure| figure.time_ratio);
-    ratio.map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("{ratio:.3}"))
+    units::or_unknown(figure.and_then(|figure| Some(format!("{:.3}", figure.time_ratio?))))
 }
 
 /// Its ends, or the number of samples that an interval needs.
@@ -154,15 +158,14 @@ fn legend(page: &mut Page, comparison: &Comparison) {
         let base = row.figures.first().and_then(Option::as_ref);
         row.figures.iter().skip(1).flatten().map(move |figure| (base, figure))
     });
-    let lacks = |(_, figure): &(Option<&Figure>, &Figure)| {
-        figure.time_ratio.is_some() && figure.time_ratio_ci95.is_none()
-    };
     // The most values that a figure lacks: samples, or databases, by the number that an interval takes.
     let mut missing: BTreeMap<(usize, bool), u64> = BTreeMap::new();
-    for (base, figure) in pairs.filter(lacks) {
+    for (base, figure) in pairs {
+        if figure.time_ratio.is_none() || figure.time_ratio_ci95.is_some() {
+            continue;
+        }
         let least = least_count(figure);
-        let count = |of: &Figure| of.database_count.unwrap_or(of.sample_count);
-        let fewest = base.map_or(u64::MAX, count).min(count(figure));
+        let fewest = base.map_or(u64::MAX, value_count).min(value_count(figure));
         let most = missing.entry((least, figure.database_count.is_some())).or_default();
         *most = (*most).max((least as u64).saturating_sub(fewest));
     }

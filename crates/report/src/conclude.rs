@@ -8,7 +8,7 @@ use result::{Cell, RunResult, stats::INTERVAL_COUNT_MIN};
 
 use super::{
     certainty,
-    facts::{self, OfStore, Reading},
+    facts::{self, OfStore, Reading, best_of},
     units,
 };
 
@@ -82,8 +82,9 @@ fn times(reading: &Reading<'_>, cells: &[&Cell]) -> String {
     let batched = best_of(cells, BATCHED);
     let on_demand = best_of(cells, ON_DEMAND);
     let mut parts = Vec::new();
-    let of_batched = |cell| format!("{BATCHED} {} at {}", time(cell), facts::threads(cell));
-    parts.extend(batched.map(of_batched));
+    parts.extend(
+        batched.map(|cell| format!("{BATCHED} {} at {}", time(cell), facts::threads(cell))),
+    );
     parts.extend(on_demand.map(|cell| {
         let noun = if cell.threads == 1 { "thread" } else { "threads" };
         let beside = same_cores(cells, cell, batched);
@@ -131,9 +132,11 @@ fn same_cores<'a>(cells: &[&'a Cell], best: &Cell, batched: Option<&Cell>) -> Op
 /// Two cells whose measured depths differ by at most this factor are a pair at equal depth.
 const EQUAL_DEPTH_RATIO: f64 = 1.25;
 
-/// Reads under way, as measured.
-fn depth(cell: &Cell) -> Option<f64> {
-    facts::reads_at_once(cell)
+/// The cells of a design that have a time, with their reads under way, as measured.
+fn by_depth<'a>(cells: &[&'a Cell], design: Design) -> impl Iterator<Item = (f64, &'a Cell)> {
+    let timed = cells.iter().filter(|cell| facts::time_ms(cell).is_some());
+    let cells: Vec<&Cell> = timed.copied().filter(|cell| cell.design == design).collect();
+    cells.into_iter().filter_map(|cell| Some((facts::reads_at_once(cell)?, cell)))
 }
 
 /// The larger of two depths over the smaller.
@@ -146,15 +149,12 @@ fn apart(a: f64, b: f64) -> f64 {
 /// more readers on demand than transactions, and a call may have many reads under way.
 pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
     let (batched, on_demand) = (best_of(cells, BATCHED)?, best_of(cells, ON_DEMAND)?);
-    if apart(depth(batched)?, depth(on_demand)?) <= EQUAL_DEPTH_RATIO {
+    let depths = [facts::reads_at_once(batched)?, facts::reads_at_once(on_demand)?];
+    if apart(depths[0], depths[1]) <= EQUAL_DEPTH_RATIO {
         return None;
     }
-    let of = |design: Design| {
-        let timed = cells.iter().copied().filter(move |cell| cell.design == design);
-        timed.filter_map(|cell| facts::time_ms(cell).and(Some((depth(cell)?, cell))))
-    };
-    let pairs = of(BATCHED).flat_map(|(a, batched)| {
-        of(ON_DEMAND).map(move |(b, on_demand)| ((a, batched), (b, on_demand)))
+    let pairs = by_depth(cells, BATCHED).flat_map(|(a, batched)| {
+        by_depth(cells, ON_DEMAND).map(move |(b, on_demand)| ((a, batched), (b, on_demand)))
     });
     let equal = pairs.filter(|((a, _), (b, _))| apart(*a, *b) <= EQUAL_DEPTH_RATIO);
     let deepest = equal.max_by(|x, y| x.0.0.min(x.1.0).total_cmp(&y.0.0.min(y.1.0)));
@@ -167,15 +167,13 @@ pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
             units::number(b)
         ),
         None => {
-            let depths = |design| {
-                let all = of(design).map(|(depth, _)| units::number(depth));
+            let [batched, on_demand] = [BATCHED, ON_DEMAND].map(|design| {
+                let all = by_depth(cells, design).map(|(depth, _)| units::number(depth));
                 all.collect::<Vec<_>>().join(", ")
-            };
+            });
             format!(
                 "no two rows had about as many reads under way, so none are compared at equal depth: \
-                 {BATCHED} {}, {ON_DEMAND} {}",
-                depths(BATCHED),
-                depths(ON_DEMAND)
+                 {BATCHED} {batched}, {ON_DEMAND} {on_demand}"
             )
         }
     })
@@ -185,22 +183,17 @@ pub(super) fn equal_depth(cells: &[&Cell]) -> Option<String> {
 fn reads(cell: &Cell) -> Option<String> {
     let keys = cell.samples.first()?.unique_keys;
     let mut parts = vec![units::things(keys, "key")];
-    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
-    let blocks = finite(cell.blocks_per_present_key);
-    parts.extend(blocks.map(|blocks| format!("{} blocks a present key", units::ratio(blocks))));
-    let share = finite(cell.device_fraction);
-    parts.extend(share.map(|share| format!("{} % of the disk", units::percent(share))));
+    let blocks = units::finite(cell.blocks_per_present_key, units::ratio);
+    parts.extend(blocks.map(|blocks| format!("{blocks} blocks a present key")));
+    let share = units::finite(cell.device_fraction, units::percent);
+    parts.extend(share.map(|share| format!("{share} % of the disk")));
     Some(parts.join(", "))
 }
 
 /// The fastest cell of the design of `best` that has fewer duties.
 pub(super) fn alone<'a>(cells: &[&'a Cell], best: &Cell) -> Option<&'a Cell> {
-    let fewer = |cell: &&Cell| cell.duty_count() < best.duty_count();
-    best_of(&cells.iter().copied().filter(fewer).collect::<Vec<_>>(), best.design)
-}
-
-fn best_of<'a>(cells: &[&'a Cell], design: Design) -> Option<&'a Cell> {
-    facts::best(cells.iter().copied().filter(|cell| cell.design == design))
+    let fewer = cells.iter().copied().filter(|cell| cell.duty_count() < best.duty_count());
+    facts::best(fewer.filter(|cell| cell.design == best.design))
 }
 
 fn time(cell: &Cell) -> String {

@@ -25,10 +25,7 @@ pub(crate) fn cut(values: &[Value], absent: &str) -> Vec<String> {
     if is_any_long(&texts) {
         texts = from_difference(texts);
     }
-    let shown = |text: Option<String>| {
-        text.map_or_else(|| absent.to_owned(), |text| clip(&text, MAX_WIDTH))
-    };
-    texts.into_iter().map(shown).collect()
+    texts.into_iter().map(|text| clip(text.as_deref().unwrap_or(absent), MAX_WIDTH)).collect()
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -45,41 +42,45 @@ fn is_any_long(texts: &[Option<String>]) -> bool {
 
 /// The entries of lists that are not in all of them; the texts as they are where none is such.
 fn differing_entries(texts: Vec<Option<String>>) -> Vec<Option<String>> {
-    let entries = |text: &str| -> Vec<String> {
-        let entries = text.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty());
-        entries.map(str::to_owned).collect()
-    };
-    let lists: Vec<Option<Vec<String>>> =
-        texts.iter().map(|text| text.as_deref().map(entries)).collect();
-    let is_in_all = |entry: &String| lists.iter().flatten().all(|list| list.contains(entry));
-    let is_same = lists.iter().flatten().flatten().all(is_in_all);
-    if is_same || lists.iter().flatten().count() < 2 {
+    let lists: Vec<Vec<&str>> = texts.iter().flatten().map(|text| entries(text)).collect();
+    let is_in_all = |entry: &&str| lists.iter().all(|list| list.contains(entry));
+    if lists.len() < 2 || lists.iter().flatten().all(is_in_all) {
         return texts;
     }
-    let own = |list: &Vec<String>| -> String {
-        let own: Vec<&str> =
-            list.iter().filter(|entry| !is_in_all(entry)).map(String::as_str).collect();
-        if own.is_empty() { SAME.to_owned() } else { own.join("; ") }
-    };
-    lists.iter().map(|list| list.as_ref().map(own)).collect()
+    texts
+        .iter()
+        .map(|text| {
+            let own = entries(text.as_ref()?).into_iter().filter(|entry| !is_in_all(entry));
+            let own: Vec<&str> = own.collect();
+            Some(if own.is_empty() { SAME.to_owned() } else { own.join("; ") })
+        })
+        .collect()
+}
+
+fn entries(text: &str) -> Vec<&str> {
+    text.split(SEPARATOR).map(str::trim).filter(|entry| !entry.is_empty()).collect()
 }
 
 /// The texts without a long beginning that is the same in all.
 fn from_difference(texts: Vec<Option<String>>) -> Vec<Option<String>> {
     let mut known = texts.iter().flatten();
     let Some(first) = known.next() else { return texts };
-    let common = |other: &String| -> usize {
-        first.chars().zip(other.chars()).take_while(|(a, b)| a == b).count()
-    };
-    let common_length = known.map(common).min().unwrap_or(0);
+    let common_length = known
+        .map(|other| first.chars().zip(other.chars()).take_while(|(a, b)| a == b).count())
+        .min()
+        .unwrap_or(0);
     let is_same = texts.iter().flatten().all(|text| text == first);
     if is_same || common_length <= MAX_COMMON_LENGTH {
         return texts;
     }
-    let rest = |text: String| -> String {
-        SAME.chars().chain(text.chars().skip(common_length - CONTEXT_LENGTH)).collect()
-    };
-    texts.into_iter().map(|text| text.map(rest)).collect()
+    texts
+        .into_iter()
+        .map(|text| {
+            let text = text?;
+            let rest = text.chars().skip(common_length - CONTEXT_LENGTH);
+            Some(SAME.chars().chain(rest).collect())
+        })
+        .collect()
 }
 
 #[cfg(test)]

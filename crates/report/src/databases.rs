@@ -8,10 +8,10 @@ use result::{
 
 use super::{
     cells::{MAX_LABEL_WIDTH, labels},
+    columns::{Column, fitted},
     facts::{self, Reading},
     page::{INDENT, Page, Tone, clip, pad_right},
-    ranked::{Column, fitted},
-    units::{self, UNKNOWN},
+    units,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -39,41 +39,45 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
     let width = width.min(MAX_LABEL_WIDTH).min(page.width() / 3);
     let fitted = fitted(columns(&cells), page.width() - INDENT - width);
     fitted.heads(page, width);
-    for (place, (cell, _)) in cells.iter().enumerate() {
-        if groups.len() > 1 && (place == 0 || cells[place - 1].0.store != cell.store) {
+    for (index, (cell, _)) in cells.iter().enumerate() {
+        if groups.len() > 1 && (index == 0 || cells[index - 1].0.store != cell.store) {
             page.line(Tone::Faint, cell.store.name());
         }
-        let label = format!("  {}", pad_right(&clip(&labels[place], width), width));
-        fitted.line(page, Tone::Plain, &label, place);
+        let label = format!("  {}", pad_right(&clip(&labels[index], width), width));
+        fitted.line(page, Tone::Plain, &label, index);
     }
     fitted.say_left_out(page, width);
     legend(page, &cells, count);
 }
 
 fn columns(cells: &[(&Cell, &CellDatabases)]) -> Vec<Column> {
-    let column =
-        |rank, head: [&'static str; 2], value: &dyn Fn(&Cell, &CellDatabases) -> Option<String>| {
-            let values = cells.iter().map(|(cell, of)| value(cell, of));
-            let values = values.map(|value| value.unwrap_or_else(|| UNKNOWN.to_owned())).collect();
-            Column { head, rank, values }
-        };
     vec![
-        column(0, ["", "threads"], &|cell, _| Some(facts::threads(cell))),
-        column(0, ["ms, least", "to most"], &|_, of| Some(ends(of.ms_per_batch_range?))),
-        column(1, ["between", "them %"], &|_, of| Some(units::percent(of.time_spread?.between))),
-        column(1, ["by", "chance"], &|_, of| of.time_spread?.between_p.map(units::probability)),
-        column(1, ["within", "one %"], &|_, of| Some(units::percent(of.time_spread?.within))),
-        column(2, ["time over", "the first"], &|_, of| Some(units::ratio(of.time_ratio.median?))),
-        column(2, ["", "95 %"], &|_, of| Some(ends(of.time_ratio.ci95?))),
-        column(3, ["least", "to most"], &|_, of| Some(ends(of.time_ratio_range?))),
-        column(4, ["ms", "on each"], &|_, of| Some(each(of))),
+        Column::ranked(0, ["", "threads"], cells, |(cell, _)| Some(facts::threads(cell))),
+        Column::ranked(0, ["ms, least", "to most"], cells, |(_, of)| {
+            of.ms_per_batch_range.map(ends)
+        }),
+        Column::ranked(1, ["between", "them %"], cells, |(_, of)| {
+            Some(units::percent(of.time_spread?.between))
+        }),
+        Column::ranked(1, ["by", "chance"], cells, |(_, of)| {
+            of.time_spread?.between_p.map(units::probability)
+        }),
+        Column::ranked(1, ["within", "one %"], cells, |(_, of)| {
+            Some(units::percent(of.time_spread?.within))
+        }),
+        Column::ranked(2, ["time over", "the first"], cells, |(_, of)| {
+            of.time_ratio.median.map(units::ratio)
+        }),
+        Column::ranked(2, ["", "95 %"], cells, |(_, of)| of.time_ratio.ci95.map(ends)),
+        Column::ranked(3, ["least", "to most"], cells, |(_, of)| of.time_ratio_range.map(ends)),
+        Column::ranked(4, ["ms", "on each"], cells, |(_, of)| Some(each(of))),
     ]
 }
 
 /// The time on each database, in their order.
 fn each(of: &CellDatabases) -> String {
-    let time = |ms: Option<f64>| ms.map_or_else(|| UNKNOWN.to_owned(), units::plain);
-    let times = of.each.iter().map(|of| time(of.ms_per_batch.median));
+    let times = of.each.iter().map(|of| of.ms_per_batch.median.map(units::plain));
+    let times = times.map(units::or_unknown);
     times.collect::<Vec<_>>().join(" ")
 }
 

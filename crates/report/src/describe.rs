@@ -1,15 +1,14 @@
 //! The page of `stress describe`: the contents of a workload before it runs.
 
-mod shards;
-
 use result::description::{
-    Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SizeClass, TxFacts,
+    Conflicts, Described, HotKey, Ideal, LoadFacts, PartitionFacts, Sharded, SizeClass, TxFacts,
 };
 
 use super::{
-    Paint, head,
+    Paint,
+    columns::{Column, plain, table},
+    head,
     page::{Page, Tone, clip},
-    ranked::{Column, plain, table},
     units,
 };
 
@@ -42,7 +41,7 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
     conflicts(&mut page, described);
     page.gap();
     for sharded in &described.shards {
-        shards::shards(&mut page, sharded);
+        shards(&mut page, sharded);
         page.gap();
     }
     let text = "reads include written keys; the row of the beneficiary, whom every \
@@ -74,35 +73,29 @@ fn byte_words(described: &Described) -> String {
 /// One line a load, and one for all.
 fn loads(page: &mut Page, described: &Described) {
     let loads = &described.loads;
-    let mut names: Vec<String> = loads.iter().map(load_name).collect();
-    let mut lines: Vec<&TxFacts> = loads.iter().map(|load| &load.transactions).collect();
-    let mut shares: Vec<f64> = loads.iter().map(|load: &LoadFacts| load.gas_share).collect();
+    let mut labels: Vec<String> =
+        loads.iter().map(|load| clip(&load_name(load), MAX_NAME_WIDTH)).collect();
+    let mut rows: Vec<(f64, &TxFacts)> =
+        loads.iter().map(|load| (load.gas_share, &load.transactions)).collect();
     if loads.len() != 1 {
-        names.push("all".to_owned());
-        lines.push(&described.all);
-        shares.push(1.0);
+        labels.push("all".to_owned());
+        rows.push((1.0, &described.all));
     }
-    let column = |head, rank, value: &dyn Fn(&TxFacts) -> String| Column {
-        head,
-        rank,
-        values: lines.iter().map(|line| value(line)).collect(),
-    };
-    let share = Column {
-        head: ["% of", "gas"],
-        rank: 0,
-        values: shares.iter().map(|share| units::percent(*share)).collect(),
-    };
+    let rows = &rows[..];
     let columns = vec![
-        column(["", "txs"], 0, &|of| units::count(of.tx_count)),
-        share,
-        column(["gas", "a tx"], 0, &|of| units::number(of.gas_per_tx.mean)),
-        column(["at", "most"], 3, &|of| units::count(of.gas_per_tx.max)),
-        column(["reads", "a tx"], 0, &|of| units::number(of.reads_per_tx.mean)),
-        column(["at", "most"], 2, &|of| units::count(of.reads_per_tx.max)),
-        column(["writes", "a tx"], 0, &|of| units::number(of.writes_per_tx.mean)),
-        column(["at", "most"], 1, &|of| units::count(of.writes_per_tx.max)),
+        Column::ranked(0, ["", "txs"], rows, |(_, of)| Some(units::count(of.tx_count))),
+        Column::ranked(0, ["% of", "gas"], rows, |(share, _)| Some(units::percent(*share))),
+        Column::ranked(0, ["gas", "a tx"], rows, |(_, of)| Some(units::number(of.gas_per_tx.mean))),
+        Column::ranked(3, ["at", "most"], rows, |(_, of)| Some(units::count(of.gas_per_tx.max))),
+        Column::ranked(0, ["reads", "a tx"], rows, |(_, of)| {
+            Some(units::number(of.reads_per_tx.mean))
+        }),
+        Column::ranked(2, ["at", "most"], rows, |(_, of)| Some(units::count(of.reads_per_tx.max))),
+        Column::ranked(0, ["writes", "a tx"], rows, |(_, of)| {
+            Some(units::number(of.writes_per_tx.mean))
+        }),
+        Column::ranked(1, ["at", "most"], rows, |(_, of)| Some(units::count(of.writes_per_tx.max))),
     ];
-    let labels: Vec<String> = names.iter().map(|name| clip(name, MAX_NAME_WIDTH)).collect();
     table(page, &plain(&labels), columns);
 }
 
@@ -149,8 +142,8 @@ fn conflicts(page: &mut Page, described: &Described) {
 /// `1.98 at 2 threads, 3.02 from 4 threads on`.
 fn ideal_words(ideal: &[Ideal], unbounded: f64) -> String {
     let most = units::ratio(unbounded);
-    let is_less = |at: &Ideal| units::ratio(at.speedup) != most;
-    let less_count = ideal.iter().rposition(is_less).map_or(0, |last| last + 1);
+    let less_count =
+        ideal.iter().rposition(|at| units::ratio(at.speedup) != most).map_or(0, |last| last + 1);
     let less = ideal[..less_count].iter().map(|at| {
         format!("{} at {}", units::ratio(at.speedup), units::things(at.threads, "thread"))
     });
@@ -163,11 +156,15 @@ fn ideal_words(ideal: &[Ideal], unbounded: f64) -> String {
     less.chain([rest]).collect::<Vec<_>>().join(", ")
 }
 
+/// A part in per cent of the whole.
+fn share(part: u64, whole: u64) -> String {
+    units::percent(part as f64 / whole.max(1) as f64)
+}
+
 fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
     if conflicts.conflicting_tx_count == 0 {
         return "no transaction is in conflict with another".to_owned();
     }
-    let share = |part: u64, whole: u64| units::percent(part as f64 / whole.max(1) as f64);
     format!(
         "{} in conflict with another ({} %); {}; the largest has {} and {} % of the gas",
         units::things(conflicts.conflicting_tx_count, "tx"),
@@ -180,19 +177,17 @@ fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
 
 /// `12 txs (3 %) write what another writes, at 4 keys; 30 txs (8 %) read what another writes, …`.
 fn kind_words(conflicts: &Conflicts, all: &TxFacts) -> String {
-    let words = |of: &Meetings, what: &str| {
-        let share = units::percent(of.tx_count as f64 / all.tx_count.max(1) as f64);
-        format!(
-            "{what} {} ({share} %) at {}",
-            units::things(of.tx_count, "tx"),
-            units::things(of.key_count, "key"),
-        )
-    };
-    format!(
-        "{}; {}",
-        words(&conflicts.write_write, "write-write"),
-        words(&conflicts.read_write, "read-write"),
-    )
+    let Conflicts { write_write, read_write, .. } = conflicts;
+    [(write_write, "write-write"), (read_write, "read-write")]
+        .map(|(of, kind)| {
+            format!(
+                "{kind} {} ({} %) at {}",
+                units::things(of.tx_count, "tx"),
+                share(of.tx_count, all.tx_count),
+                units::things(of.key_count, "key"),
+            )
+        })
+        .join("; ")
 }
 
 /// `12 of 3-4 txs`.
@@ -208,6 +203,46 @@ pub(super) fn size_words(class: &SizeClass) -> String {
         (least, most) if least == most => format!("{most} txs"),
         (least, most) => format!("{}-{} txs", units::count(least), units::count(most)),
     }
+}
+
+/// The partitions over one number of shards, one line a partitioner.
+fn shards(page: &mut Page, sharded: &Sharded) {
+    let partitions = &sharded.partitions[..];
+    let count = units::things(sharded.shard_count, "shard");
+    let text = format!(
+        "{count} of execution: mean shards of a key in conflict and of any key of two or more txs (fanout); \
+         values between shards, and the most that wait for one another (hops), in the block's order and \
+         in one by shards; values read from the state; gas of the fullest shard above the mean"
+    );
+    page.labelled(Tone::Plain, "shards", &text);
+    let names: Vec<&str> = partitions.iter().map(|of| of.partitioner.name()).collect();
+    table(page, &plain(&names), shard_columns(partitions));
+}
+
+fn shard_columns(partitions: &[PartitionFacts]) -> Vec<Column> {
+    vec![
+        Column::ranked(0, ["conflict", "fanout"], partitions, |of| {
+            Some(format!("{:.3}", of.conflict_fanout))
+        }),
+        Column::ranked(2, ["", "fanout"], partitions, |of| Some(format!("{:.3}", of.fanout))),
+        Column::ranked(0, ["values", "in block"], partitions, |of| {
+            Some(units::count(of.in_block_order.cross_shard_value_count))
+        }),
+        Column::ranked(0, ["", "hops"], partitions, |of| {
+            Some(units::count(of.in_block_order.hop_count))
+        }),
+        Column::ranked(1, ["values by", "shards"], partitions, |of| {
+            Some(units::count(of.in_shard_order.cross_shard_value_count))
+        }),
+        Column::ranked(1, ["", "hops"], partitions, |of| {
+            Some(units::count(of.in_shard_order.hop_count))
+        }),
+        Column::ranked(3, ["state", "reads"], partitions, |of| {
+            Some(units::count(of.in_block_order.state_read_count))
+        }),
+        Column::ranked(0, ["% over", "mean"], partitions, |of| Some(units::percent(of.imbalance))),
+        Column::ranked(4, ["", "time"], partitions, |of| Some(units::ns(of.partition_ns))),
+    ]
 }
 
 fn hot_words(hot: &HotKey) -> String {

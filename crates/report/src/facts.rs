@@ -1,10 +1,10 @@
 //! The facts of a result that the table and the finding share, worked out once.
 
 use result::{
-    CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult, Shown,
-    WorkloadFacts,
+    CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult, SampleFacts,
+    Shown, WorkloadFacts, stats,
 };
-use variant::{CacheMode, Design, StoreKind};
+use variant::{CacheMode, Design, RootTime, StoreKind};
 
 use super::units;
 
@@ -18,7 +18,7 @@ pub(super) struct Reading<'a> {
     pub(super) result: &'a RunResult,
     /// Any sample differs from the reference: no figure may be shown.
     pub(super) disagrees: bool,
-    /// By first appearance of the store.
+    /// Stores by their first appearance.
     pub(super) stores: Vec<OfStore<'a>>,
     /// The noun that a measured time is per.
     pub(super) time_is_per: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct Reading<'a> {
 /// The cells of one store.
 pub(super) struct OfStore<'a> {
     pub(super) store: StoreKind,
-    /// Those of one design stand together, designs by first appearance.
+    /// Cells by design, designs by their first appearance.
     pub(super) cells: Vec<&'a Cell>,
     /// Their coldness, in words; `None` without cells.
     pub(super) cache: Option<String>,
@@ -130,10 +130,21 @@ pub(super) fn reads_at_once(cell: &Cell) -> Option<f64> {
     cell.reads_in_flight.filter(|depth| depth.is_finite() && *depth > 0.0)
 }
 
+/// The median over the samples of a cell that count; `None` where one does not tell.
+pub(super) fn median(cell: &Cell, figure: impl Fn(&SampleFacts) -> Option<u64>) -> Option<f64> {
+    let samples = cell.counted().into_iter().flatten();
+    stats::median(&samples.map(|of| Some(figure(of)? as f64)).collect::<Option<Vec<_>>>()?)
+}
+
 /// The fastest of some cells.
 pub fn best<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<&'a Cell> {
     let timed = cells.into_iter().filter_map(|cell| Some((time_ms(cell)?, cell)));
     timed.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, cell)| cell)
+}
+
+/// The fastest cell of a design.
+pub(super) fn best_of<'a>(cells: &[&'a Cell], design: Design) -> Option<&'a Cell> {
+    best(cells.iter().copied().filter(|cell| cell.design == design))
 }
 
 /// The cells with the most duties in the clock: times of others are no times of the same work.
@@ -154,6 +165,26 @@ pub(super) fn by_duties<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group[0].duty_count()));
     groups
+}
+
+/// The end of a list of duties: the kind of commit, whether there is a state root, and which are whole.
+pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> &'static str {
+    let (mut with, mut without, mut has_whole) = (false, false, false);
+    for cell in cells {
+        has_whole |= !cell.duties.is_empty();
+        match cell.root {
+            RootTime::Nothing => without = true,
+            RootTime::After | RootTime::FromList | RootTime::Pipelined => with = true,
+        }
+    }
+    match (with, without) {
+        (true, true) if has_whole => {
+            "flat commit; whole: the block from its bytes, senders, header, state root and sync too"
+        }
+        (false, _) => "flat commit; no state root",
+        (true, false) => "state root, commit with its nodes",
+        (true, true) => "flat commit; the state root in rows named +root alone",
+    }
 }
 
 /// `64`, `2x32` with fibers, `2+64io`, or `2+4sh` on shards.
@@ -215,14 +246,12 @@ fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
     if cold.is_empty() {
         return words_of_others(cells);
     }
-    let of = |proved| cold.iter().copied().filter(move |cell| cell.cache.proved == proved);
     for (proved, words) in [(Some(false), "not cold"), (None, "cold not proved")] {
-        if let Some(cell) = of(proved).next() {
-            let count = of(proved).count();
-            let part = if count == cold.len() {
-                String::new()
-            } else {
-                format!(" in {count} of {} cells", cold.len())
+        let doubtful = cold.iter().filter(|cell| cell.cache.proved == proved);
+        if let Some(cell) = doubtful.clone().next() {
+            let part = match doubtful.count() {
+                count if count == cold.len() => String::new(),
+                count => format!(" in {count} of {} cells", cold.len()),
             };
             return Some(format!("{words}{part}: {}", cell.cache.reason));
         }
@@ -236,10 +265,10 @@ pub(super) fn client_words(client: &ClientCell) -> String {
     format!("{}{}", version.unwrap_or_default(), client_cache(client))
 }
 
-/// Who disagrees with the reference in a run with a disagreement.
+/// Names the side that disagrees with the reference in a run with a disagreement.
 pub(super) fn disagreement(result: &RunResult) -> &'static str {
-    let is_of_client = |text: &String| text.starts_with(CLIENT_DISAGREES);
-    match !result.disagreements.is_empty() && result.disagreements.iter().all(is_of_client) {
+    let texts = &result.disagreements;
+    match !texts.is_empty() && texts.iter().all(|text| text.starts_with(CLIENT_DISAGREES)) {
         true => "a client disagrees",
         false => "the designs disagree",
     }
@@ -268,4 +297,21 @@ pub(super) fn small_state(result: &RunResult) -> Option<String> {
         let blocks = units::ratio(least);
         format!("state small for this gas: {blocks} blocks a key expected, reads share them")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use result::example::{Threads, cell};
+    use variant::Design;
+
+    use super::*;
+
+    #[test]
+    fn rows_with_a_root_are_told_from_rows_without() {
+        let without = cell(Design::Sequential, Threads { executing: 1, reading: 0 }, 1.0);
+        let with = Cell { root: RootTime::After, ..without.clone() };
+        assert!(commit_and_root([&without]).ends_with("no state root"));
+        assert!(commit_and_root([&with]).starts_with("state root"));
+        assert!(commit_and_root([&with, &without]).contains("+root"));
+    }
 }

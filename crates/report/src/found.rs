@@ -49,8 +49,8 @@ pub(super) fn found(reading: &Reading<'_>) -> Option<String> {
     }
     let texts: Vec<String> =
         DETAILS.into_iter().filter_map(|detail| of_run(reading, detail)).collect();
-    let fits = |text: &&String| page::wrap(text, WIDTH).len() <= LINE_COUNT;
-    texts.iter().find(fits).or(texts.last()).cloned()
+    let fitting = texts.iter().find(|text| page::wrap(text, WIDTH).len() <= LINE_COUNT);
+    fitting.or(texts.last()).cloned()
 }
 
 /// The finding of a run over several stores, shorter than its conclusion: every store with its best
@@ -80,8 +80,10 @@ fn of_run(reading: &Reading<'_>, detail: Detail) -> Option<String> {
 
 fn of_store(of: &OfStore<'_>, detail: Detail) -> Option<String> {
     let mut designs = certainty::best_of_designs(&facts::most_duties(&of.cells));
-    let ms = |cell: &Cell| facts::time_ms(cell).unwrap_or(f64::NAN);
-    designs.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
+    designs.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|cell| facts::time_ms(cell).unwrap_or(f64::NAN));
+        a.total_cmp(&b)
+    });
     let best = *designs.first()?;
     let shown = match detail {
         Detail::Threads | Detail::Designs | Detail::Short => designs.len(),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use variant::CacheMode;
 
 use result::gate::{
-    Attempt, Calibration, Compared, DecidedBy, GateCell, GateResult, Mode, Shift, Verdict,
+    Attempt, Calibration, Compared, DecidedBy, GateCell, GateResult, Mode, Verdict,
 };
 use result::{Claim, WorkloadFacts};
 
@@ -84,15 +84,11 @@ fn baseline(page: &mut Page, compared: &Compared, delta: f64) {
     if let Some(reference) = &compared.reference {
         page.labelled(Tone::Plain, "ratios", &format!("times relative to {reference}"));
     }
-    let of = |shifts: &[Shift], what| {
-        let lines = shifts.iter().map(|shift| Line::shifted(what, shift, delta));
-        lines.collect::<Vec<_>>()
-    };
-    let mut lines = of(&compared.ratios, "ratio");
-    lines.extend(of(&compared.times, "time"));
-    lines.extend(compared.counts.iter().map(|count| Line::counted(count, delta)));
+    let ratios = compared.ratios.iter().map(|shift| Line::shifted("ratio", shift, delta));
+    let times = compared.times.iter().map(|shift| Line::shifted("time", shift, delta));
+    let counts = compared.counts.iter().map(|count| Line::counted(count, delta));
     page.gap();
-    figures::table(page, &lines);
+    figures::table(page, &ratios.chain(times).chain(counts).collect::<Vec<_>>());
 }
 
 /// Lines of which the first has the label.
@@ -225,7 +221,7 @@ mod tests {
 
     use result::{
         example,
-        gate::{Binary, CountShift, EffectiveSetting, LookFacts, Metric},
+        gate::{Binary, CountShift, EffectiveSetting, LookFacts, Metric, Shift},
     };
 
     use super::*;

@@ -108,7 +108,7 @@ pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
         let how = device.method.as_ref().map(|method| format!(" ({method})")).unwrap_or_default();
         format!("{} reads/s of 4 KiB at most{how}", units::number(iops))
     }));
-    let alone = device.depth1_p50_ns.map(|ns| units::time_ns(ns as f64));
+    let alone = device.depth1_p50_ns.map(units::ns);
     parts.extend(alone.map(|time| format!("{time} one alone")));
     let shared = device.shared.as_ref().filter(|_| iops.is_some());
     parts.extend(shared.map(|shared| shared_words(shared, result.started_unix_s)));
@@ -131,21 +131,27 @@ fn shared_words(shared: &SharedDevice, started_unix_s: u64) -> String {
 
 /// The settings and sizes of a store that matter for a figure; all are in the JSON.
 pub(super) fn store_words(store: &str, facts: &Map<String, Value>) -> String {
-    let text = |key: &str| match facts.get(key)? {
+    let parts = [
+        text(facts, store),
+        size(facts, "file_bytes"),
+        size(facts, "server_memory_bytes").map(|bytes| format!("{bytes} of its servers' memory")),
+        text(facts, "filled").map(|filled| format!("filled: {filled}")),
+        text(facts, "rows"),
+        text(facts, "reads"),
+        size(facts, "block_cache_bytes").map(|bytes| format!("block cache {bytes}")),
+        text(facts, "commit").map(|commit| format!("commit {commit}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn text(facts: &Map<String, Value>, key: &str) -> Option<String> {
+    match facts.get(key)? {
         Value::String(text) => Some(text.clone()),
         Value::Null => None,
         other => Some(other.to_string()),
-    };
-    let size = |key: &str| text(key)?.parse().ok().map(units::bytes);
-    let parts = [
-        text(store),
-        size("file_bytes"),
-        size("server_memory_bytes").map(|bytes| format!("{bytes} of its servers' memory")),
-        text("filled").map(|filled| format!("filled: {filled}")),
-        text("rows"),
-        text("reads"),
-        size("block_cache_bytes").map(|bytes| format!("block cache {bytes}")),
-        text("commit").map(|commit| format!("commit {commit}")),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn size(facts: &Map<String, Value>, key: &str) -> Option<String> {
+    text(facts, key)?.parse().ok().map(units::bytes)
 }

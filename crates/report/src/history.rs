@@ -19,6 +19,9 @@ const SHOWN_FACT_COUNT: usize = 4;
 /// Facts of the tool that follow from its commit, or add nothing to it.
 const TOLD_BY_COMMIT: [&str; 3] = ["tool.commit", "tool.binary_hash", "tool.version"];
 
+/// Stands for an unknown fact of a machine or a program.
+const UNKNOWN: &str = "unknown";
+
 /// Series of the same work on the same machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'a> {
@@ -70,9 +73,8 @@ pub(crate) struct Change {
 /// The results in the order of time. Equal times are in the order of commits and paths, so that the
 /// order in which they were named is of no matter.
 pub fn by_time(mut results: Vec<Shown>) -> Vec<Shown> {
-    results.sort_by(|a, b| {
-        let key = |of: &Shown| (of.started_unix_s(), of.tool().program.commit.clone());
-        key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path))
+    results.sort_by_cached_key(|of| {
+        (of.started_unix_s(), of.tool().program.commit.clone(), of.path.clone())
     });
     results
 }
@@ -86,14 +88,15 @@ pub(crate) fn groups(results: &[Shown]) -> Vec<Group<'_>> {
         let works = [&run.workload].into_iter().chain(databases);
         let digests: Vec<&str> = works.map(|work| work.digest.as_str()).collect();
         let machine = machine(&run.environment);
-        let is_its = |group: &Group<'_>| group.digests == digests && group.machine == machine;
-        let place = groups.iter().position(is_its).unwrap_or(groups.len());
-        if place == groups.len() {
+        let known =
+            groups.iter().position(|group| group.digests == digests && group.machine == machine);
+        let group_index = known.unwrap_or(groups.len());
+        if known.is_none() {
             let (results, series) = (Vec::new(), Vec::new());
             groups.push(Group { workload: &run.workload, digests, machine, results, series });
         }
-        groups[place].results.push(index);
-        add(&mut groups[place], index, run);
+        groups[group_index].results.push(index);
+        add(&mut groups[group_index], index, run);
     }
     find_changes(&mut groups);
     groups
@@ -128,7 +131,7 @@ fn find_changes(groups: &mut [Group<'_>]) {
         let starts = [0].into_iter().chain(found.iter().map(|change| change.index));
         let levels: Vec<f64> =
             starts.zip(ends).filter_map(|(start, end)| stats::median(&logs[start..end])).collect();
-        let change = |(change, levels): (&stats::ChangePoint, &[f64])| Change {
+        let changes = found.iter().zip(levels.windows(2)).map(|(change, levels)| Change {
             at: change.index,
             ratio: (levels[1] - levels[0]).exp(),
             p: change.p,
@@ -136,8 +139,8 @@ fn find_changes(groups: &mut [Group<'_>]) {
                 series.points[change.index - 1].run,
                 series.points[change.index].run,
             ),
-        };
-        series.changes = found.iter().zip(levels.windows(2)).map(change).collect();
+        });
+        series.changes = changes.collect();
     }
 }
 
@@ -165,7 +168,7 @@ impl Series<'_> {
 
 /// The commit of a result, short.
 pub(crate) fn commit(run: &RunResult) -> String {
-    let Some(commit) = &run.tool.program.commit else { return "unknown".to_owned() };
+    let Some(commit) = &run.tool.program.commit else { return UNKNOWN.to_owned() };
     let (hash, dirty) = match commit.strip_suffix("-dirty") {
         Some(hash) => (hash, "+"),
         None => (commit.as_str(), ""),
@@ -175,17 +178,16 @@ pub(crate) fn commit(run: &RunResult) -> String {
 
 /// Facts that changed between two results, but for the commit: `stores.rocksdb.checksums: verify → skip`.
 fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
-    let all = compare::differences(before, after);
-    let told = |key: &str| TOLD_BY_COMMIT.contains(&key);
-    let others: Vec<_> = all.iter().filter(|change| !told(&change.key)).collect();
-    let text = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let words = |change: &&result::comparison::Change| {
-        format!("{}: {} → {}", change.key, text(&change.values[0]), text(&change.values[1]))
-    };
-    let mut shown: Vec<String> = others.iter().take(SHOWN_FACT_COUNT).map(words).collect();
+    let mut others = compare::differences(before, after);
+    others.retain(|change| !TOLD_BY_COMMIT.contains(&change.key.as_str()));
+    let shown = others.iter().take(SHOWN_FACT_COUNT).map(|change| {
+        let values = change.values.iter().map(|value| match value {
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        format!("{}: {}", change.key, values.collect::<Vec<_>>().join(" → "))
+    });
+    let mut shown: Vec<String> = shown.collect();
     if others.len() > SHOWN_FACT_COUNT {
         shown.push(format!("and {} more (stress compare)", others.len() - SHOWN_FACT_COUNT));
     }
@@ -196,23 +198,22 @@ fn changed_facts(before: &RunResult, after: &RunResult) -> Vec<String> {
 /// QEMU disk`. A kernel or a compiler is no machine: it may be why a time changed.
 fn machine(environment: &Environment) -> String {
     let Environment { cpu, cgroup, memory, host, data_dir, .. } = environment;
-    let unknown = || "unknown".to_owned();
     let mut parts = vec![
         cpu.model.clone().unwrap_or_else(|| format!("unknown {} CPU", host.architecture)),
-        cpu.allowed_count.map_or_else(unknown, |count| units::things(count, "CPU")),
+        cpu.allowed_count.map_or(UNKNOWN.to_owned(), |count| units::things(count, "CPU")),
     ];
     if let Some(Limit::At(limit)) = cgroup.cpu_limit_millicpus {
         parts.push(format!("at most {:.1} CPUs", limit as f64 / 1e3));
     }
     // The kernel keeps a little of it, and not always as much.
     let memory = memory.total_bytes.map(|bytes| (bytes as f64 / f64::from(1 << 30)).round());
-    parts.push(memory.map_or_else(unknown, |gib| format!("{gib} GiB")));
+    parts.push(memory.map_or(UNKNOWN.to_owned(), |gib| format!("{gib} GiB")));
     parts.extend(host.virtualisation.product.clone());
-    let file_system = data_dir.file_system.clone().unwrap_or_else(unknown);
+    let file_system = data_dir.file_system.as_deref().unwrap_or(UNKNOWN);
     let disk = data_dir.model.as_ref().or(data_dir.device.as_ref()).or(data_dir.source.as_ref());
     parts.push(match disk {
         Some(disk) => format!("{file_system} on {disk}"),
-        None => file_system,
+        None => file_system.to_owned(),
     });
     parts.join(", ")
 }

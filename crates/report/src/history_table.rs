@@ -96,8 +96,8 @@ pub(crate) fn note(judged_count: usize) -> String {
 
 fn variant(page: &mut Page, series: &Series<'_>, ms_per: &str) {
     page.line(Tone::Strong, series.variant);
-    let head = |(head, _)| if head == TIME { ms_per } else { head }.to_owned();
-    page.line(Tone::Faint, &line(HEADS.map(head)));
+    let heads = HEADS.map(|(head, _)| if head == TIME { ms_per } else { head }.to_owned());
+    page.line(Tone::Faint, &line(heads));
     let changes = [None].into_iter().chain(series.changes.iter().map(Some));
     for (level, change) in series.levels().into_iter().zip(changes) {
         let points = &series.points[level];
@@ -139,7 +139,7 @@ fn interval(times: &[f64]) -> String {
 
 fn line(texts: [String; HEADS.len()]) -> String {
     let columns = texts.iter().zip(HEADS).enumerate();
-    let padded = columns.map(|(place, (text, (_, width)))| match place {
+    let padded = columns.map(|(index, (text, (_, width)))| match index {
         0..LEFT_COUNT => pad_right(text, width),
         _ => pad_left(text, width),
     });

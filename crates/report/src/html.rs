@@ -11,7 +11,6 @@ mod chart;
 mod clients;
 mod data;
 mod databases;
-mod disk_share;
 mod figure;
 mod gate;
 mod ground;
@@ -38,7 +37,7 @@ mod tests;
 use result::Shown;
 
 pub use loads::page as page_of_loads;
-pub use markup::quote;
+pub use markup::{quote, words};
 
 use crate::{
     axes::{self, Axis},
@@ -110,12 +109,12 @@ pub fn history(results: &[Shown]) -> String {
 }
 
 fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {
-    let section = |section: &Section| (section.id, section.title, section.html(report));
+    let sections = sections.iter().map(|of| (of.id, of.title, of.html(report)));
     shell(&Parts {
         title,
         header: &work(report),
         verdict: &verdict::html(report),
-        sections: sections.iter().map(section).collect(),
+        sections: sections.collect(),
         source_count: report.sources.len(),
     })
 }
@@ -140,21 +139,18 @@ fn work(report: &Report<'_>) -> String {
     let Some(source) = report.sources.first() else { return String::new() };
     let work = source.workload();
     let of = work.as_ref();
-    let count = |figure: Option<Figure>| {
-        markup::number(figure.as_ref(), |value| units::count(value as u64))
-    };
-    let things = |figure: Option<Figure>, noun: &str| {
-        markup::number(figure.as_ref(), |value| units::things(value as u64, noun))
-    };
     let digest: String = of.map_or("", |of| &of.digest).chars().take(12).collect();
     let facts = [
-        (axes::GAS, format!("{} gas", count(of.and_then(|of| figure!(of, gas))))),
+        (axes::GAS, format!("{} gas", markup::count(of.and_then(|of| figure!(of, gas))))),
         (axes::TRANSACTIONS, things(of.and_then(|of| figure!(of, tx_count)), "transaction")),
         (axes::BLOCKS, things(of.and_then(|of| figure!(of, block_count)), "block")),
         (axes::FORK, format!("on {}", esc(of.map_or("an unknown fork", |of| &of.fork)))),
         (
             axes::SLOTS,
-            format!("a state of {} slots", count(of.and_then(|of| figure!(of, state_slot_count)))),
+            format!(
+                "a state of {} slots",
+                markup::count(of.and_then(|of| figure!(of, state_slot_count)))
+            ),
         ),
         (axes::DIGEST, format!("workload <code>{}</code>", esc(&digest))),
     ];
@@ -183,15 +179,18 @@ fn work(report: &Report<'_>) -> String {
     format!("<p class=\"work\">{line}</p>\n{}", axes_of(report))
 }
 
+fn things(figure: Option<Figure>, noun: &str) -> String {
+    markup::number(figure, |value| units::things(value as u64, noun))
+}
+
 /// The axes of a sweep with their values.
 fn axes_of(report: &Report<'_>) -> String {
-    let axis =
-        |axis: &Axis| format!("<em>{}</em> {}", esc(&axis.key), esc(&axis.values.join(", ")));
-    match axes::axes(&report.shown()).as_slice() {
+    let axes = axes::axes(&report.shown());
+    let axes = axes
+        .iter()
+        .map(|Axis { key, values }| format!("<em>{}</em> {}", esc(key), esc(&values.join(", "))));
+    match axes.collect::<Vec<_>>().as_slice() {
         [] => String::new(),
-        axes => {
-            let axes: Vec<String> = axes.iter().map(axis).collect();
-            format!("<p class=\"work\">Axes of the sweep: {}</p>\n", axes.join(" × "))
-        }
+        axes => format!("<p class=\"work\">Axes of the sweep: {}</p>\n", axes.join(" × ")),
     }
 }

@@ -6,11 +6,12 @@ use result::{
 };
 
 use super::{
-    Paint, facts,
+    Paint,
+    columns::{Column, table},
+    facts,
     head::store_words,
     page::{INDENT, Page, Tone},
-    ranked::{Column, table},
-    units::{self, UNKNOWN},
+    units,
 };
 
 /// A ceiling that changed by more than this share makes ratios to it doubtful.
@@ -92,9 +93,9 @@ fn device_words(page: &mut Page, device: Option<&IoDevice>) {
 }
 
 fn cache_words(store: &IoStore) -> String {
-    let caches = || store.points.iter().map(|point| &point.cache);
-    let unproved = caches().find(|cache| cache.proved != Some(true));
-    match (unproved, caches().next()) {
+    let mut caches = store.points.iter().map(|point| &point.cache);
+    let unproved = caches.clone().find(|cache| cache.proved != Some(true));
+    match (unproved, caches.next()) {
         (None, None) => "nothing was read".to_owned(),
         (None, Some(cache)) => {
             let ratio = store.device.as_ref().and_then(|device| device.host_cache_ratio);
@@ -190,40 +191,40 @@ fn point_line<'a>(label: &'a str, point: &IoPoint) -> Line<'a> {
     }
 }
 
+impl Line<'_> {
+    /// A time, marked where it is that of a whole call.
+    fn time(&self, ns: Option<u64>) -> Option<String> {
+        let mark = if self.of_calls { "b" } else { "" };
+        Some(format!("{}{mark}", units::ns(ns?)))
+    }
+}
+
 fn columns(lines: &[Line<'_>]) -> Vec<Column> {
-    let column = |rank, head, value: &dyn Fn(&Line<'_>) -> Option<String>| {
-        let values = lines.iter().map(|line| value(line).unwrap_or_else(|| UNKNOWN.to_owned()));
-        Column { head, rank, values: values.collect() }
-    };
-    let of =
-        |value: Option<f64>, text: fn(f64) -> String| value.filter(|v| v.is_finite()).map(text);
-    let time = |line: &Line<'_>, ns: Option<u64>| {
-        let mark = if line.of_calls { "b" } else { "" };
-        ns.map(|ns| format!("{}{mark}", units::time_ns(ns as f64)))
-    };
+    use units::{finite, number, percent, ratio, time_ns};
     vec![
-        column(0, ["", "depth"], &|line| Some(line.depth.clone())),
-        column(0, ["gets", "a second"], &|line| {
-            Some(format!("{}{}", units::number(line.rate), line.marks))
+        Column::ranked(0, ["", "depth"], lines, |line| Some(line.depth.clone())),
+        Column::ranked(0, ["gets", "a second"], lines, |line| {
+            Some(format!("{}{}", number(line.rate), line.marks))
         }),
-        column(0, ["% of", "ceiling"], &|line| of(line.ceiling_ratio, units::percent)),
-        column(2, ["", "p50"], &|line| time(line, line.present.p50)),
-        column(11, ["", "p90"], &|line| time(line, line.present.p90)),
-        column(3, ["", "p99"], &|line| time(line, line.present.p99)),
-        column(12, ["", "max"], &|line| time(line, line.present.max)),
-        column(4, ["absent", "p50"], &|line| time(line, line.absent.p50)),
-        column(5, ["absent", "p99"], &|line| time(line, line.absent.p99)),
-        column(6, ["CPU", "a get"], &|line| of(line.cpu_ns, units::time_ns)),
-        column(7, ["blocks", "a get"], &|line| of(line.blocks_per_get, units::ratio)),
-        column(10, ["disk bytes", "a get"], &|line| of(line.device_bytes, units::number)),
+        Column::ranked(0, ["% of", "ceiling"], lines, |line| finite(line.ceiling_ratio, percent)),
+        Column::ranked(2, ["", "p50"], lines, |line| line.time(line.present.p50)),
+        Column::ranked(11, ["", "p90"], lines, |line| line.time(line.present.p90)),
+        Column::ranked(3, ["", "p99"], lines, |line| line.time(line.present.p99)),
+        Column::ranked(12, ["", "max"], lines, |line| line.time(line.present.max)),
+        Column::ranked(4, ["absent", "p50"], lines, |line| line.time(line.absent.p50)),
+        Column::ranked(5, ["absent", "p99"], lines, |line| line.time(line.absent.p99)),
+        Column::ranked(6, ["CPU", "a get"], lines, |line| finite(line.cpu_ns, time_ns)),
+        Column::ranked(7, ["blocks", "a get"], lines, |line| finite(line.blocks_per_get, ratio)),
+        Column::ranked(10, ["disk bytes", "a get"], lines, |line| {
+            finite(line.device_bytes, number)
+        }),
     ]
 }
 
 /// The fastest point of each store, in a line.
 fn conclude(result: &IoResult) -> Option<String> {
-    let best = |store: &IoStore| {
-        let rate = |point: &&IoPoint| point.gets_per_s;
-        let point = store.points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let best = result.stores.iter().filter_map(|store| {
+        let point = store.points.iter().max_by(|a, b| a.gets_per_s.total_cmp(&b.gets_per_s))?;
         let ratio = point.ceiling_ratio.filter(|ratio| ratio.is_finite());
         let of_ceiling = ratio.map(|ratio| format!(", {} % of the ceiling", units::percent(ratio)));
         Some(format!(
@@ -233,8 +234,8 @@ fn conclude(result: &IoResult) -> Option<String> {
             units::count(point.depth),
             of_ceiling.unwrap_or_default()
         ))
-    };
-    let found: Vec<String> = result.stores.iter().filter_map(best).collect();
+    });
+    let found: Vec<String> = best.collect();
     (!found.is_empty()).then(|| found.join("; "))
 }
 

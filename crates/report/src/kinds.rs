@@ -35,7 +35,6 @@ const HEAD: &str = "\
 /// The table, then a paragraph for each row.
 pub fn kinds(rows: &[KindRow]) -> String {
     let mut out = HEAD.to_owned();
-    let rate = |rate: Option<f64>| rate.map_or_else(|| units::UNKNOWN.to_owned(), units::number);
     for row in rows {
         let best = row.best.as_ref();
         out.push_str(&format!(
@@ -46,9 +45,9 @@ pub fn kinds(rows: &[KindRow]) -> String {
             units::plain(row.operation_gas),
             units::plain(row.operations_per_tx_cap),
             units::plain(row.list_bytes_per_mgas),
-            rate(row.in_order_mgas_per_s),
-            rate(best.map(|(_, rate)| *rate)),
-            best.map_or_else(|| units::UNKNOWN.to_owned(), |(name, _)| format!("`{name}`")),
+            units::or_unknown(row.in_order_mgas_per_s.map(units::number)),
+            units::or_unknown(best.map(|(_, rate)| units::number(*rate))),
+            units::or_unknown(best.map(|(name, _)| format!("`{name}`"))),
         ));
     }
     for row in rows {

@@ -67,26 +67,26 @@ fn note(comparison: &LoadComparison) -> String {
 }
 
 fn table(page: &mut Page, comparison: &LoadComparison) {
-    let figures = |at: usize| comparison.rows.iter().map(move |row| (&*row.key, row.figures[at]));
+    let rows = &comparison.rows;
     let mut columns: Vec<Column> = Vec::new();
-    for (at, side) in comparison.sides.iter().enumerate() {
-        columns.push(Column::new(
-            side.label.clone(),
-            figures(at).map(|(key, figure)| median(key, figure)),
-        ));
-        columns.push(Column::interval(figures(at).map(|(key, figure)| {
-            let ends = figure.and_then(|figure| figure.ci95);
-            ends.map_or_else(
-                || format!("n={}", side.load_count),
-                |[low, high]| format!("{}–{}", words(key, low), words(key, high)),
-            )
+    for (index, side) in comparison.sides.iter().enumerate() {
+        let medians = rows.iter().map(|row| {
+            units::or_unknown(row.figures[index].map(|figure| words(&row.key, figure.median)))
+        });
+        columns.push(Column::new(side.label.clone(), medians));
+        columns.push(Column::interval(rows.iter().map(|row| {
+            match row.figures[index].and_then(|figure| figure.ci95) {
+                Some(ends) => ends.map(|end| words(&row.key, end)).join("–"),
+                None => format!("n={}", side.load_count),
+            }
         })));
     }
     let value_count = columns.len();
-    for (at, side) in comparison.sides.iter().enumerate().skip(1) {
+    for (index, side) in comparison.sides.iter().enumerate().skip(1) {
+        let figures = rows.iter().map(|row| row.figures[index]);
         let head = format!("{}/{}", side.label, comparison.sides[0].label);
-        columns.push(Column::new(head, figures(at).map(|(_, figure)| ratio(figure))));
-        columns.push(Column::interval(figures(at).map(|(_, figure)| ratio_interval(figure))));
+        columns.push(Column::new(head, figures.clone().map(ratio)));
+        columns.push(Column::interval(figures.map(ratio_interval)));
     }
     let names = comparison.rows.iter().map(|row| name(&row.key).to_owned()).collect();
     Columns { head: "median", names, columns, value_count }.show(page);
@@ -112,13 +112,8 @@ fn words(key: &str, value: f64) -> String {
     if key.contains("_ns") { units::time_ns(value) } else { units::number(value) }
 }
 
-fn median(key: &str, figure: Option<LoadFigure>) -> String {
-    figure.map_or_else(|| UNKNOWN.to_owned(), |figure| words(key, figure.median))
-}
-
 fn ratio(figure: Option<LoadFigure>) -> String {
-    let ratio = figure.and_then(|figure| figure.ratio);
-    ratio.map_or_else(|| UNKNOWN.to_owned(), |ratio| format!("{ratio:.3}"))
+    units::or_unknown(figure.and_then(|figure| Some(format!("{:.3}", figure.ratio?))))
 }
 
 fn ratio_interval(figure: Option<LoadFigure>) -> String {

@@ -37,8 +37,7 @@ impl Differing {
 
     /// `--io-threads 2,8`: the values of the first side that has some.
     fn option(&self) -> Option<String> {
-        let is_option = |values: &&BTreeSet<u64>| values.iter().all(|value| *value > 0);
-        let values = self.values.iter().find(is_option)?;
+        let values = self.values.iter().find(|values| values.iter().all(|value| *value > 0))?;
         Some(format!("--{} {}", self.count.name.replace('_', "-"), listed(values, ",")))
     }
 }
@@ -55,11 +54,13 @@ pub fn one_sided(results: &[Stored]) -> Vec<String> {
         }
     }
     let is_on_one_store = kinds.iter().all(|kind| kind.store == kinds[0].store);
-    let note = |kind: Kind| {
-        let on = if is_on_one_store { String::new() } else { format!(" on {}", kind.store) };
-        Some(format!("no variant of {}{on} {}", kind.design, words(&sides(results, kind))?))
-    };
-    kinds.into_iter().filter_map(note).collect()
+    kinds
+        .into_iter()
+        .filter_map(|kind| {
+            let on = if is_on_one_store { String::new() } else { format!(" on {}", kind.store) };
+            Some(format!("no variant of {}{on} {}", kind.design, words(&sides(results, kind))?))
+        })
+        .collect()
 }
 
 /// The first result, and those that share no variant of `kind` with it.
@@ -84,13 +85,18 @@ fn sides(results: &[Stored], kind: Kind) -> Vec<Side<'_>> {
 /// The rows of whole blocks, and those of execution alone, of which the other result has some and none
 /// is the same variant.
 fn without_counterpart<'r>(own: &[&'r Cell], other: &[&Cell]) -> Vec<&'r Cell> {
-    let is_like = |a: &Cell, b: &Cell| a.duties.is_empty() == b.duties.is_empty();
-    let is_shared = |cell: &Cell| other.iter().any(|there| there.variant == cell.variant);
-    let is_alone = |cell: &&&Cell| {
-        other.iter().any(|there| is_like(there, cell))
-            && !own.iter().any(|beside| is_like(beside, cell) && is_shared(beside))
-    };
-    own.iter().filter(is_alone).copied().collect()
+    let is_alone = own.iter().filter(|cell| {
+        let is_shared =
+            like(own, cell).any(|beside| other.iter().any(|there| there.variant == beside.variant));
+        like(other, cell).next().is_some() && !is_shared
+    });
+    is_alone.copied().collect()
+}
+
+/// Filters the cells that run whole blocks, where `cell` does, or execution alone.
+fn like<'c>(cells: &[&'c Cell], cell: &Cell) -> impl Iterator<Item = &'c Cell> {
+    let is_alone = cell.duties.is_empty();
+    cells.iter().copied().filter(move |other| other.duties.is_empty() == is_alone)
 }
 
 /// `is in both A and B: their io_threads differ (2, 8 in A; 16, 64 in B), which were chosen by default; run
@@ -120,16 +126,17 @@ fn words(sides: &[Side<'_>]) -> Option<String> {
 
 /// The counts that have no value in common, or else all that differ.
 fn differing(sides: &[Side<'_>]) -> Vec<Differing> {
-    let of = |count: Count| Differing {
-        count,
-        values: sides
-            .iter()
-            .map(|side| side.cells.iter().map(|cell| (count.of)(cell)).collect())
-            .collect(),
-    };
-    let differs = |of: &Differing| of.values.iter().any(|values| *values != of.values[0]);
-    let (apart, others): (Vec<_>, Vec<_>) =
-        COUNTS.into_iter().map(of).filter(differs).partition(Differing::is_apart);
+    let (apart, others): (Vec<_>, Vec<_>) = COUNTS
+        .into_iter()
+        .map(|count| Differing {
+            count,
+            values: sides
+                .iter()
+                .map(|side| side.cells.iter().map(|cell| (count.of)(cell)).collect())
+                .collect(),
+        })
+        .filter(|of| of.values.iter().any(|values| *values != of.values[0]))
+        .partition(Differing::is_apart);
     if apart.is_empty() { others } else { apart }
 }
 

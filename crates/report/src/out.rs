@@ -1,4 +1,4 @@
-//! The files of `--out`: the result and its histograms. Every file is written beside its place
+//! The files of `--out`: the result of a run and its histograms, or the one file of another verb. Every file is written beside its place
 //! and renamed, so that programs see a whole file or none; another run's files stay.
 
 use std::{
@@ -97,6 +97,45 @@ impl Out {
     }
 }
 
+/// A directory for a JSON file of one run.
+#[derive(Debug)]
+pub struct JsonOut {
+    dir: PathBuf,
+    /// The file, once it was written.
+    path: Option<PathBuf>,
+}
+
+impl JsonOut {
+    /// Makes the directory and tries that it can be written to.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn at(dir: &Path) -> Result<Self, Error> {
+        Out::at(dir)?;
+        Ok(Self { dir: dir.to_owned(), path: None })
+    }
+
+    /// Writes `<stem>.json`, or where another run's file is there `<stem>-<start>.json`, then
+    /// `<stem>-<start>-2.json`; writing again replaces the file of this run. Returns the path.
+    ///
+    /// # Errors
+    /// The file cannot be written; the message names it.
+    pub fn write(&mut self, stem: &str, started_unix_s: u64, text: &str) -> Result<PathBuf, Error> {
+        if let Some(path) = &self.path {
+            replace(path, text.as_bytes())?;
+            return Ok(path.clone());
+        }
+        for suffix in suffixes(started_unix_s) {
+            let path = self.dir.join(format!("{stem}{suffix}.json"));
+            if !path.exists() && write_new(&path, text)? {
+                self.path = Some(path.clone());
+                return Ok(path);
+            }
+        }
+        Err(Error::NoFreeName { dir: self.dir.clone() })
+    }
+}
+
 /// A variant as part of a file name, and the kind of its log.
 type LogName = (String, LogKind);
 type Logs = BTreeMap<LogName, Vec<u8>>;
@@ -142,13 +181,12 @@ fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>, String> {
 
 /// A variant as a file name: every character but letters, digits and `.+@-` becomes `_`.
 fn file_name(variant: &str) -> String {
-    let keep = |c: char| c.is_ascii_alphanumeric() || ".+@-".contains(c);
-    variant.chars().map(|c| if keep(c) { c } else { '_' }).collect()
+    variant.replace(|c: char| !c.is_ascii_alphanumeric() && !".+@-".contains(c), "_")
 }
 
 /// Suffixes of a run's file names, of which the first free one is taken: none, `-<start>`,
 /// `-<start>-2`, …
-pub(super) fn suffixes(started_unix_s: u64) -> impl Iterator<Item = String> {
+fn suffixes(started_unix_s: u64) -> impl Iterator<Item = String> {
     let more = (2..NAME_COUNT_MAX).map(move |n| format!("-{started_unix_s}-{n}"));
     [String::new(), format!("-{started_unix_s}")].into_iter().chain(more)
 }
@@ -158,7 +196,7 @@ pub(super) fn suffixes(started_unix_s: u64) -> impl Iterator<Item = String> {
 /// # Errors
 /// It cannot be written; the message names it.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let renamed = beside(path, bytes)?.persist(path);
+    let renamed = beside(path, bytes).map_err(Error::file(path))?.persist(path);
     drop::<fs::File>(renamed.map_err(|e| Error::file(path)(e.error))?);
     Ok(())
 }
@@ -168,7 +206,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// # Errors
 /// It cannot be written; the message names it.
 pub fn write_new(path: &Path, text: &str) -> Result<bool, Error> {
-    match beside(path, text.as_bytes())?.persist_noclobber(path) {
+    let file = beside(path, text.as_bytes()).map_err(Error::file(path))?;
+    match file.persist_noclobber(path) {
         Ok(_) => Ok(true),
         Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(e) => Err(Error::file(path)(e.error)),
@@ -176,16 +215,12 @@ pub fn write_new(path: &Path, text: &str) -> Result<bool, Error> {
 }
 
 /// A whole file beside `path`, not yet under its name.
-fn beside(path: &Path, bytes: &[u8]) -> Result<NamedTempFile, Error> {
+fn beside(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let dir = path.parent().unwrap_or_else(|| Path::new("."));
-    let write = || -> io::Result<NamedTempFile> {
-        let mut builder = tempfile::Builder::new();
-        let mut file = readable(&mut builder).tempfile_in(dir)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        Ok(file)
-    };
-    write().map_err(Error::file(path))
+    let mut file = readable(&mut tempfile::Builder::new()).tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    Ok(file)
 }
 
 /// Only the owner may read a temporary file; the umask decides the readers of a result.
@@ -306,5 +341,21 @@ mod tests {
     #[test]
     fn a_log_name_stays_in_its_directory() {
         assert_eq!(file_name("../a b/ü"), ".._a_b__");
+    }
+
+    #[test]
+    fn a_run_replaces_its_own_file_and_never_anothers() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |out: &mut JsonOut, text| {
+            let path = out.write("io", 7, text).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            path.file_name().unwrap().to_string_lossy().into_owned()
+        };
+        let mut runs = [(); 3].map(|()| JsonOut::at(dir.path()).unwrap());
+        for (run, name) in runs.iter_mut().zip(["io.json", "io-7.json", "io-7-2.json"]) {
+            assert_eq!(write(run, "first"), name);
+            assert_eq!(write(run, "again"), name);
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
     }
 }

@@ -22,18 +22,10 @@ pub(super) fn profile(page: &mut Page, profile: Option<&ProfileFacts>) {
         profile.flame_graph
     );
     page.labelled(Tone::Plain, "profile", &text);
-    let line = |own: &str, all: &str, name: &str| {
-        format!(
-            "{}{} {} {name}",
-            " ".repeat(INDENT),
-            pad_left(own, SHARE_WIDTH),
-            pad_left(all, SHARE_WIDTH)
-        )
-    };
-    page.line(Tone::Faint, &line("self %", "with %", "function"));
+    page.line(Tone::Faint, &line(["self %", "with %"], "function"));
     for frame in &profile.frames {
-        let (own, all) = (units::percent(frame.self_share), units::percent(frame.total_share));
-        page.line(Tone::Plain, &line(&own, &all, &frame.name));
+        let shares = [frame.self_share, frame.total_share].map(units::percent);
+        page.line(Tone::Plain, &line(shares.each_ref().map(String::as_str), &frame.name));
     }
     page.indented(
         Tone::Faint,
@@ -41,4 +33,9 @@ pub(super) fn profile(page: &mut Page, profile: Option<&ProfileFacts>) {
         "self: the function itself ran; with: it, or a function that it called",
     );
     page.gap();
+}
+
+fn line(shares: [&str; 2], name: &str) -> String {
+    let [own, all] = shares.map(|share| pad_left(share, SHARE_WIDTH));
+    format!("{}{own} {all} {name}", " ".repeat(INDENT))
 }

@@ -7,8 +7,8 @@ use result::{
 
 use super::{
     Paint,
+    columns::{Column, plain, table},
     page::{INDENT, Page, Tone},
-    ranked::{Column, plain, table},
     units::{self, UNKNOWN},
 };
 
@@ -69,7 +69,7 @@ fn head(page: &mut Page, result: &SendResult) {
         units::count(setup.reused_count),
         units::things(setup.contract_count, "contract"),
         units::things(setup.tx_count, "transaction"),
-        units::time_ns(setup.time_ns as f64),
+        units::ns(setup.time_ns),
     );
     page.labelled(Tone::Plain, "setup", &text);
 }
@@ -107,13 +107,11 @@ fn other_fates(counts: &SendCounts) -> Vec<String> {
 }
 
 fn speed(page: &mut Page, result: &SendResult) {
-    let rate = |value: Option<f64>| value.map_or_else(|| UNKNOWN.to_owned(), units::number);
+    let [included, gas, sent] = [result.included_per_s, result.gas_per_s, result.sent_per_s]
+        .map(|rate| units::or_unknown(rate.map(units::number)));
     let text = format!(
-        "{} transactions a second included, {} gas a second; {} a second handed over, in {}",
-        rate(result.included_per_s),
-        rate(result.gas_per_s),
-        rate(result.sent_per_s),
-        units::time_ns(result.sending_ns as f64),
+        "{included} transactions a second included, {gas} gas a second; {sent} a second handed over, in {}",
+        units::ns(result.sending_ns),
     );
     page.labelled(Tone::Plain, "speed", &text);
 }
@@ -126,23 +124,13 @@ fn latencies(page: &mut Page, result: &SendResult) {
         ("due to seen in a block", latency.inclusion_ns),
         ("a call", latency.call_ns),
     ];
-    let column = |head: &'static str, rank, of: fn(&Percentiles) -> Option<u64>| Column {
-        head: ["", head],
-        rank,
-        values: rows
-            .iter()
-            .map(|(_, times)| {
-                of(times).map_or_else(|| UNKNOWN.to_owned(), |ns| units::time_ns(ns as f64))
-            })
-            .collect(),
-    };
-    let all = vec![
-        column("p50", 0, |times| times.p50),
-        column("p90", 2, |times| times.p90),
-        column("p99", 1, |times| times.p99),
-        column("max", 3, |times| times.max),
+    let columns = vec![
+        Column::ranked(0, ["", "p50"], &rows, |(_, times)| times.p50.map(units::ns)),
+        Column::ranked(2, ["", "p90"], &rows, |(_, times)| times.p90.map(units::ns)),
+        Column::ranked(1, ["", "p99"], &rows, |(_, times)| times.p99.map(units::ns)),
+        Column::ranked(3, ["", "max"], &rows, |(_, times)| times.max.map(units::ns)),
     ];
-    table(page, &plain(&rows.map(|(label, _)| label)), all);
+    table(page, &plain(&rows.map(|(label, _)| label)), columns);
 }
 
 fn blocks(page: &mut Page, all: &[SendBlock]) {
@@ -152,21 +140,17 @@ fn blocks(page: &mut Page, all: &[SendBlock]) {
     }
     let shown = &own[..own.len().min(SHOWN_BLOCK_COUNT)];
     let labels: Vec<String> = shown.iter().map(|block| format!("block {}", block.number)).collect();
-    let column = |head, rank, of: &dyn Fn(&SendBlock) -> String| Column {
-        head,
-        rank,
-        values: shown.iter().map(|block| of(block)).collect(),
-    };
-    let gwei = |wei: u64| units::plain(wei as f64 / 1e9);
     let columns = vec![
-        column(["", "seen after"], 1, &|block| units::time_ns(block.seen_ns as f64)),
-        column(["of the", "load"], 0, &|block| units::count(block.own_tx_count)),
-        column(["", "gas"], 0, &|block| units::number(block.gas as f64)),
-        column(["% of", "limit"], 2, &|block| {
-            units::percent(block.gas as f64 / block.limit_gas.max(1) as f64)
+        Column::ranked(1, ["", "seen after"], shown, |block| Some(units::ns(block.seen_ns))),
+        Column::ranked(0, ["of the", "load"], shown, |block| {
+            Some(units::count(block.own_tx_count))
         }),
-        column(["base fee", "gwei"], 3, &|block| {
-            block.base_fee_wei.map_or_else(|| UNKNOWN.to_owned(), gwei)
+        Column::ranked(0, ["", "gas"], shown, |block| Some(units::number(block.gas as f64))),
+        Column::ranked(2, ["% of", "limit"], shown, |block| {
+            Some(units::percent(block.gas as f64 / block.limit_gas.max(1) as f64))
+        }),
+        Column::ranked(3, ["base fee", "gwei"], shown, |block| {
+            Some(units::plain(block.base_fee_wei? as f64 / 1e9))
         }),
     ];
     table(page, &plain(&labels), columns);
@@ -238,8 +222,8 @@ pub(crate) fn conclude(result: &SendResult) -> String {
     if counts.included_count == counts.planned_count {
         let inclusion = &result.latency.inclusion_ns;
         let after = match (inclusion.p50, inclusion.max) {
-            (Some(p50), _) => format!(", half of them within {}", units::time_ns(p50 as f64)),
-            (None, Some(max)) => format!(", all within {}", units::time_ns(max as f64)),
+            (Some(p50), _) => format!(", half of them within {}", units::ns(p50)),
+            (None, Some(max)) => format!(", all within {}", units::ns(max)),
             (None, None) => String::new(),
         };
         return format!(

@@ -23,16 +23,16 @@ pub fn with_set_keys(
     set_keys: &[BTreeMap<String, String>],
 ) -> Comparison {
     let keys: BTreeSet<&String> = set_keys.iter().flat_map(BTreeMap::keys).collect();
-    let of_run = |key: &&&String| key.starts_with(OF_RUN) && !OF_ROWS.contains(&key.as_str());
-    let keys: Vec<&String> = keys.iter().filter(of_run).copied().collect();
-    let values = |(stored, set): (&Stored, &BTreeMap<String, String>)| {
-        let value = |key: &&String| {
+    let of_run =
+        keys.iter().filter(|key| key.starts_with(OF_RUN) && !OF_ROWS.contains(&key.as_str()));
+    let values = results.iter().zip(set_keys).map(|(stored, set)| {
+        let values = of_run.clone().map(|key| {
             let value = set.get(*key).cloned().or_else(|| chosen(&stored.result, key));
             ((*key).clone(), Value::from(value))
-        };
-        keys.iter().map(value).collect::<BTreeMap<_, _>>()
-    };
-    let mut all = changes(results.iter().zip(set_keys).map(values).collect());
+        });
+        values.collect::<BTreeMap<_, _>>()
+    });
+    let mut all = changes(values.collect());
     all.append(&mut comparison.changes);
     comparison.changes = all;
     comparison
@@ -42,7 +42,7 @@ pub fn with_set_keys(
 /// `rocksdb: read = multi-get, as the kernel has io_uring`, `2,16` of `rocksdb: io_threads = [2, 16]: …`.
 fn chosen(run: &RunResult, key: &str) -> Option<String> {
     let name = key.strip_prefix(OF_RUN)?;
-    let value = |choice: &String| -> Option<String> {
+    let values = run.choices.iter().filter_map(|choice| {
         let (before, after) = choice.split_once(" = ")?;
         let is_named = before.rsplit(": ").next() == Some(name);
         let list = after.strip_prefix('[').and_then(|list| list.split_once(']'));
@@ -51,9 +51,8 @@ fn chosen(run: &RunResult, key: &str) -> Option<String> {
             None => after.split([',', ':']).next()?.to_owned(),
         };
         is_named.then_some(value)
-    };
-    let values: BTreeSet<String> = run.choices.iter().filter_map(value).collect();
-    let mut values = values.into_iter();
+    });
+    let mut values = values.collect::<BTreeSet<String>>().into_iter();
     values.next().filter(|_| values.next().is_none())
 }
 

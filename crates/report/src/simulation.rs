@@ -6,9 +6,9 @@ use variant::Sharding;
 
 use super::{
     Paint,
+    columns::{Column, plain, table},
     page::{Page, Tone},
-    ranked::{Column, plain, table},
-    units::{self, UNKNOWN},
+    units::{self, ns},
 };
 
 /// The simulation as a page of `width` columns (at least 24), each line ended by a newline.
@@ -38,7 +38,6 @@ pub fn simulation(simulation: &Simulation, width: usize, paint: Paint) -> String
 }
 
 fn costs(of: &SimulationCosts) -> String {
-    let ns = |ns: u64| units::time_ns(ns as f64);
     let tx = match of.given_tx_ns {
         Some(given) => format!("{} a transaction, as given", ns(given)),
         None => format!(
@@ -86,24 +85,20 @@ fn name(row: &SimulatedRow) -> String {
 }
 
 fn predictions(page: &mut Page, rows: &[SimulatedRow]) {
-    let column = |head, rank, value: &dyn Fn(&SimulatedRow) -> String| Column {
-        head,
-        rank,
-        values: rows.iter().map(value).collect(),
-    };
-    let time = |ns: u64| units::time_ns(ns as f64);
     let columns = vec![
-        column(["", "time"], 0, &|of| time(of.time_ns)),
-        column(["", "tx/s"], 0, &|of| units::number(of.tx_per_s)),
-        column(["times", "1 shard"], 0, &|of| {
-            of.speedup.map_or_else(|| UNKNOWN.to_owned(), units::ratio)
+        Column::ranked(0, ["", "time"], rows, |of| Some(ns(of.time_ns))),
+        Column::ranked(0, ["", "tx/s"], rows, |of| Some(units::number(of.tx_per_s))),
+        Column::ranked(0, ["times", "1 shard"], rows, |of| of.speedup.map(units::ratio)),
+        Column::ranked(0, ["", "bound"], rows, |of| Some(of.bound.name().to_owned())),
+        Column::ranked(0, ["% of", "time"], rows, |of| Some(units::percent(of.bound_share))),
+        Column::ranked(2, ["% over", "mean"], rows, |of| Some(units::percent(of.imbalance))),
+        Column::ranked(3, ["", "chain"], rows, |of| Some(ns(of.chain_ns))),
+        Column::ranked(4, ["keys", "demand"], rows, |of| {
+            Some(units::count(of.demand_request_count))
         }),
-        column(["", "bound"], 0, &|of| of.bound.name().to_owned()),
-        column(["% of", "time"], 0, &|of| units::percent(of.bound_share)),
-        column(["% over", "mean"], 2, &|of| units::percent(of.imbalance)),
-        column(["", "chain"], 3, &|of| time(of.chain_ns)),
-        column(["keys", "demand"], 4, &|of| units::count(of.demand_request_count)),
-        column(["shard", "messages"], 5, &|of| units::count(of.shard_message_count)),
+        Column::ranked(5, ["shard", "messages"], rows, |of| {
+            Some(units::count(of.shard_message_count))
+        }),
     ];
     let names: Vec<String> = rows.iter().map(name).collect();
     table(page, &plain(&names), columns);
@@ -113,24 +108,22 @@ fn checks(page: &mut Page, rows: &[CheckedRow]) {
     let text = "predictions for measured rows, with all processes on this host; costs are measured on rows of one \
                 shard of one thread without a delay (*)";
     page.labelled(Tone::Plain, "check", text);
-    let column = |head, rank, value: &dyn Fn(&CheckedRow) -> String| Column {
-        head,
-        rank,
-        values: rows.iter().map(value).collect(),
-    };
     let columns = vec![
-        column(["", "measured"], 0, &|of| units::time_ns(of.measured_ns as f64)),
-        column(["", "predicted"], 0, &|of| units::time_ns(of.predicted_ns as f64)),
-        column(["error", "%"], 0, &|of| format!("{:+.1}", 100.0 * of.error)),
-        column(["keys", "measured"], 1, &|of| units::count(of.measured_key_count)),
-        column(["keys", "predicted"], 2, &|of| units::count(of.predicted_key_count)),
+        Column::ranked(0, ["", "measured"], rows, |of| Some(ns(of.measured_ns))),
+        Column::ranked(0, ["", "predicted"], rows, |of| Some(ns(of.predicted_ns))),
+        Column::ranked(0, ["error", "%"], rows, |of| Some(format!("{:+.1}", 100.0 * of.error))),
+        Column::ranked(1, ["keys", "measured"], rows, |of| {
+            Some(units::count(of.measured_key_count))
+        }),
+        Column::ranked(2, ["keys", "predicted"], rows, |of| {
+            Some(units::count(of.predicted_key_count))
+        }),
     ];
-    let name = |of: &CheckedRow| match of.is_source {
+    let names = rows.iter().map(|of| match of.is_source {
         true => format!("{}*", of.variant),
         false => of.variant.clone(),
-    };
-    let names: Vec<String> = rows.iter().map(name).collect();
-    table(page, &plain(&names), columns);
+    });
+    table(page, &plain(&names.collect::<Vec<_>>()), columns);
 }
 
 /// The fastest prediction, and the mean error of the checks that say something.

@@ -16,12 +16,11 @@ pub(crate) const MANY_BATCHES: usize = 20;
 /// lower of two; `None` of a cell over few batches.
 pub(crate) fn typical(cell: &Cell) -> Option<usize> {
     let counted = cell.counted();
-    let is_counted = |sample: &SampleFacts| {
-        counted.iter().flat_map(|of| of.iter()).any(|one| std::ptr::eq(one, sample))
-    };
-    let has_many = |sample: &SampleFacts| sample.batch_ns.len() >= MANY_BATCHES;
     let mut drawn: Vec<(usize, &SampleFacts)> = cell.samples.iter().enumerate().collect();
-    drawn.retain(|(_, sample)| has_many(sample) && is_counted(sample));
+    drawn.retain(|(_, sample)| {
+        sample.batch_ns.len() >= MANY_BATCHES
+            && counted.iter().flat_map(|of| of.iter()).any(|one| std::ptr::eq(one, *sample))
+    });
     drawn.sort_by_key(|(_, sample)| sample.wall_ns);
     drawn.get(drawn.len().checked_sub(1)? / 2).map(|(index, _)| *index)
 }
@@ -43,16 +42,12 @@ pub(super) fn sustained(page: &mut Page, reading: &Reading<'_>) {
 /// `p50 31.2 ms, p90 40.1 ms, p99 88.0 ms, max 210 ms over 1,000; …`
 fn times(cell: &Cell, sample: &SampleFacts) -> String {
     let of = &cell.batch_figures.time_ns;
-    let time =
-        |ns: Option<u64>| ns.map_or(units::UNKNOWN.to_owned(), |ns| units::time_ns(ns as f64));
+    let [p50, p90, p99, max] =
+        [of.p50, of.p90, of.p99, of.max].map(|ns| units::or_unknown(ns.map(units::ns)));
     let slowest = sample.batch_ns.iter().zip(1_u64..).max_by_key(|(time, _)| **time);
     let slowest = slowest.map_or(0, |(_, number)| number);
     format!(
-        "p50 {}, p90 {}, p99 {}, max {} over {}; number {} is the slowest of the median sample",
-        time(of.p50),
-        time(of.p90),
-        time(of.p99),
-        time(of.max),
+        "p50 {p50}, p90 {p90}, p99 {p99}, max {max} over {}; number {} is the slowest of the median sample",
         units::count(of.count),
         units::count(slowest)
     )
@@ -70,10 +65,10 @@ fn writes(cell: &Cell, sample: &SampleFacts) -> Option<String> {
     if let Some(store) = writes.store {
         parts.push(match store.stall_ns {
             0 => "no stalls".to_owned(),
-            stalled => format!("stalls {}", units::time_ns(stalled as f64)),
+            stalled => format!("stalls {}", units::ns(stalled)),
         });
         let settle = sample.phases_ns[Phase::Settle];
-        parts.push(format!("settled in {}", units::time_ns(settle as f64)));
+        parts.push(format!("settled in {}", units::ns(settle)));
     }
     if let Some(space) = writes.space {
         let bytes = [space.before_bytes, space.peak_bytes, space.after_bytes].map(units::bytes);
@@ -85,15 +80,11 @@ fn writes(cell: &Cell, sample: &SampleFacts) -> Option<String> {
 
 /// `by rocksdb 3.05: log 1.00, 12 flushes 1.02, 5 compactions 1.03`
 fn by_store(cell: &Cell, store: &StoreWriteFacts, committed_bytes: u64) -> String {
-    let times = |bytes: u64| units::ratio(bytes as f64 / committed_bytes.max(1) as f64);
-    format!(
-        "by {} {}: log {}, {} {}, {} {}",
-        cell.store,
-        times(store.written_bytes()),
-        times(store.log_bytes),
-        units::flushes(store.flush_count),
-        times(store.flush_bytes),
-        units::things(store.compaction_count, "compaction"),
-        times(store.compaction_write_bytes)
-    )
+    let parts =
+        [store.written_bytes(), store.log_bytes, store.flush_bytes, store.compaction_write_bytes];
+    let [all, log, flushed, compacted] =
+        parts.map(|bytes| units::ratio(bytes as f64 / committed_bytes.max(1) as f64));
+    let flushes = units::flushes(store.flush_count);
+    let compactions = units::things(store.compaction_count, "compaction");
+    format!("by {} {all}: log {log}, {flushes} {flushed}, {compactions} {compacted}", cell.store)
 }

@@ -3,13 +3,13 @@
 
 use std::iter;
 
-use unicode_width::UnicodeWidthStr;
-
 use result::sweep::{self, Axis, KNEE_SHARE, Keys, Knee, Merged, NoKnee, Over, Point, ranges};
 
 use super::{
-    Paint, facts,
-    page::{Page, Tone, pad_left},
+    Paint,
+    columns::{Column, GAP, line, lines, width},
+    facts,
+    page::{Page, Tone},
     sweep_found::found,
     units::{self, UNKNOWN},
     warnings::{Warning, grouped},
@@ -21,31 +21,8 @@ const SHOWN_LINE_COUNT: usize = 200;
 const SHOWN_WARNING_COUNT: usize = 8;
 /// Said of rows whose design does not have the threads of its cell.
 const OWN_THREADS: &str = "threads are those that a row ran on; a design that they do not change has its own in every cell";
-/// Space before a column.
-const GAP: usize = 2;
 /// Space at the left of figures that have no room beside their cell's name.
 const INDENT: usize = 4;
-
-/// A column, its values in the order of the lines.
-struct Column {
-    head: String,
-    values: Vec<String>,
-}
-
-impl Column {
-    fn new(head: &str, values: impl Iterator<Item = String>) -> Self {
-        Self { head: head.to_owned(), values: values.collect() }
-    }
-
-    fn width(&self) -> usize {
-        let texts = self.values.iter().chain([&self.head]);
-        texts.map(|text| text.width()).max().unwrap_or(0)
-    }
-
-    fn varies(&self) -> bool {
-        self.values.windows(2).any(|pair| pair[0] != pair[1])
-    }
-}
 
 /// A merged sweep as a page of `width` columns.
 pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
@@ -135,18 +112,18 @@ fn cells(page: &mut Page, merged: &Merged) {
         return;
     }
     let names = names(merged);
-    let of = |value: fn(&Point) -> String| points.iter().map(value);
     let ms_per = facts::ms_per(merged.cells.iter().map(|cell| &cell.result.workload));
+    // A throughput as all tables and pages show it.
     let mut figures = vec![
-        Column::new(ms_per, of(|point| plain(point.ms_per_batch))),
-        Column::new("MGas/s", of(|point| rate(point.mgas_per_s))),
-        Column::new("95 %", of(interval)),
+        Column::ranked(0, ["", ms_per], points, |point| point.ms_per_batch.map(units::plain)),
+        Column::ranked(0, ["", "MGas/s"], points, |point| point.mgas_per_s.map(units::number)),
+        Column::interval(points.iter().map(interval)),
     ];
     if width(&names) + width(&figures) > page.width() {
         // The time says no more than the throughput: one interval serves both.
         figures.remove(0);
     }
-    lines(page, &names, &figures);
+    table(page, &names, &figures);
     if points.iter().any(|point| point.mgas_per_s_ci95.is_some()) {
         page.indented(Tone::Faint, GAP, "95 %: the ends of the interval of the column before it");
     }
@@ -156,27 +133,34 @@ fn cells(page: &mut Page, merged: &Merged) {
     page.gap();
 }
 
+/// A fact of a variant: the key that decides it, its head, and its value.
+type Fact = (&'static str, &'static str, fn(&Point) -> String);
+
+const FACTS: [Fact; 4] = [
+    ("run.stores", "store", |point| point.store.name().to_owned()),
+    ("run.designs", "design", |point| point.design.name().to_owned()),
+    ("run.threads", "thr", |point| point.threads.to_string()),
+    ("run.io_threads", "io", |point| point.io_threads.to_string()),
+];
+
 /// The columns that name a line: the cell, its keys, and facts of the variant that are no keys and
 /// differ.
 fn names(merged: &Merged) -> Vec<Column> {
     let points = &merged.points;
     let mut names = vec![Column::new("cell", points.iter().map(|point| point.cell.to_string()))];
     for axis in &merged.sweep.axes {
-        names.push(Column::new(&axis.label, points.iter().map(|point| value_at(axis, point))));
+        let values = points.iter().map(|point| value_at(axis, point));
+        names.push(Column::new(axis.label.clone(), values));
     }
-    let is_axis = |key: &str| merged.sweep.axes.iter().any(|axis| axis.key == key);
-    let of = |value: fn(&Point) -> String| points.iter().map(value);
-    let facts = [
-        ("run.stores", Column::new("store", of(|point| point.store.name().to_owned()))),
-        ("run.designs", Column::new("design", of(|point| point.design.name().to_owned()))),
-        ("run.threads", Column::new("thr", of(|point| point.threads.to_string()))),
-        ("run.io_threads", Column::new("io", of(|point| point.io_threads.to_string()))),
-    ];
-    let others = facts.into_iter().filter(|(key, column)| !is_axis(key) && column.varies());
-    names.extend(others.map(|(_, column)| column));
-    let line =
-        |at: usize| names.iter().map(|column| column.values[at].as_str()).collect::<Vec<_>>();
-    let is_told = (1..points.len()).all(|at| line(at - 1) != line(at));
+    for (key, head, value) in FACTS {
+        let column = Column::new(head, points.iter().map(value));
+        let varies = column.values.windows(2).any(|pair| pair[0] != pair[1]);
+        if varies && !merged.sweep.axes.iter().any(|axis| axis.key == key) {
+            names.push(column);
+        }
+    }
+    let is_told = (1..points.len())
+        .all(|index| names.iter().any(|of| of.values[index - 1] != of.values[index]));
     if !is_told {
         names.push(Column::new("variant", points.iter().map(|point| short(point.way()))));
     }
@@ -195,14 +179,14 @@ fn value_at(axis: &Axis, point: &Point) -> String {
 
 /// Whether a row has other threads than the keys of its cell say.
 fn has_own_threads(merged: &Merged) -> bool {
-    let differs = |axis: &Axis, point: &Point| {
-        axis.key.starts_with("run.") && value_at(axis, point) != value_of(axis, &point.keys)
-    };
-    merged.points.iter().any(|point| merged.sweep.axes.iter().any(|axis| differs(axis, point)))
+    let mut of_run = merged.sweep.axes.iter().filter(|axis| axis.key.starts_with("run."));
+    of_run.any(|axis| {
+        merged.points.iter().any(|point| value_at(axis, point) != value_of(axis, &point.keys))
+    })
 }
 
 fn value_of(axis: &Axis, keys: &Keys) -> String {
-    keys.get(&axis.key).cloned().unwrap_or_else(|| UNKNOWN.to_owned())
+    units::or_unknown(keys.get(&axis.key).cloned())
 }
 
 /// `bal+batched` of `rocksdb/batched-io/bal+batched`.
@@ -217,14 +201,13 @@ fn knees_over(page: &mut Page, axes: &[Axis], what: &str, mut knees: Vec<&Knee>)
     let share = units::percent(1.0 - KNEE_SHARE);
     let share = share.trim_end_matches(".0");
     page.line(Tone::Strong, &format!("knees: the fewest {what} within {share} % of the best"));
-    // In the order of the axes' values, not of their texts.
-    let place = |axis: &Axis, knee: &Knee| {
-        let value = knee.keys.get(&axis.key)?;
-        axis.values.iter().position(|other| other == value)
-    };
     knees.sort_by_key(|knee| {
-        let places: Vec<_> = axes.iter().map(|axis| place(axis, knee)).collect();
-        (knee.variant.clone(), places, knee.other_count)
+        // In the order of the axes' values, not of their texts.
+        let indices = axes.iter().map(|axis| {
+            let value = knee.keys.get(&axis.key)?;
+            axis.values.iter().position(|other| other == value)
+        });
+        (knee.variant.clone(), indices.collect::<Vec<_>>(), knee.other_count)
     });
     for of_variant in knees.chunk_by(|a, b| a.variant == b.variant) {
         page.line(Tone::Plain, &format!("{}{}", " ".repeat(GAP), of_variant[0].variant));
@@ -240,34 +223,35 @@ fn knees_over(page: &mut Page, axes: &[Axis], what: &str, mut knees: Vec<&Knee>)
 fn knees_of(page: &mut Page, axes: &[Axis], what: &str, knees: &[&Knee]) {
     let mut names = Vec::new();
     for axis in axes {
-        let column = Column::new(&axis.label, knees.iter().map(|knee| value_of(axis, &knee.keys)));
+        let values = knees.iter().map(|knee| value_of(axis, &knee.keys));
+        let column = Column::new(axis.label.clone(), values);
         if column.values.iter().any(|value| value != UNKNOWN) {
             names.push(column);
         }
     }
     let other = if what == "threads" { "I/O threads" } else { "threads" };
     names.push(Column::new(other, knees.iter().map(|knee| knee.other_count.to_string())));
-    let text = |value: fn(&Knee) -> String| knees.iter().map(move |knee| value(knee));
     let figures = [
-        Column::new("fewest", text(|knee| format!("{}{}", knee.knee_count, mark(knee)))),
-        Column::new("% of best", text(|knee| units::percent(knee.knee_share))),
-        Column::new("best at", text(|knee| knee.best_count.to_string())),
-        Column::new("MGas/s", text(|knee| units::number(knee.best_mgas_per_s))),
+        Column::new("fewest", knees.iter().map(|of| format!("{}{}", of.knee_count, mark(of)))),
+        Column::new("% of best", knees.iter().map(|of| units::percent(of.knee_share))),
+        Column::new("best at", knees.iter().map(|of| of.best_count.to_string())),
+        Column::new("MGas/s", knees.iter().map(|of| units::number(of.best_mgas_per_s))),
     ];
-    lines(page, &names, &figures);
+    table(page, &names, &figures);
 }
 
 /// In how many combinations no knee is named, and why.
 fn unnamed_knees(page: &mut Page, merged: &Merged) {
     let reasons = sweep::unnamed_knees(&merged.points);
-    let count = |reason| reasons.iter().filter(|(_, of)| *of == reason).count();
     let words = [
         (NoKnee::NoInterval, "without intervals (--samples 6)"),
         (NoKnee::Overlap, "with intervals that overlap (more samples part them)"),
         (NoKnee::FewestTried, "where the fewest threads that were tried are enough"),
     ];
-    let parts = words.into_iter().filter(|(reason, _)| count(*reason) > 0);
-    let parts: Vec<_> = parts.map(|(of, words)| format!("{} {words}", count(of))).collect();
+    let counts = words
+        .map(|(reason, words)| (reasons.iter().filter(|(_, of)| *of == reason).count(), words));
+    let parts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<_> = parts.map(|(count, words)| format!("{count} {words}")).collect();
     if !parts.is_empty() {
         let all = reasons.len() + merged.knees.len();
         let all = units::things(all as u64, "combination");
@@ -285,47 +269,26 @@ const fn mark(knee: &Knee) -> &'static str {
 }
 
 /// A table; where a line has no room for both, figures stand below the names.
-fn lines(page: &mut Page, names: &[Column], figures: &[Column]) {
+fn table(page: &mut Page, names: &[Column], figures: &[Column]) {
     let count = names.first().map_or(0, |column| column.values.len());
-    let beside = width(names) + width(figures) <= page.width();
-    let texts = |columns: &[Column], at: Option<usize>| {
-        let text = |column: &Column| {
-            let text = at.map_or(&column.head, |at| &column.values[at]);
-            pad_left(text, column.width() + GAP)
-        };
-        columns.iter().map(text).collect::<String>()
-    };
-    for at in [None].into_iter().chain((0..count.min(SHOWN_LINE_COUNT)).map(Some)) {
-        let tone = if at.is_none() { Tone::Faint } else { Tone::Plain };
-        if beside {
-            page.line(tone, &(texts(names, at) + &texts(figures, at)));
+    let is_beside = width(names) + width(figures) <= page.width();
+    for (tone, index) in lines(count.min(SHOWN_LINE_COUNT)) {
+        if is_beside {
+            page.line(tone, &(line(names, index) + &line(figures, index)));
             continue;
         }
-        let pairs = names.iter().map(|column| match at {
-            None => column.head.clone(),
-            Some(at) => format!("{} {}", column.head, column.values[at]),
+        let pairs = names.iter().map(|column| match index {
+            None => column.head[1].to_string(),
+            Some(index) => format!("{} {}", column.head[1], column.values[index]),
         });
         page.indented(tone, GAP, &pairs.collect::<Vec<_>>().join(", "));
-        page.line(tone, &format!("{}{}", " ".repeat(INDENT), texts(figures, at)));
+        page.line(tone, &format!("{}{}", " ".repeat(INDENT), line(figures, index)));
     }
     let more = count.saturating_sub(SHOWN_LINE_COUNT);
     if more > 0 {
         let lines = units::things(more as u64, "line");
         page.indented(Tone::Faint, GAP, &format!("and {lines} more: --format json"));
     }
-}
-
-fn width(columns: &[Column]) -> usize {
-    columns.iter().map(|column| column.width() + GAP).sum()
-}
-
-fn plain(value: Option<f64>) -> String {
-    value.map_or_else(|| UNKNOWN.to_owned(), units::plain)
-}
-
-/// A throughput as all tables and pages show it.
-fn rate(value: Option<f64>) -> String {
-    value.map_or_else(|| UNKNOWN.to_owned(), units::number)
 }
 
 /// The ends of the throughput's interval; or the number of values where there is none; or the cell

@@ -55,11 +55,11 @@ fn groups(merged: &Merged) -> Vec<Group<'_>> {
         let result = merged.cells.iter().find(|cell| cell.index == point.cell);
         let cell = result.and_then(|cell| cell.result.cell(&point.variant));
         let (Some(cell), Some(ms)) = (cell, point.ms_per_batch) else { continue };
-        let is_like = |group: &&mut Group<'_>| {
-            group.first.design == cell.design && group.first.has_duties_of(cell)
-        };
         let timed = Timed { point, ms };
-        match groups.iter_mut().find(is_like) {
+        let mut known = groups.iter_mut().map(|group| (group.first, group));
+        let like =
+            known.find(|(first, _)| first.design == cell.design && first.has_duties_of(cell));
+        match like.map(|(_, group)| group) {
             Some(group) => group.timed.push(timed),
             None => groups.push(Group { first: cell, timed: vec![timed] }),
         }
@@ -83,15 +83,6 @@ fn name_of(cell: &Cell) -> String {
 /// `fastest: io_threads=4, 4.35 ms; not distinguishable from it by intervals: io_threads=8`.
 fn words(merged: &Merged, group: &Group<'_>) -> String {
     let [best, others @ ..] = group.timed.as_slice() else { return String::new() };
-    let names = |rows: &[Timed<'_>]| {
-        let mut names: Vec<String> =
-            rows.iter().take(NAMED_COUNT).map(|row| keys(merged, group, row.point)).collect();
-        let more = rows.len().saturating_sub(NAMED_COUNT);
-        if more > 0 {
-            names.push(format!("{more} more"));
-        }
-        names.join(", ")
-    };
     let name = keys(merged, group, best.point);
     let time = units::time_ns(best.ms * 1e6);
     let Some([_, high]) = best.point.ms_per_batch_ci95 else {
@@ -99,21 +90,33 @@ fn words(merged: &Merged, group: &Group<'_>) -> String {
             "fastest by medians alone: {name}, {time}; no interval yet (--samples {INTERVAL_COUNT_MIN})"
         );
     };
-    let low = |row: &&Timed<'_>| row.point.ms_per_batch_ci95.map(|[low, _]| low);
-    let alike: Vec<Timed<'_>> =
-        others.iter().filter(|row| low(row).is_some_and(|low| low <= high)).copied().collect();
-    let unsure: Vec<Timed<'_>> = others.iter().filter(|row| low(row).is_none()).copied().collect();
+    let (sure, unsure): (Vec<Timed<'_>>, Vec<Timed<'_>>) =
+        others.iter().partition(|row| row.point.ms_per_batch_ci95.is_some());
+    let alike = sure
+        .into_iter()
+        .filter(|row| row.point.ms_per_batch_ci95.is_some_and(|[low, _]| low <= high));
+    let alike: Vec<Timed<'_>> = alike.collect();
     let mut text = format!("fastest: {name}, {time}");
     if alike.is_empty() && unsure.is_empty() && !others.is_empty() {
         text.push_str("; its interval lies below all others");
     }
     if !alike.is_empty() {
-        text.push_str(&format!("; not distinguishable from it by intervals: {}", names(&alike)));
+        text.push_str(&format!(
+            "; not distinguishable from it by intervals: {}",
+            names(merged, group, &alike)
+        ));
     }
     if !unsure.is_empty() {
-        text.push_str(&format!("; without an interval: {}", names(&unsure)));
+        text.push_str(&format!("; without an interval: {}", names(merged, group, &unsure)));
     }
     text
+}
+
+/// The first rows by their keys, and how many more there are.
+fn names(merged: &Merged, group: &Group<'_>, rows: &[Timed<'_>]) -> String {
+    let named = rows.iter().take(NAMED_COUNT).map(|row| keys(merged, group, row.point));
+    let more = Some(rows.len().saturating_sub(NAMED_COUNT)).filter(|more| *more > 0);
+    named.chain(more.map(|more| format!("{more} more"))).collect::<Vec<_>>().join(", ")
 }
 
 /// The values of a row's axes, and its variant where its cell has several rows of the group.

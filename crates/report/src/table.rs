@@ -17,7 +17,7 @@ const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --se
 const OUT: &str = "--out DIR: every sample, phases, histograms";
 /// The option of [`OUT`].
 const OUT_OPTION: &str = "--out";
-/// Of two runs both medians are unsure, so each needs an interval of its own that is wider.
+/// Both medians of two runs are unsure, so each needs a wider interval of its own.
 const SAMPLES: &str = "--samples 6: intervals; 7: also of ratios to another run";
 const DATABASES: &str = "--databases 6: intervals";
 
@@ -75,17 +75,11 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
 
 /// The options that show more.
 fn hints(page: &mut Page, result: &RunResult) {
-    let few = |cell: &result::Cell| cell.value_count() < INTERVAL_COUNT_MIN;
+    let has_few = result.cells.iter().any(|cell| cell.value_count() < INTERVAL_COUNT_MIN);
     let more = if result.databases.is_empty() { SAMPLES } else { DATABASES };
-    let is_out = |word: &String| {
-        let rest = word.strip_prefix(OUT_OPTION);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-    };
-    let hints = [
-        result.cells.iter().any(few).then_some(more),
-        (!result.command.iter().any(is_out)).then_some(OUT),
-        Some(DEEPER),
-    ];
+    let mut options = result.command.iter().filter_map(|word| word.strip_prefix(OUT_OPTION));
+    let has_out = options.any(|rest| rest.is_empty() || rest.starts_with('='));
+    let hints = [has_few.then_some(more), (!has_out).then_some(OUT), Some(DEEPER)];
     for (label, hint) in ["deeper"].into_iter().chain(["", ""]).zip(hints.into_iter().flatten()) {
         page.labelled(Tone::Faint, label, hint);
     }

@@ -1,12 +1,54 @@
 //! Numbers as text: three significant digits, SI units, decimal prefixes. The one place for it,
-//! for the report and for progress. A value that is no finite number is [`UNKNOWN`].
+//! for the report and for progress. A value that is no finite number is [`UNKNOWN`]. Tables for other programs have
+//! every digit ([`Exact`]).
 
 use std::time::Duration;
+
+use serde_json::Number;
 
 /// The text for an unknown figure.
 pub const UNKNOWN: &str = "-";
 
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+
+/// A text that may not be known.
+pub(crate) fn or_unknown(text: Option<String>) -> String {
+    text.unwrap_or_else(|| UNKNOWN.to_owned())
+}
+
+/// The text of a figure; `None` where it is not known, or no number.
+pub(crate) fn finite(value: Option<f64>, text: fn(f64) -> String) -> Option<String> {
+    value.filter(|value| value.is_finite()).map(text)
+}
+
+/// A number of a result, or one that it may not know.
+pub(crate) trait Exact: Copy {
+    /// The number; `None` where it is not known, or not finite.
+    fn number(self) -> Option<Number>;
+
+    /// Its text, empty where it is not known.
+    fn text(self) -> String {
+        self.number().map_or_else(String::new, |number| number.to_string())
+    }
+}
+
+impl Exact for u64 {
+    fn number(self) -> Option<Number> {
+        Some(self.into())
+    }
+}
+
+impl Exact for f64 {
+    fn number(self) -> Option<Number> {
+        Number::from_f64(self)
+    }
+}
+
+impl<N: Exact> Exact for Option<N> {
+    fn number(self) -> Option<Number> {
+        self?.number()
+    }
+}
 
 /// A number with three significant digits and a decimal prefix: `31.8`, `12.3k`.
 pub fn number(value: f64) -> String {
@@ -71,6 +113,11 @@ pub fn time_ns(ns: f64) -> String {
         seconds if seconds < 9_999.5 => format!("{seconds:.0} s"),
         seconds => format!("{} h", number(seconds / 3600.0)),
     }
+}
+
+/// A time given in whole nanoseconds.
+pub(crate) fn ns(value: u64) -> String {
+    time_ns(value as f64)
 }
 
 /// A time: `4.90 s`.

@@ -19,10 +19,10 @@ const LINK_COUNT_MAX: usize = 40;
 /// Treatment of a file that exists already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and the new one is refused.
+    /// Keep it, and refuse the new one.
     #[default]
     Refuse,
-    /// It is replaced.
+    /// Replace it.
     Replace,
 }
 

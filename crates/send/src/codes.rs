@@ -56,22 +56,12 @@ const COPY_BYTES: usize = 11;
 pub(crate) fn creation(code: &[u8], slots: &[(U256, U256)]) -> Bytes {
     let words = slots.iter().flat_map(|(key, value)| [key, value]);
     let pairs: Vec<u8> = words.flat_map(|word| word.to_be_bytes::<32>()).collect();
-    let start = COPY_BYTES as u8;
-    let body = |end: u8| {
-        [
-            &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
-            &[op::PUSH1, 64, op::SWAP1, op::SUB],
-            &[op::DUP1, op::PUSH1, 32, op::ADD, op::MLOAD, op::DUP2, op::MLOAD, op::SSTORE],
-            &[op::PUSH1, start, op::JUMP, op::JUMPDEST, op::POP],
-        ]
-        .concat()
-    };
-    let end = COPY_BYTES + body(0).len();
+    let end = COPY_BYTES + writing(0).len();
     let head = end + COPY_BYTES + 2;
     [
         &copied(head, pairs.len()),
         // The exit is the last JUMPDEST of the loop.
-        &body(end as u8 - 2),
+        &writing(end as u8 - 2),
         &copied(head + pairs.len(), code.len()),
         &[op::PUSH0, op::RETURN][..],
         &pairs,
@@ -79,6 +69,17 @@ pub(crate) fn creation(code: &[u8], slots: &[(U256, U256)]) -> Bytes {
     ]
     .concat()
     .into()
+}
+
+/// Code behind a copy that writes all slots, with its exit at `end`.
+fn writing(end: u8) -> Vec<u8> {
+    [
+        &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
+        &[op::PUSH1, 64, op::SWAP1, op::SUB],
+        &[op::DUP1, op::PUSH1, 32, op::ADD, op::MLOAD, op::DUP2, op::MLOAD, op::SSTORE],
+        &[op::PUSH1, COPY_BYTES as u8, op::JUMP, op::JUMPDEST, op::POP],
+    ]
+    .concat()
 }
 
 /// Init code that pays each account its amount from the value of the transaction, and leaves a contract
@@ -94,21 +95,23 @@ pub(crate) fn payments(all: &[(Address, U256)]) -> Option<Bytes> {
         words.extend_from_slice(address.as_slice());
         words.extend_from_slice(low);
     }
-    let start = COPY_BYTES as u8;
-    let body = |end: u8, fail: u8| {
-        [
-            &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
-            &[op::PUSH1, 32, op::SWAP1, op::SUB, op::DUP1, op::MLOAD],
-            &[op::PUSH0, op::PUSH0, op::PUSH0, op::PUSH0, op::DUP5, op::PUSH12],
-            &[0xff; AMOUNT_BYTES],
-            &[op::AND, op::DUP6, op::PUSH1, 96, op::SHR, op::GAS, op::CALL],
-            &[op::ISZERO, op::PUSH1, fail, op::JUMPI, op::POP, op::PUSH1, start, op::JUMP],
-            &[op::JUMPDEST, op::STOP],
-            &[op::JUMPDEST, op::PUSH0, op::PUSH0, op::REVERT],
-        ]
-        .concat()
-    };
-    let length = COPY_BYTES + body(0, 0).len();
+    let length = COPY_BYTES + paying(0, 0).len();
     let (end, fail) = (length as u8 - 6, length as u8 - 4);
-    Some([copied(length, words.len()), body(end, fail), words].concat().into())
+    Some([copied(length, words.len()), paying(end, fail), words].concat().into())
+}
+
+/// Code behind a copy that makes all payments, with its exits at `end` and, where one fails, at `fail`.
+fn paying(end: u8, fail: u8) -> Vec<u8> {
+    let start = COPY_BYTES as u8;
+    [
+        &[op::JUMPDEST, op::DUP1, op::ISZERO, op::PUSH1, end, op::JUMPI][..],
+        &[op::PUSH1, 32, op::SWAP1, op::SUB, op::DUP1, op::MLOAD],
+        &[op::PUSH0, op::PUSH0, op::PUSH0, op::PUSH0, op::DUP5, op::PUSH12],
+        &[0xff; AMOUNT_BYTES],
+        &[op::AND, op::DUP6, op::PUSH1, 96, op::SHR, op::GAS, op::CALL],
+        &[op::ISZERO, op::PUSH1, fail, op::JUMPI, op::POP, op::PUSH1, start, op::JUMP],
+        &[op::JUMPDEST, op::STOP],
+        &[op::JUMPDEST, op::PUSH0, op::PUSH0, op::REVERT],
+    ]
+    .concat()
 }

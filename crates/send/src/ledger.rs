@@ -111,6 +111,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// When a block with it was seen.
+    pub(crate) fn included_at(&self) -> Option<Duration> {
+        Some(self.inclusion.as_ref()?.at)
+    }
+
     pub(crate) fn fate(&self) -> Fate {
         match (&self.inclusion, self.sent, self.failure) {
             // A block decides, whatever was answered.
@@ -187,7 +192,7 @@ impl Ledger {
         self.by_hash.insert(hash, tx);
     }
 
-    /// It is handed to the node.
+    /// Notes that it is handed to the node.
     pub(crate) fn sent(&mut self, tx: usize, at: Duration) {
         self.change(tx, |entry| {
             entry.sent.get_or_insert(at);
@@ -275,10 +280,12 @@ impl Ledger {
 
     /// The shortest time from block to block, by the chain's clock.
     pub(crate) fn block_interval(&self) -> Option<Duration> {
-        let time_s = |counted: &Counted| counted.header.timestamp.to::<u64>();
-        let intervals =
-            self.chain.windows(2).map(|pair| time_s(&pair[1]).saturating_sub(time_s(&pair[0])));
-        intervals.min().map(Duration::from_secs)
+        let times_s = self.chain.iter().map(|counted| counted.header.timestamp.to::<u64>());
+        let intervals_s = times_s.clone().skip(1).zip(times_s);
+        intervals_s
+            .map(|(time_s, before_s)| time_s.saturating_sub(before_s))
+            .min()
+            .map(Duration::from_secs)
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {

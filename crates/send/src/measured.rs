@@ -59,9 +59,9 @@ pub enum End {
 /// Blocks above the last one with a transaction of the load: a reorganisation of fewer blocks was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confirmations {
-    /// Those that were waited for.
+    /// Blocks that were waited for.
     pub wanted: u64,
-    /// Those that were seen.
+    /// Blocks that were seen.
     pub seen: u64,
 }
 
@@ -69,9 +69,9 @@ pub struct Confirmations {
 /// waited for so long at least: without them a node that stalls would look as fast as in its good time.
 #[derive(Clone, Debug)]
 pub struct Waits {
-    /// Of transactions that had the event.
+    /// Waits of transactions that had the event.
     pub ended: Histogram<u64>,
-    /// Of those that had it not, until the end of the load.
+    /// Waits of the others, until the end of the load.
     pub open: Histogram<u64>,
 }
 
@@ -84,7 +84,7 @@ pub struct Latencies {
     pub acceptance: Waits,
     /// From when it was due to when the block with it was seen.
     pub inclusion: Waits,
-    /// Of each answered call.
+    /// Times of answered calls.
     pub call: Histogram<u64>,
 }
 
@@ -93,7 +93,7 @@ pub struct Latencies {
 pub struct Attempts {
     /// Calls that handed a transaction over.
     pub calls: u64,
-    /// Those of them that repeated the same bytes.
+    /// Number of these that repeated the same bytes.
     pub retries: u64,
     /// Calls that were answered by "already known" or "nonce too low", and the node had the transaction: an earlier call
     /// had brought it.
@@ -132,7 +132,7 @@ pub struct Block {
     pub seen: Duration,
     /// Transactions.
     pub tx_count: u64,
-    /// Those of the load.
+    /// Transactions of the load.
     pub own_tx_count: u64,
     /// Gas used.
     pub gas: u64,
@@ -151,7 +151,7 @@ pub struct PoolDepth {
     pub at: Duration,
     /// Transactions that may go into the next block.
     pub pending: u64,
-    /// Those that wait for others.
+    /// Transactions that wait for others.
     pub queued: u64,
 }
 
@@ -173,8 +173,12 @@ pub(crate) struct ErrorLog(BTreeMap<ErrorKind, ErrorCount>);
 impl ErrorLog {
     pub(crate) fn count(&mut self, error: &CallError) {
         let CallError { kind, message } = error;
-        let new = || ErrorCount { kind: *kind, count: 0, first: message.clone() };
-        self.0.entry(*kind).or_insert_with(new).count += 1;
+        let of_kind = self.0.entry(*kind).or_insert_with(|| ErrorCount {
+            kind: *kind,
+            count: 0,
+            first: message.clone(),
+        });
+        of_kind.count += 1;
     }
 
     pub(crate) fn total(&self) -> u64 {
@@ -200,32 +204,35 @@ pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration) {
 impl Latencies {
     /// Times of the entries of a load that ended at `end`; those of calls are given.
     pub(crate) fn of(entries: &[Entry], end: Duration, call: Histogram<u64>) -> Self {
-        fn included(entry: &Entry) -> Option<Duration> {
-            Some(entry.inclusion.as_ref()?.at)
-        }
-        let since_due = |when: fn(&Entry) -> Option<Duration>| {
-            let mut waits = Waits { ended: histogram(), open: histogram() };
-            for entry in entries {
-                match (entry.due, when(entry)) {
-                    (None, _) => {}
-                    (Some(due), Some(at)) => record(&mut waits.ended, at.saturating_sub(due)),
-                    (Some(due), None) => record(&mut waits.open, end.saturating_sub(due)),
-                }
-            }
-            waits
-        };
         Self {
-            delay: since_due(|entry| entry.sent),
-            acceptance: since_due(|entry| entry.taken.or_else(|| included(entry))),
-            inclusion: since_due(included),
+            delay: Waits::until(entries, end, |entry| entry.sent),
+            acceptance: Waits::until(entries, end, |entry| {
+                entry.taken.or_else(|| entry.included_at())
+            }),
+            inclusion: Waits::until(entries, end, Entry::included_at),
             call,
         }
     }
 }
 
+impl Waits {
+    /// Records the time of each entry from when it was due until an event, or until the `end` of the load.
+    fn until(entries: &[Entry], end: Duration, event: fn(&Entry) -> Option<Duration>) -> Self {
+        let mut waits = Self { ended: histogram(), open: histogram() };
+        for entry in entries {
+            match (entry.due, event(entry)) {
+                (None, _) => {}
+                (Some(due), Some(at)) => record(&mut waits.ended, at.saturating_sub(due)),
+                (Some(due), None) => record(&mut waits.open, end.saturating_sub(due)),
+            }
+        }
+        waits
+    }
+}
+
 /// The blocks of the ledger.
 pub(crate) fn blocks(ledger: &Ledger) -> Vec<Block> {
-    let block = |counted: &crate::ledger::Counted| {
+    let blocks = ledger.chain().iter().map(|counted| {
         let header = &counted.header;
         Block {
             number: header.number.to(),
@@ -239,8 +246,8 @@ pub(crate) fn blocks(ledger: &Ledger) -> Vec<Block> {
             gas_limit: header.gas_limit.to(),
             base_fee: header.base_fee_per_gas.map(|fee| fee.to()),
         }
-    };
-    ledger.chain().iter().map(block).collect()
+    });
+    blocks.collect()
 }
 
 #[cfg(test)]

@@ -63,9 +63,9 @@ impl Receipt {
 /// Transactions in a node's pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct PoolStatus {
-    /// Those that may go into the next block.
+    /// Transactions that may go into the next block.
     pub(crate) pending: U64,
-    /// Those that wait for others.
+    /// Transactions that wait for others.
     #[serde(default)]
     pub(crate) queued: U64,
 }

@@ -142,10 +142,8 @@ async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> 
         return Err(SendError::Connect(text.to_owned()));
     };
     let node = Node::connect(&settings.url, settings.timeout).await?;
-    let failed = |method, remedy| move |error: CallError| SendError::Call { method, error, remedy };
-    let remedy = "does the node run, and is this the URL of its JSON-RPC interface?";
-    let chain_id = node.chain_id().await.map_err(failed("eth_chainId", remedy))?;
-    let latest = node.latest().await.map_err(failed("eth_getBlockByNumber", remedy))?;
+    let chain_id = node.chain_id().await.map_err(failed("eth_chainId"))?;
+    let latest = node.latest().await.map_err(failed("eth_getBlockByNumber"))?;
     let facts = NodeFacts {
         version: node.client_version().await.ok(),
         chain_id,
@@ -154,6 +152,12 @@ async fn connected(settings: &Settings) -> Result<(Node, NodeFacts), SendError> 
         is_developers: public::is_developers(chain_id),
     };
     Ok((node, facts))
+}
+
+/// Makes the error of a first call of the node.
+fn failed(method: &'static str) -> impl FnOnce(CallError) -> SendError {
+    let remedy = "does the node run, and is this the URL of its JSON-RPC interface?";
+    move |error| SendError::Call { method, error, remedy }
 }
 
 /// Whether a new account with a slot costs far more than under Osaka: Amsterdam has a price for state (EIP-8037),

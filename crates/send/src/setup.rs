@@ -183,11 +183,10 @@ impl SetupRun<'_> {
         tasks: &[Task],
         fees: Fees,
     ) -> Result<(), SendError> {
-        let cost = |task: &Task| {
+        let wanted = tasks.iter().fold(U256::ZERO, |sum, task| {
             let gas = task.gas.saturating_mul(GAS_TIMES);
-            task.value + U256::from(gas) * U256::from(fees.max)
-        };
-        let wanted = tasks.iter().map(cost).fold(U256::ZERO, |sum, cost| sum + cost);
+            sum + task.value + U256::from(gas) * U256::from(fees.max)
+        });
         let has = self.node.balance(plan.maker).await.map_err(needed("eth_getBalance"))?;
         if has >= wanted {
             return Ok(());
@@ -310,25 +309,24 @@ impl SetupRun<'_> {
     /// Waits until a transaction is in a block.
     async fn wait(&self, what: &str, hash: B256) -> Result<Receipt, SendError> {
         let began = Instant::now();
-        let failed = |why: String| SendError::Setup { what: what.to_owned(), why };
-        loop {
+        let why = loop {
             let why = match self.node.receipt(hash).await {
                 Ok(Some(receipt)) if receipt.succeeded() => return Ok(receipt),
-                Ok(Some(_)) => return Err(failed(format!("the transaction {hash} reverted"))),
+                Ok(Some(_)) => break format!("the transaction {hash} reverted"),
                 Ok(None) => format!("the transaction {hash} is in no block"),
                 Err(error) => error.message,
             };
             if began.elapsed() >= self.patience {
-                let after = self.patience.as_secs_f64();
-                return Err(failed(format!("{why} after {after} s")));
+                break format!("{why} after {} s", self.patience.as_secs_f64());
             }
             sleep(INTERVAL).await;
-        }
+        };
+        Err(SendError::Setup { what: what.to_owned(), why })
     }
 }
 
 fn payments(poor: &[(Address, U256)]) -> Result<Vec<Task>, SendError> {
-    let task = |group: &[(Address, U256)]| {
+    let tasks = poor.chunks(PAYMENTS_PER_TX).map(|group| {
         let what = format!("the payment to {} senders", group.len());
         let value = group.iter().fold(U256::ZERO, |sum, (_, amount)| sum + amount);
         let why = "an amount has more than 96 bits".to_owned();
@@ -336,8 +334,8 @@ fn payments(poor: &[(Address, U256)]) -> Result<Vec<Task>, SendError> {
         let init = init.ok_or_else(|| SendError::Setup { what: what.clone(), why })?;
         let gas = CREATION_GAS + PAYMENT_GAS * group.len() as u64;
         Ok(Task { what, init, value, gas, creates: None })
-    };
-    poor.chunks(PAYMENTS_PER_TX).map(task).collect()
+    });
+    tasks.collect()
 }
 
 impl Ready {

@@ -27,7 +27,7 @@ const SECRET_BYTES_MIN: usize = 8;
 const HIDDEN: &str = "…";
 
 impl Transport {
-    /// That of a URL; `None` where it is none of a node.
+    /// Reads the transport of a URL; `None` where it is none of a node.
     pub fn of(url: &str) -> Option<Self> {
         let url = url.to_ascii_lowercase();
         let known = SCHEMES.iter().find(|(scheme, _)| url.starts_with(scheme));

@@ -219,12 +219,11 @@ impl Reader {
 
 /// Checks that the receipts are those of the block's transactions.
 fn check(header: &Header, receipts: &[Receipt]) -> Result<(), CallError> {
-    let sorted = |mut hashes: Vec<B256>| {
-        hashes.sort_unstable();
-        hashes
-    };
-    let told = sorted(receipts.iter().map(|receipt| receipt.transaction_hash).collect());
-    if told == sorted(header.transactions.clone()) {
+    let mut told: Vec<B256> = receipts.iter().map(|receipt| receipt.transaction_hash).collect();
+    let mut own = header.transactions.clone();
+    told.sort_unstable();
+    own.sort_unstable();
+    if told == own {
         return Ok(());
     }
     let message = format!(

@@ -1,4 +1,5 @@
-//! Designs, the presets that a user types, and the axes that they set: list form, engine, I/O.
+//! Designs, the presets that a user types, and the axes that they set: list form, engine, I/O; and the order in which
+//! the threads of a parallel engine take steps.
 
 use std::fmt;
 
@@ -40,17 +41,18 @@ crate::named! {
 impl Design {
     /// The axes that it sets.
     pub fn preset(self) -> Preset {
-        let without = |engine| Preset { list: None, engine, io: Io::OnDemand };
-        let with = |list, io| Preset { list: Some(list), engine: Engine::Bal, io };
-        match self {
-            Self::Sequential => without(Engine::Sequential),
-            Self::Prewarm => without(Engine::Prewarm(Warming::default())),
-            Self::BlockStm => without(Engine::BlockStm),
-            Self::ParallelIo => with(ListForm::ParallelIo, Io::OnDemand),
-            Self::BatchedIo => with(ListForm::BatchedIo, Io::Batched(Prefetch::default())),
-            Self::Full => with(ListForm::Full, Io::FromList),
-            Self::BareRevm => without(Engine::BareRevm),
-        }
+        let (list, engine, io) = match self {
+            Self::Sequential => (None, Engine::Sequential, Io::OnDemand),
+            Self::Prewarm => (None, Engine::Prewarm(Warming::default()), Io::OnDemand),
+            Self::BlockStm => (None, Engine::BlockStm, Io::OnDemand),
+            Self::ParallelIo => (Some(ListForm::ParallelIo), Engine::Bal, Io::OnDemand),
+            Self::BatchedIo => {
+                (Some(ListForm::BatchedIo), Engine::Bal, Io::Batched(Prefetch::default()))
+            }
+            Self::Full => (Some(ListForm::Full), Engine::Bal, Io::FromList),
+            Self::BareRevm => (None, Engine::BareRevm, Io::OnDemand),
+        };
+        Preset { list, engine, io }
     }
 
     /// Returns whether it is only a measure for the others, run on request alone.
@@ -86,7 +88,7 @@ crate::named! {
         /// Nothing.
         #[default]
         Nothing = "none",
-        /// It builds the list inside the clock, hashes it and compares with the header's hash
+        /// Building the list inside the clock, hashing it and comparing with the header's hash
         /// (EIP-7928).
         Build = "build",
     }
@@ -115,7 +117,7 @@ pub struct Warming {
 }
 
 impl Default for Warming {
-    /// As clients do: one cache, and no barrier.
+    /// The way of clients: one cache, and no barrier.
     fn default() -> Self {
         Self { cache: WarmCache::Shared, time: ReadTime::While }
     }
@@ -137,6 +139,23 @@ pub enum Engine {
     BareRevm,
 }
 
+crate::named! {
+    /// Order of steps for free threads.
+    #[derive(Default)]
+    pub enum Schedule: "schedule" {
+        /// The next of the block.
+        #[default]
+        BlockOrder = "block-order",
+        /// The one with the largest gas limit; system steps, which have none, come last.
+        GasLimit = "gas-limit",
+        /// The one with the most changes in the list. Reads are not counted: EIP-7928 does not say
+        /// which step reads what.
+        ListEntries = "list-entries",
+        /// The one that was measured to take longest: an oracle, which no client has.
+        KnownCost = "known-cost",
+    }
+}
+
 /// Reads of the state below the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Io {
@@ -148,60 +167,7 @@ pub enum Io {
     FromList,
 }
 
-/// Number of threads that execute.
-enum Threads {
-    /// One, whatever is asked.
-    One,
-    /// As many as are asked.
-    AsAsked,
-}
-
-/// Number of runs of a step.
-enum Runs {
-    /// Once.
-    Once,
-    /// Perhaps ahead of its turn and again.
-    Again,
-}
-
-/// The order in which steps may be taken.
-enum Order {
-    /// That of the block.
-    Block,
-    /// Any: each step has a state of its own.
-    Any,
-}
-
-/// The facts about an engine that plans, figures and tests go by: each engine declares all of them.
-struct Facts {
-    name: &'static str,
-    threads: Threads,
-    runs: Runs,
-    order: Order,
-}
-
 impl Engine {
-    const fn facts(self) -> Facts {
-        let (threads, runs, order) = match self {
-            Self::Sequential | Self::BareRevm => (Threads::One, Runs::Once, Order::Block),
-            Self::Prewarm(_) | Self::BlockStm => (Threads::AsAsked, Runs::Again, Order::Block),
-            Self::Bal => (Threads::AsAsked, Runs::Once, Order::Any),
-        };
-        let name = match self {
-            Self::Sequential => "sequential",
-            Self::Prewarm(Warming { cache, time }) => match (cache, time) {
-                (WarmCache::Shared, ReadTime::Before) => "prewarm-shared",
-                (WarmCache::Shared, ReadTime::While) => "prewarm-shared-while",
-                (WarmCache::PerWorker, ReadTime::Before) => "prewarm-per-worker",
-                (WarmCache::PerWorker, ReadTime::While) => "prewarm-per-worker-while",
-            },
-            Self::BlockStm => "block-stm",
-            Self::Bal => "bal",
-            Self::BareRevm => "bare-revm",
-        };
-        Facts { name, threads, runs, order }
-    }
-
     /// Returns whether it can build the list of a block: a run in order meets every key in its turn.
     pub const fn builds_lists(self) -> bool {
         match self {
@@ -212,24 +178,45 @@ impl Engine {
 
     /// Name as in a variant.
     pub const fn name(self) -> &'static str {
-        self.facts().name
+        match self {
+            Self::Sequential => "sequential",
+            Self::Prewarm(Warming { cache, time }) => match (cache, time) {
+                (WarmCache::Shared, ReadTime::Before) => "prewarm-shared",
+                (WarmCache::Shared, ReadTime::While) => "prewarm-shared-while",
+                (WarmCache::PerWorker, ReadTime::Before) => "prewarm-per-worker",
+                (WarmCache::PerWorker, ReadTime::While) => "prewarm-per-worker-while",
+            },
+            Self::BlockStm => "block-stm",
+            Self::Bal => "bal",
+            Self::BareRevm => "bare-revm",
+        }
     }
 
-    /// Returns whether several threads can execute.
+    /// Returns whether as many threads execute as are asked for; else one does.
     pub const fn is_parallel(self) -> bool {
-        matches!(self.facts().threads, Threads::AsAsked)
+        match self {
+            Self::Prewarm(_) | Self::BlockStm | Self::Bal => true,
+            Self::Sequential | Self::BareRevm => false,
+        }
     }
 
-    /// Returns whether each step runs once. Then every run reads the same keys of the store, and
-    /// the times of steps add up. With steps ahead of their turn, both depend on the order of the
-    /// threads.
+    /// Returns whether each step runs once, and none ahead of its turn. Then every run reads the same keys of
+    /// the store, and the times of steps add up. With steps ahead of their turn, both depend on the order of
+    /// the threads.
     pub const fn runs_steps_once(self) -> bool {
-        matches!(self.facts().runs, Runs::Once)
+        match self {
+            Self::Sequential | Self::Bal | Self::BareRevm => true,
+            Self::Prewarm(_) | Self::BlockStm => false,
+        }
     }
 
-    /// Returns whether any step may be taken first, so that it can follow a schedule.
+    /// Returns whether any step may be taken first, as each has a state of its own: then the engine can follow a
+    /// schedule.
     pub const fn takes_any_order(self) -> bool {
-        matches!(self.facts().order, Order::Any)
+        match self {
+            Self::Bal => true,
+            Self::Sequential | Self::Prewarm(_) | Self::BlockStm | Self::BareRevm => false,
+        }
     }
 }
 

@@ -5,24 +5,20 @@
 mod block;
 mod design;
 mod named;
-mod partitioner;
 mod phase;
 mod prefetch;
 mod root;
-mod schedule;
 mod sharding;
 mod store;
 mod variant;
 
 pub use block::{BlockDuties, BlockDuty, WholeRows};
-pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, WarmCache, Warming};
+pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, Schedule, WarmCache, Warming};
 pub use named::Named;
-pub use partitioner::Partitioner;
 pub use phase::Phase;
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
 pub use root::{RootCache, RootReads, RootTime, RootWay, TrieForm};
-pub use schedule::Schedule;
-pub use sharding::{PartitionTime, Sharding};
+pub use sharding::{PartitionTime, Partitioner, Sharding};
 pub use store::{
     CacheFill, CacheMode, Checksums, Compaction, Durability, FileAccess, FilterKind, IndexShape,
     ReadMethod, SampleKeys, SlotTable, StoreKind, Waiting,

@@ -58,13 +58,13 @@ axis! {
     /// In which order the keys of a list are read.
     ReadOrder: "order to prefetch in"
     {
-        /// As the store's rows lie: by hashed address and hashed slot in the hashed layout. The
+        /// The order of the store's rows: by hashed address and hashed slot in the hashed layout. The
         /// hashes and the sorting are inside the clock.
         #[default]
         OnDisk = "on-disk" "",
-        /// As the list has them, ascending; the store sorts what is taken at a time.
+        /// The ascending order of the list; the store sorts the keys that are taken at a time.
         Listed = "listed" ".listed",
-        /// By the first index at which the list says that a key is written, which is certain to
+        /// The order of the first index at which the list says that a key is written, which is certain to
         /// be met there or before; keys that are only read come last, as they are listed.
         FirstWrite = "first-write" ".first-write",
     }
@@ -79,7 +79,7 @@ axis! {
         First = "first" "",
         /// Evenly between slots.
         Mixed = "mixed" ".accounts-mixed",
-        /// By the threads that execute, as they ask.
+        /// On demand of the threads that execute.
         OnDemand = "on-demand" ".accounts-on-demand",
     }
 }
@@ -89,7 +89,7 @@ axis! {
     /// those of all accounts that they have read.
     CodeReads: "time to read codes"
     {
-        /// By the threads that execute, as they ask.
+        /// On demand of the threads that execute.
         #[default]
         OnDemand = "on-demand" "",
         /// Right after their account.
@@ -118,7 +118,7 @@ axis! {
         /// The next ones that nobody has taken.
         #[default]
         Next = "next" "",
-        /// Those of a contiguous range of its own.
+        /// Keys of a contiguous range of its own.
         Ranges = "ranges" ".ranges",
     }
 }

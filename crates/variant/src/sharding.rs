@@ -3,7 +3,19 @@
 
 use std::{fmt, time::Duration};
 
-use crate::Partitioner;
+crate::named! {
+    /// The partitioner.
+    pub enum Partitioner: "partitioner" {
+        /// Each transaction on the next shard.
+        RoundRobin = "round-robin",
+        /// Each sender on the next shard, with all its transactions.
+        BySender = "by-sender",
+        /// Each component of the conflict graph on one shard.
+        ByComponent = "by-component",
+        /// Few shards for each key, by local search, and shards of about equal gas.
+        Fanout = "fanout",
+    }
+}
 
 crate::named! {
     /// Time at which a batch is partitioned over shards.

@@ -106,7 +106,7 @@ crate::named! {
         Logged = "logged",
         /// The write is on the device (`fdatasync`).
         Synced = "synced",
-        /// As little as the store can: memory only, no write-ahead log.
+        /// Nothing but memory, no write-ahead log.
         Unlogged = "unlogged",
     }
 }
@@ -118,7 +118,7 @@ crate::named! {
         /// None: what commits write stays where it was flushed, and nothing is waited for.
         #[default]
         Off = "off",
-        /// As RocksDB decides, beside the blocks; the clock waits at the end for those that are due.
+        /// RocksDB's own, beside the blocks; the clock waits at the end for those that are due.
         On = "on",
     }
 }
@@ -127,10 +127,10 @@ crate::named! {
     /// Check of the checksum of a block that the `RocksDB` store reads.
     #[derive(Default)]
     pub enum Checksums: "checksum mode" {
-        /// It does, as clients do.
+        /// Checked, as clients do.
         #[default]
         Verified = "verify",
-        /// It does not.
+        /// Not checked.
         Skipped = "skip",
     }
 }
@@ -143,7 +143,7 @@ crate::named! {
         /// All.
         #[default]
         Always = "always",
-        /// Those of one key. A `MultiGet` reads a block that its keys share once all the same.
+        /// Reads of one key. A `MultiGet` reads a block that its keys share once all the same.
         SingleReads = "single-reads",
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use result::{Cell, ClientCell, Error, Estimate, RunResult, Shown, json};
+use result::{Error, RunResult, Shown, json};
 
 use crate::units;
 
@@ -18,15 +18,15 @@ pub enum Better {
 
 /// An entry, by the names of that tool.
 #[derive(Debug, Serialize)]
-struct Entry {
-    name: String,
-    unit: &'static str,
-    value: f64,
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) unit: &'static str,
+    pub(super) value: f64,
     /// How far the ends of the 95 % interval lie from the value at most.
     #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<String>,
+    pub(super) range: Option<String>,
     /// Shown beside the point.
-    extra: String,
+    pub(super) extra: String,
 }
 
 /// The entries as JSON; none of a result whose designs disagree.
@@ -40,31 +40,31 @@ pub fn benchmark(results: &[Shown], better: Better) -> Result<String, Error> {
 }
 
 fn of_result(run: &RunResult, better: Better) -> Vec<Entry> {
-    let digest = &run.workload.digest;
-    let entry = |name: &str, rate: Estimate, time: Estimate, samples: String| {
-        let (estimate, unit) = match better {
-            Better::Bigger => (rate, "MGas/s"),
-            Better::Smaller => (time, "ms"),
-        };
-        let value = estimate.median?;
-        let range =
-            estimate.ci95.map(|[low, high]| format!("± {}", f64::max(value - low, high - value)));
-        Some(Entry {
-            name: format!("{} {name}", run.workload.scenario),
-            unit,
-            value,
-            range,
-            extra: format!("{samples}, workload {digest}"),
-        })
-    };
-    let of_cell = |cell: &Cell| {
+    let cells = run.cells.iter().map(|cell| {
         let samples = super::sample_words(cell);
-        entry(&cell.variant, cell.mgas_per_s, cell.ms_per_batch, samples)
-    };
-    let of_client = |client: &ClientCell| {
+        (&cell.variant, cell.mgas_per_s, cell.ms_per_batch, samples)
+    });
+    let clients = run.clients.iter().map(|client| {
         let samples = units::things(client.counted().len() as u64, "sample");
-        entry(&client.client, client.mgas_per_s, client.ms_per_batch, samples)
-    };
-    let cells = run.cells.iter().filter_map(of_cell);
-    cells.chain(run.clients.iter().filter_map(of_client)).collect()
+        (&client.client, client.mgas_per_s, client.ms_per_batch, samples)
+    });
+    cells
+        .chain(clients)
+        .filter_map(|(name, rate, time, samples)| {
+            let (estimate, unit) = match better {
+                Better::Bigger => (rate, "MGas/s"),
+                Better::Smaller => (time, "ms"),
+            };
+            let value = estimate.median?;
+            let range = estimate.ci95;
+            Some(Entry {
+                name: format!("{} {name}", run.workload.scenario),
+                unit,
+                value,
+                range: range
+                    .map(|[low, high]| format!("± {}", f64::max(value - low, high - value))),
+                extra: format!("{samples}, workload {}", run.workload.digest),
+            })
+        })
+        .collect()
 }

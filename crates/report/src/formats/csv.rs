@@ -4,15 +4,15 @@
 use result::{Bottleneck, Cell, ClientCell, Estimate, RunResult, Shown};
 use variant::{CacheMode, ListForm};
 
-use crate::exact::Exact;
+use crate::units::Exact;
 
 /// A column of a fact of `T`.
-struct Column<T> {
-    name: &'static str,
-    field: fn(&T) -> String,
+pub(super) struct Column<T> {
+    pub(super) name: &'static str,
+    pub(super) field: fn(&T) -> String,
 }
 
-const fn column<T>(name: &'static str, field: fn(&T) -> String) -> Column<T> {
+pub(super) const fn column<T>(name: &'static str, field: fn(&T) -> String) -> Column<T> {
     Column { name, field }
 }
 
@@ -170,7 +170,7 @@ fn bool(is: Option<bool>) -> String {
     is.map_or_else(String::new, |is| is.to_string())
 }
 
-fn word(text: Option<&str>) -> String {
+pub(super) fn word(text: Option<&str>) -> String {
     text.map_or_else(String::new, field)
 }
 

@@ -24,8 +24,9 @@ pub fn markdown(results: &[Shown]) -> String {
     let all: Vec<&Shown> = results.iter().collect();
     lines.extend(head(&all));
     // No cell of a sweep stands for the others: those that need attention are listed.
-    let is_told = |shown: &&Shown| !axes::is_sweep(&all) || needs_attention(shown);
-    let told: Vec<&Shown> = results.iter().filter(is_told).collect();
+    let is_sweep = axes::is_sweep(&all);
+    let told: Vec<&Shown> =
+        results.iter().filter(|shown| !is_sweep || needs_attention(shown)).collect();
     for shown in told.iter().take(RESULT_COUNT) {
         // One alone needs no name.
         let name = match results {
@@ -45,7 +46,7 @@ pub fn markdown(results: &[Shown]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Of several results the facts that all share, and the axes of a sweep.
+/// The facts that several results share, and the axes of a sweep.
 fn head(results: &[&Shown]) -> Vec<String> {
     if results.len() < 2 {
         return Vec::new();
@@ -71,10 +72,10 @@ fn head(results: &[&Shown]) -> Vec<String> {
 /// Whether a result has more to say than its figures: it disagrees, ended early, or a claim of it
 /// does not hold.
 fn needs_attention(shown: &Shown) -> bool {
-    let broken = |run: &RunResult| {
+    let is_open = shown.run().is_some_and(|run| {
         run.interrupted || run.expects.claims.iter().any(|of| of.verdict != Verdict::Holds)
-    };
-    !shown.is_sound() || shown.run().is_some_and(broken)
+    });
+    is_open || !shown.is_sound()
 }
 
 fn headline(results: &[Shown]) -> String {
@@ -83,8 +84,10 @@ fn headline(results: &[Shown]) -> String {
     let wrong = results.iter().filter(|shown| shown.agrees() == Some(false)).count();
     let gates = results.iter().filter_map(Shown::gate);
     let gate: Vec<_> = gates.map(|of| format!("gate: {}", text(of.gate.verdict_name()))).collect();
-    let fails = |run: &&RunResult| run.expects.status.as_deref() == Some(Verdict::Fails.name());
-    let failed = results.iter().filter_map(Shown::run).filter(fails);
+    let failed = results
+        .iter()
+        .filter_map(Shown::run)
+        .filter(|run| run.expects.status.as_deref() == Some(Verdict::Fails.name()));
     let verdict = match (wrong, gate.as_slice(), failed.count()) {
         (0, [], 0) if results.iter().all(Shown::is_sound) => "all designs agree".to_owned(),
         (0, [], 0) => "nothing was compared".to_owned(),
@@ -128,12 +131,12 @@ fn of_run(run: &RunResult, name: &str) -> Vec<String> {
         lines.push(format!("- {}", text(&line)));
     }
     let claims = &run.expects.claims;
-    let holds = |claim: &&Claim| claim.verdict == Verdict::Holds;
-    let held = claims.iter().filter(holds).count();
-    if held > 0 {
-        lines.push(format!("- {held} of {} claims hold", claims.len()));
+    let (held, others): (Vec<_>, Vec<_>) =
+        claims.iter().partition(|claim| claim.verdict == Verdict::Holds);
+    if !held.is_empty() {
+        lines.push(format!("- {} of {} claims hold", held.len(), claims.len()));
     }
-    lines.extend(claims.iter().filter(|claim| !holds(claim)).take(CLAIM_COUNT).map(broken));
+    lines.extend(others.into_iter().take(CLAIM_COUNT).map(broken));
     lines
 }
 
@@ -156,16 +159,12 @@ fn broken(claim: &Claim) -> String {
 /// The cell of the best median of each store and design, over all results.
 fn table(results: &[Shown]) -> Vec<String> {
     let mut best: Vec<Best<'_>> = Vec::new();
-    let speed = |cell: &Cell| cell.mgas_per_s.median.unwrap_or(f64::NEG_INFINITY);
     let sound = results.iter().filter(|shown| shown.is_sound());
     let cells = sound.flat_map(|of| of.cells().iter().map(move |cell| Best { of, cell }));
     for next in cells {
-        let cell = next.cell;
-        let same = |known: &&mut Best<'_>| {
-            known.cell.store == cell.store && known.cell.design == cell.design
-        };
-        match best.iter_mut().find(same) {
-            Some(known) if speed(cell) > speed(known.cell) => *known = next,
+        let kind = (next.cell.store, next.cell.design);
+        match best.iter_mut().find(|known| (known.cell.store, known.cell.design) == kind) {
+            Some(known) if next.speed() > known.speed() => *known = next,
             Some(_) => {}
             None => best.push(next),
         }
@@ -199,6 +198,12 @@ struct Best<'a> {
     cell: &'a Cell,
 }
 
+impl Best<'_> {
+    fn speed(&self) -> f64 {
+        self.cell.mgas_per_s.median.unwrap_or(f64::NEG_INFINITY)
+    }
+}
+
 fn row(best: &Best<'_>) -> String {
     let Best { of, cell } = best;
     // The rows of a sweep may be of different work.
@@ -208,10 +213,10 @@ fn row(best: &Best<'_>) -> String {
     format!(
         "| `{}`{keys} | {} | {} | {} | {} | {} |",
         code(&cell.variant),
-        number(cell.mgas_per_s.median, units::number),
+        units::or_unknown(cell.mgas_per_s.median.map(units::number)),
         ends(cell.mgas_per_s, cell.value_count()),
-        number(cell.ms_per_batch.median, units::plain),
-        number(cell.device_fraction, units::percent),
+        units::or_unknown(cell.ms_per_batch.median.map(units::plain)),
+        units::or_unknown(cell.device_fraction.map(units::percent)),
         text(cell.bottleneck.map_or(units::UNKNOWN, Bottleneck::name)),
     )
 }
@@ -220,16 +225,12 @@ fn client_row(client: &ClientCell) -> String {
     format!(
         "| client `{}` | {} | {} | {} | {} | {} |",
         code(&client.client),
-        number(client.mgas_per_s.median, units::number),
+        units::or_unknown(client.mgas_per_s.median.map(units::number)),
         ends(client.mgas_per_s, client.counted().len()),
-        number(client.ms_per_batch.median, units::plain),
+        units::or_unknown(client.ms_per_batch.median.map(units::plain)),
         units::UNKNOWN,
         units::UNKNOWN,
     )
-}
-
-fn number(value: Option<f64>, show: fn(f64) -> String) -> String {
-    value.map_or_else(|| units::UNKNOWN.to_owned(), show)
 }
 
 /// The interval, or how many values there are.
@@ -263,16 +264,14 @@ fn warning(of: &Warning<'_>, result_count: usize) -> String {
 }
 
 fn commands(results: &[Shown]) -> Vec<String> {
-    let command = |shown: &Shown| {
-        shown.command().iter().map(|word| html::quote(word)).collect::<Vec<_>>().join(" ")
-    };
-    let commands: Vec<String> = results.iter().take(1).map(command).collect();
-    let digest = results.first().and_then(Shown::workload).map(|work| work.digest.as_str());
+    let first = results.first();
+    let command = first.map(|shown| html::words(shown.command())).unwrap_or_default();
+    let digest = first.and_then(Shown::workload).map(|work| work.digest.as_str());
     let of = if results.len() > 1 { "of the first: " } else { "" };
     vec![format!(
         "<sub>{of}workload `{}`; made by `{}`</sub>",
         code(&digest.unwrap_or("unknown").chars().take(14).collect::<String>()),
-        code(&commands.join("; "))
+        code(&command)
     )]
 }
 
@@ -303,11 +302,13 @@ pub(super) fn text(text: &str) -> String {
 
 /// Text between backticks, in a table as well.
 fn code(text: &str) -> String {
-    let plain = |c: char| match c {
-        '`' => '\'',
-        '|' => '¦',
-        c if c.is_control() => ' ',
-        c => c,
-    };
-    text.chars().take(TEXT_LENGTH).map(plain).collect()
+    text.chars()
+        .take(TEXT_LENGTH)
+        .map(|c| match c {
+            '`' => '\'',
+            '|' => '¦',
+            c if c.is_control() => ' ',
+            c => c,
+        })
+        .collect()
 }

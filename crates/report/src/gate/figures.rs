@@ -1,17 +1,14 @@
 //! The judged figures of a gate as a table: verdict, change, bounds, the allowed change, and
 //! how much A differs from itself. On a page that is too narrow each figure is a paragraph.
 
-use unicode_width::UnicodeWidthStr;
-
 use result::gate::{CountShift, Judged, Shift};
 
 use crate::{
-    page::{Page, Tone, pad_left, pad_right},
-    units::UNKNOWN,
+    columns::{Column, GAP, line, lines, width},
+    page::{Page, Tone},
+    units::{self, UNKNOWN},
 };
 
-/// Space before a column.
-const GAP: usize = 2;
 /// Space at the left of a paragraph below its name.
 const INDENT: usize = 4;
 /// The heads of columns; all but the verdicts are per cent.
@@ -47,7 +44,7 @@ impl Line {
     pub(super) fn shifted(what: &str, shift: &Shift, delta: f64) -> Self {
         let values = [
             shift.verdict.to_string(),
-            shift.change.map_or_else(|| UNKNOWN.to_owned(), signed),
+            units::or_unknown(shift.change.map(signed)),
             range([shift.lower, shift.upper]),
             format!("{:.1}", delta * 100.0),
             String::new(),
@@ -71,39 +68,28 @@ fn range(ends: [Option<f64>; 2]) -> String {
     if ends == [None, None] {
         return UNKNOWN.to_owned();
     }
-    let [low, high] = ends.map(|end| end.map_or_else(|| UNKNOWN.to_owned(), signed));
+    let [low, high] = ends.map(|end| units::or_unknown(end.map(signed)));
     format!("{low} to {high}")
 }
 
 /// The figures, one a line; nothing where there are none.
-pub(super) fn table(page: &mut Page, lines: &[Line]) {
-    if lines.is_empty() {
+pub(super) fn table(page: &mut Page, figures: &[Line]) {
+    if figures.is_empty() {
         return;
     }
-    let has_values = |at: &usize| lines.iter().any(|line| !line.values[*at].is_empty());
-    let columns: Vec<usize> = (0..COLUMN_COUNT).filter(has_values).collect();
-    let width = |at: usize| {
-        let texts = lines.iter().map(|line| line.values[at].as_str()).chain([HEADS[at]]);
-        texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
-    };
-    let name_width = lines.iter().map(|line| line.name.width()).max().unwrap_or(0);
-    let all = name_width + columns.iter().map(|at| width(*at) + GAP).sum::<usize>();
-    if all > page.width() {
-        return paragraphs(page, lines);
-    }
-    let line = |name: &str, texts: &[&str; COLUMN_COUNT]| {
-        let mut text = pad_right(name, name_width);
-        for at in &columns {
-            let (value, width) = (texts[*at], width(*at));
-            let value =
-                if *at == VERDICT { pad_right(value, width) } else { pad_left(value, width) };
-            text.push_str(&format!("{}{value}", " ".repeat(GAP)));
+    let mut columns =
+        vec![Column::new("", figures.iter().map(|figure| figure.name.clone())).left()];
+    for (index, head) in HEADS.into_iter().enumerate() {
+        let column = Column::new(head, figures.iter().map(|figure| figure.values[index].clone()));
+        if column.values.iter().any(|value| !value.is_empty()) {
+            columns.push(if index == VERDICT { column.left() } else { column });
         }
-        text
-    };
-    page.line(Tone::Faint, &line("", &HEADS));
-    for figure in lines {
-        page.line(Tone::Plain, &line(&figure.name, &figure.values.each_ref().map(String::as_str)));
+    }
+    if width(&columns) - GAP > page.width() {
+        return paragraphs(page, figures);
+    }
+    for (tone, index) in lines(figures.len()) {
+        page.line(tone, &line(&columns, index)[GAP..]);
     }
 }
 

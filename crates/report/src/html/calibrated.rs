@@ -85,26 +85,30 @@ pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Sec
 
 fn of_row(row: &Row<'_>) -> Vec<Vec<String>> {
     let run = Part::whole(row.result, row.run);
-    let line = |name: &str, time: Option<Figure>, side: &Side| {
-        let of = |value: Option<f64>, text: fn(f64) -> String| value.map_or_else(unknown, text);
-        vec![
-            format!("<code>{}</code>", esc(&row.run.workload.scenario)),
-            format!("<code>{}</code>", esc(name)),
-            number(time.as_ref(), units::plain),
-            of(side.reads_per_key, units::ratio),
-            of(side.bytes_per_read, |bytes| units::bytes(bytes as u64)),
-            of(side.cpu_ms, units::plain),
-            of(side.root_ms, units::plain),
-        ]
-    };
     let client: Option<Part<'_, ClientCell>> = part!(run, clients[0]);
     let time = client.and_then(|client| figure!(client, ms_per_batch.median));
-    let mut lines = vec![line(&row.client.client, time, &row.theirs)];
+    let mut lines = vec![line(row, &row.client.client, time, &row.theirs)];
     for (cell, side) in row.ours.iter().flatten() {
-        let place = row.run.cells.iter().position(|other| std::ptr::eq(other, *cell));
-        let part: Option<Part<'_, Cell>> = place.and_then(|place| part!(run, cells[place]));
+        let index = row.run.cells.iter().position(|other| std::ptr::eq(other, *cell));
+        let part: Option<Part<'_, Cell>> = index.and_then(|index| part!(run, cells[index]));
         let time = part.and_then(|cell| figure!(cell, ms_per_batch.median));
-        lines.push(line(&cell.variant, time, side));
+        lines.push(line(row, &cell.variant, time, side));
     }
     lines
+}
+
+fn line(row: &Row<'_>, name: &str, time: Option<Figure>, side: &Side) -> Vec<String> {
+    let mut line = vec![
+        format!("<code>{}</code>", esc(&row.run.workload.scenario)),
+        format!("<code>{}</code>", esc(name)),
+        number(time, units::plain),
+    ];
+    let figures = [
+        side.reads_per_key.map(units::ratio),
+        side.bytes_per_read.map(|bytes| units::bytes(bytes as u64)),
+        side.cpu_ms.map(units::plain),
+        side.root_ms.map(units::plain),
+    ];
+    line.extend(figures.map(|figure| figure.unwrap_or_else(unknown)));
+    line
 }

@@ -97,11 +97,16 @@ impl Scale {
                     d if d <= 2.6 => 1,
                     _ => 0,
                 };
-                let all = || DIGITS[coarsest..].iter().map(|digits| log_ticks(min, max, digits));
-                let enough = all().find(|ticks| ticks.len() >= TICK_COUNT_MIN);
-                enough.or_else(|| all().next_back()).unwrap_or_default()
+                let mut all = DIGITS[coarsest..].iter().map(|digits| log_ticks(min, max, digits));
+                let finest = all.clone().next_back();
+                all.find(|ticks| ticks.len() >= TICK_COUNT_MIN).or(finest).unwrap_or_default()
             }
         }
+    }
+
+    /// The ticks where they stand, each with its text.
+    pub(super) fn labelled_ticks(self, text: impl Fn(f64) -> String) -> Vec<(f64, String)> {
+        self.ticks().into_iter().map(|tick| (self.at(tick), text(tick))).collect()
     }
 }
 
@@ -154,7 +159,7 @@ pub(super) struct Point {
 /// Points of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
-    /// As the label says it.
+    /// The text of its label.
     pub(super) name: String,
     /// Which shape and colour it has.
     pub(super) design: Design,
@@ -186,8 +191,16 @@ pub(super) struct Chart {
 }
 
 impl Chart {
-    /// As markup.
-    pub(super) fn html(&self) -> String {
+    /// The chart as a figure below its title, where it has one, with `more` below it. Markup.
+    pub(super) fn figure(&self, title: &str, more: &str) -> String {
+        let title = match title {
+            "" => String::new(),
+            title => format!("<p class=\"over\">{}</p>", esc(title)),
+        };
+        format!("<figure>{title}{}{more}</figure>\n", self.html())
+    }
+
+    fn html(&self) -> String {
         let height = HEIGHT.max(self.series.len() as f64 * LABEL_HEIGHT);
         let mut svg = format!(
             "<svg role=\"group\" aria-label=\"{}\" width=\"100%\" height=\"{:.0}\">\n",
@@ -198,12 +211,12 @@ impl Chart {
         for guide in &self.guides {
             self::guide(&mut svg, guide, height);
         }
-        let has_ends = |point: &Point| point.ends.is_some();
-        let is_beside =
-            self.is_joined() && self.series.iter().flat_map(|s| &s.points).any(has_ends);
+        let mut points = self.series.iter().flat_map(|series| &series.points);
+        let is_joined = points.clone().any(|point| point.is_joined);
+        let is_beside = is_joined && points.any(|point| point.ends.is_some());
         let middle = (self.series.len() as f64 - 1.0) / 2.0;
-        for (place, series) in self.series.iter().enumerate() {
-            let aside = if is_beside { (place as f64 - middle) * BESIDE } else { 0.0 };
+        for (index, series) in self.series.iter().enumerate() {
+            let aside = if is_beside { (index as f64 - middle) * BESIDE } else { 0.0 };
             svg.push_str(&format!("<g transform=\"translate({aside:.1})\">\n"));
             lines(&mut svg, series, height);
             marks(&mut svg, series, height);
@@ -217,10 +230,6 @@ impl Chart {
             esc(&self.y_title),
             esc(&self.x_title)
         )
-    }
-
-    fn is_joined(&self) -> bool {
-        self.series.iter().flat_map(|series| &series.points).any(|point| point.is_joined)
     }
 
     fn axes(&self, svg: &mut String, height: f64) {

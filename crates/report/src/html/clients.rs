@@ -8,7 +8,7 @@ use super::{
     figure::{Figure, Part, figure, interval, part},
     markup::{self, Section, esc, number, unknown},
 };
-use crate::{duties, facts, units};
+use crate::{facts, units};
 
 /// The part on clients; `None` where no result has one.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
@@ -52,7 +52,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
             "Medians over the samples that count. A client’s time is {}. <em>Times in order</em>: its \
              speed as a multiple of the design <code>sequential</code>: {}.",
             includes.into_iter().map(esc).collect::<Vec<_>>().join("; or "),
-            duties::commit_and_root(cells)
+            facts::commit_and_root(cells)
         ),
         body: format!("{}{chains}", markup::table("Clients on the same block", &heads, &rows)),
         results: with_clients.iter().map(|of| of.source.index).collect(),
@@ -115,29 +115,25 @@ fn row(label: &str, client: &Part<'_, ClientCell>) -> Vec<String> {
         .version
         .as_deref()
         .map_or_else(String::new, |version| format!("<br/><small>{}</small>", esc(version)));
-    let plain = |figure: Option<Figure>| number(figure.as_ref(), units::plain);
     let cpu = median(client, "cpu_ns", client.median(|sample| sample.cpu_ns));
     let read =
         median(client, "device_read_bytes", client.median(|sample| sample.device_read_bytes));
     vec![
         format!("{label}<code>{}</code>{version}", esc(&client.client)),
-        plain(figure!(client, ms_per_batch.median)),
-        markup::interval(ends.as_ref(), client.counted().len(), units::plain),
-        number(figure!(client, mgas_per_s.median).as_ref(), units::number),
+        number(figure!(client, ms_per_batch.median), units::plain),
+        markup::interval(ends, client.counted().len(), units::plain),
+        number(figure!(client, mgas_per_s.median), units::number),
         ratio(client),
-        plain(figure!(client, own_ms_per_batch.median)),
-        number(cpu.as_ref(), units::time_ns),
-        number(read.as_ref(), |bytes| units::bytes(bytes as u64)),
+        number(figure!(client, own_ms_per_batch.median), units::plain),
+        number(cpu, units::time_ns),
+        markup::bytes(read),
         esc(&facts::client_cache(client.value)),
     ]
 }
 
 fn ratio(client: &Part<'_, ClientCell>) -> String {
     let is_repeated = client.counted().len() > 1;
-    match figure!(client, in_order_ratio?).filter(|_| is_repeated) {
-        Some(figure) => number(Some(&figure), units::ratio),
-        None => unknown(),
-    }
+    number(figure!(client, in_order_ratio?).filter(|_| is_repeated), units::ratio)
 }
 
 /// A median over the samples that count, with its place.

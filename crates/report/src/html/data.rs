@@ -3,7 +3,10 @@
 //!
 //! A result whose designs disagree has no row: a wrong outcome is never a number.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use result::{
     Cell, Content, Environment, RunResult, SampleFacts, Shown, WorkloadFacts,
@@ -16,7 +19,7 @@ use super::{
     figure::{Figure, Part, figure, part},
     settings::{
         DESIGN, DIGEST, Found, OF_DESIGN, OF_STORE, OF_VARIANT, SETTINGS, SOURCE, STORE, Setting,
-        place_told,
+        index_told,
     },
 };
 use crate::{axes, compare, facts};
@@ -49,23 +52,25 @@ impl<'a> Source<'a> {
     /// `swept`.
     fn rows(&self, swept: &[String], keys: &Keys) -> Vec<Row<'a>> {
         let Some(run) = self.run() else { return Vec::new() };
-        let has_sample = |index: &usize| !run.cells[*index].samples.is_empty();
-        let places = (0..run.cells.len()).filter(has_sample);
-        let row = |index: usize| Row::new(self, part!(run, cells[index])?, swept, keys);
-        places.filter_map(row).collect()
+        (0..run.cells.len())
+            .filter(|index| !run.cells[*index].samples.is_empty())
+            .filter_map(|index| Row::new(self, part!(run, cells[index])?, swept, keys))
+            .collect()
     }
 
     /// The rows where the sweep has them: in its own cell, and in those that were left out because
     /// each would be the same run. A key that does not change a design, as threads do not change a run
     /// in order, has there the value that was swept.
     fn rows_in_sweep(&self, swept: &[String]) -> Vec<Row<'a>> {
-        let own = &self.shown.swept;
-        let at = |keys: &Keys, is_left_out: IsLeftOut| {
-            let rows = self.rows(swept, keys).into_iter();
-            rows.map(|row| row.at(keys, is_left_out)).collect::<Vec<_>>()
-        };
-        let left_out = self.shown.left_out.iter().flat_map(|keys| at(keys, IsLeftOut::Yes));
-        at(own, IsLeftOut::No).into_iter().chain(left_out).collect()
+        let own = [(&self.shown.swept, IsLeftOut::No)];
+        let left_out = self.shown.left_out.iter().map(|keys| (keys, IsLeftOut::Yes));
+        own.into_iter()
+            .chain(left_out)
+            .flat_map(|(keys, is_left_out)| {
+                let rows = self.rows(swept, keys).into_iter();
+                rows.map(move |row| row.at(keys, is_left_out))
+            })
+            .collect()
     }
 
     /// The work; `None` of a gate that compared two files.
@@ -94,7 +99,7 @@ pub(super) struct Row<'a> {
     pub(super) cell: Part<'a, Cell>,
     /// Whether a cell of a sweep was left out for it, which this row stands for.
     pub(super) is_left_out: IsLeftOut,
-    /// Those of [`SETTINGS`], then the keys that were swept.
+    /// The values of [`SETTINGS`], then of the keys that were swept.
     settings: Vec<Option<Setting>>,
 }
 
@@ -154,19 +159,24 @@ impl<'a> Row<'a> {
         path: &str,
         number: impl Fn(&SampleFacts) -> Option<u64>,
     ) -> Option<Figure> {
-        let number = |sample: &SampleFacts| number(sample).map(|number| number as f64);
         let counted = self.cell.counted().into_iter().filter(|samples| !samples.is_empty());
         let medians = counted.map(|samples| {
-            stats::median(&samples.iter().map(number).collect::<Option<Vec<f64>>>()?)
+            let numbers = samples.iter().map(|sample| Some(number(sample)? as f64));
+            stats::median(&numbers.collect::<Option<Vec<f64>>>()?)
         });
         let value = stats::median(&medians.collect::<Option<Vec<f64>>>()?)?;
         let at = format!("{}/samples/*/{path}", self.cell.at);
         Some(Figure { result: self.source, at, value, text: value.to_string() })
     }
 
-    /// The setting at this place of [`SETTINGS`].
+    /// The setting at this index of [`SETTINGS`].
     pub(super) fn setting(&self, index: usize) -> Option<&Setting> {
         self.settings[index].as_ref()
+    }
+
+    /// The text of that.
+    fn text(&self, index: usize) -> Option<&str> {
+        self.setting(index).map(|setting| setting.text.as_str())
     }
 }
 
@@ -187,17 +197,17 @@ pub(super) struct Report<'a> {
 
 impl<'a> Report<'a> {
     pub(super) fn new(results: &'a [Shown]) -> Self {
-        let source = |(index, shown): (usize, &'a Shown)| Source {
+        let sources = results.iter().enumerate().map(|(index, shown)| Source {
             index,
             label: compare::label(index),
             shown,
             is_sound: shown.is_sound(),
-        };
-        let sources: Vec<Source<'a>> = results.iter().enumerate().map(source).collect();
+        });
+        let sources: Vec<Source<'a>> = sources.collect();
         let sound: Vec<&Source<'a>> = sources.iter().filter(|source| source.is_sound).collect();
         let swept = swept(&sound);
-        let of_source = |source: &&Source<'a>| source.rows(&swept, &source.shown.swept);
-        let rows: Vec<Row<'a>> = sound.iter().flat_map(of_source).collect();
+        let rows = sound.iter().flat_map(|source| source.rows(&swept, &source.shown.swept));
+        let rows: Vec<Row<'a>> = rows.collect();
         let rows_in_sweep = sound.iter().flat_map(|source| source.rows_in_sweep(&swept)).collect();
         let varying = varying(&rows, swept.len());
         Self { sources, rows, rows_in_sweep, varying, swept }
@@ -217,9 +227,8 @@ impl<'a> Report<'a> {
     pub(super) fn sweep_command(&self) -> Option<&'a [String]> {
         let [first, others @ ..] = self.sources.as_slice() else { return None };
         let command = first.shown.sweep_command.as_slice();
-        let is_same = |other: &Source<'_>| other.shown.sweep_command == command;
-        let is_one = !others.is_empty() && !command.is_empty() && others.iter().all(is_same);
-        is_one.then_some(command)
+        let is_one = others.iter().all(|other| other.shown.sweep_command == command);
+        Some(command).filter(|_| is_one && !others.is_empty() && !command.is_empty())
     }
 
     /// The results.
@@ -229,8 +238,8 @@ impl<'a> Report<'a> {
 
     /// Returns whether a setting is an axis of the sweep whose cells the results are.
     pub(super) fn is_axis(&self, index: usize) -> bool {
-        let has_key = |key: &String| place_told(key) == Some(index);
-        index >= SETTINGS.len() || self.sources.iter().any(|of| of.shown.swept.keys().any(has_key))
+        let mut swept = self.sources.iter().flat_map(|source| source.shown.swept.keys());
+        index >= SETTINGS.len() || swept.any(|key| index_told(key) == Some(index))
     }
 
     /// Name of a setting.
@@ -256,10 +265,10 @@ impl<'a> Report<'a> {
             self.varying.iter().copied().filter(|index| !free.contains(index)).collect();
         let mut groups: Vec<Vec<&'r Row<'a>>> = Vec::new();
         for row in rows {
-            let same = |group: &&mut Vec<&'r Row<'a>>| {
+            let known = groups.iter_mut().find(|group| {
                 fixed.iter().all(|index| is_like(group[0].setting(*index), row.setting(*index)))
-            };
-            match groups.iter_mut().find(same) {
+            });
+            match known {
                 Some(group) => group.push(row),
                 None => groups.push(vec![row]),
             }
@@ -317,11 +326,11 @@ impl<'a> Report<'a> {
     pub(super) fn best_of_designs<'r>(rows: &[&'r Row<'a>]) -> Vec<&'r Row<'a>> {
         let mut best: Vec<&'r Row<'a>> = Vec::new();
         for &row in rows {
-            let is_like = |known: &&mut &Row<'_>| {
+            let like = best.iter_mut().find(|known| {
                 known.cell.design == row.cell.design
                     && known.cell.value.has_duties_of(row.cell.value)
-            };
-            match best.iter_mut().find(is_like) {
+            });
+            match like {
                 Some(known) if speed(row) > speed(known) => *known = row,
                 Some(_) => {}
                 None => best.push(row),
@@ -352,44 +361,48 @@ fn swept(results: &[&Source<'_>]) -> Vec<String> {
 /// all else is the same. Facts that follow from the swept keys add nothing to them: gas, that is a
 /// little different with each value of another key, would set all rows apart.
 fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
-    let text = |row: &Row<'_>, index: usize| row.setting(index).map(|it| it.text.clone());
-    let differs = |index: &usize| {
-        // Facts of a store say no more than its name, unless they differ within one.
-        let is_of_store = OF_STORE.contains(index);
-        let store = |row: &Row<'_>| is_of_store.then(|| text(row, STORE));
-        let mut firsts: BTreeMap<Option<Option<String>>, &Setting> = BTreeMap::new();
-        let known = rows.iter().filter_map(|row| Some((store(row), row.setting(*index)?)));
-        known.into_iter().any(|(store, own)| *firsts.entry(store).or_insert(own) != own)
-    };
     let swept = SETTINGS.len()..SETTINGS.len() + swept_count;
-    let follows = |index: &usize| {
-        let of_variant = *index == STORE || OF_VARIANT.contains(index);
-        let mut known: BTreeMap<Vec<Option<String>>, Option<String>> = BTreeMap::new();
-        !of_variant
-            && rows.iter().all(|row| {
-                let keys = swept.clone().chain([STORE]).map(|index| text(row, index)).collect();
-                let own = text(row, *index);
-                *known.entry(keys).or_insert_with(|| own.clone()) == own
-            })
-    };
-    let mut places: Vec<usize> = (0..DIGEST).filter(differs).collect();
+    let mut varying: Vec<usize> = (0..DIGEST).filter(|index| differs(rows, *index)).collect();
     if swept_count > 0 {
-        places.retain(|index| !follows(index));
+        varying.retain(|index| !follows(rows, *index, swept.clone()));
     }
-    places.extend(swept.clone().filter(differs));
-    let told_apart = |places: &[usize]| {
-        // A variant's name has all that tells the cells of one result apart.
-        let key = |row: &Row<'_>| {
-            let known: Vec<_> = places.iter().map(|index| text(row, *index)).collect();
-            (known, row.variant().to_owned())
-        };
-        rows.iter().map(key).collect::<BTreeSet<_>>().len()
-    };
+    varying.extend(swept.filter(|index| differs(rows, *index)));
     for index in [DIGEST, SOURCE] {
-        let more: Vec<usize> = places.iter().copied().chain([index]).collect();
-        if told_apart(&more) > told_apart(&places) {
-            places = more;
+        let more: Vec<usize> = varying.iter().copied().chain([index]).collect();
+        if told_apart_count(rows, &more) > told_apart_count(rows, &varying) {
+            varying = more;
         }
     }
-    places
+    varying
+}
+
+/// Returns whether the rows that have a setting differ in it. Facts of a store say no more than its name,
+/// unless they differ within one.
+fn differs(rows: &[Row<'_>], index: usize) -> bool {
+    let is_of_store = OF_STORE.contains(&index);
+    let mut firsts: BTreeMap<Option<&str>, &Setting> = BTreeMap::new();
+    rows.iter().any(|row| {
+        let store = row.text(STORE).filter(|_| is_of_store);
+        row.setting(index).is_some_and(|own| *firsts.entry(store).or_insert(own) != own)
+    })
+}
+
+/// Returns whether the swept keys and the store decide a setting that no variant tells.
+fn follows(rows: &[Row<'_>], index: usize, swept: Range<usize>) -> bool {
+    let of_variant = index == STORE || OF_VARIANT.contains(&index);
+    let mut known: BTreeMap<Vec<Option<&str>>, Option<&str>> = BTreeMap::new();
+    !of_variant
+        && rows.iter().all(|row| {
+            let keys = swept.clone().chain([STORE]).map(|index| row.text(index)).collect();
+            let own = row.text(index);
+            *known.entry(keys).or_insert(own) == own
+        })
+}
+
+/// Rows that settings tell apart. A variant's name has all that tells the cells of one result apart.
+fn told_apart_count(rows: &[Row<'_>], settings: &[usize]) -> usize {
+    let told = rows.iter().map(|row| {
+        (settings.iter().map(|index| row.text(*index)).collect::<Vec<_>>(), row.variant())
+    });
+    told.collect::<BTreeSet<_>>().len()
 }

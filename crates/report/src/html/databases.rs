@@ -4,7 +4,7 @@
 use super::{
     data::{Report, Row, Source},
     figure::{Figure, figure, interval},
-    markup::{self, Section, esc, interval, number},
+    markup::{self, Section, esc, interval, number, percent},
 };
 use result::{RunResult, stats::CHANCE_P};
 
@@ -18,7 +18,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         return None;
     }
     let results = report.results_of(rows.iter().copied());
-    let sources = results.iter().map(|place| &report.sources[*place]);
+    let sources = results.iter().map(|index| &report.sources[*index]);
     Some(Section {
         id: "databases",
         title: "Databases",
@@ -41,7 +41,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
 fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> String {
     let Some(run) = source.run() else { return String::new() };
     let seeds: Vec<String> = (0..run.databases.len())
-        .map(|place| figure!(run, databases[place].workload.seed))
+        .map(|index| figure!(run, databases[index].workload.seed))
         .map(|figure| figure.map_or_else(markup::unknown, |figure| seed(&figure)))
         .collect();
     let label = match report.sources.len() {
@@ -69,30 +69,27 @@ fn seed(figure: &Figure) -> String {
 }
 
 fn ends(row: &Row<'_>, ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
-    interval(ends.as_ref(), row.cell.value_count(), text)
+    interval(ends, row.cell.value_count(), text)
 }
 
 fn times(row: &Row<'_>) -> Vec<String> {
-    let percent = |share: f64| format!("{} %", units::percent(share));
     let cell = &row.cell;
-    let of = |figure: Option<Figure>, text: fn(f64) -> String| number(figure.as_ref(), text);
     vec![
         esc(row.variant()),
-        of(figure!(cell, ms_per_batch.median), units::plain),
+        number(figure!(cell, ms_per_batch.median), units::plain),
         ends(row, interval!(cell, ms_per_batch.ci95), units::plain),
         ends(row, interval!(cell, databases?.ms_per_batch_range), units::plain),
-        of(figure!(cell, databases?.time_spread?.between), percent),
-        of(figure!(cell, databases?.time_spread?.between_p), units::probability),
-        of(figure!(cell, databases?.time_spread?.within), percent),
+        percent(figure!(cell, databases?.time_spread?.between)),
+        number(figure!(cell, databases?.time_spread?.between_p), units::probability),
+        percent(figure!(cell, databases?.time_spread?.within)),
     ]
 }
 
 fn ratios(row: &Row<'_>) -> Vec<String> {
     let cell = &row.cell;
-    let median = figure!(cell, databases?.time_ratio.median);
     vec![
         esc(row.variant()),
-        number(median.as_ref(), units::ratio),
+        number(figure!(cell, databases?.time_ratio.median), units::ratio),
         ends(row, interval!(cell, databases?.time_ratio.ci95), units::ratio),
         ends(row, interval!(cell, databases?.time_ratio_range), units::ratio),
     ]
@@ -103,19 +100,15 @@ fn each(run: &RunResult, seeds: &[String], rows: &[&Row<'_>]) -> String {
     let mut heads = vec!["Seed"];
     heads.extend(rows.iter().map(|row| row.variant()));
     let lines = run.databases.iter().zip(seeds).map(|(database, seed)| {
-        let of_row = |row: &&Row<'_>| {
+        let times = rows.iter().map(|row| {
             // A run that was interrupted may not have the variant on its last database.
-            let figure = place(row, database.workload.seed)
-                .and_then(|place| figure!(row.cell, databases?.each[place].ms_per_batch.median));
-            number(figure.as_ref(), units::plain)
-        };
-        [seed.clone()].into_iter().chain(rows.iter().map(of_row)).collect::<Vec<_>>()
+            let each = &row.cell.databases.as_ref()?.each;
+            let index = each.iter().position(|of| of.seed == database.workload.seed)?;
+            figure!(row.cell, databases?.each[index].ms_per_batch.median)
+        });
+        let times = times.map(|time| number(time, units::plain));
+        [seed.clone()].into_iter().chain(times).collect::<Vec<_>>()
     });
     let title = "Milliseconds per batch on each database";
     markup::fold(title, &markup::table(title, &heads, &lines.collect::<Vec<_>>()))
-}
-
-/// Place of a database among those of the row.
-fn place(row: &Row<'_>, seed: u64) -> Option<usize> {
-    row.cell.databases.as_ref()?.each.iter().position(|of| of.seed == seed)
 }

@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use serde_json::Number;
 
-use crate::exact::Exact;
+use crate::units::Exact;
 
 /// A number, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,9 +89,8 @@ impl<'a, T> Part<'a, T> {
         read: impl Fn(&'a T) -> Option<[f64; 2]>,
     ) -> Option<[Figure; 2]> {
         let [low, high] = read(self.value)?;
-        let end =
-            |index: usize, value: f64| self.figure(&format!("{path}/{index}"), |_| Some(value));
-        Some([end(0, low)?, end(1, high)?])
+        let low = self.figure(&format!("{path}/0"), |_| Some(low))?;
+        Some([low, self.figure(&format!("{path}/1"), |_| Some(high))?])
     }
 }
 

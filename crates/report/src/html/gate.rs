@@ -6,15 +6,15 @@ use result::gate::{Attempt, Binary, Compared, GateResult, Shift};
 use super::{
     data::{Report, Source},
     figure::{Figure, Part, figure, part},
-    markup::{self, Section, esc, number, unknown},
+    markup::{self, Section, esc, number},
 };
 use crate::units;
 
 /// The part on gates; `None` where no result is one's.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
-    let of_gate = |source: &Source<'_>| Some((source.index, of_source(report, source)?));
-    let (results, body): (Vec<usize>, Vec<String>) =
-        report.sources.iter().filter_map(of_gate).unzip();
+    let gates = report.sources.iter();
+    let gates = gates.filter_map(|source| Some((source.index, of_source(report, source)?)));
+    let (results, body): (Vec<usize>, Vec<String>) = gates.unzip();
     if results.is_empty() {
         return None;
     }
@@ -47,7 +47,7 @@ fn of_source(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
         1 => String::new(),
         _ => format!("<p><b>{}</b></p>", source.label),
     };
-    let delta = number(figure!(result, gate.delta).as_ref(), percent);
+    let delta = number(figure!(result, gate.delta), percent);
     let heads = ["Figure", "Verdict", "Change", "Lower bound", "Upper bound", "Allowed"];
     Some(format!(
         "{label}{}<p>A change of up to {delta} counts as none, or up to the floor of a figure where that \
@@ -92,8 +92,8 @@ fn build(binary: &Binary) -> Vec<String> {
 fn stored(compared: &Compared) -> Vec<Vec<String>> {
     let [base, new] = compared.process_counts.map(|count| count.to_string());
     let path = format!("<code>{}</code>", esc(&compared.path));
-    let row = |arm: &str, of: String, count| vec![arm.to_owned(), of, count];
-    vec![row("A", path, base), row("B", "judged against them".to_owned(), new)]
+    let judged = "judged against them".to_owned();
+    vec![vec!["A".to_owned(), path, base], vec!["B".to_owned(), judged, new]]
 }
 
 /// A titled list; nothing where it is empty.
@@ -128,18 +128,17 @@ fn judged(result: &Part<'_, GateResult>) -> Vec<Vec<String>> {
 
 /// How each variant changed from the stored result.
 fn shifts(compared: &Part<'_, Compared>, allowed: Option<&Figure>) -> Vec<Vec<String>> {
-    let shift = |shift: Part<'_, Shift>, what: &str| {
+    let ratios = (0..compared.ratios.len())
+        .map(|index| ("against its reference", part!(compared, ratios[index])));
+    let times = (0..compared.times.len()).map(|index| ("time", part!(compared, times[index])));
+    let counts = (0..compared.counts.len())
+        .map(|index| (compared.counts[index].metric.name(), part!(compared, counts[index].shift)));
+    let all = ratios.chain(times).chain(counts).filter_map(|(what, shift)| Some((what, shift?)));
+    let rows = all.map(|(what, shift): (&str, Part<'_, Shift>)| {
         let bounds = [figure!(shift, change), figure!(shift, lower), figure!(shift, upper)];
         row(&format!("{}, {what}", esc(&shift.variant)), shift.verdict.name(), &bounds, allowed)
-    };
-    let ratios = (0..compared.ratios.len()).filter_map(|at| part!(compared, ratios[at]));
-    let times = (0..compared.times.len()).filter_map(|at| part!(compared, times[at]));
-    let counts = (0..compared.counts.len()).filter_map(|at| {
-        let what = compared.counts[at].metric.name();
-        Some(shift(part!(compared, counts[at].shift)?, what))
     });
-    let ratios = ratios.map(|ratio| shift(ratio, "against its reference"));
-    ratios.chain(times.map(|time| shift(time, "time"))).chain(counts).collect()
+    rows.collect()
 }
 
 fn row(
@@ -151,9 +150,7 @@ fn row(
     let bounds = bounds.iter().map(|bound| number(bound.as_ref(), percent));
     let mut texts: Vec<String> =
         [name.to_owned(), esc(verdict)].into_iter().chain(bounds).collect();
-    texts.push(allowed.map_or_else(unknown, |allowed| {
-        number(Some(allowed), |share| format!("{} %", units::percent(share)))
-    }));
+    texts.push(markup::percent(allowed));
     texts
 }
 

@@ -116,7 +116,7 @@ fn facts(source: &Source<'_>) -> Value {
 /// Reasons to doubt the figures.
 pub(super) fn warnings(report: &Report<'_>) -> Section {
     let all = grouped(report.sources.iter().map(|source| source.shown.warnings()));
-    let item = |Warning { text, results, has_others }: &Warning<'_>| {
+    let items = all.iter().map(|Warning { text, results, has_others }| {
         let of = match results.len() {
             _ if report.sources.len() == 1 => String::new(),
             count if count == report.sources.len() => "all results".to_owned(),
@@ -132,9 +132,8 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
             true => format!("<li>{}</li>\n", esc(text)),
             false => format!("<li>{} <small>({})</small></li>\n", esc(text), beside.join("; ")),
         }
-    };
-    let items: String = all.iter().map(item).collect();
-    let body = match items.as_str() {
+    });
+    let body = match items.collect::<String>().as_str() {
         "" => "<p>None.</p>".to_owned(),
         items => format!("<ul class=\"warnings\">{items}</ul>"),
     };
@@ -196,16 +195,13 @@ fn values_of(report: &Report<'_>, values: &[String]) -> String {
     let each = distinct
         .iter()
         .map(|(value, labels)| format!("{value} <small>({})</small>", labels.join(", ")));
-    let (shown, folded): (Vec<_>, Vec<_>) =
-        each.enumerate().partition(|(place, _)| *place < SHOWN_VALUE_COUNT);
-    let text = |values: Vec<(usize, String)>| {
-        values.into_iter().map(|(_, value)| value).collect::<Vec<_>>().join("; ")
-    };
+    let each: Vec<String> = each.collect();
+    let (shown, folded) = each.split_at(each.len().min(SHOWN_VALUE_COUNT));
     let more = match folded.len() {
         0 => String::new(),
-        count => markup::fold(&format!("{count} more values"), &text(folded)),
+        count => markup::fold(&format!("{count} more values"), &folded.join("; ")),
     };
-    text(shown) + &more
+    shown.join("; ") + &more
 }
 
 /// A value without the attributes that say where it stands.
@@ -226,13 +222,13 @@ fn value(result: usize, facts: &Value, at: &str) -> String {
             esc(&texts.join(" "))
         }
         Some(Value::Number(found)) => {
-            let text = |value: f64| match at.rsplit('_').next() {
+            let figure = Figure::new(result, at.to_owned(), found);
+            markup::number(figure, |value| match at.rsplit('_').next() {
                 Some("bytes") => units::bytes(value as u64),
                 Some("ns") => units::time_ns(value),
                 Some("iops") => units::number(value),
                 _ => value.to_string(),
-            };
-            markup::number(Figure::new(result, at.to_owned(), found).as_ref(), text)
+            })
         }
     }
 }
@@ -247,17 +243,17 @@ fn all_paths(facts: &[Value]) -> BTreeMap<String, String> {
 }
 
 fn leaves(value: &Value, at: &str, paths: &mut BTreeMap<String, String>) {
-    // Of a pointer: `~` and `/` are written as `~0` and `~1`.
-    let below = |key: &str| format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
     match value {
         Value::Object(object) => {
             for (key, value) in object {
-                leaves(value, &below(key), paths);
+                // Of a pointer: `~` and `/` are written as `~0` and `~1`.
+                let key = key.replace('~', "~0").replace('/', "~1");
+                leaves(value, &format!("{at}/{key}"), paths);
             }
         }
         Value::Array(all) if all.iter().any(Value::is_object) => {
-            for (place, value) in all.iter().enumerate() {
-                leaves(value, &below(&place.to_string()), paths);
+            for (index, value) in all.iter().enumerate() {
+                leaves(value, &format!("{at}/{index}"), paths);
             }
         }
         _ => {

@@ -53,10 +53,11 @@ impl<'r, 'a> Map<'r, 'a> {
     /// The fastest row of a field, and how many there are. One that stands for a cell that was
     /// left out counts where there is no other.
     fn field(&self, down: &Setting, across: &Setting) -> Option<(&'r Row<'a>, usize)> {
-        let [a, b] = self.axes;
-        let is_here =
-            |row: &&&Row<'_>| row.setting(a) == Some(down) && row.setting(b) == Some(across);
-        let mut here: Vec<_> = self.rows.iter().filter(is_here).copied().collect();
+        let here =
+            self.rows.iter().copied().filter(|row| {
+                self.axes.map(|axis| row.setting(axis)) == [Some(down), Some(across)]
+            });
+        let mut here: Vec<_> = here.collect();
         if here.iter().any(|row| !is_left_out(row)) {
             here.retain(|row| !is_left_out(row));
         }
@@ -123,20 +124,21 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
 
 /// Whether a row's design has other threads than the keys of its cell name.
 fn is_unchanged(row: &Row<'_>) -> bool {
-    let differs = |index: usize, own: u64| {
-        row.setting(index).and_then(|setting| setting.number).is_some_and(|n| n != own as f64)
-    };
+    let own = [(THREADS, row.cell.threads), (IO_THREADS, row.cell.io_threads)];
     !is_left_out(row)
-        && (differs(THREADS, row.cell.threads) || differs(IO_THREADS, row.cell.io_threads))
+        && own.into_iter().any(|(index, own)| {
+            let told = row.setting(index).and_then(|setting| setting.number);
+            told.is_some_and(|told| told != own as f64)
+        })
 }
 
 /// The maps of the pair with most axes of the sweep; of these the pair that fills most fields, and of
 /// equal pairs the first.
 fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
-    let places: Vec<usize> = report.varying.iter().copied().filter(|p| *p != SOURCE).collect();
+    let settings: Vec<usize> = report.varying.iter().copied().filter(|p| *p != SOURCE).collect();
     let mut best: Option<([usize; 2], Vec<Map<'r, 'a>>)> = None;
-    for (at, a) in places.iter().enumerate() {
-        for b in &places[at + 1..] {
+    for (index, a) in settings.iter().enumerate() {
+        for b in &settings[index + 1..] {
             let axes = ordered(report, [*a, *b]);
             let groups = report.groups(&report.rows_in_sweep, &[*a, *b, SOURCE]);
             let maps: Vec<_> = groups.into_iter().map(|rows| Map { rows, axes }).collect();
@@ -154,11 +156,11 @@ fn maps<'r, 'a>(report: &'r Report<'a>) -> Option<Vec<Map<'r, 'a>>> {
 
 /// The setting with fewer values goes across: a phone is narrow.
 fn ordered(report: &Report<'_>, [a, b]: [usize; 2]) -> [usize; 2] {
-    let count = |index: usize| {
+    let [a_count, b_count] = [a, b].map(|index| {
         let texts = report.rows_in_sweep.iter().filter_map(|row| row.setting(index));
         texts.map(|setting| &setting.text).collect::<std::collections::BTreeSet<_>>().len()
-    };
-    if count(a) < count(b) { [b, a] } else { [a, b] }
+    });
+    if a_count < b_count { [b, a] } else { [a, b] }
 }
 
 /// The settings that all rows of a map share, and that other maps do not.
@@ -231,6 +233,6 @@ fn field(
     format!(
         "<td class=\"field{best}{ink}\" style=\"--share:{percent:.0}%\" title=\"{}\">{}{beside}</td>",
         esc(row.variant()),
-        number(row.throughput().as_ref(), units::number)
+        number(row.throughput(), units::number)
     )
 }

@@ -41,13 +41,17 @@ fn numbered<'h, 'a>(groups: &'h [Group<'a>]) -> Vec<Numbered<'h, 'a>> {
 
 /// The part on changes.
 pub(super) fn changes(groups: &[Group<'_>]) -> Section {
-    // One work need not be named in each row.
-    let work_of = |group: &Group<'_>| match groups.len() {
-        0 | 1 => String::new(),
-        _ => format!("<br/>{}; {}", esc(&work_words(group)), esc(&group.machine)),
-    };
-    let rows =
-        numbered(groups).iter().map(|of| change_row(of, &work_of(of.group))).collect::<Vec<_>>();
+    let rows = numbered(groups)
+        .iter()
+        .map(|of| {
+            // One work need not be named in each row.
+            let work = match groups.len() {
+                0 | 1 => String::new(),
+                _ => format!("<br/>{}; {}", esc(&work_words(of.group)), esc(&of.group.machine)),
+            };
+            change_row(of, &work)
+        })
+        .collect::<Vec<_>>();
     let heads = ["Change", "Since", "Commit", "Variant", "Times as long", "p", "Also changed"];
     let body = match rows.is_empty() {
         true => "<p>No time changed.</p>".to_owned(),
@@ -117,10 +121,10 @@ pub(super) fn charts(groups: &[Group<'_>]) -> Section {
     }
 }
 
-/// Place of a result's mark along the axis.
-fn place(group: &Group<'_>, result: usize) -> f64 {
-    let place = group.results.iter().position(|of| *of == result).unwrap_or(0);
-    (place as f64 + 0.5) / group.results.len() as f64
+/// Position of a result's mark along the axis.
+fn position(group: &Group<'_>, result: usize) -> f64 {
+    let index = group.results.iter().position(|of| *of == result).unwrap_or(0);
+    (index as f64 + 0.5) / group.results.len() as f64
 }
 
 fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> String {
@@ -130,11 +134,14 @@ fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> S
         .flat_map(|series| &series.points)
         .flat_map(|point| point.cell.ms_per_batch.ci95.into_iter().flatten().chain([point.ms]));
     let y = Scale::log(times, ROOM);
-    let nth = |at: usize| drawn[..at].iter().filter(|of| of.design == drawn[at].design).count();
-    let series = (0..drawn.len()).map(|at| line(group, drawn[at], nth(at), y)).collect();
+    let series = drawn.iter().enumerate().map(|(index, series)| {
+        let nth = drawn[..index].iter().filter(|of| of.design == series.design).count();
+        line(group, series, nth, y)
+    });
+    let series = series.collect();
     let runs = drawn.iter().flat_map(|series| &series.points);
     let mut x_ticks: Vec<(f64, String)> =
-        runs.map(|point| (place(group, point.result), commit(point.run))).collect();
+        runs.map(|point| (position(group, point.result), commit(point.run))).collect();
     x_ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
     x_ticks.dedup_by(|a, b| a.0 == b.0);
     let chart = Chart {
@@ -142,12 +149,12 @@ fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> S
         x_title: "results in the order of time, by the commit of their program".to_owned(),
         y_title: format!("{}, logarithmic", facts::ms_per([group.workload])),
         x_ticks,
-        y_ticks: y.ticks().into_iter().map(|tick| (y.at(tick), chart::tick(tick))).collect(),
+        y_ticks: y.labelled_ticks(chart::tick),
         series,
         guides: guides(group, store, changes),
     };
     let caption = format!("{}; {}; {store}", work_words(group), group.machine);
-    format!("<figure><p class=\"over\">{}</p>{}</figure>\n", esc(&caption), chart.html())
+    chart.figure(&caption, "")
 }
 
 /// An upright line between the results on both sides of each change, with all their numbers.
@@ -157,7 +164,7 @@ fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> 
     for of in own {
         let [before, after] =
             [of.change.at - 1, of.change.at].map(|at| of.series.points[at].result);
-        let x = f64::midpoint(place(group, before), place(group, after));
+        let x = f64::midpoint(position(group, before), position(group, after));
         match guides.iter_mut().find(|guide| guide.from[0] == x) {
             Some(guide) => guide.name.push_str(&format!(", {}", of.number)),
             None => {
@@ -170,9 +177,7 @@ fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> 
 
 fn line(group: &Group<'_>, series: &history::Series<'_>, nth: usize, y: Scale) -> Series {
     let starts: Vec<usize> = series.changes.iter().map(|change| change.at).collect();
-    // A line stands for the values between its ends: single samples have none.
-    let is_repeated = |at: usize| certainty::is_repeated(series.points[at].cell);
-    let point = |(at, of): (usize, &history::Point<'_>)| {
+    let points = series.points.iter().enumerate().filter_map(|(index, of)| {
         let cell = cell(of)?;
         let figure = figure!(cell, ms_per_batch.median)?;
         let ends = interval!(cell, ms_per_batch.ci95).map(|ends| ends.map(|end| y.at(end.value)));
@@ -183,23 +188,22 @@ fn line(group: &Group<'_>, series: &history::Series<'_>, nth: usize, y: Scale) -
             units::moment(of.run.started_unix_s),
             units::plain(figure.value)
         );
-        let is_joined = at > 0 && !starts.contains(&at) && is_repeated(at - 1) && is_repeated(at);
+        // A line stands for the values between its ends: single samples have none.
+        let is_joined = !starts.contains(&index)
+            && index.checked_sub(1).is_some_and(|before| {
+                series.points[before..=index].iter().all(|of| certainty::is_repeated(of.cell))
+            });
         Some(Point {
-            x: place(group, of.result),
+            x: position(group, of.result),
             y: y.at(figure.value),
             ends,
             words,
             figure,
             is_joined,
         })
-    };
+    });
     let (_, name) = series.variant.split_once('/').unwrap_or(("", series.variant));
-    Series {
-        name: name.to_owned(),
-        design: series.design,
-        nth,
-        points: series.points.iter().enumerate().filter_map(point).collect(),
-    }
+    Series { name: name.to_owned(), design: series.design, nth, points: points.collect() }
 }
 
 /// The cell of a point, with its place in the result.
@@ -220,8 +224,8 @@ pub(super) fn points(report: &Report<'_>, groups: &[Group<'_>]) -> Section {
             report.sources[of.result].label.clone(),
             esc(&units::moment(of.run.started_unix_s)),
             format!("<code>{}</code>", esc(&commit(of.run))),
-            number(time.as_ref(), units::plain),
-            markup::interval(ends.as_ref(), of.cell.value_count(), units::plain),
+            number(time, units::plain),
+            markup::interval(ends, of.cell.value_count(), units::plain),
         ]
     });
     let heads = ["Variant", "Result", "Began", "Commit", report.ms_per(), "95 %"];

@@ -20,10 +20,17 @@ struct Percentile {
     of: Find,
 }
 
+impl Percentile {
+    /// Powers of ten of which one value lies beyond it.
+    fn rarity(&self) -> f64 {
+        -self.beyond.log10()
+    }
+}
+
 /// Finds a percentile; `None` where it is not known.
 type Find = fn(&Part<'_, Percentiles>) -> Option<Figure>;
 
-/// Those that are drawn.
+/// Percentiles that are drawn.
 const PERCENTILES: [Percentile; 7] = [
     Percentile { name: "50", beyond: 0.5, of: |of| figure!(of, p50) },
     Percentile { name: "75", beyond: 0.25, of: |of| figure!(of, p75) },
@@ -33,8 +40,9 @@ const PERCENTILES: [Percentile; 7] = [
     Percentile { name: "99.9", beyond: 0.001, of: |of| figure!(of, p999) },
     Percentile { name: "99.99", beyond: 0.0001, of: |of| figure!(of, p9999) },
 ];
-/// The largest value.
-const LARGEST: Find = |of| figure!(of, max);
+/// The largest value. It stands apart: nothing is known of the values between.
+const LARGEST: Percentile =
+    Percentile { name: "100, the largest", beyond: 0.0, of: |of| figure!(of, max) };
 /// Where the largest value stands, in tenfold rarities beyond the last percentile drawn.
 const LARGEST_GAP: f64 = 0.7;
 /// Charts that stand open; the others are folded away.
@@ -58,7 +66,7 @@ impl Kind {
 
 /// All that is drawn of a row.
 fn finds() -> impl Iterator<Item = Find> {
-    PERCENTILES.iter().map(|percentile| percentile.of).chain([LARGEST])
+    PERCENTILES.iter().chain([&LARGEST]).map(|percentile| percentile.of)
 }
 
 const TRANSACTIONS: Kind = Kind {
@@ -86,18 +94,18 @@ pub(super) fn sections(report: &Report<'_>) -> Vec<Section> {
 }
 
 fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
-    let known = |row: &&Row<'_>| finds().any(|find| kind.figure(row, find).is_some());
-    let rows: Vec<&Row<'_>> = report.rows.iter().filter(known).collect();
+    let rows: Vec<&Row<'_>> = report
+        .rows
+        .iter()
+        .filter(|row| finds().any(|find| kind.figure(row, find).is_some()))
+        .collect();
     if rows.is_empty() {
         return None;
     }
     let groups = report.groups(rows.iter().copied(), &OF_VARIANT);
-    let has_curve = |group: &&Vec<&Row<'_>>| {
-        group.iter().any(|row| kind.figure(row, PERCENTILES[0].of).is_some())
-    };
     let charts: Vec<String> = groups
         .iter()
-        .filter(has_curve)
+        .filter(|group| group.iter().any(|row| kind.figure(row, PERCENTILES[0].of).is_some()))
         .map(|group| {
             let title = match groups.len() {
                 1 => String::new(),
@@ -106,13 +114,9 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
             chart(kind, &title, &Report::best_of_designs(&Report::most_duties(group)))
         })
         .collect();
-    let (open, folded) = charts.split_at(charts.len().min(OPEN_CHART_COUNT));
-    let mut body = open.concat();
+    let mut body = markup::open_and_folded(&charts, OPEN_CHART_COUNT);
     if charts.is_empty() {
         body.push_str("<p>Too few values for a percentile: the largest ones are in the table.</p>");
-    }
-    if !folded.is_empty() {
-        body.push_str(&markup::fold(&format!("{} more", folded.len()), &folded.concat()));
     }
     body.push_str(&markup::fold("Percentiles by variant, as a table", &table(report, kind, &rows)));
     Some(Section {
@@ -127,45 +131,41 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
 fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
     let values = rows.iter().flat_map(|row| finds().filter_map(|find| kind.figure(row, find)));
     let y = Scale::decades(values.map(|figure| figure.value));
-    let is_drawn =
-        |percentile: &&Percentile| rows.iter().any(|row| kind.figure(row, percentile.of).is_some());
-    let drawn: Vec<_> = PERCENTILES.iter().filter(is_drawn).collect();
-    let rarity = |beyond: f64| -beyond.log10();
-    let end = drawn.last().map_or(0.0, |last| rarity(last.beyond)) + LARGEST_GAP;
-    let begin = rarity(0.5);
-    let x = |beyond: f64| 0.03 + 0.94 * (rarity(beyond) - begin) / (end - begin).max(LARGEST_GAP);
-    let mut x_ticks: Vec<_> =
-        drawn.iter().map(|drawn| (x(drawn.beyond), drawn.name.to_owned())).collect();
+    let drawn: Vec<_> = PERCENTILES
+        .iter()
+        .filter(|percentile| rows.iter().any(|row| kind.figure(row, percentile.of).is_some()))
+        .collect();
+    let end = drawn.last().map_or(0.0, |last| last.rarity()) + LARGEST_GAP;
+    let begin = PERCENTILES[0].rarity();
+    let mut marks: Vec<(f64, &Percentile)> = drawn
+        .into_iter()
+        .map(|of| (0.03 + 0.94 * (of.rarity() - begin) / (end - begin).max(LARGEST_GAP), of))
+        .collect();
+    let mut x_ticks: Vec<_> = marks.iter().map(|(x, of)| (*x, of.name.to_owned())).collect();
     x_ticks.push((0.97, "max".to_owned()));
+    marks.push((0.97, &LARGEST));
     let series = rows.iter().map(|row| {
         let name = format!("{} {}", row.cell.design, row.threads());
-        let point = |find: Find, what: &str, x: f64| {
-            let figure = kind.figure(row, find)?;
-            let words = format!("{name}, percentile {what}: {}", units::time_ns(figure.value));
-            let y = y.at(figure.value);
-            Some(Point { x, y, ends: None, words, figure, is_joined: true })
-        };
-        let of_drawn =
-            drawn.iter().filter_map(|drawn| point(drawn.of, drawn.name, x(drawn.beyond)));
-        let mut points: Vec<Point> = of_drawn.collect();
-        let largest = point(LARGEST, "100, the largest", 0.97);
-        points.extend(largest.map(|point| Point { is_joined: false, ..point }));
-        Series { name: name.clone(), design: row.cell.design, nth: 0, points }
+        let points = marks.iter().filter_map(|(x, percentile)| {
+            let figure = kind.figure(row, percentile.of)?;
+            let (what, time) = (percentile.name, units::time_ns(figure.value));
+            let words = format!("{name}, percentile {what}: {time}");
+            let (y, is_joined) = (y.at(figure.value), percentile.beyond > 0.0);
+            Some(Point { x: *x, y, ends: None, words, figure, is_joined })
+        });
+        let points = points.collect();
+        Series { name, design: row.cell.design, nth: 0, points }
     });
     let chart = Chart {
         label: format!("{} by percentile {title}", kind.title),
         x_title: "percentile".to_owned(),
         y_title: "time, logarithmic".to_owned(),
         x_ticks,
-        y_ticks: y.ticks().into_iter().map(|tick| (y.at(tick), short_time(tick))).collect(),
+        y_ticks: y.labelled_ticks(short_time),
         series: series.collect(),
         guides: Vec::new(),
     };
-    let caption = match title {
-        "" => String::new(),
-        title => format!("<p class=\"over\">{}</p>", esc(title)),
-    };
-    format!("<figure>{caption}{}</figure>\n", chart.html())
+    chart.figure(title, "")
 }
 
 /// `100 µs`, not `100.0 µs`: ticks are round.
@@ -183,21 +183,18 @@ fn table(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {
     let mut heads = vec!["Variant", "Values"];
     heads.extend(PERCENTILES.iter().map(|percentile| percentile.name));
     heads.push("max");
-    let cells = |row: &&Row<'_>| {
-        let time = |find: Find| number(kind.figure(row, find).as_ref(), units::time_ns);
+    let rows = rows.iter().map(|row| {
         let mark = if (kind.is_of_batches)(&row.cell) {
             " <abbr title=\"as long as its batch\">b</abbr>"
         } else {
             ""
         };
-        let count = kind.figure(row, |of| figure!(of, count));
         let mut cells = vec![
             format!("{}{}{mark}", report.prefix(row), esc(row.variant())),
-            number(count.as_ref(), |count| units::count(count as u64)),
+            markup::count(kind.figure(row, |of| figure!(of, count))),
         ];
-        cells.extend(finds().map(time));
+        cells.extend(finds().map(|find| number(kind.figure(row, find), units::time_ns)));
         cells
-    };
-    let rows: Vec<_> = rows.iter().map(cells).collect();
-    markup::table(kind.title, &heads, &rows)
+    });
+    markup::table(kind.title, &heads, &rows.collect::<Vec<_>>())
 }

@@ -36,11 +36,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
             chart(report, &title, rows)
         })
         .collect();
-    let (open, folded) = charts.split_at(charts.len().min(OPEN_CHART_COUNT));
-    let mut body = open.concat();
-    if !folded.is_empty() {
-        body.push_str(&markup::fold(&format!("{} more", folded.len()), &folded.concat()));
-    }
+    let mut body = markup::open_and_folded(&charts, OPEN_CHART_COUNT);
     let rows: Vec<&Row<'_>> = best.iter().flatten().copied().collect();
     body.push_str(&markup::fold("The points as a table", &table(report, &rows)));
     Some(Section {
@@ -66,26 +62,28 @@ fn list_bytes(report: &Report<'_>, row: &Row<'_>) -> Option<Figure> {
 }
 
 fn chart(report: &Report<'_>, title: &str, rows: &[&Row<'_>]) -> String {
-    let bytes = |row: &Row<'_>| list_bytes(report, row).map(|figure| figure.value);
-    let scale = Scale::log(rows.iter().filter_map(|row| bytes(row)), 2.0);
-    let x = |bytes: f64| AXIS_BEGIN + (1.0 - AXIS_BEGIN) * scale.at(bytes);
-    let high = |row: &Row<'_>| figure!(row.cell, mgas_per_s.ci95?[1]).map(|figure| figure.value);
-    let y =
-        Scale::linear(rows.iter().flat_map(|row| high(row).into_iter().chain([data::speed(row)])));
+    let sizes: Vec<Option<f64>> =
+        rows.iter().map(|row| list_bytes(report, row).map(|figure| figure.value)).collect();
+    let scale = Scale::log(sizes.iter().copied().flatten(), 2.0);
+    let y = Scale::linear(rows.iter().flat_map(|row| {
+        let high = figure!(row.cell, mgas_per_s.ci95?[1]).map(|figure| figure.value);
+        high.into_iter().chain([data::speed(row)])
+    }));
     let mut x_ticks: Vec<(f64, String)> = Vec::new();
-    if rows.iter().any(|row| bytes(row).is_none()) {
+    if sizes.contains(&None) {
         x_ticks.push((NO_LIST, "no list".to_owned()));
     }
-    let words = |tick: f64| units::bytes(tick as u64).replace(".00 ", " ").replace(".0 ", " ");
-    x_ticks.extend(scale.ticks().into_iter().map(|tick| (x(tick), words(tick))));
-    let series = rows.iter().filter_map(|row| {
+    x_ticks.extend(scale.ticks().into_iter().map(|tick| {
+        let words = units::bytes(tick as u64).replace(".00 ", " ").replace(".0 ", " ");
+        (x_position(scale, tick), words)
+    }));
+    let series = rows.iter().zip(&sizes).filter_map(|(row, bytes)| {
         let figure = row.throughput()?;
-        let bytes = bytes(row);
         let size = bytes.map_or_else(|| "no list".to_owned(), |b| units::bytes(b as u64));
         let name = format!("{} {}", row.cell.design, row.threads());
         let words = format!("{name}: {size}, {} million gas a second", units::number(figure.value));
         let point = Point {
-            x: bytes.map_or(NO_LIST, x),
+            x: bytes.map_or(NO_LIST, |bytes| x_position(scale, bytes)),
             y: y.at(figure.value),
             ends: interval!(row.cell, mgas_per_s.ci95).map(|ends| ends.map(|end| y.at(end.value))),
             words,
@@ -99,27 +97,27 @@ fn chart(report: &Report<'_>, title: &str, rows: &[&Row<'_>]) -> String {
         x_title: "length of all lists, logarithmic".to_owned(),
         y_title: "MGas/s".to_owned(),
         x_ticks,
-        y_ticks: y.ticks().into_iter().map(|t| (y.at(t), super::chart::tick(t))).collect(),
+        y_ticks: y.labelled_ticks(super::chart::tick),
         series: series.collect(),
         guides: Vec::new(),
     };
-    let caption = match title {
-        "" => String::new(),
-        title => format!("<p class=\"over\">{}</p>", esc(title)),
-    };
-    format!("<figure>{caption}{}</figure>\n", chart.html())
+    chart.figure(title, "")
+}
+
+/// Position of a length along the axis.
+fn x_position(scale: Scale, bytes: f64) -> f64 {
+    AXIS_BEGIN + (1.0 - AXIS_BEGIN) * scale.at(bytes)
 }
 
 fn table(report: &Report<'_>, rows: &[&Row<'_>]) -> String {
-    let cells = |row: &&Row<'_>| {
-        let bytes = list_bytes(report, row);
+    let rows = rows.iter().map(|row| {
         vec![
             format!("{}{}", report.prefix(row), esc(row.variant())),
             esc(row.cell.list.map_or("none", ListForm::name)),
-            number(bytes.as_ref(), |bytes| units::bytes(bytes as u64)),
-            number(row.throughput().as_ref(), units::number),
+            markup::bytes(list_bytes(report, row)),
+            number(row.throughput(), units::number),
         ]
-    };
-    let rows: Vec<_> = rows.iter().map(cells).collect();
-    markup::table("List size and throughput", &["Variant", "List", "Length", "MGas/s"], &rows)
+    });
+    let heads = ["Variant", "List", "Length", "MGas/s"];
+    markup::table("List size and throughput", &heads, &rows.collect::<Vec<_>>())
 }

@@ -1,18 +1,13 @@
 //! The page of loads on live nodes: transactions by block, times to inclusion, depth of the pool, and the
 //! figures and calls of each load.
 
-use std::ops::Range;
-
-use result::{
-    send::{SendErrors, SendResult},
-    stored::StoredLoad,
-};
+use result::{send::SendResult, stored::StoredLoad};
 use variant::Design;
 
 use super::{
     chart::{Chart, Guide, Point, Scale, Series, tick},
     figure::{Figure, Part, figure},
-    markup::{self, esc, number, section, unknown},
+    markup::{self, count, esc, number, section, unknown},
     shell::{Parts, shell},
 };
 use crate::{send::conclude, units};
@@ -85,7 +80,7 @@ fn name(load: &Load<'_>) -> String {
 }
 
 fn header(loads: &[Load<'_>]) -> String {
-    let line = |load: &Load<'_>| {
+    let lines = loads.iter().map(|load| {
         let node = &load.node;
         let version = node.version.as_deref().unwrap_or("a node without a version");
         let digest: String = load.work.digest.chars().take(12).collect();
@@ -93,18 +88,22 @@ fn header(loads: &[Load<'_>]) -> String {
             "<p class=\"work\">{}: {}, chain {}, by {}; rules of {}, workload <code>{}</code>; {}</p>\n",
             esc(&name(load)),
             esc(version),
-            number(figure!(load, node.chain_id).as_ref(), |id| format!("{id:.0}")),
+            number(figure!(load, node.chain_id), |id| format!("{id:.0}")),
             esc(&node.transport),
             esc(&load.work.fork),
             esc(&digest),
             esc(&units::moment(load.started_unix_s)),
         )
-    };
-    loads.iter().map(line).collect()
+    });
+    lines.collect()
+}
+
+/// Returns whether all transactions of a load are in blocks and succeeded.
+fn is_whole(load: &Load<'_>) -> bool {
+    load.counts.included_count == load.counts.planned_count
 }
 
 fn verdict(loads: &[Load<'_>]) -> String {
-    let is_whole = |load: &Load<'_>| load.counts.included_count == load.counts.planned_count;
     let (class, sign, headline) = match loads.iter().all(is_whole) {
         true => ("good", "✓", "All transactions are in blocks and succeeded"),
         false => ("bad", "✗", "Transactions are missing or reverted"),
@@ -122,14 +121,8 @@ fn verdict(loads: &[Load<'_>]) -> String {
     )
 }
 
-fn count(figure: Option<Figure>) -> String {
-    number(figure.as_ref(), |value| units::count(value as u64))
-}
-
 fn figures(loads: &[Load<'_>]) -> String {
-    let rate = |figure: Option<Figure>| number(figure.as_ref(), units::number);
-    let time = |figure: Option<Figure>| number(figure.as_ref(), units::time_ns);
-    let row = |load: &Load<'_>| {
+    let rows = loads.iter().map(|load| {
         vec![
             esc(&name(load)),
             count(figure!(load, counts.planned_count)),
@@ -138,17 +131,17 @@ fn figures(loads: &[Load<'_>]) -> String {
             count(figure!(load, counts.pending_count)),
             count(figure!(load, counts.failed_count)),
             count(figure!(load, counts.unsent_count)),
-            rate(figure!(load, included_per_s)),
-            rate(figure!(load, gas_per_s)),
-            time(figure!(load, latency.inclusion_ns.p50)),
-            time(figure!(load, latency.inclusion_ns.p90)),
-            time(figure!(load, latency.inclusion_ns.p99)),
-            time(figure!(load, latency.inclusion_ns.max)),
-            time(figure!(load, latency.acceptance_ns.p50)),
-            time(figure!(load, latency.call_ns.p50)),
+            number(figure!(load, included_per_s), units::number),
+            number(figure!(load, gas_per_s), units::number),
+            number(figure!(load, latency.inclusion_ns.p50), units::time_ns),
+            number(figure!(load, latency.inclusion_ns.p90), units::time_ns),
+            number(figure!(load, latency.inclusion_ns.p99), units::time_ns),
+            number(figure!(load, latency.inclusion_ns.max), units::time_ns),
+            number(figure!(load, latency.acceptance_ns.p50), units::time_ns),
+            number(figure!(load, latency.call_ns.p50), units::time_ns),
         ]
-    };
-    let rows: Vec<_> = loads.iter().map(row).collect();
+    });
+    let rows: Vec<_> = rows.collect();
     let lede = "Times are from when a transaction was due. One that is in no block counts as longer than it had \
                 waited; a percentile among such is not known.";
     section("figures", "Figures", lede, &markup::table("Figures of each load", &HEADS, &rows))
@@ -157,13 +150,22 @@ fn figures(loads: &[Load<'_>]) -> String {
 /// The index of the highest value of each of at most [`MARK_COUNT_MAX`] groups of neighbours.
 fn highest(values: &[u64]) -> Vec<usize> {
     let size = values.len().div_ceil(MARK_COUNT_MAX).max(1);
-    let of = |group: Range<usize>| group.max_by_key(|index| values[*index]);
-    let groups = (0..values.len()).step_by(size);
-    groups.filter_map(|start| of(start..(start + size).min(values.len()))).collect()
+    (0..values.len())
+        .step_by(size)
+        .map(|start| start..(start + size).min(values.len()))
+        .filter_map(|group| group.max_by_key(|index| values[*index]))
+        .collect()
 }
 
-fn over(title: &str, chart: &Chart) -> String {
-    format!("<figure><p class=\"over\">{}</p>{}</figure>\n", esc(title), chart.html())
+/// A point on a line, with the number of transactions that it stands for.
+fn point(x: f64, y: Scale, figure: Figure, words: impl Fn(&str) -> String) -> Point {
+    let count = units::things(figure.value as u64, "transaction");
+    Point { x, y: y.at(figure.value), ends: None, words: words(&count), figure, is_joined: true }
+}
+
+/// The first or the second series of a chart.
+fn series(name: &str, look: usize, points: Vec<Point>) -> Series {
+    Series { name: name.to_owned(), design: LOOKS[look], nth: 0, points }
 }
 
 fn blocks(loads: &[Load<'_>]) -> String {
@@ -173,30 +175,29 @@ fn blocks(loads: &[Load<'_>]) -> String {
     );
     let charts = loads.iter().map(|load| {
         let counts: Vec<u64> = load.blocks.iter().map(|block| block.own_tx_count).collect();
-        let seconds = |index: usize| load.blocks[index].seen_ns as f64 / 1e9;
+        let seconds: Vec<f64> =
+            load.blocks.iter().map(|block| block.seen_ns as f64 / 1e9).collect();
         let shown = highest(&counts);
-        let x = Scale::linear(shown.iter().map(|index| seconds(*index)));
+        let x = Scale::linear(shown.iter().map(|index| seconds[*index]));
         let y = Scale::linear(counts.iter().map(|count| *count as f64));
-        let point = |index: usize| {
+        let points = shown.into_iter().filter_map(|index| {
+            let (number, seconds) = (load.blocks[index].number, seconds[index]);
             let figure = figure!(load, blocks[index].own_tx_count)?;
-            let number = load.blocks[index].number;
-            let count = units::things(figure.value as u64, "transaction");
-            let words = format!("block {number}, seen after {:.1} s: {count}", seconds(index));
-            let (x, y) = (x.at(seconds(index)), y.at(figure.value));
-            Some(Point { x, y, ends: None, words, figure, is_joined: true })
-        };
-        let points = shown.into_iter().filter_map(point).collect();
-        let name = "of the load".to_owned();
+            Some(point(x.at(seconds), y, figure, |count| {
+                format!("block {number}, seen after {seconds:.1} s: {count}")
+            }))
+        });
+        let points = points.collect();
         let chart = Chart {
-            label: format!("Transactions by block of {}", self::name(load)),
+            label: format!("Transactions by block of {}", name(load)),
             x_title: "seconds since the start".to_owned(),
             y_title: "transactions of the load in the block".to_owned(),
-            x_ticks: x.ticks().into_iter().map(|at| (x.at(at), tick(at))).collect(),
-            y_ticks: y.ticks().into_iter().map(|at| (y.at(at), tick(at))).collect(),
-            series: vec![Series { name, design: LOOKS[0], nth: 0, points }],
+            x_ticks: x.labelled_ticks(tick),
+            y_ticks: y.labelled_ticks(tick),
+            series: vec![series("of the load", 0, points)],
             guides: Vec::new(),
         };
-        over(&self::name(load), &chart)
+        chart.figure(&name(load), "")
     });
     section("blocks", "Transactions by block", &lede, &charts.collect::<String>())
 }
@@ -217,52 +218,42 @@ fn histogram(load: &Load<'_>) -> String {
     let x = Scale::log(buckets.iter().map(|bucket| bucket.up_to_ns as f64), ROOM);
     let highest = buckets.iter().map(|bucket| bucket.included_count.max(bucket.open_count) as f64);
     let y = Scale::linear(highest);
-    let point = |index: usize, figure: Option<Figure>, what: &str| {
-        let figure = figure?;
-        let up_to_ns = buckets[index].up_to_ns as f64;
-        let count = units::things(figure.value as u64, "transaction");
-        let words = format!("{count} {what}, up to {}", units::time_ns(up_to_ns));
-        let (x, y) = (x.at(up_to_ns), y.at(figure.value));
-        Some(Point { x, y, ends: None, words, figure, is_joined: true })
-    };
-    let all = || 0..buckets.len();
-    let included = all().filter_map(|index| {
+    let (mut included, mut open) = (Vec::new(), Vec::new());
+    for (index, bucket) in buckets.iter().enumerate() {
+        let up_to_ns = bucket.up_to_ns as f64;
+        let (at, up_to) = (x.at(up_to_ns), units::time_ns(up_to_ns));
         let figure = figure!(load, latency.inclusion_histogram[index].included_count);
-        point(index, figure, "in a block")
-    });
-    let open = all().filter_map(|index| {
+        included.extend(figure.map(|figure| {
+            point(at, y, figure, |count| format!("{count} in a block, up to {up_to}"))
+        }));
         let figure = figure!(load, latency.inclusion_histogram[index].open_count);
-        point(index, figure, "in no block")
-    });
-    let series = |name: &str, look: usize, points: Vec<Point>| Series {
-        name: name.to_owned(),
-        design: LOOKS[look],
-        nth: 0,
-        points,
-    };
-    let mut all = vec![series("in a block", 0, included.collect())];
-    if load.latency.open_count > 0 {
-        all.push(series("in no block", 1, open.collect()));
+        open.extend(figure.map(|figure| {
+            point(at, y, figure, |count| format!("{count} in no block, up to {up_to}"))
+        }));
     }
-    let guide = |(text, figure): (&str, Option<Figure>)| {
-        let at = figure?.value;
-        let name = format!("{text} {}", units::time_ns(at));
-        Some(Guide { from: [x.at(at), 0.0], to: [x.at(at), 1.0], name })
-    };
-    let lines = [
+    let mut all = vec![series("in a block", 0, included)];
+    if load.latency.open_count > 0 {
+        all.push(series("in no block", 1, open));
+    }
+    let guides = [
         ("p50", figure!(load, latency.inclusion_ns.p50)),
         ("p99", figure!(load, latency.inclusion_ns.p99)),
     ];
+    let guides = guides.into_iter().filter_map(|(percentile, figure)| {
+        let ns = figure?.value;
+        let name = format!("{percentile} {}", units::time_ns(ns));
+        Some(Guide { from: [x.at(ns), 0.0], to: [x.at(ns), 1.0], name })
+    });
     let chart = Chart {
         label: format!("Times to inclusion of {}", name(load)),
         x_title: "time from due to seen in a block, logarithmic".to_owned(),
         y_title: "transactions".to_owned(),
-        x_ticks: x.ticks().into_iter().map(|at| (x.at(at), units::time_ns(at))).collect(),
-        y_ticks: y.ticks().into_iter().map(|at| (y.at(at), tick(at))).collect(),
+        x_ticks: x.labelled_ticks(units::time_ns),
+        y_ticks: y.labelled_ticks(tick),
         series: all,
-        guides: lines.into_iter().filter_map(guide).collect(),
+        guides: guides.collect(),
     };
-    over(&name(load), &chart)
+    chart.figure(&name(load), "")
 }
 
 /// `None` where no node told its pool.
@@ -277,49 +268,40 @@ fn pool(loads: &[Load<'_>]) -> Option<String> {
 }
 
 fn depth(load: &Load<'_>) -> String {
-    let of = |count: fn(&result::send::SendPool) -> u64| -> Vec<u64> {
-        load.pool.iter().map(count).collect()
-    };
-    let (pending, queued) = (of(|at| at.pending_count), of(|at| at.queued_count));
-    let seconds = |index: usize| load.pool[index].at_ns as f64 / 1e9;
-    let x = Scale::linear((0..load.pool.len()).map(seconds));
+    let pending: Vec<u64> = load.pool.iter().map(|at| at.pending_count).collect();
+    let queued: Vec<u64> = load.pool.iter().map(|at| at.queued_count).collect();
+    let seconds: Vec<f64> = load.pool.iter().map(|at| at.at_ns as f64 / 1e9).collect();
+    let x = Scale::linear(seconds.iter().copied());
     let y = Scale::linear(pending.iter().chain(&queued).map(|count| *count as f64));
-    let point = |index: usize, figure: Option<Figure>, what: &str| {
-        let figure = figure?;
-        let words = format!(
-            "{} {what} after {:.1} s",
-            units::things(figure.value as u64, "transaction"),
-            seconds(index)
-        );
-        let (x, y) = (x.at(seconds(index)), y.at(figure.value));
-        Some(Point { x, y, ends: None, words, figure, is_joined: true })
-    };
-    let points = |values: &[u64], what: &str, read: &dyn Fn(usize) -> Option<Figure>| {
-        let shown = highest(values).into_iter();
-        shown.filter_map(|index| point(index, read(index), what)).collect::<Vec<_>>()
-    };
-    let of_pending = points(&pending, "pending", &|index| figure!(load, pool[index].pending_count));
-    let of_queued = points(&queued, "queued", &|index| figure!(load, pool[index].queued_count));
-    let series = |name: &str, look: usize, points| Series {
-        name: name.to_owned(),
-        design: LOOKS[look],
-        nth: 0,
-        points,
-    };
+    let of_pending = highest(&pending).into_iter().filter_map(|index| {
+        let (figure, seconds) = (figure!(load, pool[index].pending_count)?, seconds[index]);
+        Some(point(x.at(seconds), y, figure, |count| {
+            format!("{count} pending after {seconds:.1} s")
+        }))
+    });
+    let of_queued = highest(&queued).into_iter().filter_map(|index| {
+        let (figure, seconds) = (figure!(load, pool[index].queued_count)?, seconds[index]);
+        Some(point(x.at(seconds), y, figure, |count| {
+            format!("{count} queued after {seconds:.1} s")
+        }))
+    });
     let chart = Chart {
         label: format!("Depth of the pool under {}", name(load)),
         x_title: "seconds since the start".to_owned(),
         y_title: "transactions in the pool".to_owned(),
-        x_ticks: x.ticks().into_iter().map(|at| (x.at(at), tick(at))).collect(),
-        y_ticks: y.ticks().into_iter().map(|at| (y.at(at), tick(at))).collect(),
-        series: vec![series("pending", 0, of_pending), series("queued", 1, of_queued)],
+        x_ticks: x.labelled_ticks(tick),
+        y_ticks: y.labelled_ticks(tick),
+        series: vec![
+            series("pending", 0, of_pending.collect()),
+            series("queued", 1, of_queued.collect()),
+        ],
         guides: Vec::new(),
     };
-    over(&name(load), &chart)
+    chart.figure(&name(load), "")
 }
 
 fn calls(loads: &[Load<'_>]) -> String {
-    let row = |load: &Load<'_>| {
+    let rows = loads.iter().map(|load| {
         vec![
             esc(&name(load)),
             count(figure!(load, attempts.call_count)),
@@ -330,8 +312,8 @@ fn calls(loads: &[Load<'_>]) -> String {
             count(figure!(load, attempts.nonce_corrected_count)),
             count(figure!(load, attempts.twice_count)),
         ]
-    };
-    let rows: Vec<_> = loads.iter().map(row).collect();
+    });
+    let rows: Vec<_> = rows.collect();
     let lede = "Calls that handed a transaction over, and signatures. Known already: the node had the transaction, \
                 since an earlier call had brought it.";
     section("calls", "Calls", lede, &markup::table("Calls of each load", &CALL_HEADS, &rows))
@@ -341,18 +323,18 @@ fn faults(loads: &[Load<'_>]) -> String {
     let mut items = Vec::new();
     for load in loads {
         let name = esc(&name(load));
-        let mut add =
-            |doing: &str, all: &[SendErrors], figure: &dyn Fn(usize) -> Option<Figure>| {
-                for (index, errors) in all.iter().enumerate() {
-                    let count = count(figure(index));
-                    let (kind, first) = (esc(&errors.kind), esc(&errors.first));
-                    items.push(format!("{name}: {count} {kind} while {doing}; the first: {first}"));
-                }
-            };
-        add("sending", &load.errors, &|index| figure!(load, errors[index].count));
-        add("reading blocks", &load.read_errors, &|index| figure!(load, read_errors[index].count));
+        let of_sending = load.errors.iter().enumerate();
+        let of_sending = of_sending
+            .map(|(index, errors)| ("sending", errors, figure!(load, errors[index].count)));
+        let of_reading = load.read_errors.iter().enumerate().map(|(index, errors)| {
+            ("reading blocks", errors, figure!(load, read_errors[index].count))
+        });
+        for (doing, errors, figure) in of_sending.chain(of_reading) {
+            let (count, kind, first) = (count(figure), esc(&errors.kind), esc(&errors.first));
+            items.push(format!("{name}: {count} {kind} while {doing}; the first: {first}"));
+        }
         if load.reorgs.count > 0 {
-            let undone = number(figure!(load, reorgs.undone_count).as_ref(), |value| {
+            let undone = number(figure!(load, reorgs.undone_count), |value| {
                 units::things(value as u64, "inclusion")
             });
             items.push(format!("{name}: reorganisations undid {undone}"));

@@ -97,24 +97,26 @@ pub(super) const fn shape(design: Design) -> &'static str {
 
 /// `rules` with the designs' rules in place of the comments that name them.
 pub(super) fn style(rules: &str) -> String {
-    let colour = |design: &Design, colour| Some(format!("--d-{design}: {colour};"));
-    let class = |design: &Design| Some(format!(".d-{design} {{ --c: var(--d-{design}); }}"));
-    let dashes = |design: &Design| {
-        let dashes = look(*design).dashes?;
-        Some(format!(".line.d-{design} line {{ stroke-dasharray: {dashes}; }}"))
-    };
     let mut style = String::with_capacity(rules.len() + 2048);
     for line in rules.split_inclusive('\n') {
         let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
         let (of_designs, rest) = match rest.split_once("*/") {
             Some(("/*light colours of designs", rest)) => {
-                (lines(3, indent, |design| colour(design, look(*design).light)), rest)
+                (lines(3, indent, |of| Some(format!("--d-{of}: {};", look(*of).light))), rest)
             }
             Some(("/*dark colours of designs", rest)) => {
-                (lines(3, indent, |design| colour(design, look(*design).dark)), rest)
+                (lines(3, indent, |of| Some(format!("--d-{of}: {};", look(*of).dark))), rest)
             }
-            Some(("/*classes of designs", rest)) => (lines(2, indent, class), rest),
-            Some(("/*dashes of designs", rest)) => (lines(2, indent, dashes), rest),
+            Some(("/*classes of designs", rest)) => {
+                (lines(2, indent, |of| Some(format!(".d-{of} {{ --c: var(--d-{of}); }}"))), rest)
+            }
+            Some(("/*dashes of designs", rest)) => {
+                let rules = lines(2, indent, |of| {
+                    let dashes = look(*of).dashes?;
+                    Some(format!(".line.d-{of} line {{ stroke-dasharray: {dashes}; }}"))
+                });
+                (rules, rest)
+            }
             _ => (String::new(), rest),
         };
         let _ = write!(style, "{indent}{of_designs}{rest}");

@@ -1,10 +1,13 @@
 //! Pieces of markup: escaped text, numbers with their place in the result, figures with the
 //! table and the commands behind them. Everything is written so that it is XML, too.
 
+use std::borrow::Borrow;
+
 use super::{
     data::{Report, Source},
     figure::Figure,
 };
+use crate::units;
 
 /// Most commands that stand below a figure; the list of results has all.
 const SHOWN_COMMAND_COUNT: usize = 3;
@@ -43,15 +46,30 @@ pub(super) fn source_of(figure: &Figure) -> String {
 }
 
 /// A number as text, with its place.
-pub(super) fn number(figure: Option<&Figure>, text: impl Fn(f64) -> String) -> String {
-    figure.map_or_else(unknown, |figure| {
-        format!("<data{}>{}</data>", source_of(figure), esc(&text(figure.value)))
-    })
+pub(super) fn number(figure: Option<impl Borrow<Figure>>, text: impl Fn(f64) -> String) -> String {
+    let Some(figure) = figure else { return unknown() };
+    let figure = figure.borrow();
+    format!("<data{}>{}</data>", source_of(figure), esc(&text(figure.value)))
+}
+
+/// A count with its place.
+pub(super) fn count(figure: Option<impl Borrow<Figure>>) -> String {
+    number(figure, |count| units::count(count as u64))
+}
+
+/// A number of bytes with its place.
+pub(super) fn bytes(figure: Option<impl Borrow<Figure>>) -> String {
+    number(figure, |bytes| units::bytes(bytes as u64))
+}
+
+/// A share with its place.
+pub(super) fn percent(figure: Option<impl Borrow<Figure>>) -> String {
+    number(figure, |share| format!("{} %", units::percent(share)))
 }
 
 /// Both ends of an interval, or why there is none.
 pub(super) fn interval(
-    ends: Option<&[Figure; 2]>,
+    ends: Option<[Figure; 2]>,
     value_count: usize,
     text: impl Fn(f64) -> String,
 ) -> String {
@@ -87,8 +105,8 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> Stri
     text.push_str("</tr></thead><tbody>\n");
     for row in rows {
         text.push_str("<tr>");
-        for (place, cell) in row.iter().enumerate() {
-            match place {
+        for (index, cell) in row.iter().enumerate() {
+            match index {
                 0 => text.push_str(&format!("<th scope=\"row\">{cell}</th>")),
                 _ => text.push_str(&format!("<td>{cell}</td>")),
             }
@@ -102,6 +120,16 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> Stri
 /// A part that is folded away until it is asked for.
 pub(super) fn fold(summary: &str, body: &str) -> String {
     format!("<details><summary>{}</summary>{body}</details>\n", esc(summary))
+}
+
+/// The first charts, and the others folded away.
+pub(super) fn open_and_folded(charts: &[String], open_count: usize) -> String {
+    let (open, folded) = charts.split_at(charts.len().min(open_count));
+    let more = match folded {
+        [] => String::new(),
+        folded => fold(&format!("{} more", folded.len()), &folded.concat()),
+    };
+    open.concat() + &more
 }
 
 /// A part of the page.
@@ -156,8 +184,8 @@ fn of_sweep(command: &[String]) -> Vec<String> {
 /// The commands of some results, and that of the page.
 fn of_results(report: &Report<'_>, results: &[usize]) -> Vec<String> {
     let mut lines = Vec::new();
-    for place in results.iter().take(SHOWN_COMMAND_COUNT) {
-        let source = &report.sources[*place];
+    for index in results.iter().take(SHOWN_COMMAND_COUNT) {
+        let source = &report.sources[*index];
         if report.sources.len() > 1 {
             lines.push(format!("# {}: {}", source.label, source.shown.path.display()));
         }
@@ -180,14 +208,14 @@ pub(super) fn command(source: &Source<'_>) -> String {
 }
 
 /// A command line for a shell.
-pub(super) fn words(command: &[String]) -> String {
+pub fn words(command: &[String]) -> String {
     command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word for a shell.
 pub fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    let mut chars = word.chars();
+    if !word.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c)) {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))

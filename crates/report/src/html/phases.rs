@@ -23,9 +23,10 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         0..=SHOWN_ROW_COUNT => groups.into_iter().flatten().collect(),
         _ => groups.iter().flat_map(|group| Report::best_of_designs(group)).collect(),
     };
-    let any =
-        |phase: &Phase| rows.iter().any(|row| time(row, *phase).is_some_and(|f| f.value > 0.0));
-    let phases: Vec<Phase> = Phase::ALL.iter().copied().filter(any).collect();
+    let phases = Phase::ALL.iter().copied().filter(|phase| {
+        rows.iter().any(|row| time(row, *phase).is_some_and(|figure| figure.value > 0.0))
+    });
+    let phases: Vec<Phase> = phases.collect();
     if phases.is_empty() {
         return None;
     }

@@ -4,10 +4,9 @@ use result::{ProfileFacts, RunResult};
 
 use super::{
     data::{Report, Source},
-    figure::{Figure, Part, figure},
-    markup::{self, Section, esc, number},
+    figure::{Part, figure},
+    markup::{self, Section, count, esc, percent},
 };
-use crate::units;
 
 /// The part on profiles; `None` where no result has one.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
@@ -44,8 +43,6 @@ fn profiled<'s, 'a>(source: &'s Source<'a>) -> Option<Profiled<'s, 'a>> {
 
 fn of_source(report: &Report<'_>, of: &Profiled<'_, '_>) -> String {
     let Profiled { source, run, profile } = of;
-    let count =
-        |figure: Option<Figure>| number(figure.as_ref(), |count| units::count(count as u64));
     let label = match report.sources.len() {
         1 => String::new(),
         _ => format!("{}: ", source.label),
@@ -58,12 +55,12 @@ fn of_source(report: &Report<'_>, of: &Profiled<'_, '_>) -> String {
         count(figure!(run, profile?.stack_count)),
         count(figure!(run, profile?.sample_count))
     );
-    let percent = |share: f64| format!("{} %", units::percent(share));
-    let rows = profile.frames.iter().enumerate().map(|(place, frame)| {
-        let own = figure!(run, profile?.frames[place].self_share);
-        let total = figure!(run, profile?.frames[place].total_share);
-        let name = format!("<code>{}</code>", esc(&frame.name));
-        vec![name, number(own.as_ref(), percent), number(total.as_ref(), percent)]
+    let rows = profile.frames.iter().enumerate().map(|(index, frame)| {
+        vec![
+            format!("<code>{}</code>", esc(&frame.name)),
+            percent(figure!(run, profile?.frames[index].self_share)),
+            percent(figure!(run, profile?.frames[index].total_share)),
+        ]
     });
     let rows: Vec<_> = rows.collect();
     let heads = ["Function", "Self", "With callees"];

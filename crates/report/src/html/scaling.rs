@@ -4,10 +4,10 @@
 use super::{
     chart::{self, Chart, Guide, Point, Scale, Series},
     data::{self, Report, Row},
-    disk_share::disk_share,
     figure::{Figure, figure, interval},
     markup::{self, Section, esc, number},
     settings::{DESIGN, IO_THREADS, OF_VARIANT, SOURCE, STORE, THREADS},
+    throughput::disk_share,
 };
 use result::Cell;
 use variant::CacheMode;
@@ -69,10 +69,6 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
     }
     let firsts = lines.iter().map(|line| line[0].row);
     let panels = report.groups(firsts, &panel_free());
-    let of_panel = |panel: &Vec<&Row<'_>>| -> Vec<Line<'_, '_>> {
-        let is_in = |line: &&Line<'_, '_>| panel.iter().any(|row| std::ptr::eq(*row, line[0].row));
-        lines.iter().filter(is_in).cloned().collect()
-    };
     let charts: Vec<String> = panels
         .iter()
         .map(|panel| {
@@ -80,14 +76,12 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
                 1 => String::new(),
                 _ => report.told_apart(panel[0], &panel_free()),
             };
-            chart(report, kind, &title, &of_panel(panel))
+            let lines =
+                lines.iter().filter(|line| panel.iter().any(|row| std::ptr::eq(*row, line[0].row)));
+            chart(report, kind, &title, &lines.cloned().collect::<Vec<_>>())
         })
         .collect();
-    let (open, folded) = charts.split_at(charts.len().min(OPEN_CHART_COUNT));
-    let mut body = open.concat();
-    if !folded.is_empty() {
-        body.push_str(&markup::fold(&format!("{} more", folded.len()), &folded.concat()));
-    }
+    let mut body = markup::open_and_folded(&charts, OPEN_CHART_COUNT);
     let rows: Vec<&Row<'_>> = lines.iter().flatten().map(|point| point.row).collect();
     body.push_str(&markup::fold("The points as a table", &table(report, kind, &lines)));
     Some(Section {
@@ -117,12 +111,11 @@ fn lines<'r, 'a>(report: &'r Report<'a>, kind: &Kind) -> Vec<Line<'r, 'a>> {
     let groups = report.groups(&report.rows, &[kind.setting, SOURCE]);
     let mut lines = Vec::new();
     for group in groups {
-        let value =
-            |row: &Row<'_>| Some((kind.count)(&row.cell) as f64).filter(|count| *count > 0.0);
         let mut line: Line<'r, 'a> = group
             .into_iter()
             .filter(|row| row.throughput().is_some_and(|f| f.value > 0.0))
-            .filter_map(|row| Some(Counted { count: value(row)?, row }))
+            .map(|row| Counted { count: (kind.count)(&row.cell) as f64, row })
+            .filter(|counted| counted.count > 0.0)
             .collect();
         line.sort_by(|a, b| a.count.total_cmp(&b.count));
         if line.first().map(|first| first.count) < line.last().map(|last| last.count) {
@@ -164,25 +157,28 @@ fn ceiling(report: &Report<'_>, lines: &[Line<'_, '_>]) -> Option<(f64, [Figure;
 }
 
 fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) -> String {
-    let points = || lines.iter().flatten();
-    let x = Scale::log(points().map(|point| point.count), ROOM);
+    let points = lines.iter().flatten();
+    let x = Scale::log(points.clone().map(|point| point.count), ROOM);
     let ceiling = ceiling(report, lines);
-    let fastest = points().map(|point| data::speed(point.row)).fold(0.0, f64::max);
+    let fastest = points.clone().map(|point| data::speed(point.row)).fold(0.0, f64::max);
     let drawn = ceiling.as_ref().map(|(value, _)| *value).filter(|v| *v <= fastest * CEILING_MAX);
-    let speeds = points().flat_map(|Counted { row, .. }| {
+    let speeds = points.clone().flat_map(|Counted { row, .. }| {
         let interval = interval!(row.cell, mgas_per_s.ci95).map(|ends| ends.map(|end| end.value));
         interval.into_iter().flatten().chain([data::speed(row)])
     });
     let y = Scale::log(speeds.chain(drawn), ROOM);
-    let mut counts: Vec<f64> = points().map(|point| point.count).collect();
+    let mut counts: Vec<f64> = points.map(|point| point.count).collect();
     counts.sort_by(f64::total_cmp);
     counts.dedup();
-    let design = |line: &Line<'_, '_>| line[0].row.cell.design;
-    let nth = |at: usize| lines[..at].iter().filter(|l| design(l) == design(&lines[at])).count();
-    let all = (0..lines.len()).map(|at| series(report, kind, &lines[at], nth(at), [x, y]));
+    let designs: Vec<_> = lines.iter().map(|line| line[0].row.cell.design).collect();
+    // Indices among the lines of one design.
+    let nth: Vec<usize> = (0..lines.len())
+        .map(|index| designs[..index].iter().filter(|of| **of == designs[index]).count())
+        .collect();
+    let all = lines.iter().zip(&nth).map(|(line, nth)| series(report, kind, line, *nth, [x, y]));
     // One for each design: those of its other lines are parallel to it.
-    let firsts = (0..lines.len()).filter(|at| nth(*at) == 0);
-    let mut guides: Vec<Guide> = firsts.map(|at| ideal(&lines[at], x, y)).collect();
+    let firsts = lines.iter().zip(&nth).filter(|(_, nth)| **nth == 0);
+    let mut guides: Vec<Guide> = firsts.map(|(line, _)| ideal(line, x, y)).collect();
     if let Some(first) = guides.first_mut() {
         first.name = "ideal".to_owned();
     }
@@ -196,25 +192,20 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) 
         x_title: kind.axis.to_owned(),
         y_title: "MGas/s, logarithmic".to_owned(),
         x_ticks: counts.iter().map(|count| (x.at(*count), chart::tick(*count))).collect(),
-        y_ticks: y.ticks().into_iter().map(|tick| (y.at(tick), chart::tick(tick))).collect(),
+        y_ticks: y.labelled_ticks(chart::tick),
         series: all.collect(),
         guides,
-    };
-    let caption = match title {
-        "" => String::new(),
-        title => format!("<p class=\"over\">{}</p>", esc(title)),
     };
     let ceiling = ceiling.map_or_else(String::new, |(value, [reads, rate, gas])| {
         format!(
             "Device’s ceiling: {} gas × {} reads a second ÷ {} block reads = {} MGas/s.",
-            number(Some(&gas), |gas| units::count(gas as u64)),
-            number(Some(&rate), units::number),
-            number(Some(&reads), |reads| units::count(reads as u64)),
+            markup::count(Some(gas)),
+            number(Some(rate), units::number),
+            markup::count(Some(reads)),
             units::number(value)
         )
     });
-    let html = chart.html();
-    format!("<figure>{caption}{html}<figcaption>{ceiling}</figcaption></figure>\n")
+    chart.figure(title, &format!("<figcaption>{ceiling}</figcaption>"))
 }
 
 fn series(
@@ -224,11 +215,7 @@ fn series(
     nth: usize,
     [x, y]: [Scale; 2],
 ) -> Series {
-    // A line stands for the values between its ends: single samples have none.
-    let is_repeated = |index: usize| {
-        line.get(index).is_some_and(|point| certainty::is_repeated(point.row.cell.value))
-    };
-    let point = |(index, Counted { count, row }): (usize, &Counted<'_, '_>)| {
+    let points = line.iter().enumerate().filter_map(|(index, Counted { count, row })| {
         let figure = row.throughput()?;
         let interval = interval!(row.cell, mgas_per_s.ci95);
         let words = format!(
@@ -239,15 +226,19 @@ fn series(
             units::number(figure.value)
         );
         let ends = interval.map(|ends| ends.map(|end| y.at(end.value)));
-        let is_joined = index > 0 && is_repeated(index - 1) && is_repeated(index);
+        // A line stands for the values between its ends: single samples have none.
+        let is_joined = index.checked_sub(1).is_some_and(|before| {
+            let mut ends = line[before..=index].iter();
+            ends.all(|point| certainty::is_repeated(point.row.cell.value))
+        });
         Some(Point { x: x.at(*count), y: y.at(figure.value), ends, words, figure, is_joined })
-    };
+    });
     let first = line[0].row;
     Series {
         name: name(report, kind, first),
         design: first.cell.design,
         nth,
-        points: line.iter().enumerate().filter_map(point).collect(),
+        points: points.collect(),
     }
 }
 
@@ -269,17 +260,16 @@ fn ideal(line: &Line<'_, '_>, x: Scale, y: Scale) -> Guide {
 fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
     let heads = ["Variant", "Threads", "I/O threads", "MGas/s", "95 %", "Share of the disk"];
     let rows = lines.iter().flatten().map(|Counted { row, .. }| {
-        let count = |figure: Option<Figure>| number(figure.as_ref(), |n| units::count(n as u64));
         let values = row.cell.value_count();
         let ends = interval!(row.cell, mgas_per_s.ci95);
         let store = report.told_apart(row, &[DESIGN, THREADS, IO_THREADS, STORE]);
         let store = if store.is_empty() { store } else { format!(" ({})", esc(&store)) };
         vec![
             format!("{}{}{store}", report.prefix(row), esc(row.variant())),
-            count(figure!(row.cell, threads)),
-            count(figure!(row.cell, io_threads)),
-            number(row.throughput().as_ref(), units::number),
-            markup::interval(ends.as_ref(), values, units::number),
+            markup::count(figure!(row.cell, threads)),
+            markup::count(figure!(row.cell, io_threads)),
+            number(row.throughput(), units::number),
+            markup::interval(ends, values, units::number),
             disk_share(row),
         ]
     });

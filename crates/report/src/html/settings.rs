@@ -12,7 +12,7 @@ use crate::units;
 /// A setting of a row. Equal are those that are shown as the same.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
-    /// As it is shown.
+    /// Its text on the page.
     pub(super) text: String,
     /// Where it is a number.
     pub(super) number: Option<f64>,
@@ -54,7 +54,7 @@ impl Setting {
         Some(Self { text, number })
     }
 
-    /// Of a swept key: the value as it was given, with its unit.
+    /// Reads the value of a swept key, as it was given, with its unit.
     pub(super) fn swept(text: &str) -> Self {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (digits, unit) = text.split_at(end);
@@ -63,13 +63,13 @@ impl Setting {
         Self { text: text.to_owned(), number }
     }
 
-    /// Of a key that a variant tells, with its place among [`SETTINGS`].
+    /// Reads the value of a key that a variant tells; also returns its index in [`SETTINGS`].
     pub(super) fn told(key: &str, text: &str) -> Option<(usize, Self)> {
-        let setting = match place_told(key)? {
+        let setting = match index_told(key)? {
             THREADS | IO_THREADS => Self::count(text.parse().ok()?),
             _ => Self::text(text),
         };
-        Some((place_told(key)?, setting))
+        Some((index_told(key)?, setting))
     }
 
     /// Numbers by size, before texts by their letters.
@@ -84,7 +84,7 @@ impl Setting {
 }
 
 /// The place among [`SETTINGS`] of a key that a variant tells.
-pub(super) fn place_told(key: &str) -> Option<usize> {
+pub(super) fn index_told(key: &str) -> Option<usize> {
     match key {
         "run.stores" => Some(STORE),
         "run.designs" => Some(DESIGN),

@@ -4,9 +4,9 @@ use super::{
     chart::{Chart, Guide, Point, Scale, Series, tick},
     data::{Report, Row},
     figure::{Figure, figure},
-    markup::{self, Section, esc, number},
+    markup::{self, Section, bytes, count, esc, number},
 };
-use result::{PhasesNs, SampleFacts, StoreWriteFacts};
+use result::{PhasesNs, SpaceFacts};
 use variant::Phase;
 
 use crate::{sustained::typical, units};
@@ -71,81 +71,77 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
 fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> String {
     let times = &row.cell.value.samples[sample].batch_ns;
     let size = times.len().div_ceil(MARK_COUNT_MAX);
-    let of_cell = |key: Option<Figure>, name: &'static str| key.map(|figure| (name, figure));
     let lines: Vec<(&str, Figure)> = [
-        of_cell(figure!(row.cell, batch_figures.time_ns.p50), "median"),
-        of_cell(figure!(row.cell, batch_figures.time_ns.p99), "99th percentile"),
+        ("median", figure!(row.cell, batch_figures.time_ns.p50)),
+        ("99th percentile", figure!(row.cell, batch_figures.time_ns.p99)),
     ]
     .into_iter()
-    .flatten()
+    .filter_map(|(name, figure)| Some((name, figure?)))
     .collect();
     let values = times.iter().map(|time| *time as f64);
     let y = Scale::log(values.chain(lines.iter().map(|(_, figure)| figure.value)), ROOM);
     let x = Scale::Linear { max: times.len() as f64 };
     let name = format!("{} {}", row.cell.design, row.threads());
-    let point = |(chunk, times): (usize, &[u64])| {
-        let (place, slowest) = times.iter().enumerate().max_by_key(|(_, time)| **time)?;
+    let points = times.chunks(size).enumerate().filter_map(|(chunk, times)| {
+        let (slowest_index, slowest) = times.iter().enumerate().max_by_key(|(_, time)| **time)?;
         let fastest = times.iter().min()?;
-        let index = chunk * size + place;
+        let index = chunk * size + slowest_index;
         let figure = figure!(row.cell, samples[sample].batch_ns[index])?;
         let words = format!("{name}, {noun} {}: {}", index + 1, units::time_ns(figure.value));
         let ends = (size > 1).then(|| [y.at(*fastest as f64), y.at(*slowest as f64)]);
         let (x, y) = (x.at((index + 1) as f64), y.at(figure.value));
         Some(Point { x, y, ends, words, figure, is_joined: true })
-    };
-    let points = times.chunks(size).enumerate().filter_map(point).collect();
-    let guide = |(name, figure): &(&str, Figure)| {
+    });
+    let points = points.collect();
+    let guides = lines.iter().map(|(name, figure)| {
         let at = y.at(figure.value);
         Guide {
             from: [0.0, at],
             to: [1.0, at],
             name: format!("{name} {}", units::time_ns(figure.value)),
         }
-    };
+    });
     let title = format!("{}{}", report.prefix(row), row.variant());
     let chart = Chart {
         label: format!("Time of each {noun} of {title}"),
         x_title: format!("number of the {noun}"),
         y_title: "time, logarithmic".to_owned(),
-        x_ticks: x.ticks().into_iter().map(|at| (x.at(at), tick(at))).collect(),
-        y_ticks: y.ticks().into_iter().map(|at| (y.at(at), units::time_ns(at))).collect(),
+        x_ticks: x.labelled_ticks(tick),
+        y_ticks: y.labelled_ticks(units::time_ns),
         series: vec![Series { name, design: row.cell.design, nth: 0, points }],
-        guides: lines.iter().map(guide).collect(),
+        guides: guides.collect(),
     };
-    format!("<figure><p class=\"over\">{}</p>{}</figure>\n", esc(&title), chart.html())
+    chart.figure(&title, "")
 }
 
 /// A row of the table.
 fn fields(report: &Report<'_>, row: &Row<'_>) -> Vec<String> {
-    let time = |figure: Option<Figure>| number(figure.as_ref(), time_words);
-    let times = |figure: Option<Figure>| number(figure.as_ref(), units::ratio);
-    let bytes =
-        |figure: Option<Figure>| number(figure.as_ref(), |bytes| units::bytes(bytes as u64));
-    let of_store = |path: &str, number: fn(&StoreWriteFacts) -> u64| {
-        let of = |sample: &SampleFacts| Some(number(sample.writes.as_ref()?.store.as_ref()?));
-        row.median(&format!("writes/store/{path}"), of)
-    };
-    let space = |path: &str, number: fn(&result::SpaceFacts) -> u64| {
-        let of = |sample: &SampleFacts| Some(number(sample.writes.as_ref()?.space.as_ref()?));
-        row.median(&format!("writes/space/{path}"), of)
-    };
-    let count = figure!(row.cell, batch_figures.time_ns.count);
     let settle = format!("phases_ns/{}", PhasesNs::key(Phase::Settle));
+    let stalls = row.median("writes/store/stall_ns", |sample| {
+        Some(sample.writes.as_ref()?.store.as_ref()?.stall_ns)
+    });
     vec![
         format!("{}{}", report.prefix(row), esc(row.variant())),
-        number(count.as_ref(), |count| units::count(count as u64)),
-        time(figure!(row.cell, batch_figures.time_ns.p50)),
-        time(figure!(row.cell, batch_figures.time_ns.p90)),
-        time(figure!(row.cell, batch_figures.time_ns.p99)),
-        time(figure!(row.cell, batch_figures.time_ns.max)),
-        times(figure!(row.cell, batch_figures.device_amplification)),
-        times(figure!(row.cell, batch_figures.store_amplification)),
-        time(of_store("stall_ns", |store| store.stall_ns)),
-        time(row.median(&settle, |sample| Some(sample.phases_ns[Phase::Settle]))),
-        bytes(space("before_bytes", |space| space.before_bytes)),
-        bytes(space("peak_bytes", |space| space.peak_bytes)),
-        bytes(space("after_bytes", |space| space.after_bytes)),
+        count(figure!(row.cell, batch_figures.time_ns.count)),
+        number(figure!(row.cell, batch_figures.time_ns.p50), time_words),
+        number(figure!(row.cell, batch_figures.time_ns.p90), time_words),
+        number(figure!(row.cell, batch_figures.time_ns.p99), time_words),
+        number(figure!(row.cell, batch_figures.time_ns.max), time_words),
+        number(figure!(row.cell, batch_figures.device_amplification), units::ratio),
+        number(figure!(row.cell, batch_figures.store_amplification), units::ratio),
+        number(stalls, time_words),
+        number(row.median(&settle, |sample| Some(sample.phases_ns[Phase::Settle])), time_words),
+        space(row, "before_bytes", |space| space.before_bytes),
+        space(row, "peak_bytes", |space| space.peak_bytes),
+        space(row, "after_bytes", |space| space.after_bytes),
     ]
+}
+
+/// The median of a number of bytes of the store's files.
+fn space(row: &Row<'_>, key: &str, number: fn(&SpaceFacts) -> u64) -> String {
+    bytes(row.median(&format!("writes/space/{key}"), |sample| {
+        Some(number(sample.writes.as_ref()?.space.as_ref()?))
+    }))
 }
 
 fn time_words(ns: f64) -> String {

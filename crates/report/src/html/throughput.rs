@@ -3,15 +3,15 @@
 use super::{
     chart::{self, Scale},
     data::{self, Report, Row},
-    disk_share::disk_share,
     figure::{Figure, figure, interval},
     look,
     markup::{self, Section, esc, interval, number, unknown},
     settings::OF_VARIANT,
 };
 use result::{Bottleneck, Cell};
+use variant::CacheMode;
 
-use crate::{certainty, duties, units};
+use crate::{certainty, facts, units};
 
 /// Above this many rows only the best of each design is drawn; the table has all.
 const DRAWN_ROW_COUNT: usize = 40;
@@ -57,7 +57,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
              across. <em>n=</em> stands where six samples, which an interval needs, are missing; \
              <em>fastest</em> where its interval overlaps no other. The time covers list, reads, execution, checks, {}. \
              Keys are accounts and slots that the lists name.{scales}{of_all}",
-            duties::commit_and_root(report.rows.iter().map(|row| row.cell.value))
+            facts::commit_and_root(report.rows.iter().map(|row| row.cell.value))
         ),
         body,
         results: report.results_of(report.rows.iter()),
@@ -137,8 +137,8 @@ fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, tag: &str) -> String {
         esc(design.name()),
         esc(&row.threads()),
         picture(row, scale, median.as_ref(), ends.as_ref()),
-        number(median.as_ref(), units::number),
-        interval(ends.as_ref(), values, units::number),
+        number(median, units::number),
+        interval(ends, values, units::number),
     )
 }
 
@@ -207,35 +207,40 @@ fn table(report: &Report<'_>) -> String {
         "Longest tx",
         "Bottleneck",
     ];
-    let percent = |share: f64| format!("{} %", units::percent(share));
-    // Of reads at once, 0 is no depth: see `facts::reads_at_once`.
-    let cells = |row: &Row<'_>| {
+    let rows = report.rows.iter().map(|row| {
         let cell = &row.cell;
         let values = cell.value_count();
-        let of = |figure: Option<Figure>, text: fn(f64) -> String| number(figure.as_ref(), text);
-        let ends = |ends: Option<[Figure; 2]>, text: fn(f64) -> String| {
-            interval(ends.as_ref(), values, text)
-        };
         let bottleneck = cell.bottleneck.map(Bottleneck::name);
+        // 0 is no depth: see `facts::reads_at_once`.
+        let depth = figure!(cell, reads_in_flight).filter(|depth| depth.value > 0.0);
         vec![
             format!("{}{}", report.prefix(row), esc(row.variant())),
             cell.samples.len().to_string(),
-            of(row.throughput(), units::number),
-            ends(interval!(cell, mgas_per_s.ci95), units::number),
-            of(figure!(cell, ms_per_batch.median), units::plain),
-            ends(interval!(cell, ms_per_batch.ci95), units::plain),
-            of(figure!(cell, samples[FIRST].unique_keys), |keys| units::count(keys as u64)),
-            of(figure!(cell, blocks_per_present_key), units::ratio),
+            number(row.throughput(), units::number),
+            interval(interval!(cell, mgas_per_s.ci95), values, units::number),
+            number(figure!(cell, ms_per_batch.median), units::plain),
+            interval(interval!(cell, ms_per_batch.ci95), values, units::plain),
+            markup::count(figure!(cell, samples[FIRST].unique_keys)),
+            number(figure!(cell, blocks_per_present_key), units::ratio),
             disk_share(row),
-            of(row.median("disk_requests", |sample| sample.disk_requests), units::number),
-            of(row.median("device_read_bytes", |sample| sample.device_read_bytes), |bytes| {
-                units::bytes(bytes as u64)
-            }),
-            of(figure!(cell, reads_in_flight).filter(|depth| depth.value > 0.0), units::number),
-            of(figure!(cell, longest_tx_share), percent),
+            number(row.median("disk_requests", |sample| sample.disk_requests), units::number),
+            markup::bytes(row.median("device_read_bytes", |sample| sample.device_read_bytes)),
+            number(depth, units::number),
+            markup::percent(figure!(cell, longest_tx_share)),
             bottleneck.map_or_else(unknown, esc),
         ]
-    };
-    let rows: Vec<_> = report.rows.iter().map(cells).collect();
-    markup::table("All figures by variant", &heads, &rows)
+    });
+    markup::table("All figures by variant", &heads, &rows.collect::<Vec<_>>())
+}
+
+/// The share of the disk that a row got, or why there is none: a warm row reads from memory, and some stores have
+/// no device.
+pub(super) fn disk_share(row: &Row<'_>) -> String {
+    let share = figure!(row.cell, device_fraction);
+    match (share, row.cell.cache.want) {
+        (Some(share), _) => markup::percent(Some(share)),
+        (None, Some(CacheMode::Warm)) => markup::not_applicable("warm"),
+        (None, Some(CacheMode::Cold)) => unknown(),
+        (None, None) => markup::not_applicable("no device"),
+    }
 }

@@ -8,7 +8,7 @@ use result::{Cell, sweep::Keys};
 use super::{
     data::{self, Report, Row, Source},
     markup::{self, Section, esc, number, unknown},
-    settings::{DIGEST, OF_VARIANT, SETTINGS, SOURCE, STORE, place_told},
+    settings::{DIGEST, OF_VARIANT, SETTINGS, SOURCE, STORE, index_told},
 };
 use crate::{
     axes::{self, Axis},
@@ -61,7 +61,7 @@ impl Column {
     fn name<'a>(&'a self, report: &'a Report<'_>) -> &'a str {
         match self {
             Self::Axis(Axis { key, .. }) => {
-                place_told(key).map_or(key.as_str(), |place| SETTINGS[place].0)
+                index_told(key).map_or(key.as_str(), |place| SETTINGS[place].0)
             }
             Self::Setting(place) => report.setting_name(*place),
         }
@@ -84,38 +84,37 @@ fn is_of_result(place: &usize) -> bool {
 
 fn row(report: &Report<'_>, source: &Source<'_>, columns: &[Column]) -> Vec<String> {
     let own: Vec<&Row<'_>> = report.rows.iter().filter(|row| row.source == source.index).collect();
-    let setting = |column: &Column| match column {
+    let settings = columns.iter().map(|column| match column {
         Column::Axis(axis) => of_keys(&source.shown.swept, axis),
-        Column::Setting(place) => {
+        Column::Setting(index) => {
             let texts: BTreeSet<&str> =
-                own.iter().filter_map(|row| Some(row.setting(*place)?.text.as_str())).collect();
+                own.iter().filter_map(|row| Some(row.setting(*index)?.text.as_str())).collect();
             match texts.is_empty() {
                 true => unknown(),
                 false => esc(&texts.into_iter().collect::<Vec<_>>().join(", ")),
             }
         }
-    };
+    });
     let cells: Vec<&Cell> = own.iter().map(|row| row.cell.value).collect();
     let most = facts::most_duties(&cells);
     let alike =
         own.iter().filter(|row| most.iter().any(|cell| std::ptr::eq(*cell, row.cell.value)));
     let best = alike.max_by(|a, b| data::speed(a).total_cmp(&data::speed(b)));
-    let name = |row: &Row<'_>| format!("{} {}", row.cell.design, facts::threads(row.cell.value));
-    let figure = number(best.and_then(|row| row.throughput()).as_ref(), units::number);
+    let figure = number(best.and_then(|row| row.throughput()), units::number);
+    let name = best.map(|row| esc(&format!("{} {}", row.cell.design, row.threads())));
     let mut texts = vec![source.label.clone(), figure];
-    texts.extend(columns.iter().map(setting));
-    texts.push(best.map_or_else(unknown, |row| esc(&name(row))));
+    texts.extend(settings);
+    texts.push(name.unwrap_or_else(unknown));
     texts
 }
 
 /// The line of a cell that was left out, because it would be the run of `source`.
 fn left_out_row(source: &Source<'_>, keys: &Keys, columns: &[Column]) -> Vec<String> {
-    let setting = |column: &Column| match column {
+    let mut texts = vec!["left out".to_owned(), format!("= {}", source.label)];
+    texts.extend(columns.iter().map(|column| match column {
         Column::Axis(axis) => of_keys(keys, axis),
         Column::Setting(_) => format!("as {}", source.label),
-    };
-    let mut texts = vec!["left out".to_owned(), format!("= {}", source.label)];
-    texts.extend(columns.iter().map(setting));
+    }));
     texts.push(String::new());
     texts
 }

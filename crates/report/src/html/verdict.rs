@@ -53,8 +53,7 @@ struct Line {
 /// The verdict on all results.
 pub(super) fn html(report: &Report<'_>) -> String {
     let all: Vec<Vec<Line>> = report.sources.iter().map(lines).collect();
-    let worst = |lines: &Vec<Line>| lines.iter().map(|line| line.grade).max();
-    let grade = all.iter().filter_map(worst).max().unwrap_or(Grade::Open);
+    let grade = all.iter().flatten().map(|line| line.grade).max().unwrap_or(Grade::Open);
     let first = all.iter().flatten().find(|line| line.grade == grade);
     let headline = match (grade, first) {
         (Grade::Good, _) if report.sources.iter().any(|source| !source.is_sound) => {
@@ -76,7 +75,9 @@ pub(super) fn html(report: &Report<'_>) -> String {
         report.sources.iter().zip(&all).collect()
     } else {
         let told = report.sources.iter().zip(&all);
-        told.filter(|(_, lines)| worst(lines) > Some(Grade::Good)).take(TOLD_RESULT_COUNT).collect()
+        told.filter(|(_, lines)| lines.iter().any(|line| line.grade > Grade::Good))
+            .take(TOLD_RESULT_COUNT)
+            .collect()
     };
     for (source, lines) in told {
         // A page of one result says the headline once.
@@ -101,8 +102,10 @@ fn of_result(
         let name = source.shown.path.display().to_string();
         html.push_str(&format!("<h3>{} <small>{}</small></h3>", source.label, esc(&name)));
     }
-    let is_said = |line: &&Line| Some(line.text.as_str()) == said && line.more.is_empty();
-    let lines: Vec<&Line> = lines.iter().filter(|line| !is_said(line)).collect();
+    let lines: Vec<&Line> = lines
+        .iter()
+        .filter(|line| Some(line.text.as_str()) != said || !line.more.is_empty())
+        .collect();
     if !lines.is_empty() {
         html.push_str("<ul class=\"lines\">\n");
     }
@@ -144,12 +147,12 @@ fn found(run: &RunResult) -> String {
             (format!("{times}{}", clients.as_deref().unwrap_or_default()), rest)
         }
     };
-    let begins =
-        |part: &str| run.stores.iter().any(|of| part.starts_with(&format!("{}: ", of.store)));
+    let stores: Vec<String> = run.stores.iter().map(|of| format!("{}: ", of.store)).collect();
     let mut items = String::new();
     for part in rest.split("; ").filter(|part| !part.is_empty()) {
         // The last part of a store ends where the next store begins.
-        let cut = part.match_indices(". ").map(|(at, _)| at).find(|at| begins(&part[at + 2..]));
+        let mut ends = part.match_indices(". ").map(|(at, _)| at);
+        let cut = ends.find(|at| stores.iter().any(|store| part[at + 2..].starts_with(store)));
         let (own, next) = cut.map_or((part, None), |at| (&part[..at], Some(&part[at + 2..])));
         for part in [own].into_iter().chain(next) {
             items.push_str(&format!("<li>{}</li>", esc(part)));
@@ -183,12 +186,12 @@ fn agreement(run: &RunResult) -> Line {
     if run.is_sound() {
         let of_clients: usize = run.clients.iter().map(|client| client.samples.len()).sum();
         let of_cells: usize = run.cells.iter().map(|cell| cell.samples.len()).sum();
-        let of = |count: usize, of_count: usize, noun: &str| {
-            let samples = units::things(count as u64, "sample");
-            format!("{samples} of {}", units::things(of_count as u64, noun))
-        };
-        let designs = of(of_cells, run.cells.len(), "variant");
-        let clients = of(of_clients, run.clients.len(), "client");
+        let [designs, clients] =
+            [(of_cells, run.cells.len(), "variant"), (of_clients, run.clients.len(), "client")]
+                .map(|(sample_count, count, noun)| {
+                    let samples = units::things(sample_count as u64, "sample");
+                    format!("{samples} of {}", units::things(count as u64, noun))
+                });
         let text = match (run.cells.is_empty(), run.clients.is_empty()) {
             (_, true) => format!("Every sample equals the reference ({designs})"),
             (true, false) => format!("Every block is valid by its client ({clients})"),
@@ -276,7 +279,7 @@ fn claim_row(claim: &Part<'_, Claim>) -> Vec<String> {
 }
 
 fn plain(figure: Option<Figure>) -> String {
-    number(figure.as_ref(), units::plain)
+    number(figure, units::plain)
 }
 
 /// The side of the interval whose end must keep the bound.
@@ -339,7 +342,7 @@ pub(super) fn results(report: &Report<'_>) -> Section {
             best.map_or_else(unknown, |row| {
                 format!(
                     "{} {} {}",
-                    number(row.throughput().as_ref(), units::number),
+                    number(row.throughput(), units::number),
                     esc(row.cell.design.name()),
                     esc(&row.threads())
                 )

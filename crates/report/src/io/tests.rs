@@ -174,7 +174,7 @@ fn what_is_not_known_is_no_figure() {
     let point = &mut result.stores[0].points[0];
     (point.ceiling_ratio, point.cpu_ns_per_get) = (None, Some(f64::NAN));
     let text = page(&result, 80);
-    assert!(text.contains(UNKNOWN) && !text.contains("NaN"), "{text}");
+    assert!(text.contains(units::UNKNOWN) && !text.contains("NaN"), "{text}");
     result.stores[0].points.clear();
     assert!(page(&result, 80).contains("nothing was measured"));
 }

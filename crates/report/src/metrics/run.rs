@@ -89,7 +89,7 @@ const WARM_UP: Metric = Metric::counter(
 struct Sum {
     metric: Metric,
     of: fn(&SampleFacts) -> Option<u64>,
-    /// By how much the sum is divided for the metric's unit.
+    /// Divisor of the sum for the metric's unit.
     per_unit: f64,
 }
 

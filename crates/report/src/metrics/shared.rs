@@ -87,13 +87,13 @@ pub(super) fn of_variant(labels: &Labels, variant: &str) -> Labels {
     };
     labels = labels.with("store", store);
     let engine = rest.split(['+', '@']).next().unwrap_or_default();
-    let is_of = |design: &&Design| {
+    let design = Design::ALL.iter().find(|design| {
         let preset = design.preset();
         // An engine without a list is of one design, whether it builds a list or not.
         let has_list = preset.list.is_none_or(|form| form.name() == list);
         preset.engine.name() == engine && has_list
-    };
-    if let Some(design) = Design::ALL.iter().find(is_of) {
+    });
+    if let Some(design) = design {
         labels = labels.with("design", design.name());
     }
     let threads = rest.split('@').nth(1).unwrap_or_default();

@@ -26,11 +26,11 @@ impl Drive<'_> {
     /// Takes an answer.
     pub(super) fn receive(&mut self, answer: Result<Answer, JoinError>) -> Result<(), SendError> {
         self.call_count -= 1;
-        let fault = |error: JoinError| SendError::Fault {
+        let answer = answer.map_err(|error| SendError::Fault {
             task: "a call of the node",
             why: error.to_string(),
-        };
-        match answer.map_err(fault)? {
+        });
+        match answer? {
             Answer::Sent { sender, result, took } => {
                 self.answered(sender, result.map(drop), took);
             }

@@ -37,7 +37,7 @@ pub(crate) struct Known {
 pub(crate) enum Reminded {
     /// The node still has it.
     Known,
-    /// It was sent again and taken.
+    /// The node took it again.
     Resent,
     /// Its nonce is used up by another transaction.
     Dead,
@@ -62,7 +62,7 @@ pub(crate) enum Answer {
         error: CallError,
         result: Result<bool, CallError>,
     },
-    /// Of the bytes with this hash.
+    /// Hash of the bytes.
     Reminded {
         tx: usize,
         hash: B256,

@@ -27,7 +27,7 @@ use crate::{
     stop,
 };
 
-/// Of so many connections one asks for forgotten transactions.
+/// Connections of which one asks for forgotten transactions.
 const REMINDER_DIVISOR: usize = 4;
 
 /// Where and how a load is driven.
@@ -57,7 +57,7 @@ pub(super) struct Drive<'a> {
     pub(super) calls: JoinSet<Answer>,
     /// Calls under way.
     pub(super) call_count: usize,
-    /// Those of them that ask for forgotten transactions.
+    /// Number of these calls that ask for forgotten transactions.
     pub(super) reminder_count: usize,
     /// Transactions to ask for.
     pub(super) reminders: VecDeque<usize>,

@@ -21,19 +21,19 @@ impl Post {
         let json = serde_json::to_string(&request).map_err(TransportError::ser_err)?;
         let answer = self.client.post(self.url.as_str(), json, None).await;
         let answer = answer.map_err(TransportErrorKind::custom)?;
-        let text = || String::from_utf8_lossy(&answer.body).into_owned();
+        let text = String::from_utf8_lossy(&answer.body);
         let packet = serde_json::from_slice::<ResponsePacket>(&answer.body);
         let packet = packet.and_then(|packet| match is_to(&packet, &request) {
             true => Ok(packet),
             false => Err(de::Error::custom("the answer is to another call")),
         });
         if (200..300).contains(&answer.status) {
-            return packet.map_err(|error| TransportError::deser_err(error, text()));
+            return packet.map_err(|error| TransportError::deser_err(error, text));
         }
         // A gateway may wrap the node's error.
         match packet {
             Ok(packet) if packet.is_error() => Ok(packet),
-            _ => Err(TransportErrorKind::http_error(answer.status, text())),
+            _ => Err(TransportErrorKind::http_error(answer.status, text.into_owned())),
         }
     }
 }

@@ -17,15 +17,15 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Those of all senders of `plan`, with their balances in the same order.
+    /// The budgets of all senders of `plan`, with their balances in the same order.
     pub(super) fn all(plan: &Plan, balances: &[U256]) -> Vec<Self> {
-        let zero = |(sender, balance): (&Address, &U256)| Self {
+        let all = plan.senders.iter().zip(balances).map(|(sender, balance)| Self {
             sender: *sender,
             gas: U256::ZERO,
             value: U256::ZERO,
             balance: *balance,
-        };
-        let mut all: Vec<Self> = plan.senders.iter().zip(balances).map(zero).collect();
+        });
+        let mut all: Vec<Self> = all.collect();
         for call in &plan.calls {
             let budget = &mut all[call.sender];
             budget.gas = budget.gas.saturating_add(U256::from(call.gas_limit));
@@ -60,12 +60,12 @@ pub(super) fn cost_of_poor(budgets: &[Budget], fees: Fees) -> U256 {
 /// Gives those who cannot pay for their part `times` its highest cost. Returns the amount that each of them gets.
 pub(super) fn fund(budgets: &mut [Budget], fees: Fees, times: U256) -> Vec<(Address, U256)> {
     let poor = budgets.iter_mut().filter(|budget| budget.is_poor(fees));
-    let amount = |budget: &mut Budget| {
+    let amounts = poor.map(|budget| {
         let funds = budget.cost(fees).saturating_mul(times);
         let before = std::mem::replace(&mut budget.balance, funds);
         (budget.sender, funds.saturating_sub(before))
-    };
-    poor.map(amount).collect()
+    });
+    amounts.collect()
 }
 
 #[cfg(test)]

@@ -112,8 +112,8 @@ impl Heads {
     /// When a block was first seen: itself, or the first one above it.
     pub(super) fn seen_at(&self, block: &Header) -> Option<Duration> {
         let itself = self.0.iter().find(|head| head.header.hash == block.hash);
-        let above = || self.0.iter().find(|head| head.header.number > block.number);
-        itself.or_else(above).map(|head| head.at)
+        let found = itself.or_else(|| self.0.iter().find(|head| head.header.number > block.number));
+        found.map(|head| head.at)
     }
 
     /// Blocks up to `number` are read. The newest is kept.
