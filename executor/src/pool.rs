@@ -16,6 +16,8 @@ use std::{
     time::Duration,
 };
 
+use crate::lock::lock;
+
 /// How often who waits looks whether the user interrupted.
 const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
 
@@ -64,7 +66,7 @@ impl<'a, J> WorkerPool<'a, J> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<J>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Starts the workers, each of which lives in `live`, and calls `lead` beside them. What is
@@ -86,7 +88,7 @@ impl<'a, J> WorkerPool<'a, J> {
         let given = Mutex::new(Ok(Vec::with_capacity(self.size)));
         let end_life = |life: Result<T, E>| {
             let has_failed = life.is_err();
-            let mut given = given.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut given = lock(&given);
             match (life, &mut *given) {
                 (Ok(life), Ok(given)) => given.push(life),
                 (Err(error), Ok(_)) => *given = Err(error),

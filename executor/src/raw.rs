@@ -14,6 +14,7 @@ use std::{
 
 use crate::{
     latency::Latencies,
+    lock::lock,
     process::{Delta, Snapshot},
     store::{ReadCounters, Sample, Store},
 };
@@ -62,7 +63,7 @@ enum GateVerdict {
 impl Gate {
     /// Waits for the verdict.
     fn pass(&self) -> GateVerdict {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         state.waiting_count += 1;
         self.changed.notify_all();
         loop {
@@ -75,14 +76,14 @@ impl Gate {
 
     /// Waits until `count` threads wait.
     fn wait_for(&self, count: usize) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         while state.waiting_count < count {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn decide(&self, verdict: GateVerdict) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).verdict = Some(verdict);
+        lock(&self.state).verdict = Some(verdict);
         self.changed.notify_all();
     }
 }

@@ -9,7 +9,7 @@ mod sign;
 use std::{
     io, mem,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -26,7 +26,7 @@ use workload::{
     signing::{self, Signature, TxSignatures},
 };
 
-use crate::{latency::Latencies, pool::WorkerPool};
+use crate::{latency::Latencies, lock::lock, pool::WorkerPool};
 
 pub use sign::sign;
 
@@ -179,7 +179,7 @@ pub fn recover(
         (job, start.elapsed())
     };
     let ((job, wall), _) = pool.run(|_| "recoverer", no_thread, live, lead)?;
-    let failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let failure = lock(&job.failure).take();
     if let Some((_, failure)) = failure {
         return Err(failure);
     }
@@ -187,7 +187,7 @@ pub fn recover(
         return Err(RecoverError::Cancelled);
     }
     let mut latencies = Latencies::default();
-    for part in job.parts.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+    for part in lock(&job.parts).iter() {
         latencies.merge(part);
     }
     Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
@@ -208,7 +208,7 @@ fn work(
         for tx in first..(first + CHUNK).min(tx_count) {
             if let Err(error) = check(tx) {
                 stop.store(true, Ordering::Relaxed);
-                let mut failure = job.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut failure = lock(&job.failure);
                 if failure.as_ref().is_none_or(|(lowest, _)| tx < *lowest) {
                     *failure = Some((tx, error));
                 }
@@ -222,7 +222,7 @@ fn work(
             break;
         }
     }
-    job.parts.lock().unwrap_or_else(PoisonError::into_inner).push(latencies);
+    lock(&job.parts).push(latencies);
 }
 
 /// Recovers who signed `tx` and its delegations, and compares.

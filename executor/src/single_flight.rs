@@ -13,7 +13,10 @@ use std::{
 
 use alloy_primitives::map::{DefaultHashBuilder, Entry, HashMap};
 
-use crate::fiber::{self, Awaited, Turn, Wait};
+use crate::{
+    fiber::{self, Awaited, Turn, Wait},
+    lock::lock,
+};
 
 /// Shards; far more than threads, so that they seldom meet.
 const SHARD_COUNT: usize = 256;
@@ -191,10 +194,6 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
             map = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

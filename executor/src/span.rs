@@ -1,11 +1,13 @@
 //! When the phases of a sample began and ended.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
 use variant::Phase;
+
+use crate::lock::lock;
 
 /// One phase of one batch, from its first beginning to its last end over all threads. Phases
 /// may overlap.
@@ -67,7 +69,7 @@ impl Spans {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Closed>> {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.closed)
     }
 
     /// All spans so far.

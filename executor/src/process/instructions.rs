@@ -3,13 +3,15 @@
 
 use std::{
     io,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Mutex, OnceLock},
 };
 
 use perf_event::{
     Builder, Counter,
     events::{Event, Hardware},
 };
+
+use crate::lock::lock;
 
 /// The counter of this process, once it was tried: `None` where there is none.
 static COUNTER: OnceLock<Option<Mutex<Counter>>> = OnceLock::new();
@@ -23,7 +25,7 @@ pub fn begin() {
 /// Instructions since [`begin`], those of ended threads too. `None` where nothing counts.
 pub fn count() -> Option<u64> {
     let counter = COUNTER.get()?.as_ref()?;
-    let mut counter = counter.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counter = lock(counter);
     whole(&mut counter)
 }
 

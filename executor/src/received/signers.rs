@@ -1,7 +1,7 @@
 //! Who signed the transactions of a batch and the delegations in them, recovered by several threads.
 
 use std::sync::{
-    Arc, Mutex, OnceLock, PoisonError,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
@@ -10,7 +10,7 @@ use alloy_primitives::Address;
 use workload::signing::Signature;
 
 use super::{bytes::Envelope, fault::BlockFault};
-use crate::recover::Curve;
+use crate::{lock::lock, recover::Curve};
 
 /// Transactions that a thread takes at a time.
 const CHUNK: usize = 16;
@@ -76,12 +76,12 @@ impl Recovery {
     }
 
     fn lowest_failure(&self) -> Option<usize> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = lock(&self.failure);
         failure.as_ref().map(|(index, _)| *index)
     }
 
     fn fail(&self, index: usize, fault: BlockFault) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = lock(&self.failure);
         if failure.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
             *failure = Some((index, fault));
         }
@@ -102,7 +102,7 @@ impl Recovery {
 
     /// The first block that failed, and its fault.
     pub(super) fn fault(&self) -> Option<(usize, BlockFault)> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = lock(&self.failure);
         failure.as_ref().map(|(index, fault)| (self.places[*index].0, fault.clone()))
     }
 

@@ -38,7 +38,7 @@ mod used;
 
 use std::{
     fs::File,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -50,6 +50,7 @@ use super::{Sample, Store};
 use crate::{
     device,
     error::StoreError,
+    lock::lock,
     place::{self, AskedRow, RowPages},
     state::BuiltState,
     tries::{StateTries, TrieId},
@@ -121,7 +122,7 @@ impl MdbxStore {
     }
 
     fn opened(&self) -> Option<Opened> {
-        *self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.opened)
     }
 
     /// Number of the leaf pages of rows in tables with these names, and of those in memory.
@@ -176,7 +177,7 @@ impl Store for MdbxStore {
         let statistics = [accounts?, slots?, codes?];
         let nodes = sample.node_statistics()?;
         let duration = start.elapsed();
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = lock(&self.opened);
         let resident_share = cooled.or(opened.and_then(|opened| opened.resident_share));
         *opened = Some(Opened { duration, statistics, nodes, resident_share });
         drop(opened);

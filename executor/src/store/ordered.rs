@@ -5,7 +5,7 @@
 
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
@@ -13,7 +13,10 @@ use std::{
 
 use workload::{ContentDigest, PartBuffers, RowSettings, RowStream, Table, rows::RowProgress};
 
-use crate::state::{BuildInput, BuildPhase, StateError, Watch};
+use crate::{
+    lock::lock,
+    state::{BuildInput, BuildPhase, StateError, Watch},
+};
 
 /// Rows of a part: some 13 MB of slots.
 const PART_ROW_COUNT_MAX: u64 = 1 << 17;
@@ -56,7 +59,7 @@ pub(super) fn hand_over(
     // The stream tells how far it is; progress wants how much further.
     let told = Mutex::new(0);
     let sorting = |now: RowProgress| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&told);
         if *told == 0 {
             watch.progress.begin(BuildPhase::Sorting, now.total_row_count);
         }

@@ -16,6 +16,7 @@ use workload::{AccountState, Layout, NetChanges};
 
 use super::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, StoreError};
 use crate::{
+    lock::lock,
     place::{AskedRow, Places},
     tries::Tries,
 };
@@ -140,7 +141,7 @@ struct RecordedReader<'a> {
 
 impl Drop for RecordedReader<'_> {
     fn drop(&mut self) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(self.all);
         all.merge(mem::take(&mut self.own));
     }
 }

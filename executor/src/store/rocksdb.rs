@@ -28,14 +28,14 @@ mod uring;
 mod writes;
 
 use std::sync::{
-    Mutex, MutexGuard, OnceLock, PoisonError,
+    Mutex, MutexGuard, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 
 use ::rocksdb::Cache;
 
 use super::{Sample, Store, WarmBlocks};
-use crate::{device, error::StoreError, state::BuiltState, tries::StateTries};
+use crate::{device, error::StoreError, lock::lock, state::BuiltState, tries::StateTries};
 use variant::{CacheMode, Compaction, FilterKind, IndexShape, ReadMethod, StoreKind};
 
 pub use format::{Filter, PPM, RocksFormat, aged_ppm};
@@ -147,14 +147,14 @@ impl RocksStore {
         if drops {
             // The kernel need not obey: this tells whether it did.
             let resident = device::resident_fraction(&tables);
-            *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner) = resident;
+            *lock(&self.resident_fraction) = resident;
         }
         Ok(sample)
     }
 
     /// The part of the files that was in the page cache when the last cold sample began.
     fn describe_resident(&self) -> String {
-        let resident = *self.resident_fraction.lock().unwrap_or_else(PoisonError::into_inner);
+        let resident = *lock(&self.resident_fraction);
         match resident {
             _ if self.access.is_direct() => "not used".to_owned(),
             Some(fraction) => format!("{fraction:.4} after dropping"),
@@ -163,7 +163,7 @@ impl RocksStore {
     }
 
     fn warm_cache(&self) -> MutexGuard<'_, Option<Cache>> {
-        self.warm_cache.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.warm_cache)
     }
 
     const fn sample_input(&self) -> SampleInput<'_> {

@@ -7,7 +7,7 @@ use std::{
     fmt,
     fs::File,
     io::{self, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use workload::{
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
+    lock::lock,
     state::{BuiltState, SampleDir},
     store::{hashed_overlay::HashedOverlay, overlay::Overlay},
     tries::NodeChanges,
@@ -98,7 +99,7 @@ impl<'s> FlatSample<'s> {
         if durability != Durability::Unlogged {
             let mut bytes = encode(changes);
             nodes.iter().for_each(|changes| encode_nodes(changes, &mut bytes));
-            let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut log = lock(&self.log);
             log.write_all(&bytes).map_err(failed_io("write the log"))?;
             if durability == Durability::Synced {
                 log.sync_data().map_err(failed_io("make the log durable"))?;
@@ -113,7 +114,7 @@ impl<'s> FlatSample<'s> {
 
     /// Waits until the device has the log.
     pub(super) fn sync_commits(&self) -> Result<(), StoreError> {
-        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = lock(&self.log);
         log.sync_data().map_err(failed_io("make the log durable"))
     }
 

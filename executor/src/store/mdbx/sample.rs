@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
+    lock::lock,
     state::{BuiltState, SampleDir},
     tries::NodeChanges,
 };
@@ -177,7 +178,7 @@ impl<'s> MdbxSample<'s> {
         nodes.iter().try_for_each(|(key, node)| self.tables.write_node(&tx, key, *node))?;
         tx.commit().map_err(failed("commit"))?;
         self.commit_count.fetch_add(1, Ordering::Release);
-        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut touched = lock(&self.touched);
         touched.accounts.extend(accounts.iter().map(|(key, _)| *key));
         touched.slots.extend(slots.iter().map(|(key, _)| *key));
         touched.codes.extend(changes.codes.iter().map(|(hash, _)| *hash));

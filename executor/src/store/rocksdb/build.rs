@@ -5,7 +5,7 @@ use std::{
     fs,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use ::rocksdb::{ColumnFamily, DB, IngestExternalFileOptions, Options, SstFileWriter};
@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
+    lock::lock,
     state::{
         BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
     },
@@ -179,7 +180,7 @@ impl<'a> TableJob<'a> {
         // The stream tells how far it is; progress wants how much further.
         let told = Mutex::new(0);
         let sorting = |now: RowProgress| {
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut told = lock(&told);
             if *told == 0 {
                 progress.begin(BuildPhase::Sorting, now.total_row_count);
             }
