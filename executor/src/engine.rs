@@ -52,7 +52,7 @@ mod writes;
 pub use bal::{run_shard, shard_of_steps};
 pub use block_stm::run_optimistic_shard;
 pub use error::{EngineError, ListFault, Spent, ViewError};
-pub use executed::{BatchResult, CrossShard, Executed, Speculation, WarmUp};
+pub use executed::{BatchResult, CrossShard, Executed, WarmUp};
 pub(crate) use sequential::rebuild_lists;
 pub use tally::ReadTally;
 pub(crate) use tally::Reading;

@@ -134,7 +134,7 @@ impl ShardTimes {
 
 /// CPU time of the coordinator's threads that talk to shards by a list; zero where the system does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SideTimes {
+pub struct CoordinatorTimes {
     /// Messages of shards: requests for values, and results.
     pub message_count: u64,
     /// Of requests for values: decoding them, reads, and sending the answers.
@@ -143,7 +143,7 @@ pub struct SideTimes {
     pub taking: Duration,
 }
 
-impl SideTimes {
+impl CoordinatorTimes {
     /// Adds those of another thread or batch.
     pub fn add(&mut self, other: &Self) {
         self.message_count += other.message_count;
@@ -186,12 +186,14 @@ pub enum Report {
     Done(Finished),
 }
 
-/// Cost of running steps of a shard before their turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ShardRuns {
+/// Cost of running steps before their turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Speculation {
+    /// Steps: transactions, and the system steps of each block.
+    pub steps: u64,
     /// Executions of steps, aborted ones included.
     pub executions: u64,
-    /// Validations of a step's reads, by the shard.
+    /// Validations of a step's reads.
     pub validations: u64,
     /// Aborted executions: given up, or invalid when validated.
     pub aborts: u64,
@@ -203,13 +205,30 @@ pub struct ShardRuns {
     pub most_aborts_of_a_step: u64,
 }
 
+impl Speculation {
+    /// Adds those of another shard or batch, which may be nonsense: sums end at the largest number.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, count) in [
+            (&mut self.steps, other.steps),
+            (&mut self.executions, other.executions),
+            (&mut self.validations, other.validations),
+            (&mut self.aborts, other.aborts),
+            (&mut self.waits, other.waits),
+            (&mut self.aborted_steps, other.aborted_steps),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
+        self.most_aborts_of_a_step = self.most_aborts_of_a_step.max(other.most_aborts_of_a_step);
+    }
+}
+
 /// The end of a shard's part of an optimistic batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptimisticFinished {
     /// Its times.
     pub times: ShardTimes,
-    /// Its runs.
-    pub runs: ShardRuns,
+    /// Its runs. The number of steps is zero: the coordinator knows it.
+    pub runs: Speculation,
 }
 
 /// A message of a shard that executes optimistically.
@@ -273,40 +292,40 @@ pub trait Shards: fmt::Debug + Sync {
         shard: usize,
         assignment: &Assignment,
         stop: &'a AtomicBool,
-    ) -> Result<Ends<'a>, ShardError>;
+    ) -> Result<Channel<'a>, ShardError>;
 }
 
 /// The two directions of an optimistic batch under way on a shard, for a thread each.
-pub struct Ends<'s> {
+pub struct Channel<'s> {
     /// To the shard.
-    pub teller: Box<dyn Teller + 's>,
+    pub sender: Box<dyn Sender + 's>,
     /// From the shard.
-    pub hearer: Box<dyn Hearer + 's>,
+    pub receiver: Box<dyn Receiver + 's>,
 }
 
-impl fmt::Debug for Ends<'_> {
+impl fmt::Debug for Channel<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ends").finish_non_exhaustive()
+        f.debug_struct("Channel").finish_non_exhaustive()
     }
 }
 
 /// Messages to a shard.
-pub trait Teller: Send {
+pub trait Sender: Send {
     /// Sends orders, and waits while the shard is behind.
     ///
     /// # Errors
     /// [`ShardError`].
-    fn tell(&mut self, orders: Vec<Order>) -> Result<(), ShardError>;
+    fn send(&mut self, orders: Vec<Order>) -> Result<(), ShardError>;
 }
 
 /// Messages of a shard.
-pub trait Hearer {
+pub trait Receiver {
     /// Waits for the shard's next message: until it was silent up to its deadline although it `owes` one, or
     /// until `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
-    fn hear(
+    fn receive(
         &mut self,
         stop: &AtomicBool,
         owes: &dyn Fn() -> bool,
@@ -319,7 +338,7 @@ pub trait Conversation {
     ///
     /// # Errors
     /// [`ShardError`].
-    fn hear(&mut self, stop: &AtomicBool) -> Result<Report, ShardError>;
+    fn receive(&mut self, stop: &AtomicBool) -> Result<Report, ShardError>;
 
     /// Answers the request of this number.
     ///

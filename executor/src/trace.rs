@@ -8,13 +8,16 @@ mod write;
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
 use workload::{BlockAccessIndex, Step, StepKind};
 
-use crate::span::{Span, Spans};
+use crate::{
+    lock::lock,
+    span::{Span, Spans},
+};
 use variant::Phase;
 
 /// Reads and waits that are kept of a sample, over all its threads.
@@ -186,7 +189,7 @@ impl Trace {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// A recorder for one of `thread_count` threads.

@@ -191,7 +191,7 @@ impl Sharded {
         let decode = time_in(executed, Phase::Hash) + time_in(executed, Phase::Decode);
         let after = time_in(executed, Phase::Validate) + time_in(executed, Phase::Commit);
         let cpu = measurement.process.usage.map_or(0.0, |usage| usage.cpu().as_nanos() as f64);
-        let (times, side) = (executed.shard_times, executed.side_times);
+        let (times, side) = (executed.shard_times, executed.coordinator_times);
         Self {
             wall: float_ns(executed.wall),
             decode,

@@ -13,8 +13,9 @@ use std::{
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use executor::{
-    engine::{self, EngineError, Executed, Speculation, Task},
+    engine::{self, EngineError, Executed, Task},
     sample,
+    shards::Speculation,
     store::{Background, ReadCounters, Reader, Sample, Store, StoreError, memory::MemoryStore},
 };
 use variant::{CacheMode, Design, Variant};

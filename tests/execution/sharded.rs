@@ -17,7 +17,7 @@ use alloy_primitives::Bytes;
 use executor::{
     engine::{EngineError, Task},
     sample::{self, Measurement},
-    shards::{Assignment, Conversation, Ends, ShardError, Shards},
+    shards::{Assignment, Channel, Conversation, ShardError, Shards},
 };
 use generator::random_blocks::RandomBlocks;
 use shard::{Cluster, Reach, Serving};
@@ -240,7 +240,7 @@ impl Shards for Interrupted<'_> {
         _: usize,
         _: &Assignment,
         _: &'a AtomicBool,
-    ) -> Result<Ends<'a>, ShardError> {
+    ) -> Result<Channel<'a>, ShardError> {
         Err(ShardError("it has no workload".to_owned()))
     }
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use alloy_primitives::{B256, Bytes};
-use executor::shards::{Assignment, Conversation, Ends, ShardError, Shards};
+use executor::shards::{self, Assignment, Conversation, ShardError, Shards};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::mpsc,
@@ -78,7 +78,7 @@ struct Connected {
     loaded: Mutex<Option<B256>>,
 }
 
-/// What each call says of the coordinator.
+/// The metadata of each call: who the coordinator is.
 #[derive(Clone, Debug)]
 struct Caller {
     token: Option<MetadataValue<Ascii>>,
@@ -88,20 +88,16 @@ struct Caller {
 }
 
 impl Caller {
-    fn of(reach: &Reach) -> Result<Self, ShardError> {
-        let ascii = |text: &str, what: &str| {
-            let of = |_| ShardError(format!("{what} has characters that a call cannot carry"));
-            text.parse::<MetadataValue<Ascii>>().map_err(of)
-        };
+    fn new(reach: &Reach) -> Result<Self, ShardError> {
         let token = reach.token.as_deref();
-        let token = token.map(|token| ascii(token, "the shared token (STRESS_SHARD_TOKEN)"));
+        let token = token.map(|token| metadata(token, "the shared token (STRESS_SHARD_TOKEN)"));
         let mut token = token.transpose()?;
         if let Some(token) = &mut token {
             token.set_sensitive(true);
         }
         let number = format!("{:016x}", RandomState::new().build_hasher().finish());
-        let coordinator = ascii(&number, "the coordinator's number")?;
-        Ok(Self { token, program: ascii(&reach.program, "the program's name")?, coordinator })
+        let coordinator = metadata(&number, "the coordinator's number")?;
+        Ok(Self { token, program: metadata(&reach.program, "the program's name")?, coordinator })
     }
 
     fn call<T>(&self, message: T) -> Request<T> {
@@ -117,6 +113,11 @@ impl Caller {
     }
 }
 
+/// A text as metadata of a call.
+fn metadata(text: &str, what: &str) -> Result<MetadataValue<Ascii>, ShardError> {
+    text.parse().map_err(|_| ShardError(format!("{what} has characters that a call cannot carry")))
+}
+
 impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cluster").field("shards", &self.shards).finish_non_exhaustive()
@@ -129,7 +130,7 @@ impl Cluster {
     /// # Errors
     /// A shard cannot be reached, refuses the token, or is of another version.
     pub fn connect(reach: &Reach) -> Result<Self, ShardError> {
-        let caller = Caller::of(reach)?;
+        let caller = Caller::new(reach)?;
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| ShardError(format!("cannot start: {error}")))?;
         let shards = runtime.block_on(async {
@@ -175,12 +176,12 @@ async fn connect(
             start_words(&address)
         ))
     });
-    let of = |reason: String| ShardError(format!("the shard at {address} {reason}"));
-    let (client, answer) = reached.map_err(of)?;
+    let (client, answer) =
+        reached.map_err(|reason| ShardError(format!("the shard at {address} {reason}")))?;
     if answer.protocol != PROTOCOL || answer.program != program {
-        return Err(of(format!(
-            "is of another version: {} with protocol {}, and this is {program} with {PROTOCOL}; start it \
-             from this program",
+        return Err(ShardError(format!(
+            "the shard at {address} is of another version: {} with protocol {}, and this is {program} with \
+             {PROTOCOL}; start it from this program",
             answer.program, answer.protocol
         )));
     }
@@ -279,8 +280,8 @@ impl Shards for Cluster {
         shard: usize,
         assignment: &Assignment,
         stop: &'a AtomicBool,
-    ) -> Result<Ends<'a>, ShardError> {
-        Ok(self.talk(shard, assignment, Way::Optimistic, stop)?.into_ends())
+    ) -> Result<shards::Channel<'a>, ShardError> {
+        Ok(self.talk(shard, assignment, Way::Optimistic, stop)?.into_channel())
     }
 }
 

@@ -68,11 +68,10 @@ fn step_of_wire(step: proto::Step) -> Result<ShardStep, String> {
 }
 
 pub(crate) fn finished_to_wire(finished: Finished) -> proto::Done {
-    let bytes = |words: Vec<u64>| words.into_iter().flat_map(u64::to_le_bytes).collect();
     let Finished { met, times } = finished;
     proto::Done {
-        accounts: bytes(met.accounts),
-        slots: bytes(met.slots),
+        accounts: met.accounts.into_iter().flat_map(u64::to_le_bytes).collect(),
+        slots: met.slots.into_iter().flat_map(u64::to_le_bytes).collect(),
         ahead_ns: ns(times.ahead),
         executed_ns: ns(times.executed),
         value_wait_ns: ns(times.value_wait),
@@ -87,11 +86,12 @@ pub(crate) fn finished_to_wire(finished: Finished) -> proto::Done {
 }
 
 fn finished_of_wire(done: &proto::Done) -> Result<Finished, String> {
-    let words = |bytes: &[u8]| {
-        Ok::<_, String>(words::<8>(bytes, "bits")?.map(u64::from_le_bytes).collect())
+    let met = Met {
+        accounts: words::<8>(&done.accounts, "bits")?.map(u64::from_le_bytes).collect(),
+        slots: words::<8>(&done.slots, "bits")?.map(u64::from_le_bytes).collect(),
     };
     Ok(Finished {
-        met: Met { accounts: words(&done.accounts)?, slots: words(&done.slots)? },
+        met,
         times: ShardTimes {
             ahead: Duration::from_nanos(done.ahead_ns),
             executed: Duration::from_nanos(done.executed_ns),

@@ -80,17 +80,17 @@ pub(crate) fn result_to_wire(result: TxResult) -> proto::TxResult {
         TxStatus::Revert => Status::Revert,
         TxStatus::Halt => Status::Halt,
     };
-    let log = |log: Log| proto::Log {
+    let logs = logs.into_iter().map(|log| proto::Log {
         address: log.address.to_vec(),
         topics: log.topics().iter().flat_map(|topic| topic.0).collect(),
         data: log.data.data.0,
-    };
+    });
     proto::TxResult {
         status: status.into(),
         gas_used,
         block_regular_gas,
         block_state_gas,
-        logs: logs.into_iter().map(log).collect(),
+        logs: logs.collect(),
         output: output.0,
     }
 }
@@ -102,18 +102,18 @@ pub(crate) fn result_of_wire(result: proto::TxResult) -> Result<TxResult, String
         Status::Halt => TxStatus::Halt,
         Status::Unknown => return Err(format!("a result has the status {}", result.status)),
     };
-    let log = |log: proto::Log| {
+    let logs = result.logs.into_iter().map(|log| {
         let topics = words::<32>(&log.topics, "topics")?.map(B256::from).collect();
         let address = address(&log.address, "a log's account")?;
         let data = Bytes::copy_from_slice(&log.data);
         Log::new(address, topics, data).ok_or("a log has five topics or more".to_owned())
-    };
+    });
     Ok(TxResult {
         status,
         gas_used: result.gas_used,
         block_regular_gas: result.block_regular_gas,
         block_state_gas: result.block_state_gas,
-        logs: result.logs.into_iter().map(log).collect::<Result<_, String>>()?,
+        logs: logs.collect::<Result<_, String>>()?,
         // In memory of its own: that of the message goes with the message.
         output: Bytes::copy_from_slice(&result.output),
     })

@@ -71,8 +71,7 @@ impl Coordinator for Link {
     }
 
     fn ask(&self, keys: Wanted) -> Result<Answer<'_>, ShardError> {
-        let counts = |accounts, slots, codes| [accounts, slots, codes];
-        let wanted = counts(keys.accounts.len(), keys.slots.len(), keys.codes.len());
+        let wanted = [keys.accounts.len(), keys.slots.len(), keys.codes.len()];
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = threads::sync_channel(1);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +80,7 @@ impl Coordinator for Link {
         self.post(Message::Wanted(convert::wanted_to_wire(request, keys)))?;
         Ok(Box::new(move || {
             let values = answered.recv().map_err(|_| gone())?;
-            let found = counts(values.accounts.len(), values.slots.len(), values.codes.len());
+            let found = [values.accounts.len(), values.slots.len(), values.codes.len()];
             if found == wanted {
                 return Ok(values);
             }

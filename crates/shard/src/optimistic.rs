@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
 use executor::shards::{
-    OptimisticFinished, OptimisticReport, ShardCpu, ShardRuns, ShardTimes,
+    OptimisticFinished, OptimisticReport, ShardCpu, ShardTimes, Speculation,
     versions::{
         AccountValue, AccountVersion, KeyValue, KeyValues, Keys, OptimisticStep, Order, Reads,
         RemoteWrites, SlotValue, Version, VersionWrites,
@@ -42,7 +42,7 @@ fn all<F, T>(of: Vec<F>, each: impl Fn(F) -> Result<T, String>) -> Result<Vec<T>
 }
 
 pub(crate) fn orders_to_wire(orders: Vec<Order>) -> proto::Orders {
-    let order = |order| {
+    let orders = orders.into_iter().map(|order| {
         let order = match order {
             Order::Values(values) => Wire::Values(values_to_wire(values)),
             Order::Writes(writes) => Wire::Writes(proto::RemoteWrites {
@@ -58,8 +58,8 @@ pub(crate) fn orders_to_wire(orders: Vec<Order>) -> proto::Orders {
             Order::Hurry => Wire::Hurry(proto::Hurry {}),
         };
         proto::Order { order: Some(order) }
-    };
-    proto::Orders { orders: orders.into_iter().map(order).collect() }
+    });
+    proto::Orders { orders: orders.collect() }
 }
 
 pub(crate) fn orders_of_wire(orders: proto::Orders) -> Result<Vec<Order>, String> {
@@ -83,7 +83,7 @@ pub(crate) fn orders_of_wire(orders: proto::Orders) -> Result<Vec<Order>, String
 
 fn values_to_wire(values: KeyValues) -> proto::KeyValues {
     let KeyValues { request, accounts, slots, codes } = values;
-    let account = |value: AccountValue| proto::AccountValue {
+    let accounts = accounts.into_iter().map(|value| proto::AccountValue {
         address: value.key.to_vec(),
         base: Some(account_to_wire(value.base)),
         versions: (value.versions.into_iter())
@@ -93,8 +93,8 @@ fn values_to_wire(values: KeyValues) -> proto::KeyValues {
                 value: Some(state_to_wire(value)),
             })
             .collect(),
-    };
-    let slot = |value: SlotValue| proto::SlotValue {
+    });
+    let slots = slots.into_iter().map(|value| proto::SlotValue {
         address: value.key.0.to_vec(),
         key: value.key.1.to_be_bytes_vec(),
         base: value.base.to_be_bytes_vec(),
@@ -105,80 +105,73 @@ fn values_to_wire(values: KeyValues) -> proto::KeyValues {
                 value: value.to_be_bytes_vec(),
             })
             .collect(),
-    };
-    let code = |(hash, code): (B256, _)| proto::CodeValue {
+    });
+    let codes = codes.into_iter().map(|(hash, code)| proto::CodeValue {
         hash: hash.to_vec(),
         code: Some(code_to_wire(code)),
-    };
+    });
     proto::KeyValues {
         request,
-        accounts: accounts.into_iter().map(account).collect(),
-        slots: slots.into_iter().map(slot).collect(),
-        codes: codes.into_iter().map(code).collect(),
+        accounts: accounts.collect(),
+        slots: slots.collect(),
+        codes: codes.collect(),
     }
 }
 
 fn values_of_wire(values: proto::KeyValues) -> Result<KeyValues, String> {
-    let proto::KeyValues { request, accounts, slots, codes } = values;
-    let account = |value: proto::AccountValue| {
-        let version = |version: proto::AccountVersion| {
+    Ok(KeyValues {
+        request: values.request,
+        accounts: all(values.accounts, account_value_of_wire)?,
+        slots: all(values.slots, slot_value_of_wire)?,
+        codes: all(values.codes, |value| {
+            Ok((hash(&value.hash, "a code's hash")?, value.code.and_then(code_of_wire)))
+        })?,
+    })
+}
+
+fn account_value_of_wire(value: proto::AccountValue) -> Result<AccountValue, String> {
+    Ok(KeyValue {
+        key: address(&value.address, "an account")?,
+        base: account_of_wire(value.base.unwrap_or_default())?,
+        versions: all(value.versions, |version| {
             let value = state_of_wire(version.value.ok_or("a version without a value")?)?;
             let proto::AccountVersion { index, incarnation, .. } = version;
             Ok(Version { index, incarnation, value })
-        };
-        Ok(KeyValue {
-            key: address(&value.address, "an account")?,
-            base: account_of_wire(value.base.unwrap_or_default())?,
-            versions: all(value.versions, version)?,
-        })
-    };
-    let slot = |value: proto::SlotValue| {
-        let version = |version: proto::SlotVersion| {
+        })?,
+    })
+}
+
+fn slot_value_of_wire(value: proto::SlotValue) -> Result<SlotValue, String> {
+    Ok(KeyValue {
+        key: (address(&value.address, "a slot's account")?, number(&value.key, "a slot's key")?),
+        base: number(&value.base, "a slot's value")?,
+        versions: all(value.versions, |version| {
             let proto::SlotVersion { index, incarnation, value } = version;
             Ok(Version { index, incarnation, value: number(&value, "a slot's value")? })
-        };
-        Ok(KeyValue {
-            key: (
-                address(&value.address, "a slot's account")?,
-                number(&value.key, "a slot's key")?,
-            ),
-            base: number(&value.base, "a slot's value")?,
-            versions: all(value.versions, version)?,
-        })
-    };
-    let code = |value: proto::CodeValue| {
-        Ok((hash(&value.hash, "a code's hash")?, value.code.and_then(code_of_wire)))
-    };
-    Ok(KeyValues {
-        request,
-        accounts: all(accounts, account)?,
-        slots: all(slots, slot)?,
-        codes: all(codes, code)?,
+        })?,
     })
 }
 
 pub(crate) fn wanted_to_wire(request: u64, keys: &Keys) -> proto::WantedKeys {
-    let slot = |(address, key): &(Address, U256)| {
-        let mut name = [0; NAME_BYTES];
-        name[..20].copy_from_slice(address.as_slice());
-        name[20..].copy_from_slice(&key.to_be_bytes::<32>());
-        name
-    };
+    let mut slots = Vec::with_capacity(keys.slots.len() * NAME_BYTES);
+    for (address, key) in &keys.slots {
+        slots.extend_from_slice(address.as_slice());
+        slots.extend_from_slice(&key.to_be_bytes::<32>());
+    }
     proto::WantedKeys {
         request,
         accounts: keys.accounts.iter().flat_map(|address| address.0.0).collect(),
-        slots: keys.slots.iter().flat_map(slot).collect(),
+        slots,
         codes: keys.codes.iter().flat_map(|hash| hash.0).collect(),
     }
 }
 
 fn wanted_of_wire(wanted: &proto::WantedKeys) -> Result<Keys, String> {
-    let slot = |name: [u8; NAME_BYTES]| {
-        (Address::from_slice(&name[..20]), U256::from_be_slice(&name[20..]))
-    };
+    let slots = words::<NAME_BYTES>(&wanted.slots, "slots")?
+        .map(|name| (Address::from_slice(&name[..20]), U256::from_be_slice(&name[20..])));
     Ok(Keys {
         accounts: words::<20>(&wanted.accounts, "accounts")?.map(Address::from).collect(),
-        slots: words::<NAME_BYTES>(&wanted.slots, "slots")?.map(slot).collect(),
+        slots: slots.collect(),
         codes: words::<32>(&wanted.codes, "codes")?.map(B256::from).collect(),
     })
 }
@@ -252,7 +245,8 @@ fn finished_of_wire(done: &proto::OptimisticDone) -> OptimisticFinished {
             demand_request_count: done.demand_request_count,
             cpu: ShardCpu::default(),
         },
-        runs: ShardRuns {
+        runs: Speculation {
+            steps: 0,
             executions: done.execution_count,
             validations: done.validation_count,
             aborts: done.abort_count,

@@ -60,6 +60,11 @@ impl Parts<'_> {
     }
 }
 
+/// The flags that are set.
+fn flags(flags: [(bool, u8); 3]) -> u8 {
+    flags.into_iter().filter(|(is_set, _)| *is_set).fold(0, |sum, (_, flag)| sum | flag)
+}
+
 /// Slots that were written.
 pub(crate) fn slots_to_wire(slots: &[(Address, U256, U256)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(slots.len() * SLOT_BYTES);
@@ -72,11 +77,11 @@ pub(crate) fn slots_to_wire(slots: &[(Address, U256, U256)]) -> Vec<u8> {
 }
 
 pub(crate) fn slots_of_wire(bytes: &[u8]) -> Result<Vec<(Address, U256, U256)>, String> {
-    let slot = |slot: [u8; SLOT_BYTES]| {
+    let slots = words::<SLOT_BYTES>(bytes, "slots")?.map(|slot| {
         let mut parts = Parts(&slot);
         (parts.address(), parts.number(), parts.number())
-    };
-    Ok(words::<SLOT_BYTES>(bytes, "slots")?.map(slot).collect())
+    });
+    Ok(slots.collect())
 }
 
 /// Slots that may have no value.
@@ -94,7 +99,7 @@ pub(crate) fn seen_slots_to_wire(slots: &[(Address, U256, Option<U256>)]) -> Vec
 pub(crate) fn seen_slots_of_wire(
     bytes: &[u8],
 ) -> Result<Vec<(Address, U256, Option<U256>)>, String> {
-    let slot = |slot: [u8; SEEN_SLOT_BYTES]| {
+    let slots = words::<SEEN_SLOT_BYTES>(bytes, "slots with flags")?.map(|slot| {
         let mut parts = Parts(&slot);
         let (address, key) = (parts.address(), parts.number());
         let [has_value] = parts.next::<1>();
@@ -104,8 +109,8 @@ pub(crate) fn seen_slots_of_wire(
             1 => Ok((address, key, Some(value))),
             other => Err(format!("a slot has the flag {other}, and not 0 or 1")),
         }
-    };
-    words::<SEEN_SLOT_BYTES>(bytes, "slots with flags")?.map(slot).collect()
+    });
+    slots.collect()
 }
 
 /// Accounts that may have no value.
@@ -128,12 +133,13 @@ pub(crate) fn accounts_to_wire(accounts: &[(Address, AccountVersion)]) -> Vec<u8
 fn add_account(bytes: &mut Vec<u8>, address: &Address, value: Option<&AccountVersion>) {
     let state = value.and_then(|value| value.state);
     let is_born = value.is_some_and(|value| value.is_born);
-    let flag = |is_set, flag| if is_set { flag } else { 0 };
     let AccountState { nonce, balance, code_hash } = state.unwrap_or_default();
     bytes.extend_from_slice(address.as_slice());
-    bytes.push(
-        flag(value.is_some(), HAS_VALUE) | flag(state.is_some(), EXISTS) | flag(is_born, IS_BORN),
-    );
+    bytes.push(flags([
+        (value.is_some(), HAS_VALUE),
+        (state.is_some(), EXISTS),
+        (is_born, IS_BORN),
+    ]));
     bytes.extend_from_slice(&nonce.to_be_bytes());
     bytes.extend_from_slice(&balance.to_be_bytes::<32>());
     bytes.extend_from_slice(code_hash.as_slice());
@@ -142,7 +148,7 @@ fn add_account(bytes: &mut Vec<u8>, address: &Address, value: Option<&AccountVer
 pub(crate) fn seen_accounts_of_wire(
     bytes: &[u8],
 ) -> Result<Vec<(Address, Option<AccountVersion>)>, String> {
-    let account = |account: [u8; SEEN_ACCOUNT_BYTES]| {
+    let accounts = words::<SEEN_ACCOUNT_BYTES>(bytes, "accounts")?.map(|account| {
         let mut parts = Parts(&account);
         let (address, flags) = (parts.address(), parts.flags("an account")?);
         let nonce = u64::from_be_bytes(parts.next::<8>());
@@ -153,16 +159,16 @@ pub(crate) fn seen_accounts_of_wire(
             is_born: flags & IS_BORN > 0,
         };
         Ok((address, (flags & HAS_VALUE > 0).then_some(value)))
-    };
-    words::<SEEN_ACCOUNT_BYTES>(bytes, "accounts")?.map(account).collect()
+    });
+    accounts.collect()
 }
 
 /// Accounts that must have a value.
 pub(crate) fn accounts_of_wire(bytes: &[u8]) -> Result<Vec<(Address, AccountVersion)>, String> {
-    let valued = |(address, value): (_, Option<_>)| {
-        Ok((address, value.ok_or("an account without a value")?))
-    };
-    seen_accounts_of_wire(bytes)?.into_iter().map(valued).collect()
+    let accounts = seen_accounts_of_wire(bytes)?.into_iter();
+    accounts
+        .map(|(address, value)| Ok((address, value.ok_or("an account without a value")?)))
+        .collect()
 }
 
 /// Accounts that may not exist.
@@ -179,7 +185,7 @@ pub(crate) fn states_to_wire(states: &[Option<AccountState>]) -> Vec<u8> {
 }
 
 pub(crate) fn states_of_wire(bytes: &[u8]) -> Result<Vec<Option<AccountState>>, String> {
-    let state = |state: [u8; STATE_BYTES]| {
+    let states = words::<STATE_BYTES>(bytes, "accounts")?.map(|state| {
         let mut parts = Parts(&state);
         let [exists] = parts.next::<1>();
         let nonce = u64::from_be_bytes(parts.next::<8>());
@@ -189,22 +195,21 @@ pub(crate) fn states_of_wire(bytes: &[u8]) -> Result<Vec<Option<AccountState>>, 
             1 => Ok(Some(AccountState { nonce, balance, code_hash })),
             other => Err(format!("an account has the flag {other}, and not 0 or 1")),
         }
-    };
-    words::<STATE_BYTES>(bytes, "accounts")?.map(state).collect()
+    });
+    states.collect()
 }
 
 /// Writes to accounts, and the new codes among them.
 pub(crate) fn writes_to_wire(writes: Vec<AccountWrite>) -> (Vec<u8>, Vec<NewCode>) {
     let mut bytes = Vec::with_capacity(writes.len() * WRITE_BYTES);
     let mut codes = Vec::new();
-    let flag = |is_set, flag| if is_set { flag } else { 0 };
     for AccountWrite { address, balance, nonce, code } in writes {
         bytes.extend_from_slice(address.as_slice());
-        bytes.push(
-            flag(balance.is_some(), HAS_BALANCE)
-                | flag(nonce.is_some(), HAS_NONCE)
-                | flag(code.is_some(), HAS_CODE),
-        );
+        bytes.push(flags([
+            (balance.is_some(), HAS_BALANCE),
+            (nonce.is_some(), HAS_NONCE),
+            (code.is_some(), HAS_CODE),
+        ]));
         bytes.extend_from_slice(&balance.unwrap_or_default().to_be_bytes::<32>());
         bytes.extend_from_slice(&nonce.unwrap_or_default().to_be_bytes());
         codes.extend(code.map(|(hash, code)| new_code_to_wire(hash, code)));
@@ -217,7 +222,7 @@ pub(crate) fn writes_of_wire(
     codes: Vec<NewCode>,
 ) -> Result<Vec<AccountWrite>, String> {
     let mut codes = codes.into_iter();
-    let write = |write: [u8; WRITE_BYTES]| {
+    let writes = words::<WRITE_BYTES>(bytes, "writes to accounts")?.map(|write| {
         let mut parts = Parts(&write);
         let (address, flags) = (parts.address(), parts.flags("a write to an account")?);
         let (balance, nonce) = (parts.number(), u64::from_be_bytes(parts.next::<8>()));
@@ -232,8 +237,7 @@ pub(crate) fn writes_of_wire(
             nonce: (flags & HAS_NONCE > 0).then_some(nonce),
             code,
         })
-    };
-    let writes = words::<WRITE_BYTES>(bytes, "writes to accounts")?.map(write);
+    });
     let writes: Vec<_> = writes.collect::<Result<_, String>>()?;
     match codes.next() {
         Some(_) => Err("there are more codes than writes that have one".to_owned()),

@@ -82,9 +82,11 @@ pub fn serve(
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| ShardError(format!("cannot start: {error}")))?;
     let served = runtime.block_on(async {
-        let cannot = |error| ShardError(format!("cannot listen on {listen}: {error}"));
-        let listener = TcpListener::bind(listen).await.map_err(cannot)?;
-        listening(listener.local_addr().map_err(cannot)?);
+        let bound = TcpListener::bind(listen).await;
+        let bound = bound.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let (address, listener) =
+            bound.map_err(|error| ShardError(format!("cannot listen on {listen}: {error}")))?;
+        listening(address);
         let service =
             Service { program: program.clone(), work: Arc::default(), user: Arc::default() };
         let server = ShardServer::new(service)
@@ -164,15 +166,15 @@ impl Service {
     /// Begins a call that takes the shard's time. Two coordinators would share its cores without a word, and
     /// their times would be wrong.
     fn begin(&self, metadata: &MetadataMap) -> Result<UnderWay, Status> {
-        let said = |key| metadata.get(key).map_or(&[][..], |value| value.as_bytes());
-        if said(PROGRAM_KEY) != self.program.as_bytes() {
+        let [program, coordinator] = [PROGRAM_KEY, COORDINATOR_KEY]
+            .map(|key| metadata.get(key).map_or(&[][..], |value| value.as_bytes()));
+        if program != self.program.as_bytes() {
             // The build was compared before: a shard that is started anew is reached without a greeting.
             return Err(Status::failed_precondition(format!(
                 "it was started anew, and is another program: {}; run again with shards of one build",
                 self.program
             )));
         }
-        let coordinator = said(COORDINATOR_KEY);
         let mut user = self.user.lock().unwrap_or_else(PoisonError::into_inner);
         if user.batch_count > 0 && user.coordinator != coordinator {
             return Err(Status::failed_precondition(
@@ -362,11 +364,10 @@ async fn assignment(
     work: &Work,
     incoming: &mut Streaming<FromCoordinator>,
 ) -> Result<(Assignment, Way), Status> {
-    let wrong = |reason: &str| Status::invalid_argument(reason.to_owned());
     let Some(FromCoordinator { message: Some(from_coordinator::Message::Begin(begin)) }) =
         incoming.message().await?
     else {
-        return Err(wrong("a batch begins with its assignment"));
+        return Err(Status::invalid_argument("a batch begins with its assignment"));
     };
     let Begin { workload_digest, batch, thread_count, steps, list_bytes, .. } = begin;
     let way = if begin.is_optimistic { Way::Optimistic } else { Way::ByList };
@@ -378,20 +379,20 @@ async fn assignment(
     }
     let batch = batch as usize;
     let Some(of_workload) = work.workload.batches.get(batch) else {
-        return Err(wrong("the workload has no such batch"));
+        return Err(Status::invalid_argument("the workload has no such batch"));
     };
     let count = Steps::of(of_workload).count();
     if !steps.is_sorted_by(|a, b| a < b) || steps.last().is_some_and(|last| *last >= count) {
-        return Err(wrong("steps ascend, and are steps of the batch"));
+        return Err(Status::invalid_argument("steps ascend, and are steps of the batch"));
     }
     let list_bytes_max = ListBounds::of(of_workload, work.workload.fork).max_bytes();
     if list_bytes > list_bytes_max {
-        return Err(wrong(&format!(
+        return Err(Status::invalid_argument(format!(
             "a list of {list_bytes} bytes, and one of this batch has {list_bytes_max} at most"
         )));
     }
     if !(1..=THREAD_COUNT_MAX).contains(&thread_count) {
-        return Err(wrong(&format!(
+        return Err(Status::invalid_argument(format!(
             "{thread_count} threads, and a shard has 1 to {THREAD_COUNT_MAX}"
         )));
     }
@@ -401,7 +402,7 @@ async fn assignment(
             Some(FromCoordinator { message: Some(from_coordinator::Message::List(piece)) }) => {
                 list.extend_from_slice(&piece.bytes);
             }
-            _ => return Err(wrong("the list is cut off")),
+            _ => return Err(Status::invalid_argument("the list is cut off")),
         }
     }
     let assignment = Assignment {

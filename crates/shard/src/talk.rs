@@ -8,7 +8,7 @@ use std::{
 };
 
 use executor::shards::{
-    Conversation, Ends, Hearer, OptimisticReport, Report, ShardError, StateValues, Teller,
+    Channel, Conversation, OptimisticReport, Receiver, Report, Sender, ShardError, StateValues,
     versions::Order,
 };
 use tokio::{
@@ -91,19 +91,19 @@ impl Outgoing {
 /// A batch under way on a shard.
 #[derive(Debug)]
 pub(crate) struct Talk<'c> {
-    mouth: Mouth<'c>,
-    ear: Ear<'c>,
+    sender: MessageSender<'c>,
+    receiver: MessageReceiver<'c>,
 }
 
-/// The end of a conversation that tells the shard.
+/// Sends messages to the shard.
 #[derive(Debug)]
-struct Mouth<'c> {
+struct MessageSender<'c> {
     runtime: &'c Runtime,
     patience: Patience<'c>,
     to: Outgoing,
 }
 
-impl Mouth<'_> {
+impl MessageSender<'_> {
     /// Sends a message, and waits while the shard is behind. Returns whether somebody wants it.
     fn send(&self, message: Message) -> Result<bool, ShardError> {
         self.patience.wait(self.runtime, self.to.send(message))
@@ -120,12 +120,15 @@ impl<'c> Talk<'c> {
         delay: Duration,
     ) -> Self {
         let from = Incoming::new(runtime, from, delay);
-        Self { mouth: Mouth { runtime, patience, to }, ear: Ear { runtime, patience, from } }
+        Self {
+            sender: MessageSender { runtime, patience, to },
+            receiver: MessageReceiver { runtime, patience, from },
+        }
     }
 
     /// Its two directions, for a thread each.
-    pub(crate) fn into_ends(self) -> Ends<'c> {
-        Ends { teller: Box::new(self.mouth), hearer: Box::new(self.ear) }
+    pub(crate) fn into_channel(self) -> Channel<'c> {
+        Channel { sender: Box::new(self.sender), receiver: Box::new(self.receiver) }
     }
 
     /// Sends a message, and waits while the shard is behind.
@@ -133,11 +136,11 @@ impl<'c> Talk<'c> {
     /// # Errors
     /// [`ShardError`]: the shard does not take it.
     pub(crate) fn send(&mut self, message: Message) -> Result<(), ShardError> {
-        if self.mouth.send(message)? {
+        if self.sender.send(message)? {
             return Ok(());
         }
         // Its last message says why it has closed the stream.
-        Err(match self.ear.from.next_within(self.ear.runtime, STOP_CHECK) {
+        Err(match self.receiver.from.next_within(self.receiver.runtime, STOP_CHECK) {
             Some(Err(status)) => ended(&status),
             _ => {
                 ShardError("it ended, or the connection did: it takes no more messages".to_owned())
@@ -146,17 +149,17 @@ impl<'c> Talk<'c> {
     }
 }
 
-/// The end of a conversation that hears the shard.
+/// Receives messages of the shard.
 #[derive(Debug)]
-struct Ear<'c> {
+struct MessageReceiver<'c> {
     runtime: &'c Runtime,
     patience: Patience<'c>,
     from: Incoming,
 }
 
-impl Ear<'_> {
+impl MessageReceiver<'_> {
     /// Waits for the next message, until a silence up to the deadline in which one was owed, or until `stop`.
-    fn hear(
+    fn receive(
         &mut self,
         stop: &AtomicBool,
         owes: &dyn Fn() -> bool,
@@ -187,8 +190,8 @@ fn nonsense(what: String) -> ShardError {
 }
 
 impl Conversation for Talk<'_> {
-    fn hear(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
-        convert::report(self.ear.hear(stop, &|| true)?).map_err(nonsense)
+    fn receive(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
+        convert::report(self.receiver.receive(stop, &|| true)?).map_err(nonsense)
     }
 
     fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError> {
@@ -196,21 +199,23 @@ impl Conversation for Talk<'_> {
     }
 }
 
-impl Teller for Mouth<'_> {
-    fn tell(&mut self, orders: Vec<Order>) -> Result<(), ShardError> {
-        // The thread that hears the shard is told why it takes no more.
-        let gone = || ShardError("it takes no more messages".to_owned());
-        let is_wanted = self.send(Message::Orders(optimistic::orders_to_wire(orders)))?;
-        is_wanted.then_some(()).ok_or_else(gone)
+impl Sender for MessageSender<'_> {
+    fn send(&mut self, orders: Vec<Order>) -> Result<(), ShardError> {
+        let message = Message::Orders(optimistic::orders_to_wire(orders));
+        match MessageSender::send(self, message)? {
+            true => Ok(()),
+            // The receiving thread learns why it takes no more.
+            false => Err(ShardError("it takes no more messages".to_owned())),
+        }
     }
 }
 
-impl Hearer for Ear<'_> {
-    fn hear(
+impl Receiver for MessageReceiver<'_> {
+    fn receive(
         &mut self,
         stop: &AtomicBool,
         owes: &dyn Fn() -> bool,
     ) -> Result<OptimisticReport, ShardError> {
-        optimistic::report(self.hear(stop, owes)?).map_err(nonsense)
+        optimistic::report(self.receive(stop, owes)?).map_err(nonsense)
     }
 }

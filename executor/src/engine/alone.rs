@@ -43,7 +43,7 @@ impl<'a, L> Alone<'a, L> {
 impl<'a, L: Loop + Sync> Engine for Alone<'a, L> {
     type Job = ();
     type Lead = StoreDatabase<'a>;
-    type Leavings = ();
+    type WorkerCounts = ();
 
     const NAME: &'static str = L::NAME;
 
@@ -71,5 +71,5 @@ impl<'a, L: Loop + Sync> Engine for Alone<'a, L> {
         database.close(self.at.task, executed);
     }
 
-    fn gather(&self, _left: Vec<()>, _executed: &mut Executed) {}
+    fn gather(&self, _workers: Vec<()>, _executed: &mut Executed) {}
 }

@@ -5,7 +5,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `job.rs`, `gate.rs` | one batch as its workers see it |
+//! | `job.rs` | one batch as its workers see it |
 //! | `job/execution.rs` | its steps, run and held against the list |
 //! | `prestate.rs`, `handover.rs` | the state below the batch, each key read once |
 //! | `prefetch.rs`, `verify.rs` | the threads that only read |
@@ -40,7 +40,6 @@ mod bitset;
 mod check;
 mod feasible;
 mod fibers;
-mod gate;
 mod handover;
 mod job;
 mod join;
@@ -52,7 +51,7 @@ mod sharded;
 mod verify;
 mod view;
 
-use job::{Job, JobInput, Leavings, Tallies};
+use job::{Job, JobInput, WorkerCounts};
 pub use parts::shard_of_steps;
 pub(crate) use prefetch::{Lane, ReadAhead, Target};
 use prestate::PreState;
@@ -77,7 +76,7 @@ impl<'a, P> Bal<'a, P> {
 /// State of the leading thread.
 pub(super) struct Lead<'a> {
     reader: Box<dyn Reader + 'a>,
-    /// Of each batch, where steps go by their known cost.
+    /// Order of each batch, where steps go by their known cost.
     known_orders: std::vec::IntoIter<Vec<BlockAccessIndex>>,
     recorder: Option<Box<Recorder>>,
 }
@@ -85,7 +84,7 @@ pub(super) struct Lead<'a> {
 impl<'a, P: PreState> Engine for Bal<'a, P> {
     type Job = Job<P>;
     type Lead = Lead<'a>;
-    type Leavings = Leavings;
+    type WorkerCounts = WorkerCounts;
 
     const NAME: &'static str = "bal";
 
@@ -99,24 +98,27 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
 
     /// The first threads execute, those behind them only read. Readers that verify must not take
     /// the CPU from those that execute.
-    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job<P>>) -> Result<Leavings, StoreError> {
+    fn work(
+        &self,
+        worker: usize,
+        pool: &WorkerPool<'_, Job<P>>,
+    ) -> Result<WorkerCounts, StoreError> {
         if worker < self.at.task.variant.thread_count && self.at.task.variant.fiber_count > 1 {
             return fibers::work(&self.at, worker, pool);
         }
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
         let (executors, readers) = (task.variant.thread_count, task.variant.io_thread_count);
-        let recorder = || task.trace.map(|trace| trace.recorder(executors + readers));
-        let mut tallies = Tallies::of(reader.as_ref(), recorder);
+        let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, executors + readers);
         let executes = worker < executors;
         let verifies = !executes && task.variant.io == Io::FromList;
-        let priority = verifies.then(process::lower_priority);
+        counts.priority = verifies.then(process::lower_priority);
         pool.serve(|job: &Job<P>| {
             let done = if executes {
-                job.execute(reader.as_mut(), &mut tallies, task, worker, stop)
+                job.execute(reader.as_mut(), &mut counts, task, worker, stop)
             } else {
                 let lane = Lane { number: worker - executors, count: readers };
-                job.read(reader.as_mut(), &mut tallies, lane, stop)
+                job.read(reader.as_mut(), &mut counts, lane, stop)
             };
             if let Err(failure) = done {
                 stop.store(true, Ordering::Relaxed);
@@ -124,12 +126,14 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
             }
         });
         if let Some(trace) = task.trace {
-            let reader = || Track::Reader(worker - executors);
-            let track = if executes { Track::Executor(worker) } else { reader() };
-            trace.give(track, tallies.on_demand.trace.take());
-            trace.give(track, tallies.prefetched.trace.take());
+            let track = match worker.checked_sub(executors) {
+                None => Track::Executor(worker),
+                Some(reader) => Track::Reader(reader),
+            };
+            trace.give(track, counts.on_demand.trace.take());
+            trace.give(track, counts.prefetched.trace.take());
         }
-        Ok(Leavings { tallies, counters: reader.counters(), priority })
+        Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
@@ -150,7 +154,7 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         let Execution { sample, task, stop } = self.at;
         let job = Job::new(JobInput {
             task,
-            index: turn.index,
+            batch_index: turn.index,
             batch: turn.batch,
             spans: turn.spans,
             layout: sample.row_layout(),
@@ -176,11 +180,11 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         executed.counters = lead.reader.counters();
     }
 
-    fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
-        for worker in &left {
+    fn gather(&self, workers: Vec<WorkerCounts>, executed: &mut Executed) {
+        for worker in &workers {
             executed.counters.add(&worker.counters);
-            executed.on_demand.merge(&worker.tallies.on_demand);
-            executed.prefetched.merge(&worker.tallies.prefetched);
+            executed.on_demand.merge(&worker.on_demand);
+            executed.prefetched.merge(&worker.prefetched);
             executed.verifier_priority = worker.priority.or(executed.verifier_priority);
         }
     }

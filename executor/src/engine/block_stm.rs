@@ -13,19 +13,17 @@
 //! | `board.rs` | the scheduler behind its lock, waiting |
 //! | `cell.rs` | the versions of one key; plain values |
 //! | `memory.rs`, `deferred_fees.rs` | all cells; all fees |
+//! | `shared.rs` | a batch as all runs see it, with their logs and results |
 //! | `view.rs`, `publish.rs` | reads and writes of one run |
-//! | `worker.rs`, `runs.rs`, `settle.rs` | a worker's life; counts of its runs; the net changes |
+//! | `worker.rs`, `settle.rs` | a worker's life; the net changes |
 //! | `shard.rs`, `intake.rs` | a shard's part of a batch whose steps several processes run |
-//! | `sharded.rs`, `side.rs`, `hub.rs`, `accesses.rs` | such a batch as the coordinator sees it |
+//! | `sharded.rs`, `shard_connection.rs`, `hub.rs`, `accesses.rs` | such a batch as the coordinator sees it |
 //!
 //! It knows no list, and leaves the store alone but for reading below the batch.
 
-use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
 };
 
 use variant::Phase;
@@ -36,22 +34,22 @@ use self::{
     deferred_fees::BatchFees,
     memory::Memory,
     scheduler::Scheduler,
-    view::{Ground, Source},
-    worker::{LastRuns, Logs, Results, Work},
+    shared::{LastRuns, Logs, Results, Shared},
 };
 use super::{
     clock::{Engine, Execution, Turn},
     error::EngineError,
-    executed::{BatchResult, Executed, Speculation},
-    tally::{ReadTally, Reading},
+    executed::{BatchResult, Executed},
+    tally::{ReadTally, Reading, WorkerCounts},
     task::Task,
 };
 use crate::{
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
+    shards::Speculation,
     span::Spans,
-    store::{ReadCounters, Reader},
+    store::Reader,
     trace::{Track, close_part},
 };
 
@@ -65,12 +63,12 @@ mod memory;
 #[cfg(test)]
 mod model;
 mod publish;
-mod runs;
 mod scheduler;
 mod settle;
 mod shard;
+mod shard_connection;
 mod sharded;
-mod side;
+mod shared;
 mod task;
 mod view;
 mod window;
@@ -88,19 +86,13 @@ pub(super) struct Lead<'a> {
     speculation: Speculation,
 }
 
-/// Counts of one worker.
-pub(super) struct Leavings {
-    tally: ReadTally,
-    counters: ReadCounters,
-}
-
 /// One batch as its workers see it.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
     batch_index: usize,
     steps: Steps,
     memory: Memory,
-    deferred_fees: BatchFees,
+    fees: BatchFees,
     board: Board<'a>,
     logs: Logs,
     spans: Arc<Spans>,
@@ -111,7 +103,7 @@ pub(super) struct Job<'a> {
 impl<'a> Engine for BlockStm<'a> {
     type Job = Job<'a>;
     type Lead = Lead<'a>;
-    type Leavings = Leavings;
+    type WorkerCounts = WorkerCounts;
 
     const NAME: &'static str = "block-stm";
 
@@ -119,19 +111,19 @@ impl<'a> Engine for BlockStm<'a> {
         self.0.task.variant.thread_count
     }
 
-    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job<'a>>) -> Result<Leavings, StoreError> {
+    fn work(
+        &self,
+        worker: usize,
+        pool: &WorkerPool<'_, Job<'a>>,
+    ) -> Result<WorkerCounts, StoreError> {
         let Execution { sample, task, stop } = self.0;
         let mut reader = sample.reader()?;
         let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
         let mut tally = ReadTally::of(reader.as_ref(), trace);
         pool.serve(|job: &Job<'_>| {
             let start = job.spans.elapsed();
-            let (ground, batch_index) = (job.ground(task, stop), job.batch_index);
-            let Job { steps, logs, last_runs, .. } = job;
-            let results = Results::Kept(last_runs);
-            let work = Work { ground, steps, logs, results, batch_index };
             let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
-            if let Err(failure) = worker::work(&work, reading) {
+            if let Err(failure) = worker::work(job.shared(task, stop), reading) {
                 stop.store(true, Ordering::Relaxed);
                 lock(&job.failures).push(failure);
             }
@@ -140,7 +132,7 @@ impl<'a> Engine for BlockStm<'a> {
         if let Some(trace) = task.trace {
             trace.give(Track::Executor(worker), tally.trace.take());
         }
-        Ok(Leavings { tally, counters: reader.counters() })
+        Ok(WorkerCounts { tally, counters: reader.counters() })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
@@ -167,8 +159,8 @@ impl<'a> Engine for BlockStm<'a> {
         executed.speculation = Some(lead.speculation);
     }
 
-    fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
-        for worker in &left {
+    fn gather(&self, workers: Vec<WorkerCounts>, executed: &mut Executed) {
+        for worker in &workers {
             executed.on_demand.merge(&worker.tally);
             executed.counters.add(&worker.counters);
         }
@@ -179,12 +171,12 @@ impl<'a> Job<'a> {
     fn new(turn: &Turn<'_, Self>, thread_count: usize, stop: &'a AtomicBool) -> Self {
         let steps = Steps::of(turn.batch);
         let memory = Memory::new(steps.count() as usize);
-        let deferred_fees = BatchFees::new(turn.batch, &steps, &memory);
+        let fees = BatchFees::new(turn.batch, &steps, &memory);
         let links = deferred_fees::nonce_links(turn.batch, &steps);
         let scheduler = Scheduler::new(&links, thread_count);
         Self {
             batch_index: turn.index,
-            deferred_fees,
+            fees,
             board: Board::new(scheduler, stop),
             logs: Logs::new(steps.count()),
             last_runs: LastRuns::new(steps.count()),
@@ -195,14 +187,17 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn ground<'j>(&'j self, task: &'j Task<'_>, stop: &'j AtomicBool) -> Ground<'j> {
-        Ground {
-            memory: &self.memory,
-            deferred_fees: &self.deferred_fees,
-            board: &self.board,
+    fn shared<'j>(&'j self, task: &'j Task<'_>, stop: &'j AtomicBool) -> Shared<'j> {
+        Shared {
             workload: task.workload,
+            batch_index: self.batch_index,
+            steps: &self.steps,
+            memory: &self.memory,
+            fees: &self.fees,
+            board: &self.board,
+            logs: &self.logs,
+            results: Results::Kept(&self.last_runs),
             written: task.root.written,
-            source: Source::Store,
             stop,
         }
     }
@@ -214,34 +209,17 @@ impl<'a> Job<'a> {
         lead: &mut Lead<'_>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Cancellations come last: the failure of another step caused them.
-        failures.sort_by_key(|(index, error)| (matches!(error, EngineError::Cancelled), *index));
-        if let Some((_, error)) = failures.into_iter().next() {
-            return Err(error);
-        }
-        if task.cancel.load(Ordering::Relaxed) {
-            return Err(EngineError::Cancelled);
-        }
-        let scheduler = self.board.into_scheduler();
-        lead.speculation.add(&runs::speculation(&runs::of(&scheduler)));
-        lead.speculation.steps += u64::from(self.steps.count());
-        let mut results = Vec::with_capacity(self.steps.count() as usize);
-        let mut longest = Duration::ZERO;
-        for run in self.last_runs.into_runs() {
-            let Some(result) = run.result else { continue };
-            results.push(result);
-            executed.tx_latencies.record(run.latency);
-            longest = longest.max(run.latency);
-        }
-        executed.longest_txs += longest;
+        let failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+        settle::check_failures(failures, task.cancel)?;
         let step_count = self.steps.count();
-        let net_changes = settle::net_changes(
-            &self.memory,
-            &self.deferred_fees,
-            step_count,
-            lead.reader.as_mut(),
-        )?;
+        lead.speculation.add(&Speculation {
+            steps: u64::from(step_count),
+            ..self.board.into_scheduler().speculation()
+        });
+        let runs = self.last_runs.into_runs();
+        let results = executed.add_transactions(runs.map(|run| (run.result, run.latency)));
+        let reader = lead.reader.as_mut();
+        let net_changes = settle::net_changes(&self.memory, &self.fees, step_count, reader)?;
         Ok(BatchResult { results, net_changes, ..BatchResult::default() })
     }
 }

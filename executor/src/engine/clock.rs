@@ -48,7 +48,7 @@ pub(super) trait Engine: Sync {
     /// State of the leading thread, from batch to batch.
     type Lead;
     /// Counts of a worker over all batches.
-    type Leavings: Send;
+    type WorkerCounts: Send;
 
     /// The engine's name, for errors.
     const NAME: &'static str;
@@ -71,7 +71,7 @@ pub(super) trait Engine: Sync {
         &self,
         worker: usize,
         pool: &WorkerPool<'_, Self::Job>,
-    ) -> Result<Self::Leavings, StoreError>;
+    ) -> Result<Self::WorkerCounts, StoreError>;
 
     /// Prepares the leading thread, before the clock starts.
     ///
@@ -94,7 +94,7 @@ pub(super) trait Engine: Sync {
     fn leave(&self, lead: Self::Lead, executed: &mut Executed);
 
     /// Adds the counts of the workers, once all have ended.
-    fn gather(&self, left: Vec<Self::Leavings>, executed: &mut Executed);
+    fn gather(&self, workers: Vec<Self::WorkerCounts>, executed: &mut Executed);
 }
 
 /// A batch whose turn it is.
@@ -135,9 +135,6 @@ impl<J> Turn<'_, J> {
 /// [`EngineError`]. A rejected list carries its cost.
 pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, EngineError> {
     let pool = WorkerPool::<E::Job>::new(engine.worker_count(), at.stop, at.task.cancel);
-    let name = |worker| engine.worker_name(worker);
-    let no_thread = |error| StoreError::no_thread(E::NAME, &error);
-    let live = |worker| engine.work(worker, &pool);
     let tries = at.sample.tries();
     let task = at.task;
     let sample = RootedSample {
@@ -154,20 +151,25 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
         cancel: task.cancel,
     };
     let reception = Reception::new(task.received(), at.stop);
-    let led = reception.run(|| {
+    let ran = reception.run(|| {
         root::beside(sample, |rooting| {
             let with = Beside { reception: &reception, rooting };
-            pool.run(name, no_thread, live, || lead(engine, at, &pool, with))
+            pool.run(
+                |worker| engine.worker_name(worker),
+                |error| StoreError::no_thread(E::NAME, &error),
+                |worker| engine.work(worker, &pool),
+                || lead(engine, at, &pool, with),
+            )
         })
     });
-    let led = led.map_err(EngineError::Store)?.map_err(|error| EngineError::of_root(0, error))?;
-    let (timed, left) = led.map_err(|error| match task.cancel.load(Ordering::Relaxed) {
+    let ran = ran.map_err(EngineError::Store)?.map_err(|error| EngineError::of_root(0, error))?;
+    let (timed, workers) = ran.map_err(|error| match task.cancel.load(Ordering::Relaxed) {
         // A worker that cannot begin because the user interrupts: a shard takes its workload no further.
         true => EngineError::Cancelled,
         false => EngineError::Store(error),
     })?;
     let Timed { mut executed, done } = timed?;
-    engine.gather(left, &mut executed);
+    engine.gather(workers, &mut executed);
     match done {
         Ok(()) => Ok(executed),
         Err(error) => Err(error.spending(|spent| {
@@ -211,15 +213,16 @@ fn lead<E: Engine>(
     let mut batches = at.task.workload.batches.iter().enumerate();
     let done = batches.try_for_each(|(index, batch)| {
         let begin = spans.elapsed();
-        let rejected = |error| EngineError::of_received(index, error);
         let turn = Turn { index, batch, spans: &spans, pool };
-        let decoded = reception.receive(index, &spans).map_err(rejected)?;
+        let decoded = reception
+            .receive(index, &spans)
+            .map_err(|error| EngineError::of_received(index, error))?;
         let begun = rooting.as_ref().map_or(Ok(None), |rooting| rooting.begin(index, &spans));
         let writing = begun.map_err(|error| EngineError::of_root(index, error))?;
         let mut result = engine.run_batch(&mut lead, &turn, &mut executed)?;
         drop(writing);
         let checked = reception.check(index, decoded.as_ref(), &result.results, &spans);
-        checked.map_err(rejected)?;
+        checked.map_err(|error| EngineError::of_received(index, error))?;
         result.decoded = decoded;
         if let Some(rooting) = &mut rooting {
             let rooted = rooting.root(&result.net_changes, &spans);

@@ -12,7 +12,7 @@ use crate::{
     process,
     received::DecodedBlocks,
     root::{RootWork, Rooted},
-    shards::{ShardTimes, SideTimes},
+    shards::{CoordinatorTimes, ShardTimes, Speculation},
     span::Span,
     store::ReadCounters,
 };
@@ -33,42 +33,6 @@ pub struct BatchResult {
     pub decoded: Option<DecodedBlocks>,
     /// The state root with the nodes that change, where it is computed.
     pub rooted: Option<Rooted>,
-}
-
-/// Cost of running steps before their turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Speculation {
-    /// Steps: transactions, and the system steps of each block.
-    pub steps: u64,
-    /// Executions of steps, aborted ones included.
-    pub executions: u64,
-    /// Validations of a step's reads.
-    pub validations: u64,
-    /// Aborted executions: given up, or invalid when validated.
-    pub aborts: u64,
-    /// Runs that waited for a lower step.
-    pub waits: u64,
-    /// Steps with at least one aborted execution.
-    pub aborted_steps: u64,
-    /// The most aborted executions of one step.
-    pub most_aborts_of_a_step: u64,
-}
-
-impl Speculation {
-    /// Adds the runs of others, which may be nonsense of a shard: sums end at the largest number.
-    pub(super) fn add(&mut self, other: &Self) {
-        for (sum, count) in [
-            (&mut self.steps, other.steps),
-            (&mut self.executions, other.executions),
-            (&mut self.validations, other.validations),
-            (&mut self.aborts, other.aborts),
-            (&mut self.waits, other.waits),
-            (&mut self.aborted_steps, other.aborted_steps),
-        ] {
-            *sum = sum.saturating_add(count);
-        }
-        self.most_aborts_of_a_step = self.most_aborts_of_a_step.max(other.most_aborts_of_a_step);
-    }
 }
 
 /// Values between shards that execute without a list, and their price.
@@ -142,7 +106,7 @@ pub struct Executed {
     /// Values between shards, of all batches; `None` where shards execute by a list, or none do.
     pub cross_shard: Option<CrossShard>,
     /// Work of this process's threads that talk to shards.
-    pub side_times: SideTimes,
+    pub coordinator_times: CoordinatorTimes,
     /// Time of partitioning all batches over shards, inside the clock or before it.
     pub partitioning: Duration,
     /// Cost of running steps before their turn, of an engine that does.
@@ -152,6 +116,25 @@ pub struct Executed {
 }
 
 impl Executed {
+    /// Adds the times of a batch's transactions, in their order. Returns their results; steps of other kinds have
+    /// none.
+    pub(super) fn add_transactions(
+        &mut self,
+        steps: impl Iterator<Item = (Option<TxResult>, Duration)>,
+    ) -> Vec<TxResult> {
+        let mut results = Vec::with_capacity(steps.size_hint().1.unwrap_or(0));
+        let mut longest = Duration::ZERO;
+        for (result, latency) in steps {
+            let Some(result) = result else { continue };
+            results.push(result);
+            self.tx_latencies.record(latency);
+            longest = longest.max(latency);
+        }
+        // Of shards, which may send nonsense.
+        self.longest_txs = self.longest_txs.saturating_add(longest);
+        results
+    }
+
     /// `, run by shard 1 at 127.0.0.1:7001`; empty without shards. A wrong receipt is its shard's: writes alone are
     /// compared with the list.
     pub(crate) fn by_shard(&self, batch: usize, tx_index: usize) -> String {

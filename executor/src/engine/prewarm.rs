@@ -38,13 +38,13 @@ use super::{
     executed::{BatchResult, Executed, WarmUp},
     in_order::{self, Below, Purpose},
     row,
-    tally::{ReadTally, Reading},
+    tally::{ReadTally, Reading, WorkerCounts},
 };
 use crate::{
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    store::{ReadCounters, Reader},
+    store::Reader,
     trace::{Recorder, Track, What, close_part},
 };
 
@@ -70,7 +70,7 @@ impl<'a> Prewarm<'a> {
 impl<'a> Engine for Prewarm<'a> {
     type Job = Job;
     type Lead = InOrder<'a>;
-    type Leavings = Leavings;
+    type WorkerCounts = WorkerCounts;
 
     const NAME: &'static str = "prewarm";
 
@@ -84,7 +84,7 @@ impl<'a> Engine for Prewarm<'a> {
         }
     }
 
-    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<Leavings, StoreError> {
+    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<WorkerCounts, StoreError> {
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
         let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
@@ -115,7 +115,7 @@ impl<'a> Engine for Prewarm<'a> {
         if let Some(trace) = task.trace {
             trace.give(Track::Executor(worker), tally.trace.take());
         }
-        Ok(Leavings { tally, counters: reader.counters() })
+        Ok(WorkerCounts { tally, counters: reader.counters() })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
@@ -212,8 +212,8 @@ impl<'a> Engine for Prewarm<'a> {
         executed.warm_up = Some(WarmUp { pass_wait, ..counted });
     }
 
-    fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
-        for worker in &left {
+    fn gather(&self, workers: Vec<WorkerCounts>, executed: &mut Executed) {
+        for worker in &workers {
             executed.prefetched.merge(&worker.tally);
             executed.counters.add(&worker.counters);
         }
@@ -249,12 +249,6 @@ struct BatchKeys {
     asked: Vec<u64>,
 }
 
-/// Counts of one worker of the pass.
-pub(super) struct Leavings {
-    tally: ReadTally,
-    counters: ReadCounters,
-}
-
 /// The place of a key in the cache.
 struct Find<K, V> {
     key: K,
@@ -263,12 +257,11 @@ struct Find<K, V> {
 
 /// Adds the counts of one batch's keys; outside the clock.
 fn add(total: WarmUp, keys: BatchKeys) -> WarmUp {
-    let distinct = |mut keys: Vec<u64>| {
+    let [read, asked] = [keys.read.concat(), keys.asked].map(|mut keys| {
         keys.sort_unstable();
         keys.dedup();
         keys
-    };
-    let (read, asked) = (distinct(keys.read.concat()), distinct(keys.asked));
+    });
     let found = asked.iter().filter(|key| read.binary_search(key).is_ok()).count() as u64;
     WarmUp {
         asked_count: total.asked_count + asked.len() as u64,
@@ -334,8 +327,7 @@ impl Database for InOrder<'_> {
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ViewError> {
         let find = Find { key: (address, key), within: |cache| &cache.slots };
-        let read = |reader: &mut dyn Reader| Ok(reader.slot(&address, &key)?);
-        self.get(Key::Slot(address, key), find, read)
+        self.get(Key::Slot(address, key), find, |reader| Ok(reader.slot(&address, &key)?))
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ViewError> {

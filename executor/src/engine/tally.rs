@@ -9,7 +9,7 @@ use crate::{
     error::StoreError,
     latency::Latencies,
     single_flight::Arrival,
-    store::Reader,
+    store::{ReadCounters, Reader},
     trace::{Key, Recorder, What},
 };
 
@@ -138,6 +138,13 @@ impl ReadTally {
         self.lasted(What::Read { key, count: 1 }, start, Instant::now());
         value
     }
+}
+
+/// Counts of one worker over all batches.
+#[derive(Debug)]
+pub(super) struct WorkerCounts {
+    pub(super) tally: ReadTally,
+    pub(super) counters: ReadCounters,
 }
 
 /// A store's reader with the tally of its reads.

@@ -1,8 +1,9 @@
 //! From one measurement to the sample of a result.
 
 use executor::{
-    engine::{BackgroundWrites, Executed, Speculation, Writes},
+    engine::{BackgroundWrites, Executed, Writes},
     sample::Measurement,
+    shards::Speculation,
     span,
 };
 use variant::Io;

@@ -17,7 +17,7 @@ use executor::{
     engine::EngineError,
     sample::Measurement,
     shards::{
-        Assignment, Conversation, Ends, Finished, Report, ShardError, ShardStep, Shards,
+        Assignment, Channel, Conversation, Finished, Report, ShardError, ShardStep, Shards,
         StateValues, Wanted,
     },
 };
@@ -115,15 +115,15 @@ impl Shards for Faulty<'_> {
         shard: usize,
         of: &Assignment,
         stop: &'a AtomicBool,
-    ) -> Result<Ends<'a>, ShardError> {
+    ) -> Result<Channel<'a>, ShardError> {
         self.inner.begin_optimistic(shard, of, stop)
     }
 }
 
 impl Conversation for FaultyTalk<'_> {
-    fn hear(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
+    fn receive(&mut self, stop: &AtomicBool) -> Result<Report, ShardError> {
         while self.held.is_empty() {
-            let report = self.inner.hear(stop)?;
+            let report = self.inner.receive(stop)?;
             self.held = match self.wrong {
                 Some(wrong) => wrong(report),
                 None => vec![report],
@@ -409,7 +409,7 @@ fn an_assignment_that_would_take_a_shards_memory_is_refused_with_both_numbers() 
         ),
     ] {
         let begun = running.cluster.begin(0, &assignment, &stop);
-        let heard = begun.and_then(|mut talk| talk.hear(&stop));
+        let heard = begun.and_then(|mut talk| talk.receive(&stop));
         let ShardError(reason) = heard.unwrap_err();
         assert!(reason.contains(&words), "{words:?} is not in {reason:?}");
     }
@@ -432,7 +432,7 @@ fn a_second_coordinator_is_refused_while_a_batch_is_under_way() {
     };
     // It is ready, and waits for values.
     let mut talk = first.begin(0, &assignment, &stop).unwrap();
-    assert_eq!(talk.hear(&stop).unwrap(), Report::Ready);
+    assert_eq!(talk.receive(&stop).unwrap(), Report::Ready);
     let told = second.load(0, &workload, &stop).unwrap_err().0;
     assert!(told.contains("another coordinator has a batch under way"), "{told}");
     drop(talk);

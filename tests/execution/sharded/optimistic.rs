@@ -1,7 +1,7 @@
 //! Execution on shards without a list: whatever the steps of one shard have to do with those of others, and in
 //! whatever order word of them comes, the outcome equals that in order.
 
-use executor::engine::{CrossShard, Speculation};
+use executor::{engine::CrossShard, shards::Speculation};
 use generator::random_blocks::RandomBlocks;
 use variant::{PartitionTime, Partitioner, Phase, Sharding};
 use workload::{Block, Workload};

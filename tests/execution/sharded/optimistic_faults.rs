@@ -11,8 +11,8 @@ use alloy_primitives::{Address, U256};
 use executor::{
     engine::EngineError,
     shards::{
-        Assignment, Conversation, Ends, Hearer, OptimisticFinished, OptimisticReport, ShardError,
-        Shards,
+        Assignment, Channel, Conversation, OptimisticFinished, OptimisticReport, Receiver,
+        ShardError, Shards,
         versions::{AccountVersion, Keys, OptimisticStep},
     },
 };
@@ -32,8 +32,8 @@ pub(super) struct Faulty<'c> {
     pub(super) wrong: Wrong,
 }
 
-struct FaultyEar<'c> {
-    inner: Box<dyn Hearer + 'c>,
+struct FaultyReceiver<'c> {
+    inner: Box<dyn Receiver + 'c>,
     wrong: Wrong,
     held: Vec<OptimisticReport>,
 }
@@ -65,24 +65,24 @@ impl Shards for Faulty<'_> {
         shard: usize,
         of: &Assignment,
         stop: &'a AtomicBool,
-    ) -> Result<Ends<'a>, ShardError> {
-        let Ends { teller, hearer } = self.inner.begin_optimistic(shard, of, stop)?;
+    ) -> Result<Channel<'a>, ShardError> {
+        let Channel { sender, receiver } = self.inner.begin_optimistic(shard, of, stop)?;
         if shard > 0 {
-            return Ok(Ends { teller, hearer });
+            return Ok(Channel { sender, receiver });
         }
-        let ear = FaultyEar { inner: hearer, wrong: self.wrong, held: Vec::new() };
-        Ok(Ends { teller, hearer: Box::new(ear) })
+        let faulty = FaultyReceiver { inner: receiver, wrong: self.wrong, held: Vec::new() };
+        Ok(Channel { sender, receiver: Box::new(faulty) })
     }
 }
 
-impl Hearer for FaultyEar<'_> {
-    fn hear(
+impl Receiver for FaultyReceiver<'_> {
+    fn receive(
         &mut self,
         stop: &AtomicBool,
         owes: &dyn Fn() -> bool,
     ) -> Result<OptimisticReport, ShardError> {
         while self.held.is_empty() {
-            self.held = (self.wrong)(self.inner.hear(stop, owes)?);
+            self.held = (self.wrong)(self.inner.receive(stop, owes)?);
         }
         Ok(self.held.remove(0))
     }

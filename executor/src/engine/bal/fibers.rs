@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use variant::Engine;
 
 use super::{
-    job::{Job, Leavings, Tallies},
+    job::{Job, WorkerCounts},
     prestate::PreState,
 };
 use crate::{
     engine::clock::Execution, error::StoreError, fiber::Fibers, lock::lock, pool::WorkerPool,
-    store::ReadCounters, trace::Track,
+    trace::Track,
 };
 
 /// A worker's life. In a trace each fiber has a track, as a thread that executes has.
@@ -19,38 +19,37 @@ pub(super) fn work<P: PreState>(
     at: &Execution<'_>,
     worker: usize,
     pool: &WorkerPool<'_, Job<P>>,
-) -> Result<Leavings, StoreError> {
+) -> Result<WorkerCounts, StoreError> {
     let Execution { sample, task, stop } = *at;
     let count = task.variant.fiber_count;
     let mut readers = sample.fiber_readers(count)?;
-    let recorder = || task.trace.map(|trace| trace.recorder(count * task.variant.thread_count));
-    let mut tallies: Vec<Tallies> =
-        readers.iter().map(|reader| Tallies::of(reader.as_ref(), recorder)).collect();
+    let recorder_count = count * task.variant.thread_count;
+    let counts =
+        readers.iter().map(|reader| WorkerCounts::new(reader.as_ref(), task.trace, recorder_count));
+    let mut counts: Vec<_> = counts.collect();
     let mut fibers = Fibers::new(count).map_err(|error| StoreError::Failed {
         store: Engine::Bal.name(),
         action: format!("make the stacks of {count} fibers"),
         reason: error.to_string(),
     })?;
-    let end = || stop.store(true, Ordering::Relaxed);
     pool.serve(|job: &Job<P>| {
-        let works = readers.iter_mut().zip(&mut tallies).map(|(reader, tallies)| {
+        let works = readers.iter_mut().zip(&mut counts).map(|(reader, counts)| {
             move || {
-                if let Err(failure) = job.execute(reader.as_mut(), tallies, task, worker, stop) {
+                if let Err(failure) = job.execute(reader.as_mut(), counts, task, worker, stop) {
                     stop.store(true, Ordering::Relaxed);
                     lock(&job.failures).push(failure);
                 }
             }
         });
-        fibers.run(works.collect(), &end);
+        fibers.run(works.collect(), &|| stop.store(true, Ordering::Relaxed));
     });
-    let mut left =
-        Leavings { tallies: Tallies::default(), counters: ReadCounters::default(), priority: None };
-    for (number, (reader, mut tally)) in readers.iter().zip(tallies).enumerate() {
+    let mut sum = WorkerCounts::default();
+    for (number, (reader, mut counts)) in readers.iter().zip(counts).enumerate() {
         if let Some(trace) = task.trace {
-            trace.give(Track::Executor(worker * count + number), tally.on_demand.trace.take());
+            trace.give(Track::Executor(worker * count + number), counts.on_demand.trace.take());
         }
-        left.tallies.on_demand.merge(&tally.on_demand);
-        left.counters.add(&reader.counters());
+        sum.on_demand.merge(&counts.on_demand);
+        sum.counters.add(&reader.counters());
     }
-    Ok(left)
+    Ok(sum)
 }

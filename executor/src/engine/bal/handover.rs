@@ -12,7 +12,7 @@
 
 use std::{
     sync::{
-        Condvar, Mutex, OnceLock, PoisonError,
+        Condvar, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -23,6 +23,7 @@ use workload::genesis::AccountState;
 
 use crate::{
     fiber::{Awaited, Turn, Wait},
+    lock::lock,
     single_flight::{Arrival, Cancelled},
 };
 
@@ -78,7 +79,7 @@ impl Claims {
         self.states[id].store(READY, Ordering::Release);
         let gate = &self.gates[id % GATE_COUNT];
         if gate.waiter_count.load(Ordering::Relaxed) > 0 {
-            drop(gate.lock.lock().unwrap_or_else(PoisonError::into_inner));
+            drop(lock(&gate.lock));
             gate.opened.notify_all();
         }
     }
@@ -107,7 +108,7 @@ impl Claims {
     fn doze(&self, id: usize) {
         let gate = &self.gates[id % GATE_COUNT];
         gate.waiter_count.fetch_add(1, Ordering::SeqCst);
-        let held = gate.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = lock(&gate.lock);
         if !self.is_ready(id) {
             drop(gate.opened.wait_timeout(held, MISSED_CALL));
         }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
@@ -18,7 +18,6 @@ use workload::{
 use super::{
     check,
     feasible::Feasibility,
-    gate::Gate,
     join::{self, Written},
     prefetch::{Lane, ReadAhead, Target},
     prestate::{PreState, Reads},
@@ -34,11 +33,11 @@ use crate::{
     },
     lock::lock,
     process, schedule,
-    shards::{ShardTimes, SideTimes},
+    shards::{CoordinatorTimes, ShardTimes},
     single_flight::SingleFlight,
     span::Spans,
     store::{ReadCounters, Reader},
-    trace::{Recorder, close_part},
+    trace::{Trace, close_part},
 };
 
 mod execution;
@@ -47,40 +46,32 @@ pub(super) mod remote;
 
 /// Counts of one worker over all batches: made before the clock, joined after it.
 #[derive(Debug, Default)]
-pub(super) struct Tallies {
+pub(crate) struct WorkerCounts {
     pub(super) on_demand: ReadTally,
     pub(super) prefetched: ReadTally,
     /// Of a shard, at the coordinator.
     pub(super) shard_times: ShardTimes,
-    pub(super) side_times: SideTimes,
-}
-
-impl Tallies {
-    /// Empty tallies of the reads of `reader`, each with a recorder of its own.
-    pub(super) fn of(reader: &dyn Reader, recorder: impl Fn() -> Option<Box<Recorder>>) -> Self {
-        let tally = || ReadTally::of(reader, recorder());
-        Self {
-            on_demand: tally(),
-            prefetched: tally(),
-            shard_times: ShardTimes::default(),
-            side_times: SideTimes::default(),
-        }
-    }
-}
-
-/// Counts of one worker.
-pub(crate) struct Leavings {
-    pub(super) tallies: Tallies,
+    pub(super) coordinator_times: CoordinatorTimes,
     pub(super) counters: ReadCounters,
     /// Of a thread that only verifies.
     pub(super) priority: Option<process::Priority>,
+}
+
+impl WorkerCounts {
+    /// Counts of a worker that reads through `reader`, with recorders if the sample is traced, among
+    /// `recorder_count` workers that have some.
+    pub(super) fn new(reader: &dyn Reader, trace: Option<&Trace>, recorder_count: usize) -> Self {
+        let [on_demand, prefetched] = [trace, trace]
+            .map(|trace| ReadTally::of(reader, trace.map(|trace| trace.recorder(recorder_count))));
+        Self { on_demand, prefetched, ..Self::default() }
+    }
 }
 
 /// The input of a job.
 pub(crate) struct JobInput<'j> {
     pub(super) task: &'j Task<'j>,
     /// 0-based index of the batch.
-    pub(super) index: usize,
+    pub(super) batch_index: usize,
     pub(super) batch: &'j Batch,
     pub(super) spans: &'j Arc<Spans>,
     /// Order of the store's rows.
@@ -134,9 +125,9 @@ pub(crate) struct Job<P> {
     steps: Steps,
     /// Number of steps to run: all, or those of the order.
     run_count: u32,
-    /// In which order steps are taken; `None` for that of their indices. On a shard, its own steps.
+    /// Steps in the order in which they are taken; `None` for that of their indices. On a shard, its own steps.
     order: Option<Vec<BlockAccessIndex>>,
-    place: usize,
+    batch_index: usize,
     spans: Arc<Spans>,
     /// The next position in the order.
     next_step: AtomicU32,
@@ -155,17 +146,17 @@ pub(crate) struct Job<P> {
 
 impl<P: PreState> Job<P> {
     pub(super) fn new(input: JobInput<'_>) -> Result<Self, EngineError> {
-        let JobInput { task, index: place, batch, spans, layout, known_order } = input;
-        let rejected = |fault| EngineError::rejected(place, fault);
+        let JobInput { task, batch_index, batch, spans, layout, known_order } = input;
         let start = spans.elapsed();
         let bounds = ListBounds::of(batch, task.workload.fork);
         // A list of any length must not cost its hash.
-        list::check_length(&task.lists[place], P::max_bytes(&bounds))
-            .map_err(|error| rejected(error.into()))?;
+        list::check_length(&task.lists[batch_index], P::max_bytes(&bounds))
+            .map_err(|error| EngineError::rejected(batch_index, error))?;
         let start = spans.close(Phase::Decode, start).end;
-        task.check_hash(place, &task.lists[place])?;
+        task.check_hash(batch_index, &task.lists[batch_index])?;
         let start = spans.close(Phase::Hash, start).end;
-        let (list, pre_state) = P::decode(&task.lists[place], &bounds).map_err(rejected)?;
+        let (list, pre_state) = P::decode(&task.lists[batch_index], &bounds)
+            .map_err(|fault| EngineError::rejected(batch_index, fault))?;
         let declared_count = u64::from(list.slot_count());
         let feasible = Feasibility::new(declared_count, batch, task.workload.fork, &bounds);
         let steps = Steps::of(batch);
@@ -177,7 +168,7 @@ impl<P: PreState> Job<P> {
             spans.close(Phase::Schedule, start);
         }
         Ok(Self {
-            feasible: feasible.map_err(rejected)?,
+            feasible: feasible.map_err(|fault| EngineError::rejected(batch_index, fault))?,
             shared: Shared {
                 pre_state,
                 list,
@@ -187,7 +178,7 @@ impl<P: PreState> Job<P> {
             run_count: order.as_ref().map_or(steps.count(), |order| order.len() as u32),
             steps,
             order,
-            place,
+            batch_index,
             spans: Arc::clone(spans),
             next_step: AtomicU32::new(0),
             ahead: ReadAhead::new(
@@ -208,20 +199,20 @@ impl<P: PreState> Job<P> {
     pub(super) fn read(
         &self,
         reader: &mut dyn Reader,
-        tallies: &mut Tallies,
+        counts: &mut WorkerCounts,
         lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         match self.shared.pre_state.listed() {
-            Some(_) => self.verify(reader, tallies, lane, stop),
-            None => self.prefetch(reader, tallies, lane, stop),
+            Some(_) => self.verify(reader, counts, lane, stop),
+            None => self.prefetch(reader, counts, lane, stop),
         }
     }
 
     fn verify(
         &self,
         reader: &mut dyn Reader,
-        tallies: &mut Tallies,
+        counts: &mut WorkerCounts,
         lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
@@ -231,14 +222,19 @@ impl<P: PreState> Job<P> {
         let start = self.spans.elapsed();
         let verifier = Verifier::new(list, listed);
         let target = Target { list, values: &verifier, codes: code_rows };
-        let to = Reading { reader, tally: &mut tallies.prefetched };
+        let to = Reading { reader, tally: &mut counts.prefetched };
         let done = self.ahead.read(target, lane, to, stop);
         self.verified_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
-        let recorder = tallies.prefetched.trace.as_deref_mut();
+        let recorder = counts.prefetched.trace.as_deref_mut();
         close_part(&self.spans, Phase::Verify, start, recorder);
         done.map_err(|error| Failure { taken: 0, error: EngineError::Store(error) })?;
         let Some(WrongValue { chunk, fault }) = verifier.into_first_wrong() else { return Ok(()) };
-        Err(Failure { taken: chunk, error: EngineError::rejected(self.place, fault) })
+        Err(Failure { taken: chunk, error: self.rejected(fault) })
+    }
+
+    /// The list of the batch is rejected.
+    fn rejected(&self, fault: ListFault) -> EngineError {
+        EngineError::rejected(self.batch_index, fault)
     }
 
     fn now_ns(&self) -> u64 {
@@ -248,7 +244,7 @@ impl<P: PreState> Job<P> {
     fn prefetch(
         &self,
         reader: &mut dyn Reader,
-        tallies: &mut Tallies,
+        counts: &mut WorkerCounts,
         lane: Lane,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
@@ -259,9 +255,9 @@ impl<P: PreState> Job<P> {
         let start = self.spans.elapsed();
         let target = Target { list, values, codes: code_rows };
         self.ahead
-            .read(target, lane, Reading { reader, tally: &mut tallies.prefetched }, stop)
+            .read(target, lane, Reading { reader, tally: &mut counts.prefetched }, stop)
             .map_err(|error| Failure { taken: 0, error: EngineError::Store(error) })?;
-        let recorder = tallies.prefetched.trace.as_deref_mut();
+        let recorder = counts.prefetched.trace.as_deref_mut();
         close_part(&self.spans, Phase::Prefetch, start, recorder);
         Ok(())
     }
@@ -307,22 +303,58 @@ impl<P: PreState> Job<P> {
         }
         if P::READS == Reads::Declared {
             check::check_touched(&self.shared.list, &touched)
-                .map_err(|fault| EngineError::rejected(self.place, fault))?;
+                .map_err(|fault| self.rejected(fault))?;
         }
         let ends = [&self.verified_ns, &self.executed_ns].map(|end| end.load(Ordering::Relaxed));
         executed.verification_wait += Duration::from_nanos(ends[0].saturating_sub(ends[1]));
         // Stable, for its speed: each worker's are most often in order already.
         steps.sort_by_key(|step: &StepResult| step.index);
-        let mut longest = Duration::ZERO;
-        for step in steps.iter().filter(|step| step.result.is_some()) {
-            executed.tx_latencies.record(step.latency);
-            longest = longest.max(step.latency);
-        }
-        executed.longest_txs += longest;
         executed.step_times.push(steps.iter().map(|step| step.latency).collect());
         let net_changes = join::net_changes(&self.shared, reader, stop, workers)
-            .map_err(|error| EngineError::of_read(self.place, self.steps.count(), error))?;
-        let results = steps.into_iter().filter_map(|step| step.result).collect();
+            .map_err(|error| EngineError::of_read(self.batch_index, self.steps.count(), error))?;
+        let steps = steps.into_iter().map(|step| (step.result, step.latency));
+        let results = executed.add_transactions(steps);
         Ok(BatchResult { results, net_changes, ..BatchResult::default() })
+    }
+}
+
+/// The gate that holds executors until the declared keys are read: opens once as many have passed as it was made for.
+#[derive(Debug)]
+struct Gate {
+    missing: Mutex<usize>,
+    opened: Condvar,
+}
+
+impl Gate {
+    /// A gate that opens once `count` have passed.
+    const fn new(count: usize) -> Self {
+        Self { missing: Mutex::new(count), opened: Condvar::new() }
+    }
+
+    /// Counts the caller as passed when the guard goes, in a panic too.
+    const fn pass(&self) -> Pass<'_> {
+        Pass(self)
+    }
+
+    /// Waits until it is open.
+    fn wait(&self) {
+        let mut missing = lock(&self.missing);
+        while *missing > 0 {
+            missing = self.opened.wait(missing).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Counts one as passed when dropped.
+#[derive(Debug)]
+struct Pass<'a>(&'a Gate);
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        let mut missing = lock(&self.0.missing);
+        *missing = missing.saturating_sub(1);
+        if *missing == 0 {
+            self.0.opened.notify_all();
+        }
     }
 }

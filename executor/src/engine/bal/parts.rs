@@ -3,8 +3,9 @@
 //! is not in a list (EIP-7928), and the account of the fee recipient, which all transactions write, is left out.
 
 use partition::Access;
+use rayon::iter::Either;
 use variant::Sharding;
-use workload::{Batch, BlockAccessIndex, StepKind, Steps, list::ListIndex};
+use workload::{Batch, StepKind, Steps, list::ListIndex};
 
 use crate::engine::on_shards::{self, Parts};
 
@@ -12,7 +13,7 @@ use crate::engine::on_shards::{self, Parts};
 const NO_TX: u32 = u32::MAX;
 
 /// Partitions a batch.
-pub(super) fn of(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> Parts {
+pub(super) fn partition(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> Parts {
     let accesses = if on_shards::needs_accesses(sharding.partitioner) {
         written(batch, &Steps::of(batch), list)
     } else {
@@ -23,7 +24,7 @@ pub(super) fn of(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> Parts 
 
 /// The shard of each step of a batch, as the engine partitions it.
 pub fn shard_of_steps(batch: &Batch, list: &ListIndex, sharding: &Sharding) -> Vec<u32> {
-    let parts = of(batch, list, sharding);
+    let parts = partition(batch, list, sharding);
     let mut shard_of = vec![0; Steps::of(batch).count() as usize];
     for (shard, steps) in (0..).zip(parts.steps) {
         steps.into_iter().for_each(|index| shard_of[index as usize] = shard);
@@ -43,27 +44,25 @@ fn written(batch: &Batch, steps: &Steps, list: &ListIndex) -> Vec<Vec<Access>> {
     let mut accesses = vec![Vec::new(); tx_count as usize];
     let mut key_count = 0;
     let mut writers = Vec::new();
-    let mut add = |indices: &mut dyn Iterator<Item = BlockAccessIndex>| {
+    let accounts = list.accounts().filter(|account| {
+        let address = list.address(*account);
+        batch.blocks.iter().all(|block| block.env.beneficiary != *address)
+    });
+    let of_accounts = accounts.map(|account| Either::Left(list.account_change_indices(account)));
+    let of_slots = list.slots().map(|slot| Either::Right(list.slot_change_indices(slot)));
+    for indices in of_accounts.chain(of_slots) {
         writers.clear();
         let txs = indices.filter_map(|index| tx_of_step.get(index as usize).copied());
         writers.extend(txs.filter(|tx| *tx != NO_TX));
         writers.sort_unstable();
         writers.dedup();
         if writers.len() < 2 {
-            return;
+            continue;
         }
         for tx in &writers {
             accesses[*tx as usize].push(Access { key: key_count, writes: true });
         }
         key_count += 1;
-    };
-    let recipients = || batch.blocks.iter().map(|block| block.env.beneficiary);
-    for account in list.accounts() {
-        let address = *list.address(account);
-        if recipients().all(|recipient| recipient != address) {
-            add(&mut list.account_change_indices(account));
-        }
     }
-    list.slots().for_each(|slot| add(&mut list.slot_change_indices(slot)));
     accesses
 }

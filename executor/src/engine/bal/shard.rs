@@ -62,17 +62,17 @@ pub fn run_shard(
     coordinator: &dyn Coordinator,
     stop: &AtomicBool,
 ) -> Result<Finished, EngineError> {
-    let Assignment { batch: index, ref list, ref steps, thread_count, .. } = *assignment;
+    let Assignment { batch: batch_index, ref list, ref steps, thread_count, .. } = *assignment;
     let mut lists = vec![Bytes::new(); workload.batches.len()];
-    lists[index] = list.clone();
+    lists[batch_index] = list.clone();
     let threads = NonZeroUsize::new(thread_count).unwrap_or(NonZeroUsize::MIN);
     let variant = Variant::of(Design::BatchedIo, threads, NonZeroUsize::MIN);
     let variant = Variant { io: Io::OnDemand, io_thread_count: 0, ..variant };
     let task = &Task::new(workload, &lists, variant, stop);
-    let batch = &workload.batches[index];
+    let batch = &workload.batches[batch_index];
     let spans = &Arc::new(Spans::start());
     let known_order = Some(steps.clone());
-    let job = JobInput { task, index, batch, spans, layout: None, known_order };
+    let job = JobInput { task, batch_index, batch, spans, layout: None, known_order };
     let job = &Job::<Declared>::new(job)?;
     let mut ahead = Ahead::of(workload, assignment, job.list(), job.steps());
     ahead.claim(&job.shared().pre_state);

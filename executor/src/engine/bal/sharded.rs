@@ -6,15 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use alloy_primitives::Bytes;
 use variant::{PartitionTime, Phase};
-use workload::{
-    Batch,
-    list::{ListBounds, ListIndex},
-};
+use workload::list::{ListBounds, ListIndex};
 
 use super::{
-    job::{Job, JobInput, Leavings, Tallies, remote::Side},
+    job::{Job, JobInput, WorkerCounts, remote::ShardConnection},
     parts,
     prestate::Declared,
 };
@@ -49,7 +45,7 @@ pub(in crate::engine) struct ShardedJob {
 /// State of the leading thread.
 pub(in crate::engine) struct Lead<'a> {
     reader: Box<dyn Reader + 'a>,
-    /// Of each batch, where batches are partitioned before the clock.
+    /// Parts of each batch, where batches are partitioned before the clock.
     parts: std::vec::IntoIter<Parts>,
     partitioning: Duration,
 }
@@ -67,7 +63,7 @@ impl<'a> Sharded<'a> {
 impl<'a> Engine for Sharded<'a> {
     type Job = ShardedJob;
     type Lead = Lead<'a>;
-    type Leavings = Leavings;
+    type WorkerCounts = WorkerCounts;
 
     const NAME: &'static str = "sharded";
 
@@ -83,31 +79,30 @@ impl<'a> Engine for Sharded<'a> {
         &self,
         worker: usize,
         pool: &WorkerPool<'_, ShardedJob>,
-    ) -> Result<Leavings, StoreError> {
+    ) -> Result<WorkerCounts, StoreError> {
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
-        let recorder = || task.trace.map(|trace| trace.recorder(self.worker_count()));
-        let mut tallies = Tallies::of(reader.as_ref(), recorder);
+        let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, self.worker_count());
         on_shards::load(self.shards, worker, task)?;
         pool.serve(|ShardedJob { job, parts }| {
-            let mut side = Side {
+            let mut connection = ShardConnection {
                 task,
                 stop,
                 shards: self.shards,
                 shard: worker,
                 assignment: &parts[worker],
                 reader: reader.as_mut(),
-                tallies: &mut tallies,
+                counts: &mut counts,
             };
-            if let Err(failure) = side.run(job) {
+            if let Err(failure) = connection.run(job) {
                 stop.store(true, Ordering::Relaxed);
                 lock(&job.failures).push(failure);
             }
         });
         if let Some(trace) = task.trace {
-            trace.give(Track::Shard(worker), tallies.on_demand.trace.take());
+            trace.give(Track::Shard(worker), counts.on_demand.trace.take());
         }
-        Ok(Leavings { tallies, counters: reader.counters(), priority: None })
+        Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
@@ -128,13 +123,14 @@ impl<'a> Engine for Sharded<'a> {
     ) -> Result<BatchResult, EngineError> {
         let Execution { sample, task, stop } = self.at;
         let (batch, spans, layout) = (turn.batch, turn.spans, sample.row_layout());
-        let input = JobInput { task, index: turn.index, batch, spans, layout, known_order: None };
+        let input =
+            JobInput { task, batch_index: turn.index, batch, spans, layout, known_order: None };
         let job = Job::new(input)?;
         let sharding = &task.variant.sharding;
         let known = lead.parts.next();
         let parts = known.unwrap_or_else(|| {
             let start = spans.elapsed();
-            let parts = parts::of(batch, job.list(), sharding);
+            let parts = parts::partition(batch, job.list(), sharding);
             let span = spans.close(Phase::Partition, start);
             lead.partitioning += span.end - span.start;
             parts
@@ -156,26 +152,27 @@ impl<'a> Engine for Sharded<'a> {
             (0..self.worker_count()).map(|shard| self.shards.name(shard)).collect();
     }
 
-    fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
-        for worker in &left {
+    fn gather(&self, workers: Vec<WorkerCounts>, executed: &mut Executed) {
+        for worker in &workers {
             executed.counters.add(&worker.counters);
-            executed.on_demand.merge(&worker.tallies.on_demand);
-            executed.shard_times.add(&worker.tallies.shard_times);
-            executed.side_times.add(&worker.tallies.side_times);
+            executed.on_demand.merge(&worker.on_demand);
+            executed.shard_times.add(&worker.shard_times);
+            executed.coordinator_times.add(&worker.coordinator_times);
         }
     }
 }
 
 /// The parts of all batches, before the clock. Adds their time, without that of the lists, to `partitioning`.
 fn parts_before(task: &Task<'_>, partitioning: &mut Duration) -> Result<Vec<Parts>, EngineError> {
-    let of_batch = |(index, (batch, list)): (usize, (&Batch, &Bytes))| {
+    let batches = task.workload.batches.iter().zip(task.lists).enumerate();
+    let parts = batches.map(|(batch_index, (batch, list))| {
         let bounds = ListBounds::of(batch, task.workload.fork);
         let list = ListIndex::decode(list, &bounds);
-        let list = list.map_err(|error| EngineError::rejected(index, error))?;
+        let list = list.map_err(|error| EngineError::rejected(batch_index, error))?;
         let start = Instant::now();
-        let parts = parts::of(batch, &list, &task.variant.sharding);
+        let parts = parts::partition(batch, &list, &task.variant.sharding);
         *partitioning += start.elapsed();
         Ok(parts)
-    };
-    task.workload.batches.iter().zip(task.lists).enumerate().map(of_batch).collect()
+    });
+    parts.collect()
 }

@@ -31,18 +31,18 @@ struct Touch {
     writes: bool,
 }
 
-/// The keys of each transaction of the batch at `place` that another one touches too and one of them writes:
+/// The keys of each transaction of the batch at `batch_index` that another one touches too and one of them writes:
 /// others tie nothing together. The account of a fee recipient, which all transactions write, is left out.
 ///
 /// # Errors
 /// A state that cannot be read, or `stop`; never the result of a transaction.
-pub(super) fn of(
+pub(super) fn shared_accesses(
     workload: &Workload,
-    place: usize,
+    batch_index: usize,
     reader: &mut dyn Reader,
     stop: &AtomicBool,
 ) -> Result<Vec<Vec<Access>>, EngineError> {
-    let batch = &workload.batches[place];
+    let batch = &workload.batches[batch_index];
     let mut runner = Runner::new(workload, Before::new(workload, reader)).with_fees(Fees::Apart);
     let mut touched = Vec::new();
     let mut entered = None;
@@ -60,17 +60,17 @@ pub(super) fn of(
             // A run that comes to nothing has touched what it has touched.
             Ok(_) | Err(StepError::Database(ViewError::MissingBlockHash(_))) => {}
             Err(StepError::Database(error)) => {
-                return Err(EngineError::of_read(place, index, error));
+                return Err(EngineError::of_read(batch_index, index, error));
             }
             Err(_) => {}
         }
         touched.push(std::mem::take(&mut runner.db().touched));
     }
-    Ok(shared(batch, touched))
+    Ok(numbered(batch, touched))
 }
 
 /// Keys as numbers, without those that tie nothing.
-fn shared(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
+fn numbered(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
     #[derive(Default)]
     struct Seen {
         tx_count: u32,
@@ -90,20 +90,23 @@ fn shared(batch: &Batch, touched: Vec<Vec<Touch>>) -> Vec<Vec<Access>> {
         }
     }
     let mut count = 0;
-    let number = |Touch { key, writes }: Touch| {
-        let seen = keys.get_mut(&key)?;
-        let is_recipient = key.1.is_none() && recipients.contains(&key.0);
-        if seen.tx_count < 2 || !seen.is_written || is_recipient {
-            return None;
+    let mut accesses = Vec::with_capacity(touched.len());
+    for touches in touched {
+        let mut of_tx = Vec::new();
+        for Touch { key, writes } in touches {
+            let Some(seen) = keys.get_mut(&key) else { continue };
+            let is_recipient = key.1.is_none() && recipients.contains(&key.0);
+            if seen.tx_count > 1 && seen.is_written && !is_recipient {
+                let key = *seen.number.get_or_insert_with(|| {
+                    count += 1;
+                    count - 1
+                });
+                of_tx.push(Access { key, writes });
+            }
         }
-        let key = *seen.number.get_or_insert_with(|| {
-            count += 1;
-            count - 1
-        });
-        Some(Access { key, writes })
-    };
-    let mut number = number;
-    touched.into_iter().map(|of| of.into_iter().filter_map(&mut number).collect()).collect()
+        accesses.push(of_tx);
+    }
+    accesses
 }
 
 /// The state before the batch, as the transaction at hand may see it.

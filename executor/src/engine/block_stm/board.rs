@@ -15,8 +15,10 @@ use workload::BlockAccessIndex;
 
 use super::{
     scheduler::Scheduler,
-    task::{Answer, Asking, Report, Task},
+    task::{Answer, Asking, Report, Task, Until},
 };
+
+use crate::lock::lock;
 
 /// Looks before a worker sleeps, each a few pauses of the processor.
 const LOOKS: u32 = 200;
@@ -26,15 +28,6 @@ const PAUSES: u32 = 16;
 const LOOKS_BEFORE_YIELD: u32 = 50;
 /// Polling interval of the stop flag, whose setter wakes no sleeper.
 const STOP_CHECK: Duration = Duration::from_millis(1);
-
-/// The need of a run that cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
-    /// That this lower step has executed.
-    Executed(BlockAccessIndex),
-    /// That all lower steps are committed.
-    Lowest,
-}
 
 /// The future of a run that needed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +92,7 @@ impl<'a> Board<'a> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Guarded> {
-        self.guarded.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.guarded)
     }
 
     fn is_stopped(&self) -> bool {
@@ -131,7 +124,7 @@ impl<'a> Board<'a> {
                 return None;
             }
             let task = guarded.scheduler.claim();
-            self.tell(&guarded);
+            self.notify(&guarded);
             match task {
                 Task::Done => return None,
                 Task::Idle => guarded = self.pass_time(guarded),
@@ -140,17 +133,17 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Changes the scheduler by word that came from other shards.
-    pub(super) fn hear(&self, change: impl FnOnce(&mut Scheduler)) {
+    /// Changes the scheduler after a message from other shards.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Scheduler)) {
         let mut guarded = self.lock();
         change(&mut guarded.scheduler);
         self.committed.store(guarded.scheduler.committed(), Ordering::Release);
         self.change_count.fetch_add(1, Ordering::Release);
-        self.tell(&guarded);
+        self.notify(&guarded);
     }
 
-    /// Tells others of changes for them.
-    fn tell(&self, guarded: &Guarded) {
+    /// Wakes the workers that a change concerns.
+    fn notify(&self, guarded: &Guarded) {
         let has_task = guarded.scheduler.has_task();
         // A store would take the line from those who look at it.
         if self.has_task.load(Ordering::Relaxed) != has_task {
@@ -167,8 +160,7 @@ impl<'a> Board<'a> {
     fn pass_time<'g>(&'g self, guarded: MutexGuard<'g, Guarded>) -> MutexGuard<'g, Guarded> {
         drop(guarded);
         (self.on_idle)();
-        let is_over = || self.has_task.load(Ordering::Acquire) || self.is_stopped();
-        if look_for(is_over) {
+        if look_for(|| self.has_task.load(Ordering::Acquire) || self.is_stopped()) {
             return self.lock();
         }
         let mut guarded = self.lock();
@@ -182,14 +174,15 @@ impl<'a> Board<'a> {
         guarded
     }
 
-    /// Waits in the run of `index` until `need` is met, if it may.
-    pub(super) fn need(&self, index: BlockAccessIndex, need: Need) -> Verdict {
+    /// Waits in the run of `index` for `event`, if it may.
+    pub(super) fn need(&self, index: BlockAccessIndex, event: Until) -> Verdict {
         let mut asking = Asking::First;
         loop {
             let mut guarded = self.lock();
-            let answer = match need {
-                Need::Executed(of) => guarded.scheduler.ask_for_step(index, of, asking),
-                Need::Lowest => guarded.scheduler.ask_for_lowest(index, asking),
+            let answer = match event {
+                Until::Now => Answer::GoOn,
+                Until::Executed(of) => guarded.scheduler.ask_for_step(index, of, asking),
+                Until::Lowest => guarded.scheduler.ask_for_lowest(index, asking),
             };
             match answer {
                 Answer::GoOn => return Verdict::GoOn,

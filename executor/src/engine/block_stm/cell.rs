@@ -195,7 +195,7 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
 
     /// Writes as the step `index`. A value that no step from `committed` on can read is forgotten,
     /// and after a final run all that it replaces: only a speculative one may have to run again.
-    /// Returns the highest step that may have read something else in its place.
+    /// Returns the highest step that may have read something else in its position.
     pub(super) fn write(
         &mut self,
         index: BlockAccessIndex,
@@ -236,13 +236,13 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         above: Option<BlockAccessIndex>,
     ) -> Option<BlockAccessIndex> {
         match self.lower.binary_search_by_key(&new.index, |version| version.index) {
-            Ok(place) => {
-                let is_same = self.lower[place].value == new.value;
-                self.lower[place] = new;
+            Ok(position) => {
+                let is_same = self.lower[position].value == new.value;
+                self.lower[position] = new;
                 above.filter(|_| !is_same)
             }
-            Err(place) => {
-                self.lower.insert(place, new);
+            Err(position) => {
+                self.lower.insert(position, new);
                 above
             }
         }

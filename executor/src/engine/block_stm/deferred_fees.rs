@@ -3,7 +3,7 @@
 //! transaction of a block would depend on the one before it.
 
 use std::sync::{
-    Mutex, PoisonError,
+    Mutex,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -14,6 +14,8 @@ use super::{
     memory::{CellId, Memory},
     scheduler::NO_STEP,
 };
+
+use crate::lock::lock;
 
 /// The sum of the fees of the steps from `start` to before `end`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +85,7 @@ impl BatchFees {
     /// `id`.
     pub(super) fn sum(&self, id: CellId, start: BlockAccessIndex, end: BlockAccessIndex) -> U256 {
         let owed = &self.of_beneficiary[id as usize];
-        let mut last = owed.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&owed.last);
         if last.start != start || last.end > end {
             *last = Sum { start, end: start, wei: U256::ZERO };
         }

@@ -18,7 +18,8 @@ use super::{
     deferred_fees::BatchFees,
     memory::{Account, CellId, Memory, SeenAccount},
     publish,
-    view::{self, Log},
+    shared::Log,
+    view,
 };
 use crate::{
     engine::{executed::CrossShard, row},
@@ -197,7 +198,7 @@ impl Hub {
             log.written_accounts.push(id);
         }
         for (address, key, value) in slots {
-            let id = memory.slots.id(&(memory.accounts.id(address), *key));
+            let id = memory.slot_id(address, key);
             let change = run.write(&mut memory.slots.cell(id).cell, *value);
             news.slot(change.of(&self.slot_readers, id, shard), *address, *key, Some(*value));
             log.written_slots.push(id);
@@ -211,7 +212,7 @@ impl Hub {
             let mut cell = memory.slots.cell(*id);
             let change = run.take_back(&mut cell.cell);
             let (account, key) = cell.key;
-            let address = memory.accounts.cell(account).key;
+            let address = memory.address(account);
             news.slot(change.of(&self.slot_readers, *id, shard), address, key, None);
         }
         let mut is_read_by_others = false;
@@ -286,14 +287,14 @@ impl Hub {
             if !cell.cell.would_read(index, *seen) {
                 let now = cell.cell.written_below(index).map(|(_, now)| *now);
                 let (account, key) = cell.key;
-                let address = memory.accounts.cell(account).key;
+                let address = memory.address(account);
                 return Some(format!(
                     "read slot {key:#x} of {address} as {seen:?}, where it is {now:?}"
                 ));
             }
         }
         let paid = log.paid.iter().find(|(id, seen)| !is_paid(ledger, index, *id, seen))?;
-        let address = memory.accounts.cell(paid.0).key;
+        let address = memory.address(paid.0);
         Some(format!("read the beneficiary {address} with other fees than lower steps owe to it"))
     }
 
@@ -321,17 +322,17 @@ impl Hub {
             values.accounts.push(KeyValue { key: *address, base, versions });
         }
         for (address, key) in &keys.slots {
-            let id = memory.slots.id(&(memory.accounts.id(address), *key));
+            let id = memory.slot_id(address, key);
             subscribe(&mut self.slot_readers, id, shard);
             let cell = memory.slots.cell(id);
             let base = cell.cell.base().copied().unwrap_or_default();
             let versions = self.versions(&cell.cell, shard, |value| *value);
             values.slots.push(KeyValue { key: (*address, *key), base, versions });
         }
-        let of_accounts = values.accounts.iter().flat_map(|value| &value.versions);
-        let of_slots = values.slots.iter().flat_map(|value| &value.versions);
-        let writers = of_accounts.map(|version| version.index);
-        for index in writers.chain(of_slots.map(|version| version.index)) {
+        let accounts = values.accounts.iter().flat_map(|value| &value.versions);
+        let slots = values.slots.iter().flat_map(|value| &value.versions);
+        let writers = accounts.map(|version| version.index);
+        for index in writers.chain(slots.map(|version| version.index)) {
             self.counts.value_count += 1;
             self.hurry(self.owner[index as usize]);
         }
@@ -426,16 +427,12 @@ fn subscribe(of: &mut Vec<u64>, id: CellId, shard: u32) {
 
 /// The log of a run, by numbers.
 fn log_of(memory: &Memory, reads: &Reads, written: Log) -> Log {
-    let account = |address: &Address| memory.accounts.id(address);
-    let slot = |(address, key, seen): &(Address, U256, Option<U256>)| {
-        (memory.slots.id(&(account(address), *key)), *seen)
-    };
-    Log {
-        accounts: reads.accounts.iter().map(|(address, seen)| (account(address), *seen)).collect(),
-        slots: reads.slots.iter().map(slot).collect(),
-        paid: reads.paid.iter().map(|(address, seen)| (account(address), *seen)).collect(),
-        ..written
-    }
+    let accounts =
+        reads.accounts.iter().map(|(address, seen)| (memory.accounts.id(address), *seen));
+    let slots =
+        reads.slots.iter().map(|(address, key, seen)| (memory.slot_id(address, key), *seen));
+    let paid = reads.paid.iter().map(|(address, seen)| (memory.accounts.id(address), *seen));
+    Log { accounts: accounts.collect(), slots: slots.collect(), paid: paid.collect(), ..written }
 }
 
 /// Returns whether the step, all lower ones being committed, would read the same.
@@ -452,7 +449,7 @@ fn is_paid(ledger: Ledger<'_>, index: BlockAccessIndex, id: CellId, seen: &SeenA
     let cell = ledger.memory.accounts.cell(id);
     let (since, mut account) = match (cell.cell.written_below(index), cell.cell.base()) {
         (Some((written, account)), _) => (written + 1, account.clone()),
-        (None, Some(base)) => (0, Account { state: *base, ..Account::default() }),
+        (None, Some(base)) => (0, Account::from_base(*base)),
         (None, None) => return false,
     };
     view::pay(&mut account, ledger.fees.sum(id, since, index));

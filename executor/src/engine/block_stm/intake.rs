@@ -80,24 +80,24 @@ impl Intake<'_> {
     fn values(&self, values: KeyValues) {
         let KeyValues { request, accounts, slots, codes } = values;
         let keep = Keep::From(self.board.committed());
-        let mut heard = Vec::new();
+        let mut changes = Vec::new();
         for value in accounts {
             let id = self.memory.accounts.id(&value.key);
             let mut cell = self.memory.accounts.cell(id);
             cell.cell.set_base(value.base);
             for version in value.versions {
-                heard.push(take_in(&mut cell.cell, version, keep, Account::from));
+                changes.push(take_in(&mut cell.cell, version, keep, Account::from));
             }
             drop(cell);
             self.memory.gates.open(id);
         }
         for value in slots {
             let (address, key) = value.key;
-            let id = self.memory.slots.id(&(self.memory.accounts.id(&address), key));
+            let id = self.memory.slot_id(&address, &key);
             let mut cell = self.memory.slots.cell(id);
             cell.cell.set_base(value.base);
             for version in value.versions {
-                heard.push(take_in(&mut cell.cell, version, keep, |value| value));
+                changes.push(take_in(&mut cell.cell, version, keep, |value| value));
             }
             drop(cell);
             self.memory.gates.open(id);
@@ -110,9 +110,9 @@ impl Intake<'_> {
             let ns = u64::try_from(self.ready.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.ahead_ns.store(ns, Ordering::Relaxed);
         }
-        if !heard.is_empty() {
-            self.board.hear(|scheduler| {
-                heard.iter().for_each(|(index, to)| scheduler.take_remote(*index, *to));
+        if !changes.is_empty() {
+            self.board.change(|scheduler| {
+                changes.iter().for_each(|(index, to)| scheduler.take_remote(*index, *to));
             });
         }
     }
@@ -130,14 +130,14 @@ impl Intake<'_> {
             });
         }
         for (address, key, value) in slots {
-            let id = self.memory.slots.id(&(self.memory.accounts.id(address), *key));
+            let id = self.memory.slot_id(address, key);
             let mut cell = self.memory.slots.cell(id);
             readers_to = readers_to.max(match value {
                 Some(value) => cell.cell.write(*index, *incarnation, *value, keep),
                 None => cell.cell.remove_older(*index, *incarnation),
             });
         }
-        self.board.hear(|scheduler| scheduler.take_remote(*index, readers_to));
+        self.board.change(|scheduler| scheduler.take_remote(*index, readers_to));
     }
 
     fn committed(&self, to: BlockAccessIndex, fees: &[u128]) {
@@ -145,7 +145,7 @@ impl Intake<'_> {
         for (index, fee) in (first..to).zip(fees) {
             self.fees.set(index, U256::from(*fee));
         }
-        self.board.hear(|scheduler| scheduler.finalize(to));
+        self.board.change(|scheduler| scheduler.finalize(to));
     }
 }
 
@@ -207,19 +207,17 @@ impl Reader for Values<'_> {
         let memory = self.memory;
         let id = memory.accounts.id(address);
         self.fetch(Keys { accounts: vec![*address], ..Keys::default() }, |values| {
-            let base = || memory.accounts.cell(id).cell.base().copied();
-            values.wait_for(id, || base().is_some())?;
-            Ok(base().flatten())
+            values.wait_for(id, || memory.accounts.cell(id).cell.base().is_some())?;
+            Ok(memory.accounts.cell(id).cell.base().copied().flatten())
         })
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
         let memory = self.memory;
-        let id = memory.slots.id(&(memory.accounts.id(address), *key));
+        let id = memory.slot_id(address, key);
         self.fetch(Keys { slots: vec![(*address, *key)], ..Keys::default() }, |values| {
-            let base = || memory.slots.cell(id).cell.base().copied();
-            values.wait_for(id, || base().is_some())?;
-            Ok(base().unwrap_or_default())
+            values.wait_for(id, || memory.slots.cell(id).cell.base().is_some())?;
+            Ok(memory.slots.cell(id).cell.base().copied().unwrap_or_default())
         })
     }
 

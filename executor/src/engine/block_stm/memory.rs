@@ -21,6 +21,7 @@ use workload::genesis::AccountState;
 
 use super::cell::Cell;
 use crate::{
+    lock::lock,
     shards::versions::AccountVersion,
     single_flight::{Cancelled, SingleFlight},
 };
@@ -38,7 +39,7 @@ const GATE_COUNT: usize = 64;
 /// Longest sleep of a waiter that missed its call.
 const MISSED_CALL: Duration = Duration::from_micros(500);
 
-/// A key's place in its table.
+/// A key's index in its table.
 pub(super) type CellId = u32;
 
 /// An account as a step of the batch left it.
@@ -61,6 +62,13 @@ impl PartialEq for Account {
 
 /// An account that others of the batch wrote, as a step saw it.
 pub(super) type SeenAccount = AccountVersion;
+
+impl Account {
+    /// The account below the batch.
+    pub(super) fn from_base(state: Option<AccountState>) -> Self {
+        Self { state, ..Self::default() }
+    }
+}
 
 impl From<&Account> for SeenAccount {
     fn from(account: &Account) -> Self {
@@ -114,9 +122,10 @@ impl<K, B, V> fmt::Debug for Table<K, B, V> {
 impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, V> {
     /// Without keys; room for about `expected` of them is made at once.
     fn new(expected: usize) -> Self {
-        let shard = || HashMap::with_capacity_and_hasher(expected / SHARD_COUNT, <_>::default());
+        let shards = (0..SHARD_COUNT)
+            .map(|_| HashMap::with_capacity_and_hasher(expected / SHARD_COUNT, <_>::default()));
         Self {
-            shards: (0..SHARD_COUNT).map(|_| Mutex::new(shard())).collect(),
+            shards: shards.map(Mutex::new).collect(),
             hasher: DefaultHashBuilder::default(),
             chunks: (0..CHUNKS_OF_A_SIZE * SIZES).map(|_| OnceLock::new()).collect(),
             count: AtomicU32::new(0),
@@ -144,23 +153,25 @@ impl<K: Copy + Default + Eq + Hash, B: Clone, V: Clone + PartialEq> Table<K, B, 
     /// The cell with this number.
     #[inline]
     pub(super) fn cell(&self, id: CellId) -> MutexGuard<'_, Keyed<K, B, V>> {
-        let (chunk, size, place) = place_of(id as usize);
+        let (chunk, size, offset) = locate(id as usize);
         let cells = self.chunks[chunk].get_or_init(|| {
-            let empty = || Mutex::new(Keyed { key: K::default(), cell: Cell::default() });
-            (0..size).map(|_| empty()).collect()
+            (0..size)
+                .map(|_| Keyed { key: K::default(), cell: Cell::default() })
+                .map(Mutex::new)
+                .collect()
         });
-        lock(&cells[place])
+        lock(&cells[offset])
     }
 }
 
-/// Chunk, its size, and the place in it.
+/// Chunk, its size, and the offset in it.
 #[inline]
-const fn place_of(id: usize) -> (usize, usize, usize) {
+const fn locate(id: usize) -> (usize, usize, usize) {
     const FIRST_SIZE: usize = FIRST_CHUNK * CHUNKS_OF_A_SIZE;
     let power = (id / FIRST_SIZE + 1).ilog2() as usize;
-    let place = id - ((1 << power) - 1) * FIRST_SIZE;
+    let offset = id - ((1 << power) - 1) * FIRST_SIZE;
     let size = FIRST_CHUNK << power;
-    (power * CHUNKS_OF_A_SIZE + place / size, size, place % size)
+    (power * CHUNKS_OF_A_SIZE + offset / size, size, offset % size)
 }
 
 #[derive(Debug, Default)]
@@ -239,10 +250,22 @@ impl Memory {
             codes: SingleFlight::default(),
         }
     }
-}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The address of the account with this number.
+    pub(super) fn address(&self, id: CellId) -> Address {
+        self.accounts.cell(id).key
+    }
+
+    /// Account and key of the slot with this number.
+    pub(super) fn slot(&self, id: CellId) -> (Address, U256) {
+        let (account, key) = self.slots.cell(id).key;
+        (self.address(account), key)
+    }
+
+    /// The number of a slot, which gets one if it has none.
+    pub(super) fn slot_id(&self, address: &Address, key: &U256) -> CellId {
+        self.slots.id(&(self.accounts.id(address), *key))
+    }
 }
 
 #[cfg(test)]
@@ -253,15 +276,15 @@ mod tests {
 
     #[test]
     fn every_number_has_a_place_of_its_own() {
-        let mut places = BTreeSet::new();
+        let mut offsets = BTreeSet::new();
         let most = FIRST_CHUNK * CHUNKS_OF_A_SIZE * ((1 << SIZES) - 1);
         let ids = (0..700_000).chain(most - 10..most);
         for id in ids.clone() {
-            let (chunk, size, place) = place_of(id);
-            assert!(place < size && chunk < CHUNKS_OF_A_SIZE * SIZES, "{id}");
-            assert!(places.insert((chunk, place)), "{id}");
+            let (chunk, size, offset) = locate(id);
+            assert!(offset < size && chunk < CHUNKS_OF_A_SIZE * SIZES, "{id}");
+            assert!(offsets.insert((chunk, offset)), "{id}");
         }
-        assert_eq!(places.len(), ids.count());
+        assert_eq!(offsets.len(), ids.count());
     }
 
     #[test]

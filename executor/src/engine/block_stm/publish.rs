@@ -8,15 +8,16 @@ use workload::genesis::AccountState;
 use super::{
     cell::Keep,
     memory::{Account, CellId, Memory, SeenAccount},
+    shared::Log,
     task::Finality,
-    view::{Log, StepView},
+    view::StepView,
 };
 use crate::shards::versions::{Reads, VersionWrites};
 
 impl StepView<'_> {
     /// Takes in the writes of a part of the step.
     pub(super) fn take_in(&mut self, state: &EvmState) {
-        if let Some(written) = self.ground.written {
+        if let Some(written) = self.shared.written {
             written.add(state);
         }
         for (address, account) in state {
@@ -39,7 +40,7 @@ impl StepView<'_> {
         if is_gone || is_new {
             let info = &account.info;
             self.has_new_code |=
-                self.is_on_shard() && info.code_hash != account.original_info().code_hash;
+                self.shared.is_on_shard() && info.code_hash != account.original_info().code_hash;
             let after = AccountState {
                 nonce: info.nonce,
                 balance: info.balance,
@@ -55,7 +56,7 @@ impl StepView<'_> {
         for (key, slot) in &account.storage {
             let value = if is_gone { U256::ZERO } else { slot.present_value() };
             if slot.original_value() != value {
-                let slot = self.ground.memory.slots.id(&(id, *key));
+                let slot = self.shared.memory.slots.id(&(id, *key));
                 self.slots.push((slot, value));
             }
         }
@@ -63,7 +64,7 @@ impl StepView<'_> {
 
     /// The step's writes, with each key once and with the codes that are new.
     pub(super) fn writes(&self) -> VersionWrites {
-        let memory = self.ground.memory;
+        let memory = self.shared.memory;
         let mut writes = VersionWrites::default();
         let mut met = HashSet::<CellId>::default();
         // The last part of the step that wrote a key counts.
@@ -71,8 +72,7 @@ impl StepView<'_> {
             if !met.insert(*id) {
                 continue;
             }
-            let address = memory.accounts.cell(*id).key;
-            writes.accounts.push((address, SeenAccount::from(account)));
+            writes.accounts.push((memory.address(*id), SeenAccount::from(account)));
             if let (true, Some(state), Some(code)) =
                 (self.has_new_code, account.state, &account.code)
                 && writes.codes.iter().all(|(hash, _)| *hash != state.code_hash)
@@ -83,8 +83,8 @@ impl StepView<'_> {
         met.clear();
         for (id, value) in self.slots.iter().rev() {
             if met.insert(*id) {
-                let (account, key) = memory.slots.cell(*id).key;
-                writes.slots.push((memory.accounts.cell(account).key, key, *value));
+                let (address, key) = memory.slot(*id);
+                writes.slots.push((address, key, *value));
             }
         }
         writes
@@ -93,11 +93,11 @@ impl StepView<'_> {
     /// Lets others read the step's writes, in place of those of its last run. Returns the
     /// highest step that may have read something else before.
     pub(super) fn publish(&mut self, incarnation: u32, before: &Log) -> Option<u32> {
-        let memory = self.ground.memory;
+        let memory = self.shared.memory;
         let index = self.index;
-        let committed = self.ground.board.committed();
+        let committed = self.shared.board.committed();
         // On a shard a final run may be validated again: word of what others wrote before comes late.
-        let is_last = self.finality == Finality::Final && !self.is_on_shard();
+        let is_last = self.finality == Finality::Final && !self.shared.is_on_shard();
         let keep = if is_last { Keep::Nothing } else { Keep::From(committed) };
         let mut readers_to = None;
         for (id, account) in self.accounts.drain(..) {
@@ -124,25 +124,20 @@ impl StepView<'_> {
 
 /// The reads of a run in full, for the coordinator.
 pub(super) fn reads(memory: &Memory, log: &Log) -> Reads {
-    let address = |id: CellId| memory.accounts.cell(id).key;
-    let slot = |(id, seen): &(CellId, Option<U256>)| {
-        let (account, key) = memory.slots.cell(*id).key;
-        (address(account), key, *seen)
-    };
-    Reads {
-        accounts: log.accounts.iter().map(|(id, seen)| (address(*id), *seen)).collect(),
-        slots: log.slots.iter().map(slot).collect(),
-        paid: log.paid.iter().map(|(id, seen)| (address(*id), *seen)).collect(),
-    }
+    let accounts = log.accounts.iter().map(|(id, seen)| (memory.address(*id), *seen));
+    let slots = log.slots.iter().map(|(id, seen)| {
+        let (address, key) = memory.slot(*id);
+        (address, key, *seen)
+    });
+    let paid = log.paid.iter().map(|(id, seen)| (memory.address(*id), *seen));
+    Reads { accounts: accounts.collect(), slots: slots.collect(), paid: paid.collect() }
 }
 
 /// Returns whether the step at `index`, whose last run left `log`, would now read the same.
 pub(super) fn is_valid(memory: &Memory, index: u32, log: &Log) -> bool {
-    let account =
-        |(id, seen): &(CellId, Option<_>)| memory.accounts.cell(*id).cell.would_read(index, *seen);
-    let slot =
-        |(id, seen): &(CellId, Option<U256>)| memory.slots.cell(*id).cell.would_read(index, *seen);
-    log.accounts.iter().all(account) && log.slots.iter().all(slot)
+    let (mut accounts, mut slots) = (log.accounts.iter(), log.slots.iter());
+    accounts.all(|(id, seen)| memory.accounts.cell(*id).cell.would_read(index, *seen))
+        && slots.all(|(id, seen)| memory.slots.cell(*id).cell.would_read(index, *seen))
 }
 
 /// Marks the writes of the last run of the step at `index` as estimates.

@@ -24,9 +24,10 @@
 use workload::BlockAccessIndex;
 
 use super::{
-    task::{Answer, Asking, Counts, Finality, Report, Task, Until},
+    task::{Answer, Asking, Finality, Report, Task, Until},
     window::{LARGEST, Ran, Window},
 };
+use crate::shards::Speculation;
 
 /// The step that nothing is linked to.
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
@@ -77,29 +78,29 @@ pub(super) struct Scheduler {
     stretch: u32,
     /// All steps from here on were never looked at.
     next: BlockAccessIndex,
-    /// Place of the first of them among those that are run here.
-    next_place: usize,
+    /// Position of the first of them among those that are run here.
+    next_own: usize,
     /// Steps below `next` that are ready, ascending.
     redo: Vec<BlockAccessIndex>,
     /// Steps that are executed and dirty, ascending.
     dirty: Vec<BlockAccessIndex>,
     logged: u64,
     window: Window,
-    counts: Counts,
+    speculation: Speculation,
 }
 
 impl Scheduler {
     /// For `worker_count` workers and as many steps as `links` has; `links` says of each the
     /// step that must have executed before it begins, or [`NO_STEP`].
     pub(super) fn new(links: &[BlockAccessIndex], worker_count: usize) -> Self {
-        let ready = |link: &BlockAccessIndex| StepState {
+        let steps = links.iter().map(|link| StepState {
             phase: Phase::Ready(if *link == NO_STEP { Until::Now } else { Until::Executed(*link) }),
             is_dirty: false,
             incarnation: 0,
             logged: 0,
-        };
+        });
         Self {
-            steps: links.iter().map(ready).collect(),
+            steps: steps.collect(),
             worker_count,
             waiting_count: 0,
             committed: 0,
@@ -107,22 +108,22 @@ impl Scheduler {
             finalized: BlockAccessIndex::MAX,
             stretch: 1,
             next: 0,
-            next_place: 0,
+            next_own: 0,
             redo: Vec::new(),
             dirty: Vec::new(),
             logged: 0,
             window: Window::new(worker_count),
-            counts: Counts::default(),
+            speculation: Speculation::default(),
         }
     }
 
     /// This scheduler on a shard that runs the steps `own`, ascending. Nothing is committed before
     /// [`Self::finalize`].
     pub(super) fn on_shard(mut self, own: &[BlockAccessIndex]) -> Self {
-        let mut place = 0;
+        let mut next_own = 0;
         for (step, index) in self.steps.iter_mut().zip(0..) {
-            if own.get(place) == Some(&index) {
-                place += 1;
+            if own.get(next_own) == Some(&index) {
+                next_own += 1;
             } else {
                 step.phase = Phase::Remote { has_run: false };
             }
@@ -159,14 +160,21 @@ impl Scheduler {
         self.committed
     }
 
-    /// Counts of the work so far.
-    pub(super) const fn counts(&self) -> Counts {
-        self.counts
-    }
-
     /// Number of runs of each step.
     pub(super) fn incarnations(&self) -> impl Iterator<Item = u32> {
         self.steps.iter().map(|step| step.incarnation)
+    }
+
+    /// Cost of the runs so far. The number of steps is left out: on a shard it is another one.
+    pub(super) fn speculation(&self) -> Speculation {
+        let mut speculation = self.speculation;
+        for incarnation in self.incarnations() {
+            let aborts = incarnation.saturating_sub(1);
+            speculation.aborted_steps += u64::from(aborts > 0);
+            speculation.most_aborts_of_a_step =
+                speculation.most_aborts_of_a_step.max(u64::from(aborts));
+        }
+        speculation
     }
 
     /// Returns whether a worker would get a task.
@@ -185,16 +193,16 @@ impl Scheduler {
                 self.dirty.remove(0);
                 let step = self.step_mut(index);
                 (step.phase, step.is_dirty) = (Phase::Validating, false);
-                self.counts.validations += 1;
+                self.speculation.validations += 1;
                 Task::Validate { index }
             }
-            Choice::Again(place) => {
-                let index = self.redo.remove(place);
+            Choice::Again(position) => {
+                let index = self.redo.remove(position);
                 self.execute(index)
             }
             Choice::New(index) => {
-                while let Some(met) = self.own_at(self.next_place) {
-                    self.next_place += 1;
+                while let Some(met) = self.own_at(self.next_own) {
+                    self.next_own += 1;
                     if met == index {
                         break;
                     }
@@ -258,7 +266,7 @@ impl Scheduler {
             }
             (Answer::Wait, Asking::First) => {
                 self.waiting_count += 1;
-                self.counts.waits += 1;
+                self.speculation.waits += 1;
                 Answer::Wait
             }
             (Answer::Wait, Asking::Again) => Answer::Wait,
@@ -286,7 +294,7 @@ impl Scheduler {
     fn choose(&self) -> Option<Choice> {
         let again = self.redo.iter().take(LOOK).position(|index| self.can_run(*index));
         let validate = self.dirty.first().copied();
-        let again_index = again.map(|place| self.redo[place]);
+        let again_index = again.map(|position| self.redo[position]);
         if let Some(index) = validate
             && again_index.is_none_or(|again| index < again)
         {
@@ -299,18 +307,18 @@ impl Scheduler {
     fn new_step(&self) -> Option<BlockAccessIndex> {
         let room = LOOK.saturating_sub(self.redo.len());
         let end = self.committed.saturating_add(self.distance());
-        let places = self.next_place..self.next_place.saturating_add(room);
-        places
-            .map_while(|place| self.own_at(place))
+        let positions = self.next_own..self.next_own.saturating_add(room);
+        positions
+            .map_while(|position| self.own_at(position))
             .take_while(|index| *index < end)
             .find(|index| self.can_run(*index))
     }
 
-    /// The step at this place among those that are run here.
-    fn own_at(&self, place: usize) -> Option<BlockAccessIndex> {
+    /// The step at this position among those that are run here.
+    fn own_at(&self, position: usize) -> Option<BlockAccessIndex> {
         match &self.own {
-            None => (place < self.steps.len()).then_some(place as BlockAccessIndex),
-            Some(own) => own.get(place).copied(),
+            None => (position < self.steps.len()).then_some(position as BlockAccessIndex),
+            Some(own) => own.get(position).copied(),
         }
     }
 
@@ -345,7 +353,7 @@ impl Scheduler {
     fn execute(&mut self, index: BlockAccessIndex) -> Task {
         let is_lowest = index == self.committed;
         let finality = if is_lowest { Finality::Final } else { Finality::Speculative };
-        self.counts.executions += 1;
+        self.speculation.executions += 1;
         let step = self.step_mut(index);
         (step.phase, step.is_dirty) = (Phase::Executing, false);
         step.incarnation += 1;
@@ -388,7 +396,7 @@ impl Scheduler {
     }
 
     fn ready_again(&mut self, index: BlockAccessIndex, until: Until) {
-        self.counts.aborts += 1;
+        self.speculation.aborts += 1;
         self.window.note(Ran::Aborted);
         self.step_mut(index).phase = Phase::Ready(until);
         insert(&mut self.redo, index);
@@ -408,14 +416,14 @@ impl Scheduler {
 
 enum Choice {
     Validate(BlockAccessIndex),
-    /// The place in `redo`.
+    /// The position in `redo`.
     Again(usize),
     New(BlockAccessIndex),
 }
 
 fn insert(sorted: &mut Vec<BlockAccessIndex>, index: BlockAccessIndex) {
-    if let Err(place) = sorted.binary_search(&index) {
-        sorted.insert(place, index);
+    if let Err(position) = sorted.binary_search(&index) {
+        sorted.insert(position, index);
     }
 }
 

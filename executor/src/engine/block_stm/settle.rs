@@ -1,5 +1,7 @@
-//! From the writes of all steps to the changes of the batch: the last version of each key, with the
+//! The end of a batch: its failure, or its changes. These are the last version of each key, with the
 //! fees that were kept apart, against the state below the batch.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloy_primitives::{Address, KECCAK256_EMPTY, U256};
 use workload::{BlockAccessIndex, NetChanges, genesis::AccountState};
@@ -9,7 +11,7 @@ use super::{
     memory::{Account, Memory},
     view,
 };
-use crate::{error::StoreError, store::Reader};
+use crate::{engine::error::EngineError, error::StoreError, store::Reader};
 
 /// The net changes of a batch whose `step_count` steps are all committed. A value below the
 /// batch that nobody has read yet (of a beneficiary, or of a slot of a contract that a step
@@ -19,7 +21,7 @@ use crate::{error::StoreError, store::Reader};
 /// [`StoreError`] when such a read fails.
 pub(super) fn net_changes(
     memory: &Memory,
-    deferred_fees: &BatchFees,
+    fees: &BatchFees,
     step_count: BlockAccessIndex,
     reader: &mut dyn Reader,
 ) -> Result<NetChanges, StoreError> {
@@ -27,8 +29,8 @@ pub(super) fn net_changes(
     for id in 0..memory.accounts.count() {
         let cell = memory.accounts.cell(id);
         let last = cell.cell.last();
-        let owed = if deferred_fees.has(id) {
-            deferred_fees.sum(id, last.map_or(0, |(index, _)| index + 1), step_count)
+        let owed = if fees.has(id) {
+            fees.sum(id, last.map_or(0, |(index, _)| index + 1), step_count)
         } else if last.is_some() {
             U256::ZERO
         } else {
@@ -40,7 +42,7 @@ pub(super) fn net_changes(
             None => reader.account(&cell.key)?,
         };
         let written = last.map(|(_, account)| account.clone());
-        let mut after = written.unwrap_or(Account { state: before, ..Account::default() });
+        let mut after = written.unwrap_or(Account::from_base(before));
         view::pay(&mut after, owed);
         add_account(&mut changes, &cell.key, before, &after);
     }
@@ -59,8 +61,8 @@ fn add_account(
         return;
     }
     changes.accounts.push((*address, after.state));
-    let hash = |state: &AccountState| state.code_hash;
-    let (had, has) = (before.as_ref().map(hash), after.state.as_ref().map(hash));
+    let (had, has) =
+        (before.map(|state| state.code_hash), after.state.map(|state| state.code_hash));
     if let (Some(hash), Some(code)) = (has, &after.code)
         && has != had
         && hash != KECCAK256_EMPTY
@@ -88,4 +90,22 @@ fn add_slots(
         }
     }
     Ok(())
+}
+
+/// Checks that no thread failed, and that nobody cancelled the execution.
+///
+/// # Errors
+/// The failure of the lowest step. Cancellations come last: another failure caused them.
+pub(super) fn check_failures(
+    failures: Vec<(BlockAccessIndex, EngineError)>,
+    cancel: &AtomicBool,
+) -> Result<(), EngineError> {
+    let first = failures
+        .into_iter()
+        .min_by_key(|(index, error)| (matches!(error, EngineError::Cancelled), *index));
+    match first {
+        Some((_, error)) => Err(error),
+        None if cancel.load(Ordering::Relaxed) => Err(EngineError::Cancelled),
+        None => Ok(()),
+    }
 }

@@ -21,10 +21,9 @@ use super::{
     deferred_fees::{self, BatchFees},
     intake::{Codes, Intake, Values},
     memory::Memory,
-    runs,
     scheduler::Scheduler,
-    view::{Ground, Source},
-    worker::{self, Logs, Results, Work},
+    shared::{Logs, Results, Shared},
+    worker,
 };
 use crate::{
     engine::{
@@ -76,7 +75,7 @@ pub fn run_optimistic_shard(
         assignment,
         coordinator,
         fees: BatchFees::new(batch, &steps, &memory),
-        logs: Logs::of_all(steps.count()),
+        logs: Logs::for_each_step(steps.count()),
         memory,
         steps,
         codes: Codes::default(),
@@ -90,13 +89,12 @@ pub fn run_optimistic_shard(
     let over = AtomicBool::new(false);
     let flush = || part.results.flush();
     let board = Board::new(scheduler, &over).with_idle_call(&flush);
-    let gone = |_| EngineError::Cancelled;
-    coordinator.ready().map_err(gone)?;
+    coordinator.ready().map_err(|_| EngineError::Cancelled)?;
     let is_whole = part.run(&board, stop, &over);
     if !is_whole {
         return Err(lock(&part.failures).pop().unwrap_or(EngineError::Cancelled));
     }
-    let runs = runs::of(&board.into_scheduler());
+    let runs = board.into_scheduler().speculation();
     let times = part.times.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(OptimisticFinished { times, runs })
 }
@@ -122,12 +120,13 @@ impl Part<'_> {
             let taking = scope.spawn(move || intake.run(stop, over));
             for _ in 0..self.assignment.thread_count.max(1) {
                 let results = self.results.producer();
-                let send = move |step| {
-                    let ns = u64::try_from(ready.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                    executed_ns.fetch_max(ns, Ordering::Relaxed);
-                    results.push(step);
-                };
-                scope.spawn(move || self.work(board, over, &send));
+                scope.spawn(move || {
+                    self.work(board, over, &|step| {
+                        let ns = u64::try_from(ready.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                        executed_ns.fetch_max(ns, Ordering::Relaxed);
+                        results.push(step);
+                    });
+                });
             }
             while let Some(steps) = self.results.next() {
                 if self.coordinator.send(steps).is_err() {
@@ -147,21 +146,17 @@ impl Part<'_> {
 
     /// A worker's life.
     fn work(&self, board: &Board<'_>, over: &AtomicBool, send: &(dyn Fn(OptimisticStep) + Sync)) {
-        let ground = Ground {
-            memory: &self.memory,
-            deferred_fees: &self.fees,
-            board,
+        let shared = Shared {
             workload: self.workload,
-            written: None,
-            source: Source::Coordinator,
-            stop: over,
-        };
-        let work = Work {
-            ground,
+            batch_index: self.assignment.batch,
             steps: &self.steps,
+            memory: &self.memory,
+            fees: &self.fees,
+            board,
             logs: &self.logs,
             results: Results::Sent(send),
-            batch_index: self.assignment.batch,
+            written: None,
+            stop: over,
         };
         let mut values = Values {
             coordinator: self.coordinator,
@@ -172,7 +167,7 @@ impl Part<'_> {
             wait: Duration::ZERO,
         };
         let mut tally = ReadTally::of(&values, None);
-        let done = worker::work(&work, Reading { reader: &mut values, tally: &mut tally });
+        let done = worker::work(shared, Reading { reader: &mut values, tally: &mut tally });
         if let Err((_, error)) = done
             && !over.swap(true, Ordering::Relaxed)
         {
@@ -215,14 +210,14 @@ impl Part<'_> {
 
     /// Those of the keys that nobody has asked for.
     fn claimed(&self, accounts: &[Address], slots: &[(Address, U256)]) -> Keys {
-        let Memory { accounts: all_accounts, slots: all_slots, .. } = &self.memory;
+        let memory = &self.memory;
         let accounts = accounts.iter().filter(|address| {
-            let id = all_accounts.id(address);
-            all_accounts.cell(id).cell.base_or_claim() == Found::ToRead
+            let id = memory.accounts.id(address);
+            memory.accounts.cell(id).cell.base_or_claim() == Found::ToRead
         });
         let slots = slots.iter().filter(|(address, key)| {
-            let id = all_slots.id(&(all_accounts.id(address), *key));
-            all_slots.cell(id).cell.base_or_claim() == Found::ToRead
+            let id = memory.slot_id(address, key);
+            memory.slots.cell(id).cell.base_or_claim() == Found::ToRead
         });
         Keys {
             accounts: accounts.copied().collect(),

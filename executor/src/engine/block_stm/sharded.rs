@@ -2,11 +2,7 @@
 //! batch comes from this process's store; runs are validated and committed here, and so are the net changes.
 
 use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-        mpsc,
-    },
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering, mpsc},
     time::{Duration, Instant},
 };
 
@@ -15,18 +11,18 @@ use variant::{PartitionTime, Phase};
 use workload::Steps;
 
 use super::{
-    accesses,
+    accesses::shared_accesses,
     deferred_fees::BatchFees,
     hub::Hub,
     memory::Memory,
-    runs, settle,
-    side::{Job, Side, Tallies},
+    settle,
+    shard_connection::{Job, ShardConnection, ShardStats},
 };
 use crate::{
     engine::{
         clock::{Engine, Execution, Turn},
         error::EngineError,
-        executed::{BatchResult, CrossShard, Executed, Speculation},
+        executed::{BatchResult, CrossShard, Executed},
         on_shards::{self, Parts},
         tally::ReadTally,
         task::Task,
@@ -34,7 +30,7 @@ use crate::{
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    shards::{ShardRuns, ShardTimes, Shards},
+    shards::{ShardTimes, Shards, Speculation},
     single_flight::SingleFlight,
     store::{ReadCounters, Reader},
     trace::Track,
@@ -49,18 +45,11 @@ pub(in crate::engine) struct Sharded<'a> {
 /// State of the leading thread.
 pub(in crate::engine) struct Lead<'a> {
     reader: Box<dyn Reader + 'a>,
-    /// Of each batch, where batches are partitioned before the clock.
+    /// Parts of each batch, where batches are partitioned before the clock.
     parts: std::vec::IntoIter<Parts>,
     partitioning: Duration,
     cross_shard: CrossShard,
     step_count: u64,
-}
-
-/// Counts of the thread that talks to a shard.
-pub(in crate::engine) struct Leavings {
-    tallies: Tallies,
-    speculation: Speculation,
-    counters: ReadCounters,
 }
 
 impl<'a> Sharded<'a> {
@@ -76,7 +65,7 @@ impl<'a> Sharded<'a> {
 impl<'a> Engine for Sharded<'a> {
     type Job = Job;
     type Lead = Lead<'a>;
-    type Leavings = Leavings;
+    type WorkerCounts = ShardStats;
 
     const NAME: &'static str = "sharded block-stm";
 
@@ -88,32 +77,30 @@ impl<'a> Engine for Sharded<'a> {
         "shard"
     }
 
-    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<Leavings, StoreError> {
+    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<ShardStats, StoreError> {
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
-        let mut speculation = Speculation::default();
         let trace = task.trace.map(|trace| trace.recorder(self.worker_count()));
-        let mut tallies = Tallies {
+        let mut stats = ShardStats {
             on_demand: ReadTally::of(reader.as_ref(), trace),
             times: ShardTimes::default(),
-            runs: ShardRuns::default(),
+            speculation: Speculation::default(),
+            counters: ReadCounters::default(),
         };
         on_shards::load(self.shards, worker, task)?;
         pool.serve(|job: &Job| {
-            let (shards, reader, tallies) = (self.shards, reader.as_mut(), &mut tallies);
-            let mut side = Side { task, stop, shards, shard: worker, reader, tallies };
-            match side.run(job) {
-                Ok(()) => speculation.add(&runs::speculation(&side.tallies.runs)),
-                Err(failure) => {
-                    lock(&job.failures).push(failure);
-                    stop.store(true, Ordering::Relaxed);
-                }
+            let (shards, reader, stats) = (self.shards, reader.as_mut(), &mut stats);
+            let mut connection =
+                ShardConnection { task, stop, shards, shard: worker, reader, stats };
+            if let Err(failure) = connection.run(job) {
+                lock(&job.failures).push(failure);
+                stop.store(true, Ordering::Relaxed);
             }
         });
         if let Some(trace) = task.trace {
-            trace.give(Track::Shard(worker), tallies.on_demand.trace.take());
+            trace.give(Track::Shard(worker), stats.on_demand.trace.take());
         }
-        Ok(Leavings { tallies, speculation, counters: reader.counters() })
+        Ok(ShardStats { counters: reader.counters(), ..stats })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
@@ -127,7 +114,7 @@ impl<'a> Engine for Sharded<'a> {
         };
         if task.variant.sharding.partition_time == PartitionTime::Before {
             let batches = 0..task.workload.batches.len();
-            let parts = batches.map(|place| lead.partition(task, place));
+            let parts = batches.map(|batch_index| lead.partition(task, batch_index));
             lead.parts = parts.collect::<Result<Vec<_>, _>>()?.into_iter();
         }
         Ok(lead)
@@ -168,29 +155,29 @@ impl<'a> Engine for Sharded<'a> {
             Some(Speculation { steps: lead.step_count, ..Speculation::default() });
     }
 
-    fn gather(&self, left: Vec<Leavings>, executed: &mut Executed) {
-        for Leavings { tallies, speculation, counters } in &left {
-            executed.counters.add(counters);
-            executed.on_demand.merge(&tallies.on_demand);
-            executed.shard_times.add(&tallies.times);
+    fn gather(&self, workers: Vec<ShardStats>, executed: &mut Executed) {
+        for worker in &workers {
+            executed.counters.add(&worker.counters);
+            executed.on_demand.merge(&worker.on_demand);
+            executed.shard_times.add(&worker.times);
             if let Some(total) = &mut executed.speculation {
-                total.add(speculation);
+                total.add(&worker.speculation);
             }
         }
     }
 }
 
 impl Lead<'_> {
-    /// Partitions the batch at `place`.
-    fn partition(&mut self, task: &Task<'_>, place: usize) -> Result<Parts, EngineError> {
+    /// Partitions the batch at `batch_index`.
+    fn partition(&mut self, task: &Task<'_>, batch_index: usize) -> Result<Parts, EngineError> {
         let start = Instant::now();
         let sharding = &task.variant.sharding;
         let accesses = if on_shards::needs_accesses(sharding.partitioner) {
-            accesses::of(task.workload, place, self.reader.as_mut(), task.cancel)?
+            shared_accesses(task.workload, batch_index, self.reader.as_mut(), task.cancel)?
         } else {
             Vec::new()
         };
-        let parts = Parts::new(&task.workload.batches[place], sharding, accesses);
+        let parts = Parts::new(&task.workload.batches[batch_index], sharding, accesses);
         self.partitioning += start.elapsed();
         Ok(parts)
     }
@@ -206,9 +193,8 @@ fn new_job(turn: &Turn<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
     }
     let (outboxes, inboxes): (Vec<_>, Vec<_>) = parts.iter().map(|_| mpsc::channel()).unzip();
     let hub = Hub::new(owner, outboxes.clone());
-    let next_owner = hub.next_owner().unwrap_or(0);
     Job {
-        place: turn.index,
+        batch_index: turn.index,
         steps,
         memory,
         fees,
@@ -216,7 +202,6 @@ fn new_job(turn: &Turn<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
         parts: on_shards::assignments(parts, turn.index, &Bytes::new(), &task.variant),
         outboxes,
         inboxes: inboxes.into_iter().map(|inbox| Mutex::new(Some(inbox))).collect(),
-        next_owner: AtomicU32::new(next_owner),
         codes: SingleFlight::default(),
         spans: Arc::clone(turn.spans),
         failures: Mutex::default(),
@@ -230,29 +215,15 @@ fn finish(
     lead: &mut Lead<'_>,
     executed: &mut Executed,
 ) -> Result<BatchResult, EngineError> {
-    let mut failures = job.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Cancellations come last: the failure of another thread caused them.
-    failures.sort_by_key(|error| matches!(error, EngineError::Cancelled));
-    if let Some(error) = failures.into_iter().next() {
-        return Err(error);
-    }
-    if task.cancel.load(Ordering::Relaxed) {
-        return Err(EngineError::Cancelled);
-    }
+    let failures = job.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    settle::check_failures(failures.into_iter().map(|error| (0, error)).collect(), task.cancel)?;
     let hub = job.hub.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (runs, cross_shard) = hub.into_runs();
     lead.cross_shard.add(&cross_shard);
-    lead.step_count += u64::from(job.steps.count());
-    let mut results = Vec::with_capacity(runs.len());
-    let mut longest = Duration::ZERO;
-    for run in runs {
-        let Some(result) = run.result else { continue };
-        results.push(result);
-        executed.tx_latencies.record(run.latency);
-        longest = longest.max(run.latency);
-    }
-    executed.longest_txs = executed.longest_txs.saturating_add(longest);
     let step_count = job.steps.count();
+    lead.step_count += u64::from(step_count);
+    let runs = runs.into_iter().map(|run| (run.result, run.latency));
+    let results = executed.add_transactions(runs);
     let net_changes =
         settle::net_changes(&job.memory, &job.fees, step_count, lead.reader.as_mut())?;
     Ok(BatchResult { results, net_changes, ..BatchResult::default() })

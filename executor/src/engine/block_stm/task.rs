@@ -96,12 +96,3 @@ pub(super) enum Asking {
     /// It was told to wait, and has.
     Again,
 }
-
-/// Counts of the work that was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Counts {
-    pub(super) executions: u64,
-    pub(super) validations: u64,
-    pub(super) aborts: u64,
-    pub(super) waits: u64,
-}

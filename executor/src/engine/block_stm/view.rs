@@ -2,7 +2,7 @@
 //! below the batch. Remembers the reads, so that they can be validated, and the writes,
 //! so that they can be published.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use alloy_primitives::{
     Address, B256, U256,
@@ -13,13 +13,13 @@ use revm::{
     context::DBErrorMarker,
     state::{AccountInfo, Bytecode},
 };
-use workload::{BlockAccessIndex, Workload, genesis::AccountState};
+use workload::{BlockAccessIndex, genesis::AccountState};
 
 use super::{
-    board::{Board, Need, Verdict},
+    board::Verdict,
     cell::{Cell, Found},
-    deferred_fees::BatchFees,
-    memory::{Account, CellId, Memory, SeenAccount},
+    memory::{Account, CellId, SeenAccount},
+    shared::{Log, Results, Shared},
     task::{Finality, Until},
 };
 use crate::{
@@ -29,7 +29,6 @@ use crate::{
         tally::{ReadTally, Reading},
     },
     error::StoreError,
-    root::WrittenKeys,
     single_flight::Arrival,
     store::Reader,
     trace::{Key, Recorder},
@@ -54,66 +53,9 @@ impl From<StoreError> for ReadError {
     }
 }
 
-/// Keys that a run read and wrote: the next run of the step and its validation look at them.
-#[derive(Debug, Default)]
-pub(super) struct Log {
-    /// Accounts read; `None` where it was the value below the batch.
-    pub(super) accounts: Vec<(CellId, Option<SeenAccount>)>,
-    /// Slots read, likewise.
-    pub(super) slots: Vec<(CellId, Option<U256>)>,
-    /// On a shard: beneficiaries read, with all fees so far. Nothing can change them by then.
-    pub(super) paid: Vec<(CellId, SeenAccount)>,
-    /// Accounts written.
-    pub(super) written_accounts: Vec<CellId>,
-    /// Slots written.
-    pub(super) written_slots: Vec<CellId>,
-}
-
-impl Log {
-    /// Number of entries.
-    pub(super) const fn len(&self) -> usize {
-        self.accounts.len()
-            + self.slots.len()
-            + self.written_accounts.len()
-            + self.written_slots.len()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.accounts.clear();
-        self.slots.clear();
-        self.paid.clear();
-        self.written_accounts.clear();
-        self.written_slots.clear();
-    }
-}
-
-/// The source of values below the batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// The store.
-    Store,
-    /// The coordinator of this shard, which sends what steps of other shards wrote with them. All reads are
-    /// logged: it validates them.
-    Coordinator,
-}
-
-/// The sources that all runs of a batch read from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ground<'a> {
-    pub(super) memory: &'a Memory,
-    pub(super) deferred_fees: &'a BatchFees,
-    pub(super) board: &'a Board<'a>,
-    pub(super) workload: &'a Workload,
-    /// Takes the keys that steps write, valid or not.
-    pub(super) written: Option<&'a WrittenKeys>,
-    pub(super) source: Source,
-    pub(super) stop: &'a AtomicBool,
-}
-
 /// A worker's state as of one step at a time.
-#[derive(Debug)]
 pub(super) struct StepView<'a> {
-    pub(super) ground: Ground<'a>,
+    pub(super) shared: Shared<'a>,
     reader: &'a mut dyn Reader,
     tally: &'a mut ReadTally,
     /// Codes this worker has met, without a lock.
@@ -137,10 +79,10 @@ const RECENT: usize = 8;
 
 impl<'a> StepView<'a> {
     /// A view that reads through `reader` and counts in `tally`.
-    pub(super) fn new(ground: Ground<'a>, reading: Reading<'a>) -> Self {
+    pub(super) fn new(shared: Shared<'a>, reading: Reading<'a>) -> Self {
         let Reading { reader, tally } = reading;
         Self {
-            ground,
+            shared,
             reader,
             tally,
             codes: HashMap::default(),
@@ -168,29 +110,28 @@ impl<'a> StepView<'a> {
         }
     }
 
-    /// Returns whether this is a shard.
-    pub(super) fn is_on_shard(&self) -> bool {
-        self.ground.source == Source::Coordinator
-    }
-
     /// Reads a key as this step.
-    fn read<B: Clone, V: Clone + PartialEq>(&self, cell: &mut Cell<B, V>) -> Found<B, V> {
-        match self.ground.source {
-            Source::Store => cell.read(self.index, self.finality),
-            Source::Coordinator => cell.read_on_shard(self.index, self.finality),
+    fn read<B: Clone, V: Clone + PartialEq>(
+        &self,
+        cell: &mut Cell<B, V>,
+        finality: Finality,
+    ) -> Found<B, V> {
+        match self.shared.results {
+            Results::Kept(_) => cell.read(self.index, finality),
+            Results::Sent(_) => cell.read_on_shard(self.index, finality),
         }
     }
 
     /// Returns whether this run keeps its reads.
     fn logs_reads(&self) -> bool {
-        self.finality == Finality::Speculative || self.is_on_shard()
+        self.finality == Finality::Speculative || self.shared.is_on_shard()
     }
 
     /// The number of the account at `address`.
     pub(super) fn account_id(&self, address: &Address) -> CellId {
         let recent = self.met.iter().rev().take(RECENT);
         let met = recent.copied().find(|(met, _)| met == address);
-        met.map_or_else(|| self.ground.memory.accounts.id(address), |(_, id)| id)
+        met.map_or_else(|| self.shared.memory.accounts.id(address), |(_, id)| id)
     }
 
     /// Returns whether this batch created the account, as this step has seen it.
@@ -203,39 +144,39 @@ impl<'a> StepView<'a> {
         self.tally.trace.as_deref_mut()
     }
 
-    fn need(&self, need: Need, until: Until) -> Result<(), ReadError> {
-        match self.ground.board.need(self.index, need) {
+    /// Waits for an event, if this run may. A run that is given up begins again after `restart`.
+    fn need(&self, event: Until, restart: Until) -> Result<(), ReadError> {
+        match self.shared.board.need(self.index, event) {
             Verdict::GoOn => Ok(()),
-            Verdict::GiveUp => Err(ReadError::GivenUp(until)),
+            Verdict::GiveUp => Err(ReadError::GivenUp(restart)),
             Verdict::Stopped => Err(ViewError::Cancelled.into()),
         }
     }
 
     /// The account as lower steps left it.
     fn account(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
-        let memory = self.ground.memory;
-        let of_base = |state| Account { state, ..Account::default() };
+        let memory = self.shared.memory;
         loop {
-            let found = self.read(&mut memory.accounts.cell(id).cell);
+            let found = self.read(&mut memory.accounts.cell(id).cell, self.finality);
             let (seen, account) = match found {
                 Found::Written(_, account) => (Some(SeenAccount::from(&account)), account),
                 Found::Base(state) => {
                     self.tally.note(Key::Account, Arrival::Ready, None);
-                    (None, of_base(state))
+                    (None, Account::from_base(state))
                 }
                 Found::ToRead => {
                     let state = self.read_account(id, address)?;
-                    if self.is_on_shard() {
+                    if self.shared.is_on_shard() {
                         continue;
                     }
-                    (None, of_base(state))
+                    (None, Account::from_base(state))
                 }
                 Found::BeingRead => {
                     self.wait(Key::Account, id, || memory.accounts.cell(id).cell.base().is_some())?;
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.need(Need::Executed(of), Until::Executed(of))?;
+                    self.need(Until::Executed(of), Until::Executed(of))?;
                     continue;
                 }
             };
@@ -254,8 +195,8 @@ impl<'a> StepView<'a> {
         let reader = &mut *self.reader;
         let state = self.tally.timed(Key::Account, || reader.account(address))?;
         self.tally.note(Key::Account, Arrival::Read, None);
-        self.ground.memory.accounts.cell(id).cell.set_base(state);
-        self.ground.memory.gates.open(id);
+        self.shared.memory.accounts.cell(id).cell.set_base(state);
+        self.shared.memory.gates.open(id);
         Ok(state)
     }
 
@@ -263,38 +204,33 @@ impl<'a> StepView<'a> {
     /// lower steps are committed; nothing can change it then, and it is not logged.
     fn beneficiary(&mut self, id: CellId, address: &Address) -> Result<Account, ReadError> {
         if self.finality == Finality::Speculative {
-            self.need(Need::Lowest, Until::Lowest)?;
+            self.need(Until::Lowest, Until::Lowest)?;
         }
-        let memory = self.ground.memory;
+        let memory = self.shared.memory;
         let mut account = loop {
             // Apart from the match, whose arms must not hold the cell's lock.
-            let found = match self.ground.source {
-                Source::Store => memory.accounts.cell(id).cell.read(self.index, Finality::Final),
-                Source::Coordinator => {
-                    memory.accounts.cell(id).cell.read_on_shard(self.index, Finality::Final)
-                }
-            };
+            let found = self.read(&mut memory.accounts.cell(id).cell, Finality::Final);
             match found {
                 Found::Written(index, account) => break (index + 1, account),
-                Found::Base(state) => break (0, Account { state, ..Account::default() }),
+                Found::Base(state) => break (0, Account::from_base(state)),
                 Found::ToRead => {}
                 Found::BeingRead => {
                     self.wait(Key::Account, id, || memory.accounts.cell(id).cell.base().is_some())?;
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.need(Need::Executed(of), Until::Lowest)?;
+                    self.need(Until::Executed(of), Until::Lowest)?;
                     continue;
                 }
             }
             let state = self.read_account(id, address)?;
-            if !self.is_on_shard() {
-                break (0, Account { state, ..Account::default() });
+            if !self.shared.is_on_shard() {
+                break (0, Account::from_base(state));
             }
         };
-        let owed = self.ground.deferred_fees.sum(id, account.0, self.index);
+        let owed = self.shared.fees.sum(id, account.0, self.index);
         pay(&mut account.1, owed);
-        if self.is_on_shard() {
+        if self.shared.is_on_shard() {
             self.log.paid.push((id, SeenAccount::from(&account.1)));
         }
         Ok(account.1)
@@ -302,13 +238,13 @@ impl<'a> StepView<'a> {
 
     fn wait(&mut self, key: Key, id: CellId, has_come: impl Fn() -> bool) -> Result<(), ReadError> {
         let since = std::time::Instant::now();
-        let waited = self.ground.memory.gates.wait(id, self.ground.stop, has_come);
+        let waited = self.shared.memory.gates.wait(id, self.shared.stop, has_come);
         self.tally.note(key, Arrival::Waited, Some(since));
         waited.map_err(|cancelled| ViewError::from(cancelled).into())
     }
 
     fn slot(&mut self, account: CellId, address: &Address, key: U256) -> Result<U256, ReadError> {
-        let memory = self.ground.memory;
+        let memory = self.shared.memory;
         let id = memory.slots.id(&(account, key));
         if !self.slots.is_empty()
             && let Some((_, value)) = self.slots.iter().rev().find(|(slot, _)| *slot == id)
@@ -317,7 +253,7 @@ impl<'a> StepView<'a> {
         }
         let is_born = self.is_born(account);
         loop {
-            let found = if is_born && !self.is_on_shard() {
+            let found = if is_born && !self.shared.is_on_shard() {
                 let mut slot = memory.slots.cell(id);
                 match slot.cell.read_written(self.index, self.finality) {
                     Ok(Some(value)) => Found::Written(0, value),
@@ -325,7 +261,7 @@ impl<'a> StepView<'a> {
                     Err(of) => Found::Estimate(of),
                 }
             } else {
-                self.read(&mut memory.slots.cell(id).cell)
+                self.read(&mut memory.slots.cell(id).cell, self.finality)
             };
             let (seen, value) = match found {
                 Found::Written(_, value) => (Some(value), value),
@@ -335,7 +271,7 @@ impl<'a> StepView<'a> {
                 }
                 Found::ToRead => {
                     let value = self.read_slot(id, address, &key)?;
-                    if self.is_on_shard() {
+                    if self.shared.is_on_shard() {
                         continue;
                     }
                     (None, value)
@@ -345,7 +281,7 @@ impl<'a> StepView<'a> {
                     continue;
                 }
                 Found::Estimate(of) => {
-                    self.need(Need::Executed(of), Until::Executed(of))?;
+                    self.need(Until::Executed(of), Until::Executed(of))?;
                     continue;
                 }
             };
@@ -360,8 +296,8 @@ impl<'a> StepView<'a> {
         let reader = &mut *self.reader;
         let value = self.tally.timed(Key::Slot, || reader.slot(address, key))?;
         self.tally.note(Key::Slot, Arrival::Read, None);
-        self.ground.memory.slots.cell(id).cell.set_base(value);
-        self.ground.memory.gates.open(id);
+        self.shared.memory.slots.cell(id).cell.set_base(value);
+        self.shared.memory.gates.open(id);
         Ok(value)
     }
 }
@@ -380,14 +316,14 @@ impl Database for StepView<'_> {
     type Error = ReadError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
-        if self.ground.stop.load(Ordering::Relaxed) {
+        if self.shared.stop.load(Ordering::Relaxed) {
             return Err(ViewError::Cancelled.into());
         }
         let id = self.account_id(&address);
         let own = self.accounts.iter().rev().find(|(account, _)| *account == id);
         let account = match own {
             Some((_, account)) => account.clone(),
-            None if self.ground.deferred_fees.has(id) => self.beneficiary(id, &address)?,
+            None if self.shared.fees.has(id) => self.beneficiary(id, &address)?,
             None => self.account(id, &address)?,
         };
         self.met.push((address, id));
@@ -402,8 +338,8 @@ impl Database for StepView<'_> {
             return Ok(code.clone());
         }
         let (reader, tally) = (&mut *self.reader, &mut *self.tally);
-        let codes = &self.ground.memory.codes;
-        let (code, _) = codes.get_or_read(code_hash, self.ground.stop, || {
+        let codes = &self.shared.memory.codes;
+        let (code, _) = codes.get_or_read(code_hash, self.shared.stop, || {
             let code = tally.timed(Key::Code, || reader.code(&code_hash))?;
             row::bytecode(code_hash, code)
         })?;
@@ -417,7 +353,7 @@ impl Database for StepView<'_> {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ReadError> {
-        let hash = self.ground.workload.block_hash(number);
+        let hash = self.shared.workload.block_hash(number);
         hash.ok_or_else(|| ViewError::MissingBlockHash(number).into())
     }
 }

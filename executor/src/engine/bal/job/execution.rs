@@ -9,7 +9,7 @@ use evm::{Runner, StepError, StepOutput, StepWrites};
 use variant::Phase;
 use workload::{Block, BlockAccessIndex, Step, StepKind};
 
-use super::{Failure, Job, Part, StepResult, Tallies};
+use super::{Failure, Job, Part, StepResult, WorkerCounts};
 use crate::{
     engine::{
         bal::{
@@ -31,7 +31,7 @@ use crate::{
 
 /// State of a worker from step to step.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct WorkerState {
     /// The block whose environment is set.
     pub(super) entered: Option<usize>,
     pub(super) unreported: UnreportedWork,
@@ -60,18 +60,18 @@ impl<P: PreState> Job<P> {
     pub(in crate::engine::bal) fn execute(
         &self,
         reader: &mut dyn Reader,
-        tallies: &mut Tallies,
+        counts: &mut WorkerCounts,
         task: &Task<'_>,
         worker: usize,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         let lane = Lane { number: worker, count: task.variant.thread_count };
         if task.variant.executors_prefetch() {
-            self.prefetch(reader, tallies, lane, stop)?;
+            self.prefetch(reader, counts, lane, stop)?;
         }
-        let came = tallies.on_demand.trace.is_some().then(Instant::now);
+        let came = counts.on_demand.trace.is_some().then(Instant::now);
         self.gate.wait();
-        if let (Some(trace), Some(came)) = (&mut tallies.on_demand.trace, came) {
+        if let (Some(trace), Some(came)) = (&mut counts.on_demand.trace, came) {
             trace.seldom(What::Gate, came, Instant::now());
         }
         let start = self.spans.elapsed();
@@ -79,20 +79,20 @@ impl<P: PreState> Job<P> {
             &self.shared,
             task.workload,
             stop,
-            Reading { reader, tally: &mut tallies.on_demand },
+            Reading { reader, tally: &mut counts.on_demand },
         );
         let mut runner = Runner::new(task.workload, view);
         let mut steps = Vec::new();
-        let mut course = Course::default();
+        let mut state = WorkerState::default();
         while !stop.load(Ordering::Relaxed)
             && let Some((taken, index)) = self.take_step()
         {
-            match self.run_step(&mut runner, task, index, &mut course) {
+            match self.run_step(&mut runner, task, index, &mut state) {
                 Ok(step) => steps.push(step),
                 Err(error) => self.step_failed(Failure { taken, error })?,
             }
         }
-        let Course { mut written, .. } = course;
+        let WorkerState { mut written, .. } = state;
         written.keep_last();
         self.executed_ns.fetch_max(self.now_ns(), Ordering::Relaxed);
         self.ahead.executed();
@@ -101,7 +101,7 @@ impl<P: PreState> Job<P> {
         lock(&self.parts).push(Part { steps, written, touched });
         // Values are never left unverified, whoever has to do it.
         match task.variant.io_thread_count {
-            0 => self.verify(reader, tallies, lane, stop),
+            0 => self.verify(reader, counts, lane, stop),
             _ => Ok(()),
         }
     }
@@ -110,21 +110,21 @@ impl<P: PreState> Job<P> {
     pub(super) fn take_step(&self) -> Option<(usize, BlockAccessIndex)> {
         let next = self.next_step.fetch_add(1, Ordering::Relaxed);
         let taken = next as usize;
-        let index = || self.order.as_ref().map_or(next, |order| order[taken]);
-        (next < self.run_count).then(|| (taken, index()))
+        let is_left = next < self.run_count;
+        is_left.then(|| (taken, self.order.as_ref().map_or(next, |order| order[taken])))
     }
 
-    /// Runs a step on the EVM. Its writes are in `course` then; nothing has checked them.
+    /// Runs a step on the EVM. Its writes are in `worker` then; nothing has checked them.
     pub(super) fn run_evm<'w>(
         &self,
         runner: &mut Runner<View<'_, P>>,
         task: &Task<'w>,
         index: BlockAccessIndex,
-        course: &mut Course,
+        state: &mut WorkerState,
     ) -> Result<Ran<'w>, EngineError> {
         let step = self.steps.at(index);
-        let block = &task.workload.batches[self.place].blocks[step.block];
-        let Course { entered, writes, .. } = course;
+        let block = &task.workload.batches[self.batch_index].blocks[step.block];
+        let WorkerState { entered, writes, .. } = state;
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
@@ -142,18 +142,17 @@ impl<P: PreState> Job<P> {
         let latency = end - start;
         if let Some(trace) = runner.db().trace() {
             let gas = output.as_ref().ok().and_then(StepOutput::receipt_gas);
-            let batch = self.place;
+            let batch = self.batch_index;
             trace.seldom(What::Step { batch, index, step, gas }, start, end);
         }
         let output =
             output.and_then(|output| unasked.map(|()| output).map_err(StepError::Database));
-        let rejected = |fault| EngineError::rejected(self.place, fault);
         let output = output.map_err(|error| match error {
             StepError::Database(read) if read.is_undeclared() => {
-                rejected(ListFault::Undeclared { index, read })
+                self.rejected(ListFault::Undeclared { index, read })
             }
-            StepError::Database(read) => EngineError::of_read(self.place, index, read),
-            other => rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
+            StepError::Database(read) => EngineError::of_read(self.batch_index, index, read),
+            other => self.rejected(ListFault::InvalidStep { index, reason: other.to_string() }),
         })?;
         Ok(Ran { step, block, output, latency, end })
     }
@@ -164,12 +163,12 @@ impl<P: PreState> Job<P> {
         runner: &mut Runner<View<'_, P>>,
         task: &Task<'_>,
         index: BlockAccessIndex,
-        course: &mut Course,
+        state: &mut WorkerState,
     ) -> Result<StepResult, EngineError> {
-        let Ran { step, block, output, latency, .. } = self.run_evm(runner, task, index, course)?;
-        let Course { unreported, writes, written, .. } = course;
-        let rejected = |fault| EngineError::rejected(self.place, fault);
-        check::check_writes(&self.shared.list, index, writes, written).map_err(rejected)?;
+        let Ran { step, block, output, latency, .. } = self.run_evm(runner, task, index, state)?;
+        let WorkerState { unreported, writes, written, .. } = state;
+        check::check_writes(&self.shared.list, index, writes, written)
+            .map_err(|fault| self.rejected(fault))?;
         if let Some(keys) = task.root.written {
             keys.add_writes(writes);
         }
@@ -177,7 +176,9 @@ impl<P: PreState> Job<P> {
             let (tx, fork) = (&block.transactions[tx_index], task.workload.fork);
             let ended = Ended { tx, gas: &output.gas, fork };
             let met_count = runner.db().met_slot_count();
-            self.feasible.ended(ended, met_count, unreported).map_err(rejected)?;
+            self.feasible
+                .ended(ended, met_count, unreported)
+                .map_err(|fault| self.rejected(fault))?;
         }
         Ok(StepResult { index, result: output.result, latency })
     }

@@ -10,7 +10,7 @@ use evm::Runner;
 
 use super::{
     Failure, Job, Part,
-    execution::{Course, Ran},
+    execution::{Ran, WorkerState},
 };
 use crate::{
     engine::{
@@ -47,18 +47,18 @@ impl Job<Declared> {
         let mut last_end = Instant::now();
         let view = View::new(&self.shared, task.workload, stop, reading);
         let mut runner = Runner::new(task.workload, view);
-        let mut course = Course::default();
+        let mut state = WorkerState::default();
         let mut sent_met_count = 0;
         while !stop.load(Ordering::Relaxed)
             && let Some((taken, index)) = self.take_step()
         {
-            let ran = self.run_evm(&mut runner, task, index, &mut course);
+            let ran = self.run_evm(&mut runner, task, index, &mut state);
             let ran = ran.map_err(|error| Failure { taken, error })?;
             let Ran { output, latency, end, .. } = ran;
             last_end = end;
             let met_count = runner.db().met_slot_count();
             let met_slot_count = met_count - std::mem::replace(&mut sent_met_count, met_count);
-            let writes = std::mem::take(&mut course.writes);
+            let writes = std::mem::take(&mut state.writes);
             let result = output.result;
             results.push(ShardStep { index, result, writes, latency, met_slot_count });
         }

@@ -1,4 +1,4 @@
-//! A batch whose steps are executed by shards, as the thread sees it that talks to one of them: it
+//! The coordinator's connection to one shard of a batch: it
 //! answers requests for values, checks each step's writes against the list, and adds the results as a
 //! worker's. It runs a step that is wrong itself, before it blames the list or the shard.
 
@@ -11,7 +11,7 @@ use evm::Runner;
 use variant::Phase;
 use workload::{BlockAccessIndex, StepKind};
 
-use super::{Failure, Job, Part, StepResult, Tallies, execution::Course};
+use super::{Failure, Job, Part, StepResult, WorkerCounts, execution::WorkerState};
 use crate::{
     engine::{
         bal::{
@@ -39,11 +39,11 @@ use crate::{
 mod message;
 mod source;
 
-use message::Wishes;
+use message::RequestedKeys;
 use source::Source;
 
-/// A thread that talks to a shard.
-pub(in crate::engine::bal) struct Side<'a> {
+/// A connection to a shard.
+pub(in crate::engine::bal) struct ShardConnection<'a> {
     pub(in crate::engine::bal) task: &'a Task<'a>,
     pub(in crate::engine::bal) stop: &'a AtomicBool,
     pub(in crate::engine::bal) shards: &'a dyn Shards,
@@ -52,23 +52,23 @@ pub(in crate::engine::bal) struct Side<'a> {
     /// Its part of the batch.
     pub(in crate::engine::bal) assignment: &'a Assignment,
     pub(in crate::engine::bal) reader: &'a mut dyn Reader,
-    pub(in crate::engine::bal) tallies: &'a mut Tallies,
+    pub(in crate::engine::bal) counts: &'a mut WorkerCounts,
 }
 
 /// Results so far.
-struct Taken {
-    /// Which of the assigned steps have a result.
+struct ShardResults {
+    /// For each assigned step, whether it has a result.
     has_result: Vec<bool>,
     steps: Vec<StepResult>,
-    course: Course,
+    state: WorkerState,
     /// Slots that the shard's threads have met.
     met_slot_count: u64,
     /// When the shard was ready, since the start of the clock.
     ready: Option<Duration>,
-    wishes: Wishes,
+    requested: RequestedKeys,
 }
 
-impl Side<'_> {
+impl ShardConnection<'_> {
     /// Has the shard execute its part, and adds the results to the job's.
     ///
     /// # Errors
@@ -86,43 +86,44 @@ impl Side<'_> {
         let start = job.spans.elapsed();
         let begun = self.shards.begin(self.shard, self.assignment, self.stop);
         let mut conversation = begun.map_err(|error| self.blame(job, error))?;
-        let mut taken = Taken {
+        let mut taken = ShardResults {
             has_result: vec![false; self.assignment.steps.len()],
             steps: Vec::with_capacity(self.assignment.steps.len()),
-            course: Course::default(),
+            state: WorkerState::default(),
             met_slot_count: 0,
             ready: None,
-            wishes: Wishes::new(&job.shared.list),
+            requested: RequestedKeys::new(&job.shared.list),
         };
         let Finished { met, times } = loop {
             let cpu_before = process::thread_cpu_time();
-            let heard = conversation.hear(self.stop);
-            let report = heard.map_err(|error| self.blame(job, error))?;
+            let received = conversation.receive(self.stop);
+            let report = received.map_err(|error| self.blame(job, error))?;
             if let Some(reason) = message::untimely(&report, taken.ready) {
                 return Err(self.blame_for(job, reason));
             }
             match report {
                 Report::Ready => {
-                    let heard = job.spans.elapsed();
-                    let end = heard.saturating_sub(self.assignment.delay).max(start);
+                    let now = job.spans.elapsed();
+                    let end = now.saturating_sub(self.assignment.delay).max(start);
                     taken.ready = Some(end);
                     let span = Span { phase: Phase::ShardSend, start, end };
-                    let recorder = self.tallies.on_demand.trace.as_deref_mut();
+                    let recorder = self.counts.on_demand.trace.as_deref_mut();
                     add_part(&job.spans, span, recorder);
                 }
                 Report::Wanted { request, keys } => {
-                    let values = self.values(job, &keys, &mut taken.wishes)?;
+                    let values = self.values(job, &keys, &mut taken.requested)?;
                     let answered = conversation.answer(request, values);
                     answered.map_err(|error| self.blame(job, error))?;
-                    self.tallies.side_times.message_count += 1;
-                    self.tallies.side_times.answering += process::thread_cpu_since(cpu_before);
+                    self.counts.coordinator_times.message_count += 1;
+                    self.counts.coordinator_times.answering +=
+                        process::thread_cpu_since(cpu_before);
                 }
                 Report::Steps(steps) => {
                     for step in steps {
                         self.take(job, step, &mut taken)?;
                     }
-                    self.tallies.side_times.message_count += 1;
-                    self.tallies.side_times.taking += process::thread_cpu_since(cpu_before);
+                    self.counts.coordinator_times.message_count += 1;
+                    self.counts.coordinator_times.taking += process::thread_cpu_since(cpu_before);
                 }
                 Report::Failed { index, reason } => {
                     let reason = format!("it cannot go on: {reason}");
@@ -134,18 +135,18 @@ impl Side<'_> {
                 Report::Done(finished) => break finished,
             }
         };
-        if let Some(place) = taken.has_result.iter().position(|has_result| !has_result) {
-            let index = self.assignment.steps[place];
+        if let Some(position) = taken.has_result.iter().position(|has_result| !has_result) {
+            let index = self.assignment.steps[position];
             let reason = format!("it says that all is done, and sent no result of step {index}");
             return Err(self.blame(job, ShardError(reason)));
         }
         let ready = taken.ready.unwrap_or(start);
         let touched = touched(job, met).map_err(|error| self.blame(job, error))?;
-        let Taken { steps, mut course, .. } = taken;
+        let ShardResults { steps, mut state, .. } = taken;
         self.add_times(job, ready, &times);
-        course.written.keep_last();
+        state.written.keep_last();
         job.executed_ns.fetch_max(job.now_ns(), Ordering::Relaxed);
-        lock(&job.parts).push(Part { steps, written: course.written, touched });
+        lock(&job.parts).push(Part { steps, written: state.written, touched });
         Ok(())
     }
 
@@ -162,7 +163,7 @@ impl Side<'_> {
         ] {
             job.spans.add_on_own_track(Span { phase, start, end });
         }
-        self.tallies.shard_times.add(times);
+        self.counts.shard_times.add(times);
     }
 
     /// Values that the shard wants: each key once.
@@ -170,17 +171,17 @@ impl Side<'_> {
         &mut self,
         job: &Job<Declared>,
         keys: &Wanted,
-        wishes: &mut Wishes,
+        requested: &mut RequestedKeys,
     ) -> Result<StateValues, EngineError> {
-        if let Some(reason) = wishes.fault(keys) {
+        if let Some(reason) = requested.fault(keys) {
             return Err(self.blame(job, ShardError(reason)));
         }
-        let reading = Reading { reader: &mut *self.reader, tally: &mut self.tallies.on_demand };
+        let reading = Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand };
         let mut source = Source { shared: &job.shared, reading, stop: self.stop };
         let values = source.answer_to(keys);
-        let values =
-            values.map_err(|error| EngineError::of_read(job.place, job.steps.count(), error))?;
-        wishes.answered(&values);
+        let values = values
+            .map_err(|error| EngineError::of_read(job.batch_index, job.steps.count(), error))?;
+        requested.answered(&values);
         Ok(values)
     }
 
@@ -189,12 +190,12 @@ impl Side<'_> {
         &mut self,
         job: &Job<Declared>,
         step: ShardStep,
-        taken: &mut Taken,
+        taken: &mut ShardResults,
     ) -> Result<(), EngineError> {
         let index = step.index;
-        let place = self.assignment.steps.binary_search(&index);
-        let is_due =
-            place.is_ok_and(|place| !std::mem::replace(&mut taken.has_result[place], true));
+        let position = self.assignment.steps.binary_search(&index);
+        let is_due = position
+            .is_ok_and(|position| !std::mem::replace(&mut taken.has_result[position], true));
         if !is_due {
             let reason =
                 format!("it sent a result of step {index}, which it was not to run, or twice");
@@ -202,9 +203,10 @@ impl Side<'_> {
         }
         let at = job.steps.at(index);
         let tx = match at.kind {
-            StepKind::Transaction(tx_index) => {
-                Some(&self.task.workload.batches[job.place].blocks[at.block].transactions[tx_index])
-            }
+            StepKind::Transaction(tx_index) => Some(
+                &self.task.workload.batches[job.batch_index].blocks[at.block].transactions
+                    [tx_index],
+            ),
             _ => None,
         };
         if step.result.is_some() != tx.is_some() {
@@ -215,7 +217,7 @@ impl Side<'_> {
             return Err(self.blame(job, ShardError(reason)));
         }
         let ShardStep { result, writes, latency, met_slot_count, .. } = step;
-        let Course { written, unreported, .. } = &mut taken.course;
+        let WorkerState { written, unreported, .. } = &mut taken.state;
         if let Err(fault) = check::check_writes(&job.shared.list, index, &writes, written) {
             return Err(self.judge(job, index, fault.to_string()));
         }
@@ -226,7 +228,7 @@ impl Side<'_> {
         if let (Some(result), Some(tx)) = (&result, tx) {
             let ended = Ended { tx, gas: &result.gas(), fork: self.task.workload.fork };
             let ended = job.feasible.ended(ended, taken.met_slot_count, unreported);
-            ended.map_err(|fault| EngineError::rejected(job.place, fault))?;
+            ended.map_err(|fault| job.rejected(fault))?;
         }
         taken.steps.push(StepResult { index, result, latency });
         Ok(())
@@ -244,10 +246,10 @@ impl Side<'_> {
             let reason = format!("step {index}, which it was not to run: {reason}");
             return self.blame(job, ShardError(reason));
         }
-        let reading = Reading { reader: &mut *self.reader, tally: &mut self.tallies.on_demand };
+        let reading = Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand };
         let view = View::new(&job.shared, self.task.workload, self.stop, reading);
         let mut runner = Runner::new(self.task.workload, view);
-        let ran = job.run_step(&mut runner, self.task, index, &mut Course::default());
+        let ran = job.run_step(&mut runner, self.task, index, &mut WorkerState::default());
         match ran {
             Err(error) => error,
             Ok(_) => {
@@ -266,7 +268,7 @@ impl Side<'_> {
             // Another thread has failed, or the user interrupted: that is the cause.
             return EngineError::Cancelled;
         }
-        let (batch, shard) = (job.place, self.shards.name(self.shard));
+        let (batch, shard) = (job.batch_index, self.shards.name(self.shard));
         EngineError::Shard { batch, shard, reason: error.0 }
     }
 }
@@ -274,14 +276,16 @@ impl Side<'_> {
 /// The keys that a shard's steps met.
 fn touched(job: &Job<Declared>, met: Met) -> Result<Touched, ShardError> {
     let list = &job.shared.list;
-    let set = |words: Vec<u64>, count: u32, what: &str| {
-        let found = words.len();
-        Bitset::from_words(words, count as usize).ok_or_else(|| {
-            ShardError(format!("it met {what} in {found} words of bits, and the list has {count}"))
-        })
-    };
     Ok(Touched {
-        accounts: set(met.accounts, list.account_count(), "accounts")?,
-        slots: set(met.slots, list.slot_count(), "slots")?,
+        accounts: met_keys(met.accounts, list.account_count(), "accounts")?,
+        slots: met_keys(met.slots, list.slot_count(), "slots")?,
+    })
+}
+
+/// The keys of one kind that a shard's steps met, of which the list has `count`.
+fn met_keys(words: Vec<u64>, count: u32, what: &str) -> Result<Bitset, ShardError> {
+    let found = words.len();
+    Bitset::from_words(words, count as usize).ok_or_else(|| {
+        ShardError(format!("it met {what} in {found} words of bits, and the list has {count}"))
     })
 }

@@ -31,7 +31,7 @@ pub(super) fn untimely(report: &Report, ready: Option<Duration>) -> Option<&'sta
 }
 
 /// The keys that a shard has asked for, and the codes that it may ask for.
-pub(super) struct Wishes {
+pub(super) struct RequestedKeys {
     accounts: Bitset,
     account_count: u32,
     slots: Bitset,
@@ -41,7 +41,7 @@ pub(super) struct Wishes {
     known_codes: HashSet<B256>,
 }
 
-impl Wishes {
+impl RequestedKeys {
     /// None of the keys of a list.
     pub(super) fn new(list: &ListIndex) -> Self {
         let (account_count, slot_count) = (list.account_count(), list.slot_count());

@@ -80,8 +80,8 @@ impl Source<'_> {
         new.sort_unstable();
         let addresses: Vec<_> = new.iter().map(|id| *list.address(*id)).collect();
         let mut clock = CallClock::start(&**reader, Key::Account, tally);
-        reader.accounts(&addresses, &mut |place, row| {
-            pre_state.accounts.put(new[place].get(), row);
+        reader.accounts(&addresses, &mut |index, row| {
+            pre_state.accounts.put(new[index].get(), row);
             clock.arrived();
         })?;
         clock.stop(&**reader, new.len());
@@ -96,15 +96,15 @@ impl Source<'_> {
         new.retain(|id| pre_state.slots.claims().claim(id.get()));
         // Those of an account beside each other.
         new.sort_unstable();
-        let row = |id: &SlotId| SlotRow {
+        let rows = new.iter().map(|id| SlotRow {
             address: list.address(list.account_of(*id)),
             key: list.slot_key(*id),
             row: None,
-        };
-        let rows: Vec<_> = new.iter().map(row).collect();
+        });
+        let rows: Vec<_> = rows.collect();
         let mut clock = CallClock::start(&**reader, Key::Slot, tally);
-        reader.slot_rows(&rows, &mut |place, value| {
-            pre_state.slots.put(new[place].get(), value);
+        reader.slot_rows(&rows, &mut |index, value| {
+            pre_state.slots.put(new[index].get(), value);
             clock.arrived();
         })?;
         clock.stop(&**reader, new.len());

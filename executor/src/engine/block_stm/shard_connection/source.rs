@@ -71,8 +71,8 @@ impl Source<'_> {
         }
         let rows: Vec<Address> = new.iter().map(|(address, _)| *address).collect();
         let mut clock = CallClock::start(&**reader, Key::Account, tally);
-        reader.accounts(&rows, &mut |place, row| {
-            let (_, id) = new[place];
+        reader.accounts(&rows, &mut |index, row| {
+            let (_, id) = new[index];
             table.cell(id).cell.set_base(row);
             gates.open(id);
             clock.arrived();
@@ -104,8 +104,8 @@ impl Source<'_> {
         let rows = new.iter().map(|(address, key, _)| SlotRow { address, key: *key, row: None });
         let rows: Vec<_> = rows.collect();
         let mut clock = CallClock::start(&**reader, Key::Slot, tally);
-        reader.slot_rows(&rows, &mut |place, value| {
-            let id = new[place].2;
+        reader.slot_rows(&rows, &mut |index, value| {
+            let id = new[index].2;
             table.cell(id).cell.set_base(value);
             gates.open(id);
             clock.arrived();

@@ -1,18 +1,18 @@
-//! An optimistic batch that shards execute, as the thread sees it that talks to one of them: it answers requests
-//! for keys from the store and from other shards' writes, and takes the shard's runs in. Another thread sends
-//! what the shard is to hear, from its own and from others' runs.
+//! The coordinator's connection to one shard of an optimistic batch. One thread receives: it answers requests for
+//! keys from the store and from other shards' writes, and takes the shard's runs in. Another thread sends
+//! updates for the shard: commits, and writes of other shards.
 
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-        mpsc::Receiver,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
     },
     thread,
     time::Duration,
 };
 
-use alloy_primitives::{Address, B256, Bytes};
+use alloy_primitives::{B256, Bytes};
 use evm::{AccountWrite, StepWrites};
 use variant::Phase;
 use workload::{BlockAccessIndex, StepKind, Steps, Transaction};
@@ -30,13 +30,13 @@ use crate::{
     },
     lock::lock,
     shards::{
-        Assignment, Ends, Hearer, OptimisticFinished, OptimisticReport, ShardRuns, ShardTimes,
-        Shards, Teller,
+        Assignment, Channel, OptimisticFinished, OptimisticReport, Receiver, Sender, ShardTimes,
+        Shards, Speculation,
         versions::{KeyValues, Keys, OptimisticStep, Order, VersionWrites},
     },
     single_flight::SingleFlight,
     span::{Span, Spans},
-    store::Reader,
+    store::{ReadCounters, Reader},
     trace::add_part,
 };
 
@@ -44,26 +44,23 @@ mod source;
 
 use source::Source;
 
-/// Keys of a request at most, and codes.
-const MOST_KEYS: usize = 1 << 16;
-const MOST_CODES: usize = 64;
-/// Values and steps in one message at most, unless one order has more.
-const MOST_WEIGHT: usize = 1 << 14;
-/// All steps are committed: every shard owes its last message.
-const EVERYBODY: u32 = u32::MAX;
+/// Most accounts and slots of a request.
+const MAX_KEYS_PER_REQUEST: usize = 1 << 16;
+/// Most codes of a request.
+const MAX_CODES_PER_REQUEST: usize = 64;
+/// Most values and steps in one message, unless one order has more.
+const MAX_VALUES_PER_MESSAGE: usize = 1 << 14;
 
-/// One batch as the threads that talk to shards see it.
+/// One batch as the connections see it.
 pub(in crate::engine) struct Job {
-    pub(super) place: usize,
+    pub(super) batch_index: usize,
     pub(super) steps: Steps,
     pub(super) memory: Memory,
     pub(super) fees: BatchFees,
     pub(super) hub: Mutex<Hub>,
     pub(super) parts: Vec<Assignment>,
     pub(super) outboxes: Vec<Outbox>,
-    pub(super) inboxes: Vec<Mutex<Option<Receiver<Option<Order>>>>>,
-    /// The shard whose step is the lowest that is not committed.
-    pub(super) next_owner: AtomicU32,
+    pub(super) inboxes: Vec<Mutex<Option<mpsc::Receiver<Option<Order>>>>>,
     pub(super) codes: SingleFlight<B256, Option<Bytes>>,
     pub(super) spans: Arc<Spans>,
     pub(super) failures: Mutex<Vec<EngineError>>,
@@ -75,26 +72,27 @@ impl Job {
     }
 }
 
-/// Counts of the thread that talks to a shard.
+/// Counts of one connection over all batches.
 #[derive(Debug)]
-pub(super) struct Tallies {
+pub(in crate::engine) struct ShardStats {
     pub(super) on_demand: ReadTally,
     pub(super) times: ShardTimes,
-    pub(super) runs: ShardRuns,
+    pub(super) speculation: Speculation,
+    pub(super) counters: ReadCounters,
 }
 
-/// A thread that talks to a shard.
-pub(super) struct Side<'a> {
+/// A connection to a shard.
+pub(super) struct ShardConnection<'a> {
     pub(super) task: &'a Task<'a>,
     pub(super) stop: &'a AtomicBool,
     pub(super) shards: &'a dyn Shards,
     /// Index of the shard.
     pub(super) shard: usize,
     pub(super) reader: &'a mut dyn Reader,
-    pub(super) tallies: &'a mut Tallies,
+    pub(super) stats: &'a mut ShardStats,
 }
 
-/// Ends the thread that tells a shard, when dropped.
+/// Ends the sending thread of a connection, when dropped.
 struct Ending<'j>(&'j Outbox);
 
 impl Drop for Ending<'_> {
@@ -103,7 +101,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-impl Side<'_> {
+impl ShardConnection<'_> {
     /// Has the shard execute its part.
     ///
     /// # Errors
@@ -111,45 +109,45 @@ impl Side<'_> {
     pub(super) fn run(&mut self, job: &Job) -> Result<(), EngineError> {
         let start = job.spans.elapsed();
         let begun = self.shards.begin_optimistic(self.shard, &job.parts[self.shard], self.stop);
-        let Ends { teller, mut hearer } = begun.map_err(|error| self.blame(job, error.0))?;
+        let Channel { sender, mut receiver } = begun.map_err(|error| self.blame(job, error.0))?;
         let inbox = lock(&job.inboxes[self.shard]).take();
-        let inbox = inbox.unwrap_or_else(|| panic!("shard {} is heard once", self.shard));
+        let inbox = inbox.unwrap_or_else(|| panic!("shard {} has one connection", self.shard));
         thread::scope(|scope| {
             let spans = &job.spans;
-            let told = scope.spawn(move || tell(teller, &inbox, spans));
+            let sending = scope.spawn(move || send(sender, &inbox, spans));
             let ending = Ending(&job.outboxes[self.shard]);
-            let heard = self.listen(job, hearer.as_mut(), start);
+            let received = self.receive(job, receiver.as_mut(), start);
             drop(ending);
-            if let Ok(Some(span)) = told.join() {
+            if let Ok(Some(span)) = sending.join() {
                 job.spans.add_on_own_track(span);
             }
-            heard
+            received
         })
     }
 
-    fn listen(
+    fn receive(
         &mut self,
         job: &Job,
-        hearer: &mut dyn Hearer,
+        receiver: &mut dyn Receiver,
         start: Duration,
     ) -> Result<(), EngineError> {
         let mut ready = None;
         let finished = loop {
             let is_ready = ready.is_some();
-            let owes = || {
-                let next = job.next_owner.load(Ordering::Relaxed);
-                !is_ready || next == EVERYBODY || next as usize == self.shard
-            };
-            let heard = hearer.hear(self.stop, &owes);
-            match heard.map_err(|error| self.blame_silent(job, error.0))? {
+            // At the end of a batch every shard owes its last message.
+            let received = receiver.receive(self.stop, &|| {
+                !is_ready
+                    || lock(&job.hub).next_owner().is_none_or(|owner| owner == self.shard as u32)
+            });
+            match received.map_err(|error| self.blame_silent(job, error.0))? {
                 OptimisticReport::Ready => {
-                    let heard = job.spans.elapsed();
-                    let end = heard.saturating_sub(job.parts[self.shard].delay).max(start);
+                    let now = job.spans.elapsed();
+                    let end = now.saturating_sub(job.parts[self.shard].delay).max(start);
                     if ready.replace(end).is_some() {
                         return Err(self.blame(job, "it says twice that it is ready".to_owned()));
                     }
                     let span = Span { phase: Phase::ShardSend, start, end };
-                    let recorder = self.tallies.on_demand.trace.as_deref_mut();
+                    let recorder = self.stats.on_demand.trace.as_deref_mut();
                     add_part(&job.spans, span, recorder);
                 }
                 OptimisticReport::Wanted { request, keys } => self.answer(job, request, &keys)?,
@@ -173,7 +171,7 @@ impl Side<'_> {
         Ok(())
     }
 
-    /// Adds the shard's times, which are by its own clock: see `Side::add_times` of the engine `bal`.
+    /// Adds the shard's times, which are by its own clock: see `ShardConnection::add_times` of the engine `bal`.
     fn add_times(&mut self, job: &Job, ready: Duration, finished: &OptimisticFinished) {
         let OptimisticFinished { times, runs } = finished;
         let now = job.spans.elapsed();
@@ -185,25 +183,22 @@ impl Side<'_> {
         ] {
             job.spans.add_on_own_track(Span { phase, start, end });
         }
-        self.tallies.times.add(times);
-        self.tallies.runs = *runs;
+        self.stats.times.add(times);
+        self.stats.speculation.add(runs);
     }
 
     /// Takes runs in, commits what can be, and tells all shards.
     fn take(&self, job: &Job, steps: Vec<OptimisticStep>) -> Result<(), EngineError> {
-        let shard = u32::try_from(self.shard).unwrap_or(EVERYBODY);
         if let Some(keys) = self.task.root.written {
             steps.iter().for_each(|step| keys.add_writes(&keys_of(&step.writes)));
         }
         let mut hub = lock(&job.hub);
         for step in steps {
             let tx = self.transaction(job, step.index);
-            let taken = hub.take(job.ledger(), shard, step, tx);
+            let taken = hub.take(job.ledger(), self.shard as u32, step, tx);
             taken.map_err(|reason| self.blame(job, reason))?;
         }
         hub.announce();
-        let next = hub.next_owner().unwrap_or(EVERYBODY);
-        job.next_owner.store(next, Ordering::Relaxed);
         Ok(())
     }
 
@@ -213,7 +208,7 @@ impl Side<'_> {
             return None;
         }
         let step = job.steps.at(index);
-        let block = &self.task.workload.batches[job.place].blocks[step.block];
+        let block = &self.task.workload.batches[job.batch_index].blocks[step.block];
         match step.kind {
             StepKind::Transaction(tx_index) => Some(&block.transactions[tx_index]),
             StepKind::BeforeTransactions | StepKind::AfterTransactions => None,
@@ -223,10 +218,12 @@ impl Side<'_> {
     /// Answers a request: reads of the store what nobody has read, outside the lock.
     fn answer(&mut self, job: &Job, request: u64, keys: &Keys) -> Result<(), EngineError> {
         let Keys { accounts, slots, codes } = keys;
-        if accounts.len() + slots.len() > MOST_KEYS || codes.len() > MOST_CODES {
+        if accounts.len() + slots.len() > MAX_KEYS_PER_REQUEST
+            || codes.len() > MAX_CODES_PER_REQUEST
+        {
             let reason = format!(
-                "it wants {} accounts, {} slots and {} codes at once: {MOST_KEYS} keys and \
-                 {MOST_CODES} codes are the most",
+                "it wants {} accounts, {} slots and {} codes at once: {MAX_KEYS_PER_REQUEST} keys and \
+                 {MAX_CODES_PER_REQUEST} codes are the most",
                 accounts.len(),
                 slots.len(),
                 codes.len()
@@ -236,21 +233,20 @@ impl Side<'_> {
         let source = Source {
             memory: &job.memory,
             codes: &job.codes,
-            reading: Reading { reader: &mut *self.reader, tally: &mut self.tallies.on_demand },
+            reading: Reading { reader: &mut *self.reader, tally: &mut self.stats.on_demand },
             stop: self.stop,
         };
         let read = source.read(keys, |hash| lock(&job.hub).code(hash));
-        let codes = read.map_err(|error| EngineError::of_read(job.place, 0, error))?;
-        let shard = u32::try_from(self.shard).unwrap_or(EVERYBODY);
+        let codes = read.map_err(|error| EngineError::of_read(job.batch_index, 0, error))?;
         let values = KeyValues { request, codes, ..KeyValues::default() };
-        lock(&job.hub).answer(job.ledger(), shard, keys, values);
+        lock(&job.hub).answer(job.ledger(), self.shard as u32, keys, values);
         Ok(())
     }
 
     /// The fault of a shard that ended or says nothing, and which of its runs is waited for.
     fn blame_silent(&self, job: &Job, mut reason: String) -> EngineError {
         let hub = lock(&job.hub);
-        if hub.next_owner() == u32::try_from(self.shard).ok() {
+        if hub.next_owner() == Some(self.shard as u32) {
             let index = hub.committed();
             if let Some(different) = hub.difference(job.ledger()) {
                 reason += &format!("; step {index} {different}, and it has not run it again");
@@ -265,36 +261,35 @@ impl Side<'_> {
             // Another thread has failed, or the user interrupted: that is the cause.
             return EngineError::Cancelled;
         }
-        EngineError::Shard { batch: job.place, shard: self.shards.name(self.shard), reason }
+        EngineError::Shard { batch: job.batch_index, shard: self.shards.name(self.shard), reason }
     }
 }
 
 /// The keys of writes.
 fn keys_of(writes: &VersionWrites) -> StepWrites {
-    let account =
-        |(address, _): &(Address, _)| AccountWrite { address: *address, ..AccountWrite::default() };
-    StepWrites {
-        accounts: writes.accounts.iter().map(account).collect(),
-        slots: writes.slots.clone(),
-    }
+    let accounts = writes
+        .accounts
+        .iter()
+        .map(|(address, _)| AccountWrite { address: *address, ..AccountWrite::default() });
+    StepWrites { accounts: accounts.collect(), slots: writes.slots.clone() }
 }
 
-/// Tells a shard what comes for it, several orders in a message where several have come. Returns from when to when
-/// values of other shards were sent.
-fn tell(
-    mut teller: Box<dyn Teller + '_>,
-    inbox: &Receiver<Option<Order>>,
+/// Sends the orders for a shard, several in a message where several have come. Returns the time in which values of
+/// other shards were sent.
+fn send(
+    mut sender: Box<dyn Sender + '_>,
+    inbox: &mpsc::Receiver<Option<Order>>,
     spans: &Spans,
 ) -> Option<Span> {
     let mut sent: Option<Span> = None;
     let mut is_last = false;
     while !is_last && let Ok(Some(first)) = inbox.recv() {
-        let mut weight = weight(&first);
+        let mut sum = value_count(&first);
         let mut orders = vec![first];
-        while weight < MOST_WEIGHT && !is_last {
+        while sum < MAX_VALUES_PER_MESSAGE && !is_last {
             match inbox.try_recv() {
                 Ok(Some(order)) => {
-                    weight += self::weight(&order);
+                    sum += value_count(&order);
                     orders.push(order);
                 }
                 Ok(None) => is_last = true,
@@ -303,8 +298,8 @@ fn tell(
         }
         let has_values = orders.iter().any(has_values);
         let start = spans.elapsed();
-        if teller.tell(orders).is_err() {
-            // The thread that hears the shard is told why.
+        if sender.send(orders).is_err() {
+            // The receiving thread learns why.
             break;
         }
         if has_values {
@@ -316,7 +311,7 @@ fn tell(
 }
 
 /// Number of values in an order.
-fn weight(order: &Order) -> usize {
+fn value_count(order: &Order) -> usize {
     match order {
         Order::Values(values) => values.accounts.len() + values.slots.len() + values.codes.len(),
         Order::Writes(writes) => writes.len(),

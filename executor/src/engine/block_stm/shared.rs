@@ -1,0 +1,132 @@
+//! The parts of a batch that all its runs share, and the logs and results that runs leave there.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    time::Duration,
+};
+
+use alloy_primitives::U256;
+use evm::TxResult;
+use workload::{BlockAccessIndex, Steps, Workload};
+
+use super::{
+    board::Board,
+    deferred_fees::BatchFees,
+    memory::{CellId, Memory, SeenAccount},
+    scheduler::MOST_UNCOMMITTED,
+};
+use crate::{lock::lock, root::WrittenKeys, shards::versions::OptimisticStep};
+
+/// A batch as all its runs see it.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a> {
+    pub(super) workload: &'a Workload,
+    pub(super) batch_index: usize,
+    pub(super) steps: &'a Steps,
+    pub(super) memory: &'a Memory,
+    pub(super) fees: &'a BatchFees,
+    pub(super) board: &'a Board<'a>,
+    pub(super) logs: &'a Logs,
+    pub(super) results: Results<'a>,
+    /// Takes the keys that steps write, valid or not.
+    pub(super) written: Option<&'a WrittenKeys>,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Shared<'_> {
+    /// Returns whether this is a shard: its coordinator sends values below the batch together with those that
+    /// steps of other shards wrote, and validates all reads.
+    pub(super) const fn is_on_shard(&self) -> bool {
+        matches!(self.results, Results::Sent(_))
+    }
+}
+
+/// The destination of results.
+#[derive(Clone, Copy)]
+pub(super) enum Results<'a> {
+    /// Kept here until all is done.
+    Kept(&'a LastRuns),
+    /// Sent to the coordinator of this shard, with the reads of the run.
+    Sent(&'a (dyn Fn(OptimisticStep) + Sync)),
+}
+
+/// A run that came to its end.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) result: Option<TxResult>,
+    pub(super) latency: Duration,
+}
+
+/// The last run of each step that came to its end. The step's next run replaces it, which frees its
+/// logs and its return data.
+#[derive(Debug)]
+pub(super) struct LastRuns(Vec<Mutex<Option<Run>>>);
+
+impl LastRuns {
+    pub(super) fn new(step_count: BlockAccessIndex) -> Self {
+        Self((0..step_count).map(|_| Mutex::default()).collect())
+    }
+
+    pub(super) fn replace(&self, index: BlockAccessIndex, run: Run) {
+        // The replaced run is freed once the lock is open again.
+        let _replaced = lock(&self.0[index as usize]).replace(run);
+    }
+
+    /// The runs in the order of their steps, once all workers are gone.
+    pub(super) fn into_runs(self) -> impl Iterator<Item = Run> {
+        let runs = self.0.into_iter();
+        runs.filter_map(|last| last.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Keys that a run read and wrote: the next run of the step and its validation look at them.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// Accounts read; `None` where it was the value below the batch.
+    pub(super) accounts: Vec<(CellId, Option<SeenAccount>)>,
+    /// Slots read, likewise.
+    pub(super) slots: Vec<(CellId, Option<U256>)>,
+    /// On a shard: beneficiaries read, with all fees so far. Nothing can change them by then.
+    pub(super) paid: Vec<(CellId, SeenAccount)>,
+    /// Accounts written.
+    pub(super) written_accounts: Vec<CellId>,
+    /// Slots written.
+    pub(super) written_slots: Vec<CellId>,
+}
+
+impl Log {
+    /// Number of entries.
+    pub(super) const fn len(&self) -> usize {
+        self.accounts.len()
+            + self.slots.len()
+            + self.written_accounts.len()
+            + self.written_slots.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.accounts.clear();
+        self.slots.clear();
+        self.paid.clear();
+        self.written_accounts.clear();
+        self.written_slots.clear();
+    }
+}
+
+/// Logs of the last runs of all steps that are not committed.
+#[derive(Debug)]
+pub(super) struct Logs(Vec<Mutex<Log>>);
+
+impl Logs {
+    pub(super) fn new(step_count: BlockAccessIndex) -> Self {
+        Self::for_each_step(step_count.min(MOST_UNCOMMITTED))
+    }
+
+    /// A log for each step: on a shard steps run far ahead of the commit.
+    pub(super) fn for_each_step(step_count: BlockAccessIndex) -> Self {
+        Self((0..step_count).map(|_| Mutex::default()).collect())
+    }
+
+    pub(super) fn log(&self, index: BlockAccessIndex) -> MutexGuard<'_, Log> {
+        lock(&self.0[index as usize % self.0.len()])
+    }
+}
