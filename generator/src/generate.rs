@@ -93,7 +93,7 @@ pub fn generate_by_load<A: Answer>(
 fn raise_gas_limits(workload: &mut Workload) -> bool {
     let mut is_raised = false;
     for batch in &mut workload.batches {
-        let bounds = ListBounds::of(batch, workload.fork);
+        let bounds = ListBounds::of(batch, workload.rules.fork);
         let any_count = ListBounds { surplus_item_count: u64::MAX, ..bounds };
         let Ok(list) = ListIndex::decode(&batch.list, &any_count) else { continue };
         let item_count = u64::from(list.account_count()) + u64::from(list.slot_count());
@@ -205,7 +205,7 @@ fn assemble(
         work: scenario.work_identity(),
         seed: scenario.seed,
         generator_version: GENERATOR_VERSION,
-        fork: scenario.fork,
+        rules: scenario.fork.into(),
         layout: scenario.state.layout,
         chain_id: environment::CHAIN_ID,
         first_hash_number: environment::FIRST_BLOCK_NUMBER - environment::ANCESTOR_COUNT,

@@ -47,8 +47,6 @@ pub struct Imported {
     pub post_state: Option<Vec<GenesisAccount>>,
     /// The source of the compared values.
     pub source: Source,
-    /// The chain's deposit contract (EIP-6110).
-    pub deposit_contract: Address,
     /// Blocks that must be refused.
     pub invalid: Vec<InvalidBlock>,
     /// Values beside those of blocks that were compared while they were read.

@@ -107,7 +107,7 @@ impl Probe {
         };
         let env = BlockEnv { gas_limit: PROBE_GAS, ..BlockEnv::default() };
         let block = Block { env, transactions: vec![tx], withdrawals: Vec::new() };
-        let rules = Workload { fork: self.fork, chain_id: 1, ..Workload::default() };
+        let rules = Workload { rules: self.fork.into(), chain_id: 1, ..Workload::default() };
         let mut runner = Runner::new(&rules, ProbeState { probe: self, elsewhere });
         runner.enter(&block);
         let fail = |reason: String| MeterError::Probe { contract: self.name, reason };

@@ -88,7 +88,7 @@ impl RandomBlocks {
             scenario: format!("random blocks {}", self.seed),
             seed: self.seed,
             generator_version: GENERATOR_VERSION,
-            fork: self.fork,
+            rules: self.fork.into(),
             chain_id: environment::CHAIN_ID,
             first_hash_number: FIRST_BLOCK_NUMBER - ANCESTOR_COUNT,
             block_hashes: environments.block_hashes(self.drafts.len() as u64),

@@ -63,7 +63,7 @@ impl Trial<'_> {
         let gas_limit = PROBE_GAS.saturating_mul(transactions.len() as u64);
         let env = BlockEnv { gas_limit, ..BlockEnv::default() };
         let block = Block { env, transactions, withdrawals: Vec::new() };
-        let rules = Workload { fork: self.fork, chain_id: CHAIN_ID, ..Workload::default() };
+        let rules = Workload { rules: self.fork.into(), chain_id: CHAIN_ID, ..Workload::default() };
         let state = TrialState { genesis: self.genesis, people: self.people() };
         let mut runner = Runner::new(&rules, State::builder().with_database(state).build());
         runner.enter(&block);

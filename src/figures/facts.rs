@@ -71,7 +71,7 @@ fn declared_keys(workload: &Workload) -> DeclaredKeys {
     let mut keys = DeclaredKeys::default();
     for batch in &workload.batches {
         // A session's lists have been decoded before.
-        let bounds = ListBounds::of(batch, workload.fork);
+        let bounds = ListBounds::of(batch, workload.fork());
         if let Ok(list) = ListIndex::decode(&batch.list, &bounds) {
             keys.account_count += u64::from(list.account_count());
             keys.slot_count += u64::from(list.slot_count());
@@ -99,7 +99,7 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     WorkloadFacts {
         scenario: workload.scenario.clone(),
         seed: workload.seed,
-        fork: workload.fork.name().to_owned(),
+        fork: workload.fork().name().to_owned(),
         gas: workload.gas_used(),
         header_gas: workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum(),
         block_count: workload.blocks().count() as u64,

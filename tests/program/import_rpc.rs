@@ -7,7 +7,7 @@ use std::{fs, process::Output};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use workload::{TxType, file};
+use workload::{BlobSchedule, ChainRules, Fork, TxType, file};
 
 use self::node::{Anvil, refusal, server, through};
 use crate::{machine, server::http};
@@ -253,6 +253,22 @@ fn a_node_that_lacks_what_is_needed_gets_one_error_with_method_answer_and_remedy
     let no_config = lacks("eth_config", -32601, "no such method");
     import.refused(&no_config, &["--block", "2"], 2, &["eth_config", "--fork", "osaka, bpo1"]);
     import.good(&no_config, "a.workload", &["--block", "2", "--fork", "osaka"]);
+    let contract = "0x0707070707070707070707070707070707070707";
+    let own = through(url, move |call, answer| {
+        if call["method"] == "eth_config" {
+            let current = &mut answer["result"]["current"];
+            current["blobSchedule"] =
+                json!({"target": 2, "max": 4, "baseFeeUpdateFraction": 1_000_000});
+            current["systemContracts"]["DEPOSIT_CONTRACT_ADDRESS"] = json!(contract);
+        }
+    });
+    import.refused(&own, &["--block", "2"], 2, &["eth_config", "--fork"]);
+    import.good(&own, "own.workload", &["--block", "2", "--fork", "osaka"]);
+    let blobs = BlobSchedule { target: 2, max: 4, base_fee_update_fraction: 1_000_000 };
+    let deposit_contract = contract.parse().unwrap();
+    let rules = ChainRules { fork: Fork::Osaka, blobs, deposit_contract };
+    assert_eq!(import.read("own.workload").rules, rules);
+    import.runs("own.workload");
 }
 
 #[test]

@@ -20,8 +20,8 @@ pub fn creations(
     db: impl Database,
 ) -> Vec<Address> {
     let mut context = Context::mainnet().with_db(db);
-    context.cfg = env::cfg_env(workload.fork, workload.chain_id);
-    context.block = env::block_env(&block.env, workload.fork);
+    context.cfg = env::cfg_env(workload.fork(), workload.chain_id);
+    context.block = env::block_env(&block.env, workload.rules.blobs);
     let mut evm = context.build_mainnet_with_inspector(Creations::default());
     let tx = env::tx_env(&block.transactions[tx_index], workload.chain_id);
     match evm.inspect_one_tx(tx) {

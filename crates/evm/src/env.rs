@@ -12,7 +12,7 @@ use revm::{
     },
     primitives::hardfork::SpecId,
 };
-use workload::{Fork, Transaction, TxType, block};
+use workload::{BlobSchedule, Fork, Transaction, TxType, block};
 
 /// revm's name of a fork.
 pub const fn spec(fork: Fork) -> SpecId {
@@ -29,17 +29,18 @@ pub fn cfg_env(fork: Fork, chain_id: u64) -> CfgEnv {
         .with_max_blobs_per_tx(MAX_BLOBS_PER_TX_FUSAKA)
 }
 
-/// Blob parameters of a fork (EIP-7840).
-pub const fn blob_params(fork: Fork) -> BlobParams {
-    match fork {
-        Fork::Osaka => BlobParams::osaka(),
-        Fork::Bpo1 => BlobParams::bpo1(),
-        Fork::Bpo2 | Fork::Amsterdam => BlobParams::bpo2(),
+/// Blob parameters of a schedule since Osaka (EIP-7840, EIP-7918).
+pub fn blob_params(blobs: BlobSchedule) -> BlobParams {
+    BlobParams {
+        target_blob_count: blobs.target,
+        max_blob_count: blobs.max,
+        update_fraction: blobs.base_fee_update_fraction.into(),
+        ..BlobParams::osaka()
     }
 }
 
-/// The environment of a block under `fork`.
-pub fn block_env(env: &block::BlockEnv, fork: Fork) -> BlockEnv {
+/// The environment of a block under the blob schedule `blobs`.
+pub fn block_env(env: &block::BlockEnv, blobs: BlobSchedule) -> BlockEnv {
     BlockEnv {
         number: U256::from(env.number),
         beneficiary: env.beneficiary,
@@ -50,7 +51,7 @@ pub fn block_env(env: &block::BlockEnv, fork: Fork) -> BlockEnv {
         prevrandao: Some(env.prev_randao),
         blob_excess_gas_and_price: Some(BlobExcessGasAndPrice::new(
             env.excess_blob_gas,
-            fork.blob_fee_update_fraction(),
+            blobs.base_fee_update_fraction,
         )),
         slot_num: env.slot_number,
     }
@@ -106,17 +107,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blob_fees_follow_the_schedule_of_the_fork() {
-        for fork in Fork::ALL {
-            let params = blob_params(fork);
-            assert_eq!(u128::from(fork.blob_fee_update_fraction()), params.update_fraction);
-            assert_eq!(fork.max_blob_count(), params.max_blob_count);
-            for excess_blob_gas in [0, 1, 0xa33_a1bb, fork.max_excess_blob_gas()] {
+    fn blob_fees_follow_the_schedule_up_to_its_bounds() {
+        let (osaka, bpo2) = (BlobParams::osaka(), BlobParams::bpo2());
+        for (fork, params) in Fork::ALL.into_iter().zip([osaka, BlobParams::bpo1(), bpo2, bpo2]) {
+            assert_eq!(blob_params(fork.blob_schedule()), params, "{fork}");
+        }
+        let most = BlobSchedule { target: 0, max: 1 << 16, base_fee_update_fraction: 100_000_000 };
+        let least = BlobSchedule { target: 1, max: 1, base_fee_update_fraction: 1 };
+        for blobs in Fork::ALL.map(Fork::blob_schedule).into_iter().chain([most, least]) {
+            assert!(blobs.is_bounded(), "{blobs}");
+            for excess_blob_gas in [0, 1, 40, blobs.max_excess_blob_gas()] {
                 let env = block::BlockEnv { excess_blob_gas, ..block::BlockEnv::default() };
-                let fee = block_env(&env, fork).blob_excess_gas_and_price;
-                let said = params.calc_blob_fee(excess_blob_gas);
-                assert_eq!(fee.map(|fee| fee.blob_gasprice), Some(said), "{fork}");
+                let fee = block_env(&env, blobs).blob_excess_gas_and_price;
+                let said = blob_params(blobs).calc_blob_fee(excess_blob_gas);
+                assert_eq!(fee.map(|fee| fee.blob_gasprice), Some(said), "{blobs}");
             }
+        }
+        for past in [
+            BlobSchedule { max: (1 << 16) + 1, ..most },
+            BlobSchedule { base_fee_update_fraction: 100_000_001, ..most },
+            BlobSchedule { base_fee_update_fraction: 0, ..least },
+            BlobSchedule { target: 2, ..least },
+            BlobSchedule { target: 0, max: 0, ..least },
+        ] {
+            assert!(!past.is_bounded(), "{past}");
         }
     }
 }

@@ -13,7 +13,7 @@ use revm::{
     state::EvmState,
 };
 use workload::{
-    Block, Fork, StepKind, TxOutcome, TxStatus, Withdrawal, Workload, block::Transaction,
+    Block, ChainRules, StepKind, TxOutcome, TxStatus, Withdrawal, Workload, block::Transaction,
 };
 
 use crate::{
@@ -140,7 +140,7 @@ impl StepOutput {
 /// An EVM that runs steps, one at a time, over a database it owns.
 pub struct Runner<DB: Database> {
     evm: MainnetEvm<MainnetContext<DB>>,
-    fork: Fork,
+    rules: ChainRules,
     chain_id: u64,
     fees: Fees,
     requests: Vec<Bytes>,
@@ -148,17 +148,17 @@ pub struct Runner<DB: Database> {
 
 impl<DB: Database> fmt::Debug for Runner<DB> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runner").field("fork", &self.fork).finish_non_exhaustive()
+        f.debug_struct("Runner").field("rules", &self.rules).finish_non_exhaustive()
     }
 }
 
 impl<DB: Database> Runner<DB> {
     /// A runner under the rules of `workload`.
     pub fn new(workload: &Workload, db: DB) -> Self {
-        let cfg = env::cfg_env(workload.fork, workload.chain_id);
+        let cfg = env::cfg_env(workload.fork(), workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
         let (fees, requests) = (Fees::Paid, Vec::new());
-        Self { evm, fork: workload.fork, chain_id: workload.chain_id, fees, requests }
+        Self { evm, rules: workload.rules, chain_id: workload.chain_id, fees, requests }
     }
 
     /// This runner with fees handled as `fees` says.
@@ -185,7 +185,7 @@ impl<DB: Database> Runner<DB> {
 
     /// Makes `block` the block whose steps are run next.
     pub fn enter(&mut self, block: &Block) {
-        self.evm.ctx.block = env::block_env(&block.env, self.fork);
+        self.evm.ctx.block = env::block_env(&block.env, self.rules.blobs);
         self.requests.clear();
     }
 
@@ -228,7 +228,7 @@ impl<DB: Database> Runner<DB> {
             }
             StepKind::AfterTransactions => {
                 self.withdrawals(&block.withdrawals, sink)?;
-                for call in system::after_transactions(self.fork) {
+                for call in system::after_transactions(self.rules.fork) {
                     let data = self.system_call(&call, sink)?;
                     if let Some(request_type) = call.request_type.filter(|_| !data.is_empty()) {
                         self.requests.push([&[request_type][..], &data].concat().into());

@@ -3,7 +3,12 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use serde::{Deserialize, Serialize};
 
-use crate::{fork::Fork, genesis::Genesis, layout::Layout, outcome::TxOutcome};
+use crate::{
+    fork::{ChainRules, Fork},
+    genesis::Genesis,
+    layout::Layout,
+    outcome::TxOutcome,
+};
 
 /// The work: batches of blocks over one genesis. A pure function of the scenario's work
 /// keys, the seed and the generator's version.
@@ -22,7 +27,7 @@ pub struct Workload {
     /// Version of the generator that made it.
     pub generator_version: u32,
     /// Rules of all blocks.
-    pub fork: Fork,
+    pub rules: ChainRules,
     /// How the state's rows are keyed.
     pub layout: Layout,
     /// Chain id (EIP-155).
@@ -39,6 +44,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The fork of all blocks.
+    pub const fn fork(&self) -> Fork {
+        self.rules.fork
+    }
+
     /// Hash of the block with this number, where known.
     pub fn block_hash(&self, number: u64) -> Option<B256> {
         let place = number.checked_sub(self.first_hash_number)?;

@@ -1,5 +1,6 @@
-//! The forks whose rules a workload can run under.
+//! The rules that the blocks of a workload run under: a fork, and what a chain may have of its own.
 
+use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};
 
 /// The rules that a block runs under. A workload file has a fork by its place here, so a new one
@@ -20,9 +21,119 @@ pub enum Fork {
     Bpo2,
 }
 
-/// Most that the excess blob gas of a block may be, in update fractions. There the blob base fee
-/// is e^50 wei, and its computation (EIP-4844 `fake_exponential`) still far from 128 bits.
+/// Mainnet's deposit contract (EIP-6110).
+pub const MAINNET_DEPOSIT_CONTRACT: Address = address!("00000000219ab540356cbb839cbe05303d7705fa");
+
+/// Most that the excess blob gas of a block may be, in update fractions. There the blob base fee is e^50 wei, and
+/// its computation (EIP-4844 `fake_exponential`) within 128 bits up to [`MAX_UPDATE_FRACTION`].
 const MAX_EXCESS_FRACTIONS: u64 = 50;
+const MAX_UPDATE_FRACTION: u64 = 100_000_000;
+/// Most blobs of a block in any schedule: their gas and its excess stay far from 64 bits.
+const MAX_BLOB_COUNT: u64 = 1 << 16;
+
+/// A blob schedule: the blobs of a block, and how fast their fee follows (EIP-7840).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlobSchedule {
+    /// Blobs of a block with which the fee stays as it is.
+    pub target: u64,
+    /// Most blobs of a block.
+    pub max: u64,
+    /// Excess blob gas for a factor of e in the fee.
+    pub base_fee_update_fraction: u64,
+}
+
+impl BlobSchedule {
+    /// The bounds of a schedule, for errors.
+    pub const BOUNDS: &str =
+        "target ≤ max, max 1 to 65536 blobs, baseFeeUpdateFraction 1 to 100000000";
+
+    /// Whether the schedule is within [`Self::BOUNDS`], so that fees under it can be computed.
+    pub const fn is_bounded(&self) -> bool {
+        let Self { target, max, base_fee_update_fraction: fraction } = *self;
+        target <= max
+            && max > 0
+            && max <= MAX_BLOB_COUNT
+            && fraction > 0
+            && fraction <= MAX_UPDATE_FRACTION
+    }
+
+    /// The most excess blob gas that a block may have. Computing a fee from more takes time without bound.
+    pub const fn max_excess_blob_gas(&self) -> u64 {
+        MAX_EXCESS_FRACTIONS * self.base_fee_update_fraction
+    }
+}
+
+impl std::fmt::Display for BlobSchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { target, max, base_fee_update_fraction } = self;
+        write!(f, "target {target}, max {max}, baseFeeUpdateFraction {base_fee_update_fraction}")
+    }
+}
+
+/// The rules of a chain: those of a fork, with a blob schedule and a deposit contract that may be the chain's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "EncodedRules", into = "EncodedRules")]
+pub struct ChainRules {
+    /// The fork.
+    pub fork: Fork,
+    /// The blob schedule.
+    pub blobs: BlobSchedule,
+    /// The deposit contract (EIP-6110).
+    pub deposit_contract: Address,
+}
+
+impl From<Fork> for ChainRules {
+    /// The rules of `fork` on mainnet.
+    fn from(fork: Fork) -> Self {
+        let deposit_contract = MAINNET_DEPOSIT_CONTRACT;
+        Self { fork, blobs: fork.blob_schedule(), deposit_contract }
+    }
+}
+
+impl Default for ChainRules {
+    fn default() -> Self {
+        Fork::default().into()
+    }
+}
+
+/// The rules in a workload file. The forks stand as in [`Fork`], so that files from before chains had rules of
+/// their own are as they were. [`Self::Own`] only has rules that differ from the fork's.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum EncodedRules {
+    Osaka,
+    Amsterdam,
+    Bpo1,
+    Bpo2,
+    Own(Fork, BlobSchedule, Address),
+}
+
+impl From<ChainRules> for EncodedRules {
+    fn from(rules: ChainRules) -> Self {
+        match rules.fork {
+            fork if rules != ChainRules::from(fork) => {
+                Self::Own(fork, rules.blobs, rules.deposit_contract)
+            }
+            Fork::Osaka => Self::Osaka,
+            Fork::Amsterdam => Self::Amsterdam,
+            Fork::Bpo1 => Self::Bpo1,
+            Fork::Bpo2 => Self::Bpo2,
+        }
+    }
+}
+
+impl From<EncodedRules> for ChainRules {
+    fn from(encoded: EncodedRules) -> Self {
+        match encoded {
+            EncodedRules::Osaka => Fork::Osaka.into(),
+            EncodedRules::Amsterdam => Fork::Amsterdam.into(),
+            EncodedRules::Bpo1 => Fork::Bpo1.into(),
+            EncodedRules::Bpo2 => Fork::Bpo2.into(),
+            EncodedRules::Own(fork, blobs, deposit_contract) => {
+                Self { fork, blobs, deposit_contract }
+            }
+        }
+    }
+}
 
 impl Fork {
     /// All forks, oldest first.
@@ -38,30 +149,15 @@ impl Fork {
         }
     }
 
-    /// How fast the blob base fee follows the excess blob gas: blob gas for a factor of e.
-    /// Osaka's is Prague's (EIP-7691), the later ones are schedules of EIP-7892; Amsterdam keeps
-    /// the last.
-    pub const fn blob_fee_update_fraction(self) -> u64 {
-        match self {
-            Self::Osaka => 5_007_716,
-            Self::Bpo1 => 8_346_193,
-            Self::Bpo2 | Self::Amsterdam => 11_684_671,
-        }
-    }
-
-    /// The most blobs of a block (EIP-7691, EIP-7892).
-    pub const fn max_blob_count(self) -> u64 {
-        match self {
-            Self::Osaka => 9,
-            Self::Bpo1 => 15,
-            Self::Bpo2 | Self::Amsterdam => 21,
-        }
-    }
-
-    /// The most excess blob gas that a block may have. Computing a fee from more takes time
-    /// without bound.
-    pub const fn max_excess_blob_gas(self) -> u64 {
-        MAX_EXCESS_FRACTIONS * self.blob_fee_update_fraction()
+    /// The blob schedule. Osaka's is Prague's (EIP-7691), the later ones are schedules of EIP-7892; Amsterdam
+    /// keeps the last.
+    pub const fn blob_schedule(self) -> BlobSchedule {
+        let (target, max, base_fee_update_fraction) = match self {
+            Self::Osaka => (6, 9, 5_007_716),
+            Self::Bpo1 => (10, 15, 8_346_193),
+            Self::Bpo2 | Self::Amsterdam => (14, 21, 11_684_671),
+        };
+        BlobSchedule { target, max, base_fee_update_fraction }
     }
 
     /// The most gas one transaction may ask for: 2^24 (EIP-7825). Amsterdam accepts a larger

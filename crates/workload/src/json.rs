@@ -11,13 +11,13 @@ mod list;
 mod outcome;
 mod state;
 
-use alloy_primitives::{B256, Bytes};
+use alloy_primitives::{Address, B256, Bytes};
 use serde::{Serialize, Serializer};
 
 use crate::{
     block::{Batch, Workload},
     file::FORMAT_VERSION,
-    fork::Fork,
+    fork::ChainRules,
 };
 
 /// Schema of the JSON form. It grows by keys; a key that changes its meaning is another schema.
@@ -38,7 +38,6 @@ impl<'a> WorkloadJson<'a> {
 impl Serialize for WorkloadJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let workload = self.0;
-        let fork = workload.fork;
         let whole = Whole {
             schema: SCHEMA,
             format_version: FORMAT_VERSION,
@@ -47,8 +46,8 @@ impl Serialize for WorkloadJson<'_> {
             work: &workload.work,
             seed: workload.seed,
             generator_version: workload.generator_version,
-            fork: fork.name(),
-            rules: Rules::of(fork),
+            fork: workload.fork().name(),
+            rules: workload.rules.into(),
             chain_id: workload.chain_id,
             layout: workload.layout.name(),
             genesis: genesis::Recipe::of(&workload.genesis),
@@ -82,18 +81,24 @@ struct Whole<'a> {
     batches: &'a Workload,
 }
 
-/// Parameters of the fork that no block has.
+/// Parameters of the rules that no block has.
 #[derive(Serialize)]
 struct Rules {
     tx_gas_cap: u64,
     blob_fee_update_fraction: u64,
+    target_blob_count: u64,
+    max_blob_count: u64,
+    deposit_contract: Address,
 }
 
-impl Rules {
-    const fn of(fork: Fork) -> Self {
+impl From<ChainRules> for Rules {
+    fn from(rules: ChainRules) -> Self {
         Self {
-            tx_gas_cap: fork.tx_gas_cap(),
-            blob_fee_update_fraction: fork.blob_fee_update_fraction(),
+            tx_gas_cap: rules.fork.tx_gas_cap(),
+            blob_fee_update_fraction: rules.blobs.base_fee_update_fraction,
+            target_blob_count: rules.blobs.target,
+            max_blob_count: rules.blobs.max,
+            deposit_contract: rules.deposit_contract,
         }
     }
 }

@@ -24,7 +24,7 @@ pub mod stream;
 
 pub use block::{Batch, Block, BlockEnv, Transaction, TxType, Withdrawal, Workload};
 pub use file::{FileError, WorkloadError};
-pub use fork::Fork;
+pub use fork::{BlobSchedule, ChainRules, Fork, MAINNET_DEPOSIT_CONTRACT};
 pub use genesis::{
     AccountFamily, AccountState, CodeRule, Genesis, GenesisAccount, KeyRule, SenderFamily,
     SlotFamily, ValueRule,

@@ -3,8 +3,11 @@
 
 use crate::{
     block::{Block, TxType},
-    fork::Fork,
+    fork::{ChainRules, Fork},
 };
+
+/// Most bytes of a block as RLP: 10 MiB less 2 MiB for the beacon block (EIP-7934).
+pub const MAX_RLP_BLOCK_BYTES: usize = 8 << 20;
 
 /// A rule that a block breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,9 +24,10 @@ pub enum BlockFault {
     )]
     TxGas { tx_index: usize, gas_limit: u64, fork: Fork, max_gas: u64 },
     #[error(
-        "the transactions have {blob_count} blobs; {fork} allows {max_count} in a block (EIP-7892)"
+        "the transactions have {blob_count} blobs; the blob schedule allows {max_count} in a block \
+         (EIP-7892)"
     )]
-    Blobs { blob_count: u64, fork: Fork, max_count: u64 },
+    Blobs { blob_count: u64, max_count: u64 },
 }
 
 impl BlockFault {
@@ -42,11 +46,12 @@ impl Block {
         self.transactions.iter().map(|tx| tx.blob_hashes.len() as u64).sum()
     }
 
-    /// Checks the rules of `fork`.
+    /// Checks the rules that hold on any state.
     ///
     /// # Errors
     /// The first [`BlockFault`].
-    pub fn check(&self, fork: Fork) -> Result<(), BlockFault> {
+    pub fn check(&self, rules: &ChainRules) -> Result<(), BlockFault> {
+        let fork = rules.fork;
         for (tx_index, tx) in self.transactions.iter().enumerate() {
             if tx.to.is_none() && tx.tx_type >= TxType::Blob {
                 let tx_type = tx.tx_type as u8;
@@ -57,9 +62,9 @@ impl Block {
                 return Err(BlockFault::TxGas { tx_index, gas_limit, fork, max_gas });
             }
         }
-        let (blob_count, max_count) = (self.blob_count(), fork.max_blob_count());
+        let (blob_count, max_count) = (self.blob_count(), rules.blobs.max);
         if blob_count > max_count {
-            return Err(BlockFault::Blobs { blob_count, fork, max_count });
+            return Err(BlockFault::Blobs { blob_count, max_count });
         }
         Ok(())
     }
@@ -73,7 +78,7 @@ mod tests {
     use crate::block::Transaction;
 
     fn checked(transactions: Vec<Transaction>, fork: Fork) -> Result<(), BlockFault> {
-        Block { transactions, ..Block::default() }.check(fork)
+        Block { transactions, ..Block::default() }.check(&fork.into())
     }
 
     #[test]
@@ -104,7 +109,7 @@ mod tests {
             };
             let all = |count: u64| vec![of_blobs(6), of_blobs(count - 6)];
             assert_eq!(checked(all(max_count), fork), Ok(()));
-            let fault = BlockFault::Blobs { blob_count: max_count + 1, fork, max_count };
+            let fault = BlockFault::Blobs { blob_count: max_count + 1, max_count };
             assert_eq!(checked(all(max_count + 1), fork), Err(fault));
         }
     }

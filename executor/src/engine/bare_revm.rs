@@ -43,7 +43,7 @@ impl Loop for BareRevm {
     ) -> Result<Ran, EngineError> {
         let (workload, batch) = (task.workload, &task.workload.batches[batch_index]);
         let state = State::builder().with_database(database).with_bundle_update().build();
-        let cfg = env::cfg_env(workload.fork, workload.chain_id);
+        let cfg = env::cfg_env(workload.fork(), workload.chain_id);
         let mut evm = Context::mainnet().with_db(state).with_cfg(cfg).build_mainnet();
         let mut laps = Laps::start(batch_index, executed);
         for (index, step) in Steps::of(batch).iter() {
@@ -85,7 +85,7 @@ fn run_step<D: Database>(
     let At { workload, block, written } = *at;
     match kind {
         StepKind::BeforeTransactions => {
-            evm.set_block(env::block_env(&block.env, workload.fork));
+            evm.set_block(env::block_env(&block.env, workload.rules.blobs));
             system_calls(evm, &system::before_transactions(&block.env), written)?;
             Ok(None)
         }
@@ -103,7 +103,7 @@ fn run_step<D: Database>(
                 written.add_accounts(paid.keys().copied());
             }
             evm.ctx.db_mut().increment_balances(paid).map_err(StepError::Database)?;
-            system_calls(evm, &system::after_transactions(workload.fork), written)?;
+            system_calls(evm, &system::after_transactions(workload.fork()), written)?;
             // Blocks make their part of the bundle one by one, as in a client.
             evm.ctx.db_mut().merge_transitions(BundleRetention::PlainState);
             Ok(None)

@@ -45,7 +45,7 @@ impl<'a> Lists<'a> {
             list: &self.lists[batch],
             form,
             batch: &self.workload.batches[batch],
-            fork: self.workload.fork,
+            fork: self.workload.fork(),
             aside: Aside::new(spans, self.trace),
         })
     }

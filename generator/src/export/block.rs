@@ -13,7 +13,7 @@ use alloy_eips::{
 use alloy_primitives::{B256, Bloom, Bytes, Log, keccak256};
 use alloy_rlp::EMPTY_LIST_CODE;
 use evm::env::blob_params;
-use workload::{Block, BlockEnv, Fork, TxOutcome, TxStatus, TxType};
+use workload::{BlobSchedule, Block, BlockEnv, Fork, TxOutcome, TxStatus, TxType};
 
 use super::envelope::Envelope;
 use crate::reference::BatchReference;
@@ -121,10 +121,10 @@ impl Parent {
 
     /// `block` with the fields that follow from its parent: hash, base fee, excess blob gas. A
     /// transaction that offers less than base and priority fee is raised to offer both.
-    pub(super) fn next(&self, block: &Block, fork: Fork) -> Block {
+    pub(super) fn next(&self, block: &Block, blobs: BlobSchedule) -> Block {
         let mut block = block.clone();
         let base_fee = self.header.next_block_base_fee(BaseFeeParams::ethereum());
-        let excess = self.header.next_block_excess_blob_gas(blob_params(fork));
+        let excess = self.header.next_block_excess_blob_gas(blob_params(blobs));
         let env = &mut block.env;
         env.parent_hash = self.hash;
         env.base_fee = base_fee.unwrap_or(env.base_fee);

@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256};
-use workload::{Fork, Genesis, RowSettings, TxOutcome, Workload, signing::Signer};
+use workload::{ChainRules, Genesis, RowSettings, TxOutcome, Workload, signing::Signer};
 
 use super::{
     block::{self, CameTo, ChainBlock, Parent, Receipts},
@@ -59,7 +59,7 @@ pub struct Chain {
     /// Digest of the workload.
     pub workload: B256,
     /// Rules of all blocks.
-    pub fork: Fork,
+    pub rules: ChainRules,
     /// Chain id.
     pub chain_id: u64,
     /// The state in the genesis block.
@@ -94,7 +94,7 @@ pub fn chain<A: Answer>(
     let signer = signer(&of_chain, settings)?;
     let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
     let root = state_root(&rows, &Changes::default())?;
-    let genesis_header = block::genesis_header(&first.env, of_chain.fork, root);
+    let genesis_header = block::genesis_header(&first.env, of_chain.fork(), root);
     let parent = Parent::new(genesis_header.clone());
     let genesis_hash = parent.hash;
     let run = ChainRun::new(&of_chain, 0, genesis_hash)?;
@@ -104,7 +104,7 @@ pub fn chain<A: Answer>(
     Ok(Chain {
         scenario: workload.scenario.clone(),
         workload: workload.digest(),
-        fork: workload.fork,
+        rules: workload.rules,
         chain_id,
         genesis_header,
         genesis_hash,
@@ -150,7 +150,7 @@ pub fn chain_above<A: Answer>(
     Ok(Chain {
         scenario: workload.scenario.clone(),
         workload: workload.digest(),
-        fork: workload.fork,
+        rules: workload.rules,
         chain_id,
         genesis_header: grown.genesis_header,
         genesis_hash: grown.genesis_hash,
@@ -165,7 +165,7 @@ pub fn chain_above<A: Answer>(
 /// `workload`, by the price of that: their code finds as much gas as it would without. No limit goes beyond
 /// that of EIP-7825.
 fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
-    let fork = grown.fork;
+    let fork = grown.fork();
     let has_own = |address: &Address| {
         workload.genesis.account(address).is_some_and(|of| delegate(&of.code).is_none())
     };
@@ -250,7 +250,7 @@ impl Builder<'_> {
         for (place, batch) in self.of.batches.iter().enumerate() {
             self.run.plan(place, batch)?;
             for block in &batch.blocks {
-                let block = self.parent.next(block, self.of.fork);
+                let block = self.parent.next(block, self.of.rules.blobs);
                 let mut receipts = Receipts::default();
                 let made = self.run.run(block.clone(), |outcome, logs| {
                     receipts.add(block.transactions[receipts.len()].tx_type, &outcome, logs);
@@ -269,7 +269,7 @@ impl Builder<'_> {
         made: BatchReference,
         receipts: Receipts,
     ) -> Result<ChainBlock, ExportError> {
-        let fork = self.of.fork;
+        let fork = self.of.fork();
         self.changes.add(&made.changes);
         let state_root = state_root(&self.rows, &self.changes)?;
         let transactions = signed(block, self.of.chain_id, &self.signer, self.settings.cancel)?;

@@ -9,7 +9,7 @@ use alloy_eips::eip7840::BlobParams;
 use alloy_primitives::{B64, B256, hex};
 use evm::env::blob_params;
 use serde_json::{Map, Value, json};
-use workload::Fork;
+use workload::{ChainRules, Fork, MAINNET_DEPOSIT_CONTRACT};
 
 use super::{
     block::ChainBlock,
@@ -45,7 +45,7 @@ impl TestFormat {
 /// [`ExportError::StateTooLarge`], as for a genesis; where writing fails.
 pub fn eest(chain: &Chain, format: TestFormat, out: &mut impl Write) -> Result<(), ExportError> {
     genesis::check_size(&chain.genesis)?;
-    let network = network(chain.fork);
+    let network = network(chain.rules.fork);
     let name = format!("stress/{}[fork_{network}-{}]", chain.scenario, format.name());
     let last = chain.blocks.last();
     let mut test = Map::new();
@@ -91,8 +91,11 @@ fn padded(number: u64) -> String {
 
 fn config(chain: &Chain) -> Value {
     let before = [("Cancun", BlobParams::cancun()), ("Prague", BlobParams::prague())];
-    let until = Fork::ALL.into_iter().take_while(|of| of != &chain.fork).chain([chain.fork]);
-    let schedule = before.into_iter().chain(until.map(|of| (network(of), blob_params(of))));
+    let ChainRules { fork, blobs, deposit_contract } = chain.rules;
+    let until = Fork::ALL.into_iter().take_while(|of| *of != fork);
+    let until = until.map(|of| (of, of.blob_schedule())).chain([(fork, blobs)]);
+    let until = until.map(|(of, blobs)| (network(of), blob_params(blobs)));
+    let schedule = before.into_iter().chain(until);
     let schedule = schedule.map(|(name, params)| {
         let of_fork = json!({
             "target": padded(params.target_blob_count),
@@ -101,11 +104,15 @@ fn config(chain: &Chain) -> Value {
         });
         (name.to_owned(), of_fork)
     });
-    json!({
-        "network": network(chain.fork),
+    let mut config = json!({
+        "network": network(chain.rules.fork),
         "chainid": padded(chain.chain_id),
         "blobSchedule": schedule.collect::<Map<_, _>>(),
-    })
+    });
+    if deposit_contract != MAINNET_DEPOSIT_CONTRACT {
+        config["depositContractAddress"] = json!(deposit_contract);
+    }
+    config
 }
 
 fn header(header: &Header, hash: B256) -> Value {

@@ -6,10 +6,10 @@ use std::{
 };
 
 use alloy_eips::eip7840::BlobParams;
-use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
+use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use evm::env::blob_params;
 use serde_json::{Map, Value, json};
-use workload::{Fork, Genesis, GenesisAccount, SlotFamily, genesis::CodeRule};
+use workload::{ChainRules, Fork, Genesis, GenesisAccount, SlotFamily, genesis::CodeRule};
 
 use super::{chain::Chain, error::ExportError};
 
@@ -23,9 +23,6 @@ pub(super) const CODE_BYTES_OF_ROW: u64 = 69;
 
 /// Indices whose keys and values are made at a time.
 const CHUNK: u64 = 4096;
-
-/// Mainnet's deposit contract (EIP-6110). No state here has an account there, so no block has deposits.
-const DEPOSIT_CONTRACT: Address = address!("00000000219ab540356cbb839cbe05303d7705fa");
 
 /// Where a genesis has the accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +131,7 @@ fn quantity(number: u64) -> String {
 /// The chain's settings: every fork up to the chain's from the genesis on; where blocks grow the state,
 /// those after their fork from the first of the other blocks on.
 fn config(chain: &Chain) -> Value {
-    let fork = chain.fork;
+    let ChainRules { fork, blobs, deposit_contract } = chain.rules;
     let first = chain.blocks.first().filter(|_| chain.grown.is_some());
     let later = first.map_or(0, |block| block.block.header.timestamp);
     let mut config = Map::new();
@@ -159,14 +156,14 @@ fn config(chain: &Chain) -> Value {
         config.insert(block.to_owned(), 0.into());
     }
     config.insert("terminalTotalDifficultyPassed".to_owned(), true.into());
-    config.insert("depositContractAddress".to_owned(), json!(DEPOSIT_CONTRACT));
+    config.insert("depositContractAddress".to_owned(), json!(deposit_contract));
     config.insert("shanghaiTime".to_owned(), 0.into());
     let mut schedule = Map::new();
     let before = [("cancun", BlobParams::cancun(), 0), ("prague", BlobParams::prague(), 0)];
     let until = Fork::ALL.into_iter().take_while(|of| of != &fork).chain([fork]);
     let since = until.map(|of| {
         let time = if of == Fork::Osaka { 0 } else { later };
-        (of.name(), blob_params(of), time)
+        (of.name(), blob_params(if of == fork { blobs } else { of.blob_schedule() }), time)
     });
     for (name, params, time) in before.into_iter().chain(since) {
         config.insert(format!("{name}Time"), time.into());

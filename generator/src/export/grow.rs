@@ -277,7 +277,7 @@ impl<'a> Growth<'a> {
         let env = BlockEnv { number, timestamp, ..self.env.clone() };
         let transactions = steps.iter().map(|step| self.transaction(*step)).collect();
         let block = Block { env, transactions, ..Block::default() };
-        let block = self.parent.next(&block, FORK);
+        let block = self.parent.next(&block, FORK.blob_schedule());
         let below = self.ledger.workload(FORK, self.chain_id);
         let mut run = ChainRun::new(&below, number - 1, self.parent.hash)?;
         let mut receipts = Receipts::default();

@@ -71,7 +71,7 @@ pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) ->
         schema: SCHEMA,
         scenario: chain.scenario.clone(),
         workload: chain.workload,
-        fork: chain.fork.name(),
+        fork: chain.rules.fork.name(),
         chain_id: chain.chain_id,
         genesis_hash: chain.genesis_hash,
         state_root: chain.genesis_header.state_root,

@@ -63,7 +63,7 @@ pub fn received_blocks(
                 requests: vec![made.requests[place].clone()],
                 ..BatchReference::default()
             };
-            let (fork, state_root) = (workload.fork, B256::ZERO);
+            let (fork, state_root) = (workload.fork(), B256::ZERO);
             let came = CameTo { fork, made: of_block, receipts, state_root };
             Ok(received(&Parent::named(block.env.parent_hash).seal(block, transactions, came)))
         });

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloy_rlp::Encodable;
 use rayon::prelude::*;
-use workload::signing::{SignError, Signer};
+use workload::{
+    rules::MAX_RLP_BLOCK_BYTES,
+    signing::{SignError, Signer},
+};
 
 use super::{
     block::ChainBlock,
@@ -12,9 +15,6 @@ use super::{
     error::ExportError,
 };
 use crate::reference::ReferenceError;
-
-/// The largest block that is valid, as RLP (EIP-7934: 10 MiB less 2 MiB for the beacon block).
-const MAX_RLP_BLOCK_BYTES: usize = 8 << 20;
 
 /// The transactions of `block`, signed for a chain on all threads of rayon, until `cancel` is set.
 pub(super) fn signed(

@@ -2,8 +2,7 @@
 //! both, which then must be the same. Blocks that must be refused (`expectException`) are kept apart.
 
 use alloy_consensus::Header;
-use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
-use workload::{Batch, Block, Fork, Genesis, Workload};
+use workload::{Batch, Block, ChainRules, Fork, Genesis, Workload};
 
 use super::{
     ImportError, Imported, ImportedBlock, InvalidBlock, Source, fork_names, fork_of,
@@ -23,17 +22,22 @@ pub fn blockchain_tests(file: &str, text: &str) -> Result<Vec<Imported>, ImportE
 }
 
 fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
-    let (mut chain_id, mut deposit_contract) = (1, MAINNET_DEPOSIT_CONTRACT_ADDRESS);
     let config = test.find(&["config"])?;
-    if let Some(config) = &config {
-        chain_id = config.find(&["chainid"])?.map_or(Ok(1), |id| id.u64())?;
-        if let Some(address) = config.find(&["depositContractAddress"])? {
-            deposit_contract = address.address()?;
-        }
-    }
+    let chain_id = match &config {
+        Some(config) => config.find(&["chainid"])?.map_or(Ok(1), |id| id.u64())?,
+        None => 1,
+    };
     let (fork, fork_name) = fork(test, chain_id)?;
+    let mut rules = ChainRules::from(fork);
     if let Some(config) = &config {
-        check_blob_schedule(config, fork_name, fork)?;
+        if let Some(address) = config.find(&["depositContractAddress"])? {
+            rules.deposit_contract = address.address()?;
+        }
+        if let Some(schedules) = config.find(&["blobSchedule"])?
+            && let Some(schedule) = schedules.find(&[fork_name])?
+        {
+            rules.blobs = read::blob_schedule(&schedule, fork)?;
+        }
     }
     let accounts = read::accounts(&test.get(&["pre"], "the state before the blocks")?)?;
     let mut compared = Vec::new();
@@ -48,7 +52,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     }
     compared.push("genesis state root");
     let genesis = Genesis { accounts, ..Genesis::default() };
-    let reader = Reader { fork, chain_id, genesis: &genesis };
+    let reader = Reader { rules, chain_id, genesis: &genesis };
     let chain = reader.chain(test, parent)?;
     let post_state = test.find(&["postState"])?.map(|state| read::accounts(&state)).transpose()?;
     // An empty one stands in tests whose maker left the state out; no state is without system contracts.
@@ -58,7 +62,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     let Chain { batches, blocks, invalid, .. } = chain;
     let workload = Workload {
         scenario: name.to_owned(),
-        fork,
+        rules,
         chain_id,
         genesis,
         first_hash_number,
@@ -73,7 +77,6 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         blocks,
         post_state,
         source: Source::Files,
-        deposit_contract,
         invalid,
         compared,
     })
@@ -159,7 +162,7 @@ struct Chain {
 
 /// The rules and the state that blocks are read with.
 struct Reader<'a> {
-    fork: Fork,
+    rules: ChainRules,
     chain_id: u64,
     genesis: &'a Genesis,
 }
@@ -213,7 +216,7 @@ impl Reader<'_> {
         };
         let of_fields = match (&header_node, header.clone(), body) {
             (Some(at), Some(header), Some(body)) => {
-                Some(header::block(at, header, body, self.fork)?)
+                Some(header::block(at, header, body, &self.rules)?)
             }
             _ => None,
         };
@@ -233,9 +236,9 @@ impl Reader<'_> {
         if let Some(header) = &said.header {
             let fault = |reason: String| ImportError::Block { block: header.number, reason };
             rules::check(header).map_err(|error| fault(error.to_string()))?;
-            rules::check_parent(header, parent, self.fork)
+            rules::check_parent(header, parent, self.rules.blobs)
                 .map_err(|error| fault(error.to_string()))?;
-            let missing = read::missing_system_contracts(&self.genesis.accounts, self.fork);
+            let missing = read::missing_system_contracts(&self.genesis.accounts, self.rules.fork);
             if let Some(missing) = missing.filter(|_| header.number == 1) {
                 return Err(fault(missing));
             }
@@ -255,7 +258,7 @@ impl Reader<'_> {
         if header.is_some_and(|header| header != decoded.header) {
             return Err(differs("header"));
         }
-        let (block, mut said) = header::block(rlp, decoded.header, decoded.body, self.fork)?;
+        let (block, mut said) = header::block(rlp, decoded.header, decoded.body, &self.rules)?;
         said.lists.extend(decoded.list);
         if let Some((of_fields, said_fields)) = of_fields {
             let is_signed = said_fields.signed.is_some();
@@ -266,23 +269,4 @@ impl Reader<'_> {
         }
         Ok((block, said))
     }
-}
-
-/// A chain may have a blob schedule of its own; a workload has that of its fork.
-fn check_blob_schedule(config: &Node<'_>, network: &str, fork: Fork) -> Result<(), ImportError> {
-    let Some(schedule) = config.find(&["blobSchedule"])? else { return Ok(()) };
-    let Some(of_fork) = schedule.find(&[network])? else { return Ok(()) };
-    let params = evm::env::blob_params(fork);
-    for (key, wanted) in [
-        ("target", params.target_blob_count),
-        ("max", params.max_blob_count),
-        ("baseFeeUpdateFraction", fork.blob_fee_update_fraction()),
-    ] {
-        if let Some(said) = of_fork.find(&[key])?
-            && said.u64()? != wanted
-        {
-            return Err(said.fault(format!("{wanted:#x}, that of {fork}")));
-        }
-    }
-    Ok(())
 }

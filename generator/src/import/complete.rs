@@ -55,7 +55,7 @@ fn compare<A: Answer>(
     let workload = &imported.workload;
     let compared = imported.compared.clone();
     let mut comparison = Comparison { block: 0, source: imported.source, compared };
-    let mut run = ReferenceRun::new(workload)?.with_deposit_contract(imported.deposit_contract);
+    let mut run = ReferenceRun::new(workload)?;
     let (mut batches, mut state) = (Vec::new(), workload.genesis.clone());
     for (index, (batch, said)) in workload.batches.iter().zip(&imported.blocks).enumerate() {
         comparison.block = batch.blocks[0].env.number;
@@ -72,7 +72,7 @@ fn compare<A: Answer>(
         });
         let Some(made) = made else { break };
         let made = made.map_err(|error| name_place(workload, error))?;
-        let has_room = made.check_item_count(index, batch, workload.fork);
+        let has_room = made.check_item_count(index, batch, workload.fork());
         has_room.map_err(|error| name_place(workload, error))?;
         comparison.compare(batch, said, &made, &receipts)?;
         state.accounts = state_after(&state, slice::from_ref(&made.changes));

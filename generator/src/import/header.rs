@@ -2,7 +2,8 @@
 //! body: the block that is run, and the outcome in its header.
 
 use alloy_consensus::Header;
-use workload::{Block, Fork, Withdrawal, block::BlockEnv};
+use alloy_rlp::{EMPTY_LIST_CODE, Encodable};
+use workload::{Block, ChainRules, Fork, Withdrawal, block::BlockEnv, rules::MAX_RLP_BLOCK_BYTES};
 
 use super::{ImportError, ImportedBlock, node::Node, read};
 
@@ -62,9 +63,14 @@ pub(super) fn block(
     node: &Node<'_>,
     header: Header,
     body: Body,
-    fork: Fork,
+    rules: &ChainRules,
 ) -> Result<(Block, ImportedBlock), ImportError> {
-    let env = env(node, &header, fork)?;
+    let env = env(node, &header, rules)?;
+    if let Some(bytes) = rlp_bytes(&header, &body).filter(|bytes| *bytes > MAX_RLP_BLOCK_BYTES) {
+        let reason =
+            format!("its RLP has {bytes} bytes; {MAX_RLP_BLOCK_BYTES} are allowed (EIP-7934)");
+        return Err(ImportError::Block { block: header.number, reason });
+    }
     let withdrawals: Vec<Withdrawal> = body.withdrawals.all;
     let said = ImportedBlock {
         gas_used: Some(header.gas_used),
@@ -84,8 +90,27 @@ pub(super) fn block(
     Ok((Block { env, transactions: body.transactions.all, withdrawals }, said))
 }
 
+/// Length of the RLP of a block, where all of it is known: all transactions are signed, and no withdrawal lacks
+/// a part.
+fn rlp_bytes(header: &Header, body: &Body) -> Option<usize> {
+    let transactions = body.transactions.signed.as_ref()?.iter().map(|tx| match tx.first() {
+        Some(first) if *first >= EMPTY_LIST_CODE => tx.len(),
+        _ => tx.length(),
+    });
+    let withdrawals = body.withdrawals.root.map(|_| body.withdrawals.rlp_bytes)?;
+    let ommers = Vec::<Header>::new().length();
+    let parts = [header.length(), list_bytes(transactions.sum()), ommers, withdrawals];
+    Some(list_bytes(parts.into_iter().sum()))
+}
+
+/// Length of an RLP list whose items have `payload_length` bytes.
+fn list_bytes(payload_length: usize) -> usize {
+    alloy_rlp::Header { list: true, payload_length }.length_with_payload()
+}
+
 /// The environment that code sees in the block with this header.
-fn env(node: &Node<'_>, header: &Header, fork: Fork) -> Result<BlockEnv, ImportError> {
+fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv, ImportError> {
+    let fork = rules.fork;
     let missing = |key: &str| node.missing(key, format!("the value that headers of {fork} have"));
     let has_list = header.block_access_list_hash.is_some();
     if has_list != (fork == Fork::Amsterdam) {
@@ -108,7 +133,7 @@ fn env(node: &Node<'_>, header: &Header, fork: Fork) -> Result<BlockEnv, ImportE
         gas_limit: read::gas_limit(node, header.gas_limit)?,
         base_fee: header.base_fee_per_gas.ok_or_else(|| missing("baseFeePerGas"))?,
         prev_randao: header.mix_hash,
-        excess_blob_gas: read::excess_blob_gas(node, excess, fork)?,
+        excess_blob_gas: read::excess_blob_gas(node, excess, rules.blobs)?,
         slot_number,
         parent_hash: header.parent_hash,
         parent_beacon_root: beacon_root.ok_or_else(|| missing("parentBeaconBlockRoot"))?,

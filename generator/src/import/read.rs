@@ -5,9 +5,11 @@ use std::{collections::BTreeMap, fmt};
 
 use alloy_eips::eip4895;
 use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_rlp::list_length;
 use evm::system;
 use workload::{
-    Fork, GenesisAccount, SenderFamily, Transaction, TxType, Withdrawal, file::MAX_BLOCK_GAS,
+    BlobSchedule, Fork, GenesisAccount, SenderFamily, Transaction, TxType, Withdrawal,
+    file::MAX_BLOCK_GAS,
 };
 
 use super::{
@@ -118,6 +120,8 @@ pub(super) struct Withdrawals {
     pub(super) all: Vec<Withdrawal>,
     /// Root of their trie; `None` where a part of one is left out.
     pub(super) root: Option<B256>,
+    /// Length of their RLP, where there is a root.
+    pub(super) rlp_bytes: usize,
 }
 
 impl Withdrawals {
@@ -125,7 +129,11 @@ impl Withdrawals {
         let to_run =
             |of: &eip4895::Withdrawal| Withdrawal { address: of.address, amount_gwei: of.amount };
         let root = Some(roots::list_root(all.iter().map(alloy_rlp::encode)));
-        Self { all: all.iter().map(to_run).collect(), root }
+        Self {
+            all: all.iter().map(to_run).collect(),
+            root,
+            rlp_bytes: list_length::<_, eip4895::Withdrawal>(all),
+        }
     }
 }
 
@@ -348,14 +356,32 @@ pub(super) fn gas_limit(node: &Node<'_>, gas_limit: u64) -> Result<u64, ImportEr
 pub(super) fn excess_blob_gas(
     node: &Node<'_>,
     excess: u64,
-    fork: Fork,
+    blobs: BlobSchedule,
 ) -> Result<u64, ImportError> {
-    let most = fork.max_excess_blob_gas();
+    let most = blobs.max_excess_blob_gas();
     if excess > most {
         let excess = number_at(node, &["excessBlobGas", "currentExcessBlobGas"])?;
-        return Err(excess.fault(format!("{most:#x} at most under {fork}")));
+        return Err(excess.fault(format!("{most:#x} at most under its blob schedule")));
     }
     Ok(excess)
+}
+
+/// The blob schedule at `node`; what it leaves out is as in that of `fork`.
+pub(super) fn blob_schedule(node: &Node<'_>, fork: Fork) -> Result<BlobSchedule, ImportError> {
+    let number = |key, of_fork| node.find(&[key])?.map_or(Ok(of_fork), |number| number.u64());
+    let of_fork = fork.blob_schedule();
+    let schedule = BlobSchedule {
+        target: number("target", of_fork.target)?,
+        max: number("max", of_fork.max)?,
+        base_fee_update_fraction: number(
+            "baseFeeUpdateFraction",
+            of_fork.base_fee_update_fraction,
+        )?,
+    };
+    match schedule.is_bounded() {
+        true => Ok(schedule),
+        false => Err(node.fault(BlobSchedule::BOUNDS)),
+    }
 }
 
 /// The field of the block at `node` that has one of these keys; where the block is RLP, the block.

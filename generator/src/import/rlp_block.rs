@@ -7,9 +7,6 @@ use alloy_rlp::{Decodable, Error};
 
 use super::{ImportError, header::Body, node::Node, read};
 
-/// Most bytes of a block (EIP-7934).
-pub(super) const MAX_BLOCK_BYTES: usize = (10 << 20) - (2 << 20);
-
 /// The parts of a block.
 pub(super) struct RlpBlock {
     pub(super) header: Header,
@@ -21,11 +18,6 @@ pub(super) struct RlpBlock {
 /// The block whose RLP is the text at `node`, on chain `chain_id`.
 pub(super) fn decode(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
     let bytes = node.bytes()?;
-    if bytes.len() > MAX_BLOCK_BYTES {
-        let got_bytes = bytes.len();
-        let allowed = format!("{MAX_BLOCK_BYTES} bytes at most (EIP-7934); these are {got_bytes}");
-        return Err(node.fault(allowed));
-    }
     let fault = |what: &str, error: Error| {
         node.fault(format!(
             "the RLP of a block: header, transactions, ommers, withdrawals; {what}: {error}"

@@ -5,7 +5,7 @@ use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header};
 use alloy_eips::eip1559::BaseFeeParams;
 use alloy_primitives::{B64, B256, U256};
 use evm::env::blob_params;
-use workload::Fork;
+use workload::BlobSchedule;
 
 /// Most bytes of a header's extra data.
 const MAX_EXTRA_BYTES: usize = 32;
@@ -14,6 +14,8 @@ const GAS_LIMIT_DIVISOR: u64 = 1_024;
 /// Least gas limit of a parent, and most base fee, with which the next base fee can be computed.
 const MIN_PARENT_GAS: u64 = 2;
 const MAX_BASE_FEE: u64 = u64::MAX / 16;
+/// Most blob gas of a parent with which the next excess can be computed: that of 65536 blobs.
+const MAX_BLOB_GAS: u64 = 1 << (16 + 17);
 
 /// A rule that a header breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,11 +72,11 @@ pub(super) fn check(header: &Header) -> Result<(), HeaderFault> {
     if used > limit { Err(HeaderFault::GasUsed { used, limit }) } else { Ok(()) }
 }
 
-/// Checks `header`, of a block of `fork`, against that of its parent.
+/// Checks `header`, of a block under `blobs`, against that of its parent.
 pub(super) fn check_parent(
     header: &Header,
     parent: &Header,
-    fork: Fork,
+    blobs: BlobSchedule,
 ) -> Result<(), HeaderFault> {
     let (said, hash) = (header.parent_hash, parent.hash_slow());
     if said != hash {
@@ -86,7 +88,7 @@ pub(super) fn check_parent(
     check_timestamp(header, parent)?;
     check_gas_limit(header, parent)?;
     check_base_fee(header, parent)?;
-    check_excess_blob_gas(header, parent, fork)
+    check_excess_blob_gas(header, parent, blobs)
 }
 
 pub(super) fn check_timestamp(header: &Header, parent: &Header) -> Result<(), HeaderFault> {
@@ -113,13 +115,13 @@ pub(super) fn check_base_fee(header: &Header, parent: &Header) -> Result<(), Hea
 pub(super) fn check_excess_blob_gas(
     header: &Header,
     parent: &Header,
-    fork: Fork,
+    blobs: BlobSchedule,
 ) -> Result<(), HeaderFault> {
-    // More takes a time without bound to compute.
-    let is_bounded = |gas: Option<u64>| gas.is_none_or(|gas| gas <= fork.max_excess_blob_gas());
-    let is_computable = is_bounded(parent.excess_blob_gas) && is_bounded(parent.blob_gas_used);
+    // More takes a time without bound to compute, or goes beyond 64 bits.
+    let is_computable = parent.excess_blob_gas.is_none_or(|gas| gas <= blobs.max_excess_blob_gas())
+        && parent.blob_gas_used.is_none_or(|gas| gas <= MAX_BLOB_GAS);
     let expected =
-        is_computable.then(|| parent.next_block_excess_blob_gas(blob_params(fork))).flatten();
+        is_computable.then(|| parent.next_block_excess_blob_gas(blob_params(blobs))).flatten();
     let said = header.excess_blob_gas;
     if said == expected { Ok(()) } else { Err(HeaderFault::ExcessBlobGas { said, expected }) }
 }

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use alloy_consensus::Header;
-use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use alloy_primitives::{B256, U256};
 use workload::{Batch, Block, BlockEnv, Fork, Genesis, Workload};
 
@@ -80,7 +79,7 @@ pub fn transition(
     let name = format!("block-{number}");
     let workload = Workload {
         scenario: name.clone(),
-        fork,
+        rules: fork.into(),
         chain_id,
         genesis: Genesis { accounts, ..Genesis::default() },
         first_hash_number,
@@ -95,7 +94,6 @@ pub fn transition(
         blocks,
         post_state: None,
         source: Source::Files,
-        deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
         invalid: Vec::new(),
         compared: Vec::new(),
     })
@@ -124,7 +122,7 @@ fn block_env(
         return Err(said.fault(format!("{parent_hash}, as in blockHashes")));
     }
     let excess = env.get(&["currentExcessBlobGas"], DERIVED)?;
-    let excess_blob_gas = read::excess_blob_gas(env, excess.u64()?, fork)?;
+    let excess_blob_gas = read::excess_blob_gas(env, excess.u64()?, fork.blob_schedule())?;
     let slot_number = match fork {
         Fork::Amsterdam => of("slotNumber")?.u64()?,
         Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => env.u64_or_zero("slotNumber")?,
@@ -171,7 +169,7 @@ fn check_parent(env: &Node<'_>, block: &BlockEnv, fork: Fork) -> Result<(), Impo
         timestamp.map(|_| rules::check_timestamp(&header, &parent)),
         gas_limit.map(|_| rules::check_gas_limit(&header, &parent)),
         has_gas.then(|| rules::check_base_fee(&header, &parent)),
-        has_blobs.map(|_| rules::check_excess_blob_gas(&header, &parent, fork)),
+        has_blobs.map(|_| rules::check_excess_blob_gas(&header, &parent, fork.blob_schedule())),
     ];
     let checked: Result<(), _> = known.into_iter().flatten().collect();
     checked.map_err(|fault| ImportError::Block { block: block.number, reason: fault.to_string() })

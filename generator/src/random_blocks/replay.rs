@@ -17,7 +17,7 @@ use revm::{
     state::{Account, AccountInfo, EvmState},
 };
 use workload::{
-    Block, BlockEnv, Fork, Transaction, TxType, Workload, WorkloadError, block::Authorization,
+    Block, BlockEnv, ChainRules, Transaction, TxType, Workload, WorkloadError, block::Authorization,
 };
 
 use super::{
@@ -36,7 +36,7 @@ type Chain<'w> = State<PlannedState<'w>>;
 /// A chain that grows by drafts.
 pub(super) struct Replay<'w> {
     evm: MainnetEvm<MainnetContext<Chain<'w>>, Witness>,
-    fork: Fork,
+    rules: ChainRules,
     chain_id: u64,
     /// Accounts that destroyed themselves at some time.
     gone: BTreeSet<Address>,
@@ -58,13 +58,13 @@ impl<'w> Replay<'w> {
             .with_database(PlannedState::new(workload)?)
             .with_bundle_update()
             .build();
-        let cfg = env::cfg_env(workload.fork, workload.chain_id);
+        let cfg = env::cfg_env(workload.fork(), workload.chain_id);
         let witness = Witness::new(world.precompiles.clone());
         let evm =
             Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet_with_inspector(witness);
         Ok(Self {
             evm,
-            fork: workload.fork,
+            rules: workload.rules,
             chain_id: workload.chain_id,
             gone: BTreeSet::new(),
             block: Touched::default(),
@@ -78,7 +78,7 @@ impl<'w> Replay<'w> {
 
     /// Runs `draft` in `env`; the block of its valid transactions.
     pub(super) fn block(&mut self, env: BlockEnv, draft: &Draft) -> Block {
-        self.evm.ctx.block = env::block_env(&env, self.fork);
+        self.evm.ctx.block = env::block_env(&env, self.rules.blobs);
         self.block = Touched::default();
         for call in system::before_transactions(&env) {
             self.system_call(&call);
@@ -100,7 +100,7 @@ impl<'w> Replay<'w> {
         }
         let state = self.evm.finalize();
         self.evm.ctx.db_mut().commit(state);
-        for call in system::after_transactions(self.fork) {
+        for call in system::after_transactions(self.rules.fork) {
             self.system_call(&call);
         }
         Block { env, transactions, withdrawals: draft.withdrawals.clone() }

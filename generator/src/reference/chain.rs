@@ -1,7 +1,6 @@
 //! The reference run of blocks one at a time, each with a list of its own, on a chain of their own:
 //! for code that makes a block's environment from the blocks before it.
 
-use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use alloy_primitives::{B256, Log};
 use workload::{Batch, Block, TxOutcome, Workload};
 
@@ -22,7 +21,7 @@ pub(crate) struct ChainRun<'w> {
 
 impl<'w> ChainRun<'w> {
     /// A run that begins at the genesis of `workload`, on the block `number` of hash `hash`. Of the
-    /// workload it reads genesis, fork and chain.
+    /// workload it reads genesis, rules and chain.
     pub(crate) fn new(
         workload: &'w Workload,
         number: u64,
@@ -48,14 +47,10 @@ impl<'w> ChainRun<'w> {
         let state = self.state.take().ok_or(ReferenceError::Cancelled)?;
         let alone = Batch { blocks: vec![block], ..Batch::default() };
         let mut on_tx = |ran: Ran<'_>| on_tx(ran.outcome, ran.logs).flow();
-        let mut watch = Watch {
-            on_tx: &mut on_tx,
-            on_state: &mut |_, _| {},
-            deposit_contract: MAINNET_DEPOSIT_CONTRACT_ADDRESS,
-        };
+        let mut watch = Watch { on_tx: &mut on_tx, on_state: &mut |_, _| {} };
         let (made, state) =
             run_planned(self.workload, self.block_count, &alone, state, &mut watch)?;
-        made.check_item_count(self.block_count, &alone, self.workload.fork)?;
+        made.check_item_count(self.block_count, &alone, self.workload.fork())?;
         self.block_count += 1;
         self.state = Some(state);
         Ok(made)

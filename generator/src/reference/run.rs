@@ -2,7 +2,6 @@
 
 use std::{cell::Cell, ops::ControlFlow};
 
-use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use alloy_primitives::{Address, Bytes, Log, U256};
 use evm::{
     BlockGas, DepositFault, Parts, Runner, StepOutput, creations, deposit_request, net_changes,
@@ -86,7 +85,6 @@ pub struct ReferenceRun<'w> {
     workload: &'w Workload,
     state: Option<PlannedState<'w>>,
     next: usize,
-    deposit_contract: Address,
 }
 
 impl<'w> ReferenceRun<'w> {
@@ -95,14 +93,7 @@ impl<'w> ReferenceRun<'w> {
     /// # Errors
     /// [`ReferenceError::Inconsistent`] when a code of the genesis is none.
     pub fn new(workload: &'w Workload) -> Result<Self, ReferenceError> {
-        let (state, deposit_contract) =
-            (Some(PlannedState::new(workload)?), MAINNET_DEPOSIT_CONTRACT_ADDRESS);
-        Ok(Self { workload, state, next: 0, deposit_contract })
-    }
-
-    /// This run with the deposit contract (EIP-6110) of another chain than mainnet.
-    pub(crate) fn with_deposit_contract(self, deposit_contract: Address) -> Self {
-        Self { deposit_contract, ..self }
+        Ok(Self { workload, state: Some(PlannedState::new(workload)?), next: 0 })
     }
 
     /// Runs the next batch; `None` when all have been run. `on_tx` is called after each
@@ -148,8 +139,7 @@ impl<'w> ReferenceRun<'w> {
         on_tx: &mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
         on_state: &mut dyn FnMut(usize, &EvmState),
     ) -> Option<Result<BatchReference, ReferenceError>> {
-        let deposit_contract = self.deposit_contract;
-        let watch = &mut Watch { on_tx, on_state, deposit_contract };
+        let watch = &mut Watch { on_tx, on_state };
         let batch = self.workload.batches.get(self.next)?;
         let state = self.state.take()?;
         let batch_index = self.next;
@@ -189,13 +179,13 @@ pub(super) fn run_planned<'w>(
         let at = At { batch: batch_index, block: step.block, kind: step.kind, index };
         match step.kind {
             StepKind::BeforeTransactions => {
-                block.check(workload.fork).map_err(|source| at.rule(source))?;
+                block.check(&workload.rules).map_err(|source| at.rule(source))?;
                 runner.enter(block);
                 out.gas.push(BlockGas::default());
             }
             StepKind::Transaction(tx_index) => {
                 let used = out.gas[step.block];
-                admit(&at, tx_index, block, used, workload.fork)?;
+                admit(&at, tx_index, block, used, workload.fork())?;
             }
             StepKind::AfterTransactions => {}
         }
@@ -204,7 +194,7 @@ pub(super) fn run_planned<'w>(
             let outcome = result.outcome();
             out.expected.transactions.push(outcome);
             out.gas[step.block].add(&output.gas);
-            let deposit = deposit_request(&result.logs, watch.deposit_contract);
+            let deposit = deposit_request(&result.logs, workload.rules.deposit_contract);
             deposits.extend(deposit.map_err(|source| at.deposit(source))?);
             let ran = Ran { block: step.block, outcome, logs: &result.logs };
             if (watch.on_tx)(ran).is_break() {
@@ -232,7 +222,7 @@ pub(super) fn run_planned<'w>(
         batched_io_bytes: out.list.len() as u64,
         full_bytes: out.full_list.len() as u64,
     };
-    let fork = workload.fork;
+    let fork = workload.fork();
     out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
     out.expected.net_changes = out.changes.digest();
     state
@@ -272,8 +262,6 @@ pub(super) struct Watch<'a> {
     pub(super) on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
     /// Called with a transaction's block in its batch, and the keys that it touched.
     pub(super) on_state: &'a mut dyn FnMut(usize, &EvmState),
-    /// The chain's deposit contract (EIP-6110).
-    pub(super) deposit_contract: Address,
 }
 
 /// The deposits of the transactions of a block as one request.

@@ -24,7 +24,7 @@ pub fn verify<A: Answer>(
     for (place, batch) in workload.batches.iter().enumerate() {
         let Some(made) = run.next_batch(&mut on_tx) else { break };
         let made = made?;
-        made.check_item_count(place, batch, workload.fork)?;
+        made.check_item_count(place, batch, workload.fork())?;
         if let Some((part, detail)) = difference(batch, &made) {
             return Err(ReferenceError::Differs { batch: place, part, detail });
         }

@@ -4,22 +4,35 @@
 
 use std::sync::atomic::AtomicBool;
 
+use alloy_consensus::TxEnvelope;
+use alloy_eips::eip4895::Withdrawal;
+use alloy_primitives::{Address, B256, hex};
+use alloy_rlp::Encodable;
 use generator::{
-    export::{self, Settings, TestFormat, chain},
+    export::{self, Accounts, Chain, ExportError, Settings, TestFormat, chain},
     generate,
     import::{self, ImportError, Imported},
+    reference,
 };
 use serde_json::{Value, json};
+use workload::{BlobSchedule, ChainRules, TxType, Workload, file, rules::MAX_RLP_BLOCK_BYTES};
 
 use crate::blocks::parse;
 
 static GO: AtomicBool = AtomicBool::new(false);
 
-/// The only test of a file with a chain of two blocks.
-fn exported() -> Value {
+/// A workload of two blocks.
+fn two_blocks() -> Workload {
     let text = "schema = 1\nname = \"mixed\"\n[state]\naccounts = 200\nslots = 2_000\n\
                 [block]\ngas = 1_500_000\nblocks = 2\n[[load]]\nkind = \"sstore-storm\"\n";
-    let workload = generate(&parse(text, &[]), |_| {}).unwrap();
+    generate(&parse(text, &[]), |_| {}).unwrap()
+}
+
+fn exported() -> Value {
+    test_of(&chain_of(&two_blocks()).unwrap())
+}
+
+fn chain_of(workload: &Workload) -> Result<Chain, ExportError> {
     let dir = tempfile::tempdir().unwrap();
     let settings = Settings {
         chain_id: None,
@@ -28,9 +41,13 @@ fn exported() -> Value {
         secrets: Vec::new(),
         cancel: &GO,
     };
+    chain(workload, &settings, || ())
+}
+
+/// The only test of the file of a chain.
+fn test_of(chain: &Chain) -> Value {
     let mut text = Vec::new();
-    let chain = chain(&workload, &settings, || ()).unwrap();
-    export::eest(&chain, TestFormat::Blocks, &mut text).unwrap();
+    export::eest(chain, TestFormat::Blocks, &mut text).unwrap();
     let file: Value = serde_json::from_slice(&text).unwrap();
     file.as_object().unwrap().values().next().unwrap().clone()
 }
@@ -246,4 +263,103 @@ fn a_state_after_the_last_block_is_compared_where_the_test_has_one() {
     }
     let address = "0x00000000000000000000000000000000000000b0";
     refused(&with(json!({address: {"balance": "0x1"}})), &["post state of"]);
+}
+
+/// Two blocks under rules of their own: three blobs in the first, one in the second for `fee` wei a gas.
+fn with_own_rules(fee: u128) -> Workload {
+    let mut workload = two_blocks();
+    workload.rules = ChainRules {
+        blobs: BlobSchedule { target: 1, max: 3, base_fee_update_fraction: 100_000 },
+        deposit_contract: Address::repeat_byte(7),
+        ..workload.rules
+    };
+    for (batch, (count, fee)) in workload.batches.iter_mut().zip([(3, 1), (1, fee)]) {
+        let tx = &mut batch.blocks[0].transactions[0];
+        tx.tx_type = TxType::Blob;
+        tx.blob_hashes = vec![B256::right_padding_from(&[1]); count];
+        tx.max_fee_per_blob_gas = fee;
+    }
+    reference::complete(&mut workload, || ()).unwrap();
+    workload
+}
+
+#[test]
+fn a_chain_s_own_blob_schedule_and_deposit_contract_are_kept() {
+    let workload = with_own_rules(13);
+    let chain = chain_of(&workload).unwrap();
+    let test = test_of(&chain);
+    let (imported, _) = imported(&test).unwrap();
+    assert_eq!(imported.workload.rules, workload.rules);
+    let bytes = file::encode(&imported.workload).unwrap();
+    assert_eq!(file::decode(&bytes).unwrap(), imported.workload);
+    // The excess of EIP-7918, 2/3 of the blob gas; e^2.62 wei is 13.
+    let block = imported.workload.blocks().nth(1).unwrap();
+    assert_eq!(block.env.excess_blob_gas, 2 << 17);
+    let error = chain_of(&with_own_rules(12)).unwrap_err().to_string();
+    assert!(error.contains("blob gas price (13)"), "{error}");
+    let mut genesis = Vec::new();
+    export::genesis(&chain, Accounts::Written, &mut genesis).unwrap();
+    let genesis: Value = serde_json::from_slice(&genesis).unwrap();
+    let config = &genesis["config"];
+    assert_eq!(config["depositContractAddress"], json!(Address::repeat_byte(7)));
+    let schedule = json!({"target": 1, "max": 3, "baseFeeUpdateFraction": 100_000});
+    assert_eq!(config["blobSchedule"]["amsterdam"], schedule);
+    assert_eq!(config["blobSchedule"]["bpo2"]["max"], 21);
+    // Other rules than those of the blocks.
+    let with = |key: &str, value: u64| {
+        let mut other = test.clone();
+        other["config"]["blobSchedule"]["Amsterdam"][key] = json!(format!("{value:#x}"));
+        other
+    };
+    refused(&with("target", 2), &["its excess blob gas is 262144; after its parent it is 131072"]);
+    refused(&with("baseFeeUpdateFraction", 99_000), &["blob gas price (14)"]);
+    for (key, value) in [("target", 4), ("max", 1 << 17), ("baseFeeUpdateFraction", 0)] {
+        refused(&with(key, value), &["blobSchedule.Amsterdam is", "target ≤ max"]);
+    }
+    let mut past = with("max", 2);
+    past["blocks"].as_array_mut().unwrap().truncate(1);
+    past.as_object_mut().unwrap().remove("lastblockhash");
+    refused(&past, &["3 blobs; the blob schedule allows 2"]);
+}
+
+#[test]
+fn the_rlp_of_a_block_is_bounded_as_bytes_and_as_fields() {
+    let test = exported();
+    let rlp = hex::decode(test["blocks"][0]["rlp"].as_str().unwrap()).unwrap();
+    let mut block: alloy_consensus::Block<TxEnvelope> = alloy_rlp::decode_exact(&rlp).unwrap();
+    block.body.transactions.clear();
+    let long = Withdrawal { index: 1 << 63, amount: 1 << 63, ..Withdrawal::default() };
+    let mut all = vec![long; MAX_RLP_BLOCK_BYTES / long.length()];
+    let bytes = |all: &[Withdrawal]| {
+        let mut block = block.clone();
+        block.body.withdrawals = Some(all.to_vec().into());
+        alloy_rlp::encode(&block)
+    };
+    let over = bytes(&all).len() - MAX_RLP_BLOCK_BYTES;
+    all.iter_mut().take(over).for_each(|withdrawal| withdrawal.amount >>= 8);
+    let header = &test["blocks"][0]["blockHeader"];
+    for is_past in [false, true] {
+        if is_past {
+            all[0].amount <<= 8;
+        }
+        let rlp = bytes(&all);
+        assert_eq!(rlp.len(), MAX_RLP_BLOCK_BYTES + usize::from(is_past));
+        let withdrawals: Vec<_> = all
+            .iter()
+            .map(|of| json!({"index": of.index, "validatorIndex": 0, "address": of.address, "amount": of.amount}))
+            .collect();
+        for block in [
+            json!({"rlp": hex::encode_prefixed(&rlp)}),
+            json!({"blockHeader": header, "transactions": [], "withdrawals": withdrawals}),
+        ] {
+            let mut test = test.clone();
+            test["blocks"] = json!([block]);
+            test.as_object_mut().unwrap().remove("lastblockhash");
+            let read = import::blockchain_tests("tests.json", &json!({"test": test}).to_string());
+            match read {
+                Ok(_) => assert!(!is_past),
+                Err(error) => assert!(is_past && error.to_string().contains("7934"), "{error}"),
+            }
+        }
+    }
 }

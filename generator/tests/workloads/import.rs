@@ -132,7 +132,12 @@ fn what_is_missing_or_wrong_is_named_with_its_file_and_place() {
     wrong("env.json", "/currentNumber", json!(0), &["currentNumber", "genesis"]);
     wrong("env.json", "/currentNumber", json!("0x1757966"), &["blockHashes.0x1757965", "missing"]);
     wrong("env.json", "/currentBaseFee", Value::Null, &["currentBaseFee is missing", "result"]);
-    wrong("env.json", "/currentExcessBlobGas", json!("0xffffffffffff"), &["at most under bpo2"]);
+    wrong(
+        "env.json",
+        "/currentExcessBlobGas",
+        json!("0xffffffffffff"),
+        &["at most under its blob schedule"],
+    );
     wrong("env.json", "/currentGasLimit", json!("0xffffffffffffff"), &["5000 to 1000000000000"]);
     wrong("env.json", "/currentDifficulty", json!("0x1"), &["Merge"]);
     wrong("env.json", "/blockHashes", json!([]), &["an object"]);

@@ -2,7 +2,7 @@
 //! reason.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
-use alloy_primitives::{Address, B256, address, hex};
+use alloy_primitives::{Address, B256, U256, address, hex, uint};
 use evm::system;
 use generator::import::{self, ImportError, Imported, Text, TransitionFiles};
 use serde_json::{Value, json};
@@ -236,7 +236,7 @@ fn the_items_of_a_result_s_list_and_its_requests_are_compared_in_both_forms() {
     let mut block = Block::new(Fork::Amsterdam).with(json!({"value": "0x1"}));
     let made = block.is_taken();
     let batch = &made.batches[0];
-    let index = ListIndex::decode(&batch.list, &ListBounds::of(batch, made.fork)).unwrap();
+    let index = ListIndex::decode(&batch.list, &ListBounds::of(batch, made.fork())).unwrap();
     let items = serde_json::to_value(index.to_changes()).unwrap();
     for list in [json!(batch.list), items.clone()] {
         block.result = json!({"blockAccessList": list});
@@ -319,6 +319,43 @@ fn a_transaction_at_the_bound_of_a_rule_is_taken_and_one_past_it_is_refused() {
     // A nonce that is used already.
     let twice = json!({"nonce": "0x0"});
     Block::new(Fork::Bpo2).with(twice.clone()).with(twice).is_refused(&["too low, expected"]);
+}
+
+#[test]
+fn the_nonce_and_the_init_code_of_amsterdam_are_bounded() {
+    let nonce = |nonce: u64| {
+        let nonce = format!("{nonce:#x}");
+        let mut block = Block::new(Fork::Amsterdam).with(json!({"nonce": nonce}));
+        block.alloc[SENDER.to_string()]["nonce"] = json!(nonce);
+        block
+    };
+    nonce(u64::MAX - 1).is_taken();
+    nonce(u64::MAX).is_refused(&["nonce overflow"]);
+    let init_code = |bytes: usize| {
+        let input = format!("0x{}", "00".repeat(bytes));
+        Block::new(Fork::Amsterdam).with(json!({"to": null, "input": input, "gas": "0xffffff"}))
+    };
+    init_code(128 << 10).is_taken();
+    init_code((128 << 10) + 1).is_refused(&["create initcode size limit"]);
+}
+
+#[test]
+fn the_s_of_a_signature_is_in_the_lower_half_of_the_order() {
+    let half = uint!(0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0_U256);
+    let signed = |s: U256| {
+        let mut block = Block::new(Fork::Amsterdam).with(json!({
+            "yParity": "0x0", "r": "0x1", "s": format!("{s:#x}"),
+        }));
+        block.txs[0].as_object_mut().unwrap().remove("from");
+        block
+    };
+    let mut block = signed(half);
+    block.is_refused(&["lack of funds"]);
+    let error = block.import().unwrap_err();
+    let ImportError::Transaction { sender, .. } = error else { panic!("{error}") };
+    block.alloc[sender.to_string()] = block.alloc[SENDER.to_string()].clone();
+    block.is_taken();
+    signed(half + U256::ONE).is_refused(&["txs.json", "EIP-2)"]);
 }
 
 #[test]

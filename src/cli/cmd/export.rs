@@ -173,7 +173,7 @@ fn said(args: &ExportArgs, chain: &Chain) -> String {
         "{}: {} on {}, chain {}, {}\n{grown}genesis {}, state root {}, {} after the last block\n",
         args.output.display(),
         units::things(chain.blocks.len() as u64, "block"),
-        chain.fork,
+        chain.rules.fork,
         chain.chain_id,
         units::things(tx_count as u64, "transaction"),
         chain.genesis_hash,

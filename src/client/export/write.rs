@@ -177,7 +177,7 @@ fn grow(
     let block_count = export::growth_plan(workload).map_err(failure)?.block_count;
     let mut calls = dir.create(GROWTH)?;
     let mut chains = Vec::new();
-    for (name, lists) in rlp_files(workload.fork, forms) {
+    for (name, lists) in rlp_files(workload.fork(), forms) {
         chains.push((dir.create(name)?, lists));
     }
     let stage = progress.stage("growing the state", block_count);
@@ -247,7 +247,7 @@ fn write(
                 dir.file(CALLS, |out| export::payloads(chain, input.sibling_count, out))?
             }
             Form::Rlp => {
-                for (name, lists) in rlp_files(chain.fork, &[Form::Rlp]) {
+                for (name, lists) in rlp_files(chain.rules.fork, &[Form::Rlp]) {
                     dir.file(name, |out| export::rlp(chain, lists, out))?;
                 }
             }

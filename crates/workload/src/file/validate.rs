@@ -8,6 +8,7 @@ use alloy_primitives::{Address, B256, U256};
 use crate::{
     accounts::CodeRuleError,
     block::{Batch, IndexRange, Plan, Workload},
+    fork::BlobSchedule,
     genesis::Genesis,
     list::Code,
     rules::BlockFault,
@@ -48,8 +49,12 @@ pub enum WorkloadError {
     NoBlocks { batch: usize },
     #[error("block {number} has a gas limit of {gas_limit}, the bound is {MAX_BLOCK_GAS}")]
     BlockGas { number: u64, gas_limit: u64 },
-    #[error("block {number} has {excess} excess blob gas, the bound under its fork is {most}")]
+    #[error(
+        "block {number} has {excess} excess blob gas, the bound of its blob schedule is {most}"
+    )]
     ExcessBlobGas { number: u64, excess: u64, most: u64 },
+    #[error("the blob schedule is {blobs}; allowed is {}", BlobSchedule::BOUNDS)]
+    BlobSchedule { blobs: BlobSchedule },
     #[error("block {number}: {source}")]
     Rule { number: u64, source: BlockFault },
     #[error("batch {batch} has 2^32 steps or more")]
@@ -106,6 +111,9 @@ impl Workload {
         validate_genesis(&self.genesis)?;
         let hash_count = self.block_hashes.len() as u64;
         self.first_hash_number.checked_add(hash_count).ok_or(WorkloadError::HashNumbers)?;
+        if !self.rules.blobs.is_bounded() {
+            return Err(WorkloadError::BlobSchedule { blobs: self.rules.blobs });
+        }
         if self.batches.is_empty() {
             return Err(WorkloadError::NoBatches);
         }
@@ -129,7 +137,7 @@ impl Workload {
         for block in self.blocks() {
             let env = &block.env;
             let number = env.number;
-            block.check(self.fork).map_err(|source| WorkloadError::Rule { number, source })?;
+            block.check(&self.rules).map_err(|source| WorkloadError::Rule { number, source })?;
             if let Some(previous) = previous.filter(|p| p.checked_add(1) != Some(number)) {
                 return Err(WorkloadError::BlockNumber { previous, number });
             }
@@ -137,7 +145,7 @@ impl Workload {
             if env.gas_limit > MAX_BLOCK_GAS {
                 return Err(WorkloadError::BlockGas { number, gas_limit: env.gas_limit });
             }
-            let (excess, most) = (env.excess_blob_gas, self.fork.max_excess_blob_gas());
+            let (excess, most) = (env.excess_blob_gas, self.rules.blobs.max_excess_blob_gas());
             if excess > most {
                 return Err(WorkloadError::ExcessBlobGas { number, excess, most });
             }

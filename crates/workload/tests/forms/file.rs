@@ -5,8 +5,8 @@ use std::{fs, path::PathBuf};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use proptest::prelude::*;
 use workload::{
-    AccountFamily, Batch, Block, BlockEnv, CodeRule, Genesis, GenesisAccount, Transaction,
-    TxOutcome, TxStatus, Workload, WorkloadError,
+    AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Genesis, GenesisAccount,
+    MAINNET_DEPOSIT_CONTRACT, Transaction, TxOutcome, TxStatus, Workload, WorkloadError,
     accounts::CodeRuleError,
     block::{BatchOutcome, IndexRange, ListSizes},
     file::{self, FORMAT_VERSION, FamilyKind, FileError, MAX_BLOCK_GAS, MAX_BODY_BYTES},
@@ -259,8 +259,36 @@ fn work_without_blocks_and_blocks_without_bound_are_refused() {
     assert!(matches!(excess, WorkloadError::ExcessBlobGas { number: 202, .. }), "{excess}");
     let mut most = workload();
     most.batches[1].blocks[0].env.gas_limit = MAX_BLOCK_GAS;
-    most.batches[1].blocks[0].env.excess_blob_gas = most.fork.max_excess_blob_gas();
+    most.batches[1].blocks[0].env.excess_blob_gas = most.rules.blobs.max_excess_blob_gas();
     assert_eq!(most.validate(), Ok(()));
+}
+
+#[test]
+fn a_chain_s_own_rules_are_kept_and_those_of_a_fork_have_no_second_encoding() {
+    let of = |max, contract| {
+        let mut own = workload();
+        own.rules.blobs.max = max;
+        own.rules.deposit_contract = contract;
+        own
+    };
+    let own = of(99, Address::repeat_byte(7));
+    assert_eq!(file::decode(&file::encode(&own).unwrap()).unwrap(), own);
+    assert_ne!(own.digest(), workload().digest());
+    let max = ChainRules::default().blobs.max as u8;
+    let forged = |value: u8| {
+        let own = file::encode(&of(99, MAINNET_DEPOSIT_CONTRACT)).unwrap();
+        let mut body = own[BODY_START..own.len() - HASH_BYTES].to_vec();
+        let index = body.iter().position(|byte| *byte == 99).unwrap();
+        body[index] = value;
+        file::decode(&with_body(&body))
+    };
+    assert_eq!(forged(max + 1).unwrap(), of(u64::from(max) + 1, MAINNET_DEPOSIT_CONTRACT));
+    assert!(matches!(forged(max), Err(FileError::NotCanonical)));
+    let error = forged(0).unwrap_err();
+    let FileError::Inconsistent(WorkloadError::BlobSchedule { blobs }) = error else {
+        panic!("{error}")
+    };
+    assert_eq!(blobs.max, 0);
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl Ahead {
                 StepKind::AfterTransactions => {
                     let paid = block.withdrawals.iter().map(|withdrawal| withdrawal.address);
                     accounts.extend(paid.filter_map(|address| list.account_id(&address)));
-                    contracts(system::after_transactions(workload.fork))
+                    contracts(system::after_transactions(workload.fork()))
                 }
             };
             let called = called.iter().filter_map(|address| list.account_id(address));

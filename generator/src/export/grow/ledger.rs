@@ -92,7 +92,7 @@ impl Ledger {
     pub(super) fn workload(&self, fork: Fork, chain_id: u64) -> Workload {
         let accounts = self.accounts.values().cloned().collect();
         let genesis = Genesis { accounts, ..Genesis::default() };
-        Workload { fork, chain_id, genesis, ..Workload::default() }
+        Workload { rules: fork.into(), chain_id, genesis, ..Workload::default() }
     }
 
     /// Makes the changes of a block part of the state.

@@ -264,7 +264,7 @@ pub(super) fn system_contracts(fork: Fork) -> BTreeSet<Address> {
 /// Accounts that a block changes besides those that its transactions' tracers are sure to name:
 /// receivers of fees and of withdrawals, those who delegate, system contracts.
 pub(super) fn changed_untraced(workload: &Workload) -> BTreeSet<Address> {
-    let mut all = system_contracts(workload.fork);
+    let mut all = system_contracts(workload.fork());
     for block in workload.blocks() {
         all.insert(block.env.beneficiary);
         all.extend(block.withdrawals.iter().map(|withdrawal| withdrawal.address));

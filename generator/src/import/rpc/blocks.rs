@@ -31,7 +31,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     let bodies = bodies(&mut node, wanted)?;
     let number_of = |body: &Reply| body.node().get(&["number"], "a number")?.u64();
     let (first, last) = (number_of(&bodies[0])?, number_of(&bodies[bodies.len() - 1])?);
-    let fork::Rules { fork, deposit_contract } = fork::of(&mut node, wanted.fork, &bodies)?;
+    let rules = fork::chain_rules(&mut node, wanted.fork, &bodies)?;
     let Ancestors { start: first_hash_number, hashes: block_hashes, mut parent } =
         ancestors(&mut node, &bodies, first)?;
     let (mut batches, mut blocks) = (Vec::new(), Vec::new());
@@ -43,10 +43,10 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
             reason: fault.to_string(),
         };
         rules::check(&header).map_err(fault)?;
-        rules::check_parent(&header, &parent, fork).map_err(fault)?;
+        rules::check_parent(&header, &parent, rules.blobs).map_err(fault)?;
         parent = header.clone();
         let body = header::Body::of(&node_of, chain_id)?;
-        let (block, mut said) = header::block(&node_of, header, body, fork)?;
+        let (block, mut said) = header::block(&node_of, header, body, &rules)?;
         said.hash = Some(node_of.get(&["hash"], "its hash")?.b256()?);
         // That of the whole state, of which a part is imported.
         said.state_root = None;
@@ -58,7 +58,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         if first == last { format!("block-{last}") } else { format!("blocks-{first}-{last}") };
     let mut workload = Workload {
         scenario: name.clone(),
-        fork,
+        rules,
         chain_id,
         first_hash_number,
         block_hashes,
@@ -75,7 +75,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     };
     let mut below = Below::new(node, &workload);
     for tx in traces.iter().flatten() {
-        below.learn(tx, &changed_untraced(&workload), &system_contracts(fork));
+        below.learn(tx, &changed_untraced(&workload), &system_contracts(rules.fork));
     }
     below.fetch_named(&workload)?;
     let accounts = replay::accounts(below, &workload, &traces)?;
@@ -86,7 +86,6 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         blocks,
         post_state: None,
         source: Source::Node,
-        deposit_contract,
         invalid: Vec::new(),
         compared: Vec::new(),
     })

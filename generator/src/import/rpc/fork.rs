@@ -1,10 +1,9 @@
-//! The fork of blocks that a node has: by the node's answers on its chain (`eth_config`,
-//! EIP-7910), or as the user says, checked as far as headers and the node say it.
+//! The rules of blocks that a node has: fork, blob schedule and deposit contract by the node's answers on its
+//! chain (`eth_config`, EIP-7910), or the fork as the user says, checked as far as headers and the node say it.
 
-use alloy_eips::eip6110::MAINNET_DEPOSIT_CONTRACT_ADDRESS;
 use alloy_primitives::Address;
 use serde_json::json;
-use workload::Fork;
+use workload::{BlobSchedule, ChainRules, Fork, MAINNET_DEPOSIT_CONTRACT};
 
 use super::{
     super::{ImportError, fork_names, node::Node},
@@ -18,25 +17,20 @@ const OSAKA_PRECOMPILE: &str = "0000000000000000000000000000000000000100";
 struct Config {
     /// From when on they hold, Unix time in seconds.
     since: u64,
-    /// `baseFeeUpdateFraction` of its blob schedule.
+    /// Parts of its blob schedule.
+    target: Option<u64>,
+    max: Option<u64>,
     fraction: u64,
     has_osaka: bool,
     deposit_contract: Option<Address>,
 }
 
-/// The rules of a chain that blocks are run by.
-pub(super) struct Rules {
-    pub(super) fork: Fork,
-    /// The contract of EIP-6110: as the node says, else mainnet's.
-    pub(super) deposit_contract: Address,
-}
-
-/// The fork of the blocks whose headers are in `bodies`, the first block first.
-pub(super) fn of(
+/// The rules of the blocks whose headers are in `bodies`, the first block first.
+pub(super) fn chain_rules(
     node: &mut Asker<'_>,
     named: Option<Fork>,
     bodies: &[Reply],
-) -> Result<Rules, ImportError> {
+) -> Result<ChainRules, ImportError> {
     let has_list = check_same(bodies)?;
     let config = match node.attempt("eth_config", json!([]))? {
         Ok(reply) => config(&reply.node()).ok().flatten(),
@@ -46,13 +40,12 @@ pub(super) fn of(
     let number = first.get(&["number"], "a number")?.u64()?;
     let timestamp = first.get(&["timestamp"], "a time")?.u64()?;
     let deposit_contract = config.as_ref().and_then(|config| config.deposit_contract);
-    let deposit_contract = deposit_contract.unwrap_or(MAINNET_DEPOSIT_CONTRACT_ADDRESS);
+    let deposit_contract = deposit_contract.unwrap_or(MAINNET_DEPOSIT_CONTRACT);
     let config = config.filter(|config| config.since <= timestamp);
     let said = config.as_ref().and_then(|config| match has_list {
         true => Some(Fork::Amsterdam),
-        false => fork_without_list(config),
+        false => config.fork_without_list(),
     });
-    let schedule = config.as_ref().map(|config| config.fraction);
     if let Some(named) = named.filter(|named| (*named == Fork::Amsterdam) != has_list) {
         let (has, of) = if has_list { ("has", "amsterdam") } else { ("has no", "earlier") };
         return Err(ImportError::Fork(format!(
@@ -60,26 +53,34 @@ pub(super) fn of(
              is {of}"
         )));
     }
-    if let (Some(fork), Some(fraction)) = (named.or(said), schedule)
-        && fork.blob_fee_update_fraction() != fraction
+    if let (Some(fork), Some(config)) = (named.or(said), &config)
+        && fork.blob_schedule().base_fee_update_fraction != config.fraction
+        && !(has_list || config.is_osaka_with_own_fees())
     {
         return Err(ImportError::Fork(format!(
-            "{fork} is not the fork of block {number}, or its chain has other blob fees: \
-             baseFeeUpdateFraction in the node's eth_config is {fraction}, that of {fork} is {}",
-            fork.blob_fee_update_fraction()
+            "{fork} is not the fork of block {number}: baseFeeUpdateFraction in the node's \
+             eth_config is {}, that of {fork} is {}",
+            config.fraction,
+            fork.blob_schedule().base_fee_update_fraction
         )));
     }
-    match (named, said) {
-        (Some(named), Some(said)) if named != said => Err(ImportError::Fork(format!(
-            "--fork {named}: by the node's eth_config block {number} is of {said}"
-        ))),
-        (Some(fork), _) | (None, Some(fork)) => Ok(Rules { fork, deposit_contract }),
-        (None, None) => Err(ImportError::Fork(format!(
-            "the fork of block {number} is not known: the node's eth_config does not say it; name \
-             it by --fork, {}",
-            fork_names()
-        ))),
-    }
+    let fork = match (named, said) {
+        (Some(named), Some(said)) if named != said => {
+            return Err(ImportError::Fork(format!(
+                "--fork {named}: by the node's eth_config block {number} is of {said}"
+            )));
+        }
+        (Some(fork), _) | (None, Some(fork)) => fork,
+        (None, None) => {
+            return Err(ImportError::Fork(format!(
+                "the fork of block {number} is not known: the node's eth_config does not say it; \
+                 name it by --fork, {}",
+                fork_names()
+            )));
+        }
+    };
+    let blobs = config.map_or(Ok(fork.blob_schedule()), |config| config.blobs(fork))?;
+    Ok(ChainRules { fork, blobs, deposit_contract })
 }
 
 /// Whether the headers have lists (EIP-7928): all of them, or none. A workload has one fork.
@@ -99,17 +100,46 @@ fn check_same(bodies: &[Reply]) -> Result<bool, ImportError> {
     Ok(first)
 }
 
-fn fork_without_list(config: &Config) -> Option<Fork> {
-    // Blobs cost as much in Osaka as in Prague, the fork before.
-    let earlier = [Fork::Osaka, Fork::Bpo1, Fork::Bpo2].into_iter();
-    let mut of_fraction = earlier.filter(|fork| fork.blob_fee_update_fraction() == config.fraction);
-    of_fraction.next().filter(|_| config.has_osaka)
+impl Config {
+    /// The chain's blob schedule; what it leaves out is as in that of `fork`.
+    fn blobs(&self, fork: Fork) -> Result<BlobSchedule, ImportError> {
+        let of_fork = fork.blob_schedule();
+        let blobs = BlobSchedule {
+            target: self.target.unwrap_or(of_fork.target),
+            max: self.max.unwrap_or(of_fork.max),
+            base_fee_update_fraction: self.fraction,
+        };
+        match blobs.is_bounded() {
+            true => Ok(blobs),
+            false => Err(ImportError::Fork(format!(
+                "the blob schedule in the node's eth_config is {blobs}; allowed is {}",
+                BlobSchedule::BOUNDS
+            ))),
+        }
+    }
+
+    /// The fork before Amsterdam whose fees these are.
+    fn fork_without_list(&self) -> Option<Fork> {
+        // Blobs cost as much in Osaka as in Prague, the fork before.
+        [Fork::Osaka, Fork::Bpo1, Fork::Bpo2]
+            .into_iter()
+            .find(|fork| fork.blob_schedule().base_fee_update_fraction == self.fraction)
+            .filter(|_| self.has_osaka)
+    }
+
+    /// Whether the chain has the rules of Osaka, and blob fees that no fork has.
+    fn is_osaka_with_own_fees(&self) -> bool {
+        self.has_osaka && self.fork_without_list().is_none()
+    }
 }
 
 fn config(node: &Node<'_>) -> Result<Option<Config>, ImportError> {
     let Some(current) = node.find(&["current"])? else { return Ok(None) };
     let Some(schedule) = current.find(&["blobSchedule"])? else { return Ok(None) };
     let fraction = schedule.get(&["baseFeeUpdateFraction"], "a number")?.u64()?;
+    let [target, max] =
+        ["target", "max"].map(|key| schedule.find(&[key])?.map(|number| number.u64()).transpose());
+    let (target, max) = (target?, max?);
     let since = current.get(&["activationTime"], "a time")?.u64()?;
     let mut has_osaka = false;
     if let Some(precompiles) = current.find(&["precompiles"])? {
@@ -121,5 +151,5 @@ fn config(node: &Node<'_>) -> Result<Option<Config>, ImportError> {
     let deposits =
         systems.map(|all| all.find(&["DEPOSIT_CONTRACT_ADDRESS"])).transpose()?.flatten();
     let deposit_contract = deposits.map(|address| address.address()).transpose()?;
-    Ok(Some(Config { since, fraction, has_osaka, deposit_contract }))
+    Ok(Some(Config { since, target, max, fraction, has_osaka, deposit_contract }))
 }

@@ -7,8 +7,8 @@ use alloy_eip7928::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use workload::{
-    AccountFamily, Batch, Block, BlockEnv, CodeRule, Fork, Genesis, GenesisAccount, KeyRule,
-    Layout, SenderFamily, SlotFamily, Transaction, TxOutcome, TxStatus, TxType, ValueRule,
+    AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Fork, Genesis, GenesisAccount,
+    KeyRule, Layout, SenderFamily, SlotFamily, Transaction, TxOutcome, TxStatus, TxType, ValueRule,
     Withdrawal, Workload,
     block::{Authorization, BatchOutcome, IndexRange, ListSizes, Plan},
     list,
@@ -285,7 +285,7 @@ pub(crate) fn workloads() -> impl Strategy<Value = Workload> {
                 seed: names.2,
                 generator_version: names.3,
                 chain_id: names.4,
-                fork,
+                rules: chain_rules(fork, names.3),
                 layout,
                 genesis,
                 first_hash_number,
@@ -294,4 +294,14 @@ pub(crate) fn workloads() -> impl Strategy<Value = Workload> {
             }
         },
     )
+}
+
+/// The rules of `fork`, or a chain's own.
+fn chain_rules(fork: Fork, number: u32) -> ChainRules {
+    let mut rules = ChainRules::from(fork);
+    if !number.is_multiple_of(2) {
+        rules.blobs.max += 1;
+        rules.deposit_contract = Address::repeat_byte(7);
+    }
+    rules
 }

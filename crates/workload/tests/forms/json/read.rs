@@ -7,9 +7,9 @@ use alloy_eip7928::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use serde_json::Value;
 use workload::{
-    AccountFamily, Batch, Block, BlockEnv, CodeRule, Fork, Genesis, GenesisAccount, KeyRule,
-    Layout, SenderFamily, SlotFamily, Transaction, TxOutcome, TxStatus, TxType, ValueRule,
-    Withdrawal, Workload,
+    AccountFamily, Batch, BlobSchedule, Block, BlockEnv, ChainRules, CodeRule, Fork, Genesis,
+    GenesisAccount, KeyRule, Layout, SenderFamily, SlotFamily, Transaction, TxOutcome, TxStatus,
+    TxType, ValueRule, Withdrawal, Workload,
     block::{Authorization, BatchOutcome, IndexRange, ListSizes, Plan},
 };
 
@@ -56,18 +56,25 @@ fn unless_null<T>(value: &Value, of: impl FnOnce(&Value) -> T) -> Option<T> {
     (!value.is_null()).then(|| of(value))
 }
 
+fn rules(fork: Fork, json: &Value) -> ChainRules {
+    assert_eq!(number(&json["tx_gas_cap"]), fork.tx_gas_cap());
+    let blobs = BlobSchedule {
+        target: number(&json["target_blob_count"]),
+        max: number(&json["max_blob_count"]),
+        base_fee_update_fraction: number(&json["blob_fee_update_fraction"]),
+    };
+    ChainRules { fork, blobs, deposit_contract: address(&json["deposit_contract"]) }
+}
+
 pub(crate) fn workload(json: &Value) -> Workload {
     assert_eq!(json["schema"], "stress.workload/1");
     let fork = Fork::ALL.into_iter().find(|fork| json["fork"] == fork.name()).expect("a fork");
-    assert_eq!(number(&json["rules"]["tx_gas_cap"]), fork.tx_gas_cap());
-    let fraction = number(&json["rules"]["blob_fee_update_fraction"]);
-    assert_eq!(fraction, fork.blob_fee_update_fraction());
     Workload {
         scenario: text(&json["scenario"]).to_owned(),
         work: text(&json["work"]).to_owned(),
         seed: number(&json["seed"]),
         generator_version: number(&json["generator_version"]) as u32,
-        fork,
+        rules: rules(fork, &json["rules"]),
         layout: match text(&json["layout"]) {
             "hashed" => Layout::Hashed,
             "plain" => Layout::Plain,

@@ -226,7 +226,7 @@ impl ShardConnection<'_> {
         }
         taken.met_slot_count = taken.met_slot_count.saturating_add(met_slot_count);
         if let (Some(result), Some(tx)) = (&result, tx) {
-            let ended = Ended { tx, gas: &result.gas(), fork: self.task.workload.fork };
+            let ended = Ended { tx, gas: &result.gas(), fork: self.task.workload.fork() };
             let ended = job.feasible.ended(ended, taken.met_slot_count, unreported);
             ended.map_err(|fault| job.rejected(fault))?;
         }
