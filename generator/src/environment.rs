@@ -8,21 +8,21 @@ use workload::{BlockEnv, Withdrawal, stream::stream_seed};
 pub const BENEFICIARY: Address = address!("be9ef1c1a27e00000000000000000000000000be");
 
 /// Number of the first block, about mainnet's at the end of 2026.
-pub(crate) const FIRST_BLOCK_NUMBER: u64 = 25_000_000;
+pub const FIRST_BLOCK_NUMBER: u64 = 25_000_000;
 /// Hashes before the first block that BLOCKHASH can ask for.
-pub(crate) const ANCESTOR_COUNT: u64 = 256;
+pub const ANCESTOR_COUNT: u64 = 256;
 /// Ethereum mainnet.
-pub(crate) const CHAIN_ID: u64 = 1;
+pub const CHAIN_ID: u64 = 1;
 /// 1 Gwei.
-pub(crate) const BASE_FEE: u64 = 1_000_000_000;
+pub const BASE_FEE: u64 = 1_000_000_000;
 /// 1 Gwei: every transaction changes the beneficiary's balance.
-pub(crate) const PRIORITY_FEE: u128 = 1_000_000_000;
+pub const PRIORITY_FEE: u128 = 1_000_000_000;
 /// The fee limit of a wallet: twice the base fee, and the priority fee.
-pub(crate) const MAX_FEE: u128 = 2 * BASE_FEE as u128 + PRIORITY_FEE;
+pub const MAX_FEE: u128 = 2 * BASE_FEE as u128 + PRIORITY_FEE;
 /// Withdrawals of a block (EIP-4895: at most 16).
-pub(crate) const WITHDRAWAL_COUNT: usize = 16;
+pub const WITHDRAWAL_COUNT: usize = 16;
 /// Those of them that go to addresses without an account.
-pub(crate) const FRESH_WITHDRAWAL_COUNT: usize = 2;
+pub const FRESH_WITHDRAWAL_COUNT: usize = 2;
 
 /// Unix time of the first block: 2026-11-21.
 const FIRST_TIMESTAMP: u64 = 1_795_219_200;
@@ -33,24 +33,25 @@ const FIRST_SLOT_NUMBER: u64 = (FIRST_TIMESTAMP - 1_606_824_023) / BLOCK_SECONDS
 
 /// Makes environments from the seed of the blocks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Environments {
-    pub(crate) seed: u64,
+pub struct Environments {
+    /// The seed of the blocks.
+    pub seed: u64,
 }
 
 impl Environments {
     /// Hash of the block with this number: by name, since a workload's block has no header.
-    pub(crate) fn block_hash(self, number: u64) -> B256 {
+    pub fn block_hash(self, number: u64) -> B256 {
         stream_seed(self.seed, &format!("blocks/{number}/hash"))
     }
 
     /// Hashes from the first ancestor to the last of `block_count` blocks.
-    pub(crate) fn block_hashes(self, block_count: u64) -> Vec<B256> {
+    pub fn block_hashes(self, block_count: u64) -> Vec<B256> {
         let first = FIRST_BLOCK_NUMBER - ANCESTOR_COUNT;
         (first..FIRST_BLOCK_NUMBER + block_count).map(|number| self.block_hash(number)).collect()
     }
 
     /// Environment of the block at `index`, 0-based.
-    pub(crate) fn env(self, index: u64, gas_limit: u64) -> BlockEnv {
+    pub fn env(self, index: u64, gas_limit: u64) -> BlockEnv {
         let number = FIRST_BLOCK_NUMBER + index;
         BlockEnv {
             number,
@@ -67,7 +68,7 @@ impl Environments {
     }
 
     /// Addresses without an account that withdrawals of the block at `index` go to.
-    pub(crate) fn fresh_addresses(self, index: u64) -> Vec<Address> {
+    pub fn fresh_addresses(self, index: u64) -> Vec<Address> {
         let number = FIRST_BLOCK_NUMBER + index;
         let fresh = |i| stream_seed(self.seed, &format!("blocks/{number}/fresh/{i}"));
         (0..FRESH_WITHDRAWAL_COUNT).map(|i| Address::from_word(fresh(i))).collect()
@@ -75,7 +76,7 @@ impl Environments {
 
     /// Withdrawals of the block at `index` to `recipients`: 0.01 to 0.08 ether each, as partial
     /// withdrawals of validators are.
-    pub(crate) fn withdrawals(
+    pub fn withdrawals(
         self,
         index: u64,
         recipients: impl Iterator<Item = Address>,

@@ -4,7 +4,7 @@
 
 pub mod artifact;
 pub mod describe;
-mod environment;
+pub mod environment;
 mod error;
 pub mod export;
 mod fill;
@@ -18,8 +18,6 @@ mod people;
 mod planner;
 mod probe;
 mod random;
-#[cfg(any(test, feature = "random-blocks"))]
-pub mod random_blocks;
 pub mod reference;
 mod sizes;
 mod state;

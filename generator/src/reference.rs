@@ -11,8 +11,6 @@ mod verify;
 pub use answer::Answer;
 pub(crate) use chain::ChainRun;
 pub use error::ReferenceError;
-pub use planned::PlanError;
-#[cfg(any(test, feature = "random-blocks"))]
-pub(crate) use planned::PlannedState;
+pub use planned::{PlanError, PlannedState};
 pub use run::{BatchReference, Ran, ReferenceRun, complete, full_lists, run};
 pub use verify::verify;

@@ -13,7 +13,7 @@ use std::{
 };
 
 use executor::store::memory::MemoryStore;
-use generator::random_blocks::{Built, Coverage, Draft, Feature, RandomBlocks};
+use random_blocks::{Built, Coverage, Draft, Feature, RandomBlocks};
 use variant::Variant;
 use workload::Workload;
 

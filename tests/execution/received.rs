@@ -13,10 +13,8 @@ use executor::{
     store::memory::MemoryStore,
     tries,
 };
-use generator::{
-    export,
-    random_blocks::{self, RandomBlocks},
-};
+use generator::export;
+use random_blocks::RandomBlocks;
 use spec::Scenario;
 use variant::{
     BlockDuties, BlockDuty, CacheMode, Design, ListDuty, Phase, RootTime, RootWay, TrieForm,

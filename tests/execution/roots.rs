@@ -14,7 +14,8 @@ use executor::{
     trace::Trace,
     tries,
 };
-use generator::{import, random_blocks::RandomBlocks, reference};
+use generator::{import, reference};
+use random_blocks::RandomBlocks;
 use spec::Scenario;
 use variant::{CacheMode, Design, RootTime, RootWay, TrieForm, Variant};
 use workload::Workload;

@@ -19,7 +19,7 @@ use executor::{
     sample::{self, Measurement},
     shards::{Assignment, Channel, Conversation, ShardError, Shards},
 };
-use generator::random_blocks::RandomBlocks;
+use random_blocks::RandomBlocks;
 use shard::{Cluster, Reach, Serving};
 use spec::Scenario;
 use variant::{CacheMode, Design, ListForm, PartitionTime, Partitioner, Sharding, Variant};

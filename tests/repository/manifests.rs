@@ -10,7 +10,7 @@ use crate::sources::{Package, packages, texts};
 const FEATURES: &str = "features";
 
 /// The packages of the workspace that each may depend on, tests left out.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     (
         "stress",
         &[
@@ -36,6 +36,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("trie", &["workload"]),
     ("partition", &["variant"]),
     ("shard", &["executor", "evm", "workload"]),
+    ("random-blocks", &["generator", "evm", "workload"]),
     ("features", &[]),
     ("workload", &[]),
     ("variant", &[]),

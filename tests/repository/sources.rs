@@ -83,7 +83,7 @@ pub(crate) fn packages() -> Vec<Package> {
     let members = members.map(|entry| entry.expect("an entry").file_name());
     let mut folders: Vec<String> =
         members.map(|name| format!("crates/{}", name.to_string_lossy())).collect();
-    folders.extend(["", "generator", "executor"].map(str::to_owned));
+    folders.extend(["", "generator", "executor", "tests/random-blocks"].map(str::to_owned));
     folders.sort();
     let package = |folder: String| {
         let path = root().join(&folder).join("Cargo.toml");

@@ -83,7 +83,7 @@ impl DBErrorMarker for PlanError {}
 
 /// State before a batch: genesis as far as it is planned, under the changes of earlier batches.
 #[derive(Debug)]
-pub(crate) struct PlannedState<'w> {
+pub struct PlannedState<'w> {
     workload: &'w Workload,
     first_hash_number: u64,
     /// Hashes of consecutive blocks, from `first_hash_number` on.
@@ -110,7 +110,7 @@ type RandomKeys = alloy_primitives::map::DefaultHashBuilder;
 
 impl<'w> PlannedState<'w> {
     /// The state before the first batch; [`Self::plan`] must follow.
-    pub(crate) fn new(workload: &'w Workload) -> Result<Self, WorkloadError> {
+    pub fn new(workload: &'w Workload) -> Result<Self, WorkloadError> {
         let genesis = &workload.genesis;
         let code = |account: &GenesisAccount| {
             let code = Bytecode::new_raw_checked(account.code.clone());

@@ -10,8 +10,8 @@ use alloy_rlp::Decodable;
 use generator::{
     export::{self, Accounts, Chain, ExportError, Lists, RowFiles, Settings, TestFormat, chain},
     generate, import,
-    random_blocks::{self, RandomBlocks},
 };
+use random_blocks::RandomBlocks;
 use serde_json::Value;
 use workload::{
     Fork, Workload,

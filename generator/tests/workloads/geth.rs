@@ -16,8 +16,8 @@ use alloy_rlp::Decodable;
 use generator::{
     export::{self, Chain, ExportError, Lists, Settings, chain},
     generate,
-    random_blocks::{self, RandomBlocks},
 };
+use random_blocks::RandomBlocks;
 use serde_json::Value;
 use spec::shipped;
 use workload::{Fork, Workload};

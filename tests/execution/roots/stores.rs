@@ -12,7 +12,7 @@ use executor::{
     },
     tries,
 };
-use generator::random_blocks::RandomBlocks;
+use random_blocks::RandomBlocks;
 use variant::{Design, ReadMethod, SlotTable, TrieForm, Variant};
 use workload::Workload;
 

@@ -8,7 +8,7 @@ use executor::{
     sample::Measurement,
     store::{Store, memory::MemoryStore},
 };
-use generator::random_blocks::RandomBlocks;
+use random_blocks::RandomBlocks;
 use variant::{Design, Phase, RootCache, RootReads, RootTime, RootWay, TrieForm, Variant};
 use workload::Workload;
 

@@ -2,7 +2,7 @@
 //! whatever order word of them comes, the outcome equals that in order.
 
 use executor::{engine::CrossShard, shards::Speculation};
-use generator::random_blocks::RandomBlocks;
+use random_blocks::RandomBlocks;
 use variant::{PartitionTime, Partitioner, Phase, Sharding};
 use workload::{Block, Workload};
 

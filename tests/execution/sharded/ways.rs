@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use executor::sample::Measurement;
-use generator::random_blocks::RandomBlocks;
+use random_blocks::RandomBlocks;
 use variant::{PartitionTime, Partitioner, Phase, Sharding};
 
 use super::{generated, generated_on, in_three_ways, running, sample};

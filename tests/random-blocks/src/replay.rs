@@ -20,13 +20,13 @@ use workload::{
     Block, BlockEnv, ChainRules, Transaction, TxType, Workload, WorkloadError, block::Authorization,
 };
 
-use super::{
+use crate::{
     coverage::{Coverage, Feature},
     draft::Draft,
     witness::Witness,
     world::World,
 };
-use crate::reference::PlannedState;
+use generator::reference::PlannedState;
 
 /// Wei of a Gwei.
 const GWEI: u64 = 1_000_000_000;
@@ -34,7 +34,7 @@ const GWEI: u64 = 1_000_000_000;
 type Chain<'w> = State<PlannedState<'w>>;
 
 /// A chain that grows by drafts.
-pub(super) struct Replay<'w> {
+pub(crate) struct Replay<'w> {
     evm: MainnetEvm<MainnetContext<Chain<'w>>, Witness>,
     rules: ChainRules,
     chain_id: u64,
@@ -53,7 +53,7 @@ struct Touched {
 
 impl<'w> Replay<'w> {
     /// A chain that begins at the genesis of `workload`, which needs no blocks.
-    pub(super) fn new(workload: &'w Workload, world: &World) -> Result<Self, WorkloadError> {
+    pub(crate) fn new(workload: &'w Workload, world: &World) -> Result<Self, WorkloadError> {
         let db = State::builder()
             .with_database(PlannedState::new(workload)?)
             .with_bundle_update()
@@ -72,12 +72,12 @@ impl<'w> Replay<'w> {
     }
 
     /// The events so far.
-    pub(super) fn coverage(&self) -> &Coverage {
+    pub(crate) fn coverage(&self) -> &Coverage {
         &self.evm.inspector.coverage
     }
 
     /// Runs `draft` in `env`; the block of its valid transactions.
-    pub(super) fn block(&mut self, env: BlockEnv, draft: &Draft) -> Block {
+    pub(crate) fn block(&mut self, env: BlockEnv, draft: &Draft) -> Block {
         self.evm.ctx.block = env::block_env(&env, self.rules.blobs);
         self.block = Touched::default();
         for call in system::before_transactions(&env) {

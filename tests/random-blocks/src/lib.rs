@@ -23,12 +23,12 @@ pub use draft::Draft;
 use alloy_primitives::B256;
 use workload::{Batch, Fork, Workload, block::Block, stream::stream_seed};
 
-use crate::{
+use chance::Chance;
+use generator::{
     GENERATOR_VERSION, GeneratorError,
     environment::{self, ANCESTOR_COUNT, Environments, FIRST_BLOCK_NUMBER},
     reference::{self, ReferenceError},
 };
-use chance::Chance;
 use replay::Replay;
 use world::World;
 

@@ -6,13 +6,13 @@ use evm::system;
 use revm::primitives::eip4844;
 use workload::{Fork, Transaction, TxType, Withdrawal, block::Authorization};
 
-use super::{
+use crate::{
     chance::Chance,
     draft::Draft,
     program::{self, any_address, callee},
     world::World,
 };
-use crate::environment::{self, BENEFICIARY};
+use generator::environment::{self, BENEFICIARY};
 
 /// Most transactions of a block; the fewest are two.
 const MOST_TX_COUNT: u64 = 10;
@@ -51,7 +51,7 @@ const TYPES: &[(u64, TxType)] = &[
 ];
 
 /// Draws a block under the rules of `fork`.
-pub(super) fn block(world: &World, fork: Fork, chance: &mut Chance) -> Draft {
+pub(crate) fn block(world: &World, fork: Fork, chance: &mut Chance) -> Draft {
     let beneficiary = match chance.below(6) {
         0 => chance.one_of(&world.senders),
         1 => chance.one_of(&world.contracts),

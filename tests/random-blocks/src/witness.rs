@@ -10,7 +10,7 @@ use revm::{
     },
 };
 
-use super::coverage::{Coverage, Feature};
+use crate::coverage::{Coverage, Feature};
 
 /// Calls within each other that count as deep.
 const DEEP: usize = 3;
@@ -37,24 +37,24 @@ const OPCODES: &[(u8, Feature)] = &[
 
 /// The events inside the transactions it has seen.
 #[derive(Debug, Default)]
-pub(super) struct Witness {
-    pub(super) coverage: Coverage,
-    pub(super) precompiles: Vec<Address>,
+pub(crate) struct Witness {
+    pub(crate) coverage: Coverage,
+    pub(crate) precompiles: Vec<Address>,
     /// Who destroyed itself in this transaction.
-    pub(super) destroyed: Vec<Address>,
+    pub(crate) destroyed: Vec<Address>,
     /// Whether a call or creation within this transaction failed.
-    pub(super) has_inner_failure: bool,
+    pub(crate) has_inner_failure: bool,
     depth: usize,
 }
 
 impl Witness {
     /// One that knows which addresses are precompiles.
-    pub(super) fn new(precompiles: Vec<Address>) -> Self {
+    pub(crate) fn new(precompiles: Vec<Address>) -> Self {
         Self { precompiles, ..Self::default() }
     }
 
     /// Forgets the last transaction.
-    pub(super) fn enter(&mut self) {
+    pub(crate) fn enter(&mut self) {
         self.destroyed.clear();
         (self.depth, self.has_inner_failure) = (0, false);
     }

@@ -154,7 +154,7 @@ impl Coverage {
     }
 
     /// Counts each feature that occurred once more.
-    pub(super) fn note(&mut self, features: impl IntoIterator<Item = (Feature, bool)>) {
+    pub(crate) fn note(&mut self, features: impl IntoIterator<Item = (Feature, bool)>) {
         for (feature, _) in features.into_iter().filter(|(_, occurred)| *occurred) {
             *self.counts.entry(feature).or_default() += 1;
         }

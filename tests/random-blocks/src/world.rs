@@ -6,8 +6,8 @@ use evm::system;
 use revm::bytecode::opcode as op;
 use workload::{Fork, Genesis, GenesisAccount, SenderFamily};
 
-use super::{assembler::Assembler, interpreter};
-use crate::environment::BENEFICIARY;
+use crate::{assembler::Assembler, interpreter};
+use generator::environment::BENEFICIARY;
 
 /// Accounts that send; the last ones begin with delegated code.
 const SENDER_COUNT: usize = 8;
@@ -23,30 +23,30 @@ const PROXY: &str = "proxy";
 const FRESH: &str = "fresh";
 const INTERPRETER: &str = "interpreter";
 /// Salts that CREATE2 is asked for: few, so that it comes to an address again.
-pub(super) const SALT_COUNT: u8 = 2;
+pub(crate) const SALT_COUNT: u8 = 2;
 /// The salt of contracts that never stay.
-pub(super) const PASSING_SALT: u8 = SALT_COUNT;
+pub(crate) const PASSING_SALT: u8 = SALT_COUNT;
 /// Precompiles: those by number, and P256VERIFY (EIP-7951).
 const LAST_PRECOMPILE: u64 = 0x11;
 const P256_VERIFY: u64 = 0x100;
 
 /// Accounts, by their purpose.
 #[derive(Clone, Debug)]
-pub(super) struct World {
+pub(crate) struct World {
     /// Accounts that send.
-    pub(super) senders: Vec<Address>,
+    pub(crate) senders: Vec<Address>,
     /// Interpreter and proxies.
-    pub(super) contracts: Vec<Address>,
+    pub(crate) contracts: Vec<Address>,
     /// Addresses without an account, at first.
-    pub(super) fresh: Vec<Address>,
+    pub(crate) fresh: Vec<Address>,
     /// Where CREATE2 by a contract comes to.
-    pub(super) creations: Vec<Address>,
+    pub(crate) creations: Vec<Address>,
     /// Precompiled contracts.
-    pub(super) precompiles: Vec<Address>,
+    pub(crate) precompiles: Vec<Address>,
     /// Contracts of the system calls.
-    pub(super) system: Vec<Address>,
+    pub(crate) system: Vec<Address>,
     /// Init codes, in whole instructions of the interpreter.
-    pub(super) init_codes: Vec<Bytes>,
+    pub(crate) init_codes: Vec<Bytes>,
 }
 
 /// An account whose secret is known, so that its transactions and delegations can be signed.
@@ -61,7 +61,7 @@ fn secret(what: &str, number: usize) -> B256 {
 }
 
 /// Secrets of all accounts that send or delegate.
-pub(super) fn secrets() -> Vec<B256> {
+pub(crate) fn secrets() -> Vec<B256> {
     let kinds =
         [(SENDER, SENDER_COUNT), (PROXY, PROXY_COUNT), (FRESH, FRESH_COUNT), (INTERPRETER, 1)];
     let of_kind = |(what, count)| (0..count).map(move |number| secret(what, number));
@@ -69,7 +69,7 @@ pub(super) fn secrets() -> Vec<B256> {
 }
 
 impl World {
-    pub(super) fn new(fork: Fork) -> Self {
+    pub(crate) fn new(fork: Fork) -> Self {
         let all = |what: &str, count| (0..count).map(|number| named(what, number)).collect();
         let senders = all(SENDER, SENDER_COUNT);
         let mut contracts: Vec<Address> = all(PROXY, PROXY_COUNT);
@@ -98,7 +98,7 @@ impl World {
     }
 
     /// The genesis.
-    pub(super) fn genesis(&self, fork: Fork) -> Genesis {
+    pub(crate) fn genesis(&self, fork: Fork) -> Genesis {
         let mut accounts = system::contracts(fork);
         let ether = U256::from(1_000_000_000_000_000_000_u64);
         for (index, address) in self.senders.iter().enumerate() {
@@ -156,7 +156,7 @@ fn proxy() -> Bytes {
 }
 
 /// Init code that runs `program` in the new account, then leaves a proxy there.
-pub(super) fn init_code(program: &[u8]) -> Bytes {
+pub(crate) fn init_code(program: &[u8]) -> Bytes {
     let proxy = proxy();
     // Offsets do not depend on each other's width: all are pushed in two bytes.
     let wide = |number: usize| (number as u16).to_be_bytes();

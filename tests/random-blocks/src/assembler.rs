@@ -6,11 +6,11 @@ use revm::bytecode::opcode as op;
 
 /// A place in the code that can be jumped to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label(usize);
+pub(crate) struct Label(usize);
 
 /// Code in the making.
 #[derive(Debug, Default)]
-pub(super) struct Assembler {
+pub(crate) struct Assembler {
     code: Vec<u8>,
     /// Where each label is.
     places: Vec<Option<u16>>,
@@ -20,13 +20,13 @@ pub(super) struct Assembler {
 
 impl Assembler {
     /// Puts opcodes down.
-    pub(super) fn ops(&mut self, opcodes: &[u8]) -> &mut Self {
+    pub(crate) fn ops(&mut self, opcodes: &[u8]) -> &mut Self {
         self.code.extend_from_slice(opcodes);
         self
     }
 
     /// Pushes a number, in as few bytes as it has.
-    pub(super) fn push(&mut self, number: u64) -> &mut Self {
+    pub(crate) fn push(&mut self, number: u64) -> &mut Self {
         let bytes = number.to_be_bytes();
         let len = bytes.len() - (number.leading_zeros() / 8) as usize;
         self.code.push(op::PUSH0 + len as u8);
@@ -35,32 +35,32 @@ impl Assembler {
     }
 
     /// Pushes bytes as a number; at most 32.
-    pub(super) fn push_bytes(&mut self, bytes: &[u8]) -> &mut Self {
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.code.push(op::PUSH0 + bytes.len() as u8);
         self.code.extend_from_slice(bytes);
         self
     }
 
     /// A label whose place is not known yet.
-    pub(super) fn label(&mut self) -> Label {
+    pub(crate) fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() - 1)
     }
 
     /// Makes this the place of `label`.
-    pub(super) fn at(&mut self, label: Label) -> &mut Self {
+    pub(crate) fn at(&mut self, label: Label) -> &mut Self {
         self.places[label.0] = Some(self.code.len() as u16);
         self.code.push(op::JUMPDEST);
         self
     }
 
     /// Goes to `label`.
-    pub(super) fn jump(&mut self, label: Label) -> &mut Self {
+    pub(crate) fn jump(&mut self, label: Label) -> &mut Self {
         self.target(label).ops(&[op::JUMP])
     }
 
     /// Goes to `label` if the top of the stack is not zero.
-    pub(super) fn jump_if(&mut self, label: Label) -> &mut Self {
+    pub(crate) fn jump_if(&mut self, label: Label) -> &mut Self {
         self.target(label).ops(&[op::JUMPI])
     }
 
@@ -75,7 +75,7 @@ impl Assembler {
     ///
     /// # Panics
     /// When a label that is jumped to has no place.
-    pub(super) fn finish(mut self) -> Bytes {
+    pub(crate) fn finish(mut self) -> Bytes {
         for (at, Label(label)) in self.uses {
             let place = self.places[label].unwrap_or_else(|| panic!("label {label} has no place"));
             self.code[at..at + 2].copy_from_slice(&place.to_be_bytes());

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes, hex};
 
-use super::{
+use crate::{
     chance::Chance,
     interpreter::{Instruction, WORD_BYTES, padded, word},
     world::{PASSING_SALT, SALT_COUNT, World, init_code},
@@ -52,7 +52,7 @@ const WEIGHTS: &[(u64, Instruction)] = &[
 ];
 
 /// Draws a program.
-pub(super) fn draw(world: &World, chance: &mut Chance) -> Bytes {
+pub(crate) fn draw(world: &World, chance: &mut Chance) -> Bytes {
     if chance.once_in(12) {
         return passing(world, chance).into();
     }
@@ -60,7 +60,7 @@ pub(super) fn draw(world: &World, chance: &mut Chance) -> Bytes {
 }
 
 /// Draws init code for a transaction that creates.
-pub(super) fn draw_init_code(world: &World, chance: &mut Chance) -> Bytes {
+pub(crate) fn draw_init_code(world: &World, chance: &mut Chance) -> Bytes {
     if chance.once_in(3) {
         return world.init_codes[chance.below(world.init_codes.len() as u64) as usize].clone();
     }
@@ -157,7 +157,7 @@ fn with_words(what: Instruction, [_, b, c]: [u8; 3], address: Address, words: &[
 }
 
 /// The callee of a call: the first contract most often, so that transactions meet in its slots.
-pub(super) fn callee(world: &World, chance: &mut Chance) -> Address {
+pub(crate) fn callee(world: &World, chance: &mut Chance) -> Address {
     match chance.below(10) {
         0..4 => world.contracts[0],
         4..6 => chance.one_of(&world.contracts),
@@ -167,12 +167,12 @@ pub(super) fn callee(world: &World, chance: &mut Chance) -> Address {
 }
 
 /// An address that the first contract may create.
-pub(super) fn hot_creation(world: &World, chance: &mut Chance) -> Address {
+pub(crate) fn hot_creation(world: &World, chance: &mut Chance) -> Address {
     chance.one_of(&world.creations[..HOT_CREATION_COUNT])
 }
 
 /// An address of any kind.
-pub(super) fn any_address(world: &World, chance: &mut Chance) -> Address {
+pub(crate) fn any_address(world: &World, chance: &mut Chance) -> Address {
     match chance.below(12) {
         0..3 => chance.one_of(&world.senders),
         3..6 => chance.one_of(&world.contracts),
@@ -187,7 +187,7 @@ pub(super) fn any_address(world: &World, chance: &mut Chance) -> Address {
 }
 
 /// A precompile by its place in the world, and an input for it.
-pub(super) fn precompile_input(chance: &mut Chance) -> (usize, &'static [u8]) {
+pub(crate) fn precompile_input(chance: &mut Chance) -> (usize, &'static [u8]) {
     chance.one_of(PRECOMPILE_INPUTS)
 }
 

@@ -9,10 +9,10 @@
 use alloy_primitives::{Address, Bytes};
 use revm::bytecode::opcode as op;
 
-use super::assembler::{Assembler, Label};
+use crate::assembler::{Assembler, Label};
 
 /// Bytes of an instruction.
-pub(super) const WORD_BYTES: u64 = 32;
+pub(crate) const WORD_BYTES: u64 = 32;
 
 /// Memory: the accumulator.
 const ACCUMULATOR: u64 = 0;
@@ -21,14 +21,14 @@ const CREATED: u64 = 32;
 /// Memory: inputs and outputs of calls.
 const SCRATCH: u64 = 64;
 /// Keys that depend on the accumulator are below this, a power of two.
-pub(super) const DYNAMIC_KEY_COUNT: u64 = 4;
+pub(crate) const DYNAMIC_KEY_COUNT: u64 = 4;
 /// Gas of a call whose c is not 0: this times c.
 const CALL_GAS: u64 = 1_000;
 
 /// The contract's instructions. The number is the instruction's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub(super) enum Instruction {
+pub(crate) enum Instruction {
     /// Folds slot a.
     Load = 1,
     /// Slot a becomes b.
@@ -91,7 +91,7 @@ use Instruction as I;
 
 impl Instruction {
     /// All instructions, in the order of their numbers.
-    pub(super) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::Load,
         Self::Store,
         Self::StoreFolded,
@@ -124,7 +124,7 @@ impl Instruction {
 }
 
 /// The contract's code.
-pub(super) fn code() -> Bytes {
+pub(crate) fn code() -> Bytes {
     let mut asm = Assembler::default();
     let (next, end) = (asm.label(), asm.label());
     let handlers: Vec<_> = I::ALL.iter().map(|what| (*what, asm.label())).collect();
@@ -374,7 +374,7 @@ fn create(asm: &mut Assembler, what: Instruction) {
 }
 
 /// An instruction with its arguments.
-pub(super) fn word(what: Instruction, arguments: [u8; 3], address: Address) -> [u8; 32] {
+pub(crate) fn word(what: Instruction, arguments: [u8; 3], address: Address) -> [u8; 32] {
     let mut out = [0; 32];
     out[0] = what as u8;
     out[1..4].copy_from_slice(&arguments);
@@ -383,7 +383,7 @@ pub(super) fn word(what: Instruction, arguments: [u8; 3], address: Address) -> [
 }
 
 /// `code` with zeros up to a whole instruction.
-pub(super) fn padded(code: &[u8]) -> Bytes {
+pub(crate) fn padded(code: &[u8]) -> Bytes {
     let mut out = code.to_vec();
     out.resize(code.len().next_multiple_of(WORD_BYTES as usize), 0);
     out.into()

@@ -4,28 +4,28 @@ use rand::{RngExt, SeedableRng, rngs::ChaCha12Rng, seq::IndexedRandom};
 
 /// A stream of choices.
 #[derive(Debug)]
-pub(super) struct Chance {
+pub(crate) struct Chance {
     stream: ChaCha12Rng,
 }
 
 impl Chance {
     /// The stream that `seed` decides.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { stream: ChaCha12Rng::seed_from_u64(seed) }
     }
 
     /// A number below `end`, which is not 0.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.stream.random_range(..end)
     }
 
     /// A byte below `end`, which is not 0.
-    pub(super) fn byte(&mut self, end: u8) -> u8 {
+    pub(crate) fn byte(&mut self, end: u8) -> u8 {
         self.stream.random_range(..end)
     }
 
     /// Yes once in `times`.
-    pub(super) fn once_in(&mut self, times: u32) -> bool {
+    pub(crate) fn once_in(&mut self, times: u32) -> bool {
         self.stream.random_ratio(1, times)
     }
 
@@ -33,7 +33,7 @@ impl Chance {
     ///
     /// # Panics
     /// When there is none.
-    pub(super) fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(crate) fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         *all.choose(&mut self.stream).expect("there is something to choose from")
     }
 
@@ -41,7 +41,7 @@ impl Chance {
     ///
     /// # Panics
     /// When the weights' sum is 0.
-    pub(super) fn weighted<T: Copy>(&mut self, all: &[(u64, T)]) -> T {
+    pub(crate) fn weighted<T: Copy>(&mut self, all: &[(u64, T)]) -> T {
         let chosen = all.choose_weighted(&mut self.stream, |(weight, _)| *weight);
         chosen.unwrap_or_else(|error| panic!("{} weights: {error}", all.len())).1
     }
