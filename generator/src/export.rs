@@ -10,7 +10,6 @@ mod chain;
 mod delegation;
 mod eest;
 mod engine;
-mod envelope;
 mod error;
 mod genesis;
 mod grow;

@@ -2,7 +2,6 @@
 //! `blockchain_test` JSON of execution-spec-tests, and blocks of a running node. The facts of a
 //! block are compared with the reference's; none is taken over.
 
-mod batches;
 mod blockchain_test;
 mod complete;
 mod envelope;
@@ -10,13 +9,10 @@ mod exceptions;
 mod header;
 mod node;
 mod read;
-mod receipt;
-mod rlp;
 mod rlp_block;
 mod roots;
 pub mod rpc;
 mod rules;
-mod signature;
 mod t8n;
 
 use std::{collections::BTreeMap, fmt};
@@ -27,9 +23,8 @@ use workload::{Block, Fork, Genesis, GenesisAccount, NetChanges, Workload};
 
 use crate::reference::ReferenceError;
 
-pub use batches::in_batches;
 pub use blockchain_test::blockchain_tests;
-pub use complete::complete;
+pub use complete::{complete, in_batches};
 pub use rpc::blocks as rpc_blocks;
 pub use t8n::{Text, TransitionFiles, transition};
 
@@ -135,6 +130,12 @@ pub struct SaidReceipt {
     pub has_succeeded: bool,
     /// Gas of this transaction alone.
     pub gas_used: u64,
+}
+
+impl fmt::Display for SaidReceipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} gas and status {}", self.gas_used, u8::from(self.has_succeeded))
+    }
 }
 
 /// Why blocks cannot be imported.

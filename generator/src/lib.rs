@@ -4,6 +4,7 @@
 
 pub mod artifact;
 pub mod describe;
+mod envelope;
 pub mod environment;
 mod error;
 pub mod export;
@@ -18,6 +19,7 @@ mod people;
 mod planner;
 mod probe;
 mod random;
+mod receipts;
 pub mod reference;
 mod sizes;
 mod state;

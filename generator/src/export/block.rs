@@ -1,8 +1,7 @@
 //! Headers: the fields that follow from a block's parent, and those that state its outcome.
 
 use alloy_consensus::{
-    BlockBody, EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, Receipt, ReceiptEnvelope,
-    constants::EMPTY_WITHDRAWALS, proofs,
+    BlockBody, EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, constants::EMPTY_WITHDRAWALS, proofs,
 };
 use alloy_eips::{
     eip1559::BaseFeeParams,
@@ -10,13 +9,12 @@ use alloy_eips::{
     eip4895::{Withdrawal, Withdrawals},
     eip7685::{EMPTY_REQUESTS_HASH, Requests},
 };
-use alloy_primitives::{B256, Bloom, Bytes, Log, keccak256};
+use alloy_primitives::{B256, Bytes, keccak256};
 use alloy_rlp::EMPTY_LIST_CODE;
 use evm::env::blob_params;
-use workload::{BlobSchedule, Block, BlockEnv, Fork, TxOutcome, TxStatus, TxType};
+use workload::{BlobSchedule, Block, BlockEnv, Fork, TxType};
 
-use super::envelope::Envelope;
-use crate::reference::BatchReference;
+use crate::{envelope::Envelope, receipts::Receipts, reference::BatchReference};
 
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
@@ -96,8 +94,7 @@ pub(super) fn genesis_header(first: &BlockEnv, fork: Fork, state_root: B256) -> 
 fn fee_before(base_fee: u64) -> u64 {
     let about = u128::from(base_fee) * 8 / 7;
     let about = u64::try_from(about).unwrap_or(u64::MAX);
-    let is_before = |fee: &u64| fee - fee / 8 == base_fee;
-    (about..=about.saturating_add(1)).find(is_before).unwrap_or(about)
+    (about..=about.saturating_add(1)).find(|fee| fee - fee / 8 == base_fee).unwrap_or(about)
 }
 
 /// The block that the next one is on.
@@ -157,7 +154,7 @@ impl Parent {
             beneficiary: env.beneficiary,
             state_root,
             transactions_root: proofs::calculate_transaction_root(&transactions),
-            receipts_root: proofs::calculate_receipt_root(&receipts.all),
+            receipts_root: receipts.root(),
             logs_bloom: receipts.bloom(),
             number: env.number,
             gas_limit: env.gas_limit,
@@ -187,13 +184,15 @@ impl Parent {
     fn withdrawals(&mut self, block: &Block) -> Vec<Withdrawal> {
         let first = self.withdrawal_count;
         self.withdrawal_count += block.withdrawals.len() as u64;
-        let withdrawal = |(index, from): (u64, &workload::Withdrawal)| Withdrawal {
-            index,
-            validator_index: index,
-            address: from.address,
-            amount: from.amount_gwei,
-        };
-        (first..).zip(&block.withdrawals).map(withdrawal).collect()
+        (first..)
+            .zip(&block.withdrawals)
+            .map(|(index, from)| Withdrawal {
+                index,
+                validator_index: index,
+                address: from.address,
+                amount: from.amount_gwei,
+            })
+            .collect()
     }
 }
 
@@ -204,41 +203,6 @@ pub(super) struct CameTo {
     pub(super) made: BatchReference,
     pub(super) receipts: Receipts,
     pub(super) state_root: B256,
-}
-
-/// The receipts of a block, in order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Receipts {
-    all: Vec<ReceiptEnvelope>,
-    gas: u64,
-}
-
-impl Receipts {
-    pub(super) fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Adds that of the next transaction.
-    pub(super) fn add(&mut self, tx_type: TxType, outcome: &TxOutcome, logs: &[Log]) {
-        self.gas += outcome.gas_used;
-        let receipt = Receipt {
-            status: (outcome.status == TxStatus::Success).into(),
-            cumulative_gas_used: self.gas,
-            logs: logs.to_vec(),
-        };
-        let tx_type = match tx_type {
-            TxType::Legacy => alloy_consensus::TxType::Legacy,
-            TxType::AccessList => alloy_consensus::TxType::Eip2930,
-            TxType::DynamicFee => alloy_consensus::TxType::Eip1559,
-            TxType::Blob => alloy_consensus::TxType::Eip4844,
-            TxType::SetCode => alloy_consensus::TxType::Eip7702,
-        };
-        self.all.push(ReceiptEnvelope::from_typed(tx_type, receipt.with_bloom()));
-    }
-
-    fn bloom(&self) -> Bloom {
-        self.all.iter().fold(Bloom::ZERO, |all, receipt| all | *receipt.logs_bloom())
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256};
 use workload::{ChainRules, Genesis, RowSettings, TxOutcome, Workload, signing::Signer};
 
 use super::{
-    block::{self, CameTo, ChainBlock, Parent, Receipts},
+    block::{self, CameTo, ChainBlock, Parent},
     delegation::{delegate, delegation_gas},
     error::ExportError,
     grown::{Grown, GrownFacts},
@@ -15,7 +15,10 @@ use super::{
     root::{Changes, HashedRows, state_root},
     sealed::{check_length, signed},
 };
-use crate::reference::{Answer, BatchReference, ChainRun};
+use crate::{
+    receipts::Receipts,
+    reference::{Answer, BatchReference, ChainRun},
+};
 
 /// The largest chain id that fits into the v of a signature (EIP-155).
 const MAX_CHAIN_ID: u64 = u64::MAX / 2 - 36;

@@ -11,11 +11,12 @@ use evm::env::blob_params;
 use serde_json::{Map, Value, json};
 use workload::{ChainRules, Fork, MAINNET_DEPOSIT_CONTRACT};
 
+use crate::envelope::Envelope;
+
 use super::{
     block::ChainBlock,
     chain::Chain,
     engine::{Versions, new_payload},
-    envelope::Envelope,
     error::ExportError,
     genesis,
     rlp::{Lists, encoded},

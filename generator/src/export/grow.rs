@@ -17,7 +17,7 @@ use workload::{
 };
 
 use super::{
-    block::{self, CameTo, ChainBlock, Parent, Receipts},
+    block::{self, CameTo, ChainBlock, Parent},
     chain::Settings,
     delegation::{delegate, delegation},
     error::ExportError,
@@ -26,7 +26,7 @@ use super::{
     number::gas_limit,
     sealed::{check_length, signed},
 };
-use crate::reference::ChainRun;
+use crate::{receipts::Receipts, reference::ChainRun};
 use ledger::Ledger;
 
 /// Rules of the blocks.

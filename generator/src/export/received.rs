@@ -10,12 +10,15 @@ use alloy_primitives::{B256, Bytes};
 use workload::{Batch, ReceivedBlock, Workload, block::BatchOutcome, signing::Signer};
 
 use super::{
-    block::{CameTo, ChainBlock, Parent, Receipts},
-    envelope::Envelope,
+    block::{CameTo, ChainBlock, Parent},
     error::ExportError,
     sealed::signed,
 };
-use crate::reference::{BatchReference, ReferenceError, ReferenceRun};
+use crate::{
+    envelope::Envelope,
+    receipts::Receipts,
+    reference::{BatchReference, ReferenceError, ReferenceRun},
+};
 
 /// Seals the blocks of each batch with the outcome of the reference, which is run once more. Transactions
 /// that were imported signed are as they were; others are signed, by `secrets` where senders are in no

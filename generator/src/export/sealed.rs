@@ -9,12 +9,11 @@ use workload::{
     signing::{SignError, Signer},
 };
 
-use super::{
-    block::ChainBlock,
+use super::{block::ChainBlock, error::ExportError};
+use crate::{
     envelope::{Envelope, envelope},
-    error::ExportError,
+    reference::ReferenceError,
 };
-use crate::reference::ReferenceError;
 
 /// The transactions of `block`, signed for a chain on all threads of rayon, until `cancel` is set.
 pub(super) fn signed(
@@ -34,7 +33,7 @@ pub(super) fn signed(
             }
             SignError::Invalid(reason) => ExportError::Sign { block: number, tx_index, reason },
         })?;
-        Ok(envelope(tx, chain_id, &signatures))
+        Ok(envelope(tx, Some(chain_id), &signatures))
     };
     block.transactions.par_iter().enumerate().map(sign).collect()
 }

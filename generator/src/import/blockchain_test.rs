@@ -87,11 +87,22 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
 fn fork<'t>(test: &Node<'t>, chain_id: u64) -> Result<(Fork, &'t str), ImportError> {
     let network = test.get(&["network"], "the fork's name")?;
     let name = network.text()?;
-    let known = |name: &'t str| {
-        let fork = fork_of(name).ok_or_else(|| network.fault(fork_names()))?;
-        Ok((fork, name))
+    let name = match transition(name) {
+        None => name,
+        Some((before, after, from_s)) => match is_from(test, chain_id, from_s)? {
+            Some(true) => after,
+            Some(false) => before,
+            None => {
+                return Err(network.fault("a fork that does not change between the blocks"));
+            }
+        },
     };
-    let Some((before, after, from_s)) = transition(name) else { return known(name) };
+    let fork = fork_of(name).ok_or_else(|| network.fault(fork_names()))?;
+    Ok((fork, name))
+}
+
+/// Whether the blocks of a test are from the time `from_s` on; `None` where only some are.
+fn is_from(test: &Node<'_>, chain_id: u64, from_s: u64) -> Result<Option<bool>, ImportError> {
     let mut is_after = Vec::new();
     for block in test.get(&["blocks"], "the blocks")?.items()? {
         let time_s = match (block.find(&["blockHeader"])?, block.find(&["rlp"])?) {
@@ -103,10 +114,8 @@ fn fork<'t>(test: &Node<'t>, chain_id: u64) -> Result<(Fork, &'t str), ImportErr
         };
         is_after.push(time_s >= from_s);
     }
-    match (is_after.contains(&true), is_after.contains(&false)) {
-        (true, true) => Err(network.fault("a fork that does not change between the blocks")),
-        (is_after, _) => known(if is_after { after } else { before }),
-    }
+    let is_any_after = is_after.contains(&true);
+    Ok((!(is_any_after && is_after.contains(&false))).then_some(is_any_after))
 }
 
 /// The forks before and after of a network that changes from one to another, and when.
@@ -234,13 +243,10 @@ impl Reader<'_> {
             said.hash = Some(at.get(&["hash"], "its hash")?.b256()?);
         }
         if let Some(header) = &said.header {
-            let fault = |reason: String| ImportError::Block { block: header.number, reason };
-            rules::check(header).map_err(|error| fault(error.to_string()))?;
-            rules::check_parent(header, parent, self.rules.blobs)
-                .map_err(|error| fault(error.to_string()))?;
+            rules::check(header, parent, self.rules.blobs)?;
             let missing = read::missing_system_contracts(&self.genesis.accounts, self.rules.fork);
             if let Some(missing) = missing.filter(|_| header.number == 1) {
-                return Err(fault(missing));
+                return Err(ImportError::Block { block: header.number, reason: missing });
             }
         }
         Ok((block, said))
@@ -254,16 +260,15 @@ impl Reader<'_> {
         of_fields: Option<(Block, ImportedBlock)>,
     ) -> Result<(Block, ImportedBlock), ImportError> {
         let decoded = rlp_block::decode(rlp, self.chain_id)?;
-        let differs = |what: &str| rlp.fault(format!("the RLP of the {what} beside it"));
         if header.is_some_and(|header| header != decoded.header) {
-            return Err(differs("header"));
+            return Err(rlp.fault("the RLP of the header beside it"));
         }
         let (block, mut said) = header::block(rlp, decoded.header, decoded.body, &self.rules)?;
         said.lists.extend(decoded.list);
         if let Some((of_fields, said_fields)) = of_fields {
             let is_signed = said_fields.signed.is_some();
             if of_fields != block || is_signed && said_fields.signed != said.signed {
-                return Err(differs("transactions and withdrawals"));
+                return Err(rlp.fault("the RLP of the transactions and withdrawals beside it"));
             }
             said.compared.push("block RLP");
         }

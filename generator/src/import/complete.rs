@@ -1,19 +1,21 @@
 //! The reference run of imported blocks: fills in their expected outcome, and compares it with
 //! the files.
 
-use std::{fmt::Display, slice};
+use std::{fmt::Display, num::NonZeroUsize, slice};
 
-use alloy_consensus::Header;
+use alloy_consensus::{Header, proofs};
 use alloy_eips::{eip4844::DATA_GAS_PER_BLOB, eip7685::Requests};
-use alloy_primitives::{hex, keccak256};
-use workload::{Batch, GenesisAccount, StepKind, TxStatus, Workload};
+use alloy_primitives::{Address, hex, keccak256};
+use workload::{Batch, GenesisAccount, StepKind, TxOutcome, TxStatus, Workload};
 
 use super::{
-    ImportError, Imported, ImportedBlock, InvalidBlock, Source, exceptions,
-    receipt::{Receipt, Receipts},
-    roots, state_after,
+    ImportError, Imported, ImportedBlock, InvalidBlock, SaidReceipt, Source, exceptions, roots,
+    state_after,
 };
-use crate::reference::{Answer, BatchReference, ReferenceError, ReferenceRun};
+use crate::{
+    receipts::Receipts,
+    reference::{self, Answer, BatchReference, ReferenceError, ReferenceRun},
+};
 
 /// Bytes of a list that differs that an error shows.
 const SHOWN_BYTES: usize = 16;
@@ -42,6 +44,27 @@ pub fn complete<A: Answer>(
     Ok(compared)
 }
 
+/// Joins `count` consecutive batches of `workload` to one each, and fills in the expected outcome
+/// of them. For blocks whose genesis is written out, which need no plan: plans of families stay in
+/// each batch apart. `on_tx` is called after each transaction and may stop the run.
+///
+/// # Errors
+/// [`ReferenceError`]; the workload is then as before.
+pub fn in_batches<A: Answer>(
+    workload: &mut Workload,
+    count: NonZeroUsize,
+    on_tx: impl FnMut() -> A,
+) -> Result<(), ReferenceError> {
+    let joined = workload.batches.chunks(count.get()).map(|batches| Batch {
+        blocks: batches.iter().flat_map(|batch| batch.blocks.iter().cloned()).collect(),
+        ..Batch::default()
+    });
+    let mut joined = Workload { batches: joined.collect(), ..workload.clone() };
+    reference::complete(&mut joined, on_tx)?;
+    *workload = joined;
+    Ok(())
+}
+
 /// The outcome of all blocks, and the values of the files that it equals.
 struct Made {
     batches: Vec<BatchReference>,
@@ -61,13 +84,8 @@ fn compare<A: Answer>(
         comparison.block = batch.blocks[0].env.number;
         let mut receipts = Receipts::default();
         let made = run.next_batch_seen(|ran| {
-            let tx = &batch.blocks[ran.block].transactions[receipts.0.len()];
-            receipts.0.push(Receipt {
-                tx_type: tx.tx_type,
-                status: ran.outcome.status,
-                gas_used: ran.outcome.gas_used,
-                logs: ran.logs.to_vec(),
-            });
+            let tx = &batch.blocks[ran.block].transactions[receipts.len()];
+            receipts.add(tx.tx_type, &ran.outcome, ran.logs);
             on_tx()
         });
         let Some(made) = made else { break };
@@ -156,6 +174,21 @@ fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
     ImportError::Transaction { block: number, tx_index, sender, reason, hint }
 }
 
+/// The account at `address` in `all`, which are sorted.
+fn account_at(all: &[GenesisAccount], address: Address) -> Option<&GenesisAccount> {
+    let index = all.binary_search_by_key(&address, |account| account.address);
+    index.ok().map(|index| &all[index])
+}
+
+/// An account in an error.
+fn shown(account: Option<&GenesisAccount>) -> String {
+    account.map_or("absent".to_owned(), |account| {
+        let GenesisAccount { nonce, balance, code, storage, .. } = account;
+        let (code, slots) = (code.len(), storage.len());
+        format!("nonce {nonce}, balance {balance}, {code} bytes of code, {slots} slots")
+    })
+}
+
 /// Adds a compared value, once.
 fn push(compared: &mut Vec<&'static str>, what: &'static str) {
     if !compared.contains(&what) {
@@ -181,11 +214,11 @@ impl Comparison {
         let block = &batch.blocks[0];
         let blob_gas = DATA_GAS_PER_BLOB.saturating_mul(block.blob_count());
         let signed = said.signed.as_ref();
-        let txs_root = signed.map(|all| roots::list_root(all.iter().map(|tx| tx.to_vec())));
+        let txs_root = signed.map(|all| proofs::ordered_trie_root_encoded(all));
         self.same("transactions root", said.txs_root, txs_root)?;
         self.same("withdrawals root", said.withdrawals_root, said.made_withdrawals_root)?;
         self.same("blob gas", said.blob_gas_used, Some(blob_gas))?;
-        self.receipts(said, receipts)?;
+        self.receipts(said, &made.expected.transactions)?;
         self.same("gas used", said.gas_used, made.expected.header_gas.first().copied())?;
         self.same("receipts root", said.receipts_root, Some(receipts.root()))?;
         self.same("logs hash", said.logs_hash, Some(receipts.logs_hash()))?;
@@ -205,24 +238,14 @@ impl Comparison {
         made: &[GenesisAccount],
     ) -> Result<(), ImportError> {
         let Some(said) = said else { return Ok(()) };
-        let differs = |a: &GenesisAccount, others: &[GenesisAccount]| {
-            others
-                .binary_search_by_key(&a.address, |b| b.address)
-                .map_or(true, |at| others[at] != *a)
-        };
-        let of_files = said.iter().find(|account| differs(account, made));
-        let different = of_files.or_else(|| made.iter().find(|account| differs(account, said)));
-        if let Some(account) = different {
-            let shown = |all: &[GenesisAccount]| {
-                let place = all.binary_search_by_key(&account.address, |of| of.address);
-                place.map_or("absent".to_owned(), |place| {
-                    let GenesisAccount { nonce, balance, code, storage, .. } = &all[place];
-                    let (code, slots) = (code.len(), storage.len());
-                    format!("nonce {nonce}, balance {balance}, {code} bytes of code, {slots} slots")
-                })
-            };
-            let what = format!("post state of {}", account.address);
-            return Err(self.differs(&what, shown(said), shown(made)));
+        let address = said
+            .iter()
+            .find(|account| account_at(made, account.address) != Some(account))
+            .or_else(|| made.iter().find(|made| account_at(said, made.address).is_none()))
+            .map(|account| account.address);
+        if let Some(address) = address {
+            let [said, made] = [said, made].map(|all| shown(account_at(all, address)));
+            return Err(self.differs(&format!("post state of {address}"), said, made));
         }
         push(&mut self.compared, "post state");
         Ok(())
@@ -236,29 +259,27 @@ impl Comparison {
             return Ok(());
         }
         let same = said.iter().zip(made).take_while(|(said, made)| said == made).count();
-        let part = |list: &[u8]| {
+        let [said, made] = [said, made].map(|list| {
             let end = list.len().min(same + SHOWN_BYTES);
             format!("{} bytes, from byte {same} on {}", list.len(), hex::encode(&list[same..end]))
-        };
-        Err(self.differs("list", part(said), part(made)))
+        });
+        Err(self.differs("list", said, made))
     }
 
     /// Finds the receipt that differs, where the file has receipts: more help than a root.
-    fn receipts(&mut self, said: &ImportedBlock, made: &Receipts) -> Result<(), ImportError> {
+    fn receipts(&mut self, said: &ImportedBlock, made: &[TxOutcome]) -> Result<(), ImportError> {
         if said.receipts.is_empty() {
             return Ok(());
         }
-        let (said_count, made_count) = (said.receipts.len(), made.0.len());
+        let (said_count, made_count) = (said.receipts.len(), made.len());
         if said_count != made_count {
             return Err(self.differs("number of receipts", said_count, made_count));
         }
-        for (place, (said, made)) in said.receipts.iter().zip(&made.0).enumerate() {
+        for (index, (said, made)) in said.receipts.iter().zip(made).enumerate() {
             let has_succeeded = made.status == TxStatus::Success;
-            if (said.has_succeeded, said.gas_used) != (has_succeeded, made.gas_used) {
-                let words = |status: u8, gas: u64| format!("{gas} gas and status {status}");
-                let said = words(said.has_succeeded.into(), said.gas_used);
-                let made = words(has_succeeded.into(), made.gas_used);
-                return Err(self.differs(&format!("receipt {place}"), said, made));
+            let made = SaidReceipt { has_succeeded, gas_used: made.gas_used };
+            if *said != made {
+                return Err(self.differs(&format!("receipt {index}"), said, made));
             }
         }
         push(&mut self.compared, "status and gas of receipts");

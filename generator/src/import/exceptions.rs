@@ -91,10 +91,13 @@ const REASONS: &[(&str, &str)] = &[
 
 /// Whether `reason` is that of a rule which `exception` names; `None` where it names none that is known.
 pub(super) fn is_expected(exception: &str, reason: &str) -> Option<bool> {
-    let words = |name: &str| REASONS.iter().find(|(known, _)| *known == name).map(|(_, w)| *w);
-    let known: Vec<&str> = exception.split(OR).filter_map(|name| words(name.trim())).collect();
-    let is_said = |words: &&str| words.split(OR).any(|words| reason.contains(words));
-    (!known.is_empty()).then(|| known.iter().any(is_said))
+    let known: Vec<&str> = exception
+        .split(OR)
+        .filter_map(|name| REASONS.iter().find(|(known, _)| *known == name.trim()))
+        .map(|(_, words)| *words)
+        .collect();
+    let words = known.iter().flat_map(|words| words.split(OR));
+    (!known.is_empty()).then(|| words.into_iter().any(|words| reason.contains(words)))
 }
 
 #[cfg(test)]

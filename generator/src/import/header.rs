@@ -26,35 +26,35 @@ impl Body {
     }
 }
 
+/// Values of a field that every header has, for errors.
+const FIELD: &str = "the value that every header has";
+
 /// The header at `node`.
 pub(super) fn header(node: &Node<'_>) -> Result<Header, ImportError> {
-    let of = |keys: &[&str]| node.get(keys, "the value that every header has");
-    let hash = |key: &str| node.find(&[key])?.map(|hash| hash.b256()).transpose();
-    let number = |key: &str| node.find(&[key])?.map(|number| number.u64()).transpose();
     Ok(Header {
-        parent_hash: of(&["parentHash"])?.b256()?,
-        ommers_hash: of(&["uncleHash", "sha3Uncles"])?.b256()?,
-        beneficiary: of(&["coinbase", "miner"])?.address()?,
-        state_root: of(&["stateRoot"])?.b256()?,
-        transactions_root: of(&["transactionsTrie", "transactionsRoot"])?.b256()?,
-        receipts_root: of(&["receiptTrie", "receiptsRoot"])?.b256()?,
-        logs_bloom: of(&["bloom", "logsBloom"])?.bloom()?,
-        difficulty: of(&["difficulty"])?.u256()?,
-        number: of(&["number"])?.u64()?,
-        gas_limit: of(&["gasLimit"])?.u64()?,
-        gas_used: of(&["gasUsed"])?.u64()?,
-        timestamp: of(&["timestamp"])?.u64()?,
-        extra_data: of(&["extraData"])?.bytes()?,
-        mix_hash: of(&["mixHash"])?.b256()?,
-        nonce: of(&["nonce"])?.b64()?,
-        base_fee_per_gas: number("baseFeePerGas")?,
-        withdrawals_root: hash("withdrawalsRoot")?,
-        blob_gas_used: number("blobGasUsed")?,
-        excess_blob_gas: number("excessBlobGas")?,
-        parent_beacon_block_root: hash("parentBeaconBlockRoot")?,
-        requests_hash: hash("requestsHash")?,
-        block_access_list_hash: hash("blockAccessListHash")?,
-        slot_number: number("slotNumber")?,
+        parent_hash: node.get(&["parentHash"], FIELD)?.b256()?,
+        ommers_hash: node.get(&["uncleHash", "sha3Uncles"], FIELD)?.b256()?,
+        beneficiary: node.get(&["coinbase", "miner"], FIELD)?.address()?,
+        state_root: node.get(&["stateRoot"], FIELD)?.b256()?,
+        transactions_root: node.get(&["transactionsTrie", "transactionsRoot"], FIELD)?.b256()?,
+        receipts_root: node.get(&["receiptTrie", "receiptsRoot"], FIELD)?.b256()?,
+        logs_bloom: node.get(&["bloom", "logsBloom"], FIELD)?.bloom()?,
+        difficulty: node.get(&["difficulty"], FIELD)?.u256()?,
+        number: node.get(&["number"], FIELD)?.u64()?,
+        gas_limit: node.get(&["gasLimit"], FIELD)?.u64()?,
+        gas_used: node.get(&["gasUsed"], FIELD)?.u64()?,
+        timestamp: node.get(&["timestamp"], FIELD)?.u64()?,
+        extra_data: node.get(&["extraData"], FIELD)?.bytes()?,
+        mix_hash: node.get(&["mixHash"], FIELD)?.b256()?,
+        nonce: node.get(&["nonce"], FIELD)?.b64()?,
+        base_fee_per_gas: node.u64_at("baseFeePerGas")?,
+        withdrawals_root: node.b256_at("withdrawalsRoot")?,
+        blob_gas_used: node.u64_at("blobGasUsed")?,
+        excess_blob_gas: node.u64_at("excessBlobGas")?,
+        parent_beacon_block_root: node.b256_at("parentBeaconBlockRoot")?,
+        requests_hash: node.b256_at("requestsHash")?,
+        block_access_list_hash: node.b256_at("blockAccessListHash")?,
+        slot_number: node.u64_at("slotNumber")?,
     })
 }
 
@@ -111,18 +111,20 @@ fn list_bytes(payload_length: usize) -> usize {
 /// The environment that code sees in the block with this header.
 fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv, ImportError> {
     let fork = rules.fork;
-    let missing = |key: &str| node.missing(key, format!("the value that headers of {fork} have"));
+    let allowed = format!("the value that headers of {fork} have");
     let has_list = header.block_access_list_hash.is_some();
     if has_list != (fork == Fork::Amsterdam) {
         let key = "blockAccessListHash";
         return Err(match node.find(&[key])? {
             Some(hash) => hash.fault(format!("no such field: headers of {fork} have none")),
-            None => missing(key),
+            None => node.missing(key, allowed),
         });
     }
-    let excess = header.excess_blob_gas.ok_or_else(|| missing("excessBlobGas"))?;
+    let excess = header.excess_blob_gas.ok_or_else(|| node.missing("excessBlobGas", &*allowed))?;
     let slot_number = match fork {
-        Fork::Amsterdam => header.slot_number.ok_or_else(|| missing("slotNumber"))?,
+        Fork::Amsterdam => {
+            header.slot_number.ok_or_else(|| node.missing("slotNumber", &*allowed))?
+        }
         Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => header.slot_number.unwrap_or(0),
     };
     let beacon_root = header.parent_beacon_block_root;
@@ -131,11 +133,14 @@ fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv,
         timestamp: header.timestamp,
         beneficiary: header.beneficiary,
         gas_limit: read::gas_limit(node, header.gas_limit)?,
-        base_fee: header.base_fee_per_gas.ok_or_else(|| missing("baseFeePerGas"))?,
+        base_fee: header
+            .base_fee_per_gas
+            .ok_or_else(|| node.missing("baseFeePerGas", &*allowed))?,
         prev_randao: header.mix_hash,
         excess_blob_gas: read::excess_blob_gas(node, excess, rules.blobs)?,
         slot_number,
         parent_hash: header.parent_hash,
-        parent_beacon_root: beacon_root.ok_or_else(|| missing("parentBeaconBlockRoot"))?,
+        parent_beacon_root: beacon_root
+            .ok_or_else(|| node.missing("parentBeaconBlockRoot", &*allowed))?,
     })
 }

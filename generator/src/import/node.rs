@@ -24,8 +24,7 @@ pub(super) struct Node<'a> {
 
 /// Reads a file's text as JSON.
 pub(super) fn parse(file: &str, text: &str) -> Result<Value, ImportError> {
-    let fault = |source| ImportError::Json { file: file.to_owned(), source };
-    serde_json::from_str(text).map_err(fault)
+    serde_json::from_str(text).map_err(|source| ImportError::Json { file: file.to_owned(), source })
 }
 
 impl<'a> Node<'a> {
@@ -84,8 +83,8 @@ impl<'a> Node<'a> {
     /// The elements of an array.
     pub(super) fn items(&self) -> Result<Vec<Self>, ImportError> {
         let items = self.value.as_array().ok_or_else(|| self.fault("an array"))?;
-        let item = |(place, value)| self.child(&format!("[{place}]"), value);
-        Ok(items.iter().enumerate().map(item).collect())
+        let items = items.iter().enumerate();
+        Ok(items.map(|(index, value)| self.child(&format!("[{index}]"), value)).collect())
     }
 
     /// The elements of the array at `key`; none where it is not there.
@@ -143,9 +142,10 @@ impl<'a> Node<'a> {
         if self.text().is_ok() {
             return self.bytes();
         }
-        let list = AlloyBal::deserialize(self.value);
-        let fault = |error| self.fault(format!("a block-level access list (EIP-7928); {error}"));
-        Ok(list::encode(&list.map_err(fault)?))
+        match AlloyBal::deserialize(self.value) {
+            Ok(list) => Ok(list::encode(&list)),
+            Err(error) => Err(self.fault(format!("a block-level access list (EIP-7928); {error}"))),
+        }
     }
 
     /// A number of up to 256 bits.
@@ -185,9 +185,19 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The number at `key`, 0 where it is not there.
-    pub(super) fn u64_or_zero(&self, key: &str) -> Result<u64, ImportError> {
-        self.find(&[key])?.map_or(Ok(0), |value| value.u64())
+    /// The number of up to 64 bits at `key`, where there is one.
+    pub(super) fn u64_at(&self, key: &str) -> Result<Option<u64>, ImportError> {
+        self.find(&[key])?.map(|value| value.u64()).transpose()
+    }
+
+    /// The number of up to 256 bits at `key`, where there is one.
+    pub(super) fn u256_at(&self, key: &str) -> Result<Option<U256>, ImportError> {
+        self.find(&[key])?.map(|value| value.u256()).transpose()
+    }
+
+    /// The 32 bytes at `key`, where there are any.
+    pub(super) fn b256_at(&self, key: &str) -> Result<Option<B256>, ImportError> {
+        self.find(&[key])?.map(|value| value.b256()).transpose()
     }
 }
 

@@ -3,21 +3,20 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use alloy_consensus::proofs;
 use alloy_eips::eip4895;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_rlp::list_length;
 use evm::system;
 use workload::{
     BlobSchedule, Fork, GenesisAccount, SenderFamily, Transaction, TxType, Withdrawal,
-    file::MAX_BLOCK_GAS,
+    block::Authorization, file::MAX_BLOCK_GAS, signing::Signature,
 };
 
 use super::{
     ImportError, SaidReceipt,
-    envelope::{self, Envelope},
+    envelope::{self, Envelope, authorization, parity},
     node::Node,
-    roots,
-    signature::{Delegation, Signature},
 };
 
 /// Least gas limit of a block, as clients have it.
@@ -40,7 +39,8 @@ impl Transactions {
     fn of(envelopes: Vec<(Envelope, Address)>) -> Self {
         let signed = envelopes.iter().map(|(envelope, _)| envelope.encode().map(Bytes::from));
         let signed = signed.collect();
-        let all = envelopes.into_iter().map(|(envelope, sender)| envelope.into_transaction(sender));
+        let all =
+            envelopes.into_iter().map(|(Envelope { tx, .. }, sender)| Transaction { sender, ..tx });
         Self { all: all.collect(), signed }
     }
 }
@@ -60,7 +60,6 @@ pub(super) fn accounts(node: &Node<'_>) -> Result<Vec<GenesisAccount>, ImportErr
     let mut accounts = BTreeMap::new();
     for (key, node) in node.entries()? {
         let address = node.address_of_key(key)?;
-        let number = |key| node.find(&[key])?.map_or(Ok(U256::ZERO), |value| value.u256());
         let code = node.find(&["code"])?.map_or(Ok(Bytes::new()), |code| code.bytes())?;
         let mut storage = BTreeMap::new();
         if let Some(slots) = node.find(&["storage"])? {
@@ -72,8 +71,8 @@ pub(super) fn accounts(node: &Node<'_>) -> Result<Vec<GenesisAccount>, ImportErr
         }
         let account = GenesisAccount {
             address,
-            nonce: node.u64_or_zero("nonce")?,
-            balance: number("balance")?,
+            nonce: node.u64_at("nonce")?.unwrap_or_default(),
+            balance: node.u256_at("balance")?.unwrap_or_default(),
             code,
             storage: storage.into_iter().filter(|(_, value)| !value.is_zero()).collect(),
         };
@@ -95,12 +94,15 @@ pub(super) fn is_there(account: &GenesisAccount) -> bool {
 /// The contracts that `accounts` lack of those which every block of `fork` calls, whether its transactions
 /// do or not: the block is invalid without them (EIP-7002, EIP-7251, EIP-8282).
 pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) -> Option<String> {
-    let is_missing = |contract: &Address| {
-        let place = accounts.binary_search_by(|account| account.address.cmp(contract));
-        !place.is_ok_and(|place| !accounts[place].code.is_empty())
-    };
-    let called = system::after_transactions(fork).into_iter().map(|call| call.contract);
-    let missing: Vec<_> = called.filter(is_missing).map(|contract| contract.to_string()).collect();
+    let missing: Vec<_> = system::after_transactions(fork)
+        .into_iter()
+        .map(|call| call.contract)
+        .filter(|contract| {
+            let index = accounts.binary_search_by(|account| account.address.cmp(contract));
+            !index.is_ok_and(|index| !accounts[index].code.is_empty())
+        })
+        .map(|contract| contract.to_string())
+        .collect();
     let all = missing.join(", ");
     let rule = format!("every block of {fork} calls this system contract, with code");
     (!missing.is_empty()).then(|| format!("{all} is missing: {rule}"))
@@ -128,7 +130,7 @@ impl Withdrawals {
     pub(super) fn of(all: &[eip4895::Withdrawal]) -> Self {
         let to_run =
             |of: &eip4895::Withdrawal| Withdrawal { address: of.address, amount_gwei: of.amount };
-        let root = Some(roots::list_root(all.iter().map(alloy_rlp::encode)));
+        let root = Some(proofs::calculate_withdrawals_root(all));
         Self {
             all: all.iter().map(to_run).collect(),
             root,
@@ -141,8 +143,7 @@ impl Withdrawals {
 pub(super) fn withdrawals(nodes: &[Node<'_>]) -> Result<Withdrawals, ImportError> {
     let (mut all, mut is_whole) = (Vec::new(), true);
     for node in nodes {
-        let number = |key: &str| node.find(&[key])?.map(|number| number.u64()).transpose();
-        let (index, validator) = (number("index")?, number("validatorIndex")?);
+        let (index, validator) = (node.u64_at("index")?, node.u64_at("validatorIndex")?);
         is_whole &= index.is_some() && validator.is_some();
         all.push(eip4895::Withdrawal {
             index: index.unwrap_or(0),
@@ -202,7 +203,7 @@ fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address
     let mut out = Envelope {
         tx: fields(node, tx_type)?,
         chain_id: Some(chain_id),
-        delegations: Vec::new(),
+        authorities: Vec::new(),
         signature: signature.map(|(signature, _)| signature),
     };
     if let Some((_, Replay::AnyChain)) = signature {
@@ -221,25 +222,29 @@ fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address
     }
     if tx_type == TxType::SetCode {
         let tuples = node.get(&["authorizationList"], "the list that type 0x4 has")?.items()?;
-        out.delegations = tuples.iter().map(delegation).collect::<Result<_, _>>()?;
+        let signed = tuples.iter().map(delegation).collect::<Result<Vec<_>, _>>()?;
+        (out.tx.authorizations, out.authorities) = signed.into_iter().unzip();
     }
     let sender = sender(node, &out)?;
     Ok((out, sender))
 }
 
+fn fee(node: &Node<'_>, key: &str) -> Result<u128, ImportError> {
+    node.get(&[key], "wei per gas, which this type needs")?.u128()
+}
+
 fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> {
-    let fee = |key| node.get(&[key], "wei per gas, which this type needs")?.u128();
     let (max_fee_per_gas, max_priority_fee_per_gas) = match tx_type {
-        TxType::Legacy | TxType::AccessList => (fee("gasPrice")?, 0),
+        TxType::Legacy | TxType::AccessList => (fee(node, "gasPrice")?, 0),
         TxType::DynamicFee | TxType::Blob | TxType::SetCode => {
-            (fee("maxFeePerGas")?, fee("maxPriorityFeePerGas")?)
+            (fee(node, "maxFeePerGas")?, fee(node, "maxPriorityFeePerGas")?)
         }
     };
     let (mut blob_hashes, mut max_fee_per_blob_gas) = (Vec::new(), 0);
     if tx_type == TxType::Blob {
         let hashes = node.get(&["blobVersionedHashes"], "the list that type 0x3 has")?.items()?;
         blob_hashes = hashes.iter().map(Node::b256).collect::<Result<_, _>>()?;
-        max_fee_per_blob_gas = fee("maxFeePerBlobGas")?;
+        max_fee_per_blob_gas = fee(node, "maxFeePerBlobGas")?;
     }
     let mut access_list = Vec::new();
     if tx_type != TxType::Legacy {
@@ -262,7 +267,7 @@ fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> 
         max_fee_per_gas,
         max_priority_fee_per_gas,
         to,
-        value: node.find(&["value"])?.map_or(Ok(U256::ZERO), |value| value.u256())?,
+        value: node.u256_at("value")?.unwrap_or_default(),
         input: input.map_or(Ok(Bytes::new()), |input| input.bytes())?,
         access_list,
         blob_hashes,
@@ -293,7 +298,7 @@ fn signature_of(
         return Ok(None);
     }
     if tx_type != TxType::Legacy {
-        let y_parity = node.get(&["yParity", "v"], "0x0 or 0x1")?.u256()?;
+        let y_parity = parity(node.get(&["yParity", "v"], "0x0 or 0x1")?.u256()?);
         return Ok(Some((Signature { y_parity, r, s }, Replay::Field)));
     }
     let v = node.get(&["v"], "0x1b, 0x1c, or 0x23 and up (EIP-155)")?;
@@ -329,18 +334,20 @@ fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> 
     named.ok_or_else(|| node.missing("from", wanted))?.address()
 }
 
-fn delegation(node: &Node<'_>) -> Result<Delegation, ImportError> {
-    let number = |keys: &[&str]| node.get(keys, "part of a signed delegation (EIP-7702)")?.u256();
-    let y_parity = node.get(&["yParity", "v"], "part of a signed delegation (EIP-7702)")?;
-    if y_parity.u256()? > U256::from(u8::MAX) {
-        return Err(y_parity.fault("a number of 8 bits (EIP-7702)"));
-    }
-    Ok(Delegation {
-        chain_id: number(&["chainId"])?,
-        address: node.get(&["address"], "an address")?.address()?,
-        nonce: node.get(&["nonce"], "a nonce")?.u64()?,
-        signature: Signature { y_parity: y_parity.u256()?, r: number(&["r"])?, s: number(&["s"])? },
-    })
+/// A signed delegation (EIP-7702).
+fn delegation(node: &Node<'_>) -> Result<(Authorization, Signature), ImportError> {
+    const PART: &str = "part of a signed delegation (EIP-7702)";
+    let y_parity = node.get(&["yParity", "v"], PART)?;
+    let signature = Signature {
+        y_parity: u8::try_from(y_parity.u256()?)
+            .map_err(|_| y_parity.fault("a number of 8 bits (EIP-7702)"))?,
+        r: node.get(&["r"], PART)?.u256()?,
+        s: node.get(&["s"], PART)?.u256()?,
+    };
+    let chain_id = node.get(&["chainId"], PART)?.u256()?;
+    let address = node.get(&["address"], "an address")?.address()?;
+    let nonce = node.get(&["nonce"], "a nonce")?.u64()?;
+    Ok((authorization(chain_id, address, nonce, &signature), signature))
 }
 
 /// `gas_limit`, that of the block at `node`, within its bounds.
@@ -368,15 +375,12 @@ pub(super) fn excess_blob_gas(
 
 /// The blob schedule at `node`; what it leaves out is as in that of `fork`.
 pub(super) fn blob_schedule(node: &Node<'_>, fork: Fork) -> Result<BlobSchedule, ImportError> {
-    let number = |key, of_fork| node.find(&[key])?.map_or(Ok(of_fork), |number| number.u64());
-    let of_fork = fork.blob_schedule();
+    let BlobSchedule { target, max, base_fee_update_fraction } = fork.blob_schedule();
+    let fraction = node.u64_at("baseFeeUpdateFraction")?;
     let schedule = BlobSchedule {
-        target: number("target", of_fork.target)?,
-        max: number("max", of_fork.max)?,
-        base_fee_update_fraction: number(
-            "baseFeeUpdateFraction",
-            of_fork.base_fee_update_fraction,
-        )?,
+        target: node.u64_at("target")?.unwrap_or(target),
+        max: node.u64_at("max")?.unwrap_or(max),
+        base_fee_update_fraction: fraction.unwrap_or(base_fee_update_fraction),
     };
     match schedule.is_bounded() {
         true => Ok(schedule),

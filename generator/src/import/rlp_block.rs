@@ -18,27 +18,29 @@ pub(super) struct RlpBlock {
 /// The block whose RLP is the text at `node`, on chain `chain_id`.
 pub(super) fn decode(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
     let bytes = node.bytes()?;
-    let fault = |what: &str, error: Error| {
-        node.fault(format!(
-            "the RLP of a block: header, transactions, ommers, withdrawals; {what}: {error}"
-        ))
-    };
     let mut rest = bytes.as_ref();
-    let mut items = list(&mut rest).map_err(|e| fault("the block", e))?;
+    let mut items = list(&mut rest).map_err(|e| fault(node, "the block", e))?;
     if !rest.is_empty() {
-        return Err(fault("the block", Error::Custom("bytes follow it")));
+        return Err(fault(node, "the block", Error::Custom("bytes follow it")));
     }
-    let header = Header::decode(&mut items).map_err(|e| fault("its header", e))?;
-    let transactions = list(&mut items).map_err(|e| fault("its transactions", e))?;
+    let header = Header::decode(&mut items).map_err(|e| fault(node, "its header", e))?;
+    let transactions = list(&mut items).map_err(|e| fault(node, "its transactions", e))?;
     let transactions = read::decoded_transactions(node, transactions, chain_id)?;
-    let ommers = list(&mut items).map_err(|e| fault("its ommers", e))?;
+    let ommers = list(&mut items).map_err(|e| fault(node, "its ommers", e))?;
     if !ommers.is_empty() {
-        return Err(fault("its ommers", Error::Custom("blocks since the Merge have none")));
+        return Err(fault(node, "its ommers", Error::Custom("blocks since the Merge have none")));
     }
-    let withdrawals = Vec::decode(&mut items).map_err(|e| fault("its withdrawals", e))?;
+    let withdrawals = Vec::decode(&mut items).map_err(|e| fault(node, "its withdrawals", e))?;
     let withdrawals = read::Withdrawals::of(&withdrawals);
     let list = (!items.is_empty()).then(|| Bytes::copy_from_slice(items));
     Ok(RlpBlock { header, body: Body { transactions, withdrawals }, list })
+}
+
+/// The value at `node` has an error in `what` of the block.
+fn fault(node: &Node<'_>, what: &str, error: Error) -> ImportError {
+    node.fault(format!(
+        "the RLP of a block: header, transactions, ommers, withdrawals; {what}: {error}"
+    ))
 }
 
 fn list<'a>(from: &mut &'a [u8]) -> alloy_rlp::Result<&'a [u8]> {

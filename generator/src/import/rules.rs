@@ -7,6 +7,8 @@ use alloy_primitives::{B64, B256, U256};
 use evm::env::blob_params;
 use workload::BlobSchedule;
 
+use super::ImportError;
+
 /// Most bytes of a header's extra data.
 const MAX_EXTRA_BYTES: usize = 32;
 /// Share of the parent's gas limit that a block's gas limit stays within.
@@ -54,8 +56,25 @@ fn shown(number: Option<u64>) -> String {
     number.map_or_else(|| "not known".to_owned(), |number| number.to_string())
 }
 
-/// Checks the rules that `header` keeps by itself.
-pub(super) fn check(header: &Header) -> Result<(), HeaderFault> {
+impl HeaderFault {
+    /// The error of the block `number` with this header.
+    pub(super) fn of_block(&self, number: u64) -> ImportError {
+        ImportError::Block { block: number, reason: self.to_string() }
+    }
+}
+
+/// Checks `header`, of a block under `blobs`, by itself and against that of its parent.
+pub(super) fn check(
+    header: &Header,
+    parent: &Header,
+    blobs: BlobSchedule,
+) -> Result<(), ImportError> {
+    check_alone(header)
+        .and_then(|()| check_parent(header, parent, blobs))
+        .map_err(|fault| fault.of_block(header.number))
+}
+
+fn check_alone(header: &Header) -> Result<(), HeaderFault> {
     if !header.difficulty.is_zero() {
         return Err(HeaderFault::Difficulty(header.difficulty));
     }
@@ -72,12 +91,7 @@ pub(super) fn check(header: &Header) -> Result<(), HeaderFault> {
     if used > limit { Err(HeaderFault::GasUsed { used, limit }) } else { Ok(()) }
 }
 
-/// Checks `header`, of a block under `blobs`, against that of its parent.
-pub(super) fn check_parent(
-    header: &Header,
-    parent: &Header,
-    blobs: BlobSchedule,
-) -> Result<(), HeaderFault> {
+fn check_parent(header: &Header, parent: &Header, blobs: BlobSchedule) -> Result<(), HeaderFault> {
     let (said, hash) = (header.parent_hash, parent.hash_slow());
     if said != hash {
         return Err(HeaderFault::Parent { said, parent: hash });

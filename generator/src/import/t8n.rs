@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use alloy_consensus::Header;
 use alloy_primitives::{B256, U256};
+use serde_json::Value;
 use workload::{Batch, Block, BlockEnv, Fork, Genesis, Workload};
 
 use super::{
@@ -21,6 +22,12 @@ pub struct Text<'a> {
     pub name: &'a str,
     /// Its content.
     pub text: &'a str,
+}
+
+impl Text<'_> {
+    fn json(self) -> Result<Value, ImportError> {
+        node::parse(self.name, self.text)
+    }
 }
 
 /// The files of a block.
@@ -46,8 +53,7 @@ pub fn transition(
     fork: Fork,
     chain_id: u64,
 ) -> Result<Imported, ImportError> {
-    let json = |file: Text<'_>| node::parse(file.name, file.text);
-    let (alloc, env, txs) = (json(files.alloc)?, json(files.env)?, json(files.txs)?);
+    let (alloc, env, txs) = (files.alloc.json()?, files.env.json()?, files.txs.json()?);
     let accounts = read::accounts(&Node::root(files.alloc.name, &alloc))?;
     let account_count = accounts.len();
     let accounts: Vec<_> = accounts.into_iter().filter(read::is_there).collect();
@@ -69,7 +75,7 @@ pub fn transition(
     };
     check_parent(&env, &block.env, fork)?;
     let mut said = match files.result {
-        Some(file) => said(&Node::root(file.name, &json(file)?), &block.env)?,
+        Some(file) => said(&Node::root(file.name, &file.json()?), &block.env)?,
         None => ImportedBlock::default(),
     };
     // The tool's root is that of all accounts of the file.
@@ -107,7 +113,7 @@ fn block_env(
 ) -> Result<BlockEnv, ImportError> {
     const DERIVED: &str =
         "the block's own value; where the transition tool derived it, its result file has it";
-    let of = |key: &str| env.get(&[key], "the value that blocks of this fork have");
+    const FIELD: &str = "the value that blocks of this fork have";
     if let Some(difficulty) = env.find(&["currentDifficulty"])?
         && difficulty.u256()? != U256::ZERO
     {
@@ -124,26 +130,25 @@ fn block_env(
     let excess = env.get(&["currentExcessBlobGas"], DERIVED)?;
     let excess_blob_gas = read::excess_blob_gas(env, excess.u64()?, fork.blob_schedule())?;
     let slot_number = match fork {
-        Fork::Amsterdam => of("slotNumber")?.u64()?,
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => env.u64_or_zero("slotNumber")?,
+        Fork::Amsterdam => env.get(&["slotNumber"], FIELD)?.u64()?,
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => env.u64_at("slotNumber")?.unwrap_or_default(),
     };
     Ok(BlockEnv {
         number,
-        timestamp: of("currentTimestamp")?.u64()?,
-        beneficiary: of("currentCoinbase")?.address()?,
-        gas_limit: read::gas_limit(env, of("currentGasLimit")?.u64()?)?,
+        timestamp: env.get(&["currentTimestamp"], FIELD)?.u64()?,
+        beneficiary: env.get(&["currentCoinbase"], FIELD)?.address()?,
+        gas_limit: read::gas_limit(env, env.get(&["currentGasLimit"], FIELD)?.u64()?)?,
         base_fee: env.get(&["currentBaseFee"], DERIVED)?.u64()?,
-        prev_randao: B256::from(of("currentRandom")?.u256()?),
+        prev_randao: B256::from(env.get(&["currentRandom"], FIELD)?.u256()?),
         excess_blob_gas,
         slot_number,
         parent_hash,
-        parent_beacon_root: of("parentBeaconBlockRoot")?.b256()?,
+        parent_beacon_root: env.get(&["parentBeaconBlockRoot"], FIELD)?.b256()?,
     })
 }
 
 /// Checks `block` against its parent, as far as the environment says what that was.
 fn check_parent(env: &Node<'_>, block: &BlockEnv, fork: Fork) -> Result<(), ImportError> {
-    let number = |key: &str| env.find(&[key])?.map(|number| number.u64()).transpose();
     let header = Header {
         timestamp: block.timestamp,
         gas_limit: block.gas_limit,
@@ -151,16 +156,16 @@ fn check_parent(env: &Node<'_>, block: &BlockEnv, fork: Fork) -> Result<(), Impo
         excess_blob_gas: Some(block.excess_blob_gas),
         ..Header::default()
     };
-    let timestamp = number("parentTimestamp")?;
-    let (gas_limit, gas_used) = (number("parentGasLimit")?, number("parentGasUsed")?);
-    let base_fee_per_gas = number("parentBaseFee")?;
+    let timestamp = env.u64_at("parentTimestamp")?;
+    let (gas_limit, gas_used) = (env.u64_at("parentGasLimit")?, env.u64_at("parentGasUsed")?);
+    let base_fee_per_gas = env.u64_at("parentBaseFee")?;
     let parent = Header {
         timestamp: timestamp.unwrap_or(0),
         gas_limit: gas_limit.unwrap_or(0),
         gas_used: gas_used.unwrap_or(0),
         base_fee_per_gas,
-        excess_blob_gas: number("parentExcessBlobGas")?,
-        blob_gas_used: number("parentBlobGasUsed")?,
+        excess_blob_gas: env.u64_at("parentExcessBlobGas")?,
+        blob_gas_used: env.u64_at("parentBlobGasUsed")?,
         ..Header::default()
     };
     let has_gas = gas_limit.and(gas_used).and(base_fee_per_gas).is_some();
@@ -172,7 +177,7 @@ fn check_parent(env: &Node<'_>, block: &BlockEnv, fork: Fork) -> Result<(), Impo
         has_blobs.map(|_| rules::check_excess_blob_gas(&header, &parent, fork.blob_schedule())),
     ];
     let checked: Result<(), _> = known.into_iter().flatten().collect();
-    checked.map_err(|fault| ImportError::Block { block: block.number, reason: fault.to_string() })
+    checked.map_err(|fault| fault.of_block(block.number))
 }
 
 /// Number of the first hash that is given, and the hashes from there to the parent's.
@@ -184,10 +189,11 @@ fn block_hashes(env: &Node<'_>, number: &Node<'_>) -> Result<(u64, Vec<B256>), I
     let given = env.get(&["blockHashes"], "the hashes of the parent and of those before it")?;
     let mut hashes = BTreeMap::new();
     for (key, hash) in given.entries()? {
-        let place = hash.u256_of_key(key)?;
-        let place = u64::try_from(place).ok().filter(|place| *place <= parent);
-        let wanted = || hash.fault(format!("the hash of a block before {current:#x}"));
-        hashes.insert(place.ok_or_else(wanted)?, hash.b256()?);
+        let number = hash.u256_of_key(key)?;
+        let number = u64::try_from(number).ok().filter(|number| *number <= parent);
+        let number =
+            number.ok_or_else(|| hash.fault(format!("the hash of a block before {current:#x}")))?;
+        hashes.insert(number, hash.b256()?);
     }
     if !hashes.contains_key(&parent) {
         return Err(
@@ -195,13 +201,13 @@ fn block_hashes(env: &Node<'_>, number: &Node<'_>) -> Result<(u64, Vec<B256>), I
         );
     }
     let mut next = None;
-    for place in hashes.keys().copied() {
-        if let Some(next) = next.filter(|next| *next != place) {
+    for number in hashes.keys().copied() {
+        if let Some(next) = next.filter(|next| *next != number) {
             let wanted = "consecutive hashes up to the parent's: add this one, or take out those \
                           before it where no code asks for them";
             return Err(given.missing(&format!("{next:#x}"), wanted));
         }
-        next = Some(place + 1);
+        next = Some(number + 1);
     }
     let first = hashes.keys().next().copied().unwrap_or(parent);
     Ok((first, hashes.into_values().collect()))
@@ -209,8 +215,6 @@ fn block_hashes(env: &Node<'_>, number: &Node<'_>) -> Result<(u64, Vec<B256>), I
 
 /// The content of a result file.
 fn said(result: &Node<'_>, env: &BlockEnv) -> Result<ImportedBlock, ImportError> {
-    let hash = |key| result.find(&[key])?.map(|hash| hash.b256()).transpose();
-    let number = |key| result.find(&[key])?.map(|number| number.u64()).transpose();
     if !result.items_at("rejected")?.is_empty() {
         let rejected = result.get(&["rejected"], "")?;
         return Err(rejected.fault(
@@ -230,21 +234,21 @@ fn said(result: &Node<'_>, env: &BlockEnv) -> Result<ImportedBlock, ImportError>
     let bloom = result.find(&["logsBloom"])?;
     let bloom = bloom.map(|bloom| bloom.bloom()).transpose()?;
     Ok(ImportedBlock {
-        gas_used: number("gasUsed")?,
-        blob_gas_used: number("blobGasUsed")?,
+        gas_used: result.u64_at("gasUsed")?,
+        blob_gas_used: result.u64_at("blobGasUsed")?,
         receipts: result
             .items_at("receipts")?
             .iter()
             .map(read::receipt)
             .collect::<Result<_, _>>()?,
-        receipts_root: hash("receiptsRoot")?,
+        receipts_root: result.b256_at("receiptsRoot")?,
         logs_bloom: bloom,
-        logs_hash: hash("logsHash")?,
-        txs_root: hash("txRoot")?,
-        withdrawals_root: hash("withdrawalsRoot")?,
-        state_root: hash("stateRoot")?,
-        requests_hash: hash("requestsHash")?,
-        list_hash: hash("blockAccessListHash")?,
+        logs_hash: result.b256_at("logsHash")?,
+        txs_root: result.b256_at("txRoot")?,
+        withdrawals_root: result.b256_at("withdrawalsRoot")?,
+        state_root: result.b256_at("stateRoot")?,
+        requests_hash: result.b256_at("requestsHash")?,
+        list_hash: result.b256_at("blockAccessListHash")?,
         lists: list.transpose()?.into_iter().collect(),
         ..ImportedBlock::default()
     })

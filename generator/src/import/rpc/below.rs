@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{
-    Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256,
+    Address, B256, Bytes, U256, keccak256,
     map::{B256Map, HashSet},
 };
 use evm::system;
@@ -93,7 +93,7 @@ impl<'a> Below<'a> {
                 known.fields = Some(Fields {
                     nonce: traced.nonce.unwrap_or(0),
                     balance: traced.balance.unwrap_or(U256::ZERO),
-                    code_hash: hash_of(&code),
+                    code_hash: keccak256(&code),
                     code,
                 });
             }
@@ -133,10 +133,9 @@ impl<'a> Below<'a> {
         &mut self,
         addresses: impl IntoIterator<Item = Address>,
     ) -> Result<(), ImportError> {
-        let is_known = |known: &Known| known.fields.is_some();
         let unknown: Vec<Address> = addresses
             .into_iter()
-            .filter(|address| !self.accounts.get(address).is_some_and(is_known))
+            .filter(|address| self.accounts.get(address).is_none_or(|known| known.fields.is_none()))
             .collect();
         let methods = ["eth_getTransactionCount", "eth_getBalance", "eth_getCode"];
         let at = quantity(self.number);
@@ -146,7 +145,7 @@ impl<'a> Below<'a> {
         let replies = self.node.all(calls.collect(), Need::State(self.number))?;
         for (address, replies) in unknown.iter().zip(replies.chunks(methods.len())) {
             let code = replies[2].node().bytes()?;
-            let code_hash = hash_of(&code);
+            let code_hash = keccak256(&code);
             let (nonce, balance) = (replies[0].node().u64()?, replies[1].node().u256()?);
             let fields = Fields { nonce, balance, code, code_hash };
             self.accounts.entry(*address).or_default().fields = Some(fields);
@@ -158,10 +157,12 @@ impl<'a> Below<'a> {
         &mut self,
         slots: impl IntoIterator<Item = (Address, U256)>,
     ) -> Result<(), ImportError> {
-        let is_known = |(address, key): &(Address, U256)| {
-            self.accounts.get(address).is_some_and(|known| known.slots.contains_key(key))
-        };
-        let unknown: Vec<_> = slots.into_iter().filter(|slot| !is_known(slot)).collect();
+        let unknown: Vec<_> = slots
+            .into_iter()
+            .filter(|(address, key)| {
+                self.accounts.get(address).is_none_or(|known| !known.slots.contains_key(key))
+            })
+            .collect();
         let at = quantity(self.number);
         let calls = unknown.iter().map(|(address, key)| Call {
             method: "eth_getStorageAt",
@@ -177,13 +178,16 @@ impl<'a> Below<'a> {
 
     /// All accounts that are known to exist, by ascending address.
     pub(super) fn into_accounts(self) -> Vec<GenesisAccount> {
-        let account = |address: Address, known: Known| {
-            let Fields { nonce, balance, code, .. } = known.fields.unwrap_or_default();
-            let storage = known.slots.into_iter().filter(|(_, value)| !value.is_zero()).collect();
-            GenesisAccount { address, nonce, balance, code, storage }
-        };
-        let accounts = self.accounts.into_iter();
-        accounts.map(|(address, known)| account(address, known)).filter(read::is_there).collect()
+        self.accounts
+            .into_iter()
+            .map(|(address, known)| {
+                let Fields { nonce, balance, code, .. } = known.fields.unwrap_or_default();
+                let slots = known.slots.into_iter();
+                let storage = slots.filter(|(_, value)| !value.is_zero()).collect();
+                GenesisAccount { address, nonce, balance, code, storage }
+            })
+            .filter(read::is_there)
+            .collect()
     }
 
     fn info(&mut self, address: Address) -> Result<Option<AccountInfo>, ImportError> {
@@ -207,10 +211,9 @@ impl<'a> Below<'a> {
         let fields = self.accounts.values().filter_map(|known| known.fields.as_ref());
         let code = fields.into_iter().find(|fields| fields.code_hash == hash);
         let code = code.map_or_else(Bytes::new, |fields| fields.code.clone());
-        let reason = |error| format!("code {hash} is none that can be run: {error}");
         let code = Bytecode::new_raw_checked(code).map_err(|error| ImportError::Block {
             block: self.number + 1,
-            reason: reason(error),
+            reason: format!("code {hash} is none that can be run: {error}"),
         })?;
         self.codes.insert(hash, code.clone());
         Ok(code)
@@ -221,10 +224,6 @@ impl Fields {
     fn exist(&self) -> bool {
         self.nonce > 0 || !self.balance.is_zero() || !self.code.is_empty()
     }
-}
-
-fn hash_of(code: &Bytes) -> B256 {
-    if code.is_empty() { KECCAK256_EMPTY } else { keccak256(code) }
 }
 
 impl Database for Below<'_> {

@@ -29,8 +29,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     let mut node = Asker::new(rpc);
     let chain_id = node.one("eth_chainId", json!([]), Need::Method)?.node().u64()?;
     let bodies = bodies(&mut node, wanted)?;
-    let number_of = |body: &Reply| body.node().get(&["number"], "a number")?.u64();
-    let (first, last) = (number_of(&bodies[0])?, number_of(&bodies[bodies.len() - 1])?);
+    let (first, last) = (number(&bodies[0])?, number(&bodies[bodies.len() - 1])?);
     let rules = fork::chain_rules(&mut node, wanted.fork, &bodies)?;
     let Ancestors { start: first_hash_number, hashes: block_hashes, mut parent } =
         ancestors(&mut node, &bodies, first)?;
@@ -38,12 +37,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     for body in &bodies {
         let node_of = body.node();
         let header = header::header(&node_of)?;
-        let fault = |fault: rules::HeaderFault| ImportError::Block {
-            block: header.number,
-            reason: fault.to_string(),
-        };
-        rules::check(&header).map_err(fault)?;
-        rules::check_parent(&header, &parent, rules.blobs).map_err(fault)?;
+        rules::check(&header, &parent, rules.blobs)?;
         parent = header.clone();
         let body = header::Body::of(&node_of, chain_id)?;
         let (block, mut said) = header::block(&node_of, header, body, &rules)?;
@@ -89,6 +83,10 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         invalid: Vec::new(),
         compared: Vec::new(),
     })
+}
+
+fn number(body: &Reply) -> Result<u64, ImportError> {
+    body.node().get(&["number"], "a number")?.u64()
 }
 
 /// The blocks with their transactions, in order, each the parent of the next.

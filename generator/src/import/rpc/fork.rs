@@ -83,10 +83,12 @@ pub(super) fn chain_rules(
     Ok(ChainRules { fork, blobs, deposit_contract })
 }
 
+fn has_list(body: &Reply) -> Result<bool, ImportError> {
+    Ok(body.node().find(&["blockAccessListHash"])?.is_some())
+}
+
 /// Whether the headers have lists (EIP-7928): all of them, or none. A workload has one fork.
 fn check_same(bodies: &[Reply]) -> Result<bool, ImportError> {
-    let has_list =
-        |body: &Reply| Ok::<_, ImportError>(body.node().find(&["blockAccessListHash"])?.is_some());
     let first = has_list(&bodies[0])?;
     for body in &bodies[1..] {
         if has_list(body)? != first {
@@ -137,9 +139,7 @@ fn config(node: &Node<'_>) -> Result<Option<Config>, ImportError> {
     let Some(current) = node.find(&["current"])? else { return Ok(None) };
     let Some(schedule) = current.find(&["blobSchedule"])? else { return Ok(None) };
     let fraction = schedule.get(&["baseFeeUpdateFraction"], "a number")?.u64()?;
-    let [target, max] =
-        ["target", "max"].map(|key| schedule.find(&[key])?.map(|number| number.u64()).transpose());
-    let (target, max) = (target?, max?);
+    let (target, max) = (schedule.u64_at("target")?, schedule.u64_at("max")?);
     let since = current.get(&["activationTime"], "a time")?.u64()?;
     let mut has_osaka = false;
     if let Some(precompiles) = current.find(&["precompiles"])? {

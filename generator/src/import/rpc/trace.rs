@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, Bytes, U256, keccak256};
-use revm::state::EvmState;
-use serde_json::json;
+use revm::state::{Account, EvmState};
+use serde_json::{Value, json};
 use workload::Block;
 
 use super::{
     super::{ImportError, node::Node},
-    ask::{Asker, Need},
+    ask::{Asker, Need, Reply},
     quantity,
 };
 
@@ -45,33 +45,38 @@ pub(super) struct Difference {
 
 /// The traces of a block's transactions, in order.
 pub(super) fn block(node: &mut Asker<'_>, block: &Block) -> Result<Vec<TxTrace>, ImportError> {
-    let number = block.env.number;
-    let need = Need::Tracer(number.saturating_sub(1));
-    let mut ask = |config| {
-        let tracer = json!({"tracer": "prestateTracer", "tracerConfig": config});
-        node.one("debug_traceBlockByNumber", json!([quantity(number), tracer]), need)
-    };
-    let (before, changes) = (ask(json!({}))?, ask(json!({"diffMode": true}))?);
-    let (before, changes) = (before.node(), changes.node());
-    let tx_count = block.transactions.len();
-    let check_count = |all: &Node<'_>| -> Result<(), ImportError> {
-        let count = all.items()?.len();
-        let allowed = format!("{tx_count} traces, one for each transaction; these are {count}");
-        if count == tx_count { Ok(()) } else { Err(all.fault(allowed)) }
-    };
-    check_count(&before)?;
-    check_count(&changes)?;
-    let each = before.items()?.into_iter().zip(changes.items()?);
-    each.map(|(before, changes)| {
-        let changes = result(&changes)?;
-        let part = |key| accounts(&changes.get(&[key], "the diff mode of the prestateTracer")?);
-        Ok(TxTrace {
-            before: accounts(&result(&before)?)?,
-            changed_before: part("pre")?,
-            changed_after: part("post")?,
+    let (before, changes) =
+        (ask(node, block, json!({}))?, ask(node, block, json!({"diffMode": true}))?);
+    let (before, changes) = (traces(&before, block)?, traces(&changes, block)?);
+    before
+        .into_iter()
+        .zip(changes)
+        .map(|(before, changes)| {
+            const DIFF: &str = "the diff mode of the prestateTracer";
+            let changes = result(&changes)?;
+            Ok(TxTrace {
+                before: accounts(&result(&before)?)?,
+                changed_before: accounts(&changes.get(&["pre"], DIFF)?)?,
+                changed_after: accounts(&changes.get(&["post"], DIFF)?)?,
+            })
         })
-    })
-    .collect()
+        .collect()
+}
+
+fn ask(node: &mut Asker<'_>, block: &Block, config: Value) -> Result<Reply, ImportError> {
+    let number = block.env.number;
+    let tracer = json!({"tracer": "prestateTracer", "tracerConfig": config});
+    let need = Need::Tracer(number.saturating_sub(1));
+    node.one("debug_traceBlockByNumber", json!([quantity(number), tracer]), need)
+}
+
+/// The traces in `reply`, one for each transaction of `block`.
+fn traces<'r>(reply: &'r Reply, block: &Block) -> Result<Vec<Node<'r>>, ImportError> {
+    let all = reply.node();
+    let traces = all.items()?;
+    let (count, tx_count) = (traces.len(), block.transactions.len());
+    let allowed = format!("{tx_count} traces, one for each transaction; these are {count}");
+    if count == tx_count { Ok(traces) } else { Err(all.fault(allowed)) }
 }
 
 fn result<'n>(node: &Node<'n>) -> Result<Node<'n>, ImportError> {
@@ -79,62 +84,65 @@ fn result<'n>(node: &Node<'n>) -> Result<Node<'n>, ImportError> {
 }
 
 fn accounts(node: &Node<'_>) -> Result<BTreeMap<Address, Traced>, ImportError> {
-    let account = |key: &str, node: Node<'_>| {
-        let mut slots = BTreeMap::new();
-        if let Some(storage) = node.find(&["storage"])? {
-            for (key, value) in storage.entries()? {
-                slots.insert(value.u256_of_key(key)?, value.u256()?);
-            }
+    let accounts = node.entries()?.into_iter();
+    accounts.map(|(key, node)| Ok((node.address_of_key(key)?, traced(&node)?))).collect()
+}
+
+fn traced(node: &Node<'_>) -> Result<Traced, ImportError> {
+    let mut slots = BTreeMap::new();
+    if let Some(storage) = node.find(&["storage"])? {
+        for (key, value) in storage.entries()? {
+            slots.insert(value.u256_of_key(key)?, value.u256()?);
         }
-        let traced = Traced {
-            balance: node.find(&["balance"])?.map(|balance| balance.u256()).transpose()?,
-            nonce: node.find(&["nonce"])?.map(|nonce| nonce.u64()).transpose()?,
-            code: node.find(&["code"])?.map(|code| code.bytes()).transpose()?,
-            slots,
-        };
-        Ok((node.address_of_key(key)?, traced))
-    };
-    node.entries()?.into_iter().map(|(key, node)| account(key, node)).collect()
+    }
+    Ok(Traced {
+        balance: node.u256_at("balance")?,
+        nonce: node.u64_at("nonce")?,
+        code: node.find(&["code"])?.map(|code| code.bytes()).transpose()?,
+        slots,
+    })
 }
 
 impl TxTrace {
     /// The place where `made`, the transaction's changes here, differs from the trace.
     pub(super) fn difference(&self, made: &EvmState) -> Option<Difference> {
-        let account = |address: &Address, said: &Traced| {
+        self.changed_after.iter().find_map(|(address, said)| {
             let Some(made) = made.get(address) else {
                 let what = format!("account {address}");
                 let (said, made) = ("changed".to_owned(), "not touched".to_owned());
                 return Some(Difference { what, said, made });
             };
-            let differs = |what: &str, said: String, made: String| {
-                Some(Difference { what: format!("the {what} of {address}"), said, made })
-            };
-            let info = &made.info;
-            if let Some(said) = said.balance.filter(|said| *said != info.balance) {
-                return differs("balance", said.to_string(), info.balance.to_string());
-            }
-            if let Some(said) = said.nonce.filter(|said| *said != info.nonce) {
-                return differs("nonce", said.to_string(), info.nonce.to_string());
-            }
-            let code_hash = said.code.as_ref().map(keccak256);
-            if let Some(said) = code_hash.filter(|said| *said != info.code_hash) {
-                return differs("code hash", said.to_string(), info.code_hash.to_string());
-            }
-            let before = self.changed_before.get(address).into_iter().flat_map(|a| a.slots.keys());
-            let cleared = before.filter(|key| !said.slots.contains_key(*key));
-            let cleared = cleared.map(|key| (key, U256::ZERO));
-            let all = said.slots.iter().map(|(key, value)| (key, *value)).chain(cleared);
-            all.into_iter().find_map(|(key, value)| {
-                let slot = made.storage.get(key);
-                let made = slot.map_or(U256::ZERO, |slot| slot.present_value);
-                let what = format!("slot {key:#x}");
-                if made == value {
-                    None
-                } else {
-                    differs(&what, format!("{value:#x}"), format!("{made:#x}"))
-                }
-            })
-        };
-        self.changed_after.iter().find_map(|(address, said)| account(address, said))
+            let (part, said, made) = self.part_that_differs(address, said, made)?;
+            Some(Difference { what: format!("the {part} of {address}"), said, made })
+        })
+    }
+
+    /// The name of the first part of an account that differs, as the trace says it, and as it was made.
+    fn part_that_differs(
+        &self,
+        address: &Address,
+        said: &Traced,
+        made: &Account,
+    ) -> Option<(String, String, String)> {
+        let info = &made.info;
+        if let Some(said) = said.balance.filter(|said| *said != info.balance) {
+            return Some(("balance".to_owned(), said.to_string(), info.balance.to_string()));
+        }
+        if let Some(said) = said.nonce.filter(|said| *said != info.nonce) {
+            return Some(("nonce".to_owned(), said.to_string(), info.nonce.to_string()));
+        }
+        let code_hash = said.code.as_ref().map(keccak256);
+        if let Some(said) = code_hash.filter(|said| *said != info.code_hash) {
+            return Some(("code hash".to_owned(), said.to_string(), info.code_hash.to_string()));
+        }
+        let before = self.changed_before.get(address).into_iter().flat_map(|a| a.slots.keys());
+        let cleared = before.filter(|key| !said.slots.contains_key(*key));
+        let cleared = cleared.map(|key| (key, U256::ZERO));
+        let mut all = said.slots.iter().map(|(key, value)| (key, *value)).chain(cleared);
+        all.find_map(|(key, value)| {
+            let made = made.storage.get(key).map_or(U256::ZERO, |slot| slot.present_value);
+            (made != value)
+                .then(|| (format!("slot {key:#x}"), format!("{value:#x}"), format!("{made:#x}")))
+        })
     }
 }

@@ -12,10 +12,14 @@ use alloy_primitives::{Signature, TxKind};
 use workload::{Transaction, TxType, signing::TxSignatures};
 
 /// A transaction of a block; a blob transaction without its sidecar.
-pub(super) type Envelope = EthereumTxEnvelope<TxEip4844>;
+pub(crate) type Envelope = EthereumTxEnvelope<TxEip4844>;
 
-/// `tx` on the chain `chain_id` with its signatures.
-pub(super) fn envelope(tx: &Transaction, chain_id: u64, signatures: &TxSignatures) -> Envelope {
+/// `tx` on the chain `chain_id` with its signatures; only one of type 0 can be for any (before EIP-155).
+pub(crate) fn envelope(
+    tx: &Transaction,
+    chain_id: Option<u64>,
+    signatures: &TxSignatures,
+) -> Envelope {
     let to = tx.to.map_or(TxKind::Create, TxKind::Call);
     // Kinds that cannot create have a callee, or the reference would have refused them.
     let callee = tx.to.unwrap_or_default();
@@ -23,20 +27,28 @@ pub(super) fn envelope(tx: &Transaction, chain_id: u64, signatures: &TxSignature
     let (max_fee_per_gas, gas_price) = (tx.max_fee_per_gas, tx.max_fee_per_gas);
     let max_priority_fee_per_gas = tx.max_priority_fee_per_gas;
     let access_list = access_list(tx);
+    let of_chain = chain_id.unwrap_or_default();
     match tx.tx_type {
         TxType::Legacy => {
-            let chain_id = Some(chain_id);
             signed(TxLegacy { chain_id, nonce, gas_price, gas_limit, to, value, input }, signatures)
                 .into()
         }
         TxType::AccessList => {
-            let fields =
-                TxEip2930 { chain_id, nonce, gas_price, gas_limit, to, value, access_list, input };
+            let fields = TxEip2930 {
+                chain_id: of_chain,
+                nonce,
+                gas_price,
+                gas_limit,
+                to,
+                value,
+                access_list,
+                input,
+            };
             signed(fields, signatures).into()
         }
         TxType::DynamicFee => {
             let fields = TxEip1559 {
-                chain_id,
+                chain_id: of_chain,
                 nonce,
                 gas_limit,
                 max_fee_per_gas,
@@ -50,7 +62,7 @@ pub(super) fn envelope(tx: &Transaction, chain_id: u64, signatures: &TxSignature
         }
         TxType::Blob => {
             let fields = TxEip4844 {
-                chain_id,
+                chain_id: of_chain,
                 nonce,
                 gas_limit,
                 max_fee_per_gas,
@@ -66,7 +78,7 @@ pub(super) fn envelope(tx: &Transaction, chain_id: u64, signatures: &TxSignature
         }
         TxType::SetCode => {
             let fields = TxEip7702 {
-                chain_id,
+                chain_id: of_chain,
                 nonce,
                 gas_limit,
                 max_fee_per_gas,
@@ -88,11 +100,10 @@ fn signed<T: SignableTransaction<Signature>>(tx: T, signatures: &TxSignatures) -
 }
 
 fn access_list(tx: &Transaction) -> AccessList {
-    let item = |(address, keys): &(_, Vec<_>)| AccessListItem {
-        address: *address,
-        storage_keys: keys.clone(),
-    };
-    AccessList(tx.access_list.iter().map(item).collect())
+    let items = tx.access_list.iter().cloned();
+    AccessList(
+        items.map(|(address, storage_keys)| AccessListItem { address, storage_keys }).collect(),
+    )
 }
 
 fn authorizations(tx: &Transaction, signatures: &TxSignatures) -> Vec<SignedAuthorization> {
@@ -162,7 +173,7 @@ mod tests {
             for to in [Some(Address::repeat_byte(2)), None].into_iter().take(1 + creates as usize) {
                 let tx = Transaction { to, ..transaction(tx_type, sender) };
                 let signatures = signer.sign(&tx, 9).unwrap();
-                let made = envelope(&tx, 9, &signatures);
+                let made = envelope(&tx, Some(9), &signatures);
                 let hash = signing_hash(&tx, 9, &signatures.authorities);
                 assert_eq!(made.signature_hash(), hash, "{tx_type:?}");
             }
