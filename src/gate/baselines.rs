@@ -3,7 +3,7 @@
 //!
 //! A baseline holds results of one build on one machine, of one work with one set of settings. A
 //! run of the same adds one: each is of a process of its own, as times need them. Any other run
-//! takes the place of all of them, in one step.
+//! takes the place of all of them, in one step. A directory with other files is not of a baseline, and stays.
 
 use std::{
     fs::{self, File},
@@ -21,7 +21,7 @@ use rustix::{
 
 use crate::{
     gate::{baseline, fingerprint},
-    machine::scratch::lock_file,
+    machine::scratch::{Scratch, lock_file},
 };
 
 /// Where baselines lie, below the data directory.
@@ -178,11 +178,30 @@ impl Baselines {
             bail!("no baseline {name} in {place}: {there_are}");
         }
         let _lock = self.lock()?;
+        check_own(&dir)?;
         // Under another name first: one that is half removed would look like a whole one.
         let gone = self.unfinished()?;
         let aside = gone.path().join(name);
         let removed = fs::rename(&dir, &aside).and_then(|()| fs::remove_dir_all(&aside));
         removed.with_context(|| format!("cannot remove {}", dir.display()))
+    }
+
+    /// Checks that a result can be saved under a name.
+    ///
+    /// # Errors
+    /// The name is none, or its place has something else; with [`Existing::Refuse`] also results that cannot
+    /// be read, whose work is not known.
+    pub fn check(&self, name: &str, existing: Existing) -> Result<()> {
+        check_name(name)?;
+        let dir = self.dir.join(name);
+        check_own(&dir)?;
+        match results(&dir) {
+            Err(error) if existing == Existing::Refuse && dir.exists() => bail!(
+                "the results of baseline {name} cannot be read ({error:#}), and stay: save under another \
+                 name, or add --force"
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Saves a result under a name, beside earlier ones or in their place.
@@ -191,10 +210,10 @@ impl Baselines {
     /// The name is none, the baseline is of other work and stays, or a file cannot be written: then it is
     /// as it was.
     pub fn save(&self, name: &str, result: &RunResult, existing: Existing) -> Result<Saved> {
-        check_name(name)?;
         let json = report::json(result)?;
         self.try_write()?;
         let _lock = self.lock()?;
+        self.check(name, existing)?;
         let dir = self.dir.join(name);
         let new = Stored::new(PathBuf::from("this run"), result.clone());
         let count = if dir.is_dir() { stored::result_files(&dir)?.len() } else { 0 };
@@ -213,33 +232,24 @@ impl Baselines {
             return Ok(Saved::Added(count + 1));
         }
         let beside = self.unfinished()?;
-        JsonOut::at(beside.path())?.write("result", result.started_unix_s, &json)?;
+        let new = beside.path().join(name);
+        JsonOut::at(&new)?.write("result", result.started_unix_s, &json)?;
         // The older baseline has the other name then, and goes with it.
-        let put = put(beside.path(), &dir);
+        let put = put(&new, &dir);
         put.with_context(|| format!("cannot write {}", dir.display()))?;
         Ok(reason.map_or(Saved::First, |reason| Saved::Replaced(count, reason)))
     }
 
-    /// Waits for other processes that change a baseline, and removes the files of killed ones.
+    /// Waits for other processes that change a baseline.
     fn lock(&self) -> Result<File> {
         let path = self.dir.join(LOCK);
         let locked = lock_file(&path).and_then(|file| file.lock().map(|()| file));
-        let entries = locked.and_then(|file| Ok((file, fs::read_dir(&self.dir)?)));
-        let (file, entries) = entries.with_context(|| format!("cannot lock {}", path.display()))?;
-        for entry in entries.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                // One that stays takes space, and does no other harm.
-                drop(fs::remove_dir_all(entry.path()));
-            }
-        }
-        Ok(file)
+        locked.with_context(|| format!("cannot lock {}", path.display()))
     }
 
     /// A directory that goes when it is dropped, on the same file system.
-    fn unfinished(&self) -> Result<tempfile::TempDir> {
-        let mut builder = tempfile::Builder::new();
-        let made = report::searchable(builder.prefix(UNFINISHED)).tempdir_in(&self.dir);
-        made.with_context(|| format!("cannot make a directory in {}", self.dir.display()))
+    fn unfinished(&self) -> Result<Scratch> {
+        Scratch::below(&self.dir, UNFINISHED, |_| ())
     }
 }
 
@@ -257,6 +267,30 @@ pub fn check_name(name: &str) -> Result<()> {
         "{name:?} is no name of a baseline: it has letters, digits and ._+- ({NAME_BYTES_MAX} at \
          most), and begins with a letter or a digit, as in main or release-1.2"
     ))
+}
+
+/// Checks that a place is free, or has results alone: only those are replaced or removed.
+///
+/// # Errors
+/// It has something else.
+fn check_own(dir: &Path) -> Result<()> {
+    let entries = match fs::symlink_metadata(dir) {
+        Err(_) => return Ok(()),
+        Ok(found) if !found.is_dir() => bail!("{} is no baseline: move it away", dir.display()),
+        Ok(_) => fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?,
+    };
+    let own = stored::result_files(dir)?;
+    let mut strange = entries.flatten().filter(|entry| {
+        !own.contains(&entry.path()) || !entry.file_type().is_ok_and(|kind| kind.is_file())
+    });
+    match strange.next() {
+        Some(entry) => bail!(
+            "{} is no result, so {} is not replaced or removed: move it away",
+            entry.path().display(),
+            dir.display()
+        ),
+        None => Ok(()),
+    }
 }
 
 /// The results in a directory.
@@ -296,7 +330,7 @@ fn put(new: &Path, place: &Path) -> io::Result<()> {
     match renameat_with(CWD, new, CWD, place, RenameFlags::EXCHANGE) {
         // A file system that cannot exchange names: the place is empty for a moment.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            let aside = place.with_file_name(format!("{UNFINISHED}{}", std::process::id()));
+            let aside = new.with_extension("old");
             fs::rename(place, &aside)?;
             fs::rename(new, place)?;
             fs::rename(&aside, new)
@@ -384,9 +418,37 @@ mod tests {
         fs::write(&file, "{").unwrap();
         let all = place.baselines.list().unwrap();
         assert_eq!((all.len(), all[0].byte_count, all[0].results.is_err()), (1, 1, true));
+        let kept = place.baselines.save("main", &run(2, |_| ()), Existing::Refuse);
+        let error = kept.unwrap_err().to_string();
+        assert!(error.contains("cannot be read") && error.contains("--force"), "{error}");
         let saved = place.baselines.save("main", &run(2, |_| ()), Existing::Replace).unwrap();
         assert!(matches!(&saved, Saved::Replaced(1, why) if why.contains("cannot be read")));
         assert_eq!(place.baselines.list().unwrap()[0].results.as_ref().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn only_results_are_replaced_or_removed_and_all_else_stays() {
+        let place = place();
+        let save = |name: &str, result| place.baselines.save(name, &result, Existing::Replace);
+        save("main", run(1, |_| ())).unwrap();
+        let dir = place.baselines.dir().to_owned();
+        for strange in ["main/notes.txt", "file", ".saving-mine/result.json"] {
+            let path = dir.join(strange);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "mine").unwrap();
+        }
+        let other = |result: &mut RunResult| result.tool.program.commit = Some("decaf".to_owned());
+        for name in ["main", "file"] {
+            let error = save(name, run(2, other)).unwrap_err().to_string();
+            assert!(error.contains("move it away"), "{error}");
+            assert!(place.baselines.remove(name).is_err());
+        }
+        save("new", run(3, |_| ())).unwrap();
+        place.baselines.remove("new").unwrap();
+        for strange in ["main/notes.txt", "file", ".saving-mine/result.json"] {
+            assert_eq!(fs::read_to_string(dir.join(strange)).unwrap(), "mine", "{strange}");
+        }
+        assert!(dir.join("main/result.json").exists());
     }
 
     #[test]

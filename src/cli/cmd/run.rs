@@ -74,11 +74,12 @@ impl<'a> Saving<'a> {
     /// The one of the arguments, tried before the run; `None` where none is asked for.
     fn asked(args: &'a RunArgs) -> Result<Option<Self>, Failure> {
         let Some(name) = args.save_baseline.as_deref() else { return Ok(None) };
-        baselines::check_name(name).context("--save-baseline").or_exit(Code::Usage)?;
         let data_path = prepare::known_data_path(args.databases.data_dir.asked())?;
         let baselines = Baselines::below(&data_path);
+        let existing = args.force.existing();
+        baselines.check(name, existing).context("--save-baseline").or_exit(Code::Usage)?;
         baselines.try_write().or_exit(Code::Io)?;
-        Ok(Some(Self { baselines, name, existing: args.force.existing() }))
+        Ok(Some(Self { baselines, name, existing }))
     }
 
     /// The work of the results that are there.
