@@ -5,11 +5,9 @@ pub mod cell;
 pub mod device;
 pub mod dir;
 pub mod estimate;
-pub mod index;
 pub mod lock;
 pub mod matrix;
 pub mod merged;
-pub mod pace;
 pub mod running;
 
 #[cfg(test)]

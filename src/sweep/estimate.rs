@@ -1,5 +1,5 @@
-//! The time that the samples of a sweep's cells take at most, as their budgets say. Told before the
-//! first cell begins, so a scenario is read once for all cells with the same budget.
+//! The time of a sweep's cells, for the user: before the first one the most that their budgets allow, for which a
+//! scenario is read once for all cells with the same budget; after each the time left, by those that were run.
 
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
@@ -11,13 +11,15 @@ use super::matrix;
 use crate::{
     run::{
         plan::Rounds,
-        prepare::{Request, Source},
+        prepare::{Request, Source, once::Once},
     },
     terminal::exit::Failure,
 };
 
 /// A sweep that may take as long says so before it begins.
 const LONG: Duration = Duration::from_secs(60);
+/// From this on the user is told that a part of a cell's time does not come again.
+const TOLD: Duration = Duration::from_millis(100);
 /// Keys of a scenario that limit the samples of a run. No other key changes their values.
 const LIMITS: [&str; 2] = ["run.budget", "run.samples"];
 
@@ -117,6 +119,44 @@ fn limits(matrix: &Matrix, index: u64) -> Vec<&str> {
     values.filter(|(axis, _)| LIMITS.contains(&&*axis.key)).map(|(_, value)| value).collect()
 }
 
+/// The time of a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Took {
+    /// All of it.
+    pub wall: Duration,
+    /// The part that cells after it need not take.
+    pub once: Once,
+}
+
+/// `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`: of the last cell of `took`, with
+/// `left_count` cells and `end` after them.
+pub fn took_in_words(took: &[Took], left_count: usize, end: Duration) -> String {
+    let Some(last) = took.last() else { return String::new() };
+    let mut words = format!("took {}", units::time(last.wall));
+    let once = last.wall.saturating_sub(repeated(took.len() - 1, last));
+    if once >= TOLD {
+        words.push_str(&format!(", {} of it once for all cells", units::time(once)));
+    }
+    let left = left(took, left_count) + end;
+    if !left.is_zero() {
+        words.push_str(&format!(", about {} left", units::rough_time(left)));
+    }
+    words
+}
+
+/// The time of `left_count` further cells.
+fn left(took: &[Took], left_count: usize) -> Duration {
+    let all: Duration = took.iter().enumerate().map(|(nth, took)| repeated(nth, took)).sum();
+    all * left_count as u32 / took.len().max(1) as u32
+}
+
+/// The time that a cell like the one at `nth` takes again. A state that the first one builds serves the
+/// others; one that a later cell builds is of its own keys, as those of further cells may be.
+fn repeated(nth: usize, Took { wall, once }: &Took) -> Duration {
+    let building = if nth == 0 { once.building } else { Duration::ZERO };
+    wall.saturating_sub(once.measuring + building)
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -208,5 +248,33 @@ mod tests {
         let mixed = mixed.words().expect("long");
         assert!(mixed.starts_with("samples of 2 of 5 cells take up to 2 min"), "{mixed}");
         assert!(mixed.contains("3 have a number of samples: the first"), "{mixed}");
+    }
+
+    fn took(wall_ms: u64, building_ms: u64, measuring_ms: u64) -> Took {
+        let ms = Duration::from_millis;
+        let once = Once { building: ms(building_ms), measuring: ms(measuring_ms) };
+        Took { wall: ms(wall_ms), once }
+    }
+
+    #[test]
+    fn the_device_and_the_first_state_are_no_part_of_the_cells_that_are_left() {
+        let words = took_in_words(&[took(9_820, 5_000, 4_040)], 3, Duration::from_secs(3));
+        assert_eq!(words, "took 9.82 s, 9.04 s of it once for all cells, about 5.3 s left");
+    }
+
+    #[test]
+    fn a_state_that_a_later_cell_builds_is_of_its_own() {
+        let both = [took(3_000, 1_000, 1_000), took(3_000, 2_000, 0)];
+        assert_eq!(took_in_words(&both, 2, Duration::ZERO), "took 3.00 s, about 4.0 s left");
+    }
+
+    #[test]
+    fn the_last_cell_is_followed_by_the_end_alone() {
+        let last = [took(800, 0, 0)];
+        assert_eq!(
+            took_in_words(&last, 0, Duration::from_secs(3)),
+            "took 800 ms, about 3.0 s left"
+        );
+        assert_eq!(took_in_words(&last, 0, Duration::ZERO), "took 800 ms");
     }
 }

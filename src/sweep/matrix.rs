@@ -1,6 +1,5 @@
-//! The matrix: axes and fixed settings as the user gave them, checked as one run's settings are,
-//! and the cells that they make, in an order that depends on the axes alone. Of cells that would
-//! be one run on this machine the first is run.
+//! The matrix: axes and fixed settings as the user gave them, checked as one run's settings are. The order of its
+//! cells depends on the axes alone. Of cells that would be one run on this machine the first is run.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,5 @@
-//! The results of a sweep as one (`stress.sweep-merged/2`, `docs/sweep.md`): whether they belong
-//! together, which are missing, the facts that are the same in all, and where more threads stop
-//! paying.
+//! The results of a sweep as one (`stress.sweep-merged/2`, `docs/sweep.md`): checks that they belong together, the
+//! missing ones, the facts that are the same in all, and the knees.
 
 use result::{
     Program,

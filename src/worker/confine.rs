@@ -1,5 +1,5 @@
-//! On which CPUs a worker runs. Two processes of one program that the kernel left on different
-//! CPUs differ for seconds by other work beside each; on the same one they do not.
+//! The CPUs on which a worker runs. The kernel may leave two processes of one program on different CPUs, and then
+//! they differ for seconds by other work beside each. On the same CPU they do not.
 
 use std::{fs, io};
 
@@ -17,12 +17,12 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
 }
 
-/// As many of `cpus` as `busy_count` threads keep busy, with each `number` the next ones. `None`
+/// The CPUs of `cpus` that `busy_count` threads keep busy, with each `number` the next ones. `None`
 /// where they keep all busy.
 pub fn turn(cpus: &[usize], busy_count: usize, number: usize) -> Option<Vec<usize>> {
     let is_fewer = (1..cpus.len()).contains(&busy_count);
     let first = number * busy_count;
-    is_fewer.then(|| (first..first + busy_count).map(|place| cpus[place % cpus.len()]).collect())
+    is_fewer.then(|| (first..first + busy_count).map(|index| cpus[index % cpus.len()]).collect())
 }
 
 /// Confines all threads of the process `pid` and of its children to `cpus`: a build may be called

@@ -95,7 +95,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Who it is.
+    /// The program that answers.
     pub const fn who(&self) -> &Who {
         &self.who
     }

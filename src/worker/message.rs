@@ -21,7 +21,7 @@ pub enum Request {
     Load(Load),
     /// Take one sample. Answered by `sample`.
     Sample {
-        /// As `loaded` names it.
+        /// Its name in `loaded`.
         variant: String,
     },
     /// Judge these claims on all samples of `sample` so far but a warm-up. Answered by `judged`.
@@ -131,7 +131,7 @@ pub struct Loaded {
     pub digest: String,
     /// Names of the variants that can be sampled.
     pub variants: Vec<String>,
-    /// By variant: threads that it keeps busy. Left out, all CPUs.
+    /// Threads that each variant keeps busy. Left out, all CPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thread_counts: Vec<usize>,
 }

@@ -141,7 +141,7 @@ struct Worker {
     handicap: Handicap,
     cells: Vec<PlannedCell>,
     samples: Vec<CellSamples>,
-    /// By cell.
+    /// Known costs, by cell.
     known_costs: Vec<KnownCosts>,
     keys: AskedKeys,
     progress: Progress,

@@ -21,7 +21,6 @@ use crate::{
     run::prepare::Size,
     sweep::{
         dir::SweepDir,
-        index,
         matrix::{self, MatrixInput},
         merged,
         running::{self, AskedBy, Ending, OneCell},
@@ -114,7 +113,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
         );
     };
     let which =
-        index::which(args.cell.as_deref(), |name| std::env::var(name).ok(), matrix.cell_count);
+        running::which(args.cell.as_deref(), |name| std::env::var(name).ok(), matrix.cell_count);
     let which = which.or_exit(Code::Usage)?;
     let dir = SweepDir::open(out, matrix)?;
     match which {
