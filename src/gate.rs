@@ -1,13 +1,9 @@
 //! The gate: is this build slower than that one? (`docs/gate.md`)
 //!
-//! `octet` has the order in which samples are taken, `decide` the bounds and when they decide,
-//! `taker` the source of samples, `cell` a variant on its way to its verdict, `measure` takes
-//! octets until all is decided, `steps` tells how far it is, `pace` how long that may take, `shown` has
-//! the lines of both; `reason` says which figure tells the verdict, and `builds` drives the processes,
-//! which share a `work`, `clients` real clients; `host` looks for a cache outside the machine.
-//! `baseline` judges results against stored ones instead (`side`: those of one program), `claimed`
-//! adds the claims, `unjudged` tells what was left out, `calibration` estimates the change that a machine
-//! can decide. `judge` makes a gate's result of these. Nothing here knows the command line.
+//! `measure` takes octets until all is decided: `octet` has the order of samples, `cell` a variant, `decide` the
+//! bounds, `reason` the verdict in words. A `sampler` takes the samples: `builds` drives processes, which share
+//! a `work`, `clients` real clients. `steps`, `pace` and `stage` are its progress. `baseline` judges stored
+//! results (`side`: those of one program). `judge` makes a gate's result of these. No module knows the command line.
 
 pub mod baseline;
 pub mod baselines;
@@ -26,11 +22,11 @@ pub mod measure;
 mod octet;
 pub mod pace;
 mod reason;
+pub mod sampler;
 pub mod settings;
-pub mod shown;
 mod side;
+pub mod stage;
 mod steps;
-pub mod taker;
 mod unjudged;
 pub mod work;
 

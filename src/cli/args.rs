@@ -23,7 +23,7 @@ use spec::Override;
 use variant::WholeRows;
 
 use crate::{
-    gate::{builds::Driving, work::WorkInput},
+    gate::{builds::Driving, work::GateWorkInput},
     machine::environment,
     run::{
         RunInput,
@@ -311,7 +311,7 @@ impl RunArgs {
     ///
     /// # Errors
     /// As [`RunArgs::input`], or an option that does not go with comparing builds.
-    pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<WorkInput, Failure> {
+    pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<GateWorkInput, Failure> {
         self.without_extras("gate").or_exit(Code::Usage)?;
         let not_here = [
             ("--samples", self.how.samples.is_some()),
@@ -334,7 +334,7 @@ impl RunArgs {
         }
         let (source, how) = self.source_and_how()?;
         let data_dir = self.databases.data_dir.asked().map(Path::to_path_buf);
-        Ok(WorkInput { source, how, settings, data_dir })
+        Ok(GateWorkInput { source, how, settings, data_dir })
     }
 
     /// Refuses options of a run alone, which `verb` would ignore.

@@ -21,7 +21,7 @@ use super::{
     builds::profiles_differ,
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
-    reason::{Telling, signed},
+    reason::{Headline, signed},
     side::{Figure, Moved, Side, moved},
     unjudged::{self, without_bounds},
 };
@@ -235,12 +235,12 @@ impl Judged<'_> {
         }
     }
 
-    fn telling(&self) -> Telling {
+    fn headline(&self) -> Headline {
         let metric = match self.figure {
             Figure::Time | Figure::Ratio(_) => Metric::Wall,
             Figure::Count(metric) => metric,
         };
-        Telling { metric, change: self.shift.change.unwrap_or(f64::NEG_INFINITY) }
+        Headline { metric, change: self.shift.change.unwrap_or(f64::NEG_INFINITY) }
     }
 }
 
@@ -309,7 +309,7 @@ fn are_cold(base: &Side, new: &Side, variant: &str) -> bool {
 
 fn reason(verdict: Verdict, all: &[Judged<'_>]) -> String {
     let of_verdict = all.iter().filter(|judged| judged.shift.verdict == verdict);
-    let told = of_verdict.max_by(|a, b| a.telling().order(&b.telling()));
+    let told = of_verdict.max_by(|a, b| a.headline().order(&b.headline()));
     let told = told.expect("the verdict is one of theirs");
     let (name, shift) = (told.name(), &told.shift);
     let (Some(change), Some(lower), Some(upper)) = (shift.change, shift.lower, shift.upper) else {

@@ -66,16 +66,16 @@ pub struct Baseline {
 /// The effect of saving a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// It is the only result.
+    /// The only result.
     First,
-    /// It is one of this number of results.
+    /// One of this number of results.
     Added(usize),
-    /// It replaced this number of results, for this reason.
+    /// Replaced this number of results, for this reason.
     Replaced(usize, String),
 }
 
 impl Baselines {
-    /// Those of this data directory, which need not exist.
+    /// The baselines of this data directory, which need not exist.
     pub fn below(data_dir: &Path) -> Self {
         Self { dir: data_dir.join(FOLDER) }
     }

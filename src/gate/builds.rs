@@ -9,8 +9,8 @@ use std::{
 
 use super::{
     Arm,
-    taker::{Taken, Taker},
-    work::{Shared, Work, in_both},
+    sampler::{Sample, Sampler},
+    work::{GateWork, SharedVariant, in_both},
 };
 use anyhow::{Context, anyhow};
 use result::{Program, gate::Binary};
@@ -46,13 +46,13 @@ pub struct Driving {
 
 /// Processes of A, B and again A.
 pub struct Trio<'a> {
-    work: &'a Work,
+    work: &'a GateWork,
     binaries: [PathBuf; 3],
     timeouts: Timeouts,
-    /// By arm.
+    /// Drivers, by arm.
     drivers: [Driver; 3],
-    /// Those of all three.
-    variants: Vec<Shared>,
+    /// Variants of all three.
+    variants: Vec<SharedVariant>,
     /// How often all three were started.
     start_count: usize,
     /// How long it took at first.
@@ -87,7 +87,7 @@ impl<'a> Trio<'a> {
         base: &Path,
         new: &Path,
         timeout: Duration,
-        work: &'a Work,
+        work: &'a GateWork,
         progress: &Progress,
     ) -> Result<Self, Failure> {
         let timeouts = Timeouts { load: timeout * LOAD_FACTOR, sample: timeout };
@@ -128,7 +128,7 @@ impl<'a> Trio<'a> {
     }
 
     /// The variants that all of them sample.
-    pub fn variants(&self) -> &[Shared] {
+    pub fn variants(&self) -> &[SharedVariant] {
         &self.variants
     }
 
@@ -146,7 +146,7 @@ impl<'a> Trio<'a> {
         ))
     }
 
-    /// Who they are, A and B.
+    /// Programs of A and B.
     pub fn binaries(&self) -> Vec<Binary> {
         [Arm::Base, Arm::New].map(|arm| self.binary(arm)).into()
     }
@@ -241,7 +241,7 @@ struct Started {
 fn all_started(
     binaries: &[PathBuf; 3],
     timeouts: Timeouts,
-    work: &Work,
+    work: &GateWork,
     first: usize,
 ) -> Result<[Started; 3], Failure> {
     let mut all = Vec::with_capacity(binaries.len());
@@ -257,7 +257,7 @@ fn all_started(
 fn started(
     binary: &Path,
     timeouts: Timeouts,
-    work: &Work,
+    work: &GateWork,
     arm: Arm,
     rows: WholeRows,
 ) -> Result<Started, Failure> {
@@ -312,10 +312,10 @@ pub(super) fn profiles_differ(base: &str, new: &str) -> anyhow::Error {
 
 /// The variants of all three: those of the run, or those that executors of their own name.
 fn variants(
-    work: &Work,
+    work: &GateWork,
     binaries: &[PathBuf; 3],
     started: &[Started; 3],
-) -> Result<Vec<Shared>, Failure> {
+) -> Result<Vec<SharedVariant>, Failure> {
     if started.iter().any(|started| started.driver.who().executor.is_some()) {
         let [base, new] = [Arm::Base, Arm::New].map(|arm| &started[arm as usize].loaded);
         return in_both(base, new);
@@ -328,7 +328,7 @@ fn variants(
 
 /// A sample whose gas and digests are those of the workload. A process of this project has compared
 /// them itself, another one need not have.
-fn sampled(driver: &mut Driver, variant: &str, work: &Work) -> Result<Sampled, Failure> {
+fn sampled(driver: &mut Driver, variant: &str, work: &GateWork) -> Result<Sampled, Failure> {
     let sampled = driver.sample(variant)?;
     let wrong = counters::wrong(&work.expected, &sampled.counters);
     if wrong.is_empty() {
@@ -342,12 +342,12 @@ fn sampled(driver: &mut Driver, variant: &str, work: &Work) -> Result<Sampled, F
     Err(error).or_exit(Code::Disagree)
 }
 
-impl Taker for Trio<'_> {
-    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
+impl Sampler for Trio<'_> {
+    fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
         self.are_new = false;
         let sampled = sampled(&mut self.drivers[arm as usize], variant, self.work)?;
         let worker::Sampled { wall_ns, cpu_ns, counters, facts, .. } = sampled;
-        Ok(Taken {
+        Ok(Sample {
             wall_ns,
             cpu_ns,
             // Keys of a sample in a result: a build that does not know one leaves it out.
@@ -360,7 +360,7 @@ impl Taker for Trio<'_> {
         })
     }
 
-    fn renew(&mut self) -> Result<Duration, Failure> {
+    fn restart(&mut self) -> Result<Duration, Failure> {
         if self.are_new {
             return Ok(self.start_took);
         }

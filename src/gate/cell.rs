@@ -11,12 +11,12 @@ use anyhow::anyhow;
 
 use super::{
     DELTA_MAX, DecidedBy, Metric, Verdict,
-    decide::{self, LOOKS, Limits, Look, Split},
+    decide::{self, Figure, LOOKS, Limits, Split},
     floor,
-    octet::{self, Arm, Coin, Differences},
-    reason::{Telling, Told, telling},
-    steps::{Passes, SampleCounts, shorter_slot_ns},
-    taker::{Plan, Rule, Subject, Taken, Taker},
+    octet::{self, Arm, Coin},
+    reason::{FigureVerdict, Headline, headline},
+    sampler::{Plan, Rule, Sample, Sampler, Subject},
+    steps::{OctetWork, Passes, SampleTime, shorter_slot_ns, times},
 };
 use crate::terminal::exit::{Code, Failure, OrExit};
 
@@ -28,18 +28,6 @@ const WARM_UP_NS_MAX: u64 = 10_000_000_000;
 const WARM_UP_COUNT_MIN: usize = 2;
 /// Most passes over the slots of an octet: more would say little more and fill the result.
 pub const PASS_COUNT_MAX: u64 = 50;
-
-/// A figure on its way to its verdict.
-struct Figure {
-    metric: Metric,
-    base: u64,
-    limits: Limits,
-    octets: Vec<Differences>,
-    looks: Vec<Look>,
-    verdict: Option<Verdict>,
-    /// The δ that its noise decides, where the noise leaves it open.
-    delta_to_decide: Option<f64>,
-}
 
 /// A variant on its way.
 pub struct Cell {
@@ -65,20 +53,20 @@ pub struct Cell {
 /// octet they are replaced after the pass with which they have worked as long as starting and
 /// warming them up took. Variants share them.
 #[derive(Default)]
-pub struct Life {
+pub struct Generation {
     number: u64,
     cost_ns: u64,
     spent_ns: u64,
 }
 
-impl Life {
+impl Generation {
     /// Replaces the processes.
     ///
     /// # Errors
     /// One does not start.
-    pub fn renew(&mut self, taker: &mut dyn Taker) -> Result<(), Failure> {
-        taker.pause_watch();
-        let took = taker.renew()?;
+    pub fn restart(&mut self, sampler: &mut dyn Sampler) -> Result<(), Failure> {
+        sampler.pause_watch();
+        let took = sampler.restart()?;
         let cost_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         *self = Self { number: self.number + 1, cost_ns, spent_ns: 0 };
         Ok(())
@@ -98,30 +86,31 @@ impl Cell {
     pub fn warmed_up(
         plan: &Plan,
         subject: &Subject,
-        taker: &mut dyn Taker,
+        sampler: &mut dyn Sampler,
     ) -> Result<Self, Failure> {
         let variant = subject.variant.as_str();
         // Samples before are not of its warm-up.
-        taker.renew()?;
-        taker.confine(variant, 0);
-        let mut taken = [Vec::new(), Vec::new(), Vec::new()];
-        for (arm, taken) in Arm::ALL.into_iter().zip(&mut taken) {
-            while !is_warm(taken) {
-                taken.push(taker.take(arm, variant)?);
+        sampler.restart()?;
+        sampler.confine(variant, 0);
+        let mut samples = [Vec::new(), Vec::new(), Vec::new()];
+        for (arm, samples) in Arm::ALL.into_iter().zip(&mut samples) {
+            while !is_warm(samples) {
+                samples.push(sampler.sample(arm, variant)?);
             }
         }
-        let counters = taken[0][0].counters.clone();
-        let figures = figures(plan, subject, &taken)?;
-        let wall = taken[0].iter().map(|sample| sample.wall_ns as f64).collect::<Vec<_>>();
+        let counters = samples[0][0].counters.clone();
+        let figures = figures(plan, subject, &samples)?;
+        let wall = samples[0].iter().map(|sample| sample.wall_ns as f64).collect::<Vec<_>>();
         let wall_ns = stats::median(&wall).unwrap_or(0.0).max(1.0);
         let sample_count = (plan.slot_ns as f64 / wall_ns).ceil().max(1.0) as u64;
         let passes_per_octet = sample_count.min(PASS_COUNT_MAX);
+        let unsteady = samples.iter().map(|samples| unsteady_count(samples));
         let mut cell = Self {
             variant: variant.to_owned(),
             rule: subject.rule,
             changes: Vec::new(),
-            warm_up_counts: taken.each_ref().map(|taken| taken.len() as u64),
-            warm_again_count: taken.iter().map(|taken| unsteady_count(taken)).max().unwrap_or(0),
+            warm_up_counts: samples.each_ref().map(|samples| samples.len() as u64),
+            warm_again_count: unsteady.max().unwrap_or(0),
             sample_ns: wall_ns as u64,
             passes_per_octet,
             samples_per_slot: sample_count.div_ceil(passes_per_octet),
@@ -131,8 +120,8 @@ impl Cell {
             counters,
         };
         // Before anything is timed: in A itself, then in B.
-        for (arm, taken) in Arm::ALL.into_iter().zip(&taken) {
-            for sample in taken {
+        for (arm, samples) in Arm::ALL.into_iter().zip(&samples) {
+            for sample in samples {
                 cell.compare(arm, sample);
             }
         }
@@ -150,7 +139,7 @@ impl Cell {
     }
 
     /// Remembers the counters in which a sample differs from the first one of A.
-    fn compare(&mut self, arm: Arm, sample: &Taken) {
+    fn compare(&mut self, arm: Arm, sample: &Sample) {
         for mut change in self.counters.differences(&sample.counters) {
             if arm != Arm::New {
                 // A counter that is not the same in two samples of A is none.
@@ -169,26 +158,26 @@ impl Cell {
     pub fn octet(
         &mut self,
         coin: &mut Coin,
-        life: &mut Life,
-        taker: &mut dyn Taker,
+        generation: &mut Generation,
+        sampler: &mut dyn Sampler,
     ) -> Result<(), Failure> {
         let mut facts = OctetFacts::default();
         for _ in 0..self.passes_per_octet {
-            if life.is_over() {
-                life.renew(taker)?;
+            if generation.is_over() {
+                generation.restart(sampler)?;
             }
-            if self.generation != life.number {
-                facts.cpus = taker.confine(&self.variant, self.octets.len());
-                self.warm_again(life, taker)?;
+            if self.generation != generation.number {
+                facts.cpus = sampler.confine(&self.variant, self.octets.len());
+                self.warm_again(generation, sampler)?;
             }
             let number = self.octets.len() * self.passes_per_octet as usize + facts.passes.len();
             let first = if coin.toss() { Arm::New } else { Arm::Base };
-            taker.watch();
-            let pass = self.pass(octet::order(number, first), taker)?;
-            life.spent_ns += pass.wall_ns.iter().sum::<u64>();
+            sampler.watch();
+            let pass = self.pass(octet::order(number, first), sampler)?;
+            generation.spent_ns += pass.wall_ns.iter().sum::<u64>();
             facts.passes.push(pass);
         }
-        taker.pause_watch();
+        sampler.pause_watch();
         for figure in &mut self.figures {
             let found = octet::octet_differences(&facts, figure.metric, self.samples_per_slot);
             figure.octets.extend(found);
@@ -200,8 +189,12 @@ impl Cell {
     /// Samples of new processes that do not count: as many of each as those of the slowest of the first
     /// before it was steady, so that all have done equal work, but no longer than theirs, and no more
     /// than those of an octet that do count.
-    fn warm_again(&mut self, life: &mut Life, taker: &mut dyn Taker) -> Result<(), Failure> {
-        taker.pause_watch();
+    fn warm_again(
+        &mut self,
+        generation: &mut Generation,
+        sampler: &mut dyn Sampler,
+    ) -> Result<(), Failure> {
+        sampler.pause_watch();
         let mut spent_ns = [0_u64; 3];
         let counted =
             (self.passes_per_octet * self.samples_per_slot) as usize * octet::SLOTS_OF_ARM;
@@ -210,20 +203,20 @@ impl Cell {
                 break;
             }
             for (arm, spent_ns) in Arm::ALL.into_iter().zip(&mut spent_ns) {
-                let sample = taker.take(arm, &self.variant)?;
+                let sample = sampler.sample(arm, &self.variant)?;
                 self.compare(arm, &sample);
                 *spent_ns += sample.wall_ns;
             }
         }
-        life.cost_ns = life.cost_ns.saturating_add(spent_ns.iter().sum());
-        self.generation = life.number;
+        generation.cost_ns = generation.cost_ns.saturating_add(spent_ns.iter().sum());
+        self.generation = generation.number;
         Ok(())
     }
 
     fn pass(
         &mut self,
         order: [Arm; octet::SLOT_COUNT],
-        taker: &mut dyn Taker,
+        sampler: &mut dyn Sampler,
     ) -> Result<PassFacts, Failure> {
         let mut facts = PassFacts {
             generation: self.generation,
@@ -233,7 +226,7 @@ impl Cell {
         for arm in order {
             let mut sums = Metric::ALL.iter().map(|_| Some(0_u64)).collect::<Vec<_>>();
             for _ in 0..self.samples_per_slot {
-                let sample = taker.take(arm, &self.variant)?;
+                let sample = sampler.sample(arm, &self.variant)?;
                 self.compare(arm, &sample);
                 for (sum, metric) in sums.iter_mut().zip(Metric::ALL) {
                     *sum = sum.zip(sample.value(*metric)).map(|(sum, value)| sum + value);
@@ -266,23 +259,26 @@ impl Cell {
         self.passes_per_octet * self.samples_per_slot * octet::SLOT_COUNT as u64
     }
 
-    /// Samples in an octet, where a slot takes `slot_ns` at least.
-    pub fn sample_counts(&self, slot_ns: u64) -> SampleCounts {
+    /// The time of an octet, where a slot takes `slot_ns` at least, and a process this time to start and for each
+    /// sample.
+    pub fn octet_work(&self, slot_ns: u64, start: Option<Duration>, sample: Duration) -> OctetWork {
         let octet = self.octet_sample_count();
         let of_shorter = shorter_slot_ns(slot_ns).div_ceil(self.sample_ns.max(1)).max(1);
         let of_shorter = octet.min(of_shorter.saturating_mul(octet::SLOT_COUNT as u64));
         let time = Duration::from_nanos(self.sample_ns.saturating_mul(self.samples_per_slot));
-        SampleCounts {
-            asked: [self.warm_up_sample_count(octet), octet],
-            shorter: [self.warm_up_sample_count(of_shorter), of_shorter],
+        OctetWork {
+            start,
+            asked: self.sample_time(octet, sample),
+            shorter: self.sample_time(of_shorter, sample),
             passes: Passes { count: self.passes_per_octet, time },
         }
     }
 
-    /// Most samples of three new processes before any counts, in an octet of `counted` samples.
-    fn warm_up_sample_count(&self, counted: u64) -> u64 {
-        let of_each = self.warm_again_count.min(counted / Arm::ALL.len() as u64);
-        of_each * Arm::ALL.len() as u64
+    /// Time of `counted` samples of an octet, with the most samples of three new processes before any counts.
+    fn sample_time(&self, counted: u64, sample: Duration) -> SampleTime {
+        let arm_count = Arm::ALL.len() as u64;
+        let warm_up = self.warm_again_count.min(counted / arm_count) * arm_count;
+        SampleTime { warm_up: times(sample, warm_up), counted: times(sample, counted) }
     }
 
     /// Looks whether the octets so far decide, if it is time to.
@@ -290,21 +286,12 @@ impl Cell {
         if !LOOKS.contains(&self.octets.len()) {
             return;
         }
-        for figure in self.figures.iter_mut().filter(|figure| figure.verdict.is_none()) {
-            if let Some(look) = decide::look(&figure.octets, split) {
-                figure.looks.push(look);
-                figure.verdict = decide::verdict(&look, figure.limits);
-                if figure.verdict == Some(Verdict::Inconclusive) {
-                    let delta = figure.limits.delta;
-                    figure.delta_to_decide = decide::delta_to_decide(&figure.octets, split, delta);
-                }
-            }
-        }
+        self.figures.iter_mut().for_each(|figure| figure.look(split));
     }
 
     /// Whether more octets may still tell.
     pub fn is_open(&self) -> bool {
-        self.figures.iter().any(|figure| figure.verdict.is_none())
+        self.figures.iter().any(Figure::is_open)
     }
 
     /// Its verdict, and which figures it rests on.
@@ -327,23 +314,28 @@ impl Cell {
 
     /// The figure with this verdict that tells it, and its text. Where counters decided, the text
     /// has the open figures too.
-    pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Telling, String)> {
-        let (telling, text) = telling(self.told(verdict, plan).map(|told| {
-            (Telling { metric: told.metric, change: told.look.estimate }, told.sentence())
+    pub fn reason(&self, verdict: Verdict, plan: &Plan) -> Option<(Headline, String)> {
+        let (headline, text) = headline(self.figure_verdicts(verdict, plan).map(|figure| {
+            (Headline { metric: figure.metric, change: figure.look.estimate }, figure.sentence())
         }))?;
         if self.verdict() != (verdict, DecidedBy::Counters) {
-            return Some((telling, text));
+            return Some((headline, text));
         }
-        let open: Vec<_> = self.told(Verdict::Inconclusive, plan).map(|told| told.open()).collect();
+        let open: Vec<_> =
+            self.figure_verdicts(Verdict::Inconclusive, plan).map(|figure| figure.open()).collect();
         let open = open.join("; ");
-        Some((telling, format!("by its counters: {text}. Not decided: {open}")))
+        Some((headline, format!("by its counters: {text}. Not decided: {open}")))
     }
 
     /// The figures with this verdict, to be put into words.
-    fn told(&self, verdict: Verdict, plan: &Plan) -> impl Iterator<Item = Told<'_>> {
+    fn figure_verdicts(
+        &self,
+        verdict: Verdict,
+        plan: &Plan,
+    ) -> impl Iterator<Item = FigureVerdict<'_>> {
         let of_verdict = self.figures.iter().filter(move |figure| figure.verdict() == verdict);
         of_verdict.filter_map(move |figure| {
-            Some(Told {
+            Some(FigureVerdict {
                 variant: &self.variant,
                 metric: figure.metric,
                 verdict,
@@ -419,22 +411,15 @@ impl Cell {
     }
 }
 
-impl Figure {
-    /// Its verdict; inconclusive where there were too few octets.
-    fn verdict(&self) -> Verdict {
-        self.verdict.unwrap_or(Verdict::Inconclusive)
-    }
-}
-
 /// The judged metrics of a variant whose first samples are these.
 fn figures(
     plan: &Plan,
     subject: &Subject,
-    taken: &[Vec<Taken>; 3],
+    samples: &[Vec<Sample>; 3],
 ) -> Result<Vec<Figure>, Failure> {
     let mut figures = Vec::with_capacity(subject.metrics.len());
     for metric in subject.metrics.iter().copied() {
-        let mut all = taken.iter().flatten();
+        let mut all = samples.iter().flatten();
         if all.any(|sample| sample.value(metric).is_none()) {
             if subject.rule == Rule::Counters {
                 continue;
@@ -445,7 +430,7 @@ fn figures(
             );
             return Err(error).or_exit(Code::Usage);
         }
-        let of_base = taken[0].iter().filter_map(|sample| sample.value(metric));
+        let of_base = samples[0].iter().filter_map(|sample| sample.value(metric));
         let of_base: Vec<_> = of_base.map(|value| value as f64).collect();
         let base = stats::median(&of_base).unwrap_or(0.0);
         let least = floor(metric) as f64;
@@ -455,15 +440,8 @@ fn figures(
             (false, true) => least / base,
             (false, false) => 0.0,
         };
-        figures.push(Figure {
-            metric,
-            base: base as u64,
-            limits: Limits { delta: plan.delta.max(floor), floor },
-            octets: Vec::new(),
-            looks: Vec::new(),
-            verdict: None,
-            delta_to_decide: None,
-        });
+        let limits = Limits { delta: plan.delta.max(floor), floor };
+        figures.push(Figure::new(metric, base as u64, limits));
     }
     Ok(figures)
 }
@@ -477,21 +455,21 @@ fn figure_slot_ns(octets: &[OctetFacts]) -> u64 {
 
 /// Whether a warm-up has ended: by the rule where there are samples enough, or because it has
 /// taken all the time that it may.
-fn is_warm(taken: &[Taken]) -> bool {
-    let spent_ns: u64 = taken.iter().map(|sample| sample.wall_ns).sum();
-    let is_long = spent_ns >= WARM_UP_NS_MAX && taken.len() >= WARM_UP_COUNT_MIN;
-    let is_steady = matches!(warm_up(taken), Warmup::Found(_));
-    is_steady || is_long || taken.len() >= WARM_UP_COUNT_MAX
+fn is_warm(samples: &[Sample]) -> bool {
+    let spent_ns: u64 = samples.iter().map(|sample| sample.wall_ns).sum();
+    let is_long = spent_ns >= WARM_UP_NS_MAX && samples.len() >= WARM_UP_COUNT_MIN;
+    let is_steady = matches!(warm_up(samples), Warmup::Found(_));
+    is_steady || is_long || samples.len() >= WARM_UP_COUNT_MAX
 }
 
 /// Samples of a warm-up before it was steady; all of them where the rule finds none that was.
-fn unsteady_count(taken: &[Taken]) -> u64 {
-    match warm_up(taken) {
+fn unsteady_count(samples: &[Sample]) -> u64 {
+    match warm_up(samples) {
         Warmup::Found(count) => count.max(WARM_UP_COUNT_MIN) as u64,
-        Warmup::Unknown | Warmup::NoEnd => taken.len() as u64,
+        Warmup::Unknown | Warmup::NoEnd => samples.len() as u64,
     }
 }
 
-fn warm_up(taken: &[Taken]) -> Warmup {
-    stats::warm_up(&taken.iter().map(|sample| sample.wall_ns as f64).collect::<Vec<_>>())
+fn warm_up(samples: &[Sample]) -> Warmup {
+    stats::warm_up(&samples.iter().map(|sample| sample.wall_ns as f64).collect::<Vec<_>>())
 }

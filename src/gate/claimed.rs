@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::{Outcome, Verdict};
 use crate::terminal::exit::{Code, OpenCodes};
 
-/// `sofar` with the claims. While `disturbances` went on none was judged: neither one that fails nor
+/// `by_figures` with the claims. While `disturbances` went on none was judged: neither one that fails nor
 /// one that holds is worth anything then.
 pub fn with_claims(
-    sofar: Outcome,
+    by_figures: Outcome,
     expects: &Expects,
     disturbances: &[String],
     open: OpenCodes,
 ) -> Outcome {
     if !disturbances.is_empty() {
         let reason = disturbances.join("; ");
-        return sofar.or_worse(Outcome { verdict: Verdict::Untrusted, reason });
+        return by_figures.or_worse(Outcome { verdict: Verdict::Untrusted, reason });
     }
     let by_rank = [
         (result::Verdict::Fails, Verdict::ClaimFails),
@@ -30,8 +30,8 @@ pub fn with_claims(
         counts.then(|| Outcome { verdict, reason: words(claim) })
     });
     match of_claims.next() {
-        Some(outcome) => sofar.or_worse(outcome),
-        None => sofar,
+        Some(outcome) => by_figures.or_worse(outcome),
+        None => by_figures,
     }
 }
 
@@ -59,10 +59,14 @@ mod tests {
 
     const STRICT: OpenCodes = OpenCodes { inconclusive: Code::Inconclusive, ..OpenCodes::DEFAULT };
 
-    fn concluded(sofar: Verdict, claim: result::Verdict, disturbances: &[String]) -> [Verdict; 2] {
+    fn concluded(
+        by_figures: Verdict,
+        claim: result::Verdict,
+        disturbances: &[String],
+    ) -> [Verdict; 2] {
         [OpenCodes::DEFAULT, STRICT].map(|open| {
-            let sofar = Outcome { verdict: sofar, reason: "by times".to_owned() };
-            with_claims(sofar, &expects(claim), disturbances, open).verdict
+            let by_figures = Outcome { verdict: by_figures, reason: "by times".to_owned() };
+            with_claims(by_figures, &expects(claim), disturbances, open).verdict
         })
     }
 
@@ -73,8 +77,8 @@ mod tests {
         assert_eq!(concluded(Verdict::Inconclusive, fails, QUIET), [Verdict::ClaimFails; 2]);
         assert_eq!(concluded(Verdict::Regression, fails, QUIET), [Verdict::Regression; 2]);
         assert_eq!(concluded(Verdict::Untrusted, fails, QUIET), [Verdict::Untrusted; 2]);
-        let sofar = Outcome { verdict: Verdict::Pass, reason: String::new() };
-        let outcome = with_claims(sofar, &expects(fails), QUIET, STRICT);
+        let by_figures = Outcome { verdict: Verdict::Pass, reason: String::new() };
+        let outcome = with_claims(by_figures, &expects(fails), QUIET, STRICT);
         assert!(outcome.reason.starts_with("bal_bytes(batched-io) max"), "{}", outcome.reason);
     }
 

@@ -15,7 +15,7 @@ use result::{Counters, Program, gate::Binary};
 use super::{
     Arm, Metric,
     builds::Driving,
-    taker::{Taken, Taker},
+    sampler::{Sample, Sampler},
 };
 use crate::{
     client::{SampledClient, Source, StartFile, Task, copy_dir},
@@ -47,9 +47,9 @@ pub struct ClientPair {
 pub struct ClientTrio<'a> {
     starts: [StartFile; 2],
     task: Task<'a>,
-    /// By arm.
+    /// Clients, by arm.
     clients: [SampledClient<'a>; 3],
-    /// Of A and B, once they were asked.
+    /// Versions of A and B, once they were asked.
     versions: [Option<String>; 2],
     start_took: Duration,
     /// Whether nothing was asked of them.
@@ -85,7 +85,7 @@ impl<'a> ClientTrio<'a> {
         Ok(Self { starts, task, dir, clients, versions, start_took, are_new: true, watch })
     }
 
-    /// Who they are, A and B.
+    /// Programs of A and B.
     pub fn binaries(&self) -> Vec<Binary> {
         [Arm::Base, Arm::New].map(|arm| self.binary(arm)).into()
     }
@@ -134,7 +134,7 @@ impl<'a> ClientTrio<'a> {
     }
 
     /// Gives an arm a database that has seen no block.
-    fn renew_arm(&mut self, arm: Arm) -> Result<(), Failure> {
+    fn restart_arm(&mut self, arm: Arm) -> Result<(), Failure> {
         self.clients[arm as usize].stop()?;
         let start = &self.starts[arm.side()];
         self.clients[arm as usize] = sampled(start, self.dir.path(), arm, self.task)?;
@@ -142,14 +142,14 @@ impl<'a> ClientTrio<'a> {
     }
 }
 
-impl Taker for ClientTrio<'_> {
-    fn take(&mut self, arm: Arm, _variant: &str) -> Result<Taken, Failure> {
+impl Sampler for ClientTrio<'_> {
+    fn sample(&mut self, arm: Arm, _variant: &str) -> Result<Sample, Failure> {
         if interrupt::happened() {
             return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
         }
         self.are_new = false;
         if !self.clients[arm as usize].has_next() {
-            self.renew_arm(arm)?;
+            self.restart_arm(arm)?;
         }
         let name = format!("{} ({})", arm.letter(), self.starts[arm.side()].name);
         let client = &mut self.clients[arm as usize];
@@ -166,7 +166,7 @@ impl Taker for ClientTrio<'_> {
         };
         // A client that finds the block valid has computed its state and its receipts.
         let counters = Counters { gas: sample.gas, ..Counters::default() };
-        Ok(Taken {
+        Ok(Sample {
             wall_ns: sample.wall_ns,
             cpu_ns: sample.cpu_ns,
             blocks: None,
@@ -178,12 +178,12 @@ impl Taker for ClientTrio<'_> {
         })
     }
 
-    fn renew(&mut self) -> Result<Duration, Failure> {
+    fn restart(&mut self) -> Result<Duration, Failure> {
         if self.are_new {
             return Ok(self.start_took);
         }
         let begun = Instant::now();
-        Arm::ALL.into_iter().try_for_each(|arm| self.renew_arm(arm))?;
+        Arm::ALL.into_iter().try_for_each(|arm| self.restart_arm(arm))?;
         self.are_new = true;
         Ok(begun.elapsed())
     }

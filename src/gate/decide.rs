@@ -1,9 +1,9 @@
-//! When octets decide: after 6, 8, 10 and 12 of them, with the probability of an error split over
-//! these looks and over all that is judged, so that looking early makes no verdict less sure.
+//! When octets decide: after 6, 8, 10 and 12 of them. The probability of an error is split over these looks and
+//! over all that is judged, so that looking early makes no verdict less sure.
 
 use result::{gate::LookFacts, stats::Trimmed};
 
-use super::{DELTA_MAX, Verdict, octet::Differences};
+use super::{DELTA_MAX, Metric, Verdict, octet::Differences};
 
 /// Octets after which it is looked whether they decide.
 pub const LOOKS: [usize; 4] = [6, 8, 10, 12];
@@ -17,7 +17,7 @@ pub const ALPHA_FAIL: f64 = 0.01;
 pub const ALPHA_PASS: f64 = 0.05;
 /// Confidence of the interval of the null.
 pub const NULL_CONFIDENCE: f64 = 0.99;
-/// By how many standard errors an estimate is off in nine runs of ten, at most.
+/// Standard errors by which an estimate is off in nine runs of ten, at most.
 const NINE_OF_TEN: f64 = 1.645;
 /// A δ that is named is a multiple of this share.
 const DELTA_STEP: f64 = 0.001;
@@ -29,9 +29,9 @@ pub struct Look {
     pub octet_count: usize,
     /// Logarithm of how many times as long B took as A.
     pub estimate: f64,
-    /// It is below this with the share of [`ALPHA_FAIL`] at most.
+    /// Lower bound: the change is below it with the share of [`ALPHA_FAIL`] at most.
     pub lower: f64,
-    /// It is above this with the share of [`ALPHA_PASS`] at most.
+    /// Upper bound: the change is above it with the share of [`ALPHA_PASS`] at most.
     pub upper: f64,
     /// The same of N against A: the interval.
     pub null: [f64; 2],
@@ -50,6 +50,62 @@ impl Split {
     /// A share of `alpha`.
     pub fn share(&self, alpha: f64) -> f64 {
         alpha / (self.look_count * self.judged_count).max(1) as f64
+    }
+}
+
+/// A figure on its way to its verdict.
+#[derive(Debug)]
+pub struct Figure {
+    /// Its metric.
+    pub metric: Metric,
+    /// Median of a sample of A.
+    pub base: u64,
+    /// Its limits.
+    pub limits: Limits,
+    /// Octets so far.
+    pub octets: Vec<Differences>,
+    /// Looks so far.
+    pub looks: Vec<Look>,
+    verdict: Option<Verdict>,
+    /// The δ that its noise decides, where the noise leaves it open.
+    pub delta_to_decide: Option<f64>,
+}
+
+impl Figure {
+    /// A figure without an octet.
+    pub const fn new(metric: Metric, base: u64, limits: Limits) -> Self {
+        Self {
+            metric,
+            base,
+            limits,
+            octets: Vec::new(),
+            looks: Vec::new(),
+            verdict: None,
+            delta_to_decide: None,
+        }
+    }
+
+    /// Looks whether its octets decide, unless they have.
+    pub fn look(&mut self, split: Split) {
+        if !self.is_open() {
+            return;
+        }
+        let Some(look) = look(&self.octets, split) else { return };
+        self.looks.push(look);
+        self.verdict = verdict(&look, self.limits);
+        if self.verdict == Some(Verdict::Inconclusive) {
+            self.delta_to_decide = delta_to_decide(&self.octets, split, self.limits.delta);
+        }
+    }
+
+    /// Whether more octets may still tell.
+    pub const fn is_open(&self) -> bool {
+        self.verdict.is_none()
+    }
+
+    /// Its verdict; inconclusive where there were too few octets.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict.unwrap_or(Verdict::Inconclusive)
     }
 }
 
@@ -97,9 +153,9 @@ pub struct Limits {
 enum Null {
     /// A is surely within ±δ/2 of itself.
     Holds,
-    /// It may be, or not: there is much noise.
+    /// A may be within it, or not: there is much noise.
     Wide,
-    /// It surely differs from itself.
+    /// A surely differs from itself.
     Biased,
 }
 

@@ -1,4 +1,4 @@
-//! A taker whose times, counts and disturbances are drawn: builds, processes and machines of which
+//! A sampler whose times, counts and disturbances are drawn: builds, processes and machines of which
 //! the truth is known. No clock, no process, and the same for a seed on every machine.
 
 use result::Counters;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{
     octet::{Arm, Coin},
-    taker::{Taken, Taker},
+    sampler::{Sample, Sampler},
 };
 use crate::terminal::exit::Failure;
 
@@ -32,7 +32,7 @@ pub struct Drawn {
     pub disturbances: Vec<String>,
     /// How often the disturbances are reported.
     pub disturbed_count: usize,
-    /// By how much processes of one build differ, as a share.
+    /// Difference of processes of one build, as a share.
     pub process_noise: f64,
     /// How many times as long each process takes.
     pub process_factors: [f64; 3],
@@ -96,8 +96,8 @@ impl Drawn {
     }
 }
 
-impl Taker for Drawn {
-    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
+impl Sampler for Drawn {
+    fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
         self.taken_count += 1;
         self.unwatched_count += u64::from(!self.is_watched);
         let factor = if arm == Arm::New { self.factor } else { 1.0 };
@@ -107,15 +107,15 @@ impl Taker for Drawn {
         let is_new = arm == Arm::New && self.taken_count > self.same_until;
         let store_reads = Some(1_000 + if is_new { self.more_reads } else { 0 });
         let counters = Counters { gas: 1_000_000, store_reads, ..Counters::default() };
-        let taken = Taken { wall_ns, cpu_ns: Some(wall_ns), counters, ..Taken::default() };
+        let taken = Sample { wall_ns, cpu_ns: Some(wall_ns), counters, ..Sample::default() };
         let Some(Disk { blocks, spread, times_read }) = self.disk else { return Ok(taken) };
         let blocks = (blocks as f64 * (spread * self.draw()).exp()) as u64;
         let requests = blocks * times_read[usize::from(is_new)];
         let (blocks, bytes, requests) = (Some(blocks), Some(requests * 4096), Some(requests));
-        Ok(Taken { blocks, bytes, requests, ..taken })
+        Ok(Sample { blocks, bytes, requests, ..taken })
     }
 
-    fn renew(&mut self) -> Result<Duration, Failure> {
+    fn restart(&mut self) -> Result<Duration, Failure> {
         self.process_factors = [(); 3].map(|()| (self.process_noise * self.draw()).exp());
         self.process_factors[self.start_count % 3] *= self.first_factor;
         self.start_count += 1;

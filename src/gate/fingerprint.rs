@@ -9,7 +9,7 @@ const CPU_MODEL: &str = "cpu/model";
 
 /// The facts of `environment` that make a machine, as a result writes them; `null` where one is not
 /// known.
-fn of(environment: &Environment) -> [(&'static str, Value); 14] {
+fn machine_facts(environment: &Environment) -> [(&'static str, Value); 14] {
     let Environment { cpu, cgroup, memory, host, data_dir, build, .. } = environment;
     [
         (CPU_MODEL, json!(cpu.model)),
@@ -32,20 +32,20 @@ fn of(environment: &Environment) -> [(&'static str, Value); 14] {
 /// Facts that are not the same in both, as `cpu/model: "a" against "b"`. Two machines of which the
 /// processor is unknown are not known to be the same.
 pub(super) fn differences(a: &Environment, b: &Environment) -> Vec<String> {
-    where_they(a, b, |name, a, b| a != b || (name == CPU_MODEL && a.is_null()))
+    differences_where(a, b, |name, a, b| a != b || (name == CPU_MODEL && a.is_null()))
 }
 
 /// The same, but that a fact that is unknown in both is no difference.
 pub fn known_differences(a: &Environment, b: &Environment) -> Vec<String> {
-    where_they(a, b, |_, a, b| a != b)
+    differences_where(a, b, |_, a, b| a != b)
 }
 
-fn where_they(
+fn differences_where(
     a: &Environment,
     b: &Environment,
     differ: impl Fn(&str, &Value, &Value) -> bool,
 ) -> Vec<String> {
-    let pairs = of(a).into_iter().zip(of(b));
+    let pairs = machine_facts(a).into_iter().zip(machine_facts(b));
     let differing = pairs.filter(|((name, a), (_, b))| differ(name, a, b));
     differing.map(|((name, a), (_, b))| format!("{name}: {a} against {b}")).collect()
 }

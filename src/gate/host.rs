@@ -8,7 +8,7 @@ use result::HOST_CACHE_RATIO;
 use variant::CacheMode;
 use workload::file;
 
-use super::work::Work;
+use super::work::GateWork;
 use crate::{
     machine,
     run::{
@@ -29,7 +29,7 @@ use crate::{
 ///
 /// # Errors
 /// The workload cannot be read.
-pub fn warning(work: &Work, progress: &Progress) -> Result<Option<String>, Failure> {
+pub fn warning(work: &GateWork, progress: &Progress) -> Result<Option<String>, Failure> {
     let run = minimal::run_of_words(&work.builds[0].run).or_exit(Code::Usage)?;
     let mut stores = run.stores.iter().filter(|store| store.has_device()).peekable();
     if run.cache != CacheMode::Cold || stores.peek().is_none() {

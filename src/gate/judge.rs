@@ -25,10 +25,10 @@ use super::{
     clients::{ClientPair, ClientTrio},
     host, measure,
     pace::WorkSource,
-    shown::Shown,
+    sampler::{Plan, Rule, Sampler, Subject},
     side::Side,
-    taker::{Plan, Rule, Subject, Taker},
-    work::{Shared, Work, WorkInput, subjects, temporary},
+    stage::MeasuringStage,
+    work::{GateWork, GateWorkInput, SharedVariant, subjects, temporary},
 };
 
 use crate::{
@@ -57,7 +57,7 @@ pub struct Builds {
     /// B, which is judged; this program where none is named.
     pub new: Option<PathBuf>,
     /// The work of both.
-    pub work: WorkInput,
+    pub work: GateWorkInput,
     /// How they are driven.
     pub driving: Driving,
     /// The judged metrics, where the user named them.
@@ -75,7 +75,7 @@ pub struct Builds {
 pub struct Results {
     /// The stored one, or the directory of one or several.
     pub base: PathBuf,
-    /// Those that are judged.
+    /// The results that are judged.
     pub new: New,
     /// Whether times are judged.
     pub times: Times,
@@ -86,28 +86,16 @@ pub struct Results {
 pub enum New {
     /// Stored, too.
     Stored(PathBuf),
-    /// Of a run now.
+    /// Results of a run now.
     Run {
         /// The work.
         input: Box<RunInput>,
-        /// By whom.
-        by: RunBy,
+        /// Processes that run, one after the other; a single one is this process.
+        process_count: usize,
+        /// The arguments of another process that writes its result into this directory.
+        words: fn(&Path) -> Vec<OsString>,
         /// No block may take longer.
         deadline: Option<Duration>,
-    },
-}
-
-/// The process that runs the side judged against stored results.
-#[derive(Clone, Debug)]
-pub enum RunBy {
-    /// This process.
-    ThisProcess,
-    /// So many others, one after the other.
-    Processes {
-        /// How many.
-        count: usize,
-        /// The arguments of one that writes its result into this directory.
-        words: fn(&Path) -> Vec<OsString>,
     },
 }
 
@@ -247,7 +235,7 @@ impl Facts {
     fn compare_builds(&mut self, builds: &Builds, frame: &Frame) -> Result<Outcome, Failure> {
         check_unpatched().or_exit(Code::Usage)?;
         let progress = Progress::new(terminal::look());
-        let work = Work::of(&builds.work, &progress)?;
+        let work = GateWork::prepare(&builds.work, &progress)?;
         self.workload = Some(work.facts.clone());
         let new = builds.new.clone().map_or_else(builds::this_program, Ok)?;
         work.differs(&builds.base, &new)?;
@@ -342,8 +330,12 @@ impl Facts {
         baseline::can_be_judged(&base, results.times).or_exit(Code::Usage)?;
         let new = match &results.new {
             New::Stored(path) => Side::read(path).or_exit(Code::Io)?,
-            New::Run { input, by, deadline } => {
-                let new = run_side(input, by, *deadline)?;
+            New::Run { input, process_count, words, deadline } => {
+                let results = match process_count {
+                    1 => vec![run_here(input)?],
+                    count => run_in_processes(*count, *words)?,
+                };
+                let new = run_side(results, *deadline)?;
                 self.workload = Some(new.results()[0].result.workload.clone());
                 new
             }
@@ -367,14 +359,14 @@ impl Facts {
     fn measure(
         &mut self,
         plan: &Plan,
-        taker: &mut dyn Taker,
+        sampler: &mut dyn Sampler,
         source: WorkSource,
         progress: &Progress,
     ) -> Result<Outcome, Failure> {
-        let mut shown = Shown::new(progress, plan, source);
-        let (attempts, outcome) = measure::attempts(plan, taker, |step| shown.at(step));
+        let mut stage = MeasuringStage::new(progress, plan, source);
+        let (attempts, outcome) = measure::attempts(plan, sampler, |step| stage.at(step));
         self.attempts = attempts;
-        shown.finish();
+        stage.finish();
         outcome
     }
 }
@@ -409,24 +401,15 @@ fn check_unpatched() -> anyhow::Result<()> {
     )
 }
 
-/// Runs, and gives the results as if they had been read, with the first one's claims judged.
-fn run_side(input: &RunInput, by: &RunBy, deadline: Option<Duration>) -> Result<Side, Failure> {
-    let mut results = match by {
-        RunBy::ThisProcess => vec![run_here(input)?],
-        RunBy::Processes { count, words } => {
-            let dir = temporary()?;
-            (1..=*count)
-                .map(|number| run_in_process(&dir.path().join(number.to_string()), *words))
-                .collect::<Result<_, _>>()?
-        }
-    };
+/// The side of a run's results, with the deadline judged on the first one.
+fn run_side(mut results: Vec<Stored>, deadline: Option<Duration>) -> Result<Side, Failure> {
     if let (Some(deadline), Some(first)) = (deadline, results.first_mut()) {
         let judged = claims::judge_deadline(deadline, &first.result);
         let expects = &mut first.result.expects;
         expects.count += judged.count;
         expects.claims.extend(judged.claims);
     }
-    Side::of(PathBuf::from("this run"), results).or_exit(Code::Usage)
+    Side::from_results(PathBuf::from("this run"), results).or_exit(Code::Usage)
 }
 
 /// Codes of a run whose result can be judged: an early end, or a fault, comes before any verdict.
@@ -440,6 +423,14 @@ fn run_here(input: &RunInput) -> Result<Stored, Failure> {
         code if JUDGED_CODES.contains(&code) => Ok(stored),
         code => Err(anyhow!("the run gave no result to judge")).or_exit(code),
     }
+}
+
+fn run_in_processes(
+    count: usize,
+    words: fn(&Path) -> Vec<OsString>,
+) -> Result<Vec<Stored>, Failure> {
+    let dir = temporary()?;
+    (1..=count).map(|number| run_in_process(&dir.path().join(number.to_string()), words)).collect()
 }
 
 /// Lets a process of this program run and write its result into `dir`.
@@ -457,7 +448,7 @@ fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Store
 }
 
 /// The claims of the scenario that hold for this work, and the deadline.
-fn expects(deadline: Option<Duration>, work: &Work) -> Vec<Expect> {
+fn expects(deadline: Option<Duration>, work: &GateWork) -> Vec<Expect> {
     let of_scenario = work.scenario.as_ref().filter(|s| s.skipped_expects().is_none());
     let mut all = of_scenario.map_or(Vec::new(), |scenario| scenario.expects.clone());
     if let Some(most) = deadline {
@@ -469,7 +460,7 @@ fn expects(deadline: Option<Duration>, work: &Work) -> Vec<Expect> {
 /// Warnings of the calibration of this machine, for the asked change.
 fn calibration_warnings(
     builds: &Builds,
-    variants: &[Shared],
+    variants: &[SharedVariant],
     frame: &Frame,
 ) -> Result<Vec<String>, Failure> {
     let Some(path) = builds.calibration.clone().or_else(calibration::default_path) else {
@@ -483,7 +474,7 @@ fn calibration_warnings(
         return Ok(Vec::new());
     };
     let mut warnings = Vec::new();
-    for Shared { name, .. } in variants {
+    for SharedVariant { name, .. } in variants {
         let Frame { environment, delta, .. } = frame;
         warnings.extend(calibration::warning(&calibration, name, *delta, environment));
     }

@@ -4,11 +4,11 @@ use result::gate::Attempt;
 
 use super::{
     DecidedBy, Outcome, Verdict,
-    cell::{Cell, Life},
+    cell::{Cell, Generation},
     decide::{self, LOOKS, OCTET_COUNT_MAX, Split},
     octet::Coin,
-    steps::{Followed, OctetWork, Step},
-    taker::{Plan, Taker},
+    sampler::{Plan, Sampler},
+    steps::{OctetWork, Step, TrackedSampler},
 };
 use crate::terminal::exit::Failure;
 
@@ -17,13 +17,13 @@ use crate::terminal::exit::Failure;
 /// outcome of the last.
 pub fn attempts(
     plan: &Plan,
-    taker: &mut dyn Taker,
+    sampler: &mut dyn Sampler,
     mut show: impl FnMut(Step),
 ) -> (Vec<Attempt>, Result<Outcome, Failure>) {
     let mut attempts = Vec::new();
     let mut plan = plan.clone();
     loop {
-        let (attempt, failure) = try_once(&plan, taker, &mut show);
+        let (attempt, failure) = try_once(&plan, sampler, &mut show);
         let outcome = Outcome { verdict: attempt.verdict, reason: attempt.reason.clone() };
         attempts.push(attempt);
         let is_open = matches!(outcome.verdict, Verdict::Inconclusive | Verdict::Untrusted);
@@ -43,23 +43,23 @@ pub fn attempts(
 /// A sample could not be taken.
 pub fn attempt(
     plan: &Plan,
-    taker: &mut dyn Taker,
+    sampler: &mut dyn Sampler,
     mut show: impl FnMut(Step),
 ) -> Result<(Verdict, Attempt), Failure> {
-    let (attempt, failure) = try_once(plan, taker, &mut show);
+    let (attempt, failure) = try_once(plan, sampler, &mut show);
     failure.map_or_else(|| Ok((attempt.verdict, attempt)), Err)
 }
 
 /// The same, with all octets before the failure that ended it.
 fn try_once(
     plan: &Plan,
-    taker: &mut dyn Taker,
+    sampler: &mut dyn Sampler,
     show: &mut dyn FnMut(Step),
 ) -> (Attempt, Option<Failure>) {
-    let mut under_way = Try { plan, taker, show, cells: Vec::with_capacity(plan.subjects.len()) };
+    let mut under_way = Try { plan, sampler, show, cells: Vec::with_capacity(plan.subjects.len()) };
     let failure = under_way.measure().err();
-    let Try { taker, cells, .. } = under_way;
-    let disturbances = taker.disturbances();
+    let Try { sampler, cells, .. } = under_way;
+    let disturbances = sampler.disturbances();
     let Outcome { verdict, reason } = match &failure {
         None => judged(plan, &cells, &disturbances),
         Some(failure) => {
@@ -74,7 +74,7 @@ fn try_once(
 /// A try under way.
 struct Try<'a> {
     plan: &'a Plan,
-    taker: &'a mut dyn Taker,
+    sampler: &'a mut dyn Sampler,
     show: &'a mut dyn FnMut(Step),
     cells: Vec<Cell>,
 }
@@ -82,18 +82,19 @@ struct Try<'a> {
 impl Try<'_> {
     /// Warms up all variants, and takes their octets.
     fn measure(&mut self) -> Result<(), Failure> {
-        let mut work = OctetWork::default();
+        let mut works = Vec::with_capacity(self.plan.subjects.len());
         for (done_count, subject) in self.plan.subjects.iter().enumerate() {
-            let mut followed = Followed::warming_up(self.taker, self.show, done_count);
-            let cell = Cell::warmed_up(self.plan, subject, &mut followed)?;
-            work.add(&followed, cell.sample_counts(self.plan.slot_ns));
+            let mut tracked = TrackedSampler::new(self.sampler, self.show, done_count, None);
+            let cell = Cell::warmed_up(self.plan, subject, &mut tracked)?;
+            let (start, sample) = (tracked.start(), tracked.mean_sample_time());
+            works.push(cell.octet_work(self.plan.slot_ns, start, sample));
             self.cells.push(cell);
         }
-        drop(self.taker.disturbances());
+        drop(self.sampler.disturbances());
         if self.cells.iter().any(|cell| !cell.changes().is_empty()) {
             return Ok(());
         }
-        (self.show)(Step::Warm(work));
+        (self.show)(Step::Warm(OctetWork::of_all(&works)));
         self.octets()
     }
 
@@ -104,20 +105,21 @@ impl Try<'_> {
         let figure_count: usize = self.cells.iter().map(Cell::figure_count).sum();
         let split = Split { judged_count: figure_count * attempt_count, look_count: LOOKS.len() };
         let mut coin = Coin::new(coin_seed);
-        let mut life = Life::default();
-        for number in 0..OCTET_COUNT_MAX {
+        let mut generation = Generation::default();
+        for done_count in 0..OCTET_COUNT_MAX {
             let mut open: Vec<_> =
                 self.cells.iter_mut().filter(|cell| takes_all || cell.is_open()).collect();
             if open.is_empty() {
                 break;
             }
             let sample_count = open.iter().map(|cell| cell.octet_sample_count()).sum();
-            let mut followed = Followed::octet(self.taker, self.show, number, sample_count);
-            life.renew(&mut followed)?;
+            let mut tracked =
+                TrackedSampler::new(self.sampler, self.show, done_count, Some(sample_count));
+            generation.restart(&mut tracked)?;
             for cell in &mut open {
-                cell.octet(&mut coin, &mut life, &mut followed)?;
+                cell.octet(&mut coin, &mut generation, &mut tracked)?;
                 if !cell.changes().is_empty() {
-                    followed.pause_watch();
+                    tracked.pause_watch();
                     return Ok(());
                 }
                 cell.look(split);
@@ -161,8 +163,8 @@ fn delta_to_decide(verdict: Verdict, cells: &[Cell]) -> String {
 /// come first: they leave something open.
 fn reason(verdict: Verdict, plan: &Plan, cells: &[Cell]) -> String {
     let reasons = cells.iter().filter_map(|cell| {
-        let (telling, text) = cell.reason(verdict, plan)?;
-        Some((cell.verdict() == (verdict, DecidedBy::Counters), telling, text))
+        let (headline, text) = cell.reason(verdict, plan)?;
+        Some((cell.verdict() == (verdict, DecidedBy::Counters), headline, text))
     });
     let told = reasons.max_by(|a, b| a.0.cmp(&b.0).then(a.1.order(&b.1)));
     told.map_or_else(|| "nothing was measured".to_owned(), |(_, _, text)| text)

@@ -1,6 +1,6 @@
-//! The order of samples. Eight slots of two builds, ABBA then BAAB or the other way round, so that
-//! a steady drift of the machine and the place in a half cancel; and four of a second process of
-//! A, a pair in each half, as a null: the same build must not seem to differ from itself.
+//! The order of samples. Eight slots of two builds, ABBA then BAAB or the other way round: a steady drift of the
+//! machine and the place in a half cancel. Four slots of a second process of A, a pair in each half, are a
+//! null: the same build must not seem to differ from itself.
 //!
 //! An octet is taken in as many passes over its slots as its samples are short: a machine's speed
 //! jumps within seconds, and compared samples must lie within milliseconds.

@@ -1,6 +1,6 @@
-//! How long a gate may take, for the user: before the first octet by the warm-ups, then by the octets,
-//! which have all that a sample costs beside its time. A long one comes with the options that make
-//! it shorter, by its cause: where several passes fill a slot, a smaller block makes more of them.
+//! Estimates of a gate's time, for the user: before the first octet by the warm-ups, then by the octets, which
+//! have all that a sample costs beside its time. A long one comes with the options that make it shorter, by its
+//! cause: if several passes fill a slot, a smaller block makes more of them.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,8 @@ use report::units;
 
 use super::{
     decide::{OCTET_COUNT_MAX, OCTET_COUNT_MIN},
+    sampler::{Plan, Rule},
     steps::{OctetWork, shorter_slot_ns, times},
-    taker::{Plan, Rule},
 };
 use crate::run::prepare::{Source, is_smaller_if_quick};
 
@@ -255,8 +255,8 @@ mod tests {
     use super::{
         super::{
             Metric,
+            sampler::Subject,
             steps::{Passes, SampleTime},
-            taker::Subject,
         },
         *,
     };
@@ -286,7 +286,7 @@ mod tests {
         let [start, warm_up, counted] = [start, warm_up, counted].map(seconds);
         let asked = SampleTime { warm_up, counted };
         let passes = Passes { count: 1, time: counted };
-        OctetWork { start: Some(start), asked, shorter: asked, passes, most: counted }
+        OctetWork { start: Some(start), asked, shorter: asked, passes }
     }
 
     /// The same where several passes fill a slot, of which a shorter one has fewer.

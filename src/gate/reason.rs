@@ -18,14 +18,14 @@ const SHOWN_MIN: f64 = 0.0005;
 
 /// A figure that may tell a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Telling {
+pub struct Headline {
     /// Its metric.
     pub metric: Metric,
     /// Its change, as a share or as a logarithm: only the order counts.
     pub change: f64,
 }
 
-impl Telling {
+impl Headline {
     /// The one that tells is the greatest.
     pub fn order(&self, other: &Self) -> Ordering {
         let (own, its) = (precedence(self.metric), precedence(other.metric));
@@ -33,8 +33,8 @@ impl Telling {
     }
 }
 
-/// The text of the figure that tells, with its [`Telling`].
-pub fn telling(all: impl IntoIterator<Item = (Telling, String)>) -> Option<(Telling, String)> {
+/// The text of the figure that tells, with its [`Headline`].
+pub fn headline(all: impl IntoIterator<Item = (Headline, String)>) -> Option<(Headline, String)> {
     all.into_iter().max_by(|a, b| a.0.order(&b.0))
 }
 
@@ -52,7 +52,7 @@ const fn precedence(metric: Metric) -> u8 {
 
 /// A figure that is put into words.
 #[derive(Debug)]
-pub struct Told<'a> {
+pub struct FigureVerdict<'a> {
     /// Its variant.
     pub variant: &'a str,
     /// Its metric.
@@ -69,14 +69,14 @@ pub struct Told<'a> {
     pub enough: String,
 }
 
-impl Told<'_> {
+impl FigureVerdict<'_> {
     /// The verdict as a sentence about B.
     pub fn sentence(&self) -> String {
         let LookFacts { change, lower, null, octet_count: octets, .. } = self.look.into();
         let [_, upper] = self.limits.bounds(&self.look).map(f64::exp_m1);
         let faster = (self.look.upper + self.limits.itself(self.look.null)).exp_m1();
         let (variant, metric) = (self.variant, self.metric);
-        let Phrases { does, base, more, less } = phrases(metric);
+        let [does, base, more, less] = phrases(metric);
         let direction = if change < 0.0 { less } else { more };
         let compared = format!("B {does} {} {direction} than A: {variant}, {metric}", size(change));
         let allowed = self.allowed();
@@ -168,20 +168,9 @@ impl Told<'_> {
     }
 }
 
-/// The words for a change of a metric.
-struct Phrases {
-    /// The verb after B.
-    does: &'static str,
-    /// Its base form.
-    base: &'static str,
-    /// An increase.
-    more: &'static str,
-    /// A decrease.
-    less: &'static str,
-}
-
-const fn phrases(metric: Metric) -> Phrases {
-    let [does, base, more, less] = match metric {
+/// The words for a change of a metric: the verb after B, its base form, an increase and a decrease.
+const fn phrases(metric: Metric) -> [&'static str; 4] {
+    match metric {
         Metric::Wall => ["is", "be", "slower", "faster"],
         Metric::Cpu => ["takes", "take", "more CPU time", "less CPU time"],
         Metric::Blocks => ["reads", "read", "more blocks", "fewer blocks"],
@@ -189,8 +178,7 @@ const fn phrases(metric: Metric) -> Phrases {
         Metric::Requests => ["makes", "make", "more requests", "fewer requests"],
         Metric::Allocations => ["makes", "make", "more allocations", "fewer allocations"],
         Metric::Instructions => ["takes", "take", "more instructions", "fewer instructions"],
-    };
-    Phrases { does, base, more, less }
+    }
 }
 
 /// A share in percent, with its sign.
@@ -231,7 +219,8 @@ mod tests {
             Verdict::Inconclusive => ": about 96 samples of each build would decide".to_owned(),
             _ => String::new(),
         };
-        Told { variant: "memory/x", metric, verdict, look, limits, delta: 0.03, enough }.sentence()
+        FigureVerdict { variant: "memory/x", metric, verdict, look, limits, delta: 0.03, enough }
+            .sentence()
     }
 
     #[test]
@@ -296,30 +285,30 @@ mod tests {
         assert!(cpu.starts_with("B takes no more CPU time than allowed: memory/x, cpu"), "{cpu}");
     }
 
-    fn telling_text(all: &[(Metric, f64)]) -> String {
+    fn headline_text(all: &[(Metric, f64)]) -> String {
         let all = all.iter().map(|(metric, change)| {
-            let telling = Telling { metric: *metric, change: *change };
-            (telling, format!("{metric} {change}"))
+            let headline = Headline { metric: *metric, change: *change };
+            (headline, format!("{metric} {change}"))
         });
-        telling(all).expect("there are some").1
+        headline(all).expect("there are some").1
     }
 
     #[test]
     fn a_time_tells_before_any_counter_however_much_that_changed() {
         let (wall, requests) = ((Metric::Wall, 0.04), (Metric::Requests, 519.328));
         for all in [[wall, requests], [requests, wall]] {
-            assert_eq!(telling_text(&all), "wall 0.04");
+            assert_eq!(headline_text(&all), "wall 0.04");
         }
         let cpu = (Metric::Cpu, 0.5);
-        assert_eq!(telling_text(&[requests, cpu, wall]), "wall 0.04");
-        assert_eq!(telling_text(&[requests, cpu]), "cpu 0.5");
+        assert_eq!(headline_text(&[requests, cpu, wall]), "wall 0.04");
+        assert_eq!(headline_text(&[requests, cpu]), "cpu 0.5");
     }
 
     #[test]
     fn of_like_figures_the_one_that_changed_most_tells() {
-        assert_eq!(telling_text(&[(Metric::Wall, -0.1), (Metric::Wall, 0.2)]), "wall 0.2");
+        assert_eq!(headline_text(&[(Metric::Wall, -0.1), (Metric::Wall, 0.2)]), "wall 0.2");
         let counters = [(Metric::Bytes, 0.3), (Metric::Blocks, 0.2), (Metric::Requests, 0.1)];
-        assert_eq!(telling_text(&counters), "bytes 0.3");
-        assert_eq!(telling([]), None);
+        assert_eq!(headline_text(&counters), "bytes 0.3");
+        assert_eq!(headline([]), None);
     }
 }

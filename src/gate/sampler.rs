@@ -9,7 +9,7 @@ use crate::terminal::exit::Failure;
 
 /// A sample as the gate needs it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Taken {
+pub struct Sample {
     /// Wall time.
     pub wall_ns: u64,
     /// CPU time.
@@ -28,7 +28,7 @@ pub struct Taken {
     pub counters: Counters,
 }
 
-impl Taken {
+impl Sample {
     /// Its value of a metric; `None` where that is not reported.
     pub const fn value(&self, metric: Metric) -> Option<u64> {
         match metric {
@@ -44,19 +44,19 @@ impl Taken {
 }
 
 /// A source of samples.
-pub trait Taker {
+pub trait Sampler {
     /// Takes one sample.
     ///
     /// # Errors
     /// There is none: the gate ends.
-    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure>;
+    fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure>;
 
     /// Ends all processes and starts others in their place, which begin cold. Gives the time that
     /// it took.
     ///
     /// # Errors
     /// One does not start: the gate ends.
-    fn renew(&mut self) -> Result<Duration, Failure>;
+    fn restart(&mut self) -> Result<Duration, Failure>;
 
     /// Gives all arms the same CPUs for an octet of `variant`, in turn others with each `number`.
     /// `None` where they may use all.

@@ -41,7 +41,7 @@ impl BuildSettings {
 /// The settings of both builds.
 #[derive(Clone, Debug)]
 pub struct OwnRuns {
-    /// Of A, and of B.
+    /// Settings of A, and of B.
     pub builds: [BuildSettings; 2],
     /// The settings that one of them alone has, where they change nothing: both would be told the same.
     pub without_effect: Option<String>,

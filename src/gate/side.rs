@@ -1,9 +1,9 @@
-//! One side of a comparison with a baseline: results of one program on one work, each made by a
-//! process of its own; and by how much a figure of one side is above that of the other.
+//! One side of a comparison with a baseline: results of one program on one work, each made by a process of its
+//! own. And the change of a figure from one side to the other.
 //!
 //! Where a process lies in memory makes it faster or slower than its twin for as long as it lives.
-//! No number of samples of one process tells that from a change of the build: so a time is compared
-//! between processes, each of which is one value.
+//! No number of samples of one process tells that from a change of the build. So each process is one value, and
+//! times are compared between processes.
 
 use result::{
     SampleFacts,
@@ -37,7 +37,7 @@ pub enum Figure<'a> {
     Count(Metric),
 }
 
-/// By how much the logarithm of a figure moved.
+/// Change of the logarithm of a figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved {
     /// The estimate.
@@ -60,14 +60,14 @@ impl Side {
                 results.push(Stored::read(&file)?);
             }
         }
-        Self::of(path.to_owned(), results)
+        Self::from_results(path.to_owned(), results)
     }
 
     /// The side of these results, found at `path`.
     ///
     /// # Errors
     /// They are of several programs, or one is there twice.
-    pub fn of(path: PathBuf, results: Vec<Stored>) -> Result<Self> {
+    pub fn from_results(path: PathBuf, results: Vec<Stored>) -> Result<Self> {
         for (index, stored) in results.iter().enumerate() {
             let (first, own) = (&results[0], &stored.result.tool.program);
             if !first.result.tool.program.is_same(own) && index > 0 {
@@ -148,7 +148,7 @@ impl Side {
     }
 }
 
-/// By how much a figure of a variant moved from `base` to `new`; `None` where there are too few
+/// Change of a figure of a variant from `base` to `new`; `None` where there are too few
 /// values to tell. Between processes each is a value. Of one process on each side, samples are
 /// values of a ratio or a count: all variants of a process share its luck. On several
 /// databases, which both have, each is a value, the difference of its medians.
@@ -174,7 +174,7 @@ pub fn moved(base: &Side, new: &Side, variant: &str, figure: Figure<'_>) -> Opti
     }
 }
 
-/// By how much longer a variant takes in `new` than in `base`, as a share: seen, not judged.
+/// Change of a variant's time from `base` to `new`, as a share: seen, not judged.
 pub fn seen(base: &Side, new: &Side, variant: &str) -> Option<f64> {
     let [base, new] = [base, new].map(|side| {
         let logs = side.by_process(variant, Figure::Time)?;

@@ -8,8 +8,8 @@ use report::units;
 use super::{
     decide::{LOOKS, OCTET_COUNT_MAX},
     pace::{Pace, WorkSource},
+    sampler::Plan,
     steps::{Doing, InOctet, Step},
-    taker::Plan,
 };
 use crate::terminal::progress::{Live, Progress, Stage};
 
@@ -21,21 +21,21 @@ const OCTET_LENGTH: u64 = 1_000;
 const LENGTH: u64 = OCTET_LENGTH * OCTET_COUNT_MAX as u64;
 
 /// The stage of a gate that measures.
-pub struct Shown<'a> {
+pub struct MeasuringStage<'a> {
     progress: &'a Progress,
     stage: Stage<'a>,
     lines: Lines,
-    shown_at: Option<Instant>,
+    drawn_at: Option<Instant>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> MeasuringStage<'a> {
     /// Begins it.
     pub fn new(progress: &'a Progress, plan: &Plan, source: WorkSource) -> Self {
         if let Some(note) = variants(plan.subjects.len(), source) {
             progress.note(&note);
         }
         let lines = Lines::new(plan, source, Instant::now());
-        Self { progress, stage: progress.stage("comparing", 0), lines, shown_at: None }
+        Self { progress, stage: progress.stage("comparing", 0), lines, drawn_at: None }
     }
 
     /// Shows a step.
@@ -44,13 +44,13 @@ impl<'a> Shown<'a> {
         if let Some(remark) = self.lines.remark(step, now) {
             self.progress.note(&remark);
         }
-        let is_old = self.shown_at.is_none_or(|at| now.duration_since(at) >= INTERVAL);
+        let is_old = self.drawn_at.is_none_or(|at| now.duration_since(at) >= INTERVAL);
         if !is_old && !is_slow(step) {
             return;
         }
         if let Some(live) = self.lines.live(step, now) {
             self.stage.show(live);
-            self.shown_at = Some(now);
+            self.drawn_at = Some(now);
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
             Metric,
             drawn::Drawn,
             measure,
-            taker::{Rule, Subject},
+            sampler::{Rule, Subject},
         },
         *,
     };

@@ -1,11 +1,14 @@
 //! How far a try is, for the user: a source of samples that tells each of them before it is taken. It
 //! changes neither which are taken, nor when.
 
-use std::time::{Duration, Instant};
+use std::{
+    iter::Sum,
+    time::{Duration, Instant},
+};
 
 use super::{
     octet::Arm,
-    taker::{Taken, Taker},
+    sampler::{Sample, Sampler},
 };
 use crate::terminal::exit::Failure;
 
@@ -47,7 +50,7 @@ pub enum Doing {
     Sampling,
 }
 
-/// The time of an octet of all variants, by their warm-ups.
+/// The time of an octet of a variant, or of all of them, by the warm-ups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OctetWork {
     /// Starting the processes; `None` where they were not started since.
@@ -58,16 +61,14 @@ pub struct OctetWork {
     pub shorter: SampleTime,
     /// How the variant with the most time of samples fills a slot.
     pub passes: Passes,
-    /// That time.
-    pub most: Duration,
 }
 
 /// Time of the samples of an octet, with the time outside their clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleTime {
-    /// Of those that do not count.
+    /// Samples that do not count.
     pub warm_up: Duration,
-    /// Of those that count.
+    /// Samples that count.
     pub counted: Duration,
 }
 
@@ -91,15 +92,15 @@ pub const fn shorter_slot_ns(slot_ns: u64) -> u64 {
 }
 
 impl OctetWork {
-    /// Adds a variant, which was warmed up by `followed` and takes so many samples.
-    pub fn add(&mut self, followed: &Followed<'_>, counts: SampleCounts) {
-        let of_each = followed.mean_take();
-        let asked = self.asked.add(of_each, counts.asked);
-        self.shorter.add(of_each, counts.shorter);
-        if asked >= self.most {
-            (self.most, self.passes) = (asked, counts.passes);
+    /// The work of all variants.
+    pub fn of_all(variants: &[Self]) -> Self {
+        let longest = variants.iter().max_by_key(|variant| variant.asked.counted);
+        Self {
+            start: variants.iter().filter_map(|variant| variant.start).min(),
+            asked: variants.iter().map(|variant| variant.asked).sum(),
+            shorter: variants.iter().map(|variant| variant.shorter).sum(),
+            passes: longest.map(|variant| variant.passes).unwrap_or_default(),
         }
-        self.start = [self.start, followed.start].into_iter().flatten().min();
     }
 
     /// Time of an octet, if its samples take this time. Processes are replaced once they have worked as
@@ -111,41 +112,23 @@ impl OctetWork {
     }
 }
 
-impl SampleTime {
-    /// Adds samples of `of_each`: so many that do not count, and that count. Gives the time of these.
-    fn add(&mut self, of_each: Duration, [warm_up, counted]: [u64; 2]) -> Duration {
-        let [warm_up, counted] = [warm_up, counted].map(|count| times(of_each, count));
-        self.warm_up = self.warm_up.saturating_add(warm_up);
-        self.counted = self.counted.saturating_add(counted);
-        counted
+impl Sum for SampleTime {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            warm_up: sum.warm_up.saturating_add(one.warm_up),
+            counted: sum.counted.saturating_add(one.counted),
+        })
     }
 }
 
-/// Samples of a variant in an octet: those of new processes, which do not count, and those that count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SampleCounts {
-    /// With slots as they were asked for.
-    pub asked: [u64; 2],
-    /// With slots of [`shorter_slot_ns`].
-    pub shorter: [u64; 2],
-    /// How they fill a slot.
-    pub passes: Passes,
-}
-
-/// The purpose of samples.
-#[derive(Clone, Copy, Debug)]
-enum Purpose {
-    /// Warming up a variant before the octets.
-    WarmUp { done_count: usize },
-    /// An octet, which has so many that count.
-    Octet { done_count: usize, sample_count: u64 },
-}
-
 /// A source of samples that tells how far it is.
-pub struct Followed<'a> {
-    taker: &'a mut dyn Taker,
-    shown: &'a mut dyn FnMut(Step),
-    purpose: Purpose,
+pub struct TrackedSampler<'a> {
+    sampler: &'a mut dyn Sampler,
+    show: &'a mut dyn FnMut(Step),
+    /// Variants or octets before.
+    done_count: usize,
+    /// Samples of the octet that count; `None` of a warm-up before the octets.
+    octet_sample_count: Option<u64>,
     is_watched: bool,
     taken_count: u64,
     counted_count: u64,
@@ -153,31 +136,20 @@ pub struct Followed<'a> {
     start: Option<Duration>,
 }
 
-impl<'a> Followed<'a> {
-    /// Of the warm-up of a variant, after `done_count` others.
-    pub fn warming_up(
-        taker: &'a mut dyn Taker,
-        shown: &'a mut dyn FnMut(Step),
+impl<'a> TrackedSampler<'a> {
+    /// Tracks `sampler` while it warms up a variant, or takes an octet in which so many samples count, after
+    /// `done_count` others.
+    pub fn new(
+        sampler: &'a mut dyn Sampler,
+        show: &'a mut dyn FnMut(Step),
         done_count: usize,
+        octet_sample_count: Option<u64>,
     ) -> Self {
-        Self::new(taker, shown, Purpose::WarmUp { done_count })
-    }
-
-    /// Of an octet after `done_count` others, in which `sample_count` samples count.
-    pub fn octet(
-        taker: &'a mut dyn Taker,
-        shown: &'a mut dyn FnMut(Step),
-        done_count: usize,
-        sample_count: u64,
-    ) -> Self {
-        Self::new(taker, shown, Purpose::Octet { done_count, sample_count })
-    }
-
-    fn new(taker: &'a mut dyn Taker, shown: &'a mut dyn FnMut(Step), purpose: Purpose) -> Self {
         Self {
-            taker,
-            shown,
-            purpose,
+            sampler,
+            show,
+            done_count,
+            octet_sample_count,
             is_watched: false,
             taken_count: 0,
             counted_count: 0,
@@ -187,58 +159,62 @@ impl<'a> Followed<'a> {
     }
 
     fn tell(&mut self, doing: Doing) {
-        let step = match self.purpose {
-            Purpose::WarmUp { done_count } => {
-                Step::WarmUp { done_count, sample_count: self.taken_count }
-            }
-            Purpose::Octet { done_count, sample_count } => {
+        let done_count = self.done_count;
+        let step = match self.octet_sample_count {
+            None => Step::WarmUp { done_count, sample_count: self.taken_count },
+            Some(sample_count) => {
                 let share = self.counted_count as f64 / sample_count.max(1) as f64;
                 Step::Octet(InOctet { done_count, share: share.min(1.0), doing })
             }
         };
-        (self.shown)(step);
+        (self.show)(step);
+    }
+
+    /// Time of starting the processes; `None` where they were not started.
+    pub const fn start(&self) -> Option<Duration> {
+        self.start
     }
 
     /// Mean time of a sample, with the time outside its clock.
-    fn mean_take(&self) -> Duration {
+    pub fn mean_sample_time(&self) -> Duration {
         let count = u32::try_from(self.taken_count).unwrap_or(u32::MAX);
         self.took.checked_div(count).unwrap_or_default()
     }
 }
 
-impl Taker for Followed<'_> {
-    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
+impl Sampler for TrackedSampler<'_> {
+    fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
         self.tell(if self.is_watched { Doing::Sampling } else { Doing::WarmingUp });
         let begun = Instant::now();
-        let taken = self.taker.take(arm, variant)?;
+        let taken = self.sampler.sample(arm, variant)?;
         self.took += begun.elapsed();
         self.taken_count += 1;
         self.counted_count += u64::from(self.is_watched);
         Ok(taken)
     }
 
-    fn renew(&mut self) -> Result<Duration, Failure> {
+    fn restart(&mut self) -> Result<Duration, Failure> {
         self.tell(Doing::Starting);
-        let took = self.taker.renew()?;
+        let took = self.sampler.restart()?;
         self.start = Some(took);
         Ok(took)
     }
 
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>> {
-        self.taker.confine(variant, number)
+        self.sampler.confine(variant, number)
     }
 
     fn watch(&mut self) {
         self.is_watched = true;
-        self.taker.watch();
+        self.sampler.watch();
     }
 
     fn pause_watch(&mut self) {
         self.is_watched = false;
-        self.taker.pause_watch();
+        self.sampler.pause_watch();
     }
 
     fn disturbances(&mut self) -> Vec<String> {
-        self.taker.disturbances()
+        self.sampler.disturbances()
     }
 }

@@ -1,5 +1,5 @@
-//! The work of the processes of a gate: the workload in the forms that they read, how each side is
-//! told to run it, and the variants that both can sample.
+//! The work of a gate's processes: the workload in the forms that they read, the settings of each build, and the
+//! variants that both can sample.
 
 use std::{
     cell::RefCell,
@@ -16,8 +16,8 @@ use workload::file;
 
 use super::{
     Metric,
+    sampler::{Rule, Subject},
     settings::{BuildSettings, OwnRuns, alike, few, own_runs},
-    taker::{Rule, Subject},
 };
 use result::{Counters, WorkloadFacts};
 
@@ -37,7 +37,7 @@ use crate::{
 
 /// The work of all builds.
 #[derive(Clone, Debug)]
-pub struct WorkInput {
+pub struct GateWorkInput {
     /// Where the work comes from.
     pub source: Source,
     /// Overrides of how it is run.
@@ -50,7 +50,7 @@ pub struct WorkInput {
 
 /// A variant that both sides sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedVariant {
     /// Its name.
     pub name: String,
     /// Threads that it keeps busy; `None` where its executor does not tell.
@@ -59,7 +59,7 @@ pub struct Shared {
     pub is_cold: bool,
 }
 
-impl Shared {
+impl SharedVariant {
     /// Its judged metrics: `metrics`, or, where the user named none, its time; on a cold disk, whose
     /// noise may leave that open, its reads too.
     fn subject(&self, metrics: Option<&[Metric]>) -> Subject {
@@ -73,12 +73,12 @@ impl Shared {
 }
 
 /// Each variant with its judged metrics.
-pub fn subjects(variants: &[Shared], metrics: Option<&[Metric]>) -> Vec<Subject> {
+pub fn subjects(variants: &[SharedVariant], metrics: Option<&[Metric]>) -> Vec<Subject> {
     variants.iter().map(|variant| variant.subject(metrics)).collect()
 }
 
 /// The work of all builds.
-pub struct Work {
+pub struct GateWork {
     /// The workload file.
     pub file: PathBuf,
     /// Where the file is, unless it is the user's, and the links.
@@ -103,17 +103,17 @@ pub struct Work {
     /// The scenario that it is of, if any.
     pub scenario: Option<Scenario>,
     /// The variants of the run.
-    pub variants: Vec<Shared>,
+    pub variants: Vec<SharedVariant>,
     /// One of them whose threads would take turns on the only CPU.
     in_turns: Option<String>,
 }
 
-impl Work {
+impl GateWork {
     /// Generates or reads the work of `input`, and writes one file for all.
     ///
     /// # Errors
     /// The work is not valid.
-    pub fn of(input: &WorkInput, progress: &Progress) -> Result<Self, Failure> {
+    pub fn prepare(input: &GateWorkInput, progress: &Progress) -> Result<Self, Failure> {
         let machine = Machine::this();
         // A setting that is not valid is better known before the work than after it.
         let run = Request::run_of(&input.source, &input.how)?;
@@ -145,7 +145,7 @@ impl Work {
         let (data_dir, link_dir) = data_dir.unzip();
         let parallel = cells.iter().find(|cell| cell.variant.thread_count > 1);
         let parallel = parallel.filter(|_| machine.core_count == NonZeroUsize::MIN);
-        let variants = cells.iter().map(|cell| Shared {
+        let variants = cells.iter().map(|cell| SharedVariant {
             name: cell.name(),
             busy_count: Some(cell.busy_count()),
             is_cold: run.cache == CacheMode::Cold && cell.store.has_device(),
@@ -246,10 +246,10 @@ impl Work {
 ///
 /// # Errors
 /// There is none.
-pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<Shared>, Failure> {
+pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<SharedVariant>, Failure> {
     let both = base.variants.iter().enumerate().filter(|(_, name)| new.variants.contains(name));
     let shared: Vec<_> = both
-        .map(|(index, name)| Shared {
+        .map(|(index, name)| SharedVariant {
             name: name.clone(),
             busy_count: base.thread_counts.get(index).copied(),
             is_cold: false,
@@ -308,14 +308,14 @@ mod tests {
             value: value.to_owned(),
             origin: format!("--b-set run.read={value}"),
         };
-        let input = |value: &str| WorkInput {
+        let input = |value: &str| GateWorkInput {
             source: Source::File("no/such.workload".into()),
             how: Vec::new(),
             settings: [Vec::new(), vec![set(value)]],
             data_dir: None,
         };
         let refused = |value: &str| {
-            let made = Work::of(&input(value), &Progress::new(Look::Nothing));
+            let made = GateWork::prepare(&input(value), &Progress::new(Look::Nothing));
             made.err().map(|failure| failure.to_string()).unwrap_or_default()
         };
         let error = refused("gte");
@@ -325,8 +325,11 @@ mod tests {
 
     #[test]
     fn executors_share_the_variants_that_both_name_with_the_threads_that_a_tells() {
-        let shared =
-            |name: &str, busy_count| Shared { name: name.to_owned(), busy_count, is_cold: false };
+        let shared = |name: &str, busy_count| SharedVariant {
+            name: name.to_owned(),
+            busy_count,
+            is_cold: false,
+        };
         let base = loaded(&["x@1", "y@2", "z@3"], &[1, 2]);
         let both = in_both(&base, &loaded(&["z@3", "w", "y@2"], &[])).unwrap();
         assert_eq!(both, [shared("y@2", Some(2)), shared("z@3", None)]);

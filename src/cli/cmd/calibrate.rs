@@ -18,9 +18,9 @@ use crate::{
         builds::{self, Trio},
         calibration, measure,
         pace::WorkSource,
-        shown::Shown,
-        taker::Plan,
-        work::{Work, subjects},
+        sampler::Plan,
+        stage::MeasuringStage,
+        work::{GateWork, subjects},
     },
     machine,
     terminal::{
@@ -66,7 +66,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     }
     let input = args.run.of_builds(Default::default())?;
     let progress = Progress::new(terminal::look());
-    let work = Work::of(&input, &progress)?;
+    let work = GateWork::prepare(&input, &progress)?;
     let this = builds::this_program()?;
     let mut trio = Trio::start(&this, &this, driving.timeout, &work, &progress)?;
     let plan = Plan {
@@ -77,9 +77,9 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
         attempt_count: 1,
         takes_all: true,
     };
-    let mut shown = Shown::new(&progress, &plan, WorkSource::from(&input.source));
-    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |step| shown.at(step))?;
-    shown.finish();
+    let mut stage = MeasuringStage::new(&progress, &plan, WorkSource::from(&input.source));
+    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |step| stage.at(step))?;
+    stage.finish();
     trio.end()?;
     progress.clear();
     if verdict == Verdict::WorkChanged {

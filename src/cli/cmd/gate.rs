@@ -26,7 +26,7 @@ use crate::{
         baselines::Baselines,
         builds,
         clients::ClientPair,
-        judge::{self, Builds, Frame, Judgement, New, Results, RunBy},
+        judge::{self, Builds, Frame, Judgement, New, Results},
         settings::are_of_run,
     },
     machine::{self, child},
@@ -287,7 +287,8 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
         Some(path) => New::Stored(path.clone()),
         None => {
             let input = Box::new(input_beside(args, &side.path)?);
-            New::Run { input, by: run_by(args)?, deadline: deadline(args)? }
+            let (process_count, deadline) = (process_count(args)?, deadline(args)?);
+            New::Run { input, process_count, words, deadline }
         }
     };
     let times = if args.absolute { Times::Absolute } else { Times::Ratios };
@@ -332,13 +333,13 @@ fn stored_side(args: &GateArgs, given: &Path) -> Result<StoredSide, Failure> {
     Ok(StoredSide { path, note: found.note })
 }
 
-/// The processes that run: several where times are judged.
-fn run_by(args: &GateArgs) -> Result<RunBy, Failure> {
+/// Number of processes that run: several where times are judged.
+fn process_count(args: &GateArgs) -> Result<usize, Failure> {
     let count = args.processes.unwrap_or(if args.absolute { PROCESS_COUNT } else { 1 });
     if !(1..=PROCESS_COUNT_MAX).contains(&count) {
         fail!(Code::Usage, "--processes {count}: a number from 1 to {PROCESS_COUNT_MAX} is wanted");
     }
-    Ok(if count == 1 { RunBy::ThisProcess } else { RunBy::Processes { count, words } })
+    Ok(count)
 }
 
 /// The arguments of this process, for one that only runs.

@@ -32,7 +32,7 @@ fn slow(cell: usize, factor: f64) -> impl FnOnce(&mut Value) {
 
 /// A side of these results.
 fn side(results: impl IntoIterator<Item = Stored>) -> Side {
-    Side::of("side".into(), results.into_iter().collect()).unwrap()
+    Side::from_results("side".into(), results.into_iter().collect()).unwrap()
 }
 
 fn judged(base: &Stored, new: &Stored, times: Times) -> (Verdict, String, gate::Compared) {
@@ -187,7 +187,7 @@ fn results_of_two_dirty_builds_are_no_side() {
             (json["tool"]["commit"], json["tool"]["binary_hash"]) = (json!(commit), json!(hash));
         })
     };
-    let side = |results: [Stored; 2]| Side::of("side".into(), results.into());
+    let side = |results: [Stored; 2]| Side::from_results("side".into(), results.into());
     assert!(side([of(1, "c0ffee", "1"), of(2, "c0ffee", "2")]).is_ok());
     assert!(side([of(1, "c0ffee-dirty", "1"), of(2, "c0ffee-dirty", "1")]).is_ok());
     let error = side([of(1, "c0ffee-dirty", "1a"), of(2, "c0ffee-dirty", "2b")]).unwrap_err();

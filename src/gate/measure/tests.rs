@@ -9,7 +9,7 @@ use super::{
         decide::LOOKS,
         drawn::{Disk, Drawn},
         octet::{self, Arm, Coin},
-        taker::{Rule, Subject, Taken},
+        sampler::{Rule, Sample, Subject},
     },
     *,
 };
@@ -280,14 +280,14 @@ fn counters_that_vary_more_than_the_limit_decide_nothing() {
 #[test]
 fn small_samples_have_a_larger_delta_and_the_result_says_which() {
     struct Small(Drawn);
-    impl Taker for Small {
-        fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
-            let taken = self.0.take(arm, variant)?;
+    impl Sampler for Small {
+        fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
+            let taken = self.0.sample(arm, variant)?;
             // About 100 µs: the floor of 20 µs is a fifth.
-            Ok(Taken { wall_ns: taken.wall_ns / 500, ..taken })
+            Ok(Sample { wall_ns: taken.wall_ns / 500, ..taken })
         }
-        fn renew(&mut self) -> Result<Duration, Failure> {
-            self.0.renew()
+        fn restart(&mut self) -> Result<Duration, Failure> {
+            self.0.restart()
         }
         fn confine(&mut self, _variant: &str, _number: usize) -> Option<Vec<usize>> {
             None
@@ -408,16 +408,16 @@ fn who_is_started_first_has_no_better_chances_however_many_variants_there_are() 
 /// neighbour comes and goes: the samples of a slot in a row would all lie on one side of a jump.
 struct Jumping(Drawn);
 
-impl Taker for Jumping {
-    fn take(&mut self, arm: Arm, variant: &str) -> Result<Taken, Failure> {
+impl Sampler for Jumping {
+    fn sample(&mut self, arm: Arm, variant: &str) -> Result<Sample, Failure> {
         let place = self.0.taken_count / 70;
         let factor = if Coin::new(place).toss() { 4 } else { 3 };
-        let taken = self.0.take(arm, variant)?;
-        Ok(Taken { wall_ns: taken.wall_ns * factor / 3, ..taken })
+        let taken = self.0.sample(arm, variant)?;
+        Ok(Sample { wall_ns: taken.wall_ns * factor / 3, ..taken })
     }
 
-    fn renew(&mut self) -> Result<Duration, Failure> {
-        self.0.renew()
+    fn restart(&mut self) -> Result<Duration, Failure> {
+        self.0.restart()
     }
 
     fn confine(&mut self, variant: &str, number: usize) -> Option<Vec<usize>> {

@@ -10,7 +10,7 @@ use crate::gate::{
     decide::{ALPHA_FAIL, ALPHA_PASS, by_bounds},
     drawn::Drawn,
     octet::Arm,
-    taker::Taker,
+    sampler::Sampler,
 };
 
 const VARIANT: &str = "memory/x@1";
@@ -20,11 +20,11 @@ const PAIR_COUNT: u64 = 1_000;
 
 /// A process's result: ten samples, all of which have its luck.
 fn process(template: &RunResult, drawn: &mut Drawn) -> Stored {
-    drawn.renew().unwrap();
+    drawn.restart().unwrap();
     let mut result = template.clone();
     let sample = result.cells[0].samples[0].clone();
     let samples = (0..10).map(|_| {
-        let taken = drawn.take(Arm::New, VARIANT).unwrap();
+        let taken = drawn.sample(Arm::New, VARIANT).unwrap();
         SampleFacts { wall_ns: taken.wall_ns, ..sample.clone() }
     });
     result.cells[0].samples = samples.collect();
