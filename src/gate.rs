@@ -67,8 +67,8 @@ impl Outcome {
     }
 }
 
-/// A change of a sample below this much is none, however small a sample is: waking threads varies
-/// by as many nanoseconds and instructions, opening a store by as many blocks, bytes and requests.
+/// The smallest change of a sample, however small that is. Waking threads varies by as many nanoseconds and
+/// instructions, opening a store by as many blocks, bytes and requests.
 pub const fn floor(metric: Metric) -> u64 {
     match metric {
         Metric::Wall => 20_000,

@@ -174,8 +174,7 @@ impl Baselines {
     pub fn remove(&self, name: &str) -> Result<()> {
         let dir = self.dir.join(name);
         if check_name(name).is_err() || !dir.is_dir() {
-            let (place, there_are) = (self.dir.display(), self.there_are()?);
-            bail!("no baseline {name} in {place}: {there_are}");
+            bail!("no baseline {name} in {}: {}", self.dir.display(), self.there_are()?);
         }
         let _lock = self.lock()?;
         check_own(&dir)?;
@@ -321,18 +320,17 @@ fn difference(before: &Stored, new: &Stored) -> Option<String> {
     (!settings.is_empty()).then(|| format!("with other settings ({})", settings.join(", ")))
 }
 
-/// Gives the directory `new` the name `place`, in one step. A directory that was there gets the
-/// name of `new`.
-fn put(new: &Path, place: &Path) -> io::Result<()> {
-    if !place.exists() {
-        return fs::rename(new, place);
+/// Gives the directory `new` the name `dir`, in one step. A directory that was there gets the name of `new`.
+fn put(new: &Path, dir: &Path) -> io::Result<()> {
+    if !dir.exists() {
+        return fs::rename(new, dir);
     }
-    match renameat_with(CWD, new, CWD, place, RenameFlags::EXCHANGE) {
+    match renameat_with(CWD, new, CWD, dir, RenameFlags::EXCHANGE) {
         // A file system that cannot exchange names: the place is empty for a moment.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             let aside = new.with_extension("old");
-            fs::rename(place, &aside)?;
-            fs::rename(new, place)?;
+            fs::rename(dir, &aside)?;
+            fs::rename(new, dir)?;
             fs::rename(&aside, new)
         }
         exchanged => exchanged.map_err(io::Error::from),

@@ -1,6 +1,5 @@
-//! Two clients, or two settings of one, interleaved on one exported block: three databases, one for
-//! each arm, each made anew for every generation of processes. A sample is a sibling that its
-//! client has not seen.
+//! Two clients, or two settings of one, interleaved on one exported block. Each arm has a database, made anew for
+//! every generation of processes. A sample is a sibling that its client has not seen.
 
 use std::{
     fs,

@@ -173,7 +173,7 @@ impl Limits {
 
     /// The difference of A from itself that a claimed change of B must exceed: the estimate of a
     /// wide null, and the far end of a biased one.
-    pub fn itself(self, null: [f64; 2]) -> f64 {
+    pub fn null_change(self, null: [f64; 2]) -> f64 {
         match self.null(null) {
             Null::Holds => 0.0,
             Null::Wide => middle(null).abs(),
@@ -185,7 +185,7 @@ impl Limits {
     /// or N is slower than its twin, B seems faster, and noise may hide that.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let room = if self.null(look.null) == Null::Holds { 0.0 } else { far_end(look.null) };
-        [look.lower - self.itself(look.null), look.upper + room]
+        [look.lower - self.null_change(look.null), look.upper + room]
     }
 }
 
@@ -209,7 +209,7 @@ pub struct Hidden {
     /// Regression or pass.
     pub verdict: Verdict,
     /// The difference of A from itself that counts against it, as a share.
-    pub itself: f64,
+    pub null_change: f64,
     /// The bound of B that would decide, as a share.
     pub bound: f64,
 }
@@ -219,14 +219,14 @@ pub fn hidden_by_null(look: &Look, limits: Limits) -> Option<Hidden> {
     let verdict = by_bounds(look.lower, look.upper, limits.delta);
     let [lower, upper] = limits.bounds(look);
     let limit = limits.delta.ln_1p();
-    let (itself, bound) = match verdict {
+    let (null_change, bound) = match verdict {
         Verdict::Regression => (look.lower - lower, limit + (look.lower - lower)),
         _ => (upper - look.upper, limit - (upper - look.upper)),
     };
     let is_hidden = verdict != Verdict::Inconclusive
         && limits.null(look.null) == Null::Wide
         && by_bounds(lower, upper, limits.delta) == Verdict::Inconclusive;
-    is_hidden.then(|| Hidden { verdict, itself: itself.exp_m1(), bound: bound.exp_m1() })
+    is_hidden.then(|| Hidden { verdict, null_change: null_change.exp_m1(), bound: bound.exp_m1() })
 }
 
 fn middle([low, high]: [f64; 2]) -> f64 {

@@ -24,8 +24,8 @@ use crate::{
 };
 
 /// The warning of a cache outside this machine, from repeated reads of the states of A, which its
-/// process has built. `None` where no sample is cold on a disk, where no such cache shows, where the
-/// device cannot be asked, and where A is a build that shapes its state in another way.
+/// process has built. `None` if no sample is cold on a disk, no such cache shows, or the device cannot be asked.
+/// Also if A is a build that shapes its state in another way.
 ///
 /// # Errors
 /// The workload cannot be read.

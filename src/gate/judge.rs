@@ -1,5 +1,5 @@
-//! The verdict of a gate: two builds interleaved, or a result against a stored one, with the
-//! claims of the scenario; and the result that says so.
+//! The judgement of a gate: two builds or clients, interleaved, or results against stored ones, with the claims of
+//! the scenario. And the file of it.
 
 use result::{
     Environment, Expects, WorkloadFacts,

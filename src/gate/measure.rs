@@ -45,9 +45,9 @@ pub fn attempt(
     plan: &Plan,
     sampler: &mut dyn Sampler,
     mut show: impl FnMut(Step),
-) -> Result<(Verdict, Attempt), Failure> {
+) -> Result<Attempt, Failure> {
     let (attempt, failure) = try_once(plan, sampler, &mut show);
-    failure.map_or_else(|| Ok((attempt.verdict, attempt)), Err)
+    failure.map_or(Ok(attempt), Err)
 }
 
 /// The same, with all octets before the failure that ended it.

@@ -1,6 +1,6 @@
-//! Estimates of a gate's time, for the user: before the first octet by the warm-ups, then by the octets, which
-//! have all that a sample costs beside its time. A long one comes with the options that make it shorter, by its
-//! cause: if several passes fill a slot, a smaller block makes more of them.
+//! Estimates of a gate's time, for the user: before the first octet by the warm-ups, then by the octets. A long
+//! one comes with the options that make it shorter. They follow from its cause: if several passes fill a slot, a
+//! smaller block makes more of them.
 
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,8 @@ impl WorkSource {
 /// The time of octets, as it is estimated and as it was.
 #[derive(Debug)]
 pub struct Pace {
-    plan: Plan,
+    /// The measurement and its rules.
+    pub plan: Plan,
     source: WorkSource,
     /// The options that make the gate shorter.
     remedies: String,
@@ -108,11 +109,6 @@ impl Pace {
             ended_count: 0,
             took: Duration::ZERO,
         }
-    }
-
-    /// The measurement and its rules.
-    pub const fn plan(&self) -> &Plan {
-        &self.plan
     }
 
     /// The estimate before the first octet, by the `work` of one; `None` where octets have ended.

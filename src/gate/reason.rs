@@ -74,7 +74,7 @@ impl FigureVerdict<'_> {
     pub fn sentence(&self) -> String {
         let LookFacts { change, lower, null, octet_count: octets, .. } = self.look.into();
         let [_, upper] = self.limits.bounds(&self.look).map(f64::exp_m1);
-        let faster = (self.look.upper + self.limits.itself(self.look.null)).exp_m1();
+        let faster = (self.look.upper + self.limits.null_change(self.look.null)).exp_m1();
         let (variant, metric) = (self.variant, self.metric);
         let [does, base, more, less] = phrases(metric);
         let direction = if change < 0.0 { less } else { more };
@@ -154,7 +154,7 @@ impl FigureVerdict<'_> {
         let Some(hidden) = decide::hidden_by_null(&self.look, self.limits) else {
             return String::new();
         };
-        let (itself, bound) = (size(hidden.itself), signed(hidden.bound));
+        let (itself, bound) = (size(hidden.null_change), signed(hidden.bound));
         match hidden.verdict {
             Verdict::Pass => format!(
                 ": no pass, as A may differ from itself by {itself}, so the upper bound would have \

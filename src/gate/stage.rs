@@ -73,10 +73,6 @@ impl Lines {
         Self { pace: Pace::new(plan, source), begun, try_number: 1, has_octets: false }
     }
 
-    const fn plan(&self) -> &Plan {
-        self.pace.plan()
-    }
-
     /// The remark on a step, if there is one.
     fn remark(&mut self, step: Step, now: Instant) -> Option<String> {
         match step {
@@ -100,7 +96,11 @@ impl Lines {
         let (head, below, position) = match step {
             Step::Warm(_) => return None,
             Step::WarmUp { done_count, sample_count } => (
-                format!("warming up, variant {} of {}", done_count + 1, self.plan().subjects.len()),
+                format!(
+                    "warming up, variant {} of {}",
+                    done_count + 1,
+                    self.pace.plan.subjects.len()
+                ),
                 format!("{so_far} so far; {}", units::things(sample_count, "sample")),
                 0,
             ),
@@ -119,7 +119,7 @@ impl Lines {
 
     /// `octet 3 of at most 12, up to 18 min left`.
     fn octet(&self, octet: InOctet, now: Instant) -> String {
-        let (most, about) = match self.plan().takes_all {
+        let (most, about) = match self.pace.plan.takes_all {
             true => ("", "about"),
             false => ("at most ", "up to"),
         };
@@ -130,7 +130,7 @@ impl Lines {
 
     /// The octets after which they may decide.
     fn looks(&self) -> String {
-        if self.plan().takes_all {
+        if self.pace.plan.takes_all {
             return String::new();
         }
         let looks = LOOKS.map(|count| count.to_string()).join(", ");

@@ -241,8 +241,7 @@ impl GateWork {
     }
 }
 
-/// The variants of two sides of which one is an executor that is not this project's, and names its
-/// own: those that both name, in the order of A.
+/// The variants that both sides name, in the order of A, where one is an executor that is not this project's.
 ///
 /// # Errors
 /// There is none.

@@ -1,5 +1,5 @@
-//! The device under the states of a sweep whose cells run one after the other: its first cell on
-//! disk measures it, it is measured again between cells where that was long ago, and at the end.
+//! The device under the states of a sweep whose cells run one after the other. Its first cell on disk measures
+//! it. It is measured again between cells, if that was long ago, and at the end.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,6 +17,10 @@ use crate::{
     terminal::{self, progress::Progress},
 };
 
+/// The figures are of this process.
+const ONCE: &str = "measured once, for all cells";
+/// Earlier processes have measured the device for this sweep.
+const AGAIN: &str = "measured again, as the sweep goes on; finished cells keep their figures";
 /// Age of the last measurement from which on the device is measured again before the next cell.
 const AGE_MAX: Duration = Duration::from_secs(1_800);
 
@@ -71,7 +75,7 @@ impl<'a> WatchedDevice<'a> {
             return Ok(());
         }
         if let Some(known) = shared::read(&self.path)? {
-            terminal::note(&told(&known, self.was_measured.then_some(Again)));
+            terminal::note(&told(&known, if self.was_measured { AGAIN } else { ONCE }));
             self.is_told = true;
         }
         Ok(())
@@ -110,22 +114,14 @@ impl<'a> WatchedDevice<'a> {
     }
 }
 
-/// Earlier processes have measured the device for this sweep.
-#[derive(Clone, Copy, Debug)]
-struct Again;
-
 /// The figures of the first cell on disk, for the user.
-fn told(known: &SweepDevice, again: Option<Again>) -> String {
+fn told(known: &SweepDevice, times: &str) -> String {
     let figure = match (known.ceilings.first(), &known.device.reason) {
         (Some(ceiling), _) => {
             format!("{} random reads/s of 4 KiB at most", units::number(ceiling.ceiling_iops))
         }
         (None, Some(reason)) => format!("not measured ({reason})"),
         (None, None) => "not measured".to_owned(),
-    };
-    let times = match again {
-        None => "measured once, for all cells",
-        Some(Again) => "measured again, as the sweep goes on; finished cells keep their figures",
     };
     format!("device: {figure}; {times}")
 }
@@ -170,11 +166,11 @@ mod tests {
     #[test]
     fn the_user_is_told_once_what_was_measured_or_why_not_and_that_it_is_done_again() {
         let known = measured(&[(100, 70_512.0)]);
-        let once = told(&known, None);
+        let once = told(&known, ONCE);
         assert!(once.contains("70.5k random reads/s") && once.contains("measured once"), "{once}");
-        assert!(told(&known, Some(Again)).contains("measured again, as the sweep goes on"));
+        assert!(told(&known, AGAIN).contains("measured again, as the sweep goes on"));
         let mut unknown = measured(&[]);
         unknown.device.reason = Some("/x lies in memory".to_owned());
-        assert!(told(&unknown, None).contains("not measured (/x lies in memory)"));
+        assert!(told(&unknown, ONCE).contains("not measured (/x lies in memory)"));
     }
 }

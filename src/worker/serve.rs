@@ -230,8 +230,8 @@ impl Worker {
         index.or_exit(Code::Usage)
     }
 
-    /// One sample, its store open for as long as it takes: a state on disk is used by one process
-    /// at a time, and another worker may be next.
+    /// Takes one sample, and closes its store after it: a state on disk is used by one process at a time, and
+    /// another worker may be next.
     fn sample(&mut self, variant: &str) -> Result<Answer, Failure> {
         let index = self.index(variant)?;
         let cell = self.cells[index];

@@ -78,11 +78,11 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
         takes_all: true,
     };
     let mut stage = MeasuringStage::new(&progress, &plan, WorkSource::from(&input.source));
-    let (verdict, attempt) = measure::attempt(&plan, &mut trio, |step| stage.at(step))?;
+    let attempt = measure::attempt(&plan, &mut trio, |step| stage.at(step))?;
     stage.finish();
     trio.end()?;
     progress.clear();
-    if verdict == Verdict::WorkChanged {
+    if attempt.verdict == Verdict::WorkChanged {
         fail!(Code::Disagree, "this program does not do the same twice: {}", attempt.reason);
     }
     let spreads = calibration::spreads(&attempt.cells);

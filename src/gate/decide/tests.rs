@@ -68,7 +68,7 @@ fn a_wide_null_is_no_reason_for_distrust_and_says_how_many_samples_would_decide(
         let open = look(&wide(12, new), ONE).expect("twelve");
         let hidden = hidden_by_null(&open, limits).expect("the null is as wide");
         assert_eq!(hidden.verdict, decided);
-        assert!((hidden.itself.ln_1p() - itself).abs() < 1e-9, "{hidden:?}");
+        assert!((hidden.null_change.ln_1p() - itself).abs() < 1e-9, "{hidden:?}");
         let is_pass = decided == Verdict::Pass;
         let reach = open.estimate - if is_pass { open.upper } else { open.lower };
         for (further, verdict) in [(-1e-4, Verdict::Inconclusive), (1e-4, decided)] {

@@ -34,7 +34,12 @@ fn plan() -> Plan {
 }
 
 fn judged(drawn: &mut Drawn) -> (Verdict, Attempt) {
-    attempt(&plan(), drawn, |_| {}).unwrap_or_else(|failure| panic!("{failure}"))
+    try_on(&plan(), drawn)
+}
+
+fn try_on(plan: &Plan, sampler: &mut dyn Sampler) -> (Verdict, Attempt) {
+    let attempt = attempt(plan, sampler, |_| {}).unwrap_or_else(|failure| panic!("{failure}"));
+    (attempt.verdict, attempt)
 }
 
 #[test]
@@ -90,7 +95,7 @@ fn work_that_changes_on_the_way_ends_the_gate_and_hides_no_regression_of_another
         let mut drawn = Drawn { factor_of, more_reads: 1, ..Drawn::new(1, 1.0, 0.01) };
         // After the first look, which decides.
         drawn.same_until = 600;
-        attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|failure| panic!("{failure}"))
+        try_on(&plan, &mut drawn)
     };
     let (verdict, found) = judged(|_, _| 1.0);
     assert_eq!(verdict, Verdict::WorkChanged);
@@ -192,7 +197,7 @@ fn the_delta_that_noise_decides_is_named_and_decides_on_other_runs_of_a_machine_
         assert!(open.reason.contains(&words), "{}", open.reason);
         let plan = Plan { delta, ..plan() };
         for other in 100..140 {
-            let (verdict, _) = attempt(&plan, &mut Drawn::new(other, 1.0, 0.1), |_| {}).unwrap();
+            let (verdict, _) = try_on(&plan, &mut Drawn::new(other, 1.0, 0.1));
             assert_ne!(verdict, Verdict::Regression, "{seed} {other}");
             decided_count += u64::from(verdict == Verdict::Pass);
         }
@@ -213,7 +218,7 @@ fn a_metric_that_is_not_told_takes_no_share_of_an_errors_probability() {
     let bounds = |metrics: &[Metric]| {
         let subject = Subject { rule: Rule::Counters, ..subject("rocksdb/x", metrics) };
         let plan = Plan { subjects: vec![subject], ..plan() };
-        let (_, attempt) = attempt(&plan, &mut Drawn::new(1, 1.0, 0.01), |_| {}).unwrap();
+        let (_, attempt) = try_on(&plan, &mut Drawn::new(1, 1.0, 0.01));
         let look = attempt.cells[0].figures[0].looks[0];
         (look.lower, look.upper)
     };
@@ -227,7 +232,7 @@ fn cold(seed: u64, disk: Disk) -> (Verdict, Attempt) {
     let subject = Subject { rule: Rule::Counters, ..subject("rocksdb/x", Metric::ALL) };
     let plan = Plan { subjects: vec![subject], ..plan() };
     let mut drawn = Drawn { disk: Some(disk), ..Drawn::new(seed, 1.0, 0.1) };
-    attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|failure| panic!("{failure}"))
+    try_on(&plan, &mut drawn)
 }
 
 #[test]
@@ -299,7 +304,7 @@ fn small_samples_have_a_larger_delta_and_the_result_says_which() {
         }
     }
     let mut small = Small(Drawn::new(5, 1.1, 0.005));
-    let (verdict, found) = attempt(&plan(), &mut small, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+    let (verdict, found) = try_on(&plan(), &mut small);
     assert_eq!(verdict, Verdict::Pass);
     let delta = found.cells[0].figures[0].delta;
     assert!((0.19..0.21).contains(&delta), "{delta}");
@@ -310,7 +315,7 @@ fn all_slots_are_kept_and_short_samples_make_passes() {
     let plan = Plan { slot_ns: 140_000_000, takes_all: true, ..plan() };
     let plan = Plan { subjects: vec![subject("memory/x", &[Metric::Wall, Metric::Cpu])], ..plan };
     let mut drawn = Drawn::new(9, 1.0, 0.001);
-    let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+    let (_, attempt) = try_on(&plan, &mut drawn);
     let cell = &attempt.cells[0];
     assert_eq!((cell.passes_per_octet, cell.samples_per_slot), (3, 1));
     assert_eq!((cell.octets.len(), cell.figures.len()), (12, 2));
@@ -334,7 +339,7 @@ fn all_slots_are_kept_and_short_samples_make_passes() {
 fn the_shortest_samples_fill_a_slot_of_each_of_the_most_passes() {
     let plan = Plan { slot_ns: 50_000_000 * PASS_COUNT_MAX * 3, ..plan() };
     let mut drawn = Drawn::new(9, 1.0, 0.001);
-    let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+    let (_, attempt) = try_on(&plan, &mut drawn);
     let cell = &attempt.cells[0];
     assert_eq!(cell.passes_per_octet, PASS_COUNT_MAX);
     let per_octet = cell.passes_per_octet * cell.samples_per_slot;
@@ -346,7 +351,7 @@ fn processes_live_as_long_as_starting_them_took_and_no_longer_than_an_octet() {
     let lives = |start, slot_ns| {
         let mut drawn = Drawn { start, ..Drawn::new(2, 1.0, 0.001) };
         let plan = Plan { slot_ns, ..plan() };
-        let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+        let (_, attempt) = try_on(&plan, &mut drawn);
         let of_octet = |octet: &OctetFacts| {
             octet.passes.iter().map(|pass| pass.generation).collect::<Vec<_>>()
         };
@@ -368,7 +373,7 @@ fn what_a_process_happens_to_get_is_no_difference_of_builds() {
             let drawn = Drawn { process_noise: 0.012, ..Drawn::new(seed, factor, 0.005) };
             let plan = Plan { slot_ns: 1_500_000_000, ..plan() };
             let mut drawn = Drawn { start, ..drawn };
-            attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}")).0
+            try_on(&plan, &mut drawn).0
         };
         (0..60).map(verdict).collect::<Vec<_>>()
     };
@@ -392,7 +397,7 @@ fn who_is_started_first_has_no_better_chances_however_many_variants_there_are() 
         let plan = Plan { subjects, takes_all: true, ..plan() };
         let mut drawn = Drawn { first_factor: 0.9, ..Drawn::new(count, 1.0, 0.0005) };
         drawn.start = Duration::from_secs(100);
-        let (_, attempt) = attempt(&plan, &mut drawn, |_| {}).unwrap_or_else(|f| panic!("{f}"));
+        let (_, attempt) = try_on(&plan, &mut drawn);
         for cell in &attempt.cells {
             let octets = cell
                 .octets
@@ -439,7 +444,7 @@ fn passes_see_through_a_machine_whose_speed_jumps() {
         let plan = Plan { slot_ns, ..plan() };
         let verdict = |seed| {
             let mut jumping = Jumping(Drawn::new(seed, factor, 0.005));
-            attempt(&plan, &mut jumping, |_| {}).unwrap_or_else(|f| panic!("{f}")).0
+            try_on(&plan, &mut jumping).0
         };
         (0..60).map(verdict).collect::<Vec<_>>()
     };

@@ -64,7 +64,7 @@ fn count(gates: &[(Verdict, Look)], wanted: Verdict) -> usize {
 /// Gates that name an improvement.
 fn improvement_count(gates: &[(Verdict, Look)]) -> usize {
     let is_faster = |(verdict, look): &&(Verdict, Look)| {
-        *verdict == Verdict::Pass && look.upper + LIMITS.itself(look.null) < 0.0
+        *verdict == Verdict::Pass && look.upper + LIMITS.null_change(look.null) < 0.0
     };
     gates.iter().filter(is_faster).count()
 }
