@@ -62,17 +62,37 @@ pub fn judge_deadline(most: Duration, result: &RunResult) -> Expects {
     judge(&of_deadline(most, designs), None, &grounds)
 }
 
+/// The claims of several results of one run, each with its worst verdict among them.
+pub fn of_all<'a>(results: impl IntoIterator<Item = &'a Expects>) -> Expects {
+    let mut results = results.into_iter();
+    let mut all = results.next().cloned().unwrap_or_default();
+    for claim in results.flat_map(|other| &other.claims) {
+        let identity = |claim: &Claim| (claim.metric.clone(), claim.store, claim.bound);
+        match all.claims.iter_mut().find(|own| identity(own) == identity(claim)) {
+            Some(own) if rank(claim.verdict) < rank(own.verdict) => *own = claim.clone(),
+            Some(_) => {}
+            None => all.claims.push(claim.clone()),
+        }
+    }
+    all.status = worst(&all.claims).map(|verdict| verdict.name().to_owned()).or(all.status);
+    all
+}
+
 /// The verdict on all claims together; `None` where there are none. One that fails outweighs one
 /// that is inconclusive, and that one a claim that was not judged.
 pub fn worst(claims: &[Claim]) -> Option<Verdict> {
-    let order = [
-        Verdict::Fails,
-        Verdict::Inconclusive,
-        Verdict::NotJudged,
-        Verdict::Holds,
-        Verdict::Skipped,
-    ];
-    order.into_iter().find(|verdict| claims.iter().any(|claim| claim.verdict == *verdict))
+    claims.iter().map(|claim| claim.verdict).min_by_key(|verdict| rank(*verdict))
+}
+
+/// The worst verdict has the lowest rank.
+const fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Fails => 0,
+        Verdict::Inconclusive => 1,
+        Verdict::NotJudged => 2,
+        Verdict::Holds => 3,
+        Verdict::Skipped => 4,
+    }
 }
 
 /// How the program ends on all claims together.

@@ -72,7 +72,7 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
     same_profile(base, new)?;
     let changes = compare::compare(&all)?.changes;
     let variants = common(base, new)?;
-    let counters = counters(base, new, &variants)?;
+    let Counters { of_both: counters, lost } = counters(base, new, &variants)?;
     let changed = counters.iter().filter(|(_, [before, now])| before != now);
     let mut facts = gate::Compared {
         path: base.path().display().to_string(),
@@ -110,7 +110,11 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
             unjudged::outcome(&facts.times, PROCESS_COUNT_MIN).or_worse(outcome)
         }
     };
-    let outcome = unjudged::lost(base, &variants).into_iter().fold(outcome, Outcome::or_worse);
+    let outcome = unjudged::lost(base, &variants)
+        .into_iter()
+        .chain(unjudged::counter(lost.first().map(String::as_str)))
+        .chain(unjudged::interrupted(&all))
+        .fold(outcome, Outcome::or_worse);
     // Time that was taken from one of two runs, and not from the other, is no change of a build.
     let outcome = match all.iter().find(|stored| was_disturbed(stored)) {
         Some(stored) => Outcome {
@@ -407,14 +411,24 @@ fn is_common(base: &Side, new: &Side, variant: &str) -> bool {
     base.has(variant) && new.has(variant) && base.duties(variant) == new.duties(variant)
 }
 
-/// Counters that both have, with the values of both. None is an error.
-fn counters(base: &Side, new: &Side, common: &[String]) -> Result<Vec<(String, [Vec<Value>; 2])>> {
+/// Exact counters of the stored side.
+struct Counters {
+    /// Those that both have, with the values of both.
+    of_both: Vec<(String, [Vec<Value>; 2])>,
+    /// Those that are not exact in the other side, or not there.
+    lost: Vec<String>,
+}
+
+/// Compares the counters of both. None in common is an error.
+fn counters(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
     let mut after = exact(new, common);
-    let of_both = exact(base, common).into_iter().filter_map(|(key, before)| {
-        let now = after.remove(&key)?;
-        Some((key, [before, now]))
-    });
-    let of_both: Vec<_> = of_both.collect();
+    let (mut of_both, mut lost) = (Vec::new(), Vec::new());
+    for (key, before) in exact(base, common) {
+        match after.remove(&key) {
+            Some(now) => of_both.push((key, [before, now])),
+            None => lost.push(key),
+        }
+    }
     if of_both.is_empty() {
         bail!(
             "{} and {} have no counter in common: there is nothing to compare; run both again, \
@@ -423,7 +437,7 @@ fn counters(base: &Side, new: &Side, common: &[String]) -> Result<Vec<(String, [
             new.path().display()
         );
     }
-    Ok(of_both)
+    Ok(Counters { of_both, lost })
 }
 
 fn either(values: &[Value]) -> String {

@@ -340,8 +340,8 @@ impl Facts {
                 new
             }
         };
-        // Of several processes the first one's.
-        let expects = self.expects.insert(new.results()[0].result.expects.clone());
+        let expects = claims::of_all(new.results().iter().map(|stored| &stored.result.expects));
+        let expects = self.expects.insert(expects);
         let mut all = base.results().iter().chain(new.results());
         let code = match all.any(|stored| stored.agrees() == Some(false)) {
             true => Code::Disagree,
@@ -403,11 +403,13 @@ fn check_unpatched() -> anyhow::Result<()> {
 
 /// The side of a run's results, with the deadline judged on the first one.
 fn run_side(mut results: Vec<Stored>, deadline: Option<Duration>) -> Result<Side, Failure> {
-    if let (Some(deadline), Some(first)) = (deadline, results.first_mut()) {
-        let judged = claims::judge_deadline(deadline, &first.result);
-        let expects = &mut first.result.expects;
-        expects.count += judged.count;
-        expects.claims.extend(judged.claims);
+    if let Some(deadline) = deadline {
+        for stored in &mut results {
+            let judged = claims::judge_deadline(deadline, &stored.result);
+            let expects = &mut stored.result.expects;
+            expects.count += judged.count;
+            expects.claims.extend(judged.claims);
+        }
     }
     Side::from_results(PathBuf::from("this run"), results).or_exit(Code::Usage)
 }

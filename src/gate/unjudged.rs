@@ -1,7 +1,7 @@
 //! What a comparison with a stored result leaves out: times of another day, and variants of the stored side
 //! alone. It is seen and told, and no verdict passes over it.
 
-use result::gate::Shift;
+use result::{gate::Shift, stored::Stored};
 
 use super::{
     Outcome, Verdict,
@@ -52,5 +52,18 @@ pub fn outcome(times: &[Shift], process_count: usize) -> Outcome {
 pub fn lost(base: &Side, common: &[String]) -> Option<Outcome> {
     let variant = base.variants().into_iter().find(|variant| !common.contains(variant))?;
     let reason = format!("{variant} is in {} alone", base.path().display());
+    Some(Outcome { verdict: Verdict::NotJudged, reason })
+}
+
+/// The verdict where a counter is exact in the stored side alone: it varies in the other one, or is not there.
+pub fn counter(lost: Option<&str>) -> Option<Outcome> {
+    let reason = format!("{} is exact in the stored results alone", lost?);
+    Some(Outcome { verdict: Verdict::NotJudged, reason })
+}
+
+/// The verdict where a run ended before its plan.
+pub fn interrupted(all: &[Stored]) -> Option<Outcome> {
+    let stored = all.iter().find(|stored| stored.result.interrupted)?;
+    let reason = format!("{} is of a run that was interrupted", stored.path.display());
     Some(Outcome { verdict: Verdict::NotJudged, reason })
 }

@@ -11,7 +11,7 @@ use crate::{
     figures::metrics::MetricsFile,
     gate::{
         baseline::PROCESS_COUNT_MIN,
-        baselines::{self, Baselines, Saved},
+        baselines::{Baselines, Saved},
     },
     machine,
     run::{Finished, SameWork, effect, plan::Machine, prepare},

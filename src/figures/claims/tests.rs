@@ -326,6 +326,29 @@ fn each_store_is_judged_by_itself() {
 }
 
 #[test]
+fn of_several_results_a_claim_has_its_worst_verdict() {
+    let of = |bound| {
+        let expects = [expect(RATE, Bound::Max(1e9)), expect(SPEEDUP, Bound::Max(bound))];
+        let claims = judged(&example::sampled(8), &expects);
+        Expects { count: 2, status: Some("holds".to_owned()), claims }
+    };
+    let mut results = [of(1e9), of(1e9), of(1e9)];
+    let verdicts = |results: &[Expects]| {
+        let all = of_all(results);
+        let verdicts: Vec<_> = all.claims.iter().map(|claim| claim.verdict).collect();
+        (verdicts, all.status.unwrap())
+    };
+    let holds = vec![Verdict::Holds; 2];
+    assert_eq!(verdicts(&results), (holds, "holds".to_owned()));
+    for index in 0..3 {
+        results[index].claims[1].verdict = Verdict::Fails;
+        let fails = vec![Verdict::Holds, Verdict::Fails];
+        assert_eq!(verdicts(&results), (fails, "fails".to_owned()), "{index}");
+        results[index].claims[1].verdict = Verdict::Holds;
+    }
+}
+
+#[test]
 fn claims_about_other_work_are_skipped() {
     let result = example::sampled(8);
     let grounds = Grounds {

@@ -79,6 +79,28 @@ fn a_result_is_equal_to_itself_and_passes_where_its_times_are_judged() {
 }
 
 #[test]
+fn a_counter_that_was_exact_and_an_interrupted_run_are_not_passed() {
+    let base = six(|_| ());
+    let varying = six(|json| {
+        let samples = json["cells"][0]["samples"].as_array_mut().unwrap();
+        for (number, sample) in samples.iter_mut().enumerate() {
+            sample["gas"] = json!(sample["gas"].as_u64().unwrap() + number as u64);
+        }
+    });
+    let without = six(|json| json["cells"][0]["counters"] = json!(null));
+    let interrupted = six(|json| json["interrupted"] = json!(true));
+    for (new, told) in [
+        (varying, "gas is exact in the stored results alone"),
+        (without, "is exact in the stored results alone"),
+        (interrupted, "was interrupted"),
+    ] {
+        let (verdict, reason, _) = sides(&base, &new, Times::Absolute);
+        assert_eq!(verdict, Verdict::NotJudged, "{told}: {reason}");
+        assert!(reason.contains(told), "{told}: {reason}");
+    }
+}
+
+#[test]
 fn one_process_on_a_side_is_one_value_of_its_times_and_an_error() {
     let all_slow = |json: &mut Value| (0..5).for_each(|cell| slow(cell, 1.5)(json));
     let one = || side([stored(all_slow)]);
