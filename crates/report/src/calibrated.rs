@@ -100,7 +100,7 @@ pub(crate) struct Parted {
 
 /// A design against the client.
 #[derive(Clone, Debug)]
-pub(crate) struct OfDesign {
+pub(crate) struct DesignFigures {
     pub(crate) design: Design,
     /// Workloads with both.
     pub(crate) count: usize,
@@ -114,25 +114,22 @@ pub(crate) struct OfDesign {
 #[derive(Clone, Debug)]
 pub(crate) struct Figures<'a> {
     pub(crate) rows: Vec<Row<'a>>,
-    pub(crate) designs: Vec<OfDesign>,
+    pub(crate) designs: Vec<DesignFigures>,
 }
 
 impl<'a> Figures<'a> {
-    pub(crate) fn of(calibrated: &Calibrated<'a>) -> Self {
+    pub(crate) fn new(calibrated: &Calibrated<'a>) -> Self {
         let runs = calibrated.results.iter().enumerate();
         let runs = runs.filter_map(|(index, shown)| Some((index, shown.run()?)));
         // The medians of a run that ended early are of fewer samples than the others'.
         let sound: Vec<_> = runs.filter(|(_, run)| run.is_sound() && !run.interrupted).collect();
-        let mut designs: Vec<Design> = Vec::new();
-        for cell in sound.iter().flat_map(|(_, run)| &run.cells) {
-            if !designs.contains(&cell.design) {
-                designs.push(cell.design);
-            }
-        }
+        let cells = sound.iter().flat_map(|(_, run)| &run.cells);
+        let designs = facts::distinct(cells.map(|cell| cell.design));
         let rows: Vec<_> =
             sound.iter().filter_map(|(index, run)| Row::new(*index, run, &designs)).collect();
         let designs = designs.iter().enumerate();
-        let designs = designs.map(|(index, design)| of_design(*design, index, &rows)).collect();
+        let designs =
+            designs.map(|(index, design)| design_figures(*design, index, &rows)).collect();
         Self { rows, designs }
     }
 }
@@ -233,14 +230,14 @@ impl Pair {
     }
 }
 
-fn of_design(design: Design, index: usize, rows: &[Row<'_>]) -> OfDesign {
+fn design_figures(design: Design, index: usize, rows: &[Row<'_>]) -> DesignFigures {
     let pairs: Vec<Pair> = rows
         .iter()
         .enumerate()
         .filter_map(|(row, of)| Some(Pair { row, theirs: of.theirs, ours: of.ours[index]?.1 }))
         .collect();
     let times: Vec<[f64; 2]> = pairs.iter().map(|pair| [pair.theirs.ms, pair.ours.ms]).collect();
-    OfDesign {
+    DesignFigures {
         design,
         count: pairs.len(),
         spearman: ranks::spearman(&times),

@@ -3,7 +3,7 @@
 
 use super::{
     Paint,
-    calibrated::{Calibrated, Figures, OfDesign, Parted, Row, Side},
+    calibrated::{Calibrated, DesignFigures, Figures, Parted, Row, Side},
     page::{Page, Tone, clip, pad_left, pad_right},
     units,
 };
@@ -17,7 +17,7 @@ const FIGURE_WIDTH: usize = 9;
 
 /// The calibration as a page of `width` columns.
 pub fn calibration_table(calibrated: &Calibrated<'_>, width: usize, paint: Paint) -> String {
-    let figures = Figures::of(calibrated);
+    let figures = Figures::new(calibrated);
     let mut page = Page::new(width);
     for design in &figures.designs {
         ranks(&mut page, &figures, design);
@@ -42,7 +42,7 @@ pub fn calibration_table(calibrated: &Calibrated<'_>, width: usize, paint: Paint
 }
 
 /// `ranks    sequential 0.83 over 14 workloads; the client takes 2.10 times as long`.
-fn ranks(page: &mut Page, figures: &Figures<'_>, of: &OfDesign) {
+fn ranks(page: &mut Page, figures: &Figures<'_>, of: &DesignFigures) {
     let workloads = units::things(of.count as u64, "workload");
     let known = of.spearman.map_or_else(
         || "no rank correlation".to_owned(),

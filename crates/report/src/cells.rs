@@ -104,16 +104,11 @@ pub(super) fn verdicts(page: &mut Page, result: &RunResult) {
 
 /// The best cell of each design with the same duties, where its time is more than one sample.
 fn best_per_design<'a>(groups: &[OfStore<'a>]) -> Vec<&'a Cell> {
-    let mut best = Vec::new();
-    for cells in groups.iter().flat_map(|of| facts::by_duties(&of.cells)) {
-        for (index, cell) in cells.iter().enumerate() {
-            if !cells[..index].iter().any(|before| before.design == cell.design) {
-                let same = cells.iter().copied().filter(|other| other.design == cell.design);
-                best.extend(facts::best(same).filter(|best| certainty::is_repeated(best)));
-            }
-        }
-    }
-    best
+    let groups = groups.iter().flat_map(|of| facts::by_duties(&of.cells));
+    groups
+        .flat_map(|cells| certainty::best_of_designs(&cells))
+        .filter(|best| certainty::is_repeated(best))
+        .collect()
 }
 
 /// A label for each cell.
@@ -394,13 +389,8 @@ fn blocks_of(client: &ClientCell) -> Option<String> {
 
 /// Duties within the times of clients, times of blocks, and how cold each was.
 fn legend_of_clients(page: &mut Page, clients: &[ClientCell]) {
-    let mut told: Vec<&str> = Vec::new();
-    for client in clients {
-        if !told.contains(&client.time_includes.as_str()) {
-            told.push(&client.time_includes);
-            let text = format!("time of a client: {}", client.time_includes);
-            page.indented(Tone::Faint, INDENT, &text);
-        }
+    for includes in facts::distinct(clients.iter().map(|client| &client.time_includes)) {
+        page.indented(Tone::Faint, INDENT, &format!("time of a client: {includes}"));
     }
     for client in clients {
         let blocks = blocks_of(client).map(|blocks| format!("; {blocks}")).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Which differences between designs a run shows, and how many more samples would show the others.
 //! Nothing here names a winner where intervals overlap, or where there is one sample.
 
-use variant::{CacheMode, Design};
+use variant::CacheMode;
 
 use result::{
     Cell,
@@ -161,13 +161,10 @@ fn times(cell: &Cell) -> Vec<f64> {
 
 /// The best cell of each design that has a time.
 pub(super) fn best_of_designs<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
-    let mut designs: Vec<Design> = Vec::new();
-    for cell in cells {
-        if !designs.contains(&cell.design) {
-            designs.push(cell.design);
-        }
-    }
-    designs.into_iter().filter_map(|design| facts::best_of(cells, design)).collect()
+    facts::distinct(cells.iter().map(|cell| cell.design))
+        .into_iter()
+        .filter_map(|design| facts::best_of(cells, design))
+        .collect()
 }
 
 /// The noun for one value of a time.

@@ -34,6 +34,15 @@ impl Column {
         Self { head: [Cow::Borrowed(""), head.into()], rank: 0, values: values.collect() }
     }
 
+    /// A column of values, and one of their intervals.
+    pub(crate) fn with_intervals(
+        head: String,
+        texts: impl Iterator<Item = [String; 2]>,
+    ) -> [Self; 2] {
+        let (values, intervals): (Vec<_>, Vec<_>) = texts.map(|[text, ends]| (text, ends)).unzip();
+        [Self::new(head, values.into_iter()), Self::interval(intervals.into_iter())]
+    }
+
     /// A column of intervals.
     pub(crate) fn interval(values: impl Iterator<Item = String>) -> Self {
         Self::new(INTERVAL, values)

@@ -16,7 +16,7 @@ use result::{
 };
 use variant::CacheMode;
 
-use crate::error::Error;
+use crate::{error::Error, facts::distinct};
 
 /// Facts that differ from run to run and say nothing about a change.
 const PASSING: [&str; 13] = [
@@ -313,12 +313,8 @@ pub(crate) fn flat(value: &Value, path: &str) -> BTreeMap<String, Value> {
 }
 
 fn rows(results: &[Stored]) -> Vec<Row> {
-    let mut variants: Vec<&str> = Vec::new();
-    for cell in results.iter().flat_map(|stored| &stored.result.cells) {
-        if !variants.contains(&&*cell.variant) {
-            variants.push(&cell.variant);
-        }
-    }
+    let cells = results.iter().flat_map(|stored| &stored.result.cells);
+    let variants = distinct(cells.map(|cell| cell.variant.as_str()));
     let rows = variants.into_iter().map(|variant| {
         let base = results[0].cell(variant);
         let figures = results.iter().enumerate().map(|(index, stored)| {
@@ -338,12 +334,8 @@ fn rows(results: &[Stored]) -> Vec<Row> {
 
 /// A row for each client, by its name.
 fn client_rows(results: &[Stored]) -> Vec<Row> {
-    let mut names: Vec<&str> = Vec::new();
-    for client in results.iter().flat_map(|stored| &stored.result.clients) {
-        if !names.contains(&&*client.client) {
-            names.push(&client.client);
-        }
-    }
+    let clients = results.iter().flat_map(|stored| &stored.result.clients);
+    let names = distinct(clients.map(|client| client.client.as_str()));
     let rows = names.into_iter().map(|name| {
         let base = results[0].result.client(name);
         let figures = results.iter().enumerate().map(|(index, stored)| {

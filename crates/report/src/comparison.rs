@@ -72,14 +72,11 @@ pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &s
     if changes.is_empty() {
         page.labelled(Tone::Plain, label, none);
     }
-    let mut label = label;
-    for change in changes.iter().take(SHOWN_CHANGE_COUNT) {
+    let texts = changes.iter().take(SHOWN_CHANGE_COUNT).map(|change| {
         let absent = if change.key.starts_with(OF_RUN) { NOT_SET } else { UNKNOWN };
-        let values = cut(&change.values, absent);
-        let text = format!("{}: {}", change.key, values.join(" → "));
-        page.labelled(Tone::Warning, label, &text);
-        label = "";
-    }
+        format!("{}: {}", change.key, cut(&change.values, absent).join(" → "))
+    });
+    page.listed(Tone::Warning, label, texts);
     let more = changes.len().saturating_sub(SHOWN_CHANGE_COUNT);
     if more > 0 {
         let text = format!("and {} more: --format json", units::count(more as u64));
@@ -92,52 +89,53 @@ pub(crate) fn changed(page: &mut Page, label: &str, changes: &[Change], none: &s
 fn table(page: &mut Page, comparison: &Comparison) {
     let mut columns: Vec<Column> = Vec::new();
     for (index, source) in comparison.results.iter().enumerate() {
-        let figures = comparison.rows.iter().map(|row| row.figures[index].as_ref());
-        columns.push(Column::new(source.label.clone(), figures.clone().map(time)));
-        columns.push(Column::interval(figures.map(interval)));
+        let times = comparison.rows.iter().map(|row| time(row.figures[index].as_ref()));
+        columns.extend(Column::with_intervals(source.label.clone(), times));
     }
     let value_count = columns.len();
     for (index, source) in comparison.results.iter().enumerate().skip(1) {
-        let figures = comparison.rows.iter().map(|row| row.figures[index].as_ref());
         let head = format!("{}/{}", source.label, comparison.results[0].label);
-        columns.push(Column::new(head, figures.clone().map(ratio)));
-        columns.push(Column::interval(figures.map(ratio_interval)));
+        let ratios = comparison.rows.iter().map(|row| ratio(row.figures[index].as_ref()));
+        columns.extend(Column::with_intervals(head, ratios));
     }
     let names = comparison.rows.iter().map(|row| row.variant.clone()).collect();
     Columns { head: TIMES, names, columns, value_count }.show(page);
 }
 
-fn time(figure: Option<&Figure>) -> String {
-    units::or_unknown(figure.and_then(|figure| figure.ms_per_batch).map(units::plain))
+/// A time and its ends, or the number of samples, or of databases, where there is no interval.
+fn time(figure: Option<&Figure>) -> [String; 2] {
+    let Some(figure) = figure else { return [UNKNOWN; 2].map(str::to_owned) };
+    let ends = match figure.ms_per_batch_ci95 {
+        Some(ends) => ends.map(units::plain).join("–"),
+        None => format!("n={}", value_count(figure)),
+    };
+    [units::or_unknown(figure.ms_per_batch.map(units::plain)), ends]
 }
 
-/// Its ends, or the number of samples, or of databases, where there is none.
-fn interval(figure: Option<&Figure>) -> String {
-    let Some(figure) = figure else { return UNKNOWN.to_owned() };
-    match figure.ms_per_batch_ci95 {
-        Some([low, high]) => format!("{}–{}", units::plain(low), units::plain(high)),
-        None => format!("n={}", value_count(figure)),
+fn ratio(figure: Option<&Figure>) -> [String; 2] {
+    match figure {
+        Some(of) => ratio_words(of.time_ratio, of.time_ratio_ci95, least_count(of)),
+        None => [UNKNOWN; 2].map(str::to_owned),
     }
+}
+
+/// A ratio and its ends, or the number of values that an interval needs.
+pub(crate) fn ratio_words(
+    ratio: Option<f64>,
+    ends: Option<[f64; 2]>,
+    least_count: usize,
+) -> [String; 2] {
+    let Some(ratio) = ratio else { return [UNKNOWN; 2].map(str::to_owned) };
+    let ends = match ends {
+        Some([low, high]) => format!("{low:.3}–{high:.3}"),
+        None => too_few(least_count),
+    };
+    [format!("{ratio:.3}"), ends]
 }
 
 /// Samples that a figure is over, or databases.
 fn value_count(figure: &Figure) -> u64 {
     figure.database_count.unwrap_or(figure.sample_count)
-}
-
-fn ratio(figure: Option<&Figure>) -> String {
-    units::or_unknown(figure.and_then(|figure| Some(format!("{:.3}", figure.time_ratio?))))
-}
-
-/// Its ends, or the number of samples that an interval needs.
-fn ratio_interval(figure: Option<&Figure>) -> String {
-    let Some(figure) = figure.filter(|figure| figure.time_ratio.is_some()) else {
-        return UNKNOWN.to_owned();
-    };
-    match figure.time_ratio_ci95 {
-        Some([low, high]) => format!("{low:.3}–{high:.3}"),
-        None => too_few(least_count(figure)),
-    }
 }
 
 /// Stands where the interval of a ratio is missing.

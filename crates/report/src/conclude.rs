@@ -18,7 +18,7 @@ const ON_DEMAND: Design = Design::ParallelIo;
 /// The finding, in one line; `None` where nothing was measured. A run whose designs disagree
 /// finds that and no figure.
 pub fn conclude(result: &RunResult) -> Option<String> {
-    finding(&Reading::of(result))
+    finding(&Reading::new(result))
 }
 
 /// [`conclude`] of a result that was read already.
@@ -30,10 +30,10 @@ pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
     let result = reading.result;
     let many = reading.stores.len() > 1;
     let parts = reading.stores.iter().filter_map(|of| {
-        let finding = of_store(reading, of)?;
+        let finding = store_in_words(reading, of)?;
         Some(if many { format!("{}: {finding}", of.store) } else { finding })
     });
-    let parts: Vec<String> = parts.chain(of_clients(result)).collect();
+    let parts: Vec<String> = parts.chain(clients_in_words(result)).collect();
     if parts.is_empty() {
         return None;
     }
@@ -46,7 +46,7 @@ pub(super) fn finding(reading: &Reading<'_>) -> Option<String> {
 }
 
 /// `geth 25.0 s (0.81 times in order)`: every client; `None` without one.
-pub(super) fn of_clients(result: &RunResult) -> Option<String> {
+pub(super) fn clients_in_words(result: &RunResult) -> Option<String> {
     let words = result.clients.iter().filter_map(|client| {
         let time = words_of(client.ms_per_batch.median?);
         let is_repeated = client.counted().len() > 1;
@@ -60,7 +60,7 @@ pub(super) fn of_clients(result: &RunResult) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-fn of_store(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
+fn store_in_words(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<String> {
     let cells = &facts::most_duties(&of.cells)[..];
     let best = facts::best(cells.iter().copied())?;
     let mut parts = vec![times(reading, cells)];
@@ -92,23 +92,18 @@ fn times(reading: &Reading<'_>, cells: &[&Cell]) -> String {
         let beside = beside.unwrap_or_default();
         format!("{ON_DEMAND} {} at {} {noun}{beside}", time(cell), cell.threads)
     }));
-    let mut seen = vec![BATCHED, ON_DEMAND];
-    for cell in cells {
-        if !seen.contains(&cell.design) {
-            seen.push(cell.design);
-            parts.extend(best_of(cells, cell.design).map(|cell| {
-                let unverified = facts::unverified_ms(cell)
-                    .map(|ms| format!(" ({} without waiting for verification)", words_of(ms)));
-                let of =
-                    format!("{} {}{}", cell.design, time(cell), unverified.unwrap_or_default());
-                match (cell.threads, cell.fibers, cell.io_threads) {
-                    (1, 1, 0) => of,
-                    (threads, 1, 0) => format!("{of} at {threads} threads"),
-                    _ => format!("{of} at {}", facts::threads(cell)),
-                }
-            }));
+    let mut others = facts::distinct(cells.iter().map(|cell| cell.design));
+    others.retain(|design| ![BATCHED, ON_DEMAND].contains(design));
+    parts.extend(others.into_iter().filter_map(|design| best_of(cells, design)).map(|cell| {
+        let unverified = facts::unverified_ms(cell)
+            .map(|ms| format!(" ({} without waiting for verification)", words_of(ms)));
+        let of = format!("{} {}{}", cell.design, time(cell), unverified.unwrap_or_default());
+        match (cell.threads, cell.fibers, cell.io_threads) {
+            (1, 1, 0) => of,
+            (threads, 1, 0) => format!("{of} at {threads} threads"),
+            _ => format!("{of} at {}", facts::threads(cell)),
         }
-    }
+    }));
     let workload = &reading.result.workload;
     let per = match (workload.block_count, workload.batch_count) {
         (1, _) | (_, 1) => String::new(),

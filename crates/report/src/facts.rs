@@ -34,7 +34,7 @@ pub(super) struct OfStore<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn of(result: &'a RunResult) -> Self {
+    pub(super) fn new(result: &'a RunResult) -> Self {
         let stores = by_store(result).into_iter().map(|(store, cells)| {
             let cache = cache_words(result, &cells);
             OfStore { store, cells, cache }
@@ -51,6 +51,17 @@ impl<'a> Reading<'a> {
     pub(super) fn cells(&self) -> Vec<&'a Cell> {
         self.stores.iter().flat_map(|of| of.cells.iter().copied()).collect()
     }
+}
+
+/// All values once, in the order in which they first appear.
+pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in all {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
 }
 
 /// Words of stores, each once, behind the names of all stores that they are of.
@@ -95,23 +106,16 @@ fn disagrees(result: &RunResult) -> bool {
 }
 
 fn by_store(result: &RunResult) -> Vec<(StoreKind, Vec<&Cell>)> {
-    let mut groups: Vec<(StoreKind, Vec<&Cell>)> = Vec::new();
-    for cell in &result.cells {
-        match groups.iter_mut().find(|(store, _)| *store == cell.store) {
-            Some((_, cells)) => cells.push(cell),
-            None => groups.push((cell.store, vec![cell])),
-        }
-    }
-    for (_, cells) in &mut groups {
-        let mut designs: Vec<Design> = Vec::new();
-        for cell in cells.iter() {
-            if !designs.contains(&cell.design) {
-                designs.push(cell.design);
-            }
-        }
-        cells.sort_by_key(|cell| designs.iter().position(|design| *design == cell.design));
-    }
-    groups
+    distinct(result.cells.iter().map(|cell| cell.store))
+        .into_iter()
+        .map(|store| {
+            let mut cells: Vec<_> =
+                result.cells.iter().filter(|cell| cell.store == store).collect();
+            let designs = distinct(cells.iter().map(|cell| cell.design));
+            cells.sort_by_key(|cell| designs.iter().position(|design| *design == cell.design));
+            (store, cells)
+        })
+        .collect()
 }
 
 /// Milliseconds per batch, where there is such a figure.

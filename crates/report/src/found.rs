@@ -48,7 +48,7 @@ pub(super) fn found(reading: &Reading<'_>) -> Option<String> {
         return conclude::finding(reading);
     }
     let texts: Vec<String> =
-        DETAILS.into_iter().filter_map(|detail| of_run(reading, detail)).collect();
+        DETAILS.into_iter().filter_map(|detail| run_in_words(reading, detail)).collect();
     let fitting = texts.iter().find(|text| page::wrap(text, WIDTH).len() <= LINE_COUNT);
     fitting.or(texts.last()).cloned()
 }
@@ -56,7 +56,7 @@ pub(super) fn found(reading: &Reading<'_>) -> Option<String> {
 /// The finding of a run over several stores, shorter than its conclusion: every store with its best
 /// designs; `None` of any other run.
 pub(super) fn over_stores(result: &RunResult) -> Option<String> {
-    let reading = Reading::of(result);
+    let reading = Reading::new(result);
     if reading.disagrees || reading.stores.len() < 2 {
         return None;
     }
@@ -67,18 +67,18 @@ pub(super) fn over_stores(result: &RunResult) -> Option<String> {
     Some(text)
 }
 
-fn of_run(reading: &Reading<'_>, detail: Detail) -> Option<String> {
+fn run_in_words(reading: &Reading<'_>, detail: Detail) -> Option<String> {
     let many = reading.stores.len() > 1;
     let stores = reading.stores.iter().filter_map(|of| {
-        let text = of_store(of, detail)?;
+        let text = store_in_words(of, detail)?;
         Some(if many { format!("{}: {text}", of.store) } else { text })
     });
-    let parts: Vec<String> = stores.chain(conclude::of_clients(reading.result)).collect();
+    let parts: Vec<String> = stores.chain(conclude::clients_in_words(reading.result)).collect();
     let before = if reading.result.interrupted { "interrupted, so far: " } else { "" };
     (!parts.is_empty()).then(|| format!("{before}{}", parts.join(". ")))
 }
 
-fn of_store(of: &OfStore<'_>, detail: Detail) -> Option<String> {
+fn store_in_words(of: &OfStore<'_>, detail: Detail) -> Option<String> {
     let mut designs = certainty::best_of_designs(&facts::most_duties(&of.cells));
     designs.sort_by(|a, b| {
         let [a, b] = [a, b].map(|cell| facts::time_ms(cell).unwrap_or(f64::NAN));

@@ -74,13 +74,11 @@ fn baseline(page: &mut Page, compared: &Compared, delta: f64) {
     let [base, new] = compared.process_counts;
     let text = format!("{base} against {new}, each of a process");
     page.labelled(Tone::Plain, "results", &text);
-    listed(page, Tone::Warning, "settings", compared.setting_changes.iter().cloned());
+    page.listed(Tone::Warning, "settings", &compared.setting_changes);
     let text = format!("{} compared", units::things(compared.counter_count, "counter"));
     page.labelled(Tone::Plain, "counters", &text);
-    for change in &compared.counter_changes {
-        page.labelled(Tone::Warning, "", change);
-    }
-    listed(page, Tone::Warning, "unpaired", compared.only_in_one.iter().cloned());
+    page.listed(Tone::Warning, "", &compared.counter_changes);
+    page.listed(Tone::Warning, "unpaired", &compared.only_in_one);
     if let Some(reference) = &compared.reference {
         page.labelled(Tone::Plain, "ratios", &format!("times relative to {reference}"));
     }
@@ -89,15 +87,6 @@ fn baseline(page: &mut Page, compared: &Compared, delta: f64) {
     let counts = compared.counts.iter().map(|count| Line::counted(count, delta));
     page.gap();
     figures::table(page, &ratios.chain(times).chain(counts).collect::<Vec<_>>());
-}
-
-/// Lines of which the first has the label.
-fn listed(page: &mut Page, tone: Tone, label: &str, lines: impl IntoIterator<Item = String>) {
-    let mut label = label;
-    for line in lines {
-        page.labelled(tone, label, &line);
-        label = "";
-    }
 }
 
 fn attempt(page: &mut Page, number: u64, attempt: &Attempt, count: usize) {
@@ -164,7 +153,7 @@ fn decides(page: &mut Page, cell: &GateCell) {
         });
         wanted.into_iter().chain(delta)
     });
-    listed(page, Tone::Warning, "decides", lines);
+    page.listed(Tone::Warning, "decides", lines);
 }
 
 fn claims(page: &mut Page, result: &GateResult) {

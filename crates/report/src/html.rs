@@ -42,6 +42,7 @@ pub use markup::{quote, words};
 use crate::{
     axes::{self, Axis},
     calibrated::{Calibrated, Figures},
+    facts::distinct,
     history::groups,
     units,
 };
@@ -79,7 +80,7 @@ pub fn page(results: &[Shown]) -> String {
 /// The page of a client against our designs over many workloads.
 pub fn calibration(calibrated: &Calibrated<'_>) -> String {
     let report = Report::new(calibrated.results);
-    let figures = Figures::of(calibrated);
+    let figures = Figures::new(calibrated);
     let sections = [
         calibrated::ranks(&figures),
         calibrated::workloads(&figures, calibrated.unfinished),
@@ -121,13 +122,8 @@ fn document(report: &Report<'_>, title: &str, sections: &[Section]) -> String {
 
 /// The scenarios.
 fn title(report: &Report<'_>) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for source in &report.sources {
-        let name = source.shown.workload().map_or("Gate", |work| work.scenario.as_str());
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let works = report.sources.iter().map(|source| source.shown.workload());
+    let names = distinct(works.map(|work| work.map_or("Gate", |work| work.scenario.as_str())));
     match names.len() {
         0..=3 => esc(&names.join(", ")),
         count => esc(&format!("{}, {} and {} more", names[0], names[1], count - 2)),

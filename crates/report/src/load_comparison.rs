@@ -1,16 +1,16 @@
 //! Loads on live nodes side by side as a page: the work, the changes, and a line a figure.
 
 use result::{
-    load_comparison::{LoadComparison, LoadFigure, LoadSide},
+    load_comparison::{LoadComparison, LoadSide},
     stats,
 };
 
 use super::{
     Paint,
     columns::{Column, Columns},
-    comparison::changed,
+    comparison::{changed, ratio_words},
     page::{Page, Tone},
-    units::{self, UNKNOWN},
+    units,
 };
 
 /// The comparison as a page of `width` columns.
@@ -70,25 +70,27 @@ fn table(page: &mut Page, comparison: &LoadComparison) {
     let rows = &comparison.rows;
     let mut columns: Vec<Column> = Vec::new();
     for (index, side) in comparison.sides.iter().enumerate() {
-        let medians = rows.iter().map(|row| {
-            units::or_unknown(row.figures[index].map(|figure| words(&row.key, figure.median)))
-        });
-        columns.push(Column::new(side.label.clone(), medians));
-        columns.push(Column::interval(rows.iter().map(|row| {
-            match row.figures[index].and_then(|figure| figure.ci95) {
+        let values = rows.iter().map(|row| {
+            let figure = row.figures[index];
+            let ends = match figure.and_then(|figure| figure.ci95) {
                 Some(ends) => ends.map(|end| words(&row.key, end)).join("–"),
                 None => format!("n={}", side.load_count),
-            }
-        })));
+            };
+            [units::or_unknown(figure.map(|figure| words(&row.key, figure.median))), ends]
+        });
+        columns.extend(Column::with_intervals(side.label.clone(), values));
     }
     let value_count = columns.len();
     for (index, side) in comparison.sides.iter().enumerate().skip(1) {
-        let figures = rows.iter().map(|row| row.figures[index]);
         let head = format!("{}/{}", side.label, comparison.sides[0].label);
-        columns.push(Column::new(head, figures.clone().map(ratio)));
-        columns.push(Column::interval(figures.map(ratio_interval)));
+        let ratios = rows.iter().map(|row| {
+            let figure = row.figures[index];
+            let ends = figure.and_then(|figure| figure.ratio_ci95);
+            ratio_words(figure.and_then(|figure| figure.ratio), ends, least_count())
+        });
+        columns.extend(Column::with_intervals(head, ratios));
     }
-    let names = comparison.rows.iter().map(|row| name(&row.key).to_owned()).collect();
+    let names = rows.iter().map(|row| name(&row.key).to_owned()).collect();
     Columns { head: "median", names, columns, value_count }.show(page);
 }
 
@@ -110,18 +112,6 @@ fn name(key: &str) -> &str {
 /// A value in the unit of its key.
 fn words(key: &str, value: f64) -> String {
     if key.contains("_ns") { units::time_ns(value) } else { units::number(value) }
-}
-
-fn ratio(figure: Option<LoadFigure>) -> String {
-    units::or_unknown(figure.and_then(|figure| Some(format!("{:.3}", figure.ratio?))))
-}
-
-fn ratio_interval(figure: Option<LoadFigure>) -> String {
-    match figure.map(|figure| (figure.ratio, figure.ratio_ci95)) {
-        None | Some((None, _)) => UNKNOWN.to_owned(),
-        Some((_, Some([low, high]))) => format!("{low:.3}–{high:.3}"),
-        Some((Some(_), None)) => format!("n<{}", least_count()),
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use result::{Cell, RunResult, Stored};
 use variant::{Design, StoreKind};
 
-use crate::compare::{COUNTS, Count, label};
+use crate::{
+    compare::{COUNTS, Count, label},
+    facts::distinct,
+};
 
 /// A design on a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +49,8 @@ impl Differing {
 /// common.
 pub fn one_sided(results: &[Stored]) -> Vec<String> {
     let Some(first) = results.first() else { return Vec::new() };
-    let mut kinds: Vec<Kind> = Vec::new();
-    for cell in &first.result.cells {
-        let kind = Kind { store: cell.store, design: cell.design };
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
+    let cells = first.result.cells.iter();
+    let kinds = distinct(cells.map(|cell| Kind { store: cell.store, design: cell.design }));
     let is_on_one_store = kinds.iter().all(|kind| kind.store == kinds[0].store);
     kinds
         .into_iter()

@@ -75,6 +75,18 @@ impl Page {
         }
     }
 
+    /// Paragraphs of which the first has the label.
+    pub(super) fn listed(
+        &mut self,
+        tone: Tone,
+        label: &str,
+        texts: impl IntoIterator<Item = impl AsRef<str>>,
+    ) {
+        for (index, text) in texts.into_iter().enumerate() {
+            self.labelled(tone, if index == 0 { label } else { "" }, text.as_ref());
+        }
+    }
+
     /// A paragraph with spaces at the left of each line.
     pub(super) fn indented(&mut self, tone: Tone, indent: usize, text: &str) {
         for line in wrap(&clean(text), self.width - indent) {

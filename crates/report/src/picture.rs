@@ -154,8 +154,8 @@ fn bars(out: &mut String, classes: &[SizeClass], tx_count: u64) {
     );
     let step = (height / classes.len().max(1) as f64).min(BAR_HEIGHT_MAX);
     let room = width - BAR_WORDS.0 - BAR_WORDS.1;
-    for (place, class) in classes.iter().enumerate() {
-        let y = top + 8.0 + step * place as f64;
+    for (index, class) in classes.iter().enumerate() {
+        let y = top + 8.0 + step * index as f64;
         let share = class.tx_count as f64 / tx_count.max(1) as f64;
         let kind = if class.most_tx_count > 1 { "joined" } else { "alone" };
         let middle = y + step * 0.4 + 4.5;

@@ -1,8 +1,6 @@
 //! The page of a sweep: axes, missing and doubtful cells, a line for each cell and
 //! variant, the knees, and the fastest values.
 
-use std::iter;
-
 use result::sweep::{self, Axis, KNEE_SHARE, Keys, Knee, Merged, NoKnee, Over, Point, ranges};
 
 use super::{
@@ -41,9 +39,7 @@ pub fn sweep_table(merged: &Merged, width: usize, paint: Paint) -> String {
     }
     unnamed_knees(&mut page, merged);
     page.gap();
-    for (label, text) in ["found"].into_iter().chain(iter::repeat("")).zip(found(merged)) {
-        page.labelled(Tone::Strong, label, &text);
-    }
+    page.listed(Tone::Strong, "found", found(merged));
     page.gap();
     page.labelled(Tone::Faint, "note", "compare these times with none of another machine");
     page.render(paint)
@@ -89,7 +85,7 @@ fn warnings(page: &mut Page, merged: &Merged) {
     let texts = merged.cells.iter().map(|cell| &cell.result.warnings);
     let all = grouped(texts.map(|texts| texts.iter().map(String::as_str).collect()));
     for Warning { text, results, has_others } in all.iter().take(SHOWN_WARNING_COUNT) {
-        let cells: Vec<u64> = results.iter().map(|place| merged.cells[*place].index).collect();
+        let cells: Vec<u64> = results.iter().map(|index| merged.cells[*index].index).collect();
         let of = match results.len() == merged.cells.len() {
             true => "in all cells".to_owned(),
             false if cells.len() == 1 => format!("in cell {}", cells[0]),

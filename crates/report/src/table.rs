@@ -25,7 +25,7 @@ const DATABASES: &str = "--databases 6: intervals";
 /// the designs disagree it shows that first, and no figure.
 pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
-    let reading = Reading::of(result);
+    let reading = Reading::new(result);
     let disagrees = reading.disagrees;
     if disagrees {
         disagreements(&mut page, result);
@@ -80,9 +80,7 @@ fn hints(page: &mut Page, result: &RunResult) {
     let mut options = result.command.iter().filter_map(|word| word.strip_prefix(OUT_OPTION));
     let has_out = options.any(|rest| rest.is_empty() || rest.starts_with('='));
     let hints = [has_few.then_some(more), (!has_out).then_some(OUT), Some(DEEPER)];
-    for (label, hint) in ["deeper"].into_iter().chain(["", ""]).zip(hints.into_iter().flatten()) {
-        page.labelled(Tone::Faint, label, hint);
-    }
+    page.listed(Tone::Faint, "deeper", hints.into_iter().flatten());
 }
 
 fn disagreements(page: &mut Page, result: &RunResult) {

@@ -5,7 +5,7 @@
 pub(super) struct Warning<'a> {
     /// Its text in the first of them.
     pub(super) text: &'a str,
-    /// Their places, ascending.
+    /// Their indices, ascending.
     pub(super) results: Vec<usize>,
     /// Whether its numbers differ between them.
     pub(super) has_others: bool,

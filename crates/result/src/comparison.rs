@@ -8,11 +8,8 @@ use crate::schema::schema;
 
 schema! {
     /// The schema of a [`Comparison`].
-    CompareSchema = "stress.compare/1"
+    SCHEMA: CompareSchema = "stress.compare/1"
 }
-
-/// The schema of a [`Comparison`].
-pub const SCHEMA: CompareSchema = CompareSchema;
 
 /// Results side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -305,7 +305,7 @@ fn in_common<T: PartialEq>(own: &[(&Ran, &Cell)], value: fn(&Cell) -> Option<T>)
         .filter(|of_first| own.iter().all(|(_, cell)| value(cell).as_ref() == Some(of_first)))
 }
 
-/// As cold as the least cold of them.
+/// The cache facts of the least cold of them.
 fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
     let (ran, cell) = [Some(false), None, Some(true)]
         .into_iter()

@@ -14,11 +14,8 @@ use crate::{
 
 schema! {
     /// The schema of a [`Described`].
-    DescribeSchema = "stress.describe/1"
+    SCHEMA: DescribeSchema = "stress.describe/1"
 }
-
-/// The schema of a [`Described`].
-pub const SCHEMA: DescribeSchema = DescribeSchema;
 
 /// The contents of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

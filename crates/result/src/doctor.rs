@@ -10,11 +10,8 @@ use crate::{
 
 schema! {
     /// The schema of a [`DoctorResult`].
-    DoctorSchema = "stress.doctor/1"
+    SCHEMA: DoctorSchema = "stress.doctor/1"
 }
-
-/// The schema of a [`DoctorResult`].
-pub const SCHEMA: DoctorSchema = DoctorSchema;
 
 /// All checks, and the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

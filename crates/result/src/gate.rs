@@ -24,11 +24,8 @@ pub use names::{DecidedBy, Metric, Mode, Verdict};
 
 schema! {
     /// The schema of a [`GateResult`].
-    GateSchema = "stress.gate/2"
+    SCHEMA: GateSchema = "stress.gate/2"
 }
-
-/// The schema of a [`GateResult`].
-pub const SCHEMA: GateSchema = GateSchema;
 
 /// All that a gate says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,11 +17,8 @@ use crate::{
 
 schema! {
     /// The schema of an [`IoResult`].
-    IoSchema = "stress.io/2"
+    SCHEMA: IoSchema = "stress.io/2"
 }
-
-/// The schema of an [`IoResult`].
-pub const SCHEMA: IoSchema = IoSchema;
 
 /// In which order things are measured.
 pub const ORDER: &str = "for each store: host cache, ceiling, sweep of the device by depth, then one \

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod environment;
 mod error;
 #[cfg(any(test, feature = "example"))]
+#[path = "tests/example.rs"]
 pub mod example;
 mod facts;
 mod figures;

@@ -7,11 +7,8 @@ use crate::{comparison::Change, schema::schema};
 
 schema! {
     /// The schema of a [`LoadComparison`].
-    LoadCompareSchema = "stress.send-compare/1"
+    SCHEMA: LoadCompareSchema = "stress.send-compare/1"
 }
-
-/// The schema of a [`LoadComparison`].
-pub const SCHEMA: LoadCompareSchema = LoadCompareSchema;
 
 /// Loads side by side: of each side one or more, all of the same work at the same pace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -23,7 +23,7 @@ impl<T: Named> Name<T> {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
-        of_name(&String::deserialize(from)?)
+        parse_name(&String::deserialize(from)?)
     }
 }
 
@@ -36,12 +36,12 @@ impl<T: Named> NameOrNull<T> {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
-        Option::<String>::deserialize(from)?.map(|name| of_name(&name)).transpose()
+        Option::<String>::deserialize(from)?.map(|name| parse_name(&name)).transpose()
     }
 }
 
-/// The value of this name.
-fn of_name<T: Named, E: Error>(name: &str) -> Result<T, E> {
+/// Parses a name.
+fn parse_name<T: Named, E: Error>(name: &str) -> Result<T, E> {
     T::from_name(name).ok_or_else(|| {
         E::custom(format!("unknown {} {name:?}; known: {}", T::NOUN, names::<T>().join(", ")))
     })
@@ -99,7 +99,7 @@ macro_rules! absent_as {
             ) -> Result<Option<T>, D::Error> {
                 match String::deserialize(from)?.as_str() {
                     $word => Ok(None),
-                    name => of_name(name).map(Some),
+                    name => parse_name(name).map(Some),
                 }
             }
         }

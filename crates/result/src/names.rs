@@ -7,7 +7,7 @@ variant::named! {
     pub enum Verdict: "verdict on a claim" {
         /// The end of the interval that must keep the bound keeps it.
         Holds = "holds",
-        /// It does not.
+        /// That end does not keep it.
         Fails = "fails",
         /// There are too few samples to tell.
         Inconclusive = "inconclusive",
@@ -23,7 +23,7 @@ variant::named! {
     pub enum Bound: "bound" {
         /// The figure is this much at least.
         Min = "min",
-        /// It is this much at most.
+        /// The figure is this much at most.
         Max = "max",
     }
 }
@@ -47,7 +47,7 @@ variant::named! {
         Idle = "idle",
         /// They have the smallest share of the CPU among others (nice 19).
         Nice19 = "nice 19",
-        /// As all threads: the system refused both.
+        /// They run as all threads: the system refused both.
         Normal = "normal",
     }
 }

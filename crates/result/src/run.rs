@@ -33,11 +33,8 @@ pub use crate::{
 schema! {
     /// The schema of a [`RunResult`]. Version 2 called `abort_rate`, `bottleneck` and
     /// `bottleneck_share` of a cell `vain_share`, `binds` and `binds_share`.
-    RunSchema = "stress.result/3", or "stress.result/2"
+    SCHEMA: RunSchema = "stress.result/3", or "stress.result/2"
 }
-
-/// The schema of a [`RunResult`].
-pub const SCHEMA: RunSchema = RunSchema;
 
 /// A whole result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -492,7 +489,7 @@ pub struct WarmUpFacts {
     pub pass_wait_ns: u64,
 }
 
-/// Of a file that was written before there were fibers.
+/// The fibers of a file that was written before there were any.
 const fn one() -> u64 {
     1
 }

@@ -1,10 +1,13 @@
 //! The name and version that a file begins with: a type for each, so that a value read has the
 //! schema it says.
 
-/// Declares the type of a schema, written as its name. Files of the versions behind `or` are read, too:
+/// Declares the type of a schema, written as its name, and its value. Files of the versions behind `or` are read, too:
 /// their keys are aliases of today's.
 macro_rules! schema {
-    ($(#[$doc:meta])* $kind:ident = $name:literal $(, or $older:literal)*) => {
+    ($(#[$doc:meta])* $value:ident: $kind:ident = $name:literal $(, or $older:literal)*) => {
+        $(#[$doc])*
+        pub const $value: $kind = $kind;
+
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $kind;

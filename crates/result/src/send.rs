@@ -13,11 +13,8 @@ use crate::{
 schema! {
     /// The schema of a [`SendResult`]. Version 1 counted a transaction that was known already among the errors,
     /// and its counts of fates had names without `_count`. It is not read.
-    SendSchema = "stress.send/2"
+    SCHEMA: SendSchema = "stress.send/2"
 }
-
-/// The schema of a [`SendResult`].
-pub const SCHEMA: SendSchema = SendSchema;
 
 /// A whole result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

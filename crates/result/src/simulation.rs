@@ -14,11 +14,8 @@ use crate::{
 
 schema! {
     /// The schema of a [`Simulation`].
-    SimulateSchema = "stress.simulate/1"
+    SCHEMA: SimulateSchema = "stress.simulate/1"
 }
-
-/// The schema of a [`Simulation`].
-pub const SCHEMA: SimulateSchema = SimulateSchema;
 
 variant::named! {
     /// A lower bound of a simulated time: more shards or threads cannot go below the largest one.

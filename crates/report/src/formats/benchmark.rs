@@ -35,11 +35,11 @@ pub(super) struct Entry {
 /// As [`json`].
 pub fn benchmark(results: &[Shown], better: Better) -> Result<String, Error> {
     let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
-    let entries: Vec<Entry> = sound.flat_map(|run| of_result(run, better)).collect();
+    let entries: Vec<Entry> = sound.flat_map(|run| run_entries(run, better)).collect();
     json(&entries)
 }
 
-fn of_result(run: &RunResult, better: Better) -> Vec<Entry> {
+fn run_entries(run: &RunResult, better: Better) -> Vec<Entry> {
     let cells = run.cells.iter().map(|cell| {
         let samples = super::sample_words(cell);
         (&cell.variant, cell.mgas_per_s, cell.ms_per_batch, samples)

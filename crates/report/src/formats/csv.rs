@@ -123,7 +123,7 @@ impl Row<'_> {
     fn field(self, column: &Column<Cell>) -> String {
         match self {
             Self::Design(cell) => (column.field)(cell),
-            Self::Client(client) => of_client(column.name, client),
+            Self::Client(client) => client_field(column.name, client),
         }
     }
 
@@ -136,7 +136,7 @@ impl Row<'_> {
 }
 
 /// A client's value of the column of this name.
-fn of_client(column: &str, client: &ClientCell) -> String {
+fn client_field(column: &str, client: &ClientCell) -> String {
     match column {
         "variant" => field(&client.client),
         "cache" => word(client.cache.want.map(CacheMode::name)),

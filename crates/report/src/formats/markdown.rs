@@ -106,12 +106,12 @@ fn headline(results: &[Shown]) -> String {
 
 fn found(shown: &Shown, name: &str) -> Vec<String> {
     match &shown.content {
-        Content::Run(run) => of_run(run, name),
+        Content::Run(run) => run_lines(run, name),
         Content::Gate(result) => vec![format!("- {name}gate: {}", text(&result.gate.reason))],
     }
 }
 
-fn of_run(run: &RunResult, name: &str) -> Vec<String> {
+fn run_lines(run: &RunResult, name: &str) -> Vec<String> {
     let mut lines = Vec::new();
     if run.agree == Some(false) {
         let first = run.disagreements.first().map_or("see the result", String::as_str);

@@ -50,7 +50,7 @@ pub(super) fn ranks(figures: &Figures<'_>) -> Section {
 
 /// The part with the figures of each workload.
 pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Section {
-    let rows: Vec<_> = figures.rows.iter().flat_map(of_row).collect();
+    let rows: Vec<_> = figures.rows.iter().flat_map(row_lines).collect();
     let heads = [
         "Workload",
         "Program",
@@ -83,7 +83,7 @@ pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Sec
     }
 }
 
-fn of_row(row: &Row<'_>) -> Vec<Vec<String>> {
+fn row_lines(row: &Row<'_>) -> Vec<Vec<String>> {
     let run = Part::whole(row.result, row.run);
     let client: Option<Part<'_, ClientCell>> = part!(run, clients[0]);
     let time = client.and_then(|client| figure!(client, ms_per_batch.median));

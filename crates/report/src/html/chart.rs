@@ -163,7 +163,7 @@ pub(super) struct Series {
     pub(super) name: String,
     /// Which shape and colour it has.
     pub(super) design: Design,
-    /// Place among the series of its design: their marks and lines differ.
+    /// Index among the series of its design: their marks and lines differ.
     pub(super) nth: usize,
     pub(super) points: Vec<Point>,
 }
@@ -271,8 +271,8 @@ impl Chart {
         }
         labels.sort_by(|a, b| a.0.total_cmp(&b.0));
         let wanted: Vec<f64> = labels.iter().map(|(y, _)| *y).collect();
-        let places = apart(&wanted, TOP, TOP + height);
-        for ((_, series), y) in labels.iter().zip(places) {
+        let positions = apart(&wanted, TOP, TOP + height);
+        for ((_, series), y) in labels.iter().zip(positions) {
             svg.push_str(&format!(
                 "<svg x=\"100%\" y=\"{y:.1}\" overflow=\"visible\" aria-hidden=\"true\">\
                  <g class=\"{} {}\"><path class=\"mark\" transform=\"translate(14)\" d=\"{}\"/></g>\
@@ -289,18 +289,18 @@ impl Chart {
 /// Places in rising order, each [`LABEL_HEIGHT`] or more from the next, near to where they are
 /// wanted.
 fn apart(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
-    let mut places = wanted.to_vec();
+    let mut positions = wanted.to_vec();
     let mut least = top;
-    for place in &mut places {
-        *place = place.max(least);
-        least = *place + LABEL_HEIGHT;
+    for position in &mut positions {
+        *position = position.max(least);
+        least = *position + LABEL_HEIGHT;
     }
     let mut most = bottom;
-    for place in places.iter_mut().rev() {
-        *place = place.min(most);
-        most = *place - LABEL_HEIGHT;
+    for position in positions.iter_mut().rev() {
+        *position = position.min(most);
+        most = *position - LABEL_HEIGHT;
     }
-    places
+    positions
 }
 
 fn pixel(share: f64, height: f64) -> f64 {
@@ -452,10 +452,13 @@ mod tests {
 
     #[test]
     fn labels_lie_apart_and_in_their_order() {
-        let places = apart(&[100.0, 101.0, 102.0, 259.0, 260.0], 10.0, 270.0);
-        for pair in places.windows(2) {
-            assert!(pair[1] - pair[0] >= LABEL_HEIGHT - 1e-9, "{places:?}");
+        let positions = apart(&[100.0, 101.0, 102.0, 259.0, 260.0], 10.0, 270.0);
+        for pair in positions.windows(2) {
+            assert!(pair[1] - pair[0] >= LABEL_HEIGHT - 1e-9, "{positions:?}");
         }
-        assert!(places.iter().all(|place| (10.0..=270.0).contains(place)), "{places:?}");
+        assert!(
+            positions.iter().all(|position| (10.0..=270.0).contains(position)),
+            "{positions:?}"
+        );
     }
 }

@@ -18,12 +18,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         return None;
     }
     let rows = with_clients.iter().flat_map(|of| of.rows(report)).collect::<Vec<_>>();
-    let mut includes: Vec<&str> = Vec::new();
-    for client in with_clients.iter().flat_map(|of| &of.run.value.clients) {
-        if !includes.contains(&&*client.time_includes) {
-            includes.push(&client.time_includes);
-        }
-    }
+    let clients = with_clients.iter().flat_map(|of| &of.run.value.clients);
+    let includes = facts::distinct(clients.map(|client| client.time_includes.as_str()));
     let cells = with_clients.iter().flat_map(|of| &of.run.value.cells);
     let cells: Vec<_> = cells.filter(|cell| cell.design == Design::Sequential).collect();
     let chains: Vec<_> = with_clients.iter().flat_map(|of| of.blocks(report)).collect();
@@ -103,7 +99,7 @@ impl WithClients<'_, '_> {
 
     fn rows(&self, report: &Report<'_>) -> Vec<Vec<String>> {
         let all = 0..self.run.value.clients.len();
-        let clients = all.filter_map(|place| part!(self.run, clients[place]));
+        let clients = all.filter_map(|index| part!(self.run, clients[index]));
         let label = self.label(report);
         clients.map(|client| row(&label, &client)).collect()
     }

@@ -27,7 +27,7 @@ use crate::{axes, compare, facts};
 /// A result of the page.
 #[derive(Clone, Debug)]
 pub(super) struct Source<'a> {
-    /// Place among the results.
+    /// Index among the results.
     pub(super) index: usize,
     /// `A`, `B`, …
     pub(super) label: String,
@@ -93,7 +93,7 @@ impl<'a> Source<'a> {
 /// A cell of a result.
 #[derive(Clone, Debug)]
 pub(super) struct Row<'a> {
-    /// Place of its result.
+    /// Index of its result.
     pub(super) source: usize,
     /// The cell.
     pub(super) cell: Part<'a, Cell>,
@@ -188,9 +188,9 @@ pub(super) struct Report<'a> {
     pub(super) rows: Vec<Row<'a>>,
     /// The same where their sweep has them, those that stand for cells that were left out too.
     pub(super) rows_in_sweep: Vec<Row<'a>>,
-    /// Places of the settings that are not the same in all rows.
+    /// Indices of the settings that are not the same in all rows.
     pub(super) varying: Vec<usize>,
-    /// Keys that all results were swept over and that no variant tells: settings, too, whose places
+    /// Keys that all results were swept over and that no variant tells: settings, too, whose indices
     /// are after those of [`SETTINGS`].
     swept: Vec<String>,
 }
@@ -278,8 +278,8 @@ impl<'a> Report<'a> {
 
     /// The settings that tell a row from the others, but for the settings at `but`: `gas 64M, slots 2M`.
     pub(super) fn told_apart(&self, row: &Row<'_>, but: &[usize]) -> String {
-        let places = self.varying.iter().filter(|index| !but.contains(index));
-        let words = places.filter_map(|index| {
+        let indices = self.varying.iter().filter(|index| !but.contains(index));
+        let words = indices.filter_map(|index| {
             let text = row.setting(*index)?.text.as_str();
             Some(match *index {
                 STORE | DESIGN => text.to_owned(),
@@ -300,7 +300,7 @@ impl<'a> Report<'a> {
         words.join(", ")
     }
 
-    /// Places of the results that some rows are of.
+    /// Indices of the results that some rows are of.
     pub(super) fn results_of<'r>(&self, rows: impl IntoIterator<Item = &'r Row<'a>>) -> Vec<usize>
     where
         'a: 'r,

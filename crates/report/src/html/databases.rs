@@ -33,12 +33,12 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
                <em>Time over the first</em>: by that of the store’s first variant, on each \
                database by itself."
         ),
-        body: sources.map(|source| of_source(report, source, &rows)).collect(),
+        body: sources.map(|source| source_html(report, source, &rows)).collect(),
         results,
     })
 }
 
-fn of_source(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> String {
+fn source_html(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> String {
     let Some(run) = source.run() else { return String::new() };
     let seeds: Vec<String> = (0..run.databases.len())
         .map(|index| figure!(run, databases[index].workload.seed))

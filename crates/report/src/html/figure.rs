@@ -12,7 +12,7 @@ use crate::units::Exact;
 /// A number, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figure {
-    /// Place of its result among those of the page.
+    /// Index of its result among those of the page.
     pub(super) result: usize,
     /// Path in the result: `/cells/3/mgas_per_s/median`. With `*` in it: the median over all values
     /// there, see [`super::data::Row::median`].
@@ -34,7 +34,7 @@ impl Figure {
 /// A part of a result, and where it stands.
 #[derive(Debug)]
 pub(super) struct Part<'a, T> {
-    /// Place of its result among those of the page.
+    /// Index of its result among those of the page.
     pub(super) result: usize,
     /// Path in the result; empty for all of it.
     pub(super) at: String,

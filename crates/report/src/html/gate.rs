@@ -13,7 +13,7 @@ use crate::units;
 /// The part on gates; `None` where no result is one's.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let gates = report.sources.iter();
-    let gates = gates.filter_map(|source| Some((source.index, of_source(report, source)?)));
+    let gates = gates.filter_map(|source| Some((source.index, source_html(report, source)?)));
     let (results, body): (Vec<usize>, Vec<String>) = gates.unzip();
     if results.is_empty() {
         return None;
@@ -31,7 +31,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     })
 }
 
-fn of_source(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
+fn source_html(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
     let result = source.gate()?;
     let mut rows = judged(&result);
     if let Some(compared) = part!(result, gate.baseline?) {

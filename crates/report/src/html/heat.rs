@@ -7,7 +7,7 @@ use super::{
     markup::{self, Section, esc, number},
     settings::{IO_THREADS, SOURCE, Setting, THREADS},
 };
-use crate::{certainty, units};
+use crate::{certainty, facts, units};
 
 /// Maps that stand open; the others are folded away.
 const OPEN_MAP_COUNT: usize = 6;
@@ -40,12 +40,8 @@ struct Map<'r, 'a> {
 impl<'r, 'a> Map<'r, 'a> {
     /// Values of an axis in their order.
     fn values(&self, axis: usize) -> Vec<&'r Setting> {
-        let mut values: Vec<&Setting> = Vec::new();
-        for setting in self.rows.iter().filter_map(|row| row.setting(self.axes[axis])) {
-            if !values.contains(&setting) {
-                values.push(setting);
-            }
-        }
+        let settings = self.rows.iter().filter_map(|row| row.setting(self.axes[axis]));
+        let mut values: Vec<&Setting> = facts::distinct(settings);
         values.sort_by(|a, b| a.order(b));
         values
     }

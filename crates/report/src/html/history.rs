@@ -95,13 +95,7 @@ pub(super) fn charts(groups: &[Group<'_>]) -> Section {
     let all = numbered(groups);
     let mut body = String::new();
     for group in groups {
-        let mut stores: Vec<StoreKind> = Vec::new();
-        for series in &group.series {
-            if !stores.contains(&series.store) {
-                stores.push(series.store);
-            }
-        }
-        for store in stores {
+        for store in facts::distinct(group.series.iter().map(|series| series.store)) {
             body.push_str(&chart(group, store, &all));
         }
     }

@@ -142,7 +142,7 @@ pub(super) struct Section {
     pub(super) lede: String,
     /// The figure. Markup.
     pub(super) body: String,
-    /// Places of the results that it is made of.
+    /// Indices of the results that it is made of.
     pub(super) results: Vec<usize>,
 }
 
@@ -168,13 +168,13 @@ pub(super) fn section(id: &str, title: &str, lede: &str, content: &str) -> Strin
 
 fn commands(report: &Report<'_>, results: &[usize]) -> String {
     let sweep = report.sweep_command().filter(|_| results.len() > 1);
-    let lines = sweep.map_or_else(|| of_results(report, results), of_sweep);
+    let lines = sweep.map_or_else(|| result_commands(report, results), sweep_commands);
     let lines: Vec<String> = lines.iter().map(|line| esc(line)).collect();
     format!("<pre tabindex=\"0\"><code>{}</code></pre>", lines.join("\n"))
 }
 
 /// The command of a sweep, and that of its page.
-fn of_sweep(command: &[String]) -> Vec<String> {
+fn sweep_commands(command: &[String]) -> Vec<String> {
     vec![
         format!("{} --out {SWEEP_AGAIN}", words(command)),
         format!("stress report {SWEEP_AGAIN} --out report.html"),
@@ -182,7 +182,7 @@ fn of_sweep(command: &[String]) -> Vec<String> {
 }
 
 /// The commands of some results, and that of the page.
-fn of_results(report: &Report<'_>, results: &[usize]) -> Vec<String> {
+fn result_commands(report: &Report<'_>, results: &[usize]) -> Vec<String> {
     let mut lines = Vec::new();
     for index in results.iter().take(SHOWN_COMMAND_COUNT) {
         let source = &report.sources[*index];

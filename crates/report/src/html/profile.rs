@@ -23,7 +23,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
                callees</em>: it, or what it called. Inlined functions count for those that they \
                are inlined into; waiting takes no CPU and is not seen."
             .to_owned(),
-        body: profiles.iter().map(|profiled| of_source(report, profiled)).collect(),
+        body: profiles.iter().map(|profiled| source_html(report, profiled)).collect(),
         results: profiles.iter().map(|profiled| profiled.source.index).collect(),
     })
 }
@@ -41,7 +41,7 @@ fn profiled<'s, 'a>(source: &'s Source<'a>) -> Option<Profiled<'s, 'a>> {
     Some(Profiled { source, run, profile })
 }
 
-fn of_source(report: &Report<'_>, of: &Profiled<'_, '_>) -> String {
+fn source_html(report: &Report<'_>, of: &Profiled<'_, '_>) -> String {
     let Profiled { source, run, profile } = of;
     let label = match report.sources.len() {
         1 => String::new(),

@@ -41,7 +41,7 @@ impl Setting {
     }
 
     /// A fact of a store.
-    fn of(value: &Value) -> Option<Self> {
+    fn from_fact(value: &Value) -> Option<Self> {
         let (text, number) = match value {
             Value::Null | Value::Array(_) | Value::Object(_) => return None,
             Value::String(text) => (text.clone(), None),
@@ -83,7 +83,7 @@ impl Setting {
     }
 }
 
-/// The place among [`SETTINGS`] of a key that a variant tells.
+/// The index in [`SETTINGS`] of a key that a variant tells.
 pub(super) fn index_told(key: &str) -> Option<usize> {
     match key {
         "run.stores" => Some(STORE),
@@ -127,7 +127,7 @@ impl Found<'_> {
     /// Among the facts of the cell's store, which are the store's own.
     fn store(&self, key: &str) -> Option<Setting> {
         let of_cell = self.run.stores.iter().find(|store| store.store == self.cell.store)?;
-        Setting::of(of_cell.facts.get(key)?)
+        Setting::from_fact(of_cell.facts.get(key)?)
     }
 
     /// All of [`SETTINGS`] in their order.
@@ -196,7 +196,7 @@ pub(super) const SETTINGS: [(&str, Find); 43] = [
     ("result", |of| Some(Setting::text(of.label))),
 ];
 
-/// Places in [`SETTINGS`].
+/// Indices in [`SETTINGS`].
 pub(super) const STORE: usize = 0;
 pub(super) const DESIGN: usize = 1;
 pub(super) const THREADS: usize = 2;

@@ -61,9 +61,9 @@ impl Column {
     fn name<'a>(&'a self, report: &'a Report<'_>) -> &'a str {
         match self {
             Self::Axis(Axis { key, .. }) => {
-                index_told(key).map_or(key.as_str(), |place| SETTINGS[place].0)
+                index_told(key).map_or(key.as_str(), |index| SETTINGS[index].0)
             }
-            Self::Setting(place) => report.setting_name(*place),
+            Self::Setting(index) => report.setting_name(*index),
         }
     }
 }
@@ -72,20 +72,20 @@ impl Column {
 fn columns(report: &Report<'_>) -> Vec<Column> {
     let axes = axes::axes(&report.shown()).into_iter().filter(|axis| axis.values.len() > 1);
     let others = report.varying.iter().copied().filter(is_of_result);
-    let others = others.filter(|place| *place < SETTINGS.len() || !report.is_sweep());
+    let others = others.filter(|index| *index < SETTINGS.len() || !report.is_sweep());
     axes.map(Column::Axis).chain(others.map(Column::Setting)).collect()
 }
 
 /// Returns whether a setting tells results apart: those of variants and stores do so in one result,
 /// and digests say no more than the settings that they follow from.
-fn is_of_result(place: &usize) -> bool {
-    !OF_VARIANT.contains(place) && ![STORE, DIGEST, SOURCE].contains(place)
+fn is_of_result(index: &usize) -> bool {
+    !OF_VARIANT.contains(index) && ![STORE, DIGEST, SOURCE].contains(index)
 }
 
 fn row(report: &Report<'_>, source: &Source<'_>, columns: &[Column]) -> Vec<String> {
     let own: Vec<&Row<'_>> = report.rows.iter().filter(|row| row.source == source.index).collect();
     let settings = columns.iter().map(|column| match column {
-        Column::Axis(axis) => of_keys(&source.shown.swept, axis),
+        Column::Axis(axis) => value_of(&source.shown.swept, axis),
         Column::Setting(index) => {
             let texts: BTreeSet<&str> =
                 own.iter().filter_map(|row| Some(row.setting(*index)?.text.as_str())).collect();
@@ -112,13 +112,13 @@ fn row(report: &Report<'_>, source: &Source<'_>, columns: &[Column]) -> Vec<Stri
 fn left_out_row(source: &Source<'_>, keys: &Keys, columns: &[Column]) -> Vec<String> {
     let mut texts = vec!["left out".to_owned(), format!("= {}", source.label)];
     texts.extend(columns.iter().map(|column| match column {
-        Column::Axis(axis) => of_keys(keys, axis),
+        Column::Axis(axis) => value_of(keys, axis),
         Column::Setting(_) => format!("as {}", source.label),
     }));
     texts.push(String::new());
     texts
 }
 
-fn of_keys(keys: &Keys, axis: &Axis) -> String {
+fn value_of(keys: &Keys, axis: &Axis) -> String {
     keys.get(&axis.key).map_or_else(unknown, |value| esc(value))
 }

@@ -82,7 +82,7 @@ pub(super) fn html(report: &Report<'_>) -> String {
     for (source, lines) in told {
         // A page of one result says the headline once.
         let said = (report.sources.len() == 1).then_some(headline.as_str());
-        html.push_str(&of_result(report, source, lines, said));
+        html.push_str(&result_html(report, source, lines, said));
     }
     if all.len() > TOLD_RESULT_COUNT {
         html.push_str("<p><a href=\"#results\">Each result</a> is listed at the end.</p>");
@@ -91,7 +91,7 @@ pub(super) fn html(report: &Report<'_>) -> String {
     html
 }
 
-fn of_result(
+fn result_html(
     report: &Report<'_>,
     source: &Source<'_>,
     lines: &[Line],
@@ -132,7 +132,7 @@ fn of_result(
 /// The finding: the times, of every store and client, stand open; the rest is folded away.
 fn found(run: &RunResult) -> String {
     let Some(conclusion) = run.conclusion.as_deref() else { return String::new() };
-    let clients = conclude::of_clients(run).filter(|_| !run.cells.is_empty());
+    let clients = conclude::clients_in_words(run).filter(|_| !run.cells.is_empty());
     // The sentence of the clients ends that of the designs.
     let clients = clients.map(|words| format!(". {words}"));
     let conclusion = &match &clients {

@@ -7,7 +7,7 @@ use result::gate::{
 
 use super::{
     exposition::{Exposition, Labels, Metric},
-    shared::{Ended, add_claims, add_counters, of_variant},
+    shared::{Ended, add_claims, add_counters, variant_labels},
 };
 
 const VERDICT: Metric = Metric::gauge(
@@ -81,7 +81,7 @@ pub fn metrics_of_gate(result: &GateResult, exit_code: u8) -> String {
     all.add(DELTA, &labels, *delta);
     // The last one has the verdict.
     for cell in attempts.last().into_iter().flat_map(|attempt| &attempt.cells) {
-        add_cell(&mut all, &of_variant(&labels, &cell.variant), cell);
+        add_cell(&mut all, &variant_labels(&labels, &cell.variant), cell);
     }
     if let Some(compared) = baseline {
         add_compared(&mut all, &labels, compared);
@@ -130,7 +130,7 @@ fn add_compared(all: &mut Exposition, labels: &Labels, compared: &Compared) {
     for (figure, shift) in ratios.chain(times).chain(counts) {
         let Shift { variant, verdict, change, lower, upper, values_to_decide, delta_to_decide } =
             shift;
-        let labels = of_variant(labels, variant).with("figure", figure);
+        let labels = variant_labels(labels, variant).with("figure", figure);
         all.add(CHANGE, &labels, *change);
         all.add(LOWER, &labels, *lower);
         all.add(UPPER, &labels, *upper);

@@ -203,8 +203,8 @@ fn add_cell(all: &mut Exposition, labels: &Labels, cell: &Cell) {
         .with("store", cell.store.name())
         .with("design", cell.design.name())
         .with("threads", cell.threads.to_string());
-    add_estimate(all, &labels, &BATCH_DURATION, of_estimate(&cell.ms_per_batch, 1.0 / MS_PER_S));
-    add_estimate(all, &labels, &THROUGHPUT, of_estimate(&cell.mgas_per_s, GAS_PER_MGAS));
+    add_estimate(all, &labels, &BATCH_DURATION, scaled(&cell.ms_per_batch, 1.0 / MS_PER_S));
+    add_estimate(all, &labels, &THROUGHPUT, scaled(&cell.mgas_per_s, GAS_PER_MGAS));
     let fraction = [
         cell.device_fraction,
         cell.device_fraction_ci95.map(|[low, _]| low),
@@ -225,7 +225,7 @@ fn add_cell(all: &mut Exposition, labels: &Labels, cell: &Cell) {
 }
 
 /// Median and ends of an estimate times `factor`.
-fn of_estimate(estimate: &Estimate, factor: f64) -> [Option<f64>; 3] {
+fn scaled(estimate: &Estimate, factor: f64) -> [Option<f64>; 3] {
     let [low, high] = [0, 1].map(|end| estimate.ci95.map(|ends| ends[end]));
     [estimate.median, low, high].map(|value| value.map(|value| value * factor))
 }

@@ -79,7 +79,7 @@ pub(super) fn add_claims(all: &mut Exposition, labels: &Labels, expects: &Expect
 
 /// The labels of a variant that is known by its name alone: store, design and threads, where the
 /// name has them.
-pub(super) fn of_variant(labels: &Labels, variant: &str) -> Labels {
+pub(super) fn variant_labels(labels: &Labels, variant: &str) -> Labels {
     let mut labels = labels.with("variant", variant);
     let mut parts = variant.splitn(3, '/');
     let (Some(store), Some(list), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {

@@ -182,7 +182,7 @@ fn a_variants_name_tells_its_store_its_design_and_its_threads() {
     let count = |n| NonZeroUsize::new(n).unwrap();
     for design in Design::ALL {
         let variant = Variant::of(*design, count(16), count(48));
-        let labels = shared::of_variant(&Labels::default(), &format!("mdbx/{variant}"));
+        let labels = shared::variant_labels(&Labels::default(), &format!("mdbx/{variant}"));
         let expected = Labels::default()
             .with("variant", format!("mdbx/{variant}"))
             .with("store", "mdbx")
@@ -190,7 +190,7 @@ fn a_variants_name_tells_its_store_its_design_and_its_threads() {
             .with("threads", variant.thread_count.to_string());
         assert_eq!(labels, expected);
     }
-    let client = shared::of_variant(&Labels::default(), "client/geth");
+    let client = shared::variant_labels(&Labels::default(), "client/geth");
     assert_eq!(client, Labels::default().with("variant", "client/geth"));
 }
 

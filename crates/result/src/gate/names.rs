@@ -5,7 +5,7 @@ variant::named! {
     pub enum Verdict: "verdict of a gate" {
         /// The change is below δ, surely.
         Pass = "pass",
-        /// It is above δ, surely.
+        /// The change is above δ, surely.
         Regression = "regression",
         /// A claim of the scenario, or a deadline, is broken.
         ClaimFails = "claim fails",

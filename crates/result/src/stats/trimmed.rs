@@ -24,7 +24,7 @@ pub struct Trimmed {
 }
 
 impl Trimmed {
-    /// Of `values`, which are independent of each other. `None` below six, or where one is not
+    /// Trims `values`, which are independent of each other. `None` below six, or where one is not
     /// finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| values.len() >= INTERVAL_COUNT_MIN)?;

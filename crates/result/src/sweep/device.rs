@@ -14,11 +14,8 @@ pub const FILE_PREFIX: &str = "device-";
 
 schema! {
     /// The schema of a [`SweepDevice`].
-    SweepDeviceSchema = "stress.sweep-device/1"
+    SCHEMA: SweepDeviceSchema = "stress.sweep-device/1"
 }
-
-/// The schema of a [`SweepDevice`].
-pub const SCHEMA: SweepDeviceSchema = SweepDeviceSchema;
 
 /// The measurements of the device by one process that ran cells of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,11 +17,8 @@ use super::{
 
 schema! {
     /// The schema of a [`Merged`]. Version 1 has results of version 2.
-    MergedSchema = "stress.sweep-merged/2", or "stress.sweep-merged/1"
+    SCHEMA: MergedSchema = "stress.sweep-merged/2", or "stress.sweep-merged/1"
 }
-
-/// The schema of a [`Merged`].
-pub const SCHEMA: MergedSchema = MergedSchema;
 
 /// Name and version of the schema of [`CellFile`].
 pub const CELL_SCHEMA: &str = "stress.sweep-cell/1";

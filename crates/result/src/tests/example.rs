@@ -28,7 +28,9 @@ use crate::{
     sustained,
 };
 
+#[path = "example/client.rs"]
 pub mod client;
+#[path = "example/send.rs"]
 pub mod send;
 
 const GAS: u64 = 639_998_214;
@@ -138,9 +140,8 @@ pub fn sampled(n: usize) -> RunResult {
     let mut result = typical();
     for cell in &mut result.cells {
         cell.samples = vec![cell.samples[0].clone(); n];
-        let around = |median: Option<f64>, low, high| median.map(|m| [m * low, m * high]);
-        cell.ms_per_batch.ci95 = around(cell.ms_per_batch.median, 0.985, 1.021);
-        cell.mgas_per_s.ci95 = around(cell.mgas_per_s.median, 0.98, 1.015);
+        cell.ms_per_batch.ci95 = cell.ms_per_batch.median.map(|ms| [ms * 0.985, ms * 1.021]);
+        cell.mgas_per_s.ci95 = cell.mgas_per_s.median.map(|rate| [rate * 0.98, rate * 1.015]);
     }
     result
 }
