@@ -49,13 +49,13 @@ impl Column {
     }
 
     /// A column of a rank, with the text of each of `rows`; `None` where it is not known.
-    pub(crate) fn ranked<R>(
+    pub(crate) fn ranked<R, S: Into<Option<String>>>(
         rank: u8,
         head: [&'static str; 2],
         rows: &[R],
-        text: impl Fn(&R) -> Option<String>,
+        text: impl Fn(&R) -> S,
     ) -> Self {
-        let values = rows.iter().map(|row| units::or_unknown(text(row)));
+        let values = rows.iter().map(|row| units::or_unknown(text(row).into()));
         Self { head: head.map(Cow::Borrowed), rank, values: values.collect() }
     }
 
@@ -255,10 +255,10 @@ mod tests {
     fn columns() -> Vec<Column> {
         let row = [()];
         vec![
-            Column::ranked(0, ["ms per", "block"], &row, |()| Some("12".to_owned())),
-            Column::ranked(3, ["times", "1 thread"], &row, |()| Some("1.5".to_owned())),
-            Column::ranked(1, ["times", "in order"], &row, |()| Some("2.0".to_owned())),
-            Column::ranked(2, ["", "keys"], &row, |()| Some("13k".to_owned())),
+            Column::ranked(0, ["ms per", "block"], &row, |()| "12".to_owned()),
+            Column::ranked(3, ["times", "1 thread"], &row, |()| "1.5".to_owned()),
+            Column::ranked(1, ["times", "in order"], &row, |()| "2.0".to_owned()),
+            Column::ranked(2, ["", "keys"], &row, |()| "13k".to_owned()),
             Column::ranked(1, ["", "nothing"], &row, |()| None),
         ]
     }

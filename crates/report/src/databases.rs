@@ -52,7 +52,7 @@ pub(super) fn databases(page: &mut Page, reading: &Reading<'_>) {
 
 fn columns(cells: &[(&Cell, &CellDatabases)]) -> Vec<Column> {
     vec![
-        Column::ranked(0, ["", "threads"], cells, |(cell, _)| Some(facts::threads(cell))),
+        Column::ranked(0, ["", "threads"], cells, |(cell, _)| facts::threads(cell)),
         Column::ranked(0, ["ms, least", "to most"], cells, |(_, of)| {
             of.ms_per_batch_range.map(ends)
         }),
@@ -70,7 +70,7 @@ fn columns(cells: &[(&Cell, &CellDatabases)]) -> Vec<Column> {
         }),
         Column::ranked(2, ["", "95 %"], cells, |(_, of)| of.time_ratio.ci95.map(ends)),
         Column::ranked(3, ["least", "to most"], cells, |(_, of)| of.time_ratio_range.map(ends)),
-        Column::ranked(4, ["ms", "on each"], cells, |(_, of)| Some(each(of))),
+        Column::ranked(4, ["ms", "on each"], cells, |(_, of)| each(of)),
     ]
 }
 

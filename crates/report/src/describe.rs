@@ -83,18 +83,14 @@ fn loads(page: &mut Page, described: &Described) {
     }
     let rows = &rows[..];
     let columns = vec![
-        Column::ranked(0, ["", "txs"], rows, |(_, of)| Some(units::count(of.tx_count))),
-        Column::ranked(0, ["% of", "gas"], rows, |(share, _)| Some(units::percent(*share))),
-        Column::ranked(0, ["gas", "a tx"], rows, |(_, of)| Some(units::number(of.gas_per_tx.mean))),
-        Column::ranked(3, ["at", "most"], rows, |(_, of)| Some(units::count(of.gas_per_tx.max))),
-        Column::ranked(0, ["reads", "a tx"], rows, |(_, of)| {
-            Some(units::number(of.reads_per_tx.mean))
-        }),
-        Column::ranked(2, ["at", "most"], rows, |(_, of)| Some(units::count(of.reads_per_tx.max))),
-        Column::ranked(0, ["writes", "a tx"], rows, |(_, of)| {
-            Some(units::number(of.writes_per_tx.mean))
-        }),
-        Column::ranked(1, ["at", "most"], rows, |(_, of)| Some(units::count(of.writes_per_tx.max))),
+        Column::ranked(0, ["", "txs"], rows, |(_, of)| units::count(of.tx_count)),
+        Column::ranked(0, ["% of", "gas"], rows, |(share, _)| units::percent(*share)),
+        Column::ranked(0, ["gas", "a tx"], rows, |(_, of)| units::number(of.gas_per_tx.mean)),
+        Column::ranked(3, ["at", "most"], rows, |(_, of)| units::count(of.gas_per_tx.max)),
+        Column::ranked(0, ["reads", "a tx"], rows, |(_, of)| units::number(of.reads_per_tx.mean)),
+        Column::ranked(2, ["at", "most"], rows, |(_, of)| units::count(of.reads_per_tx.max)),
+        Column::ranked(0, ["writes", "a tx"], rows, |(_, of)| units::number(of.writes_per_tx.mean)),
+        Column::ranked(1, ["at", "most"], rows, |(_, of)| units::count(of.writes_per_tx.max)),
     ];
     table(page, &plain(&labels), columns);
 }
@@ -222,26 +218,22 @@ fn shards(page: &mut Page, sharded: &Sharded) {
 fn shard_columns(partitions: &[PartitionFacts]) -> Vec<Column> {
     vec![
         Column::ranked(0, ["conflict", "fanout"], partitions, |of| {
-            Some(format!("{:.3}", of.conflict_fanout))
+            format!("{:.3}", of.conflict_fanout)
         }),
-        Column::ranked(2, ["", "fanout"], partitions, |of| Some(format!("{:.3}", of.fanout))),
+        Column::ranked(2, ["", "fanout"], partitions, |of| format!("{:.3}", of.fanout)),
         Column::ranked(0, ["values", "in block"], partitions, |of| {
-            Some(units::count(of.in_block_order.cross_shard_value_count))
+            units::count(of.in_block_order.cross_shard_value_count)
         }),
-        Column::ranked(0, ["", "hops"], partitions, |of| {
-            Some(units::count(of.in_block_order.hop_count))
-        }),
+        Column::ranked(0, ["", "hops"], partitions, |of| units::count(of.in_block_order.hop_count)),
         Column::ranked(1, ["values by", "shards"], partitions, |of| {
-            Some(units::count(of.in_shard_order.cross_shard_value_count))
+            units::count(of.in_shard_order.cross_shard_value_count)
         }),
-        Column::ranked(1, ["", "hops"], partitions, |of| {
-            Some(units::count(of.in_shard_order.hop_count))
-        }),
+        Column::ranked(1, ["", "hops"], partitions, |of| units::count(of.in_shard_order.hop_count)),
         Column::ranked(3, ["state", "reads"], partitions, |of| {
-            Some(units::count(of.in_block_order.state_read_count))
+            units::count(of.in_block_order.state_read_count)
         }),
-        Column::ranked(0, ["% over", "mean"], partitions, |of| Some(units::percent(of.imbalance))),
-        Column::ranked(4, ["", "time"], partitions, |of| Some(units::ns(of.partition_ns))),
+        Column::ranked(0, ["% over", "mean"], partitions, |of| units::percent(of.imbalance)),
+        Column::ranked(4, ["", "time"], partitions, |of| units::ns(of.partition_ns)),
     ]
 }
 

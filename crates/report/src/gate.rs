@@ -84,7 +84,8 @@ fn baseline(page: &mut Page, compared: &Compared, delta: f64) {
     }
     let ratios = compared.ratios.iter().map(|shift| Line::shifted("ratio", shift, delta));
     let times = compared.times.iter().map(|shift| Line::shifted("time", shift, delta));
-    let counts = compared.counts.iter().map(|count| Line::counted(count, delta));
+    let counts = compared.counts.iter();
+    let counts = counts.map(|count| Line::shifted(count.metric.name(), &count.shift, delta));
     page.gap();
     figures::table(page, &ratios.chain(times).chain(counts).collect::<Vec<_>>());
 }

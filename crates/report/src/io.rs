@@ -202,9 +202,9 @@ impl Line<'_> {
 fn columns(lines: &[Line<'_>]) -> Vec<Column> {
     use units::{finite, number, percent, ratio, time_ns};
     vec![
-        Column::ranked(0, ["", "depth"], lines, |line| Some(line.depth.clone())),
+        Column::ranked(0, ["", "depth"], lines, |line| line.depth.clone()),
         Column::ranked(0, ["gets", "a second"], lines, |line| {
-            Some(format!("{}{}", number(line.rate), line.marks))
+            format!("{}{}", number(line.rate), line.marks)
         }),
         Column::ranked(0, ["% of", "ceiling"], lines, |line| finite(line.ceiling_ratio, percent)),
         Column::ranked(2, ["", "p50"], lines, |line| line.time(line.present.p50)),

@@ -1,5 +1,5 @@
-//! The files of `--out`: the result of a run and its histograms, or the one file of another verb. Every file is written beside its place
-//! and renamed, so that programs see a whole file or none; another run's files stay.
+//! The files of `--out`: the result of a run and its histograms, or the one file of another verb. Every file is
+//! written beside its place and renamed, so that programs see a whole file or none; another run's files stay.
 
 use std::{
     collections::BTreeMap,

@@ -141,13 +141,11 @@ fn blocks(page: &mut Page, all: &[SendBlock]) {
     let shown = &own[..own.len().min(SHOWN_BLOCK_COUNT)];
     let labels: Vec<String> = shown.iter().map(|block| format!("block {}", block.number)).collect();
     let columns = vec![
-        Column::ranked(1, ["", "seen after"], shown, |block| Some(units::ns(block.seen_ns))),
-        Column::ranked(0, ["of the", "load"], shown, |block| {
-            Some(units::count(block.own_tx_count))
-        }),
-        Column::ranked(0, ["", "gas"], shown, |block| Some(units::number(block.gas as f64))),
+        Column::ranked(1, ["", "seen after"], shown, |block| units::ns(block.seen_ns)),
+        Column::ranked(0, ["of the", "load"], shown, |block| units::count(block.own_tx_count)),
+        Column::ranked(0, ["", "gas"], shown, |block| units::number(block.gas as f64)),
         Column::ranked(2, ["% of", "limit"], shown, |block| {
-            Some(units::percent(block.gas as f64 / block.limit_gas.max(1) as f64))
+            units::percent(block.gas as f64 / block.limit_gas.max(1) as f64)
         }),
         Column::ranked(3, ["base fee", "gwei"], shown, |block| {
             Some(units::plain(block.base_fee_wei? as f64 / 1e9))

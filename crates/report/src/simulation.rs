@@ -86,19 +86,15 @@ fn name(row: &SimulatedRow) -> String {
 
 fn predictions(page: &mut Page, rows: &[SimulatedRow]) {
     let columns = vec![
-        Column::ranked(0, ["", "time"], rows, |of| Some(ns(of.time_ns))),
-        Column::ranked(0, ["", "tx/s"], rows, |of| Some(units::number(of.tx_per_s))),
+        Column::ranked(0, ["", "time"], rows, |of| ns(of.time_ns)),
+        Column::ranked(0, ["", "tx/s"], rows, |of| units::number(of.tx_per_s)),
         Column::ranked(0, ["times", "1 shard"], rows, |of| of.speedup.map(units::ratio)),
-        Column::ranked(0, ["", "bound"], rows, |of| Some(of.bound.name().to_owned())),
-        Column::ranked(0, ["% of", "time"], rows, |of| Some(units::percent(of.bound_share))),
-        Column::ranked(2, ["% over", "mean"], rows, |of| Some(units::percent(of.imbalance))),
-        Column::ranked(3, ["", "chain"], rows, |of| Some(ns(of.chain_ns))),
-        Column::ranked(4, ["keys", "demand"], rows, |of| {
-            Some(units::count(of.demand_request_count))
-        }),
-        Column::ranked(5, ["shard", "messages"], rows, |of| {
-            Some(units::count(of.shard_message_count))
-        }),
+        Column::ranked(0, ["", "bound"], rows, |of| of.bound.name().to_owned()),
+        Column::ranked(0, ["% of", "time"], rows, |of| units::percent(of.bound_share)),
+        Column::ranked(2, ["% over", "mean"], rows, |of| units::percent(of.imbalance)),
+        Column::ranked(3, ["", "chain"], rows, |of| ns(of.chain_ns)),
+        Column::ranked(4, ["keys", "demand"], rows, |of| units::count(of.demand_request_count)),
+        Column::ranked(5, ["shard", "messages"], rows, |of| units::count(of.shard_message_count)),
     ];
     let names: Vec<String> = rows.iter().map(name).collect();
     table(page, &plain(&names), columns);
@@ -109,15 +105,11 @@ fn checks(page: &mut Page, rows: &[CheckedRow]) {
                 shard of one thread without a delay (*)";
     page.labelled(Tone::Plain, "check", text);
     let columns = vec![
-        Column::ranked(0, ["", "measured"], rows, |of| Some(ns(of.measured_ns))),
-        Column::ranked(0, ["", "predicted"], rows, |of| Some(ns(of.predicted_ns))),
-        Column::ranked(0, ["error", "%"], rows, |of| Some(format!("{:+.1}", 100.0 * of.error))),
-        Column::ranked(1, ["keys", "measured"], rows, |of| {
-            Some(units::count(of.measured_key_count))
-        }),
-        Column::ranked(2, ["keys", "predicted"], rows, |of| {
-            Some(units::count(of.predicted_key_count))
-        }),
+        Column::ranked(0, ["", "measured"], rows, |of| ns(of.measured_ns)),
+        Column::ranked(0, ["", "predicted"], rows, |of| ns(of.predicted_ns)),
+        Column::ranked(0, ["error", "%"], rows, |of| format!("{:+.1}", 100.0 * of.error)),
+        Column::ranked(1, ["keys", "measured"], rows, |of| units::count(of.measured_key_count)),
+        Column::ranked(2, ["keys", "predicted"], rows, |of| units::count(of.predicted_key_count)),
     ];
     let names = rows.iter().map(|of| match of.is_source {
         true => format!("{}*", of.variant),

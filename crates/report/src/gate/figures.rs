@@ -1,7 +1,7 @@
 //! The judged figures of a gate as a table: verdict, change, bounds, the allowed change, and
 //! how much A differs from itself. On a page that is too narrow each figure is a paragraph.
 
-use result::gate::{CountShift, Judged, Shift};
+use result::gate::{Judged, Shift};
 
 use crate::{
     columns::{Column, GAP, line, lines, width},
@@ -50,11 +50,6 @@ impl Line {
             String::new(),
         ];
         Self { name: format!("{} {what}", shift.variant), values }
-    }
-
-    /// The same of a count.
-    pub(super) fn counted(CountShift { metric, shift }: &CountShift, delta: f64) -> Self {
-        Self::shifted(metric.name(), shift, delta)
     }
 }
 

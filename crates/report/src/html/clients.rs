@@ -67,16 +67,9 @@ fn clients<'s, 'a>(source: &'s Source<'a>) -> Option<WithClients<'s, 'a>> {
 }
 
 impl WithClients<'_, '_> {
-    fn label(&self, report: &Report<'_>) -> String {
-        match report.sources.len() {
-            1 => String::new(),
-            _ => format!("{} · ", self.source.label),
-        }
-    }
-
     /// A row for each block of a chain.
     fn blocks(&self, report: &Report<'_>) -> Vec<Vec<String>> {
-        let label = self.label(report);
+        let label = report.label(self.source, " · ");
         let mut rows = Vec::new();
         for client in &self.run.value.clients {
             let blocks = client.ms_by_block();
@@ -100,7 +93,7 @@ impl WithClients<'_, '_> {
     fn rows(&self, report: &Report<'_>) -> Vec<Vec<String>> {
         let all = 0..self.run.value.clients.len();
         let clients = all.filter_map(|index| part!(self.run, clients[index]));
-        let label = self.label(report);
+        let label = report.label(self.source, " · ");
         clients.map(|client| row(&label, &client)).collect()
     }
 }

@@ -310,9 +310,14 @@ impl<'a> Report<'a> {
 
     /// The label of a row's result, where there are several.
     pub(super) fn prefix(&self, row: &Row<'_>) -> String {
+        self.label(&self.sources[row.source], " · ")
+    }
+
+    /// The label of a result and what stands behind it, where there are several.
+    pub(super) fn label(&self, source: &Source<'_>, behind: &str) -> String {
         match self.sources.len() {
             1 => String::new(),
-            _ => format!("{} · ", self.sources[row.source].label),
+            _ => format!("{}{behind}", source.label),
         }
     }
 

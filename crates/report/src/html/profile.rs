@@ -43,10 +43,7 @@ fn profiled<'s, 'a>(source: &'s Source<'a>) -> Option<Profiled<'s, 'a>> {
 
 fn source_html(report: &Report<'_>, of: &Profiled<'_, '_>) -> String {
     let Profiled { source, run, profile } = of;
-    let label = match report.sources.len() {
-        1 => String::new(),
-        _ => format!("{}: ", source.label),
-    };
+    let label = report.label(source, ": ");
     let graph =
         format!(" Flame graph: <code>{}</code>, beside the result.", esc(&profile.flame_graph));
     let caption = format!(

@@ -22,55 +22,51 @@ const CEILING: Metric = Metric::gauge(
     "Random reads of 4 KiB a second that the device gave, before and after the samples.",
 );
 
-/// The metrics of an estimate with its interval.
-struct Estimated {
-    median: Metric,
-    low: Metric,
-    high: Metric,
-}
+/// The metrics of an estimate: its median, and the lower and the upper end of its interval.
+type Estimated = [Metric; 3];
 
-const BATCH_DURATION: Estimated = Estimated {
-    median: Metric::gauge(
+const BATCH_DURATION: Estimated = [
+    Metric::gauge(
         "stress_batch_duration_median_seconds",
         "Time of a batch of blocks, median over the samples.",
     ),
-    low: Metric::gauge(
+    Metric::gauge(
         "stress_batch_duration_ci95_low_seconds",
         "Lower end of the 95 % confidence interval of that median.",
     ),
-    high: Metric::gauge(
+    Metric::gauge(
         "stress_batch_duration_ci95_high_seconds",
         "Upper end of the 95 % confidence interval of that median.",
     ),
-};
-const THROUGHPUT: Estimated = Estimated {
-    median: Metric::gauge(
+];
+const THROUGHPUT: Estimated = [
+    Metric::gauge(
         "stress_throughput_median_gas_per_second",
         "Gas a second, median over the samples.",
     ),
-    low: Metric::gauge(
+    Metric::gauge(
         "stress_throughput_ci95_low_gas_per_second",
         "Lower end of the 95 % confidence interval of that median.",
     ),
-    high: Metric::gauge(
+    Metric::gauge(
         "stress_throughput_ci95_high_gas_per_second",
         "Upper end of the 95 % confidence interval of that median.",
     ),
-};
-const UTILIZATION: Estimated = Estimated {
-    median: Metric::gauge(
+];
+const UTILIZATION: Estimated = [
+    Metric::gauge(
         "stress_device_utilization_ratio",
         "Block reads a second over the device's rate on the same blocks, median.",
     ),
-    low: Metric::gauge(
+    Metric::gauge(
         "stress_device_utilization_ci95_low_ratio",
         "Lower end of the 95 % confidence interval of that median.",
     ),
-    high: Metric::gauge(
+    Metric::gauge(
         "stress_device_utilization_ci95_high_ratio",
         "Upper end of the 95 % confidence interval of that median.",
     ),
-};
+];
 const SPEEDUP: Metric = Metric::gauge(
     "stress_speedup_in_order_ratio",
     "Speed as a multiple of that of sequential on the same store.",
@@ -234,9 +230,9 @@ fn add_estimate(
     all: &mut Exposition,
     labels: &Labels,
     metrics: &Estimated,
-    [median, low, high]: [Option<f64>; 3],
+    values: [Option<f64>; 3],
 ) {
-    all.add(metrics.median, labels, median);
-    all.add(metrics.low, labels, low);
-    all.add(metrics.high, labels, high);
+    for (metric, value) in metrics.iter().zip(values) {
+        all.add(*metric, labels, value);
+    }
 }
