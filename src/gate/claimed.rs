@@ -59,14 +59,10 @@ mod tests {
 
     const STRICT: OpenCodes = OpenCodes { inconclusive: Code::Inconclusive, ..OpenCodes::DEFAULT };
 
-    fn concluded(
-        by_figures: Verdict,
-        claim: result::Verdict,
-        disturbances: &[String],
-    ) -> [Verdict; 2] {
+    fn concluded(found: Verdict, claim: result::Verdict, disturbances: &[String]) -> [Verdict; 2] {
         [OpenCodes::DEFAULT, STRICT].map(|open| {
-            let by_figures = Outcome { verdict: by_figures, reason: "by times".to_owned() };
-            with_claims(by_figures, &expects(claim), disturbances, open).verdict
+            let found = Outcome { verdict: found, reason: "by times".to_owned() };
+            with_claims(found, &expects(claim), disturbances, open).verdict
         })
     }
 
@@ -77,8 +73,8 @@ mod tests {
         assert_eq!(concluded(Verdict::Inconclusive, fails, QUIET), [Verdict::ClaimFails; 2]);
         assert_eq!(concluded(Verdict::Regression, fails, QUIET), [Verdict::Regression; 2]);
         assert_eq!(concluded(Verdict::Untrusted, fails, QUIET), [Verdict::Untrusted; 2]);
-        let by_figures = Outcome { verdict: Verdict::Pass, reason: String::new() };
-        let outcome = with_claims(by_figures, &expects(fails), QUIET, STRICT);
+        let found = Outcome { verdict: Verdict::Pass, reason: String::new() };
+        let outcome = with_claims(found, &expects(fails), QUIET, STRICT);
         assert!(outcome.reason.starts_with("bal_bytes(batched-io) max"), "{}", outcome.reason);
     }
 

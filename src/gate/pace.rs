@@ -339,11 +339,9 @@ mod tests {
     fn where_a_sample_fills_the_slot_the_remedy_is_less_work() {
         let quick = "a smaller state and block (--slots, --gas, --quick)";
         let fixed = "a workload of fewer slots and less gas";
-        let scenario = WorkSource::Scenario;
-        let small = WorkSource::SmallScenario;
         for (variant_count, rule, source, expected) in [
-            (3, Rule::All, scenario, vec![VARIANT, quick]),
-            (1, Rule::All, small, vec![SMALLER]),
+            (3, Rule::All, WorkSource::Scenario, vec![VARIANT, quick]),
+            (1, Rule::All, WorkSource::SmallScenario, vec![SMALLER]),
             (1, Rule::All, WorkSource::Fixed, vec![fixed]),
             (3, Rule::All, WorkSource::Executor, vec![SMALLER]),
             (

@@ -208,8 +208,7 @@ mod tests {
             lines.remark(step, now);
             all.extend(lines.live(step, now).map(|live| (step, live)));
         };
-        let (_, outcome) = measure::attempts(plan, drawn, show);
-        outcome.unwrap_or_else(|failure| panic!("{failure}"));
+        measure::attempts(plan, drawn, show).1.unwrap_or_else(|failure| panic!("{failure}"));
         all
     }
 
