@@ -3,7 +3,6 @@
 
 mod figures;
 mod input;
-mod key;
 mod live;
 mod profile;
 pub mod url;
@@ -13,7 +12,7 @@ use std::path::Path;
 
 use report::WholeFile;
 use result::send::{SendNode, SendResult, SendWork};
-use send::{Funder, NodeFacts, Pace, Plan, SendError, Session, Settings};
+use send::{Funder, NodeFacts, Plan, SendError, Session, Settings};
 use workload::Workload;
 
 use crate::{
@@ -26,14 +25,12 @@ use crate::{
     },
 };
 
-pub use input::{ProfileInput, SendInput};
+pub use input::{SendInput, pace};
+pub use profile::ProfileInput;
 
 use figures::LoadFacts;
 use profile::Profiling;
 use work::Work;
-
-/// Transactions a second where nothing is said.
-const DEFAULT_RATE: &str = "100";
 
 /// Sends the load, and makes its result. An interrupted load has one, too.
 ///
@@ -48,7 +45,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
         .map(|profile| WholeFile::at(&profile.file, "--profile", profile.existing));
     let profile_file = profile_file.transpose()?;
     let funder = match &input.key_file {
-        Some(path) => Funder::Secret(key::read(path)?),
+        Some(path) => Funder::Secret(input::read_secret(path)?),
         None => Funder::Node,
     };
     // Finished transactions are kept: the process ends by itself within a second.
@@ -57,7 +54,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     let session = Session::connect(input.settings.clone(), stop).map_err(failure)?;
     session.check(input.pace, stop).map_err(failure)?;
     let node = session.facts().clone();
-    let Work { workload, mut plan } = work::of(input, &node, progress)?;
+    let Work { workload, mut plan } = work::generate(input, &node, progress)?;
     check_seed(input, &node)?;
     let stage = progress.stage("paying accounts and creating contracts", 0);
     let ready = session.setup(&mut plan, &funder, stop, &|done, total| stage.set(done, total));
@@ -145,38 +142,11 @@ fn failure(error: SendError) -> Failure {
     Failure { code, error: error.into() }
 }
 
-/// The pace of the options, of which one at most is given.
-///
-/// # Errors
-/// A rate that is none.
-pub fn pace(
-    rate: Option<&str>,
-    in_flight: Option<u64>,
-    pool_depth: Option<u64>,
-) -> Result<Pace, Failure> {
-    for (option, count) in [("--in-flight", in_flight), ("--pool-depth", pool_depth)] {
-        if count == Some(0) {
-            fail!(Code::Usage, "{option} 0: nothing would be sent; give 1 or more");
-        }
-    }
-    let text = rate.unwrap_or(DEFAULT_RATE);
-    let rate = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
-    match (in_flight, pool_depth, rate.filter(|rate| (0.001..=1e6).contains(rate))) {
-        (Some(count), _, _) => Ok(Pace::InFlight(count)),
-        (None, Some(count), _) => Ok(Pace::PoolDepth(count)),
-        (None, None, Some(rate)) => Ok(Pace::Rate(rate)),
-        (None, None, None) => fail!(
-            Code::Usage,
-            "--rate {text}: give transactions a second, 0.001 to 1000000 (500 or 500/s)"
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use send::{NodeUrl, Transport};
+    use send::{NodeUrl, Pace, Transport};
     use spec::Override;
 
     use super::*;

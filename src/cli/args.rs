@@ -23,7 +23,12 @@ use spec::Override;
 use variant::WholeRows;
 
 use crate::{
-    gate::{builds::Driving, work::GateWorkInput},
+    figures::cells::ns,
+    gate::{
+        baselines::{Baselines, Found},
+        builds::Driving,
+        work::GateWorkInput,
+    },
     machine::environment,
     run::{
         RunInput,
@@ -64,6 +69,17 @@ impl DataDirArgs {
     /// The directory that the user names, by the option or the environment.
     pub fn asked(&self) -> Option<&Path> {
         self.data_dir.as_deref()
+    }
+
+    /// The result that `given` names: a path, or a baseline in that directory.
+    ///
+    /// # Errors
+    /// A baseline cannot be read.
+    pub fn find_result(&self, given: &Path) -> Result<Found, Failure> {
+        match prepare::data_path(self.asked()) {
+            Some(data_path) => Baselines::below(&data_path).find(given).or_exit(Code::Io),
+            None => Ok(Found { path: given.to_owned(), is_baseline: false, note: None }),
+        }
     }
 
     /// This machine, with the device below that directory.
@@ -403,7 +419,7 @@ impl DriveArgs {
     pub fn driving(&self) -> Result<Driving, Failure> {
         let slot = spec::duration("--slot", &self.slot).or_exit(Code::Usage)?;
         Ok(Driving {
-            slot_ns: u64::try_from(slot.as_nanos()).unwrap_or(u64::MAX),
+            slot_ns: ns(slot),
             timeout: spec::duration("--timeout", &self.timeout).or_exit(Code::Usage)?,
             coin_seed: self.coin,
         })

@@ -284,7 +284,7 @@ struct OverridesOf {
 
 /// How a scenario ended.
 enum Outcome {
-    /// It has a whole result.
+    /// With a whole result.
     Whole,
     Interrupted,
     Failed {

@@ -15,12 +15,13 @@ pub fn judged(most: Duration, base: &RunResult, clients: &[ClientCell]) -> Expec
     let mut judged = claims::judge_deadline(most, base);
     let most_ms = most.as_secs_f64() * 1e3;
     judged.count += clients.len() as u64;
-    judged.claims.extend(clients.iter().map(|client| of_client(client, most_ms)));
+    judged.claims.extend(clients.iter().map(|client| claim(client, most_ms)));
     judged.status = claims::worst(&judged.claims).map(|verdict| verdict.name().to_owned());
     judged
 }
 
-fn of_client(client: &ClientCell, most_ms: f64) -> Claim {
+/// The claim on a client.
+fn claim(client: &ClientCell, most_ms: f64) -> Claim {
     // The block whose upper end is the highest; that of a chain is one of several.
     let slowest = client.ms_by_block().into_iter().max_by(|a, b| {
         upper_end(a)

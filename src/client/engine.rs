@@ -25,14 +25,14 @@ pub struct Engine {
 /// Times of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Of the new payload.
+    /// Time of the new payload.
     pub new_payload: Duration,
-    /// Of the update of the fork choice.
+    /// Time of the update of the fork choice.
     pub forkchoice: Duration,
 }
 
 impl Engine {
-    /// That at `url`. Nothing is sent yet.
+    /// The Engine API at `url`. Nothing is sent yet.
     ///
     /// # Errors
     /// Where the URL is none of HTTP, or the system gives no resources for the client.

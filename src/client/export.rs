@@ -24,7 +24,7 @@ pub struct Export {
     dir: PathBuf,
     manifest: Manifest,
     calls: CallFile,
-    /// Those of the blocks that grow the state; `None` where there are none.
+    /// Calls of the blocks that grow the state; `None` where there are none.
     growth: Option<CallFile>,
 }
 

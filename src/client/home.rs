@@ -41,7 +41,7 @@ pub struct Home {
 pub struct Pages {
     /// All of it.
     pub byte_count: u64,
-    /// Those in the page cache.
+    /// Bytes in the page cache.
     pub resident_byte_count: u64,
 }
 

@@ -39,7 +39,7 @@ const INSTALL_FILLER: &str =
     "install it (docs/import-export.md#rows), or write its path into the start file (fill = …)";
 
 /// A command that makes a database.
-struct Making<'a> {
+struct DatabaseCommand<'a> {
     program: PathBuf,
     arguments: &'a [String],
     /// Whether it makes the directory, too.
@@ -48,9 +48,9 @@ struct Making<'a> {
     remedy: &'static str,
 }
 
-impl<'a> Making<'a> {
+impl<'a> DatabaseCommand<'a> {
     /// The command for `state`; `None` where the client makes its database when it is started.
-    fn of(start: &'a StartFile, state: &StateFiles) -> Result<Option<Self>> {
+    fn for_state(start: &'a StartFile, state: &StateFiles) -> Result<Option<Self>> {
         let (name, dir) = (&start.name, state.dir.display());
         if state.has_genesis && !start.init.is_empty() {
             return Ok(Some(Self {
@@ -108,10 +108,10 @@ fn end_of(log: &Path) -> String {
 /// The start file has no command for this export, the export has not the files that it reads, or its
 /// program is missing.
 pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
-    match Making::of(start, state).or_exit(Code::Usage)? {
-        Some(making) if child::found(&making.program).is_none() => {
+    match DatabaseCommand::for_state(start, state).or_exit(Code::Usage)? {
+        Some(command) if child::found(&command.program).is_none() => {
             let error = io::ErrorKind::NotFound.into();
-            Err(not_started(&making.program, making.remedy, error)).or_exit(Code::Io)
+            Err(not_started(&command.program, command.remedy, error)).or_exit(Code::Io)
         }
         _ => Ok(()),
     }
@@ -129,25 +129,25 @@ pub fn make(
     log: &Path,
     shown: &dyn Fn(u64),
 ) -> Result<(), Failure> {
-    let making = Making::of(start, state).or_exit(Code::Usage)?;
-    if making.as_ref().is_none_or(|making| !making.makes_directory) {
+    let command = DatabaseCommand::for_state(start, state).or_exit(Code::Usage)?;
+    if command.as_ref().is_none_or(|command| !command.makes_directory) {
         fs::create_dir(&placeholders.datadir).or_exit(Code::Io)?;
     }
-    let Some(making) = making else { return Ok(()) };
-    let arguments = placeholders.filled(making.arguments);
-    let child = making.spawn(&arguments, &start.env, log);
-    let child = child.map_err(|error| not_started(&making.program, making.remedy, error));
+    let Some(command) = command else { return Ok(()) };
+    let arguments = placeholders.filled(command.arguments);
+    let child = command.spawn(&arguments, &start.env, log);
+    let child = child.map_err(|error| not_started(&command.program, command.remedy, error));
     let status = wait(child.or_exit(Code::Io)?, log, shown)?;
     if status.success() && placeholders.datadir.is_dir() {
         return Ok(());
     }
-    let command = format!("{} {}", making.program.display(), arguments.join(" "));
+    let shown = format!("{} {}", command.program.display(), arguments.join(" "));
     let output = end_of(log);
     if !status.success() {
-        fail!(Code::Io, "{command}: {status}:\n{output}");
+        fail!(Code::Io, "{shown}: {status}:\n{output}");
     }
     let datadir = placeholders.datadir.display();
-    fail!(Code::Io, "{command}: it ended well and made no {datadir}:\n{output}")
+    fail!(Code::Io, "{shown}: it ended well and made no {datadir}:\n{output}")
 }
 
 /// Waits for the end of a command.
@@ -204,8 +204,8 @@ mod tests {
 
     fn program(start: &StartFile, has_genesis: bool, has_rows: bool) -> Result<Option<String>> {
         let state = StateFiles { dir: "/export".into(), has_genesis, has_rows };
-        let making = Making::of(start, &state)?;
-        Ok(making.map(|making| making.program.display().to_string()))
+        let command = DatabaseCommand::for_state(start, &state)?;
+        Ok(command.map(|command| command.program.display().to_string()))
     }
 
     #[test]

@@ -7,6 +7,8 @@ use executor::process::{BlockDevice, DiskReads, IoCounters, cpu_time_of};
 use result::{CacheFacts, ClientBlock, ClientSample};
 use variant::CacheMode;
 
+use crate::figures::cells::ns;
+
 use super::{engine::Times, home::Pages, start_file::OwnTimes};
 
 /// Largest share of a cold database in the page cache just before the request.
@@ -14,14 +16,14 @@ const RESIDENT_MAX: f64 = 0.05;
 
 /// Counts of a process, and of the device below its database, since they began.
 #[derive(Clone, Copy, Debug)]
-pub struct Counted {
+pub struct Counters {
     cpu: Option<Duration>,
     io: Option<IoCounters>,
     disk: Option<DiskReads>,
 }
 
-impl Counted {
-    /// Those of now.
+impl Counters {
+    /// The counts of now.
     pub fn now(pid: Option<u32>, device: Option<BlockDevice>) -> Self {
         Self {
             cpu: pid.and_then(cpu_time_of),
@@ -41,13 +43,13 @@ pub struct MeasuredBlock {
     /// The client's own times of it.
     pub own: Option<OwnTimes>,
     /// Counts just before it.
-    pub before: Counted,
+    pub before: Counters,
     /// Counts just after it.
-    pub after: Counted,
+    pub after: Counters,
 }
 
 /// A sample without a block.
-pub fn begun(gas: u64, pages: Option<Pages>) -> ClientSample {
+pub fn new_sample(gas: u64, pages: Option<Pages>) -> ClientSample {
     ClientSample {
         wall_ns: 0,
         gas,
@@ -63,7 +65,7 @@ pub fn begun(gas: u64, pages: Option<Pages>) -> ClientSample {
 }
 
 /// Adds a block to a sample.
-pub fn add(sample: &mut ClientSample, block: MeasuredBlock) {
+pub fn add_block(sample: &mut ClientSample, block: MeasuredBlock) {
     let MeasuredBlock { hash, times, own, before, after } = block;
     let cpu = after.cpu.zip(before.cpu).map(|(after, before)| after.saturating_sub(before));
     let io = after.io.zip(before.io).map(|(after, before)| after.since(&before));
@@ -87,10 +89,6 @@ pub fn add(sample: &mut ClientSample, block: MeasuredBlock) {
 /// A sum, unknown where one of the two is.
 fn plus(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
     Some(sum? + more?)
-}
-
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Whether samples were as cold as asked: each began in a new process, and hardly any of its database was
@@ -159,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_the_sum_of_its_blocks_and_unknown_where_one_block_is() {
-        let counted = |cpu| Counted { cpu, io: None, disk: None };
+        let counted = |cpu| Counters { cpu, io: None, disk: None };
         let block = |after| MeasuredBlock {
             hash: "0x1".to_owned(),
             times: Times {
@@ -170,13 +168,13 @@ mod tests {
             before: counted(Some(Duration::from_millis(10))),
             after: counted(after),
         };
-        let mut sample = begun(7, None);
-        add(&mut sample, block(Some(Duration::from_millis(15))));
-        add(&mut sample, block(Some(Duration::from_millis(16))));
+        let mut sample = new_sample(7, None);
+        add_block(&mut sample, block(Some(Duration::from_millis(15))));
+        add_block(&mut sample, block(Some(Duration::from_millis(16))));
         assert_eq!((sample.wall_ns, sample.cpu_ns), (8_000_000, Some(11_000_000)));
         assert_eq!((sample.own_ns(), sample.own_root_ns()), (Some(4_000_000), None));
         assert_eq!(sample.device_read_bytes, None);
-        add(&mut sample, block(None));
+        add_block(&mut sample, block(None));
         assert_eq!((sample.blocks.len(), sample.cpu_ns), (3, None));
     }
 }

@@ -112,22 +112,21 @@ pub fn name_of(url: &str) -> anyhow::Result<String> {
 }
 
 fn silence(error: &HttpError) -> Silence {
-    let what = error.to_string();
-    let (what, remedy) = match error {
-        HttpError::NoConnection(_) | HttpError::CutOff(_) => {
-            (what, "does the node run, and does it listen at this URL?".to_owned())
-        }
-        HttpError::TimedOut(_) => {
-            (what, "is the node busy? Import fewer blocks at a time".to_owned())
-        }
+    let what = match error {
         HttpError::TooLong(most) => {
-            let most = progress::bytes(*most as u64);
-            let what = format!("the answer has more than {most}");
-            (what, "import fewer blocks, or --without-tracer".to_owned())
+            format!("the answer has more than {}", progress::bytes(*most as u64))
         }
-        HttpError::Refused(_) => (what, OTHER_URL.to_owned()),
+        _ => error.to_string(),
     };
-    Silence::Failed { what, remedy }
+    let remedy = match error {
+        HttpError::NoConnection(_) | HttpError::CutOff(_) => {
+            "does the node run, and does it listen at this URL?"
+        }
+        HttpError::TimedOut(_) => "is the node busy? Import fewer blocks at a time",
+        HttpError::TooLong(_) => "import fewer blocks, or --without-tracer",
+        HttpError::Refused(_) => OTHER_URL,
+    };
+    Silence::Failed { what, remedy: remedy.to_owned() }
 }
 
 /// The error of an answer that is none to the calls.

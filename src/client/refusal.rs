@@ -13,26 +13,26 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Answer to a request of the Engine API that makes it no sample. A `method` is the call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// It would answer VALID without executing.
+    /// The client would answer VALID without executing.
     #[error(
         "all blocks of the export that are left ({count}) are known to the client, which would answer VALID \
          without executing them: start it on a fresh data directory, or export more siblings (stress \
          export --siblings)"
     )]
     KnownBlocks { count: usize },
-    /// It lacks the parent's state.
+    /// The client lacks the parent's state.
     #[error(
         "{method}: SYNCING: the client lacks the state below the block; give it the export's genesis.json, \
          and let no peer or consensus client speak to it"
     )]
     Syncing { method: String },
-    /// It kept the block and did not execute it.
+    /// The client kept the block and did not execute it.
     #[error(
         "{method}: ACCEPTED: the client kept the block and did not execute it; its head must be the \
          block's parent or a sibling: start it on a fresh data directory"
     )]
     Accepted { method: String },
-    /// It executed the block and came to something else, by its own word.
+    /// The client executed the block and came to something else.
     #[error("{method}: INVALID: {reason}")]
     Invalid { method: String, reason: String },
     /// Its chain begins with another block.
@@ -41,7 +41,7 @@ pub enum Refusal {
          directory with the export's genesis.json"
     )]
     OtherGenesis { found: String, expected: String },
-    /// It did not answer in time.
+    /// No answer in time.
     #[error(
         "{method}: no answer within {:.1} s: raise --timeout, or export less gas",
         .limit.as_secs_f64()
@@ -67,7 +67,7 @@ pub enum Refusal {
     /// Its process ended; `log` is the end of its log.
     #[error("the client died ({how}); the end of its log:\n{log}")]
     Died { how: String, log: String },
-    /// It does not know the call, or refuses its parameters.
+    /// The client does not know the call, or refuses its parameters.
     #[error(
         "{method}: error {code}: {message}: does this version of the client know the fork of the export? \
          Export another --fork, or take a newer client"

@@ -38,7 +38,7 @@ use crate::{
 pub enum Clients {
     /// One that runs.
     Attached(Attached),
-    /// Those that are started in turn.
+    /// Clients that are started in turn.
     Started {
         /// How each is.
         starts: Vec<StartFile>,

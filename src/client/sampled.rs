@@ -10,7 +10,7 @@ use super::{
     engine::Engine,
     export::{Calls, Export, SiblingId},
     home::Home,
-    measured::{self, Counted, MeasuredBlock},
+    measured::{self, Counters, MeasuredBlock},
     process::Running,
     refusal::Refusal,
     start_file::StartFile,
@@ -44,9 +44,9 @@ pub struct Attached {
 /// Where a client comes from.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// It runs.
+    /// A client that runs.
     Attached(Attached),
-    /// It is started.
+    /// A client that is started.
     Started {
         /// How.
         start: Box<StartFile>,
@@ -285,8 +285,8 @@ impl<'a> SampledClient<'a> {
     fn take(&mut self) -> Result<(), Failure> {
         let sibling = self.next_sibling()?;
         let calls = self.task.export.calls(sibling).or_exit(Code::Io)?;
-        let mut sample = self.begun();
-        measured::add(&mut sample, self.executed(calls)?);
+        let mut sample = self.new_sample();
+        measured::add_block(&mut sample, self.executed(calls)?);
         self.samples.push(sample);
         Ok(())
     }
@@ -304,28 +304,28 @@ impl<'a> SampledClient<'a> {
                 self.explained(self.engine()?.execute(&sibling))?;
             }
             let calls = export.calls(export.last_sibling(block)).or_exit(Code::Io)?;
-            let sample = sample.get_or_insert_with(|| self.begun());
-            measured::add(sample, self.executed(calls)?);
+            let sample = sample.get_or_insert_with(|| self.new_sample());
+            measured::add_block(sample, self.executed(calls)?);
         }
         self.samples.extend(sample);
         Ok(())
     }
 
     /// A sample just before its first request.
-    fn begun(&self) -> ClientSample {
+    fn new_sample(&self) -> ClientSample {
         let pages = match (&self.kind, self.task.cache) {
             (Kind::Started { home, .. }, CacheMode::Cold) => home.pages(),
             _ => None,
         };
-        measured::begun(self.task.gas, pages)
+        measured::new_sample(self.task.gas, pages)
     }
 
     /// Sends a block.
     fn executed(&self, calls: Calls) -> Result<MeasuredBlock, Failure> {
         let (pid, device) = (self.pid(), self.device());
-        let before = Counted::now(pid, device);
+        let before = Counters::now(pid, device);
         let times = self.explained(self.engine()?.execute(&calls))?;
-        let after = Counted::now(pid, device);
+        let after = Counters::now(pid, device);
         let own = match &self.kind {
             Kind::Started { running: Some(running), .. } => running.own_times(&calls.hash),
             _ => None,

@@ -57,11 +57,11 @@ pub struct StartFile {
 pub struct OwnTime {
     /// Text of the lines that have it.
     pub line: String,
-    /// Place of the block's hash in the line's JSON (RFC 6901).
+    /// Pointer to the block's hash in the line's JSON (RFC 6901).
     pub hash: String,
-    /// That of the milliseconds.
+    /// Pointer to the milliseconds.
     pub json: String,
-    /// That of the milliseconds in which it hashed the state; none where it does not tell.
+    /// Pointer to the milliseconds in which it hashed the state; none where it does not tell.
     pub root: Option<String>,
 }
 

@@ -45,7 +45,7 @@ impl Secret {
         Self(*blake3::hash(text.as_bytes()).as_bytes())
     }
 
-    /// As a client reads it from its file.
+    /// Hexadecimal digits, for the client's file.
     pub fn hex(&self) -> String {
         hex::encode(self.0)
     }

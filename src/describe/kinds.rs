@@ -64,7 +64,7 @@ impl Operation {
 /// The rows of the shipped scenarios.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// Those that were made.
+    /// Rows that were made.
     pub made: Vec<KindRow>,
     /// Why others are missing: the overrides do not fit them.
     pub refused: Vec<Failure>,

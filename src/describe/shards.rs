@@ -9,6 +9,7 @@ use result::description::{PartitionFacts, Sharded, TrafficFacts};
 use variant::Partitioner;
 use workload::{Batch, Workload};
 
+use crate::figures::cells::ns;
 use crate::terminal::{exit::Failure, interrupt, progress::Progress};
 
 /// Seed of the search: one workload has one partition, from its scenario and from its file.
@@ -17,10 +18,10 @@ const SEED: u64 = 1;
 /// The transactions of each batch as partitioners take them. The accesses of `seen` go into them.
 pub fn transactions(workload: &Workload, seen: &mut Description) -> Vec<Transactions> {
     let batches = workload.batches.iter().zip(&mut seen.batches);
-    batches.map(|(batch, seen)| of_batch(batch, seen)).collect()
+    batches.map(|(batch, seen)| transactions_of(batch, seen)).collect()
 }
 
-fn of_batch(batch: &Batch, seen: &mut BatchDescription) -> Transactions {
+fn transactions_of(batch: &Batch, seen: &mut BatchDescription) -> Transactions {
     let of_txs = std::mem::take(&mut seen.accesses);
     let mut numbers = HashMap::new();
     let mut transactions = Transactions::default();
@@ -87,7 +88,7 @@ impl Sum {
     fn add(&mut self, batch: &Transactions, partitioner: Partitioner, shard_count: u32) {
         let started = Instant::now();
         let found = Partition::new(batch, partitioner, shard_count, SEED);
-        self.partition_ns += u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.partition_ns += ns(started.elapsed());
         self.quality.add(&Quality::of(batch, &found));
         let block_order: Vec<u32> = (0..batch.count() as u32).collect();
         self.in_block_order.add(Traffic::of(batch, &found, &block_order));

@@ -21,7 +21,7 @@ use variant::{CacheMode, Io, ReadTime, SampleKeys, Variant};
 use crate::figures::counters;
 
 use input::{chain, expected_blocks_per_present_key, present_keys};
-use numbers::{ns, ratio};
+pub use numbers::{ns, ratio};
 use pieces::Pieces;
 use sample::sample;
 use scheduling::Scheduling;

@@ -18,18 +18,18 @@ const TIME_MAX: Duration = Duration::from_secs(1);
 
 /// A device that is being measured.
 #[derive(Debug)]
-pub struct DeviceUnder {
+pub struct MeasuredDevice {
     disk: Disk,
     time: Duration,
 }
 
-impl DeviceUnder {
+impl MeasuredDevice {
     /// The device below `state`, to be read in the block order of `seed`; each way to read gets as
     /// long as a point, but a second at most.
     ///
     /// # Errors
     /// [`Unmeasured`]: its files cannot be read past the kernel's cache.
-    pub fn of(state: &BuiltState, time: Duration, seed: u64) -> Result<Self, Unmeasured> {
+    pub fn open(state: &BuiltState, time: Duration, seed: u64) -> Result<Self, Unmeasured> {
         Ok(Self { disk: Disk::open(&state.table_files(), seed)?, time: time.min(TIME_MAX) })
     }
 

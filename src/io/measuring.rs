@@ -1,16 +1,17 @@
 //! Measuring the points of a plan, store after store: the device, the points, the device again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use executor::{
     raw::{self, Draw, RawError, RawReads},
     store::Store,
 };
+use report::JsonOut;
 use result::io::{IoDevice, IoResult, IoStore};
 use variant::StoreKind;
 
 use super::{
-    device::{DeviceUnder, note_reason},
+    device::{MeasuredDevice, note_reason},
     plan::IoPlan,
     point,
 };
@@ -27,9 +28,6 @@ use crate::{
     },
 };
 
-/// Called after each point, so that any end of the run leaves the finished points.
-pub type Save<'a> = dyn FnMut(&IoResult) -> Result<(), anyhow::Error> + 'a;
-
 /// A plan that is being carried out.
 #[derive(Debug)]
 pub struct Measuring<'a> {
@@ -39,20 +37,22 @@ pub struct Measuring<'a> {
     pub data_dir: Option<&'a Path>,
     /// Shows the progress of long steps.
     pub progress: &'a Progress,
+    /// Where the result is written after each point, so that any end of the run leaves the finished points.
+    pub out: Option<JsonOut>,
     /// Takes in measurements.
-    pub result: &'a mut IoResult,
+    pub result: IoResult,
 }
 
 impl Measuring<'_> {
-    /// Measures all stores, and calls `save` after each point.
+    /// Measures all stores, and saves the result after each point.
     ///
     /// # Errors
-    /// A store cannot be opened or read, or `save` failed.
-    pub fn all_stores(&mut self, save: &mut Save<'_>) -> Result<(), Failure> {
+    /// A store cannot be opened or read, or the result cannot be written.
+    pub fn all_stores(&mut self) -> Result<(), Failure> {
         for name in &self.plan.run.stores {
             let store = self.open(*name)?;
             self.result.stores.push(IoStore::new(facts::store(store.as_ref())));
-            self.one_store(store.as_ref(), save)?;
+            self.one_store(store.as_ref())?;
         }
         Ok(())
     }
@@ -72,9 +72,10 @@ impl Measuring<'_> {
     }
 
     /// Device, points, device again.
-    fn one_store(&mut self, store: &dyn Store, save: &mut Save<'_>) -> Result<(), Failure> {
-        let device =
-            store.built_state().map(|state| DeviceUnder::of(state, self.plan.time, self.plan.seed));
+    fn one_store(&mut self, store: &dyn Store) -> Result<(), Failure> {
+        let device = store
+            .built_state()
+            .map(|state| MeasuredDevice::open(state, self.plan.time, self.plan.seed));
         let mut device_facts = device.is_some().then(IoDevice::default);
         let device = match (device, &mut device_facts) {
             (Some(Ok(device)), Some(facts)) => {
@@ -93,7 +94,7 @@ impl Measuring<'_> {
             _ => None,
         };
         self.current().device = device_facts;
-        let points = self.points(store, save);
+        let points = self.points(store);
         let progress = self.progress;
         if let (Some(device), Some(facts), Ok(())) = (device, &mut self.current().device, &points) {
             let stage = progress.stage("measuring the device again", 0);
@@ -109,7 +110,7 @@ impl Measuring<'_> {
         points
     }
 
-    fn points(&mut self, store: &dyn Store, save: &mut Save<'_>) -> Result<(), Failure> {
+    fn points(&mut self, store: &dyn Store) -> Result<(), Failure> {
         let plan = self.plan;
         let family = plan.family();
         let draw = Draw::new(family, plan.seed, plan.present_share);
@@ -134,9 +135,19 @@ impl Measuring<'_> {
             let current = self.current();
             current.points.push(point::figures(store, planned, earlier_passes, &measured));
             point::ratio_to_ceiling(current);
-            save(self.result).or_exit(Code::Io)?;
+            self.save()?;
         }
         Ok(())
+    }
+
+    /// Writes the result; the path where it is written.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&mut self) -> Result<Option<PathBuf>, Failure> {
+        let Some(out) = &mut self.out else { return Ok(None) };
+        let json = report::json(&self.result).or_exit(Code::Io)?;
+        out.write("io", self.result.started_unix_s, &json).map(Some).or_exit(Code::Io)
     }
 
     /// The store that is being measured.

@@ -75,24 +75,12 @@ pub struct IoPlan {
     pub points: Vec<PlannedPoint>,
 }
 
-/// The user's options.
-#[derive(Clone, Debug)]
-pub struct IoInput {
-    /// Options that are keys of a scenario.
-    pub overrides: Vec<Override>,
-    /// Reads under way, as text: `1,16,64`.
-    pub depth: Option<String>,
-    /// Seconds of each point, as text.
-    pub seconds: String,
-}
-
 impl IoPlan {
-    /// The plan that the options ask for.
+    /// The plan of options that are keys of a scenario, of `--depth` and of `--seconds`.
     ///
     /// # Errors
     /// An option that is not valid.
-    pub fn of(input: IoInput) -> Result<Self> {
-        let IoInput { mut overrides, depth, seconds } = input;
+    pub fn new(mut overrides: Vec<Override>, depth: Option<&str>, seconds: &str) -> Result<Self> {
         if !overrides.iter().any(|given| given.key == BLOCK_CACHE.0) {
             overrides.push(Override::new(BLOCK_CACHE.0, BLOCK_CACHE.1, "stress io"));
         }
@@ -100,7 +88,7 @@ impl IoPlan {
         let scenario = minimal::scenario("stress io", &overrides)?;
         let mut run = scenario.run;
         let read = run.read.unwrap_or(ReadMethod::Get);
-        let depths = depth.as_deref().map(|text| depths(text, read)).transpose()?;
+        let depths = depth.map(|text| depths(text, read)).transpose()?;
         let points = points(&run, read, depths)?;
         run.read = Some(read);
         let most = points.iter().map(PlannedPoint::keys_per_call).max().unwrap_or(1);
@@ -113,7 +101,7 @@ impl IoPlan {
             layout: scenario.state.layout,
             present_share: scenario.state.present_share,
             seed: if has_seed { scenario.seed } else { machine::fresh_seed() },
-            time: time(&seconds)?,
+            time: time(seconds)?,
             points,
         })
     }
@@ -227,7 +215,7 @@ mod tests {
     }
 
     fn plan(args: &IoArgs) -> IoPlan {
-        IoPlan::of(args.input().unwrap()).unwrap()
+        args.plan().unwrap()
     }
 
     fn depths_of(args: &IoArgs) -> Vec<(usize, usize)> {

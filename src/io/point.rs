@@ -11,7 +11,7 @@ use result::{
 
 use super::plan::PlannedPoint;
 
-use crate::figures::cells::COLD_SHARE;
+use crate::figures::cells::{COLD_SHARE, ns, ratio};
 
 /// The figures of a point whose keys had been asked for so often before; the ratio to the ceiling comes
 /// later ([`ratio_to_ceiling`]).
@@ -33,7 +33,7 @@ pub fn figures(
         depth: planned.depth() as u64,
         gets,
         present_gets: measured.present_count,
-        elapsed_ns: u64::try_from(measured.elapsed.as_nanos()).unwrap_or(u64::MAX),
+        elapsed_ns: ns(measured.elapsed),
         gets_per_s: gets as f64 / seconds,
         blocks_per_s: blocks.map(|blocks| blocks / seconds),
         blocks_per_get: blocks.and_then(|blocks| ratio(blocks, get_count)),
@@ -80,9 +80,4 @@ fn cache(store: &dyn Store, measured: &RawPoint) -> CacheFacts {
         }
     };
     CacheFacts { want: store.kind().cache_state(CacheMode::Cold), proved, reason }
-}
-
-/// `a / b`, where that is a number.
-fn ratio(a: f64, b: f64) -> Option<f64> {
-    (b > 0.0).then(|| a / b).filter(|ratio| ratio.is_finite())
 }

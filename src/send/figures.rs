@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::figures::cells::ns;
 use result::{
     Environment, Tool,
     send::{
@@ -100,10 +101,6 @@ pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
         interrupted: measured.end == End::Interrupted,
         warnings: Vec::new(),
     }
-}
-
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// So many a second; `None` where there was no time.

@@ -1,10 +1,21 @@
-//! The load of a node, as plain values.
+//! The load of a node, as plain values. The secret of the account that pays comes from a file: on a command
+//! line every user of the machine would see it.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use report::Existing;
-use send::{NodeUrl, Pace, Settings};
+use alloy_primitives::{B256, hex};
+use anyhow::{Context, anyhow};
+use send::{Pace, Settings};
 use spec::Override;
+
+use super::profile::ProfileInput;
+use crate::terminal::exit::{Code, Failure, OrExit, fail};
+
+/// Transactions a second where nothing is said.
+const DEFAULT_RATE: &str = "100";
 
 /// The work of a load, its node and its pace.
 #[derive(Clone, Debug)]
@@ -27,15 +38,68 @@ pub struct SendInput {
     pub profile: Option<ProfileInput>,
 }
 
-/// A profile that is wanted.
-#[derive(Clone, Debug)]
-pub struct ProfileInput {
-    /// The URL, without its time.
-    pub url: NodeUrl,
-    /// The file.
-    pub file: PathBuf,
-    /// Treatment of a file of this name that exists already.
-    pub existing: Existing,
-    /// How long the node samples.
-    pub seconds: u64,
+/// The pace of the options, of which one at most is given.
+///
+/// # Errors
+/// A rate that is none.
+pub fn pace(
+    rate: Option<&str>,
+    in_flight: Option<u64>,
+    pool_depth: Option<u64>,
+) -> Result<Pace, Failure> {
+    for (option, count) in [("--in-flight", in_flight), ("--pool-depth", pool_depth)] {
+        if count == Some(0) {
+            fail!(Code::Usage, "{option} 0: nothing would be sent; give 1 or more");
+        }
+    }
+    let text = rate.unwrap_or(DEFAULT_RATE);
+    let rate = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
+    match (in_flight, pool_depth, rate.filter(|rate| (0.001..=1e6).contains(rate))) {
+        (Some(count), _, _) => Ok(Pace::InFlight(count)),
+        (None, Some(count), _) => Ok(Pace::PoolDepth(count)),
+        (None, None, Some(rate)) => Ok(Pace::Rate(rate)),
+        (None, None, None) => fail!(
+            Code::Usage,
+            "--rate {text}: give transactions a second, 0.001 to 1000000 (500 or 500/s)"
+        ),
+    }
+}
+
+/// Reads a secret of 32 bytes in hex, with or without 0x.
+///
+/// # Errors
+/// The file cannot be read, or has something else. The error does not show it.
+pub fn read_secret(path: &Path) -> Result<B256, Failure> {
+    let shown = path.display();
+    let text = fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read --key-file {shown}")).or_exit(Code::Io)?;
+    let bytes = hex::decode(text.trim()).ok();
+    let secret = bytes.and_then(|bytes| B256::try_from(bytes.as_slice()).ok());
+    secret
+        .ok_or_else(|| {
+            anyhow!("--key-file {shown}: a secret key of 64 hex digits is wanted, and nothing else")
+        })
+        .or_exit(Code::Usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_and_a_wrong_one_is_not_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        for text in ["0x{}\n", "{}"] {
+            fs::write(&path, text.replace("{}", &"07".repeat(32))).unwrap();
+            assert_eq!(read_secret(&path).unwrap(), B256::repeat_byte(7));
+        }
+        for text in ["", "0x07", "KEYKEYKEY"] {
+            fs::write(&path, text).unwrap();
+            let failure = read_secret(&path).unwrap_err();
+            assert_eq!(failure.code, Code::Usage);
+            assert!(!failure.to_string().contains("KEYKEY"), "{failure}");
+        }
+        assert_eq!(read_secret(&dir.path().join("none")).unwrap_err().code, Code::Io);
+    }
 }

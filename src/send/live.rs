@@ -12,7 +12,7 @@ const DELAY_SHARE_MAX: f64 = 0.1;
 /// Shows how far a load is: its lines on a terminal, a bar's share in a log.
 pub struct LiveView<'p> {
     progress: &'p Progress,
-    /// Of a log.
+    /// The stage of a log.
     stage: Option<Stage<'p>>,
     planned: u64,
 }

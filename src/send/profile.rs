@@ -1,17 +1,18 @@
 //! The node's CPU profile during a load: go-ethereum and reth serve one in pprof's format over HTTP.
 
 use std::{
+    path::PathBuf,
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
     time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
-use report::WholeFile;
+use report::{Existing, WholeFile};
 use result::send::SendProfile;
-use send::{BlockingClient, HttpLimits};
+use send::{BlockingClient, HttpLimits, NodeUrl};
 
-use super::{input::ProfileInput, url};
+use super::url;
 use crate::terminal::interrupt;
 
 /// Longest profile that is read.
@@ -20,6 +21,19 @@ const MAX_BYTES: usize = 256 << 20;
 const GRACE: Duration = Duration::from_secs(20);
 /// Polling interval for the interrupt flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A profile that is wanted.
+#[derive(Clone, Debug)]
+pub struct ProfileInput {
+    /// The URL, without its time.
+    pub url: NodeUrl,
+    /// The file.
+    pub file: PathBuf,
+    /// Treatment of a file of this name that exists already.
+    pub existing: Existing,
+    /// How long the node samples.
+    pub seconds: u64,
+}
 
 /// A profile that the node is making.
 #[derive(Debug)]

@@ -34,7 +34,7 @@ pub struct Work {
 ///
 /// # Errors
 /// The scenario is not valid, or cannot be sent.
-pub fn of(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Result<Work, Failure> {
+pub fn generate(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Result<Work, Failure> {
     let scenario = scenario(input, node)?;
     sendable(&scenario)?;
     let workload = prepare::generate(&scenario, progress)?;

@@ -19,6 +19,8 @@ use workload::{
     list::{ListBounds, ListIndex},
 };
 
+use crate::figures::cells::ns;
+
 /// A batch of a workload.
 #[derive(Clone, Debug)]
 pub struct SimulatedBatch<'a> {
@@ -103,7 +105,7 @@ impl<'a> Making<'a> {
                     StepWork { is_system: true, ..StepWork::default() }
                 }
             };
-            work.time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            work.time_ns = ns(*time);
             all.push(work);
         }
         for (index, accesses) in self.of_system(&steps, &all) {

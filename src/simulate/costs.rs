@@ -15,6 +15,7 @@ use variant::{CacheMode, Design, Io, Phase, Sharding, StoreKind, Variant};
 use workload::{StepKind, Steps, Workload};
 
 use crate::{
+    figures::cells::ns,
     run::session::{How, Session},
     terminal::{
         exit::{Code, Failure, OrExit, fail},
@@ -54,7 +55,7 @@ pub fn measure(
     for number in 0..u64::from(sample_count) {
         stage.set(2 * number, total);
         times.push(take(session, alone)?.executed.step_times);
-        of_shard.push(Sharded::of(&take(session, sharded)?));
+        of_shard.push(Sharded::new(&take(session, sharded)?));
     }
     stage.finish();
     let mut step_times = medians_of_steps(&times);
@@ -63,7 +64,7 @@ pub fn measure(
         shard_variant: format!("{MEASURED_STORE}/{sharded}"),
         sample_count: u64::from(sample_count),
         alone_steps_ns: ns(step_times.iter().flatten().sum()),
-        ..Sharded::median_costs(&of_shard, Counts::of(session))
+        ..Sharded::median_costs(&of_shard, Counts::new(session.workload()))
     };
     // A shard does not read the store and does not check writes, and it hands results over.
     scale_to(&mut step_times, Duration::from_nanos(facts.steps_ns));
@@ -103,10 +104,6 @@ impl Costs {
         self.facts.steps_ns = ns(self.step_times.iter().flatten().sum());
         self
     }
-}
-
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn take(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
@@ -157,8 +154,8 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(session: &Session) -> Self {
-        let batches = &session.workload().batches;
+    fn new(workload: &Workload) -> Self {
+        let batches = &workload.batches;
         let steps = batches.iter().map(|batch| f64::from(Steps::of(batch).count()));
         Self { batch_count: batches.len() as f64, step_count: steps.sum() }
     }
@@ -181,12 +178,12 @@ struct Sharded {
     leading: f64,
     answering: f64,
     taking: f64,
-    /// Of the shard.
+    /// CPU time of the shard.
     shard: ShardCpu,
 }
 
 impl Sharded {
-    fn of(measurement: &Measurement) -> Self {
+    fn new(measurement: &Measurement) -> Self {
         let executed = &measurement.executed;
         let decode = time_in(executed, Phase::Hash) + time_in(executed, Phase::Decode);
         let after = time_in(executed, Phase::Validate) + time_in(executed, Phase::Commit);

@@ -13,6 +13,7 @@ use variant::{PartitionTime, Sharding};
 use workload::Workload;
 
 use super::{batch::SimulatedBatch, costs::Costs};
+use crate::figures::cells::ns;
 use crate::terminal::{
     exit::{Code, Failure, OrExit},
     interrupt,
@@ -53,7 +54,7 @@ impl<'a> Predictions<'a> {
             interrupt::check()?;
             shard_of.push(shard_of_steps(batch, list, sharding));
         }
-        let partition_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let partition_ns = ns(start.elapsed());
         Ok(Parted { shard_of, partition_ns })
     }
 

@@ -3,10 +3,11 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
+use spec::Override;
 
 use super::client::ROOT_HELP;
 use crate::{
-    cli::args::{DatabaseArgs, HowArgs, of_flags, pair},
+    cli::args::{DatabaseArgs, HowArgs, pair},
     client::{CalibrateInput, StartFile},
     machine::child,
     run::minimal,
@@ -89,10 +90,10 @@ fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
     }
     spec::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
     let run = minimal::default_run(&args.how.overrides()).or_exit(Code::Usage)?;
-    let mut work = of_flags(&[
-        ("gas", "block.gas", &Some(args.gas.clone())),
-        ("slots", "state.slots", &Some(args.slots.clone())),
-    ]);
+    let mut work = vec![
+        Override::new("block.gas", &args.gas, format!("--gas {}", args.gas)),
+        Override::new("state.slots", &args.slots, format!("--slots {}", args.slots)),
+    ];
     minimal::scenario("the options", &work).or_exit(Code::Usage)?;
     for set in &args.set {
         work.push(pair("--set", set, "fork=osaka").or_exit(Code::Usage)?);

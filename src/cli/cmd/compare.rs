@@ -17,8 +17,7 @@ use result::{
 use super::report::mixed;
 use crate::{
     cli::args::{DataDirArgs, Format, set_keys},
-    gate::baselines::Baselines,
-    run::prepare,
+    gate::baselines::Found,
     terminal::{
         self,
         exit::{Code, Failure, OrExit, fail},
@@ -98,7 +97,10 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
 fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
     let mut all = AllNamed::default();
     for given in &args.results {
-        let path = found(args, given)?;
+        let Found { path, note, .. } = args.data_dir.find_result(given)?;
+        if let Some(note) = &note {
+            terminal::note(note);
+        }
         let loads = StoredLoad::read_all(&path).or_exit(Code::Io)?;
         if !loads.is_empty() {
             all.sides.push(Side { path, loads });
@@ -195,16 +197,4 @@ fn compare_sides(sides: &[Side], format: Format) -> Result<Code, Failure> {
     let compared = compare_loads(sides).or_exit(Code::Usage)?;
     format.print(&compared, report::load_comparison)?;
     Ok(Code::Fine)
-}
-
-/// The path of a result that is named by it, or as a baseline.
-fn found(args: &CompareArgs, given: &Path) -> Result<PathBuf, Failure> {
-    let Some(data_path) = prepare::data_path(args.data_dir.asked()) else {
-        return Ok(given.to_owned());
-    };
-    let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
-    if let Some(note) = &found.note {
-        terminal::note(note);
-    }
-    Ok(found.path)
 }

@@ -23,14 +23,14 @@ use crate::{
     gate::{
         DELTA_MAX, Metric, OCTET_COUNT_MIN,
         baseline::Times,
-        baselines::Baselines,
+        baselines::Found,
         builds,
         clients::ClientPair,
         judge::{self, Builds, Frame, Judgement, New, Results},
         settings::are_of_run,
     },
     machine::{self, child},
-    run::{RunInput, SameWork, minimal, prepare},
+    run::{RunInput, SameWork, minimal},
     terminal::{
         self,
         exit::{self, Code, Failure, OrExit, fail},
@@ -186,11 +186,11 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
             (Mode::Baseline, results.map(|results| judge::with_baseline(&results, &frame)))
         }
         _ => {
-            fail!(
-                Code::Usage,
+            let error = anyhow!(
                 "nothing to compare with: name another build (--against BINARY), a setting (--b-set \
                  run.KEY=VALUE) or a stored result (--baseline RESULT)"
             );
+            return Err(error).or_exit(Code::Usage);
         }
     };
     let judgement = judged.unwrap_or_else(|failure| Judgement::failed(mode, failure));
@@ -310,27 +310,18 @@ fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     Ok(input)
 }
 
-/// A stored side, and the remark on how it was found.
-struct StoredSide {
-    path: PathBuf,
-    note: Option<String>,
-}
-
 /// The stored side: a path, or the baseline of this name. One process is compared with one: then
 /// the newest result of a baseline counts, and none of the others.
-fn stored_side(args: &GateArgs, given: &Path) -> Result<StoredSide, Failure> {
-    let Some(data_path) = prepare::data_path(args.run.databases.data_dir.asked()) else {
-        return Ok(StoredSide { path: given.to_owned(), note: None });
-    };
-    let found = Baselines::below(&data_path).find(given).or_exit(Code::Io)?;
+fn stored_side(args: &GateArgs, given: &Path) -> Result<Found, Failure> {
+    let found = args.run.databases.data_dir.find_result(given)?;
     let is_several = args.absolute
         || args.processes.is_some_and(|count| count > 1)
         || args.result.as_ref().is_some_and(|path| path.is_dir());
-    let path = match found.is_baseline && !is_several {
-        true => Stored::read(&found.path).or_exit(Code::Io)?.path,
-        false => found.path,
-    };
-    Ok(StoredSide { path, note: found.note })
+    if !found.is_baseline || is_several {
+        return Ok(found);
+    }
+    let path = Stored::read(&found.path).or_exit(Code::Io)?.path;
+    Ok(Found { path, ..found })
 }
 
 /// Number of processes that run: several where times are judged.

@@ -1,6 +1,6 @@
 //! `stress completions` and `stress man`: the command line, as it is, for shells and for man.
 
-use std::{fs, path::PathBuf};
+use std::{ffi::OsString, fs, io, path::PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Command};
@@ -49,17 +49,22 @@ pub fn completions(args: &CompletionsArgs, mut line: Command) -> Result<Code, Fa
 /// Writes the manual pages of the command line `line` into a directory, which is made where it is
 /// missing.
 pub fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
-    let dir = &args.out;
-    let cannot = || format!("cannot write manual pages to {}, named by --out", dir.display());
-    let made = tempfile::tempdir().with_context(cannot).or_exit(Code::Io)?;
-    clap_mangen::generate_to(line, made.path()).with_context(cannot).or_exit(Code::Io)?;
-    let pages = fs::read_dir(made.path()).and_then(|pages| {
-        let pages =
-            pages.map(|page| page.and_then(|page| Ok((page.file_name(), fs::read(page.path())?))));
-        pages.collect::<Result<Vec<_>, _>>()
-    });
-    let pages = pages.with_context(cannot).or_exit(Code::Io)?;
-    args.force.write_all(dir, &pages, cannot)?;
-    terminal::note(&format!("wrote manual pages to {}", dir.display()));
+    let dir = args.out.display();
+    let cannot = format!("cannot write manual pages to {dir}, named by --out");
+    let pages = pages(line).with_context(|| cannot.clone()).or_exit(Code::Io)?;
+    args.force.write_all(&args.out, &pages, || cannot)?;
+    terminal::note(&format!("wrote manual pages to {dir}"));
     Ok(Code::Fine)
+}
+
+/// The names and texts of the manual pages.
+fn pages(line: Command) -> io::Result<Vec<(OsString, Vec<u8>)>> {
+    let made = tempfile::tempdir()?;
+    clap_mangen::generate_to(line, made.path())?;
+    let mut pages = Vec::new();
+    for page in fs::read_dir(made.path())? {
+        let page = page?;
+        pages.push((page.file_name(), fs::read(page.path())?));
+    }
+    Ok(pages)
 }

@@ -182,9 +182,7 @@ fn rpc(args: &RpcArgs, progress: &Progress) -> Result<Imported, Failure> {
 
 fn transition(args: &T8nArgs) -> Result<Imported, Failure> {
     let fork = fork_named(&args.fork)?;
-    let texts = [&args.alloc, &args.env, &args.txs].map(|path| read(path));
-    let [alloc, env, txs] = texts;
-    let (alloc, env, txs) = (alloc?, env?, txs?);
+    let (alloc, env, txs) = (read(&args.alloc)?, read(&args.env)?, read(&args.txs)?);
     let result = args.result.as_deref().map(read).transpose()?;
     let files = TransitionFiles {
         alloc: alloc.text(),

@@ -1,5 +1,6 @@
 //! `stress io`: raw random reads of the stores, point after point, beside the device's rate.
 
+use anyhow::{Result, bail};
 use clap::Args;
 use spec::Override;
 use variant::StoreKind;
@@ -9,10 +10,7 @@ use result::io::{IoResult, IoState, ORDER, SCHEMA};
 use crate::{
     cli::args::{DataDirArgs, ResultArgs, names, of_flags, pair, typed_words},
     figures::facts,
-    io::{
-        measuring::Measuring,
-        plan::{IoInput, IoPlan},
-    },
+    io::{measuring::Measuring, plan::IoPlan},
     machine::{self, environment},
     terminal::{
         self,
@@ -84,16 +82,12 @@ const SETTINGS: [&str; 2] = ["run.rocksdb.", "run.mdbx."];
 const VALUE_BYTES: &str = "32";
 
 impl IoArgs {
-    /// The same as plain values.
+    /// The plan that they ask for.
     ///
     /// # Errors
-    /// As [`IoArgs::overrides`].
-    pub fn input(&self) -> Result<IoInput, anyhow::Error> {
-        Ok(IoInput {
-            overrides: self.overrides()?,
-            depth: self.depth.clone(),
-            seconds: self.seconds.clone(),
-        })
+    /// One that is not valid.
+    pub fn plan(&self) -> Result<IoPlan> {
+        IoPlan::new(self.overrides()?, self.depth.as_deref(), &self.seconds)
     }
 
     /// The options that are keys of a scenario.
@@ -101,7 +95,7 @@ impl IoArgs {
     /// # Errors
     /// A key or value size that the rows cannot have, `--keys` that is no share, a `--set` that is
     /// no setting of a store.
-    fn overrides(&self) -> Result<Vec<Override>, anyhow::Error> {
+    fn overrides(&self) -> Result<Vec<Override>> {
         let mut all = of_flags(&[
             ("store", "run.stores", &self.store),
             ("read", "run.read", &self.read),
@@ -112,7 +106,7 @@ impl IoArgs {
         ]);
         all.extend(self.layout_of_key_bytes()?);
         if self.value_bytes != VALUE_BYTES {
-            anyhow::bail!(
+            bail!(
                 "--value-bytes {}: rows are storage slots, and a slot has 32 bytes; leave it out",
                 self.value_bytes
             );
@@ -123,7 +117,7 @@ impl IoArgs {
             share => share,
         };
         if share.parse::<f64>().is_err() {
-            anyhow::bail!(
+            bail!(
                 "--keys {share}: present, absent, or a share from 0 to 1 is wanted, as in --keys 0.5"
             );
         }
@@ -131,7 +125,7 @@ impl IoArgs {
         for set in &self.set {
             let given = pair("--set", set, "run.rocksdb.block=8KiB")?;
             if !SETTINGS.iter().any(|table| given.key.starts_with(table)) {
-                anyhow::bail!(
+                bail!(
                     "--set {set}: only a store's settings matter to raw reads, such as \
                      --set run.rocksdb.block=8KiB"
                 );
@@ -141,10 +135,10 @@ impl IoArgs {
         Ok(all)
     }
 
-    fn layout_of_key_bytes(&self) -> Result<Option<Override>, anyhow::Error> {
+    fn layout_of_key_bytes(&self) -> Result<Option<Override>> {
         let Some(bytes) = &self.key_bytes else { return Ok(None) };
         let Some((_, layout)) = KEY_BYTES.iter().find(|(length, _)| length == bytes) else {
-            anyhow::bail!(
+            bail!(
                 "--key-bytes {bytes}: rows are keyed by account and slot, in 64 bytes (two hashes) or \
                  52 (address and slot); other lengths, such as the 16 bytes of common key-value \
                  benchmarks, are no state of a client and cannot be built from a recipe: use 64 or 52"
@@ -157,13 +151,13 @@ impl IoArgs {
 /// Measures the points of the options.
 pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let started_unix_s = machine::unix_s();
-    let plan = args.input().and_then(IoPlan::of).or_exit(Code::Usage)?;
+    let plan = args.plan().or_exit(Code::Usage)?;
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
     let environment = args.data_dir.environment();
-    let mut out = args.result.json_out()?;
+    let out = args.result.json_out()?;
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
-    let mut result = IoResult {
+    let result = IoResult {
         schema: SCHEMA,
         tool: facts::tool(&environment.build),
         command: typed_words(),
@@ -184,28 +178,24 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
         interrupted: false,
         warnings,
     };
-    let mut save = |result: &IoResult| -> Result<_, report::Error> {
-        let Some(out) = &mut out else { return Ok(None) };
-        out.write("io", result.started_unix_s, &report::json(result)?).map(Some)
-    };
     let data_dir = args.data_dir.asked();
-    let mut measuring =
-        Measuring { plan: &plan, data_dir, progress: &progress, result: &mut result };
-    let measured = measuring.all_stores(&mut |result| Ok(save(result).map(drop)?));
+    let mut measuring = Measuring { plan: &plan, data_dir, progress: &progress, out, result };
+    let measured = measuring.all_stores();
     progress.clear();
+    let result = &mut measuring.result;
     result.interrupted = interrupt::happened() || measured.is_err();
     result.environment = result.environment.at_end();
+    let is_interrupted = result.interrupted;
     let has_points = result.stores.iter().any(|store| !store.points.is_empty());
     if has_points || measured.is_ok() {
-        args.result.format.print(&result, report::io_table)?;
-        let written = save(&result).or_exit(Code::Io)?;
-        if let Some(path) = written {
+        args.result.format.print(result, report::io_table)?;
+        if let Some(path) = measuring.save()? {
             terminal::note(&format!("wrote {}", path.display()));
         }
     }
     match measured {
         Err(failure) if failure.code != Code::Interrupted || !has_points => Err(failure),
-        _ if result.interrupted => Ok(Code::Interrupted),
+        _ if is_interrupted => Ok(Code::Interrupted),
         _ => Ok(Code::Fine),
     }
 }

@@ -81,7 +81,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
         return Err(mixed(load, &shown.path));
     }
     let text = match format {
-        _ if !loads.is_empty() => of_loads(&loads, format)?,
+        _ if !loads.is_empty() => load_report(&loads, format)?,
         ReportFormat::Html => html::page(&results),
         ReportFormat::Markdown => formats::markdown(&results),
         ReportFormat::Csv => formats::csv(&results),
@@ -101,7 +101,7 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
 }
 
 /// The report of loads on live nodes.
-fn of_loads(loads: &[StoredLoad], format: ReportFormat) -> Result<String, Failure> {
+fn load_report(loads: &[StoredLoad], format: ReportFormat) -> Result<String, Failure> {
     Ok(match format {
         ReportFormat::Html => html::page_of_loads(loads),
         ReportFormat::Markdown => formats::markdown_of_loads(loads),

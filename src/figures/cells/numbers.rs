@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 /// `a / b`, where that is a number.
-pub(super) fn ratio(a: f64, b: f64) -> Option<f64> {
+pub fn ratio(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b).filter(|ratio| ratio.is_finite())
 }
 
-pub(super) fn ns(duration: Duration) -> u64 {
+/// Nanoseconds, at most what a count can hold.
+pub fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -32,7 +32,7 @@ const SIZES: [(&str, f64); 13] = [
 pub enum Selection {
     /// All.
     All,
-    /// Those that no run has opened for so long.
+    /// States that no run has opened for so long.
     UnusedFor(Duration),
     /// The least recently used, until the others take this number of bytes at most.
     DownTo(u64),
@@ -41,15 +41,15 @@ pub enum Selection {
 /// The fate of a state that was to go.
 #[derive(Debug)]
 pub enum Fate {
-    /// It is gone.
+    /// Removed now.
     Removed,
     /// Another process has removed it meanwhile.
     Gone,
     /// This process uses it.
     InUse(String),
-    /// It may be another program's.
+    /// Kept: it may be another program's.
     NotOurs,
-    /// It could not be removed.
+    /// Kept: removing it failed.
     Failed(StateError),
 }
 
@@ -69,7 +69,7 @@ pub struct Outcome {
 }
 
 impl Fate {
-    fn of(removed: Result<(), StateError>) -> Self {
+    fn from_removal(removed: Result<(), StateError>) -> Self {
         match removed {
             Ok(()) => Self::Removed,
             Err(StateError::InUse { holder, .. }) => Self::InUse(holder),
@@ -95,7 +95,7 @@ pub fn remove(
         if matches!(selection, Selection::DownTo(bytes) if outcome.left_bytes <= *bytes) {
             break;
         }
-        let fate = if state.is_ours { Fate::of(by(&state)) } else { Fate::NotOurs };
+        let fate = if state.is_ours { Fate::from_removal(by(&state)) } else { Fate::NotOurs };
         tell(&state, &fate);
         match fate {
             Fate::Removed => {
