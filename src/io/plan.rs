@@ -153,23 +153,21 @@ fn points(
     }
     let depths = depths
         .unwrap_or_else(|| DEPTHS.iter().filter_map(|depth| NonZeroUsize::new(*depth)).collect());
-    let mut points = Vec::new();
-    match read {
+    let points = match read {
         ReadMethod::Get => {
-            for threads in if threads.is_empty() { depths } else { threads } {
-                points.push(PlannedPoint { threads, asking: Asking::OneByOne });
-            }
+            let threads = if threads.is_empty() { depths } else { threads };
+            let points = threads.into_iter();
+            points.map(|threads| PlannedPoint { threads, asking: Asking::OneByOne }).collect()
         }
         ReadMethod::MultiGet => {
-            for threads in if threads.is_empty() { vec![NonZeroUsize::MIN] } else { threads } {
-                points.extend(
-                    depths
-                        .iter()
-                        .map(|keys| PlannedPoint { threads, asking: Asking::Together(*keys) }),
-                );
-            }
+            let threads = if threads.is_empty() { vec![NonZeroUsize::MIN] } else { threads };
+            let points = threads.iter().flat_map(|&threads| {
+                let asked = depths.iter().map(|keys| Asking::Together(*keys));
+                asked.map(move |asking| PlannedPoint { threads, asking })
+            });
+            points.collect()
         }
-    }
+    };
     Ok(points)
 }
 

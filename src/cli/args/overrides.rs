@@ -51,7 +51,7 @@ pub struct WorkArgs {
 }
 
 /// Overrides of how the workload is run.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The run (lists are separated by commas)")]
 pub struct HowArgs {
     /// Designs.

@@ -120,31 +120,28 @@ fn client_words(args: &CalibrateAgainstArgs, sample_count: u64) -> Result<Vec<Os
              scenario on one database; run `stress client` with them on an export of one scenario"
         );
     }
-    let (program, root) = (args.program.clone().map(OsString::from), args.root.clone());
-    let data_dir = args.databases.data_dir.asked().map(OsString::from);
-    let design = how.design.as_deref().unwrap_or("sequential,batched-io");
-    let mut options = vec![
+    let mut words = Vec::new();
+    for (option, value) in [
         ("--client", Some(args.client.clone().into())),
-        ("--program", program),
-        ("--root", root.map(OsString::from)),
-        ("--data-dir", data_dir),
+        ("--program", args.program.clone().map(OsString::from)),
+        ("--root", args.root.clone().map(OsString::from)),
+        ("--data-dir", args.databases.data_dir.asked().map(OsString::from)),
         ("--timeout", Some(args.timeout.clone().into())),
-        ("--samples", Some(sample_count.to_string().into())),
-        ("--design", Some(design.into())),
-        ("--cache", Some(how.cache.as_deref().unwrap_or("cold").into())),
-    ];
-    let others = [
-        ("--store", &how.store),
-        ("--threads", &how.threads),
-        ("--fibers", &how.fibers),
-        ("--shards", &how.shards),
-        ("--io-threads", &how.io_threads),
-        ("--schedule", &how.schedule),
-        ("--keys", &how.keys),
-        ("--draw-seed", &how.draw_seed),
-    ];
-    options.extend(others.map(|(name, value)| (name, value.clone().map(OsString::from))));
-    let given = options.into_iter().filter_map(|(name, value)| Some([name.into(), value?]));
-    let wait = args.databases.wait.then(|| "--wait".into());
-    Ok(given.flatten().chain(wait).collect())
+    ] {
+        words.extend(value.into_iter().flat_map(|value| [option.into(), value]));
+    }
+    let how = HowArgs {
+        samples: Some(sample_count.to_string()),
+        design: Some(how.design.clone().unwrap_or_else(|| "sequential,batched-io".to_owned())),
+        cache: Some(how.cache.clone().unwrap_or_else(|| "cold".to_owned())),
+        ..how.clone()
+    };
+    for given in how.overrides() {
+        // A client has whole blocks by itself: `--whole` has no value, and is none of its options here.
+        if let Some((option, value)) = given.origin.split_once(' ') {
+            words.extend([option.into(), value.into()]);
+        }
+    }
+    words.extend(args.databases.wait.then(|| "--wait".into()));
+    Ok(words)
 }

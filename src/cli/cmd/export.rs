@@ -1,6 +1,6 @@
 //! `stress export`: exports a workload as a chain that clients import.
 
-use std::{num::NonZeroU64, path::PathBuf, thread::available_parallelism};
+use std::{num::NonZeroU64, path::PathBuf};
 
 use clap::Args;
 use generator::export::{Chain, delegation_gas};
@@ -97,7 +97,6 @@ pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
         state: if args.grow { StateSource::Blocks } else { StateSource::Genesis },
         sibling_count: NonZeroU64::new(args.siblings).unwrap_or(NonZeroU64::MIN),
         chain_id: args.chain_id,
-        thread_count: available_parallelism().map_or(1, usize::from),
         output: args.output.clone(),
     };
     let chain = write::export(&workload, &input, &progress)?;

@@ -10,6 +10,7 @@ use std::{
     num::NonZeroU64,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    thread::available_parallelism,
 };
 
 use anyhow::Context;
@@ -78,8 +79,6 @@ pub struct ExportInput {
     pub sibling_count: NonZeroU64,
     /// Chain id; that of the workload where it is `None`.
     pub chain_id: Option<u64>,
-    /// Threads.
-    pub thread_count: usize,
     /// The directory.
     pub output: PathBuf,
 }
@@ -118,7 +117,7 @@ pub fn export(
     fs::create_dir(&beside).with_context(|| cannot_write(output)).or_exit(Code::Io)?;
     let settings = Settings {
         chain_id: input.chain_id,
-        thread_count: input.thread_count,
+        thread_count: available_parallelism().map_or(1, usize::from),
         scratch: scratch.path().to_owned(),
         secrets: Vec::new(),
         cancel: interrupt::flag(),
