@@ -1,10 +1,9 @@
 //! A real client on an exported block or chain, by its Engine API (`docs/import-export.md`). `export` has the
 //! blocks and their siblings, `engine` sends one, `refusal` says why there is no sample. `start_file`
-//! says how a client is started, `home` where its database is and how cold, `making` makes it,
-//! `process` and `log` are the client that runs; `wrapper` finds one that is a script's child, `leftover` has
-//! directories that go with a run and ends clients that outlived it. `sampled` takes its
-//! samples, which `measured` sums over blocks, `run` those of all clients in turn, beside our designs;
-//! `deadline` judges all of them. `calibrate` does so for many scenarios.
+//! says how a client is started, `home` where its database is and how cold, `making` makes it. `process` and
+//! `log` are the client that runs, `leftover` ends one that outlived its run. `sampled` takes its samples, which
+//! `measured` sums over blocks. `run` takes those of all clients in turn, beside our designs; `deadline` judges
+//! all of them. `calibrate` does so for many scenarios.
 
 mod calibrate;
 mod deadline;
@@ -22,7 +21,6 @@ mod run;
 mod sampled;
 mod start_file;
 mod token;
-mod wrapper;
 
 pub use calibrate::CalibrateInput;
 pub use export::{Export, workload_path};

@@ -1,6 +1,7 @@
-//! Directories of clients' databases for as long as a run lasts, and clients that outlived theirs. A run that is killed takes the process along that it
-//! started; where that is a wrapper script without `exec`, the client itself stays. So the process group
-//! of each client is noted beside its database, and the next run ends the rest of it.
+//! Directories of clients' databases for as long as a run lasts, and clients that outlived theirs. A run that is
+//! killed takes the process along that it started; where that is a wrapper script without `exec`, the client
+//! itself stays. So the process group of each client is noted beside its database, and the next run ends the
+//! rest of it.
 
 use std::{
     fs, io,

@@ -26,7 +26,6 @@ use super::{
     refusal::Refusal,
     start_file::{OwnTimes, Placeholders, StartFile},
     token::Secret,
-    wrapper,
 };
 use crate::{
     machine::child::{self, Reach},
@@ -52,6 +51,9 @@ const SETTLED_WINDOW: Duration = Duration::from_millis(300);
 const OWN_TIME_MAX: Duration = Duration::from_secs(1);
 /// How long a process that failed to answer may take to end.
 const DEATH_MAX: Duration = Duration::from_millis(500);
+
+/// State of a socket that listens, in the kernel's tables.
+const LISTENING: &str = "0A";
 
 /// A client that was started.
 pub struct Running {
@@ -93,7 +95,7 @@ impl Running {
         let noted = leftover::note(&running.note, running.pid);
         noted.with_context(|| running.note.display().to_string()).or_exit(Code::Io)?;
         running.wait_until_ready()?;
-        if wrapper::listens_elsewhere(running.pid, port) == Some(true) {
+        if listens_elsewhere(running.pid, port) == Some(true) {
             running.doubt = Some(format!(
                 "{}: the client is another process than {}, which was started: CPU time and reads are \
                  not the client's, and it outlives a run that is killed; let the wrapper script end with exec",
@@ -308,4 +310,51 @@ fn spawned(
 /// A port that nobody listens at now.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Whether the process that listens at `port` is another one than `pid`, as behind a wrapper script without
+/// `exec`. `None` where the system does not tell, as of a process in another network.
+fn listens_elsewhere(pid: u32, port: u16) -> Option<bool> {
+    let sockets: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|table| fs::read_to_string(table).ok())
+        .flat_map(|table| listening(&table, port))
+        .collect();
+    if sockets.is_empty() {
+        return None;
+    }
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    let mut names = files.filter_map(|file| fs::read_link(file.path()).ok());
+    Some(!names.any(|name| sockets.iter().any(|socket| name.as_os_str() == socket.as_str())))
+}
+
+/// The names of sockets of a kernel's table that listen at `port`.
+fn listening(table: &str, port: u16) -> Vec<String> {
+    let port = format!(":{port:04X}");
+    let sockets = table.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_it = fields.get(1)?.ends_with(&port) && *fields.get(3)? == LISTENING;
+        is_it.then(|| fields.get(9).map(|inode| format!("socket:[{inode}]")))?
+    });
+    sockets.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn the_process_that_listens_is_told_from_others() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(listens_elsewhere(std::process::id(), port), Some(false));
+        let mut other = Command::new("sleep").arg("600").spawn().unwrap();
+        assert_eq!(listens_elsewhere(other.id(), port), Some(true));
+        drop(listener);
+        assert_eq!(listens_elsewhere(other.id(), port), None, "nobody listens");
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
 }

@@ -253,10 +253,10 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
     if let Some(given) = work.into_iter().chain(how).next() {
         fail!(Code::Usage, "{}: the work of an export is fixed, and clients run it", given.origin);
     }
-    let base = StartFile::load(&base.to_string_lossy()).or_exit(Code::Usage)?;
-    let new = StartFile::load(args.client.as_deref().unwrap_or_default()).or_exit(Code::Usage)?;
     let cache = minimal::default_run(&run.how.overrides()).or_exit(Code::Usage)?.cache;
     let metrics = args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?;
+    let base = StartFile::load(&base.to_string_lossy()).or_exit(Code::Usage)?;
+    let new = StartFile::load(args.client.as_deref().unwrap_or_default()).or_exit(Code::Usage)?;
     Ok(ClientPair {
         dir: dir.into(),
         starts: [base, new],
