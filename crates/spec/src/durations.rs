@@ -44,5 +44,5 @@ fn within(least: &str, time: Duration, text: &str) -> Result<Duration, Misfit> {
 
 fn at(option: &str, text: &str, misfit: Misfit) -> ScenarioError {
     let origin = Origin::Outside { origin: format!("{option} {text}"), value: text.to_owned() };
-    ScenarioError::of(vec![misfit.at(option, &origin)], 1, "the options", "")
+    ScenarioError::new(vec![misfit.at(option, &origin)], 1, "the options", "")
 }

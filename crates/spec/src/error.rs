@@ -116,7 +116,7 @@ impl ScenarioError {
     }
 
     /// The error of these faults, of which the first `shown_max` are shown.
-    pub(crate) fn of(faults: Vec<Fault>, shown_max: usize, source_name: &str, text: &str) -> Self {
+    pub(crate) fn new(faults: Vec<Fault>, shown_max: usize, source_name: &str, text: &str) -> Self {
         let has_more = faults.len() > shown_max;
         let shown = faults.into_iter().take(shown_max);
         let mut diagnostics: Vec<_> =

@@ -6,10 +6,9 @@ use std::time::Duration;
 use variant::Named;
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
+pub(crate) use crate::quantity::Range;
 use crate::quantity::{self, grouped, underscored};
-pub(crate) use crate::range::Range;
-use crate::shape::Shape;
-use crate::tree::{Node, Table, Value};
+use crate::tree::{Node, Shape, Table, Value};
 
 /// The rule that an unknown key breaks.
 pub(crate) const NO_SUCH_KEY: &str = "no such key";
@@ -137,11 +136,7 @@ impl<'tree> Fields<'tree> {
     pub(crate) fn addresses(&self, key: &str, example: &str) -> Result<Vec<String>, Fault> {
         let Some(given) = self.text(key)? else { return Ok(Vec::new()) };
         let addresses: Vec<String> = given.split(',').map(|one| one.trim().to_owned()).collect();
-        let is_whole = |address: &String| {
-            let port = address.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
-            port.is_some_and(|(host, port)| !host.is_empty() && port.is_ok())
-        };
-        match addresses.iter().find(|address| !is_whole(address)) {
+        match addresses.iter().find(|address| !is_host_and_port(address)) {
             None => Ok(addresses),
             Some(address) => {
                 let rule = format!("{} is no HOST:PORT", shown(address));
@@ -251,16 +246,22 @@ impl<'tree> Fields<'tree> {
         };
         let mut out = Vec::with_capacity(items.len());
         for item in items {
-            let place = |misfit: Misfit| misfit.at(&self.key(key), &item.origin);
-            let value = reader(item).map_err(place)?;
-            if out.contains(&value) {
-                let rule = format!("{} is listed twice", item.given);
-                return Err(place(Misfit::new(rule, Remedy::advice("keep it once"))));
-            }
-            out.push(value);
+            let value = reader(item).and_then(|value| match out.contains(&value) {
+                false => Ok(value),
+                true => {
+                    let rule = format!("{} is listed twice", item.given);
+                    Err(Misfit::new(rule, Remedy::advice("keep it once")))
+                }
+            });
+            out.push(value.map_err(|misfit| misfit.at(&self.key(key), &item.origin))?);
         }
         Ok(Some(out))
     }
+}
+
+fn is_host_and_port(address: &str) -> bool {
+    let parts = address.rsplit_once(':');
+    parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
 fn names<T: Named>() -> Vec<&'static str> {
@@ -463,11 +464,10 @@ fn is_answer(given: &str) -> bool {
 
 /// The name that a plain no stands for, and of two names the one that a plain yes does.
 fn of_answer<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
-    let is_refusal = |name: &&&'a str| REFUSALS.contains(*name);
-    let refusal = *names.iter().find(is_refusal)?;
+    let refusal = *names.iter().find(|name| REFUSALS.contains(*name))?;
     match (NO.contains(&given), YES.contains(&given), names.len()) {
         (true, _, _) => Some(refusal),
-        (false, true, 2) => names.iter().find(|name| !is_refusal(name)).copied(),
+        (false, true, 2) => names.iter().find(|name| !REFUSALS.contains(*name)).copied(),
         _ => None,
     }
 }

@@ -19,14 +19,12 @@ mod overrides;
 mod paths;
 mod prefetch;
 mod quantity;
-mod range;
 mod read;
 mod redis;
 mod rocksdb;
 mod root;
 mod scenario;
 mod schema;
-mod shape;
 mod sharding;
 pub mod shipped;
 mod sizes;
@@ -83,7 +81,7 @@ impl Scenario {
         overrides: &[Override],
     ) -> Result<Self, ScenarioError> {
         mistakes::read(text, overrides)
-            .map_err(|faults| ScenarioError::of(faults, mistakes::MISTAKES_MAX, source_name, text))
+            .map_err(|faults| ScenarioError::new(faults, mistakes::MISTAKES_MAX, source_name, text))
     }
 }
 

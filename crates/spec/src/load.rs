@@ -256,12 +256,16 @@ pub(crate) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>,
     }
 }
 
+/// Whether names have this character.
+pub(crate) const fn is_of_name(c: char) -> bool {
+    matches!(c, 'a'..='z' | '0'..='9' | '-')
+}
+
 /// A load's name: not one that a load has already, nor a number, which is a place.
 fn name(fields: &Fields<'_>, others: &[Load]) -> Result<Option<String>, Fault> {
     let Some(name) = fields.text("name")? else { return Ok(None) };
-    let fits = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase());
-    if !is_name || name.len() > NAME_CHARS_MAX || !name.chars().all(fits) {
+    if !is_name || name.len() > NAME_CHARS_MAX || !name.chars().all(is_of_name) {
         let rule = format!(
             "{} is no name of a load; it begins with a letter and is 1 to {NAME_CHARS_MAX} \
              lower-case letters, digits and hyphens",

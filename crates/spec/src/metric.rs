@@ -152,25 +152,22 @@ impl Kind {
 
     /// The metric of these arguments; `text` is all that was given.
     fn of(self, arguments: &[&str], text: &str) -> Result<Metric, Misfit> {
-        let misfit = |rule: String| Misfit::new(rule, Remedy::text(&self.example()));
-        let wrong_form =
-            |_| misfit(format!("{} does not have the form {}", shown(text), self.form()));
-        let one = || <[&str; 1]>::try_from(arguments).map_err(wrong_form).map(|[one]| one);
-        Ok(match self {
-            Self::Speedup => {
-                let [of, over] = <[&str; 2]>::try_from(arguments).map_err(wrong_form)?;
+        let rule = match (self, arguments) {
+            (Self::Speedup, [of, over]) => {
                 let (of, over) = (named(of)?, named(over)?);
-                if of == over {
-                    return Err(misfit(format!("{} compares a design with itself", shown(text))));
+                if of != over {
+                    return Ok(Metric::Speedup { of, over });
                 }
-                Metric::Speedup { of, over }
+                format!("{} compares a design with itself", shown(text))
             }
-            Self::MgasPerS => Metric::MgasPerS(named(one()?)?),
-            Self::MsPerBlock => Metric::MsPerBlock(named(one()?)?),
-            Self::TxLatencyP99 => Metric::TxLatencyP99(named(one()?)?),
-            Self::BalBytes => Metric::BalBytes(named(one()?)?),
-            Self::DeviceFraction => Metric::DeviceFraction(named(one()?)?),
-        })
+            (Self::MgasPerS, [one]) => return Ok(Metric::MgasPerS(named(one)?)),
+            (Self::MsPerBlock, [one]) => return Ok(Metric::MsPerBlock(named(one)?)),
+            (Self::TxLatencyP99, [one]) => return Ok(Metric::TxLatencyP99(named(one)?)),
+            (Self::BalBytes, [one]) => return Ok(Metric::BalBytes(named(one)?)),
+            (Self::DeviceFraction, [one]) => return Ok(Metric::DeviceFraction(named(one)?)),
+            _ => format!("{} does not have the form {}", shown(text), self.form()),
+        };
+        Err(Misfit::new(rule, Remedy::text(&self.example())))
     }
 }
 

@@ -213,19 +213,24 @@ fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
 
 /// The value that stands in for a key's, if it has one: a table or list has its required parts.
 fn stand_in(key: &str) -> Option<Value> {
-    let text = |key: &str| STAND_INS.iter().find(|(of, _)| *of == key).map(|(_, value)| *value);
-    let with = |key: &'static str| {
-        let mut table = Table::default();
-        table.set(key, node(Value::Text(text(key)?.to_owned())));
-        Some(Value::Table(table))
-    };
     match key {
         "schema" => Some(Value::Integer(Some(keys::SCHEMA))),
-        "state" => with("slots"),
-        "block" => with("gas"),
-        "load" => Some(Value::List(vec![node(with("kind")?)])),
-        key => text(key).map(|value| Value::Outside(value.to_owned())),
+        "state" => stand_in_table("slots"),
+        "block" => stand_in_table("gas"),
+        "load" => Some(Value::List(vec![node(stand_in_table("kind")?)])),
+        key => stand_in_text(key).map(|value| Value::Outside(value.to_owned())),
     }
+}
+
+fn stand_in_text(key: &str) -> Option<&'static str> {
+    STAND_INS.iter().find(|(of, _)| *of == key).map(|(_, value)| *value)
+}
+
+/// A table with `key` alone.
+fn stand_in_table(key: &str) -> Option<Value> {
+    let mut table = Table::default();
+    table.set(key, node(Value::Text(stand_in_text(key)?.to_owned())));
+    Some(Value::Table(table))
 }
 
 /// The name that the remedy asks about.

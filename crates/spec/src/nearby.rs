@@ -43,9 +43,6 @@ fn files(path: &Path, stem: &str) -> Vec<String> {
     names.sort();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let near = fault::nearest_few(stem, &names, NEAREST_COUNT).into_iter();
-    let beside = |name: &str| match dir {
-        Some(dir) => format!("{}/{name}.{ENDING}", dir.display()),
-        None => format!("{name}.{ENDING}"),
-    };
-    near.map(|name| fault::plain(&beside(name))).collect()
+    let dir = dir.map(|dir| format!("{}/", dir.display())).unwrap_or_default();
+    near.map(|name| fault::plain(&format!("{dir}{name}.{ENDING}"))).collect()
 }

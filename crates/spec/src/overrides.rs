@@ -113,15 +113,24 @@ fn split_index(path: &str) -> (String, Option<usize>) {
         .unwrap_or_else(|| (path.to_owned(), None))
 }
 
+fn last_segment(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
+}
+
+fn with_last_segment<'p>(paths: &'p [String], wanted: &str) -> Option<&'p str> {
+    paths.iter().find(|path| last_segment(path) == wanted).map(String::as_str)
+}
+
+/// The table of a path, where it has one.
+fn table_of(path: &str) -> Option<&str> {
+    path.rsplit_once('.').map(|(table, _)| table)
+}
+
 fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
-    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let by_last_segment =
-        |wanted: &str| paths.iter().find(|path| last(path) == wanted).map(String::as_str);
-    let meant = by_last_segment(plain)
+    let meant = with_last_segment(paths, plain)
         .or_else(|| nearest(plain, paths.iter().map(String::as_str)))
         .or_else(|| {
-            let segments: Vec<_> = paths.iter().map(|path| last(path)).collect();
-            by_last_segment(nearest(plain, segments.iter().map(String::as_str))?)
+            with_last_segment(paths, nearest(plain, paths.iter().map(|path| last_segment(path)))?)
         });
     let advice = match meant {
         Some(meant) => format!("did you mean {meant}?"),
@@ -132,16 +141,14 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
 
 /// The keys that the table of `wanted` has; where it names no table, those without one, and all tables.
 fn allowed(wanted: &str, paths: &[String]) -> String {
-    let table_of = |path: &str| path.rsplit_once('.').map(|(table, _)| table.to_owned());
-    let mut tables: Vec<String> = paths.iter().filter_map(|path| table_of(path)).collect();
+    let mut tables: Vec<&str> = paths.iter().filter_map(|path| table_of(path)).collect();
     tables.dedup();
     let wanted = table_of(wanted).filter(|table| tables.contains(table));
     let keys = paths.iter().filter(|path| table_of(path) == wanted);
-    let keys = keys.map(|path| path.rsplit('.').next().unwrap_or_default()).collect::<Vec<_>>();
+    let keys: Vec<&str> = keys.map(|path| last_segment(path)).collect();
     match wanted {
         Some(table) => format!("keys of {table} are {}", listed(&keys, "and")),
         None => {
-            let tables: Vec<_> = tables.iter().map(String::as_str).collect();
             format!("keys are {}, and those of {}", listed(&keys, "and"), listed(&tables, "and"))
         }
     }
@@ -200,20 +207,24 @@ fn remove_alternative(
     Ok(())
 }
 
+fn load_fault(given: &Override, rule: String, advice: &str) -> Fault {
+    Misfit::new(rule, Remedy::advice(advice)).at(&shown(&given.key), &origin(given))
+}
+
 fn set_load(
     tree: &mut Table,
     index: Option<usize>,
     key: &str,
     given: &Override,
 ) -> Result<String, Fault> {
-    let fault = |rule: String, advice: &str| {
-        Misfit::new(rule, Remedy::advice(advice)).at(&shown(&given.key), &origin(given))
-    };
     let loads = match tree.get_mut("load").map(|node| &mut node.value) {
         Some(Value::List(loads)) => loads,
         // Something else than a list of loads; the reader rejects it.
         Some(_) => return Ok(format!("load.{key}")),
-        None => return Err(fault("the scenario has no [[load]]".into(), "add one to the file")),
+        None => {
+            let rule = "the scenario has no [[load]]".to_owned();
+            return Err(load_fault(given, rule, "add one to the file"));
+        }
     };
     let load_count = loads.len();
     let index = match index {
@@ -221,12 +232,12 @@ fn set_load(
         None if load_count == 1 => 0,
         None => {
             let rule = format!("names none of the {load_count} loads");
-            return Err(fault(rule, &format!("write load[0].{key} for the first")));
+            return Err(load_fault(given, rule, &format!("write load[0].{key} for the first")));
         }
     };
     let Some(load) = loads.get_mut(index) else {
         let rule = format!("load[{index}] does not exist; there are {load_count}, from load[0]");
-        return Err(fault(rule, &format!("write load[0].{key} for the first")));
+        return Err(load_fault(given, rule, &format!("write load[0].{key} for the first")));
     };
     if let Value::Table(entries) = &mut load.value {
         remove_alternative(entries, "load", key, given)?;

@@ -8,9 +8,6 @@ use crate::{mdbx, rocksdb};
 /// Every key path that may be given from outside, such as `block.gas` and `load.keys`.
 pub(crate) fn override_paths() -> Vec<String> {
     let plain = ["name", "description", "fork", "seed"].map(str::to_owned);
-    let within = |table: &str, keys: &[&str]| -> Vec<String> {
-        keys.iter().map(|key| format!("{table}.{key}")).collect()
-    };
     let mut load_keys = LOAD.to_vec();
     for key in KINDS.iter().flat_map(|kind| kind.keys) {
         if !load_keys.contains(key) {
@@ -27,6 +24,10 @@ pub(crate) fn override_paths() -> Vec<String> {
         within(mdbx::PATH, mdbx::KEYS),
     ]
     .concat()
+}
+
+fn within(table: &str, keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| format!("{table}.{key}")).collect()
 }
 
 fn is_run_table(path: &str) -> bool {

@@ -78,11 +78,11 @@ pub(crate) fn count(text: &str, what: &str, example: &str) -> Result<u64, Misfit
 pub(crate) fn range_ends(text: &str) -> Option<(u64, u64)> {
     let marks = ["..=", "..", "-", ":"];
     let (first, last) = marks.into_iter().find_map(|mark| text.split_once(mark))?;
-    let end = |text: &str| {
+    let [first, last] = [first, last].map(|text| {
         let parts = split(text)?;
         parts.times(text, multiplier(&SI, parts.unit)?, "").ok()
-    };
-    let (first, last) = (end(first)?, end(last)?);
+    });
+    let (first, last) = (first?, last?);
     Some((first.min(last), first.max(last)))
 }
 
@@ -183,8 +183,9 @@ pub(crate) fn fine_duration(text: &str) -> Result<Duration, Misfit> {
 
 /// A size in the largest unit in which it is whole, as [`bytes`] reads it.
 pub(crate) fn size(bytes: u64) -> String {
-    let whole = |(_, unit): &&(&str, u64)| bytes > 0 && bytes.is_multiple_of(*unit);
-    let (name, unit) = BINARY.iter().rev().find(whole).unwrap_or(&BINARY[0]);
+    let mut units = BINARY.iter().rev();
+    let whole = units.find(|(_, unit)| bytes > 0 && bytes.is_multiple_of(*unit));
+    let (name, unit) = whole.unwrap_or(&BINARY[0]);
     format!("{}{name}", bytes / unit)
 }
 
@@ -275,26 +276,66 @@ fn split(text: &str) -> Option<Parts<'_>> {
 
 /// Digits, with underscores only between them.
 fn well_formed(digits: &str) -> bool {
-    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-    edge(digits.chars().next())
-        && edge(digits.chars().next_back())
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.ends_with(|c: char| c.is_ascii_digit())
         && !digits.contains("__")
         && !digits.contains('.')
 }
 
+fn too_large(text: &str) -> Misfit {
+    let rule = format!("{} is too large", shown(text));
+    Misfit::new(rule, Remedy::advice("write a smaller value"))
+}
+
 impl Parts<'_> {
     fn times(&self, text: &str, multiplier: u64, whole_rule: &str) -> Result<u64, Misfit> {
-        let too_large = || {
-            let rule = format!("{} is too large", shown(text));
-            Misfit::new(rule, Remedy::advice("write a smaller value"))
-        };
-        let product = self.mantissa.checked_mul(u128::from(multiplier)).ok_or_else(too_large)?;
-        let divisor = 10_u128.checked_pow(self.fraction_digit_count).ok_or_else(too_large)?;
+        let product = self.mantissa.checked_mul(u128::from(multiplier));
+        let divisor = 10_u128.checked_pow(self.fraction_digit_count);
+        let Some((product, divisor)) = product.zip(divisor) else { return Err(too_large(text)) };
         if !product.is_multiple_of(divisor) {
             let rule = format!("{} is not whole; {whole_rule}", shown(text));
             return Err(Misfit::new(rule, Remedy::advice("use fewer decimals or a smaller unit")));
         }
-        u64::try_from(product / divisor).map_err(|_| too_large())
+        u64::try_from(product / divisor).map_err(|_| too_large(text))
+    }
+}
+
+/// The counts a key takes, and why no others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Range {
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+    /// Meaning of `least`; completes "is below 30,000, …".
+    pub(crate) below: &'static str,
+    /// Meaning of `most`; completes "is above 16,777,216, …".
+    pub(crate) above: &'static str,
+}
+
+/// Most numbers of a range that a remedy writes out.
+const ALL_OF_RANGE_MAX: u64 = 8;
+
+impl Range {
+    /// A count that it has, as a user writes it.
+    pub(crate) fn example(&self) -> String {
+        let usual = [(640_000_000, "640M"), (100_000, "100k"), (8, "8")];
+        let range = self.least..=self.most / 10;
+        let fitting = usual.into_iter().find(|(count, _)| range.contains(count));
+        fitting.map_or_else(|| underscored(self.least), |(_, text)| text.to_owned())
+    }
+
+    /// Its counts from `first` to `last`: all, or of many each twice the one before.
+    pub(crate) fn between(&self, first: u64, last: u64) -> Vec<String> {
+        let is_short = last.saturating_sub(first) < ALL_OF_RANGE_MAX;
+        let start = if is_short { first } else { first.max(1) };
+        std::iter::successors(Some(start), |count| match is_short {
+            true => count.checked_add(1),
+            false => count.checked_mul(2),
+        })
+        .take_while(|count| *count < last)
+        .chain([last])
+        .filter(|count| (self.least..=self.most).contains(count))
+        .map(|count| count.to_string())
+        .collect()
     }
 }
 

@@ -95,14 +95,13 @@ fn name(top: &Fields<'_>) -> Result<String, Fault> {
     let Some(name) = top.text("name")? else {
         return Err(top.missing("name", Remedy::text("my-scenario")));
     };
-    let fits = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
-    if !name.is_empty() && name.len() <= NAME_CHARS_MAX && name.chars().all(fits) {
+    if !name.is_empty() && name.len() <= NAME_CHARS_MAX && name.chars().all(load::is_of_name) {
         return Ok(name.to_owned());
     }
     let slug: String = name
         .to_lowercase()
         .chars()
-        .map(|c| if fits(c) { c } else { '-' })
+        .map(|c| if load::is_of_name(c) { c } else { '-' })
         .take(NAME_CHARS_MAX)
         .collect();
     let slug = match slug.trim_matches('-') {

@@ -179,31 +179,30 @@ impl RocksdbSpec {
 
     /// The table's keys with their values as TOML, or with the meaning of leaving them out.
     pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
-        let name = |name: &str| Ok(format!("\"{name}\""));
-        let size = |bytes: u64| Ok(format!("\"{}\"", quantity::size(bytes)));
         let bits = match self.filter {
             FilterKind::Nothing => Err("none without a filter"),
             _ => Ok(self.filter_bits.to_string()),
         };
         let open_files = self.open_file_count.map(u64::from).map(underscored);
-        let write_buffer = self.write_buffer.map(|bytes| format!("\"{}\"", quantity::size(bytes)));
         let options = Some(&self.options).filter(|text| !text.is_empty());
-        let options = options.map(|text| format!("\"{text}\""));
         vec![
-            ("block", size(self.block_bytes)),
-            ("filter", name(self.filter.name())),
+            ("block", Ok(quoted_size(self.block_bytes))),
+            ("filter", Ok(quoted(self.filter.name()))),
             ("filter_bits", bits),
-            ("index", name(self.index.name())),
-            ("file", size(self.file_bytes)),
+            ("index", Ok(quoted(self.index.name()))),
+            ("file", Ok(quoted_size(self.file_bytes))),
             ("aged", Ok(format!("{:?}", self.aged_share))),
-            ("block_cache", size(self.block_cache_bytes)),
-            ("warm_cache", size(self.warm_cache_bytes)),
-            ("access", name(self.access.name())),
+            ("block_cache", Ok(quoted_size(self.block_cache_bytes))),
+            ("warm_cache", Ok(quoted_size(self.warm_cache_bytes))),
+            ("access", Ok(quoted(self.access.name()))),
             ("multi_get_keys", Ok(self.multi_get_key_count.to_string())),
             ("open_files", open_files.ok_or("all")),
-            ("compaction", name(self.compaction.name())),
-            ("write_buffer", write_buffer.ok_or("512 MiB; 64 MiB with compaction")),
-            ("options", options.ok_or("none")),
+            ("compaction", Ok(quoted(self.compaction.name()))),
+            (
+                "write_buffer",
+                self.write_buffer.map(quoted_size).ok_or("512 MiB; 64 MiB with compaction"),
+            ),
+            ("options", options.map(|text| quoted(text)).ok_or("none")),
         ]
     }
 }
@@ -228,7 +227,6 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
         let remedy = Remedy::advice("leave aged out, or compaction");
         return Err(fields.fault("compaction", Misfit::new(rule, remedy)));
     }
-    let narrowed = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(RocksdbSpec {
         block_bytes: size(fields, "block", &BLOCK)?.unwrap_or(default.block_bytes),
         filter,
@@ -250,28 +248,42 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
     })
 }
 
+fn narrowed(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+fn quoted_size(bytes: u64) -> String {
+    quoted(&quantity::size(bytes))
+}
+
 /// Options in the words of RocksDB, of which only it knows which there are.
 fn options(fields: &Fields<'_>) -> Result<String, Fault> {
     const EXAMPLE: &str = "max_background_jobs=1;advise_random_on_open=false";
     let text = fields.text("options")?.unwrap_or_default().trim();
-    let fault = |rule: String, advice: &str| {
-        Err(fields.fault("options", Misfit::new(rule, Remedy::advice(advice))))
-    };
-    let is_plain = |c: char| (c.is_ascii_graphic() || c == ' ') && !matches!(c, '"' | '\\');
-    if let Some(c) = text.chars().find(|c| !is_plain(*c)) {
-        let rule = format!("{} is in no option", shown(&c.to_string()));
-        return fault(rule, &format!("write names and values as in \"{EXAMPLE}\""));
-    }
+    let example = format!("write names and values as in \"{EXAMPLE}\"");
+    let mut fault = text
+        .chars()
+        .find(|c| !(c.is_ascii_graphic() || *c == ' ') || matches!(c, '"' | '\\'))
+        .map(|c| (format!("{} is in no option", shown(&c.to_string())), example.as_str()));
     for pair in pairs(text) {
-        let Some((name, _)) = pair.split_once('=') else {
-            let rule = format!("{pair} has no value");
-            return fault(rule, &format!("write names and values as in \"{EXAMPLE}\""));
-        };
-        if let Some((name, reason)) = REFUSED.iter().find(|(refused, _)| *refused == name.trim()) {
-            return fault(format!("{name} is not set here"), reason);
+        fault = fault.or_else(|| {
+            let Some((name, _)) = pair.split_once('=') else {
+                return Some((format!("{pair} has no value"), &example));
+            };
+            let (name, reason) = REFUSED.iter().find(|(refused, _)| *refused == name.trim())?;
+            Some((format!("{name} is not set here"), reason))
+        });
+    }
+    match fault {
+        None => Ok(text.to_owned()),
+        Some((rule, advice)) => {
+            Err(fields.fault("options", Misfit::new(rule, Remedy::advice(advice))))
         }
     }
-    Ok(text.to_owned())
 }
 
 /// The options of a text, which semicolons part; those in braces are of one option's value.

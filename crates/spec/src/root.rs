@@ -31,8 +31,6 @@ pub(crate) fn read(fields: &Fields<'_>, time: RootTime) -> Result<RootSpec, Faul
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
     let RootSpec { time, shard_counts, reads, caches } = &spec.root;
     let is_none = *time == RootTime::Nothing && spec.whole.root == RootTime::Nothing;
-    // The key that asks for it.
-    let or_whole = |key| if fields.get(key).is_some() { key } else { "whole" };
     for (key, is_said) in [
         ("root_shards", !shard_counts.is_empty()),
         ("root_reads", !reads.is_empty()),
@@ -51,7 +49,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
         let rule = "the state stores no nodes of tries, so it has no root";
         let remedy =
             Remedy::advice("write run.trie = \"cut\", or another form of tries, beside it");
-        return Err(fields.fault(or_whole("root"), Misfit::new(rule, remedy)));
+        return Err(fields.fault(or_whole(fields, "root"), Misfit::new(rule, remedy)));
     }
     if *time == RootTime::FromList
         && let Some(design) = spec.designs.iter().find(|design| design.preset().list.is_none())
@@ -66,9 +64,14 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
         let rule =
             "rows of the plain layout are not in the order of their hashes, so they have no trie";
         let remedy = Remedy::advice("write state.layout = \"hashed\", or leave it out");
-        return Err(fields.fault(or_whole("trie"), Misfit::new(rule, remedy)));
+        return Err(fields.fault(or_whole(fields, "trie"), Misfit::new(rule, remedy)));
     }
     Ok(())
+}
+
+/// The key that asks for it: `key`, or `whole`.
+fn or_whole(fields: &Fields<'_>, key: &'static str) -> &'static str {
+    if fields.get(key).is_some() { key } else { "whole" }
 }
 
 impl RootSpec {
@@ -81,8 +84,12 @@ impl RootSpec {
         let mut ways = Vec::new();
         for shard_count in shards {
             for reads in &reads {
-                let with = |cache: &_| RootWay { shard_count, reads: *reads, cache: *cache, ..one };
-                ways.extend(caches.iter().map(with));
+                ways.extend(caches.iter().map(|cache| RootWay {
+                    shard_count,
+                    reads: *reads,
+                    cache: *cache,
+                    ..one
+                }));
             }
         }
         ways

@@ -211,13 +211,12 @@ impl Scenario {
     #[must_use]
     pub fn of_sample(&self, draw_seed: u64, number: u64) -> Self {
         let stream = format!("samples/{draw_seed}/{number}");
-        let of_sample = |seed: u64| derived_seed(seed, &stream);
         let mut sample = self.clone();
         sample.state.seed = Some(self.state.seed.unwrap_or(self.seed));
-        sample.seed = of_sample(self.seed);
-        sample.block.seed = self.block.seed.map(of_sample);
+        sample.seed = derived_seed(self.seed, &stream);
+        sample.block.seed = self.block.seed.map(|seed| derived_seed(seed, &stream));
         for load in &mut sample.loads {
-            load.seed = load.seed.map(of_sample);
+            load.seed = load.seed.map(|seed| derived_seed(seed, &stream));
         }
         sample
     }
@@ -239,12 +238,13 @@ impl Scenario {
         if self.skipped_expects().is_some() {
             return Vec::new();
         }
-        let lacking = |expect: &Expect| {
-            let mut designs = expect.metric.designs().into_iter();
-            let design = designs.find(|design| !self.run.designs.contains(design))?;
-            Some((expect.metric, design))
-        };
-        self.expects.iter().filter_map(lacking).collect()
+        let metrics = self.expects.iter().map(|expect| expect.metric);
+        metrics
+            .filter_map(|metric| {
+                let mut designs = metric.designs().into_iter();
+                Some((metric, designs.find(|design| !self.run.designs.contains(design))?))
+            })
+            .collect()
     }
 }
 

@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::guide;
 use crate::keys::{self, ALTERNATIVES};
 use crate::load::{KINDS, Kind, LoadKind};
-use crate::shape::Shape;
-use crate::tree::{self, Table, Value as Toml};
+use crate::tree::{self, Shape, Table, Value as Toml};
 use crate::{mdbx, read, rocksdb};
 
 /// The largest state and block there can be, so that limits are the widest, and every table.
@@ -136,15 +135,20 @@ fn described(mut value: Value, path: &str, kind: Option<&str>) -> Value {
     value
 }
 
+fn quantity(units: &str) -> Value {
+    json!({ "type": "string", "pattern": format!("{NUMBER}{units}\\s*$") })
+}
+
+fn count(least: u64, most: u64) -> Value {
+    let number = json!({ "type": "integer", "minimum": least, "maximum": most });
+    json!({ "anyOf": [number, quantity("[kMG]?")] })
+}
+
+fn list(items: Value) -> Value {
+    json!({ "type": "array", "items": items, "uniqueItems": true })
+}
+
 fn of_shape(shape: &Shape) -> Value {
-    let quantity =
-        |units: &str| json!({ "type": "string", "pattern": format!("{NUMBER}{units}\\s*$") });
-    let count = |least: u64, most: u64| {
-        let number = json!({ "type": "integer", "minimum": least, "maximum": most });
-        json!({ "anyOf": [number, quantity("[kMG]?")] })
-    };
-    let names = |names: &[&str]| json!({ "enum": names });
-    let list = |items: Value| json!({ "type": "array", "items": items, "uniqueItems": true });
     match shape {
         Shape::Text => json!({ "type": "string" }),
         Shape::Count(least, most) => count(*least, *most),
@@ -155,8 +159,10 @@ fn of_shape(shape: &Shape) -> Value {
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Size => quantity("(B|KiB|MiB|GiB|TiB)"),
         Shape::Duration => quantity("(ms|s|m|h)"),
-        Shape::Name(all) => names(all),
-        Shape::Names(all) => list(names(all)),
-        Shape::NameOrNames(all) => json!({ "anyOf": [names(all), list(names(all))] }),
+        Shape::Name(all) => json!({ "enum": all }),
+        Shape::Names(all) => list(json!({ "enum": all })),
+        Shape::NameOrNames(all) => {
+            json!({ "anyOf": [{ "enum": all }, list(json!({ "enum": all }))] })
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
 use crate::scenario::{RunSpec, ShardSpec};
-use variant::{Design, Sharding, Variant};
+use variant::{Sharding, Variant};
 
 const UNUSUAL: &str = "the most that is supported";
 /// Each is a process.
@@ -23,19 +23,19 @@ const DELAY_US: Range = Range {
 
 /// Reads the keys.
 pub(crate) fn read(fields: &Fields<'_>) -> Result<ShardSpec, Fault> {
-    let counts = |key: &str, range: &Range| {
-        let counts = fields.count_list(key, range)?.unwrap_or_default();
-        let narrowed = counts.into_iter().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        Ok::<Vec<u32>, Fault>(narrowed.collect())
-    };
     Ok(ShardSpec {
-        counts: counts("shards", &SHARDS)?,
+        counts: counts(fields, "shards", &SHARDS)?,
         addresses: fields.addresses("shard_addresses", "127.0.0.1:7001")?,
         partitioners: fields.one_or_more("partitioner")?,
         partition_times: fields.one_or_more("partition")?,
-        micro_batch_key_counts: counts("shard_batch", &KEYS)?,
-        delays_us: counts("shard_delay_us", &DELAY_US)?,
+        micro_batch_key_counts: counts(fields, "shard_batch", &KEYS)?,
+        delays_us: counts(fields, "shard_delay_us", &DELAY_US)?,
     })
+}
+
+fn counts(fields: &Fields<'_>, key: &str, range: &Range) -> Result<Vec<u32>, Fault> {
+    let counts = fields.count_list(key, range)?.unwrap_or_default();
+    Ok(counts.into_iter().map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect())
 }
 
 /// Refuses shards where no row of the run can have them, and the other keys where there are no shards.
@@ -56,8 +56,8 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
         }
     }
     let one = NonZeroUsize::MIN;
-    let can = |design: &Design| Variant::of(*design, one, one).can_be_sharded();
-    if counts.is_empty() || spec.designs.iter().any(can) {
+    let mut variants = spec.designs.iter().map(|design| Variant::of(*design, one, one));
+    if counts.is_empty() || variants.any(|variant| variant.can_be_sharded()) {
         return Ok(());
     }
     let rule = "shards execute the designs batched-io and block-stm alone: the run has no such row";

@@ -63,14 +63,12 @@ pub(crate) struct SizedLoad {
     pub(crate) block_tx_gas: u64,
 }
 
+const fn bounds(most: u64, above: &'static str) -> Range {
+    Range { least: TX_GAS_MIN, most, below: "the least gas that one transaction needs", above }
+}
+
 /// Reads the sizes of a load's transactions.
 pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes>, Fault> {
-    let bounds = |most, above| Range {
-        least: TX_GAS_MIN,
-        most,
-        below: "the least gas that one transaction needs",
-        above,
-    };
     let shape = fields.named("sizes")?;
     let most_gas =
         fields.count("tx_gas", &bounds(load.block_tx_gas, "the most by block.tx_gas"))?;
@@ -88,16 +86,15 @@ pub(crate) fn read(fields: &Fields<'_>, load: &SizedLoad) -> Result<Option<Sizes
         return Err(fields.fault(given, Misfit::new(rule, Remedy::advice("leave it out"))));
     }
     let shape = shape.unwrap_or(SizesName::Fixed);
-    let wants = |key: &str, shape: &str| {
-        let rule = format!("it is of sizes = {shape}, and these are another");
-        let remedy = Remedy::advice(&format!("write sizes = {shape}, or leave {key} out"));
-        fields.fault(key, Misfit::new(rule, remedy))
-    };
-    if shape == SizesName::Fixed && least_gas.is_some() {
-        return Err(wants("tx_gas_least", "\"range\" or \"zipf\""));
-    }
-    if shape != SizesName::Zipf && exponent.is_some() {
-        return Err(wants("zipf", "\"zipf\""));
+    for (key, is_wrong, shape) in [
+        ("tx_gas_least", shape == SizesName::Fixed && least_gas.is_some(), "\"range\" or \"zipf\""),
+        ("zipf", shape != SizesName::Zipf && exponent.is_some(), "\"zipf\""),
+    ] {
+        if is_wrong {
+            let rule = format!("it is of sizes = {shape}, and these are another");
+            let remedy = Remedy::advice(&format!("write sizes = {shape}, or leave {key} out"));
+            return Err(fields.fault(key, Misfit::new(rule, remedy)));
+        }
     }
     if let Some(exponent) = exponent.filter(|n| !(*n > 0.0 && *n <= EXPONENT_MAX)) {
         return Err(no_exponent(fields, "zipf", exponent, "above 0"));

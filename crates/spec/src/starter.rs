@@ -87,13 +87,12 @@ fn with_all(mut entries: Vec<Entry>, known: &[&'static str]) -> Vec<Entry> {
     entries
 }
 
+fn given(key: &str, value: &str, origin: String) -> Override {
+    Override { key: key.to_owned(), value: value.to_owned(), origin }
+}
+
 /// The least scenario of this name and these kinds; with slots where a kind asks for them.
 fn least(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
-    let given = |key: &str, value: &str, origin: String| Override {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        origin,
-    };
     let mut text = BASE.to_owned();
     let mut overrides = vec![given("name", name, format!("NAME {name}"))];
     for (index, (kind, share)) in kinds.iter().zip(shares(kinds.len())).enumerate() {

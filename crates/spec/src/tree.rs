@@ -9,7 +9,6 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
-use crate::shape::Shape;
 
 /// Tables of which a file may have several.
 const TABLE_LISTS: [&str; 2] = ["load", "expect"];
@@ -24,6 +23,35 @@ pub(crate) struct Node {
     pub(crate) origin: Origin,
     /// The value as it was written, short enough for an error.
     pub(crate) given: String,
+}
+
+/// The values that a key takes, noted as the reader asks for it, so that other texts on the format follow the reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Text in quotes.
+    Text,
+    /// A count, from the least to the most.
+    Count(u64, u64),
+    /// A list of counts.
+    Counts(u64, u64),
+    /// A seed.
+    Seed,
+    /// A number from 0 to 1.
+    Share,
+    /// A finite number.
+    Number,
+    /// `true` or `false`.
+    Flag,
+    /// Bytes, in text with a unit.
+    Size,
+    /// A time, in text with a unit.
+    Duration,
+    /// One of these names.
+    Name(Vec<&'static str>),
+    /// A list of these names.
+    Names(Vec<&'static str>),
+    /// One of these names, or a list of them.
+    NameOrNames(Vec<&'static str>),
 }
 
 /// The form of a value, before a key gives it a meaning.
@@ -236,8 +264,9 @@ fn twice(text: &str, span: &Range<usize>) -> (String, String) {
         };
         return (format!("[{named}] is given twice"), advice);
     }
-    let is_first = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim() == name);
-    let first = text[..line_start].lines().collect::<Vec<_>>().into_iter().rposition(is_first);
+    let before: Vec<&str> = text[..line_start].lines().collect();
+    let mut keys = before.into_iter().map(|line| line.split_once('=').map(|(key, _)| key.trim()));
+    let first = keys.rposition(|key| key == Some(name));
     let where_first = first.map(|index| format!(", first in line {}", index + 1));
     let message = format!("{named} is given twice{}", where_first.unwrap_or_default());
     (message, "keep one of both lines".to_owned())
@@ -259,9 +288,10 @@ fn bare_value<'text>(text: &'text str, span: &Range<usize>) -> Option<(&'text st
     let line = text[line_start..].lines().next()?;
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim(), value.split('#').next()?.trim());
-    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let is_bare = value.is_empty()
         || value.starts_with(|c: char| c.is_ascii_alphanumeric())
             && !value.contains(['"', '\'', '[', ']', '{', '}', '=', '\\']);
-    (is_bare && !key.is_empty() && key.chars().all(is_key)).then_some((key, value))
+    let is_key = !key.is_empty()
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    (is_bare && is_key).then_some((key, value))
 }

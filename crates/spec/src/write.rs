@@ -121,8 +121,8 @@ pub(crate) fn load_entries(load: &Load) -> Vec<Entry> {
     let mut entries: Vec<Entry> =
         vec![("kind", Ok(quoted(load.kind.name()))), ("share", Ok(float(load.share)))];
     let own = load.kind.entries();
-    let is_said = |key: &&str| own.iter().any(|(said, _)| said == key);
-    let unsaid: Vec<_> = load.kind.keys().iter().filter(|key| !is_said(key)).copied().collect();
+    let unsaid = load.kind.keys().iter().filter(|key| own.iter().all(|(said, _)| said != *key));
+    let unsaid: Vec<_> = unsaid.copied().collect();
     entries.extend(own.into_iter().map(|(key, value)| (key, Ok(value))));
     entries.extend(unsaid.into_iter().map(|key| (key, Err("left out"))));
     entries.extend(load.size_entries());

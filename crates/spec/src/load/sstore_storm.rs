@@ -142,24 +142,21 @@ fn nibble(
     keys: WriteKeys,
 ) -> Result<Option<u8>, Fault> {
     let Some(nibble) = fields.count("nibble", &NIBBLE)? else { return Ok(None) };
-    let refuse = |rule: String, advice: &str| {
-        Err(fields.fault("nibble", Misfit::new(rule, Remedy::advice(advice))))
-    };
     check_hashed(fields, around, "nibble")?;
-    if keys != WriteKeys::Keccak {
+    let (rule, advice) = if keys != WriteKeys::Keccak {
         let rule = format!("{nibble} with keys = \"{keys}\", which decide all written slots");
-        return refuse(rule, "leave load.keys or load.nibble out");
-    }
-    if !matches!(op, WriteOp::Update | WriteOp::Clear) {
+        (rule, "leave load.keys or load.nibble out")
+    } else if !matches!(op, WriteOp::Update | WriteOp::Clear) {
         let rule =
             format!("{nibble} with op = \"{op}\": a nibble is chosen among slots that exist");
-        return refuse(rule, "write op = \"update\" or \"clear\", or leave load.nibble out");
-    }
-    if around.state.slot_count > PACKED_COUNT_MAX {
+        (rule, "write op = \"update\" or \"clear\", or leave load.nibble out")
+    } else if around.state.slot_count > PACKED_COUNT_MAX {
         let rule = format!("a nibble is for at most {} slots", grouped(PACKED_COUNT_MAX));
-        return refuse(rule, "lower state.slots, or leave load.nibble out");
-    }
-    Ok(Some(nibble as u8))
+        (rule, "lower state.slots, or leave load.nibble out")
+    } else {
+        return Ok(Some(nibble as u8));
+    };
+    Err(fields.fault("nibble", Misfit::new(rule, Remedy::advice(advice))))
 }
 
 /// A choice of slots by their hashes needs rows, and tries, by hashes.
