@@ -89,10 +89,10 @@ impl Sum {
         let started = Instant::now();
         let found = Partition::new(batch, partitioner, shard_count, SEED);
         self.partition_ns += ns(started.elapsed());
-        self.quality.add(&Quality::of(batch, &found));
+        self.quality.add(&Quality::new(batch, &found));
         let block_order: Vec<u32> = (0..batch.count() as u32).collect();
-        self.in_block_order.add(Traffic::of(batch, &found, &block_order));
-        self.in_shard_order.add(Traffic::of(batch, &found, &shard_order(batch, &found)));
+        self.in_block_order.add(Traffic::new(batch, &found, &block_order));
+        self.in_shard_order.add(Traffic::new(batch, &found, &shard_order(batch, &found)));
     }
 
     fn facts(&self, partitioner: Partitioner) -> PartitionFacts {

@@ -53,16 +53,14 @@ fn add_deposit(data: &[u8], request: &mut Vec<u8>) -> Result<(), DepositFault> {
     if data.len() != DATA_BYTES {
         return Err(DepositFault::Length(data.len()));
     }
-    let check = |at: usize, expected: usize| {
+    let starts = FIELDS.into_iter().enumerate().map(|(index, (start, _))| (index * 32, start));
+    for (at, expected) in starts.chain(FIELDS) {
         let got = U256::from_be_slice(&data[at..at + 32]);
-        let fault = DepositFault::Word { at, got, expected };
-        if got == U256::from(expected) { Ok(()) } else { Err(fault) }
-    };
-    for (index, (start, _)) in FIELDS.into_iter().enumerate() {
-        check(index * 32, start)?;
+        if got != U256::from(expected) {
+            return Err(DepositFault::Word { at, got, expected });
+        }
     }
     for (start, length) in FIELDS {
-        check(start, length)?;
         request.extend_from_slice(&data[start + 32..start + 32 + length]);
     }
     Ok(())

@@ -28,14 +28,17 @@ impl BlockGas {
     /// Whether a transaction still fits a block of `limit`: its gas limit must not be more than
     /// the gas that the transactions before it have left, per dimension (EIP-8037).
     pub fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
-        let fits = |gas: u64, used: u64| used.checked_add(gas).is_some_and(|sum| sum <= limit);
-        match fork {
-            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => fits(tx_gas_limit, self.receipt_gas),
+        let needed = match fork {
+            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => self.receipt_gas.checked_add(tx_gas_limit),
             Fork::Amsterdam => {
-                fits(tx_gas_limit.min(fork.tx_gas_cap()), self.regular_gas)
-                    && fits(tx_gas_limit, self.state_gas)
+                let regular_gas = self.regular_gas.checked_add(tx_gas_limit.min(fork.tx_gas_cap()));
+                let state_gas = self.state_gas.checked_add(tx_gas_limit);
+                regular_gas
+                    .zip(state_gas)
+                    .map(|(regular_gas, state_gas)| regular_gas.max(state_gas))
             }
-        }
+        };
+        needed.is_some_and(|needed| needed <= limit)
     }
 
     /// Adds that of a transaction.

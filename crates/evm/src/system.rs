@@ -51,20 +51,22 @@ pub fn before_transactions(env: &BlockEnv) -> [SystemCall; 2] {
 /// Calls after the last transaction: withdrawal requests (EIP-7002), consolidation requests
 /// (EIP-7251), builder requests (EIP-8282, from Amsterdam).
 pub fn after_transactions(fork: Fork) -> Vec<SystemCall> {
-    let call = |contract, request_type| SystemCall {
-        contract,
-        input: Bytes::new(),
-        request_type: Some(request_type),
-    };
     let mut calls = vec![
-        call(WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_TYPE),
-        call(CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_TYPE),
+        (WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_TYPE),
+        (CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_TYPE),
     ];
     if fork == Fork::Amsterdam {
-        calls.push(call(BUILDER_DEPOSIT_CONTRACT_ADDRESS, BUILDER_DEPOSIT_REQUEST_TYPE));
-        calls.push(call(BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_REQUEST_TYPE));
+        calls.push((BUILDER_DEPOSIT_CONTRACT_ADDRESS, BUILDER_DEPOSIT_REQUEST_TYPE));
+        calls.push((BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_REQUEST_TYPE));
     }
     calls
+        .into_iter()
+        .map(|(contract, request_type)| SystemCall {
+            contract,
+            input: Bytes::new(),
+            request_type: Some(request_type),
+        })
+        .collect()
 }
 
 /// The system contracts of a fork as accounts of a genesis.
@@ -79,11 +81,12 @@ pub fn contracts(fork: Fork) -> Vec<GenesisAccount> {
         all.push((BUILDER_DEPOSIT_CONTRACT_ADDRESS, &BUILDER_DEPOSIT_CONTRACT_CODE));
         all.push((BUILDER_EXIT_CONTRACT_ADDRESS, &BUILDER_EXIT_CONTRACT_CODE));
     }
-    let account = |address: Address, code: &Bytes| GenesisAccount {
-        address,
-        nonce: 1,
-        code: code.clone(),
-        ..GenesisAccount::default()
-    };
-    all.into_iter().map(|(address, code)| account(address, code)).collect()
+    all.into_iter()
+        .map(|(address, code)| GenesisAccount {
+            address,
+            nonce: 1,
+            code: code.clone(),
+            ..GenesisAccount::default()
+        })
+        .collect()
 }

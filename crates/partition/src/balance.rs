@@ -23,7 +23,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn of(weights: &[u64], shard_count: u32) -> Self {
+    pub(crate) fn new(weights: &[u64], shard_count: u32) -> Self {
         Self { shard_count, limit: gas_limit(weights, shard_count) }
     }
 }

@@ -16,7 +16,7 @@
 //! }
 //! let found = Partition::new(&transactions, Partitioner::Fanout, 2, 1);
 //! assert_eq!(found.shard_of(0), found.shard_of(2));
-//! assert_eq!(Quality::of(&transactions, &found).fanout(), 1.0);
+//! assert_eq!(Quality::new(&transactions, &found).fanout(), 1.0);
 //! ```
 
 mod balance;

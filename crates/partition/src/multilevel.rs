@@ -37,14 +37,14 @@ pub(crate) fn shards(
     coarse_count: usize,
     random: &mut Random,
 ) -> Vec<u32> {
-    let bounds = Bounds::of(graph.weights(), shard_count);
+    let bounds = Bounds::new(graph.weights(), shard_count);
     let levels = levels(graph, shard_count, coarse_count, random);
     let coarsest = levels.last().map_or(graph, |level| &level.graph);
     let mut shard_of = first(coarsest, bounds, random);
     for (index, level) in levels.iter().enumerate().rev() {
         let below = if index == 0 { graph } else { &levels[index - 1].graph };
         shard_of = level.cluster_of.iter().map(|cluster| shard_of[*cluster as usize]).collect();
-        let mut placement = Placement::of(below, shard_count, &shard_of);
+        let mut placement = Placement::new(below, shard_count, &shard_of);
         improve(&mut placement, bounds.limit, random);
         shard_of = placement.into_shards();
     }
@@ -123,8 +123,8 @@ mod tests {
             let joined = levels(&graph, shard_count, 2, &mut Random::new(1));
             assert!(joined.len() > 1, "{} levels", joined.len());
             let found = shards(&graph, shard_count, 2, &mut Random::new(1));
-            let least = Placement::of(&graph, shard_count, &best(shard_count)).objective();
-            let own = Placement::of(&graph, shard_count, &found).objective();
+            let least = Placement::new(&graph, shard_count, &best(shard_count)).objective();
+            let own = Placement::new(&graph, shard_count, &found).objective();
             assert_eq!(own, least, "{shard_count} shards");
         }
     }
@@ -147,14 +147,14 @@ mod tests {
             let transactions = transactions(&all);
             let graph = Hypergraph::new(&transactions);
             let total: u64 = graph.weights().iter().sum();
-            let limit = Bounds::of(graph.weights(), shard_count).limit;
+            let limit = Bounds::new(graph.weights(), shard_count).limit;
             for level in levels(&graph, shard_count, 1, &mut Random::new(seed)) {
                 prop_assert_eq!(level.graph.weights().iter().sum::<u64>(), total);
-                prop_assert!(Bounds::of(level.graph.weights(), shard_count).limit <= limit);
+                prop_assert!(Bounds::new(level.graph.weights(), shard_count).limit <= limit);
             }
             let found = shards(&graph, shard_count, 1, &mut Random::new(seed));
             prop_assert_eq!(&found, &shards(&graph, shard_count, 1, &mut Random::new(seed)));
-            let placement = Placement::of(&graph, shard_count, &found);
+            let placement = Placement::new(&graph, shard_count, &found);
             prop_assert!(placement.loads().iter().all(|load| *load <= limit));
         }
     }

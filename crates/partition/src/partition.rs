@@ -66,10 +66,10 @@ fn by_fanout(transactions: &Transactions, shard_count: u32, seed: u64) -> Vec<u3
         return vec![0; transactions.count()];
     }
     let searched = multilevel::shards(&graph, shard_count, COARSE_COUNT_PER_SHARD, &mut random);
-    let objective = Placement::of(&graph, shard_count, &searched).objective();
+    let objective = Placement::new(&graph, shard_count, &searched).objective();
     let limit = gas_limit(transactions.gas(), shard_count);
     let components = baselines::by_component(transactions, shard_count);
-    let mut components = Placement::of(&graph, shard_count, &components);
+    let mut components = Placement::new(&graph, shard_count, &components);
     if components.loads().iter().all(|load| *load <= limit) {
         improve(&mut components, limit, &mut random);
         if components.objective() < objective {

@@ -46,7 +46,7 @@ impl<'g> Placement<'g> {
     }
 
     /// Each vertex on its shard.
-    pub(crate) fn of(graph: &'g Hypergraph, shard_count: u32, shard_of: &[u32]) -> Self {
+    pub(crate) fn new(graph: &'g Hypergraph, shard_count: u32, shard_of: &[u32]) -> Self {
         let mut placement = Self::empty(graph, shard_count);
         for (vertex, shard) in (0..).zip(shard_of) {
             placement.put(vertex, *shard);
@@ -143,7 +143,7 @@ mod tests {
             transactions.push(Tx { gas: 1, sender: 0, accesses });
         }
         let graph = Hypergraph::new(&transactions);
-        let placement = Placement::of(&graph, 3, &[0, 1, 0, 0]);
+        let placement = Placement::new(&graph, 3, &[0, 1, 0, 0]);
         assert_eq!(placement.objective(), u128::from(ONE * 7 / 8 + ONE / 2));
     }
 

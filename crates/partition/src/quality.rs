@@ -31,7 +31,7 @@ struct Key {
 
 impl Quality {
     /// That of a partition.
-    pub fn of(transactions: &Transactions, partition: &Partition) -> Self {
+    pub fn new(transactions: &Transactions, partition: &Partition) -> Self {
         let mut keys = vec![Key::default(); transactions.key_count()];
         let mut loads = vec![0; partition.shard_count() as usize];
         for tx in 0..transactions.count() {

@@ -73,14 +73,14 @@ impl<'p, 'g> Search<'p, 'g> {
     fn swap(&mut self, vertex: u32, wanted: u32) -> bool {
         let own = self.placement.shard_of(vertex);
         let shard_count = self.placement.shard_count();
-        let pair = |from: u32, to: u32| (from * shard_count + to) as usize;
+        let (wants_own, wants_wanted) = (wanted * shard_count + own, own * shard_count + wanted);
         for _ in 0..PARTNER_COUNT_MAX {
-            let Some(partner) = self.waiting[pair(wanted, own)].pop() else { break };
+            let Some(partner) = self.waiting[wants_own as usize].pop() else { break };
             if self.placement.shard_of(partner) == wanted && self.exchange([vertex, partner]) {
                 return true;
             }
         }
-        self.waiting[pair(own, wanted)].push(vertex);
+        self.waiting[wants_wanted as usize].push(vertex);
         false
     }
 
@@ -175,7 +175,7 @@ mod tests {
             transactions.push(Tx { gas: 10, sender: tx, accesses });
         }
         let graph = Hypergraph::new(&transactions);
-        let mut placement = Placement::of(&graph, 2, &[0, 0, 1, 1]);
+        let mut placement = Placement::new(&graph, 2, &[0, 0, 1, 1]);
         improve(&mut placement, 20, &mut Random::new(1));
         let shards = placement.into_shards();
         assert_eq!((shards[0], shards[1]), (shards[2], shards[3]));

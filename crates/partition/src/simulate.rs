@@ -46,7 +46,7 @@ const WAIT_NS: f64 = 500_000.0;
 /// On a step without a shard, a shard that is not below their number, or a key without a kind.
 pub fn simulate(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Simulated {
     assert_eq!(work.steps.len(), shard_of.len(), "a shard for each step");
-    let plan = Plan::of(work, shard_of, setting);
+    let plan = Plan::new(work, shard_of, setting);
     let mut simulation = Simulation::new(work, &plan, setting);
     let end = simulation.run();
     let mut of = simulation.simulated;
@@ -262,8 +262,9 @@ impl<'a> Simulation<'a> {
             self.simulated.ahead_key_count += keys.len() as u64;
             self.send(Arrival::Report(shard, Report::Wanted(keys.clone())));
         }
-        let can_begin = |step: &&u32| self.missing.get(**step as usize).is_none_or(|n| *n == 0);
-        let due = part.steps.iter().filter(can_begin).map(|step| Reverse(*step)).collect();
+        let due = part.steps.iter().copied();
+        let due = due.filter(|step| self.missing.get(*step as usize).is_none_or(|n| *n == 0));
+        let due = due.map(Reverse).collect();
         let state = &mut self.shards[shard as usize];
         (state.is_ready, state.due) = (true, due);
         if part.steps.is_empty() {

@@ -86,8 +86,8 @@ fn put_where_best(
     let weight = placement.graph().weights()[vertex as usize];
     let loads = placement.loads();
     let limit = bounds.limit;
-    let has_room = |shard: &usize| loads[*shard].saturating_add(weight) <= limit;
-    let with_room = (0..growths.len()).filter(has_room);
+    let with_room =
+        (0..growths.len()).filter(|shard| loads[*shard].saturating_add(weight) <= limit);
     let best = with_room.min_by_key(|shard| (growths[*shard], loads[*shard]));
     // The limit is the mean and the heaviest vertex at least.
     let best = best.unwrap_or_else(|| panic!("{weight} on one of {loads:?} is above {limit}"));

@@ -27,7 +27,7 @@ struct Newest {
 impl Traffic {
     /// The traffic where transactions take effect in this order. A transaction reads all that it
     /// writes.
-    pub fn of(transactions: &Transactions, partition: &Partition, order: &[u32]) -> Self {
+    pub fn new(transactions: &Transactions, partition: &Partition, order: &[u32]) -> Self {
         let mut keys = vec![Newest::default(); transactions.key_count()];
         let mut traffic = Self::default();
         for tx in order {

@@ -32,7 +32,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The plan of a batch whose steps are on these shards.
-    pub(super) fn of(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Self {
+    pub(super) fn new(work: &BatchWork, shard_of: &[u32], setting: &Setting) -> Self {
         let Setting { shard_count, knowledge, micro_batch_key_count, .. } = *setting;
         let mut shards = vec![ShardPlan::default(); shard_count as usize];
         for (step, shard) in shard_of.iter().enumerate() {
@@ -99,11 +99,13 @@ fn values_and_dependencies(work: &BatchWork) -> (Rows<u32>, Rows<u32>) {
     let mut last_writers = vec![NO_STEP; work.keys.len()];
     let (mut values, mut dependencies) = (Rows::default(), Rows::default());
     for (step, StepWork { accesses, .. }) in work.steps.iter().enumerate() {
-        let is_sum = |key: u32| work.keys[key as usize] == KeyKind::Recipient;
-        let writer = |key: u32| if is_sum(key) { NO_STEP } else { last_writers[key as usize] };
-        let keys = accesses.iter().map(|access| access.key);
-        values.push(keys.clone().filter(|key| writer(*key) == NO_STEP));
-        let mut lower: Vec<u32> = keys.map(writer).filter(|lower| *lower != NO_STEP).collect();
+        let writers = accesses.iter().map(|access| match work.keys[access.key as usize] {
+            KeyKind::Recipient => (access.key, NO_STEP),
+            _ => (access.key, last_writers[access.key as usize]),
+        });
+        values.push(writers.clone().filter(|(_, writer)| *writer == NO_STEP).map(|(key, _)| key));
+        let lower = writers.map(|(_, writer)| writer).filter(|writer| *writer != NO_STEP);
+        let mut lower: Vec<u32> = lower.collect();
         lower.sort_unstable();
         lower.dedup();
         dependencies.push(lower);
@@ -139,13 +141,13 @@ fn foreseen(
         let StepWork { is_system, sender, callee, accesses, .. } = &work.steps[*step as usize];
         keys.extend(sender.iter().chain(callee));
         callees.extend(*callee);
-        let is_foreseen = |key: &u32| match work.keys[*key as usize] {
+        let accessed = accesses.iter().map(|access| access.key);
+        keys.extend(accessed.filter(|key| match work.keys[*key as usize] {
             KeyKind::Recipient | KeyKind::Code => true,
             KeyKind::Account | KeyKind::Slot { .. } => {
                 *is_system || first_writers[*key as usize] == *step
             }
-        };
-        keys.extend(accesses.iter().map(|access| access.key).filter(is_foreseen));
+        }));
     }
     callees.sort_unstable();
     callees.dedup();
@@ -155,15 +157,18 @@ fn foreseen(
 
 /// Micro-batches of so many keys: accounts, slots, codes.
 fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Vec<u32>> {
-    let place = |key: &u32| match work.keys[*key as usize] {
-        KeyKind::Account | KeyKind::Recipient => 0,
-        KeyKind::Slot { .. } => 1,
-        KeyKind::Code => 2,
-    };
-    keys.sort_unstable_by_key(|key| (place(key), *key));
+    let mut kinds = [Vec::new(), Vec::new(), Vec::new()];
+    keys.sort_unstable();
+    for key in keys {
+        kinds[match work.keys[key as usize] {
+            KeyKind::Account | KeyKind::Recipient => 0,
+            KeyKind::Slot { .. } => 1,
+            KeyKind::Code => 2,
+        }]
+        .push(key);
+    }
     let size = key_count.max(1) as usize;
-    let of_kinds = keys.chunk_by(|a, b| place(a) == place(b));
-    of_kinds.flat_map(|keys| keys.chunks(size)).map(<[u32]>::to_vec).collect()
+    kinds.iter().flat_map(|keys| keys.chunks(size)).map(<[u32]>::to_vec).collect()
 }
 
 /// The longest chain of steps, with a delay between those of different shards.

@@ -115,7 +115,7 @@ proptest! {
         let transactions = transactions(&txs);
         for partitioner in Partitioner::ALL {
             let found = Partition::new(&transactions, *partitioner, shard_count, 1);
-            let quality = Quality::of(&transactions, &found);
+            let quality = Quality::new(&transactions, &found);
             prop_assert_eq!(quality.fanout(), mean_fanout(&txs, found.shards(), Of::AllKeys));
             prop_assert_eq!(quality.conflict_fanout(), mean_fanout(&txs, found.shards(), Of::Conflicts));
             let loads = loads(&txs, &found);
@@ -125,7 +125,7 @@ proptest! {
             let block_order: Vec<u32> = (0..txs.len() as u32).collect();
             for order in [block_order, shard_order(&transactions, &found)] {
                 let expected = traffic(&txs, &found, &order);
-                prop_assert_eq!(Traffic::of(&transactions, &found, &order), expected);
+                prop_assert_eq!(Traffic::new(&transactions, &found, &order), expected);
             }
         }
     }
@@ -149,9 +149,9 @@ proptest! {
     ) {
         let transactions = transactions(&txs);
         let found = Partition::new(&transactions, Partitioner::ByComponent, shard_count, 1);
-        prop_assert_eq!(Quality::of(&transactions, &found).conflict_fanout(), 1.0);
+        prop_assert_eq!(Quality::new(&transactions, &found).conflict_fanout(), 1.0);
         let order: Vec<u32> = (0..txs.len() as u32).collect();
-        let Traffic { value_count, hop_count, .. } = Traffic::of(&transactions, &found, &order);
+        let Traffic { value_count, hop_count, .. } = Traffic::new(&transactions, &found, &order);
         prop_assert_eq!((value_count, hop_count), (0, 0));
     }
 
@@ -188,7 +188,7 @@ proptest! {
             let transactions = transactions(txs);
             let found = Partition::new(&transactions, partitioner, shard_count, 1);
             let order = shard_order(&transactions, &found);
-            let traffic = Traffic::of(&transactions, &found, &order);
+            let traffic = Traffic::new(&transactions, &found, &order);
             prop_assert!(traffic.hop_count < u64::from(shard_count), "{}", partitioner);
             let further = keys.iter().map(|key| {
                 let touching = (0..txs.len()).filter(|tx| touches(&txs[*tx], *key));
@@ -294,7 +294,7 @@ fn groups_that_have_next_to_nothing_in_common_are_found() {
     }
     let of = |partitioner| {
         let found = Partition::new(&transactions, partitioner, 4, 1);
-        Quality::of(&transactions, &found)
+        Quality::new(&transactions, &found)
     };
     let whole = of(Partitioner::ByComponent);
     assert!(whole.imbalance() > 1.0, "one component fills two shards: {}", whole.imbalance());
