@@ -249,7 +249,7 @@ fn row_pages(
     let (mut rows, mut nodes) = (Vec::new(), Vec::new());
     let tries = store.tries().filter(|_| !task.variant.root.is_none());
     for (place, batch) in task.workload.batches.iter().enumerate() {
-        let bounds = ListBounds::of(batch, task.workload.fork());
+        let bounds = ListBounds::new(batch, task.workload.fork());
         let list = ListIndex::decode(&batch.list, &bounds)
             .map_err(|fault| EngineError::rejected(place, fault))?;
         for account in (0..list.account_count()).map(AccountId) {
@@ -300,7 +300,7 @@ pub fn check_lists(
 /// Reads all that the workload reads, once, through the caches that the sample will use.
 fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
     for (place, batch) in task.workload.batches.iter().enumerate() {
-        let bounds = ListBounds::of(batch, task.workload.fork());
+        let bounds = ListBounds::new(batch, task.workload.fork());
         let list = ListIndex::decode(&batch.list, &bounds)
             .map_err(|fault| EngineError::rejected(place, fault))?;
         let values = Declared::new(&list);
@@ -416,7 +416,7 @@ pub fn lists_for(
         None | Some(ListForm::Full) => Ok(Bytes::new()),
         Some(ListForm::BatchedIo) => Ok(batch.list.clone()),
         Some(ListForm::ParallelIo) => {
-            let bounds = ListBounds::of(batch, workload.fork());
+            let bounds = ListBounds::new(batch, workload.fork());
             let index = ListIndex::decode(&batch.list, &bounds)
                 .map_err(|fault| EngineError::rejected(place, fault))?;
             Ok(workload::list::encode(&workload::list::parallel_io_form(&index.to_changes())))

@@ -117,7 +117,7 @@ mod tests {
         );
         // Blocks of no gas have no room for an account.
         let bounds =
-            ListBounds { surplus_item_count: 1, ..ListBounds::of(&batch, Fork::Amsterdam) };
+            ListBounds { surplus_item_count: 1, ..ListBounds::new(&batch, Fork::Amsterdam) };
         let list = ListIndex::decode(&encoded, &bounds).unwrap();
         let by_list = order(Schedule::ListEntries, &batch, &Steps::of(&batch), &list);
         assert_eq!(by_list, Some(vec![3, 2, 0, 1, 4]));

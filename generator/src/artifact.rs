@@ -6,9 +6,37 @@ use serde::Deserialize;
 
 use crate::error::GeneratorError;
 
-/// A contract of `contracts/` that loads use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Contract {
+/// Makes [`Contract`] of one list of its names, which are those of sources and artifacts.
+macro_rules! contracts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// A contract of `contracts/` that loads use.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Contract {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Contract {
+            /// Name of its source and its artifact.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            const fn json(self) -> &'static str {
+                match self {
+                    $(Self::$name => include_str!(concat!(
+                        "../../contracts/artifacts/",
+                        stringify!($name),
+                        ".json"
+                    )),)*
+                }
+            }
+        }
+    };
+}
+
+contracts! {
     /// `seed, (start, count)*`: reads keccak(seed ‖ i).
     KeccakStorm,
     /// `seed, (start, count)*`: reads seed + i·W.
@@ -81,78 +109,6 @@ struct Artifact {
 }
 
 impl Contract {
-    /// All contracts.
-    pub const ALL: [Self; 31] = [
-        Self::KeccakStorm,
-        Self::WeylStorm,
-        Self::ChaseStorm,
-        Self::WriteStorm,
-        Self::Bloated,
-        Self::HashChain,
-        Self::RewriteStorm,
-        Self::AccountStorm,
-        Self::BalanceStorm,
-        Self::RangePointer,
-        Self::ChainPointer,
-        Self::IndexStorm,
-        Self::IndexWriteStorm,
-        Self::SpreadStorm,
-        Self::SpreadTarget,
-        Self::PaddedStorm,
-        Self::HopStorm,
-        Self::HopTarget,
-        Self::Token,
-        Self::OneSlot,
-        Self::Dapp,
-        Self::Chain,
-        Self::Supply,
-        Self::StandardToken,
-        Self::Pair,
-        Self::Nft,
-        Self::Compute,
-        Self::Logs,
-        Self::Wallet,
-        Self::Factory,
-        Self::Deployed,
-    ];
-
-    /// Name of its source and its artifact.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::KeccakStorm => "KeccakStorm",
-            Self::WeylStorm => "WeylStorm",
-            Self::ChaseStorm => "ChaseStorm",
-            Self::WriteStorm => "WriteStorm",
-            Self::Bloated => "Bloated",
-            Self::HashChain => "HashChain",
-            Self::RewriteStorm => "RewriteStorm",
-            Self::AccountStorm => "AccountStorm",
-            Self::BalanceStorm => "BalanceStorm",
-            Self::RangePointer => "RangePointer",
-            Self::ChainPointer => "ChainPointer",
-            Self::IndexStorm => "IndexStorm",
-            Self::IndexWriteStorm => "IndexWriteStorm",
-            Self::SpreadStorm => "SpreadStorm",
-            Self::SpreadTarget => "SpreadTarget",
-            Self::PaddedStorm => "PaddedStorm",
-            Self::HopStorm => "HopStorm",
-            Self::HopTarget => "HopTarget",
-            Self::Token => "Token",
-            Self::OneSlot => "OneSlot",
-            Self::Dapp => "Dapp",
-            Self::Chain => "Chain",
-            Self::Supply => "Supply",
-            Self::StandardToken => "StandardToken",
-            Self::Pair => "Pair",
-            Self::Nft => "Nft",
-            Self::Compute => "Compute",
-            Self::Logs => "Logs",
-            Self::Wallet => "Wallet",
-            Self::Factory => "Factory",
-            Self::Deployed => "Deployed",
-        }
-    }
-
     /// Of a storm: operations in one unrolled block; the rest of a count costs more each.
     pub(crate) const fn unrolled_count(self) -> u64 {
         match self {
@@ -212,57 +168,6 @@ impl Contract {
     }
 
     fn artifact(self) -> Result<Artifact, GeneratorError> {
-        let json = match self {
-            Self::KeccakStorm => include_str!("../../contracts/artifacts/KeccakStorm.json"),
-            Self::WeylStorm => include_str!("../../contracts/artifacts/WeylStorm.json"),
-            Self::ChaseStorm => include_str!("../../contracts/artifacts/ChaseStorm.json"),
-            Self::WriteStorm => {
-                include_str!("../../contracts/artifacts/WriteStorm.json")
-            }
-            Self::Bloated => include_str!("../../contracts/artifacts/Bloated.json"),
-            Self::HashChain => include_str!("../../contracts/artifacts/HashChain.json"),
-            Self::RewriteStorm => {
-                include_str!("../../contracts/artifacts/RewriteStorm.json")
-            }
-            Self::AccountStorm => {
-                include_str!("../../contracts/artifacts/AccountStorm.json")
-            }
-            Self::BalanceStorm => {
-                include_str!("../../contracts/artifacts/BalanceStorm.json")
-            }
-            Self::RangePointer => {
-                include_str!("../../contracts/artifacts/RangePointer.json")
-            }
-            Self::ChainPointer => {
-                include_str!("../../contracts/artifacts/ChainPointer.json")
-            }
-            Self::IndexStorm => include_str!("../../contracts/artifacts/IndexStorm.json"),
-            Self::IndexWriteStorm => {
-                include_str!("../../contracts/artifacts/IndexWriteStorm.json")
-            }
-            Self::SpreadStorm => include_str!("../../contracts/artifacts/SpreadStorm.json"),
-            Self::SpreadTarget => {
-                include_str!("../../contracts/artifacts/SpreadTarget.json")
-            }
-            Self::PaddedStorm => {
-                include_str!("../../contracts/artifacts/PaddedStorm.json")
-            }
-            Self::HopStorm => include_str!("../../contracts/artifacts/HopStorm.json"),
-            Self::HopTarget => include_str!("../../contracts/artifacts/HopTarget.json"),
-            Self::Token => include_str!("../../contracts/artifacts/Token.json"),
-            Self::OneSlot => include_str!("../../contracts/artifacts/OneSlot.json"),
-            Self::Dapp => include_str!("../../contracts/artifacts/Dapp.json"),
-            Self::Chain => include_str!("../../contracts/artifacts/Chain.json"),
-            Self::Supply => include_str!("../../contracts/artifacts/Supply.json"),
-            Self::StandardToken => include_str!("../../contracts/artifacts/StandardToken.json"),
-            Self::Pair => include_str!("../../contracts/artifacts/Pair.json"),
-            Self::Nft => include_str!("../../contracts/artifacts/Nft.json"),
-            Self::Compute => include_str!("../../contracts/artifacts/Compute.json"),
-            Self::Logs => include_str!("../../contracts/artifacts/Logs.json"),
-            Self::Wallet => include_str!("../../contracts/artifacts/Wallet.json"),
-            Self::Factory => include_str!("../../contracts/artifacts/Factory.json"),
-            Self::Deployed => include_str!("../../contracts/artifacts/Deployed.json"),
-        };
-        serde_json::from_str(json).map_err(|e| self.bad(e.to_string()))
+        serde_json::from_str(self.json()).map_err(|error| self.bad(error.to_string()))
     }
 }

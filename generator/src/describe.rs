@@ -127,7 +127,7 @@ struct Census {
 
 impl Census {
     fn new(index: usize, batch: &Batch, workload: &Workload) -> Result<Self, ReferenceError> {
-        let list = ListIndex::decode(&batch.list, &ListBounds::of(batch, workload.fork()));
+        let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork()));
         let list = list.map_err(|error| ReferenceError::Differs {
             batch: index,
             part: "the list",

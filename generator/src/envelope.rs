@@ -23,27 +23,19 @@ pub(crate) fn envelope(
     let to = tx.to.map_or(TxKind::Create, TxKind::Call);
     // Kinds that cannot create have a callee, or the reference would have refused them.
     let callee = tx.to.unwrap_or_default();
-    let (nonce, gas_limit, value, input) = (tx.nonce, tx.gas_limit, tx.value, tx.input.clone());
-    let (max_fee_per_gas, gas_price) = (tx.max_fee_per_gas, tx.max_fee_per_gas);
-    let max_priority_fee_per_gas = tx.max_priority_fee_per_gas;
-    let access_list = access_list(tx);
+    let Transaction { nonce, gas_limit, value, max_fee_per_gas, .. } = *tx;
+    let (gas_price, max_priority_fee_per_gas) = (max_fee_per_gas, tx.max_priority_fee_per_gas);
+    let (input, access_list) = (tx.input.clone(), access_list(tx));
     let of_chain = chain_id.unwrap_or_default();
     match tx.tx_type {
         TxType::Legacy => {
-            signed(TxLegacy { chain_id, nonce, gas_price, gas_limit, to, value, input }, signatures)
-                .into()
+            let fields = TxLegacy { chain_id, nonce, gas_price, gas_limit, to, value, input };
+            signed(fields, signatures).into()
         }
         TxType::AccessList => {
-            let fields = TxEip2930 {
-                chain_id: of_chain,
-                nonce,
-                gas_price,
-                gas_limit,
-                to,
-                value,
-                access_list,
-                input,
-            };
+            let chain_id = of_chain;
+            let fields =
+                TxEip2930 { chain_id, nonce, gas_price, gas_limit, to, value, access_list, input };
             signed(fields, signatures).into()
         }
         TxType::DynamicFee => {

@@ -70,8 +70,10 @@ impl Environments {
     /// Addresses without an account that withdrawals of the block at `index` go to.
     pub fn fresh_addresses(self, index: u64) -> Vec<Address> {
         let number = FIRST_BLOCK_NUMBER + index;
-        let fresh = |i| stream_seed(self.seed, &format!("blocks/{number}/fresh/{i}"));
-        (0..FRESH_WITHDRAWAL_COUNT).map(|i| Address::from_word(fresh(i))).collect()
+        (0..FRESH_WITHDRAWAL_COUNT)
+            .map(|i| stream_seed(self.seed, &format!("blocks/{number}/fresh/{i}")))
+            .map(Address::from_word)
+            .collect()
     }
 
     /// Withdrawals of the block at `index` to `recipients`: 0.01 to 0.08 ether each, as partial
@@ -82,11 +84,13 @@ impl Environments {
         recipients: impl Iterator<Item = Address>,
     ) -> Vec<Withdrawal> {
         let number = FIRST_BLOCK_NUMBER + index;
-        let amount = |i: usize| {
-            let word = stream_seed(self.seed, &format!("blocks/{number}/withdrawal/{i}"));
-            10_000_000 + u64::from(u32::from_be_bytes([0, word[0], word[1], word[2]])) * 4
-        };
-        let withdrawal = |(i, address)| Withdrawal { address, amount_gwei: amount(i) };
-        recipients.enumerate().map(withdrawal).collect()
+        recipients
+            .enumerate()
+            .map(|(i, address)| {
+                let word = stream_seed(self.seed, &format!("blocks/{number}/withdrawal/{i}"));
+                let random = u32::from_be_bytes([0, word[0], word[1], word[2]]);
+                Withdrawal { address, amount_gwei: 10_000_000 + u64::from(random) * 4 }
+            })
+            .collect()
     }
 }

@@ -15,12 +15,10 @@ mod genesis;
 mod grow;
 mod grown;
 mod manifest;
-mod number;
 mod received;
 mod rlp;
 mod root;
 mod rows;
-mod sealed;
 
 pub use block::ChainBlock;
 pub use chain::{Chain, Settings, chain, chain_above};

@@ -244,9 +244,10 @@ impl<'a, 'g> Filler<'a, 'g> {
     /// The load with the smallest transactions of those of fixed size; the first of
     /// equals.
     fn smallest(&self) -> Option<usize> {
-        let gas = |load: &usize| self.planners[*load].useful_gas();
         let loads = 0..self.planners.len();
-        loads.filter(|load| !self.loads[*load].kind.fills_room()).min_by_key(gas)
+        loads
+            .filter(|load| !self.loads[*load].kind.fills_room())
+            .min_by_key(|load| self.planners[*load].useful_gas())
     }
 
     fn too_little(&self, key: &'static str, load: usize, gas: u64) -> GeneratorError {

@@ -93,7 +93,7 @@ pub fn generate_by_load<A: Answer>(
 fn raise_gas_limits(workload: &mut Workload) -> bool {
     let mut is_raised = false;
     for batch in &mut workload.batches {
-        let bounds = ListBounds::of(batch, workload.rules.fork);
+        let bounds = ListBounds::new(batch, workload.rules.fork);
         let any_count = ListBounds { surplus_item_count: u64::MAX, ..bounds };
         let Ok(list) = ListIndex::decode(&batch.list, &any_count) else { continue };
         let item_count = u64::from(list.account_count()) + u64::from(list.slot_count());
@@ -172,9 +172,9 @@ fn too_few(
     let (wanted_count, held_count, of_load) = match scenario.loads[load].kind {
         // One chain goes through all contracts, which have equally many slots.
         LoadKind::ContractChase(_) => {
-            let of_one = |count: u64| count.div_ceil(contract_count);
-            let of_load = of_one(enough_count) * contract_count;
-            (of_one(wanted_count), of_one(held_count), of_load)
+            let [wanted_count, held_count, enough_count] = [wanted_count, held_count, enough_count]
+                .map(|count| count.div_ceil(contract_count));
+            (wanted_count, held_count, enough_count * contract_count)
         }
         _ => (wanted_count, held_count, enough_count * contract_count),
     };
@@ -272,10 +272,11 @@ impl BatchBuilder {
     }
 
     fn finish(mut self) -> Batch {
-        let one = |index| IndexRange { family: 0, start: index, count: 1 };
+        let senders_in_turn =
+            self.senders.into_iter().map(|start| IndexRange { family: 0, start, count: 1 });
         let Plan { slots, senders, accounts, absent_accounts } = &mut self.batch.plan;
         *accounts = joined(self.accounts);
-        *senders = joined(self.senders.into_iter().map(one).chain(self.others).collect());
+        *senders = joined(senders_in_turn.chain(self.others).collect());
         *slots = joined(self.slots);
         absent_accounts.sort_unstable();
         // An account that one transaction creates is touched again by those that call it.

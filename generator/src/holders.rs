@@ -31,15 +31,14 @@ pub(crate) fn slots_of_holders<const N: usize>(
     if let Some(last) = count.checked_sub(1) {
         family.secret(last)?;
     }
-    let slots_of_task = |task: u64| {
-        let first = task * TASK_ACCOUNT_COUNT;
-        let addresses = family.addresses(first..count.min(first + TASK_ACCOUNT_COUNT))?;
-        let slots = (first..).zip(&addresses).flat_map(|(place, holder)| slots_of(place, holder));
-        Ok(slots.collect())
-    };
     let tasks: Vec<Vec<_>> = (0..count.div_ceil(TASK_ACCOUNT_COUNT))
         .into_par_iter()
-        .map(slots_of_task)
-        .collect::<Result<_, _>>()?;
+        .map(|task| {
+            let first = task * TASK_ACCOUNT_COUNT;
+            let addresses = family.addresses(first..count.min(first + TASK_ACCOUNT_COUNT))?;
+            let slots = (first..).zip(&addresses);
+            Ok(slots.flat_map(|(index, holder)| slots_of(index, holder)).collect())
+        })
+        .collect::<Result<_, SenderError>>()?;
     Ok(tasks.concat())
 }

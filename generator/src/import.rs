@@ -9,7 +9,6 @@ mod exceptions;
 mod header;
 mod node;
 mod read;
-mod rlp_block;
 mod roots;
 pub mod rpc;
 mod rules;
@@ -264,20 +263,20 @@ pub fn state_after(genesis: &Genesis, changes: &[NetChanges]) -> Vec<GenesisAcco
             let at = state.entry(*address).or_default();
             (at.address, at.nonce, at.balance) = (*address, row.nonce, row.balance);
             if at.state().code_hash != row.code_hash {
-                let place = changes.codes.binary_search_by_key(&row.code_hash, |(hash, _)| *hash);
+                let index = changes.codes.binary_search_by_key(&row.code_hash, |(hash, _)| *hash);
                 at.code =
-                    place.map_or_else(|_| Bytes::new(), |place| changes.codes[place].1.clone());
+                    index.map_or_else(|_| Bytes::new(), |index| changes.codes[index].1.clone());
                 debug_assert_eq!(keccak256(&at.code), row.code_hash);
             }
         }
         for (address, key, value) in &changes.slots {
             let Some(at) = state.get_mut(address) else { continue };
-            let place = at.storage.binary_search_by_key(key, |(key, _)| *key);
-            match (place, value.is_zero()) {
-                (Ok(place), true) => drop(at.storage.remove(place)),
-                (Ok(place), false) => at.storage[place].1 = *value,
+            let index = at.storage.binary_search_by_key(key, |(key, _)| *key);
+            match (index, value.is_zero()) {
+                (Ok(index), true) => drop(at.storage.remove(index)),
+                (Ok(index), false) => at.storage[index].1 = *value,
                 (Err(_), true) => {}
-                (Err(place), false) => at.storage.insert(place, (*key, *value)),
+                (Err(index), false) => at.storage.insert(index, (*key, *value)),
             }
         }
     }

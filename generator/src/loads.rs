@@ -146,7 +146,7 @@ pub(crate) fn planner<'g>(
         }
         LoadKind::HashChain(load) => boxed(HashChains::new(load, &tag, around, people)?),
         LoadKind::Bloated(load) => {
-            let account = bloated::Account::of(placed, &state.genesis);
+            let account = bloated::Account::new(placed, &state.genesis);
             boxed(BloatedCalls::new(load.op, account, around, people)?)
         }
         LoadKind::NonConflicting(load) => {

@@ -39,18 +39,18 @@ pub fn calldata(contract: Contract, head: &[B256], pairs: &[Pair]) -> Bytes {
     if contract.takes_indices() {
         return packed(head, pairs.iter().flat_map(|(start, count)| *start..start + count));
     }
-    let mut out = head.concat();
-    let word = |number: u64| U256::from(number).to_be_bytes::<32>();
+    let mut numbers = Vec::new();
     if contract.takes_padding() {
-        out.extend(word(pairs.len() as u64));
+        numbers.push(pairs.len() as u64);
     }
     for (start, count) in pairs {
         if !contract.takes_count_alone() {
-            out.extend(word(*start));
+            numbers.push(*start);
         }
-        out.extend(word(*count));
+        numbers.push(*count);
     }
-    out.into()
+    let words = numbers.into_iter().flat_map(|number| U256::from(number).to_be_bytes::<32>());
+    head.concat().into_iter().chain(words).collect()
 }
 
 /// Calldata of `head` and `indices`, each of which fits in 4 bytes.
@@ -71,6 +71,17 @@ pub struct Ground {
     pub absent: Absent,
     /// Code of every account that is neither the storm's contract nor a sender.
     pub elsewhere: Bytes,
+}
+
+impl Ground {
+    /// The words of calldata before the ranges.
+    fn head(&self, first: B256) -> Vec<B256> {
+        [&[first], &self.tail[..]].concat()
+    }
+
+    fn input(&self, contract: Contract, first: B256, pairs: &[Pair]) -> Bytes {
+        calldata(contract, &self.head(first), pairs)
+    }
 }
 
 /// The parts of the gas that a storm transaction spends.
@@ -142,43 +153,37 @@ impl Meter {
         ground: &Ground,
         fork: Fork,
     ) -> Result<Self, GeneratorError> {
-        let probe = Probe {
-            name: contract.name(),
-            fork,
-            sender: SENDER,
-            to: TARGET,
-            code: contract.code()?,
-            value: U256::ZERO,
-            absent: ground.absent,
-        };
-        let head = |first: B256| [&[first], &ground.tail[..]].concat();
+        let absent = ground.absent;
+        let probe = Probe { absent, ..Probe::new(contract, fork, SENDER, TARGET)? };
         // One byte that is not zero, in a place where the word is no precompile's address.
         let mut dark = B256::ZERO;
         dark[12] = 1;
-        let input = |first, pairs: &[Pair]| calldata(contract, &head(first), pairs);
-        let spent = |input: &Bytes| probe.spent(input, PROBE_GAS, &ground.elsewhere);
-        let gas = |input: &Bytes| spent(input).map(|spent| spent.gas);
         let unrolled = contract.unrolled_count();
         let count = PROBE_BLOCK_COUNT * unrolled;
-        let probed = [(0, count | 1)];
-        let lit = gas(&input(B256::repeat_byte(1), &probed))?;
-        let nonzero_byte_gas = (lit - gas(&input(dark, &probed))?) / 31;
-        // As if all of its calldata were zeros.
-        let run = |first, pairs: &[Pair]| {
-            let input = input(first, pairs);
-            gas(&input).map(|gas| gas - nonzero_count(&input) * nonzero_byte_gas)
+        let (input, idle) =
+            (ground.input(contract, dark, &[(0, count | 1)]), ground.input(contract, dark, &[]));
+        let lit = ground.input(contract, B256::repeat_byte(1), &[(0, count | 1)]);
+        let spent = probe.spent(&input, PROBE_GAS, &ground.elsewhere)?;
+        let lit_gas = probe.spent(&lit, PROBE_GAS, &ground.elsewhere)?.gas;
+        let nonzero_byte_gas = (lit_gas - spent.gas) / 31;
+        let one = spent.gas - nonzero_count(&input) * nonzero_byte_gas;
+        // Gas above that, as if all of the calldata were zeros.
+        let more = |pairs: &[Pair]| {
+            let input = ground.input(contract, dark, pairs);
+            let spent = probe.spent(&input, PROBE_GAS, &ground.elsewhere)?;
+            Ok::<_, MeterError>(spent.gas - nonzero_count(&input) * nonzero_byte_gas - one)
         };
-        let one = run(dark, &probed)?;
-        let rest_gas = run(dark, &[(0, count | 2)])? - one;
-        let block_gas = (run(dark, &[(0, (count + 2 * unrolled) | 1)])? - one) / 2;
+        let rest_gas = more(&[(0, count | 2)])?;
+        let block_gas = more(&[(0, (count + 2 * unrolled) | 1)])? / 2;
         let range_gas = match contract.takes_count_alone() {
             true => 0,
-            false => run(dark, &[(0, count | 1), (0, 0)])? - one,
+            false => more(&[(0, count | 1), (0, 0)])?,
         };
         let base_gas = one - PROBE_BLOCK_COUNT * block_gas - rest_gas - range_gas;
-        let is_refunded = spent(&input(dark, &probed))?.is_refunded();
         let padding = match contract.takes_padding() {
-            true => Some(PaddingPrice::measure(&input(dark, &probed), &input(dark, &[]), spent)?),
+            true => Some(PaddingPrice::measure(&input, &idle, |input| {
+                probe.spent(input, PROBE_GAS, &ground.elsewhere)
+            })?),
             false => None,
         };
         let meter = Self {
@@ -189,10 +194,10 @@ impl Meter {
             range_gas,
             block_gas,
             rest_gas,
-            is_refunded,
+            is_refunded: spent.is_refunded(),
             padding,
         };
-        meter.check(&probe, &head(B256::repeat_byte(3)), &ground.elsewhere)?;
+        meter.check(&probe, &ground.head(B256::repeat_byte(3)), &ground.elsewhere)?;
         Ok(meter)
     }
 
@@ -225,20 +230,22 @@ impl Meter {
     /// The price of a transaction with `input` that asks for `pairs`, each index for the first
     /// time. Exact from [`Self::useful_count`] operations on.
     pub fn price(&self, input: &[u8], pairs: &[Pair]) -> Price {
-        let unrolled = self.contract.unrolled_count();
-        let reads = |count: u64| {
-            let (blocks, rest) = (count / unrolled, count % unrolled);
-            self.range_gas + blocks * self.block_gas + rest * self.rest_gas
-        };
         let counts = pairs.iter().map(|(_, count)| *count);
         let reads_gas = match self.contract.takes_indices() {
-            true => reads(counts.sum()),
-            false => counts.map(reads).sum(),
+            true => self.reads_gas(counts.sum()),
+            false => counts.map(|count| self.reads_gas(count)).sum(),
         };
         let bytes_gas = nonzero_count(input) * self.nonzero_byte_gas;
         let spent = self.base_gas + bytes_gas + reads_gas;
         let refund = if self.is_refunded { spent / REFUND_QUOTIENT } else { 0 };
         Price { gas: spent - refund, refund, limit: spent + self.reserve_gas(spent) }
+    }
+
+    /// Gas of a range of `count` operations.
+    fn reads_gas(&self, count: u64) -> u64 {
+        let unrolled = self.contract.unrolled_count();
+        let (blocks, rest) = (count / unrolled, count % unrolled);
+        self.range_gas + blocks * self.block_gas + rest * self.rest_gas
     }
 
     /// The most bytes that can follow `input`, of this price, while the floor of its calldata is no more
@@ -316,25 +323,27 @@ impl PaddingPrice {
         idle: &Bytes,
         spent: impl Fn(&Bytes) -> Result<Spent, MeterError>,
     ) -> Result<Self, MeterError> {
-        let with = |input: &Bytes, byte: u8, count: u64| -> Bytes {
-            [&input[..], &vec![byte; count as usize]].concat().into()
-        };
         let full_gas = spent(full)?.gas;
-        let standard = |byte| spent(&with(full, byte, 32)).map(|spent| (spent.gas - full_gas) / 32);
         let count = PROBE_PADDING_COUNT;
-        let floored = with(idle, 1, count);
+        let floored = followed(idle, 1, count);
         let floor_gas = spent(&floored)?.receipt_gas;
-        let floor = |byte| {
-            let more = spent(&with(&floored, byte, count));
-            more.map(|more| (more.receipt_gas - floor_gas) / count)
-        };
-        let zero = ByteGas { standard: standard(0)?, floor: floor(0)? };
-        let nonzero = ByteGas { standard: standard(1)?, floor: floor(1)? };
+        let [zero, nonzero] = [0, 1].map(|byte| {
+            Ok::<_, MeterError>(ByteGas {
+                standard: (spent(&followed(full, byte, 32))?.gas - full_gas) / 32,
+                floor: (spent(&followed(&floored, byte, count))?.receipt_gas - floor_gas) / count,
+            })
+        });
+        let (zero, nonzero) = (zero?, nonzero?);
         let nonzero_count = nonzero_count(&floored);
         let zero_count = floored.len() as u64 - nonzero_count;
         let floor_base_gas = floor_gas - nonzero_count * nonzero.floor - zero_count * zero.floor;
         Ok(Self { floor_base_gas, zero, nonzero })
     }
+}
+
+/// `input` and `count` times `byte`.
+fn followed(input: &Bytes, byte: u8, count: u64) -> Bytes {
+    [&input[..], &vec![byte; count as usize]].concat().into()
 }
 
 fn nonzero_count(input: &[u8]) -> u64 {

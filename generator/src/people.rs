@@ -50,13 +50,13 @@ impl<'g> People<'g> {
 
     /// Address of account `index`.
     pub(crate) fn address(&mut self, index: u64) -> Result<Address, SenderError> {
-        let (chunk, place) = (index / CHUNK, (index % CHUNK) as usize);
+        let (chunk, index_in_chunk) = (index / CHUNK, (index % CHUNK) as usize);
         if let Some(chunk) = self.chunks.get(&chunk) {
-            return Ok(chunk[place]);
+            return Ok(chunk[index_in_chunk]);
         }
         let first = chunk * CHUNK;
         let addresses = self.family.addresses(first..self.family.count.min(first + CHUNK))?;
-        let address = addresses[place];
+        let address = addresses[index_in_chunk];
         self.chunks.insert(chunk, addresses);
         Ok(address)
     }

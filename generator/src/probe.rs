@@ -4,11 +4,14 @@
 use std::convert::Infallible;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use evm::{Runner, StepError};
+use evm::{Runner, StepOutput};
 use revm::{Database, bytecode::Bytecode, primitives::KECCAK_EMPTY, state::AccountInfo};
 use workload::{Block, BlockEnv, Fork, StepKind, Transaction, TxStatus, Workload};
 
-use crate::error::MeterError;
+use crate::{
+    artifact::Contract,
+    error::{GeneratorError, MeterError},
+};
 
 /// Gas limit of a probe.
 pub(crate) const PROBE_GAS: u64 = 1 << 24;
@@ -74,6 +77,20 @@ pub(crate) struct Cost {
 }
 
 impl Probe {
+    /// A call of `contract`, at `to` and written out there, by `sender`.
+    ///
+    /// # Errors
+    /// [`GeneratorError::Artifact`].
+    pub(crate) fn new(
+        contract: Contract,
+        fork: Fork,
+        sender: Address,
+        to: Address,
+    ) -> Result<Self, GeneratorError> {
+        let (name, code) = (contract.name(), contract.code()?);
+        Ok(Self { name, fork, sender, to, code, value: U256::ZERO, absent: Absent::Nothing })
+    }
+
     /// The price of the transaction with `input`, which must succeed.
     ///
     /// # Errors
@@ -110,17 +127,19 @@ impl Probe {
         let rules = Workload { rules: self.fork.into(), chain_id: 1, ..Workload::default() };
         let mut runner = Runner::new(&rules, ProbeState { probe: self, elsewhere });
         runner.enter(&block);
-        let fail = |reason: String| MeterError::Probe { contract: self.name, reason };
-        let output = runner
-            .run(&block, StepKind::Transaction(0), |_, _| {})
-            .map_err(|error: StepError<Infallible>| fail(error.to_string()))?;
-        match output.result {
-            Some(result) if result.status == TxStatus::Success => Ok(Spent {
-                gas: output.gas.block_regular_gas + output.gas.block_state_gas,
-                receipt_gas: result.gas_used,
-            }),
-            other => Err(fail(format!("{other:?}"))),
-        }
+        let reason = match runner.run(&block, StepKind::Transaction(0), |_, _| {}) {
+            Ok(StepOutput { result: Some(result), gas, .. })
+                if result.status == TxStatus::Success =>
+            {
+                return Ok(Spent {
+                    gas: gas.block_regular_gas + gas.block_state_gas,
+                    receipt_gas: result.gas_used,
+                });
+            }
+            Ok(StepOutput { result, .. }) => format!("{result:?}"),
+            Err(error) => error.to_string(),
+        };
+        Err(MeterError::Probe { contract: self.name, reason })
     }
 }
 

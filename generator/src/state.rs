@@ -116,11 +116,7 @@ pub(crate) fn mapping_key(word: B256) -> U256 {
 
 /// The first `count` places of the mapping at slot 0, none of them zero: each access costs the same.
 pub(crate) fn filled_places(count: u64) -> Vec<(U256, U256)> {
-    let place = |place| {
-        let word = B256::from(U256::from(place));
-        (mapping_key(word), U256::from(place + 1))
-    };
-    (0..count).map(place).collect()
+    (0..count).map(|index| (mapping_key(U256::from(index).into()), U256::from(index + 1))).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, convert::Infallible};
 
 use alloy_primitives::{Address, B256, U256};
-use evm::{Runner, StepError};
+use evm::{Runner, StepOutput};
 use revm::{
     Database, DatabaseCommit, bytecode::Bytecode, database::State, primitives::KECCAK_EMPTY,
     state::AccountInfo,
@@ -49,7 +49,6 @@ impl Trial<'_> {
     /// # Errors
     /// [`MeterError::Probe`] when it does not succeed.
     pub(crate) fn gas_within(&self, gas_limit: u64) -> Result<u64, MeterError> {
-        let fail = |reason: String| MeterError::Probe { contract: self.name, reason };
         let mut transactions = self.before.clone();
         for tx in &mut transactions {
             // In its place in a block it may have cost less than it does here.
@@ -68,14 +67,19 @@ impl Trial<'_> {
         let mut runner = Runner::new(&rules, State::builder().with_database(state).build());
         runner.enter(&block);
         let mut used = 0;
-        for place in 0..block.transactions.len() {
-            let output = runner
-                .run(&block, StepKind::Transaction(place), |db, changes| db.commit(changes))
-                .map_err(|error: StepError<_>| fail(error.to_string()))?;
-            match output.result {
-                Some(result) if result.status == TxStatus::Success => used = result.gas_used,
-                other => return Err(fail(format!("{other:?}"))),
-            }
+        for tx_index in 0..block.transactions.len() {
+            let kind = StepKind::Transaction(tx_index);
+            let reason = match runner.run(&block, kind, |db, changes| db.commit(changes)) {
+                Ok(StepOutput { result: Some(result), .. })
+                    if result.status == TxStatus::Success =>
+                {
+                    used = result.gas_used;
+                    continue;
+                }
+                Ok(StepOutput { result, .. }) => format!("{result:?}"),
+                Err(error) => error.to_string(),
+            };
+            return Err(MeterError::Probe { contract: self.name, reason });
         }
         Ok(used)
     }
@@ -121,8 +125,8 @@ impl Database for TrialState<'_> {
             }));
         }
         let balance = U256::from(1) << 128;
-        let person = |nonce: &u64| AccountInfo { balance, nonce: *nonce, ..AccountInfo::default() };
-        Ok(self.people.get(&address).map(person))
+        let nonce = self.people.get(&address).copied();
+        Ok(nonce.map(|nonce| AccountInfo { balance, nonce, ..AccountInfo::default() }))
     }
 
     fn code_by_hash(&mut self, _: B256) -> Result<Bytecode, Infallible> {
@@ -131,8 +135,8 @@ impl Database for TrialState<'_> {
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, Infallible> {
         let storage = self.genesis.account(&address).map_or(&[][..], |account| &account.storage);
-        let place = storage.binary_search_by(|(at, _)| at.cmp(&key));
-        Ok(place.map_or(U256::ZERO, |place| storage[place].1))
+        let index = storage.binary_search_by(|(at, _)| at.cmp(&key));
+        Ok(index.map_or(U256::ZERO, |index| storage[index].1))
     }
 
     fn block_hash(&mut self, _: u64) -> Result<B256, Infallible> {

@@ -71,7 +71,7 @@ fn declared_keys(workload: &Workload) -> DeclaredKeys {
     let mut keys = DeclaredKeys::default();
     for batch in &workload.batches {
         // A session's lists have been decoded before.
-        let bounds = ListBounds::of(batch, workload.fork());
+        let bounds = ListBounds::new(batch, workload.fork());
         if let Ok(list) = ListIndex::decode(&batch.list, &bounds) {
             keys.account_count += u64::from(list.account_count());
             keys.slot_count += u64::from(list.slot_count());

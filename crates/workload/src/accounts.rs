@@ -136,21 +136,26 @@ impl CodeHashes {
     ///
     /// # Panics
     /// When the operating system refuses a thread.
-    pub fn of(genesis: &Genesis, threads: usize, cancel: &AtomicBool) -> Option<Self> {
+    pub fn new(genesis: &Genesis, threads: usize, cancel: &AtomicBool) -> Option<Self> {
         let families = &genesis.account_families;
         if families.iter().all(|family| family.code_count() == 0) {
             return (!cancel.load(Ordering::Relaxed)).then(|| Self(vec![vec![]; families.len()]));
         }
-        let hash = |family: &AccountFamily, index| {
-            (!cancel.load(Ordering::Relaxed)).then(|| keccak256(family.code(index)))
-        };
-        let of_family = |family: &AccountFamily| {
-            (0..family.code_count()).into_par_iter().map(|index| hash(family, index)).collect()
-        };
         let threads = threads.max(1);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.unwrap_or_else(|error| panic!("{threads} threads to hash codes: {error}"));
-        pool.install(|| families.iter().map(of_family).collect::<Option<_>>()).map(Self)
+        let hashes = pool.install(|| {
+            let hashes_of = families.iter().map(|family| {
+                let codes = (0..family.code_count()).into_par_iter();
+                codes
+                    .map(|index| {
+                        (!cancel.load(Ordering::Relaxed)).then(|| keccak256(family.code(index)))
+                    })
+                    .collect()
+            });
+            hashes_of.collect::<Option<_>>()
+        });
+        hashes.map(Self)
     }
 
     /// The hash of the code of account `index` of `family`, which is at `family_index` in the genesis.
@@ -160,14 +165,9 @@ impl CodeHashes {
 
     /// All hashes with the place of their family and their place in it.
     pub fn iter(&self) -> impl Iterator<Item = (B256, usize, u64)> + '_ {
-        let of_family = |family_index: usize, hashes: &Vec<B256>| {
-            let codes = hashes.iter().copied().zip(0..);
-            codes.map(move |(hash, code)| (hash, family_index, code)).collect::<Vec<_>>()
-        };
-        self.0
-            .iter()
-            .enumerate()
-            .flat_map(move |(family_index, hashes)| of_family(family_index, hashes))
+        self.0.iter().enumerate().flat_map(|(family_index, hashes)| {
+            hashes.iter().zip(0..).map(move |(hash, code)| (*hash, family_index, code))
+        })
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
             ..Genesis::default()
         };
         for threads in [1, 3, 64] {
-            let hashes = CodeHashes::of(&genesis, threads, &AtomicBool::new(false)).unwrap();
+            let hashes = CodeHashes::new(&genesis, threads, &AtomicBool::new(false)).unwrap();
             let all: std::collections::BTreeSet<_> = hashes.iter().collect();
             assert_eq!(all.len(), 40);
             for index in [0, 39, 40, 299] {
@@ -219,7 +219,7 @@ mod tests {
                 assert_eq!(hashes.get(0, &genesis.account_families[0], index), None);
             }
         }
-        assert!(CodeHashes::of(&genesis, 2, &AtomicBool::new(true)).is_none());
+        assert!(CodeHashes::new(&genesis, 2, &AtomicBool::new(true)).is_none());
     }
 
     #[test]

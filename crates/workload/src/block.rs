@@ -51,8 +51,8 @@ impl Workload {
 
     /// Hash of the block with this number, where known.
     pub fn block_hash(&self, number: u64) -> Option<B256> {
-        let place = number.checked_sub(self.first_hash_number)?;
-        self.block_hashes.get(usize::try_from(place).ok()?).copied()
+        let index = number.checked_sub(self.first_hash_number)?;
+        self.block_hashes.get(usize::try_from(index).ok()?).copied()
     }
 
     /// All blocks in order.
@@ -147,6 +147,16 @@ pub struct Block {
     pub transactions: Vec<Transaction>,
     /// Withdrawals (EIP-4895), in order.
     pub withdrawals: Vec<Withdrawal>,
+}
+
+/// A block as a client receives it: its bytes. The header names the workload's own parent hash and no state root: blocks are
+/// no chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedBlock {
+    /// RLP of header, signed transactions, ommers and withdrawals.
+    pub rlp: Bytes,
+    /// Hash of the header, as whoever sends the block names it.
+    pub hash: B256,
 }
 
 /// The environment that code sees in a block, and the inputs of its system calls.

@@ -30,8 +30,8 @@ pub(crate) fn key(index: u64) -> U256 {
 
 /// Number of first nibbles that the hashes of two slot keys have in common, 0 to 64.
 pub fn shared_nibble_count(a: U256, b: U256) -> u32 {
-    let hash = |key: U256| U256::from_be_bytes(keccak256(B256::from(key)).0);
-    ((hash(a) ^ hash(b)).leading_zeros() / 4) as u32
+    let [a, b] = [a, b].map(|key| U256::from_be_bytes(keccak256(B256::from(key)).0));
+    ((a ^ b).leading_zeros() / 4) as u32
 }
 
 /// Mines a chain of slot keys among the candidates 0 to `candidate_count` - 1: first the deepest key, then
@@ -39,7 +39,7 @@ pub fn shared_nibble_count(a: U256, b: U256) -> u32 {
 /// deepest is the smallest key that has such a chain, and so is each of the others. `None` where there is no
 /// chain, or where the nibbles and a candidate's number do not fit in 64 bits. Takes 8 bytes a candidate.
 pub fn mine(candidate_count: u32, nibble_count: u32) -> Option<Vec<u64>> {
-    Hashes::of(candidate_count).chain(nibble_count)
+    Hashes::new(candidate_count).chain(nibble_count)
 }
 
 /// The hashes of all candidates in order: each entry has the first bits of a hash, and behind them the
@@ -55,7 +55,7 @@ struct Hashes {
 const CHUNK: usize = 4_096;
 
 impl Hashes {
-    fn of(candidate_count: u32) -> Self {
+    fn new(candidate_count: u32) -> Self {
         let candidate_bits = 32 - candidate_count.saturating_sub(1).leading_zeros();
         let mut entries = Vec::with_capacity(candidate_count as usize);
         let mut keys = vec![[0; 32]; CHUNK];
@@ -81,8 +81,8 @@ impl Hashes {
         if nibble_count > reach {
             return None;
         }
-        let shares = |two: &&[u64]| (two[0] ^ two[1]).leading_zeros() / 4 >= nibble_count;
-        let pairs = self.entries.windows(2).filter(shares);
+        let pairs = self.entries.windows(2);
+        let pairs = pairs.filter(|two| (two[0] ^ two[1]).leading_zeros() / 4 >= nibble_count);
         let mut deepest: Vec<u64> = pairs.flatten().copied().collect();
         deepest.sort_unstable_by_key(|entry| self.candidate(*entry));
         deepest.dedup();
@@ -98,20 +98,21 @@ impl Hashes {
             return None;
         }
         let deepest = self.candidate(entry);
-        let exactly = |count: u32| {
+        let others = (0..=nibble_count).map(|count| {
             let all = sharing[count as usize].clone();
             let deeper = sharing.get(count as usize + 1).cloned().unwrap_or(all.end..all.end);
-            let candidates = (all.start..deeper.start).chain(deeper.end..all.end);
-            let candidates = candidates.map(|place| self.candidate(self.entries[place]));
-            // The last nibbles may be more than an entry has.
-            let fits = |key: &u64| {
-                count < nibble_count
-                    || shared_nibble_count(U256::from(*key), U256::from(deepest)) == count
-            };
-            candidates.filter(|key| *key != deepest && fits(key)).min()
-        };
-        let others = (0..=nibble_count).map(exactly).collect::<Option<Vec<u64>>>()?;
-        Some([&[deepest], &others[..]].concat())
+            (all.start..deeper.start)
+                .chain(deeper.end..all.end)
+                .map(|index| self.candidate(self.entries[index]))
+                .filter(|key| *key != deepest)
+                // The last nibbles may be more than an entry has.
+                .filter(|key| {
+                    count < nibble_count
+                        || shared_nibble_count(U256::from(*key), U256::from(deepest)) == count
+                })
+                .min()
+        });
+        Some([&[deepest], &others.collect::<Option<Vec<u64>>>()?[..]].concat())
     }
 
     /// The places of all entries that share at least `nibble_count` nibbles with `entry`, itself too.

@@ -178,7 +178,7 @@ impl Genesis {
 
     /// The explicit account at `address`.
     pub fn account(&self, address: &Address) -> Option<&GenesisAccount> {
-        let place = self.accounts.binary_search_by(|a| a.address.cmp(address)).ok()?;
-        Some(&self.accounts[place])
+        let index = self.accounts.binary_search_by(|a| a.address.cmp(address)).ok()?;
+        Some(&self.accounts[index])
     }
 }

@@ -1,6 +1,6 @@
 //! A workload as JSON (`docs/contributing.md`), for executors that are not this project's. The writer
-//! goes over the workload and keeps no copy of it: one batch's decoded list at a time is the most.
-//! The types here are of the format; those of the workload never follow from it.
+//! goes over the workload and keeps no copy of it: one batch's decoded list at a time is the most. The types
+//! here are of the format, where its keys or values are not those of the workload's types.
 //!
 //! Keys stand in the order of the fields. Hashes, addresses and bytes are `0x` and hexadecimal digits,
 //! two for each byte; integers above 64 bits are `0x` without leading zeros; the others are numbers.
@@ -8,14 +8,13 @@
 mod block;
 mod genesis;
 mod list;
-mod outcome;
 mod state;
 
 use alloy_primitives::{Address, B256, Bytes};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    block::{Batch, Workload},
+    block::{Batch, Plan, Workload},
     file::FORMAT_VERSION,
     fork::ChainRules,
 };
@@ -50,7 +49,7 @@ impl Serialize for WorkloadJson<'_> {
             rules: workload.rules.into(),
             chain_id: workload.chain_id,
             layout: workload.layout.name(),
-            genesis: genesis::Recipe::of(&workload.genesis),
+            genesis: genesis::Recipe::new(&workload.genesis),
             first_hash_number: workload.first_hash_number,
             block_hashes: &workload.block_hashes,
             signed_transactions: &workload.signed_transactions,
@@ -104,23 +103,22 @@ impl From<ChainRules> for Rules {
 }
 
 fn batches<S: Serializer>(workload: &&Workload, serializer: S) -> Result<S::Ok, S::Error> {
-    let of = |batch| BatchJson {
+    serializer.collect_seq(workload.batches.iter().map(|batch| BatchJson {
         state: state::Planned::new(&workload.genesis, batch),
-        plan: genesis::PlanJson::of(&batch.plan),
+        plan: &batch.plan,
         list: list::ListJson(batch),
         blocks: Blocks(batch),
-        expected: outcome::Expected::of(&batch.expected),
-    };
-    serializer.collect_seq(workload.batches.iter().map(of))
+        expected: block::Expected::new(&batch.expected),
+    }))
 }
 
 #[derive(Serialize)]
 struct BatchJson<'a> {
     state: state::Planned<'a>,
-    plan: genesis::PlanJson<'a>,
+    plan: &'a Plan,
     list: list::ListJson<'a>,
     blocks: Blocks<'a>,
-    expected: outcome::Expected<'a>,
+    expected: block::Expected<'a>,
 }
 
 /// Blocks of a batch.
@@ -128,6 +126,6 @@ struct Blocks<'a>(&'a Batch);
 
 impl Serialize for Blocks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.blocks.iter().map(block::BlockJson::of))
+        serializer.collect_seq(self.0.blocks.iter().map(block::BlockJson::new))
     }
 }

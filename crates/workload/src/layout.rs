@@ -23,6 +23,22 @@ pub enum Layout {
     Plain,
 }
 
+/// A table of flat state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Account key → nonce, balance, code hash ([`encode_account`]).
+    Accounts,
+    /// Account key ‖ slot part → value ([`encode_slot`]).
+    Slots,
+    /// Code hash → code, in every layout. Empty code has no row.
+    Codes,
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Self; 3] = [Self::Accounts, Self::Slots, Self::Codes];
+}
+
 /// A row's key, at most 64 bytes, on the stack.
 #[derive(Clone, Copy, Debug)]
 pub struct RowKey {

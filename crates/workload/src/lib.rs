@@ -14,7 +14,6 @@ mod keys;
 pub mod layout;
 pub mod list;
 pub mod outcome;
-mod received;
 pub mod rows;
 pub mod rules;
 pub mod senders;
@@ -22,17 +21,16 @@ pub mod signing;
 pub mod step;
 pub mod stream;
 
-pub use block::{Batch, Block, BlockEnv, Transaction, TxType, Withdrawal, Workload};
+pub use block::{Batch, Block, BlockEnv, ReceivedBlock, Transaction, TxType, Withdrawal, Workload};
 pub use file::{FileError, WorkloadError};
 pub use fork::{BlobSchedule, ChainRules, Fork, MAINNET_DEPOSIT_CONTRACT};
 pub use genesis::{
     AccountFamily, AccountState, CodeRule, Genesis, GenesisAccount, KeyRule, SenderFamily,
     SlotFamily, ValueRule,
 };
-pub use layout::Layout;
+pub use layout::{Layout, Table};
 pub use list::{AccountId, Code, ListBounds, ListError, ListIndex, SlotId};
 pub use outcome::{NetChanges, TxOutcome, TxStatus};
-pub use received::ReceivedBlock;
-pub use rows::{ContentDigest, PartBuffers, RowError, RowSettings, RowStream, Table};
+pub use rows::{ContentDigest, PartBuffers, RowError, RowSettings, RowStream};
 pub use rules::BlockFault;
 pub use step::{BlockAccessIndex, Step, StepKind, Steps};

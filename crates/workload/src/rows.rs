@@ -13,7 +13,6 @@ mod scatter;
 mod settings;
 mod sort;
 mod source;
-mod table;
 mod weyl;
 
 use alloy_primitives::B256;
@@ -22,9 +21,12 @@ pub use digest::ContentDigest;
 pub use emit::PartBuffers;
 pub use error::{AccountOrigin, RowError};
 pub use settings::{RowProgress, RowSettings};
-pub use table::Table;
 
-use crate::{accounts::CodeHashes, genesis::Genesis, layout::Layout};
+use crate::{
+    accounts::CodeHashes,
+    genesis::Genesis,
+    layout::{Layout, Table},
+};
 use plan::{Code, Plan};
 use source::{AccountSource, SlotSource};
 
@@ -147,7 +149,7 @@ impl<'a> RowStream<'a> {
 }
 
 fn code_hashes(genesis: &Genesis, settings: &RowSettings<'_>) -> Result<CodeHashes, RowError> {
-    CodeHashes::of(genesis, settings.threads, settings.cancel).ok_or(RowError::Cancelled)
+    CodeHashes::new(genesis, settings.threads, settings.cancel).ok_or(RowError::Cancelled)
 }
 
 #[cfg(test)]

@@ -136,10 +136,10 @@ mod tests {
         let first = U256::from(0x1234_5678_9abc_u64) << 100;
         let addresses = family(first).addresses(5..600).unwrap();
         assert_eq!(addresses.len(), 595);
-        for place in [0, 1, 2, 250, 251, 255, 256, 257, 511, 512, 594] {
-            let secret = first + U256::from(5 + place);
-            assert_eq!(addresses[place], by_multiplication(secret), "sender {place}");
-            assert_eq!(family(first).address(5 + place as u64).unwrap(), addresses[place]);
+        for index in [0, 1, 2, 250, 251, 255, 256, 257, 511, 512, 594] {
+            let secret = first + U256::from(5 + index);
+            assert_eq!(addresses[index], by_multiplication(secret), "sender {index}");
+            assert_eq!(family(first).address(5 + index as u64).unwrap(), addresses[index]);
         }
     }
 

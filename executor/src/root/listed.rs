@@ -70,7 +70,7 @@ impl ListedJob<'_> {
     }
 
     fn changes(&self) -> Result<Changes<'static>, ListError> {
-        let bounds = ListBounds::of(self.batch, self.fork);
+        let bounds = ListBounds::new(self.batch, self.fork);
         let list = match self.form {
             ListForm::ParallelIo | ListForm::BatchedIo => ListIndex::decode(self.list, &bounds)?,
             ListForm::Full => FullList::decode(self.list, &bounds)?.into_parts().0,

@@ -39,7 +39,7 @@ pub(crate) fn kept_nodes(sample: &RootedSample<'_>) -> Result<KeptNodes, RootErr
     with_threads(sample, tries, way, &kept, |threads| {
         let (spans, mut work) = (Spans::start(), RootWork::default());
         for batch in &workload.batches {
-            let list = ListIndex::decode(&batch.list, &ListBounds::of(batch, workload.fork()))?;
+            let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork()))?;
             let planned = || Planned::new(way, &changes(&list));
             compute(planned, Known::default(), &threads, &mut work, Clock::OfLead(&spans))?;
         }

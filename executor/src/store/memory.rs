@@ -149,7 +149,7 @@ fn check_size(genesis: &Genesis, row_bytes: u64, limit_bytes: u64) -> Result<(),
 /// The accounts and codes that families make.
 fn add_families(maps: &mut Maps, genesis: &Genesis) {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let hashes = CodeHashes::of(genesis, threads, &AtomicBool::new(false)).unwrap_or_default();
+    let hashes = CodeHashes::new(genesis, threads, &AtomicBool::new(false)).unwrap_or_default();
     for (place, family) in genesis.account_families.iter().enumerate() {
         for index in 0..family.count {
             let row = family.state(index, hashes.get(place, family, index));

@@ -183,8 +183,8 @@ impl ConflictGraph {
         }
         self.dependencies[first_dependency..].sort_unstable();
         let mut kept = first_dependency;
-        for place in first_dependency..self.dependencies.len() {
-            let dependency = self.dependencies[place];
+        for index in first_dependency..self.dependencies.len() {
+            let dependency = self.dependencies[index];
             if kept == first_dependency || self.dependencies[kept - 1] != dependency {
                 self.dependencies[kept] = dependency;
                 kept += 1;
@@ -253,9 +253,10 @@ impl ConflictGraph {
         let ahead = self.gas_ahead();
         let mut missing: Vec<usize> =
             (0..self.gas.len()).map(|tx| self.dependencies_of(tx).len()).collect();
-        let task = |tx: u32| (ahead[tx as usize], Reverse(tx));
+        let tasks: Vec<_> = ahead.into_iter().zip((0..).map(Reverse)).collect();
         let free = (0..self.gas.len() as u32).filter(|tx| missing[*tx as usize] == 0);
-        let mut ready: BinaryHeap<(u64, Reverse<u32>)> = free.map(task).collect();
+        let mut ready: BinaryHeap<(u64, Reverse<u32>)> =
+            free.map(|tx| tasks[tx as usize]).collect();
         let mut running: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
         let mut now_gas = 0;
         loop {
@@ -270,7 +271,7 @@ impl ConflictGraph {
             for dependent in &later[start..later_ends[tx]] {
                 missing[*dependent as usize] -= 1;
                 if missing[*dependent as usize] == 0 {
-                    ready.push(task(*dependent));
+                    ready.push(tasks[*dependent as usize]);
                 }
             }
         }
@@ -283,15 +284,15 @@ impl ConflictGraph {
             places[*dependency as usize] += 1;
         }
         let mut sum = 0;
-        for place in &mut places {
-            sum += std::mem::replace(place, sum);
+        for index in &mut places {
+            sum += std::mem::replace(index, sum);
         }
         let mut later = vec![0; self.dependencies.len()];
         for tx in 0..self.gas.len() {
             for dependency in self.dependencies_of(tx) {
-                let place = &mut places[*dependency as usize];
-                later[*place] = tx as u32;
-                *place += 1;
+                let index = &mut places[*dependency as usize];
+                later[*index] = tx as u32;
+                *index += 1;
             }
         }
         (places, later)
@@ -319,16 +320,18 @@ fn txs_where(
     keys: &[KeyState],
     is_such: impl Fn(&Access, &KeyState) -> bool,
 ) -> u64 {
-    let has_such = |tx: &usize| {
-        accesses.of(*tx).iter().any(|access| is_such(access, &keys[access.key as usize]))
-    };
-    (0..accesses.ends.len()).filter(has_such).count() as u64
+    (0..accesses.ends.len())
+        .filter(|tx| {
+            let mut accesses = accesses.of(*tx).iter();
+            accesses.any(|access| is_such(access, &keys[access.key as usize]))
+        })
+        .count() as u64
 }
 
 fn hottest(keys: &[KeyState]) -> Option<Hottest> {
     let met = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
     // The first of equals: keys are numbered, so that the answer is one.
-    let most = met.max_by_key(|(place, key)| (key.tx_count, key.writer_count, Reverse(*place)))?;
+    let most = met.max_by_key(|(index, key)| (key.tx_count, key.writer_count, Reverse(*index)))?;
     Some(Hottest {
         key: most.0 as u32,
         tx_count: most.1.tx_count.into(),

@@ -1,4 +1,7 @@
-//! Headers: the fields that follow from a block's parent, and those that state its outcome.
+//! Blocks: the fields of headers that follow from a block's parent, those that state its outcome, signatures, and the
+//! bound of a block's length.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use alloy_consensus::{
     BlockBody, EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, Header, constants::EMPTY_WITHDRAWALS, proofs,
@@ -10,11 +13,21 @@ use alloy_eips::{
     eip7685::{EMPTY_REQUESTS_HASH, Requests},
 };
 use alloy_primitives::{B256, Bytes, keccak256};
-use alloy_rlp::EMPTY_LIST_CODE;
+use alloy_rlp::{EMPTY_LIST_CODE, Encodable};
 use evm::env::blob_params;
-use workload::{BlobSchedule, Block, BlockEnv, Fork, TxType};
+use rayon::prelude::*;
+use workload::{
+    BlobSchedule, Block, BlockEnv, Fork, TxType,
+    rules::MAX_RLP_BLOCK_BYTES,
+    signing::{SignError, Signer},
+};
 
-use crate::{envelope::Envelope, receipts::Receipts, reference::BatchReference};
+use super::error::ExportError;
+use crate::{
+    envelope::{Envelope, envelope},
+    receipts::Receipts,
+    reference::{BatchReference, ReferenceError},
+};
 
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
@@ -203,6 +216,39 @@ pub(super) struct CameTo {
     pub(super) made: BatchReference,
     pub(super) receipts: Receipts,
     pub(super) state_root: B256,
+}
+
+/// The transactions of `block`, signed for a chain on all threads of rayon, until `cancel` is set.
+pub(super) fn signed(
+    block: &Block,
+    chain_id: u64,
+    signer: &Signer,
+    cancel: &AtomicBool,
+) -> Result<Vec<Envelope>, ExportError> {
+    let number = block.env.number;
+    let transactions = block.transactions.par_iter().enumerate();
+    let signed = transactions.map(|(tx_index, tx)| {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(ReferenceError::Cancelled.into());
+        }
+        let signatures = signer.sign(tx, chain_id).map_err(|error| match error {
+            SignError::UnknownSecret(account) => {
+                ExportError::UnknownSecret { block: number, tx_index, account }
+            }
+            SignError::Invalid(reason) => ExportError::Sign { block: number, tx_index, reason },
+        })?;
+        Ok(envelope(tx, Some(chain_id), &signatures))
+    });
+    signed.collect()
+}
+
+/// Refuses a block that is too long for clients.
+pub(super) fn check_length(sealed: &ChainBlock) -> Result<(), ExportError> {
+    let (block, bytes) = (sealed.block.header.number, sealed.block.length());
+    match bytes > MAX_RLP_BLOCK_BYTES {
+        true => Err(ExportError::BlockTooLarge { block, bytes, most_bytes: MAX_RLP_BLOCK_BYTES }),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

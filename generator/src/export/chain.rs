@@ -3,17 +3,17 @@
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool};
 
 use alloy_consensus::Header;
-use alloy_primitives::{Address, B256};
-use workload::{ChainRules, Genesis, RowSettings, TxOutcome, Workload, signing::Signer};
+use alloy_primitives::{Address, B256, U256};
+use workload::{
+    ChainRules, Genesis, RowSettings, TxOutcome, Workload, file::MAX_BLOCK_GAS, signing::Signer,
+};
 
 use super::{
-    block::{self, CameTo, ChainBlock, Parent},
+    block::{self, CameTo, ChainBlock, Parent, check_length, signed},
     delegation::{delegate, delegation_gas},
     error::ExportError,
     grown::{Grown, GrownFacts},
-    number::{Numbers, numbered, steady_gas_limit},
     root::{Changes, HashedRows, state_root},
-    sealed::{check_length, signed},
 };
 use crate::{
     receipts::Receipts,
@@ -169,11 +169,11 @@ pub fn chain_above<A: Answer>(
 /// that of EIP-7825.
 fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     let fork = grown.fork();
-    let has_own = |address: &Address| {
-        workload.genesis.account(address).is_some_and(|of| delegate(&of.code).is_none())
-    };
-    let contracts = workload.genesis.slots.iter().map(|family| family.address);
-    let contracts: HashSet<Address> = contracts.filter(has_own).collect();
+    let genesis = &workload.genesis;
+    let contracts = genesis.slots.iter().map(|family| family.address).filter(|address| {
+        genesis.account(address).is_some_and(|account| delegate(&account.code).is_none())
+    });
+    let contracts: HashSet<Address> = contracts.collect();
     let blocks = grown.batches.iter_mut().flat_map(|batch| &mut batch.blocks);
     for tx in blocks.flat_map(|block| &mut block.transactions) {
         if tx.to.is_some_and(|to| contracts.contains(&to)) {
@@ -250,8 +250,8 @@ impl Builder<'_> {
         on_tx: &mut impl FnMut() -> A,
     ) -> Result<(Vec<ChainBlock>, Vec<TxOutcome>), ExportError> {
         let (mut blocks, mut outcomes) = (Vec::new(), Vec::new());
-        for (place, batch) in self.of.batches.iter().enumerate() {
-            self.run.plan(place, batch)?;
+        for (index, batch) in self.of.batches.iter().enumerate() {
+            self.run.plan(index, batch)?;
             for block in &batch.blocks {
                 let block = self.parent.next(block, self.of.rules.blobs);
                 let mut receipts = Receipts::default();
@@ -282,4 +282,53 @@ impl Builder<'_> {
         self.run.seal(sealed.hash);
         Ok(sealed)
     }
+}
+
+/// Numbers of a chain.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    /// Chain id.
+    chain_id: u64,
+    /// Blocks between the genesis block and the workload's first one.
+    below_count: u64,
+    /// The least gas limit of all blocks.
+    least_gas_limit: u64,
+}
+
+/// The gas limit of all blocks of a chain: the largest of the workload's, or `least`. A block may change
+/// the limit by no more than 1/1,024 of its parent's.
+pub(super) fn gas_limit(workload: &Workload, least: u64) -> u64 {
+    workload.blocks().map(|block| block.env.gas_limit).fold(least, u64::max)
+}
+
+/// The least gas limit of a chain above its genesis. Blocks that use more than half of their limit raise the
+/// base fee (EIP-1559), by an eighth where they are full: a hundred of them make it 130,000 times as high, more
+/// than senders can pay. So several blocks have twice the limit. One block has its own.
+fn steady_gas_limit(workload: &Workload) -> u64 {
+    let largest = gas_limit(workload, 0);
+    match workload.blocks().count() {
+        0 | 1 => largest,
+        _ => largest.saturating_mul(2).min(MAX_BLOCK_GAS).max(largest),
+    }
+}
+
+/// `workload` with consecutive numbers behind those of the blocks below it, and one gas limit.
+fn numbered(workload: &Workload, numbers: Numbers) -> Workload {
+    let Numbers { chain_id, below_count, least_gas_limit } = numbers;
+    let of_workload = workload.chain_id;
+    let gas_limit = gas_limit(workload, least_gas_limit);
+    let mut out = Workload { chain_id, ..workload.clone() };
+    let mut number = below_count;
+    for block in out.batches.iter_mut().flat_map(|batch| &mut batch.blocks) {
+        number += 1;
+        (block.env.number, block.env.gas_limit) = (number, gas_limit);
+        // A delegation for no other chain but the workload's (EIP-7702).
+        let authorizations = block.transactions.iter_mut().flat_map(|tx| &mut tx.authorizations);
+        for authorization in authorizations {
+            if authorization.chain_id == U256::from(of_workload) {
+                authorization.chain_id = U256::from(chain_id);
+            }
+        }
+    }
+    out
 }

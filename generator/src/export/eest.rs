@@ -49,24 +49,26 @@ pub fn eest(chain: &Chain, format: TestFormat, out: &mut impl Write) -> Result<(
     let network = network(chain.rules.fork);
     let name = format!("stress/{}[fork_{network}-{}]", chain.scenario, format.name());
     let last = chain.blocks.last();
-    let mut test = Map::new();
-    let mut set = |key: &str, value: Value| drop(test.insert(key.to_owned(), value));
-    set("network", network.into());
-    set("lastblockhash", json!(last.map_or(chain.genesis_hash, |block| block.hash)));
-    set("config", config(chain));
-    set("genesisBlockHeader", header(&chain.genesis_header, chain.genesis_hash));
-    set("postStateHash", json!(last.map(|block| block.block.header.state_root)));
-    set("_info", json!({"comment": "made by stress export", "fixture-format": format.name()}));
+    let mut test = json!({
+        "network": network,
+        "lastblockhash": last.map_or(chain.genesis_hash, |block| block.hash),
+        "config": config(chain),
+        "genesisBlockHeader": header(&chain.genesis_header, chain.genesis_hash),
+        "postStateHash": last.map(|block| block.block.header.state_root),
+        "_info": {"comment": "made by stress export", "fixture-format": format.name()},
+    });
     match format {
         TestFormat::Blocks => {
-            set("sealEngine", "NoProof".into());
-            set("genesisRLP", genesis_rlp(chain).into());
-            set("blocks", chain.blocks.iter().map(block).collect());
+            test["sealEngine"] = "NoProof".into();
+            test["genesisRLP"] = genesis_rlp(chain).into();
+            test["blocks"] = chain.blocks.iter().map(block).collect();
         }
-        TestFormat::Engine => set("engineNewPayloads", chain.blocks.iter().map(payload).collect()),
+        TestFormat::Engine => {
+            test["engineNewPayloads"] = chain.blocks.iter().map(payload).collect();
+        }
     }
     writeln!(out, "{{{}: {{", Value::from(name))?;
-    for (key, value) in &test {
+    for (key, value) in test.as_object().into_iter().flatten() {
         writeln!(out, "{}: {value},", Value::from(key.as_str()))?;
     }
     out.write_all(b"\"pre\": ")?;
@@ -190,7 +192,7 @@ fn transaction(tx: &Envelope) -> Value {
 }
 
 fn payload(block: &ChainBlock) -> Value {
-    let versions = Versions::of(block);
+    let versions = Versions::new(block);
     json!({
         "params": new_payload(block),
         "newPayloadVersion": versions.new_payload.to_string(),

@@ -40,7 +40,7 @@ pub(super) struct Versions {
 }
 
 impl Versions {
-    pub(super) const fn of(block: &ChainBlock) -> Self {
+    pub(super) const fn new(block: &ChainBlock) -> Self {
         match block.list {
             Some(_) => Self { new_payload: 5, forkchoice_updated: 4 },
             None => Self { new_payload: 4, forkchoice_updated: 3 },
@@ -81,8 +81,8 @@ pub fn payloads(
 ) -> Result<(), ExportError> {
     let mut id = 1;
     for block in &chain.blocks {
-        for place in (0..sibling_count.get()).rev() {
-            payload(&block.sibling(place), id, out)?;
+        for index in (0..sibling_count.get()).rev() {
+            payload(&block.sibling(index), id, out)?;
             id += 2;
         }
     }
@@ -94,7 +94,7 @@ pub fn payloads(
 /// # Errors
 /// Where writing fails.
 pub fn payload(block: &ChainBlock, id: u64, out: &mut impl Write) -> Result<(), ExportError> {
-    let (new, update) = Versions::of(block).methods();
+    let (new, update) = Versions::new(block).methods();
     let state = ForkchoiceState { head_block_hash: block.hash, ..Default::default() };
     line(out, id, new, new_payload(block))?;
     line(out, id + 1, update, (state, Value::Null))

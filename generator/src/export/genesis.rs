@@ -84,7 +84,7 @@ pub fn genesis(
         check_size(&chain.genesis)?;
     }
     out.write_all(b"{\n")?;
-    for (key, value) in &head(chain) {
+    for (key, value) in head(chain).as_object().into_iter().flatten() {
         writeln!(out, "  {}: {value},", Value::from(key.as_str()))?;
     }
     out.write_all(b"  \"alloc\": ")?;
@@ -103,23 +103,23 @@ pub(super) fn accounts(chain: &Chain, out: &mut impl Write) -> Result<(), Export
 }
 
 /// All keys of the genesis but its accounts.
-fn head(chain: &Chain) -> Map<String, Value> {
+fn head(chain: &Chain) -> Value {
     let header = &chain.genesis_header;
-    let mut head = Map::new();
-    let mut set = |key: &str, value: Value| drop(head.insert(key.to_owned(), value));
-    set("config", config(chain));
-    set("nonce", "0x0".into());
-    set("timestamp", quantity(header.timestamp).into());
-    set("extraData", "0x".into());
-    set("gasLimit", quantity(header.gas_limit).into());
-    set("difficulty", "0x0".into());
-    set("mixHash", json!(header.mix_hash));
-    set("coinbase", json!(header.beneficiary));
-    set("baseFeePerGas", quantity(header.base_fee_per_gas.unwrap_or(0)).into());
-    set("excessBlobGas", "0x0".into());
-    set("blobGasUsed", "0x0".into());
+    let mut head = json!({
+        "config": config(chain),
+        "nonce": "0x0",
+        "timestamp": quantity(header.timestamp),
+        "extraData": "0x",
+        "gasLimit": quantity(header.gas_limit),
+        "difficulty": "0x0",
+        "mixHash": header.mix_hash,
+        "coinbase": header.beneficiary,
+        "baseFeePerGas": quantity(header.base_fee_per_gas.unwrap_or(0)),
+        "excessBlobGas": "0x0",
+        "blobGasUsed": "0x0",
+    });
     if let Some(slot) = header.slot_number {
-        set("slotNumber", quantity(slot).into());
+        head["slotNumber"] = quantity(slot).into();
     }
     head
 }

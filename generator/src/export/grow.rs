@@ -17,14 +17,12 @@ use workload::{
 };
 
 use super::{
-    block::{self, CameTo, ChainBlock, Parent},
-    chain::Settings,
+    block::{self, CameTo, ChainBlock, Parent, check_length, signed},
+    chain::{Settings, gas_limit},
     delegation::{delegate, delegation},
     error::ExportError,
     genesis::{ALLOC_ROW_COUNT_MAX, CODE_BYTES_OF_ROW, code_row_count},
     grown::{Grown, GrownFacts},
-    number::gas_limit,
-    sealed::{check_length, signed},
 };
 use crate::{receipts::Receipts, reference::ChainRun};
 use ledger::Ledger;
@@ -75,7 +73,7 @@ struct Codes {
 }
 
 impl Codes {
-    fn of(genesis: &Genesis) -> Result<Self, ExportError> {
+    fn new(genesis: &Genesis) -> Result<Self, ExportError> {
         let mut codes = Self { distinct: Vec::new(), of_family: Vec::new() };
         for family in &genesis.slots {
             let code = code_of(genesis, &family.address);
@@ -130,7 +128,7 @@ pub fn growth_plan(workload: &Workload) -> Result<GrowthPlan, ExportError> {
         )));
     }
     let writes: u64 = genesis.slots.iter().map(|of| of.count.div_ceil(SLOTS_PER_TX)).sum();
-    let tx_count = writes + Codes::of(genesis)?.distinct.len() as u64;
+    let tx_count = writes + Codes::new(genesis)?.distinct.len() as u64;
     let block_count = tx_count.div_ceil(TXS_PER_BLOCK as u64) + SETTLING_BLOCK_COUNT;
     Ok(GrowthPlan { block_count, tx_count, slot_count })
 }
@@ -209,7 +207,7 @@ impl<'a> Growth<'a> {
         settings: &'a Settings<'a>,
     ) -> Result<Self, ExportError> {
         let chain_id = settings.chain_id_of(workload)?;
-        let codes = Codes::of(&workload.genesis)?;
+        let codes = Codes::new(&workload.genesis)?;
         let secret = contracts::sender_secret();
         let sender = SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO };
         let sender = sender.address(0)?;
@@ -260,10 +258,12 @@ impl<'a> Growth<'a> {
     /// All transactions, in order.
     fn steps(&self) -> Vec<Step> {
         let families = self.workload.genesis.slots.iter().enumerate();
-        let writes = families.flat_map(|(place, family)| {
+        let writes = families.flat_map(|(index, family)| {
             let starts = (0..family.count).step_by(SLOTS_PER_TX as usize);
-            let count = move |start: u64| SLOTS_PER_TX.min(family.count - start);
-            starts.map(move |start| Step::Write { family: place, start, count: count(start) })
+            starts.map(move |start| {
+                let count = SLOTS_PER_TX.min(family.count - start);
+                Step::Write { family: index, start, count }
+            })
         });
         let placements = (0..self.codes.distinct.len()).map(|code| Step::Place { code });
         writes.chain(placements).collect()

@@ -51,12 +51,11 @@ struct BlockEntry {
     sibling_hashes: Vec<B256>,
 }
 
-/// The manifest of `chain` with the number of siblings a block, whose forms are in `files`.
-pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) -> Manifest {
-    let entry = |block: &ChainBlock| {
+impl BlockEntry {
+    fn new(block: &ChainBlock, sibling_count: NonZeroU64) -> Self {
         let header = &block.block.header;
         let siblings = (0..sibling_count.get()).rev();
-        BlockEntry {
+        Self {
             number: header.number,
             hash: block.hash,
             state_root: header.state_root,
@@ -64,9 +63,13 @@ pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) ->
             gas_used: header.gas_used,
             base_fee: header.base_fee_per_gas.unwrap_or(0),
             list_bytes: block.list.as_ref().map(|list| list.len()),
-            sibling_hashes: siblings.map(|place| block.sibling_hash(place)).collect(),
+            sibling_hashes: siblings.map(|index| block.sibling_hash(index)).collect(),
         }
-    };
+    }
+}
+
+/// The manifest of `chain` with the number of siblings a block, whose forms are in `files`.
+pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) -> Manifest {
     Manifest {
         schema: SCHEMA,
         scenario: chain.scenario.clone(),
@@ -80,7 +83,7 @@ pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) ->
         grown: chain.grown,
         sibling_count: sibling_count.get(),
         differing_tx_count: chain.differing_tx_count,
-        blocks: chain.blocks.iter().map(entry).collect(),
+        blocks: chain.blocks.iter().map(|block| BlockEntry::new(block, sibling_count)).collect(),
         files,
     }
 }

@@ -10,9 +10,8 @@ use alloy_primitives::{B256, Bytes};
 use workload::{Batch, ReceivedBlock, Workload, block::BatchOutcome, signing::Signer};
 
 use super::{
-    block::{CameTo, ChainBlock, Parent},
+    block::{CameTo, ChainBlock, Parent, signed},
     error::ExportError,
-    sealed::signed,
 };
 use crate::{
     envelope::Envelope,
@@ -49,7 +48,7 @@ pub fn received_blocks(
         });
         let made = made.unwrap_or(Err(ReferenceError::Cancelled))?;
         let receipts = batch.blocks.iter().zip(receipts).enumerate();
-        let sealed = receipts.map(|(place, (block, receipts))| {
+        let sealed = receipts.map(|(index, (block, receipts))| {
             let transactions = match imported.split_at_checked(block.transactions.len()) {
                 Some((of_block, rest)) => {
                     imported = rest;
@@ -60,10 +59,10 @@ pub fn received_blocks(
             let of_block = BatchReference {
                 list: made.list.clone(),
                 expected: BatchOutcome {
-                    header_gas: vec![made.expected.header_gas[place]],
+                    header_gas: vec![made.expected.header_gas[index]],
                     ..BatchOutcome::default()
                 },
-                requests: vec![made.requests[place].clone()],
+                requests: vec![made.requests[index].clone()],
                 ..BatchReference::default()
             };
             let (fork, state_root) = (workload.fork(), B256::ZERO);
@@ -77,11 +76,13 @@ pub fn received_blocks(
 
 /// Transactions of a block that was imported.
 fn decoded(block: u64, signed: &[Bytes]) -> Result<Vec<Envelope>, ExportError> {
-    let decode = |(tx_index, bytes): (usize, &Bytes)| {
-        let fault = |reason| ExportError::Sign { block, tx_index, reason };
-        Envelope::decode_2718_exact(bytes).map_err(|error| fault(error.to_string()))
-    };
-    signed.iter().enumerate().map(decode).collect()
+    let decoded = signed.iter().map(|bytes| Envelope::decode_2718_exact(bytes));
+    decoded
+        .enumerate()
+        .map(|(tx_index, tx)| {
+            tx.map_err(|error| ExportError::Sign { block, tx_index, reason: error.to_string() })
+        })
+        .collect()
 }
 
 fn received(sealed: &ChainBlock) -> ReceivedBlock {

@@ -23,8 +23,9 @@ pub(super) struct HashedRows<'g> {
 
 impl<'g> HashedRows<'g> {
     pub(super) fn new(genesis: &'g Genesis, settings: &RowSettings<'g>) -> Result<Self, RowError> {
-        let stream = |table| RowStream::new(genesis, Layout::Hashed, table, settings, &|_| {});
-        Ok(Self { accounts: stream(Table::Accounts)?, slots: stream(Table::Slots)? })
+        let [accounts, slots] = [Table::Accounts, Table::Slots]
+            .map(|table| RowStream::new(genesis, Layout::Hashed, table, settings, &|_| {}));
+        Ok(Self { accounts: accounts?, slots: slots? })
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     ImportError, Imported, ImportedBlock, InvalidBlock, Source, fork_names, fork_of,
     header::{self, Body},
     node::{self, Node},
-    read, rlp_block, roots, rules, signed_transactions,
+    read, roots, rules, signed_transactions,
 };
 
 /// Reads all tests of a file, by name. `file` is the name that errors use.
@@ -109,7 +109,7 @@ fn is_from(test: &Node<'_>, chain_id: u64, from_s: u64) -> Result<Option<bool>, 
             (Some(header), _) => header.get(&["timestamp"], "a time")?.u64()?,
             // One that must be refused may have no time.
             (None, _) if block.find(&["expectException"])?.is_some() => continue,
-            (None, Some(rlp)) => rlp_block::decode(&rlp, chain_id)?.header.timestamp,
+            (None, Some(rlp)) => header::decode_block(&rlp, chain_id)?.header.timestamp,
             (None, None) => continue,
         };
         is_after.push(time_s >= from_s);
@@ -139,7 +139,7 @@ fn check_genesis(
     }
     compared.push("genesis hash");
     let Some(rlp) = test.find(&["genesisRLP"])? else { return Ok(()) };
-    if rlp_block::decode(&rlp, 0)?.header != *header {
+    if header::decode_block(&rlp, 0)?.header != *header {
         return Err(rlp.fault("the RLP of genesisBlockHeader"));
     }
     compared.push("genesis RLP");
@@ -220,7 +220,7 @@ impl Reader<'_> {
         let header_node = node.find(&["blockHeader"])?;
         let header = header_node.as_ref().map(header::header).transpose()?;
         let body = match node.find(&["transactions", "withdrawals"])? {
-            Some(_) => Some(Body::of(node, self.chain_id)?),
+            Some(_) => Some(Body::new(node, self.chain_id)?),
             None => None,
         };
         let of_fields = match (&header_node, header.clone(), body) {
@@ -259,7 +259,7 @@ impl Reader<'_> {
         header: Option<Header>,
         of_fields: Option<(Block, ImportedBlock)>,
     ) -> Result<(Block, ImportedBlock), ImportError> {
-        let decoded = rlp_block::decode(rlp, self.chain_id)?;
+        let decoded = header::decode_block(rlp, self.chain_id)?;
         if header.is_some_and(|header| header != decoded.header) {
             return Err(rlp.fault("the RLP of the header beside it"));
         }

@@ -1,8 +1,10 @@
 //! Headers, in the dialects of execution-spec-tests and of nodes, and blocks made of a header and a
-//! body: the block that is run, and the outcome in its header.
+//! body: the block that is run, and the outcome in its header. Blocks as RLP: header, transactions, ommers, withdrawals
+//! and, as go-ethereum exports chains, the block-level access list behind them.
 
 use alloy_consensus::Header;
-use alloy_rlp::{EMPTY_LIST_CODE, Encodable};
+use alloy_primitives::Bytes;
+use alloy_rlp::{Decodable, EMPTY_LIST_CODE, Encodable, Error};
 use workload::{Block, ChainRules, Fork, Withdrawal, block::BlockEnv, rules::MAX_RLP_BLOCK_BYTES};
 
 use super::{ImportError, ImportedBlock, node::Node, read};
@@ -16,7 +18,7 @@ pub(super) struct Body {
 
 impl Body {
     /// The body whose lists are keys of `node`.
-    pub(super) fn of(node: &Node<'_>, chain_id: u64) -> Result<Self, ImportError> {
+    pub(super) fn new(node: &Node<'_>, chain_id: u64) -> Result<Self, ImportError> {
         let transactions = match node.find(&["transactions"])? {
             Some(transactions) => read::transactions(&transactions, chain_id)?,
             None => read::Transactions::none(),
@@ -143,4 +145,44 @@ fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv,
         parent_beacon_root: beacon_root
             .ok_or_else(|| node.missing("parentBeaconBlockRoot", &*allowed))?,
     })
+}
+
+/// The parts of a block.
+pub(super) struct RlpBlock {
+    pub(super) header: Header,
+    pub(super) body: Body,
+    /// The list behind the withdrawals, where there is one.
+    pub(super) list: Option<Bytes>,
+}
+
+/// The block whose RLP is the text at `node`, on chain `chain_id`.
+pub(super) fn decode_block(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, ImportError> {
+    let bytes = node.bytes()?;
+    let mut rest = bytes.as_ref();
+    let mut items = list(&mut rest).map_err(|e| fault(node, "the block", e))?;
+    if !rest.is_empty() {
+        return Err(fault(node, "the block", Error::Custom("bytes follow it")));
+    }
+    let header = Header::decode(&mut items).map_err(|e| fault(node, "its header", e))?;
+    let transactions = list(&mut items).map_err(|e| fault(node, "its transactions", e))?;
+    let transactions = read::decoded_transactions(node, transactions, chain_id)?;
+    let ommers = list(&mut items).map_err(|e| fault(node, "its ommers", e))?;
+    if !ommers.is_empty() {
+        return Err(fault(node, "its ommers", Error::Custom("blocks since the Merge have none")));
+    }
+    let withdrawals = Vec::decode(&mut items).map_err(|e| fault(node, "its withdrawals", e))?;
+    let withdrawals = read::Withdrawals::new(&withdrawals);
+    let list = (!items.is_empty()).then(|| Bytes::copy_from_slice(items));
+    Ok(RlpBlock { header, body: Body { transactions, withdrawals }, list })
+}
+
+/// The value at `node` has an error in `what` of the block.
+fn fault(node: &Node<'_>, what: &str, error: Error) -> ImportError {
+    node.fault(format!(
+        "the RLP of a block: header, transactions, ommers, withdrawals; {what}: {error}"
+    ))
+}
+
+fn list<'a>(from: &mut &'a [u8]) -> alloy_rlp::Result<&'a [u8]> {
+    alloy_rlp::Header::decode_bytes(from, true)
 }

@@ -33,10 +33,10 @@ pub(super) struct Transactions {
 impl Transactions {
     /// A block without any.
     pub(super) fn none() -> Self {
-        Self::of(Vec::new())
+        Self::new(Vec::new())
     }
 
-    fn of(envelopes: Vec<(Envelope, Address)>) -> Self {
+    fn new(envelopes: Vec<(Envelope, Address)>) -> Self {
         let signed = envelopes.iter().map(|(envelope, _)| envelope.encode().map(Bytes::from));
         let signed = signed.collect();
         let all =
@@ -51,7 +51,7 @@ pub(super) fn transactions(node: &Node<'_>, chain_id: u64) -> Result<Transaction
         return rlp_transactions(node, chain_id);
     }
     let envelopes = node.items()?.into_iter().map(|node| json_transaction(&node, chain_id));
-    Ok(Transactions::of(envelopes.collect::<Result<_, _>>()?))
+    Ok(Transactions::new(envelopes.collect::<Result<_, _>>()?))
 }
 
 /// The accounts of an object, by ascending address. Slots of zero are left out: they do not
@@ -127,7 +127,7 @@ pub(super) struct Withdrawals {
 }
 
 impl Withdrawals {
-    pub(super) fn of(all: &[eip4895::Withdrawal]) -> Self {
+    pub(super) fn new(all: &[eip4895::Withdrawal]) -> Self {
         let to_run =
             |of: &eip4895::Withdrawal| Withdrawal { address: of.address, amount_gwei: of.amount };
         let root = Some(proofs::calculate_withdrawals_root(all));
@@ -152,7 +152,7 @@ pub(super) fn withdrawals(nodes: &[Node<'_>]) -> Result<Withdrawals, ImportError
             amount: node.get(&["amount"], "an amount in Gwei")?.u64()?,
         });
     }
-    let withdrawals = Withdrawals::of(&all);
+    let withdrawals = Withdrawals::new(&all);
     Ok(Withdrawals { root: withdrawals.root.filter(|_| is_whole), ..withdrawals })
 }
 
@@ -189,7 +189,7 @@ pub(super) fn decoded_transactions(
         let sender = envelope.signer().ok_or_else(|| fault(&"an invalid signature"))?;
         envelopes.push((envelope, sender));
     }
-    Ok(Transactions::of(envelopes))
+    Ok(Transactions::new(envelopes))
 }
 
 fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address), ImportError> {

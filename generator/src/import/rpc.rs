@@ -93,7 +93,7 @@ impl FromStr for BlockName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = || match text.strip_prefix("0x") {
+        let number = match text.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16).ok(),
             None => text.parse().ok(),
         };
@@ -104,7 +104,7 @@ impl FromStr for BlockName {
             return text.parse().map(Self::Hash).map_err(|_| "a hash has hex digits only".into());
         }
         let signed = text.starts_with('+') || text.starts_with("0x+");
-        number().filter(|_| !signed).map(Self::Number).ok_or_else(|| {
+        number.filter(|_| !signed).map(Self::Number).ok_or_else(|| {
             "a block is a number (24476005, 0x1757a65), a hash of 32 bytes, or latest".into()
         })
     }

@@ -27,8 +27,9 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let balance = |_, holder: &Address| [(of_account(holder, BALANCES), TOKEN_BALANCE)];
-    let balances = slots_of_holders(&genesis.senders[0], airdrop.holder_count, balance)?;
+    let balances = slots_of_holders(&genesis.senders[0], airdrop.holder_count, |_, holder| {
+        [(of_account(holder, BALANCES), TOKEN_BALANCE)]
+    })?;
     add_only(tag, Contract::StandardToken, balances, genesis)
 }
 

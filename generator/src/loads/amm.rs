@@ -44,20 +44,25 @@ impl<'a> PairDraw<'a> {
     /// The pair of the trader; 0 is the hot one.
     fn pair_of(&self, trader: u64) -> u64 {
         let drawn = stream_seed(self.seed, &format!("state/load[{}]/trader/{trader}", self.tag));
-        let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| drawn[at + i]));
+        let [first, second] =
+            [0, 8].map(|at| u64::from_be_bytes(std::array::from_fn(|i| drawn[at + i])));
         // The top 53 bits as a fraction: exact.
-        let is_hot = ((word(0) >> 11) as f64) < self.amm.hot_share * (1_u64 << 53) as f64;
+        let is_hot = ((first >> 11) as f64) < self.amm.hot_share * (1_u64 << 53) as f64;
         match self.amm.pair_count - 1 {
             cold_count if is_hot || cold_count == 0 => 0,
             // As it was drawn before there was another law.
-            cold_count if self.amm.pair_exponent == 0.0 => 1 + word(8) % cold_count,
-            _ => self.zipf.rank(word(8)),
+            cold_count if self.amm.pair_exponent == 0.0 => 1 + second % cold_count,
+            _ => self.zipf.rank(second),
         }
     }
 }
 
 fn pair_name(pair: u64) -> String {
     format!("{}/{pair}", Contract::Pair.name())
+}
+
+fn pair_address(tag: &str, pair: u64) -> Address {
+    ContractName { tag, name: &pair_name(pair) }.address()
 }
 
 fn token_name(pair: u64) -> String {
@@ -72,7 +77,6 @@ pub(crate) fn place(
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
     let traders = genesis.senders[0].addresses(0..amm.trader_count)?;
-    let pair_address = |pair| ContractName { tag, name: &pair_name(pair) }.address();
     let pool = TOKEN_BALANCE * U256::from(POOL);
     let mut tokens = vec![Vec::new(); amm.pair_count as usize];
     let mut base_storage = Vec::new();
@@ -80,7 +84,7 @@ pub(crate) fn place(
     for (trader, address) in traders.iter().enumerate() {
         let pair = draw.pair_of(trader as u64);
         let allowances = of_account(address, ALLOWANCES);
-        let allowance = mapped(pair_address(pair).into_word(), allowances);
+        let allowance = mapped(pair_address(tag, pair).into_word(), allowances);
         for token in [&mut base_storage, &mut tokens[pair as usize]] {
             token.push((of_account(address, BALANCES), TOKEN_BALANCE));
             token.push((allowance, U256::MAX));
@@ -89,7 +93,7 @@ pub(crate) fn place(
     let base = ContractName { tag, name: Contract::StandardToken.name() };
     let base_address = base.address();
     for (pair, mut storage) in (0..).zip(tokens) {
-        let balance = (of_account(&pair_address(pair), BALANCES), pool);
+        let balance = (of_account(&pair_address(tag, pair), BALANCES), pool);
         storage.push(balance);
         base_storage.push(balance);
         let other = add_contract(

@@ -35,7 +35,7 @@ pub(crate) struct Account<'g> {
 
 impl<'g> Account<'g> {
     /// The account of a load that has `placed` of `genesis`.
-    pub(crate) fn of(placed: &'g Placed, genesis: &'g Genesis) -> Self {
+    pub(crate) fn new(placed: &'g Placed, genesis: &'g Genesis) -> Self {
         let family = &genesis.slots[placed.families.start as usize];
         let account = genesis.accounts.iter().find(|account| account.address == family.address);
         let account = account.unwrap_or_else(|| panic!("{}: slots of no account", family.address));
@@ -170,9 +170,8 @@ impl BloatedCalls {
 
     /// The slots that the next transaction touches, and where the one after it is.
     fn take(&mut self, count: u64) -> Vec<IndexRange> {
-        let range = |start, count| IndexRange { family: self.family, start, count };
-        let slots = range(self.at, count);
-        let pointer = range(0, 1);
+        let slots = IndexRange { family: self.family, start: self.at, count };
+        let pointer = IndexRange { family: self.family, start: 0, count: 1 };
         self.end = self.end.max(self.at + count);
         match self.op {
             BloatedOp::Write => {

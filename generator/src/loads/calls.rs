@@ -67,7 +67,7 @@ pub(crate) enum Size {
 
 impl Size {
     /// The scenario's value: the key's count, or none.
-    pub(crate) fn of(key: &'static str, count: Option<u64>) -> Self {
+    pub(crate) fn new(key: &'static str, count: Option<u64>) -> Self {
         count.map_or(Self::AsGas, |count| Self::Asked(key, count))
     }
 

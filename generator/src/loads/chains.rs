@@ -4,17 +4,20 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use alloy_primitives::{U256, keccak256};
+use alloy_primitives::U256;
 use workload::Genesis;
 
-use super::prices::{Callee, Prices, calldata};
+use super::{
+    prices::{Callee, Prices},
+    solidity::{calldata, word},
+};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::holder_count,
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, Touched, fitting},
-    probe::{Absent, Cost, Probe},
+    probe::{Cost, Probe},
     random::Random,
     state::{Placed, add_only, filled_places},
 };
@@ -72,7 +75,7 @@ type Form = (bool, bool, bool);
 #[derive(Debug)]
 pub(crate) struct Chains {
     spec: Spec,
-    selector: [u8; 4],
+    function: &'static str,
     probe: Probe,
     prices: Prices<Form>,
     /// Price of one at its own place, and of one at another's.
@@ -99,19 +102,11 @@ impl Chains {
             Through::Slot => ("step(uint256,uint256,uint256,uint256)", U256::ZERO),
             Through::Account => ("pay(address,address,uint256,uint256)", U256::ONE),
         };
-        let hash = keccak256(function);
-        let probe = Probe {
-            name: Contract::Chain.name(),
-            fork,
-            sender: people.address(0)?,
-            to: contract,
-            code: Contract::Chain.code()?,
-            value,
-            absent: Absent::Nothing,
-        };
+        let probe = Probe::new(Contract::Chain, fork, people.address(0)?, contract)?;
+        let probe = Probe { value, ..probe };
         let mut new = Self {
             spec: spec.clone(),
-            selector: [hash[0], hash[1], hash[2], hash[3]],
+            function,
             probe,
             prices: Prices::new(),
             own: Cost { gas: 0, refund: 0 },
@@ -178,17 +173,16 @@ impl Chains {
             Touch::First => (0, self.spec.work),
             Touch::Last => (self.spec.work, 0),
         };
-        let mut word = |place: u64| {
-            Ok::<_, GeneratorError>(match self.spec.through {
-                Through::Slot => U256::from(place).to_be_bytes(),
-                Through::Account => people.address(place)?.into_word().0,
-            })
+        let [from_word, to_word] = match self.spec.through {
+            Through::Slot => [from, to].map(word),
+            Through::Account => {
+                [people.address(from)?, people.address(to)?].map(|end| end.into_word())
+            }
         };
-        let work = [first, last].map(|count| U256::from(count).to_be_bytes());
-        let input = calldata(self.selector, [word(from)?, word(to)?, work[0], work[1]]);
+        let input = calldata(self.function, &[from_word, to_word, word(first), word(last)]);
         self.probe.sender = people.address(sender)?;
         let form = (from == to, to == sender, from == sender);
-        let Cost { gas, refund } = self.prices.of(form, &self.probe, &input)?;
+        let Cost { gas, refund } = self.prices.price(form, &self.probe, &input)?;
         let senders = match self.spec.through {
             Through::Slot => Vec::new(),
             Through::Account => vec![from, to],
@@ -206,16 +200,20 @@ impl Chains {
         })
     }
 
+    /// Those of `count` transactions that conflict.
+    fn conflict_count(&self, count: u64) -> u64 {
+        libm::round(count as f64 * self.spec.conflict_share) as u64
+    }
+
+    /// The value of `key` needs more conflicts than `tx_count` transactions have.
+    fn too_few(&self, key: &'static str, needed_count: u64, tx_count: u64) -> GeneratorError {
+        let (load, conflict_count) = (self.members.load(), self.conflict_count(tx_count));
+        GeneratorError::TooFewToConflict { load, key, needed_count, conflict_count, tx_count }
+    }
+
     /// The groups of a block of `count` transactions.
     fn groups(&self, count: u64) -> Result<Vec<Group>, GeneratorError> {
-        let conflict_count = libm::round(count as f64 * self.spec.conflict_share) as u64;
-        let too_few = |key, needed_count| GeneratorError::TooFewToConflict {
-            load: self.members.load(),
-            key,
-            needed_count,
-            conflict_count,
-            tx_count: count,
-        };
+        let conflict_count = self.conflict_count(count);
         let mut out = Vec::new();
         let mut left = conflict_count;
         match &self.spec.groups {
@@ -230,18 +228,19 @@ impl Chains {
                 }
                 if out.iter().all(|group| group.length == 1) {
                     let met = lengths.iter().position(|length| *length > 1).unwrap_or(0);
-                    return Err(too_few("lengths", lengths[..=met].iter().sum()));
+                    let needed_count = lengths[..=met].iter().sum();
+                    return Err(self.too_few("lengths", needed_count, count));
                 }
             }
             Groups::Hotspots(hotspots) => {
                 let needed_count = hotspots.saturating_mul(2);
                 if conflict_count < needed_count {
-                    return Err(too_few("hotspots", needed_count));
+                    return Err(self.too_few("hotspots", needed_count, count));
                 }
-                out.extend((0..*hotspots).map(|place| Group {
+                out.extend((0..*hotspots).map(|index| Group {
                     length: conflict_count / hotspots
-                        + u64::from(place < conflict_count % hotspots),
-                    hotspot: Some(place),
+                        + u64::from(index < conflict_count % hotspots),
+                    hotspot: Some(index),
                 }));
                 left = 0;
             }

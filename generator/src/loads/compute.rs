@@ -29,7 +29,7 @@ impl Computations {
             Work::Pairing => ("pairing(uint256)", &[6, 7, 8][..]),
             Work::Loop => ("loop(uint256)", &[][..]),
         };
-        let size = Size::of("rounds", compute.round_count);
+        let size = Size::new("rounds", compute.round_count);
         Self { contract, signature, precompiles, size }
     }
 }

@@ -2,16 +2,19 @@
 //! shuffled. The DApps' sizes and the published variant of the transactions per user follow the
 //! clustered workload of Aptos' block partitioner benchmark.
 
-use alloy_primitives::{Address, Bytes, U256, keccak256};
+use alloy_primitives::{Address, Bytes};
 use workload::{Fork, Genesis, GenesisAccount};
 
-use super::prices::{Prices, calldata};
+use super::{
+    prices::Prices,
+    solidity::{calldata, word},
+};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
-    probe::{Absent, Cost, Probe},
+    probe::{Cost, Probe},
     random::Random,
     state::{Placed, filled_places, numbered_contract},
 };
@@ -81,25 +84,16 @@ impl Dapps {
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let Place { tag, fork } = place;
-        let contract = |place| numbered_contract(tag, Contract::Dapp, place);
-        let contracts: Vec<Address> = (0..spec.dapp_count).map(contract).collect();
-        let probe = Probe {
-            name: Contract::Dapp.name(),
-            fork,
-            sender: people.address(0)?,
-            to: contract(0),
-            code: Contract::Dapp.code()?,
-            value: U256::ZERO,
-            absent: Absent::Nothing,
-        };
-        let hash = keccak256("use(uint256,uint256)");
-        let selector = [hash[0], hash[1], hash[2], hash[3]];
+        let contracts =
+            (0..spec.dapp_count).map(|index| numbered_contract(tag, Contract::Dapp, index));
+        let contracts: Vec<Address> = contracts.collect();
+        let to = numbered_contract(tag, Contract::Dapp, 0);
+        let probe = Probe::new(Contract::Dapp, fork, people.address(0)?, to)?;
         let mut prices = Prices::new();
         let mut resources = Vec::new();
         for resource in 0..spec.resource_count {
-            let words = [resource, spec.work].map(|word| U256::from(word).to_be_bytes());
-            let input = calldata(selector, words);
-            let cost = prices.of((), &probe, &input)?;
+            let input = calldata("use(uint256,uint256)", &[resource, spec.work].map(word));
+            let cost = prices.price((), &probe, &input)?;
             resources.push((input, cost));
         }
         Ok(Self {
@@ -173,11 +167,11 @@ impl Dapps {
         let (mean, sigma) = (self.spec.per_user_mean as f64, self.spec.per_user_sigma);
         let user_count = (count / self.spec.per_user_mean).max(1);
         let mu = libm::log(mean);
-        let mut draw = || {
+        let drawn = (0..user_count).map(|_| {
             let drawn = libm::exp(mu + sigma * self.random.normal());
             libm::round(drawn).min(PUBLISHED_MOST * mean) as u64
-        };
-        let mut out: Vec<u64> = (0..user_count).map(|_| draw()).collect();
+        });
+        let mut out: Vec<u64> = drawn.collect();
         even_out(&mut out, count, 1, 0);
         out
     }
@@ -187,15 +181,13 @@ impl Dapps {
         let dapp_count = self.contracts.len();
         let mean = user_count as f64 / dapp_count as f64;
         let deviation = self.spec.deviation;
-        let mut size = || {
-            loop {
-                let size = libm::round(mean * (1.0 + deviation * self.random.normal()));
-                if size >= 0.0 {
-                    return size as u64;
-                }
-            }
-        };
-        let mut out: Vec<u64> = (0..dapp_count).map(|_| size()).collect();
+        let mut out: Vec<u64> = std::iter::from_fn(|| {
+            Some(libm::round(mean * (1.0 + deviation * self.random.normal())))
+        })
+        .filter(|size| *size >= 0.0)
+        .map(|size| size as u64)
+        .take(dapp_count)
+        .collect();
         // From anywhere: fewer users than DApps would else always be those of the first ones.
         let start = self.random.below(dapp_count as u64) as usize;
         even_out(&mut out, user_count, 0, start);
@@ -241,16 +233,16 @@ impl Outsiders {
 fn even_out(sizes: &mut [u64], total: u64, least: u64, start: usize) {
     let sum: u64 = sizes.iter().sum();
     let len = sizes.len();
-    let mut places = (start..start + len).cycle().map(|place| place % len);
+    let mut places = (start..start + len).cycle().map(|index| index % len);
     let mut missing = total.saturating_sub(sum);
     let spare: u64 = sizes.iter().map(|size| size.saturating_sub(least)).sum();
     let mut surplus = sum.saturating_sub(total).min(spare);
-    while let (true, Some(place)) = (missing + surplus > 0, places.next()) {
+    while let (true, Some(index)) = (missing + surplus > 0, places.next()) {
         if missing > 0 {
-            sizes[place] += 1;
+            sizes[index] += 1;
             missing -= 1;
-        } else if sizes[place] > least {
-            sizes[place] -= 1;
+        } else if sizes[index] > least {
+            sizes[index] -= 1;
             surplus -= 1;
         }
     }

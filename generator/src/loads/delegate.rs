@@ -85,10 +85,12 @@ impl Delegations {
         genesis: &Genesis,
     ) -> Result<Self, GeneratorError> {
         let family = &genesis.senders[placed.people as usize];
-        let wallet = |wallet| ContractName { tag, name: &wallet_name(wallet) }.address();
+        let wallets = (0..WALLET_COUNT)
+            .map(|wallet| ContractName { tag, name: &wallet_name(wallet) }.address())
+            .collect();
         Ok(Self {
             delegate,
-            wallets: (0..WALLET_COUNT).map(wallet).collect(),
+            wallets,
             authorities: family.addresses(0..family.count)?,
             family: placed.people,
             delegated_count: 0,
@@ -107,18 +109,20 @@ impl Delegations {
     }
 
     fn authorizations(&self, first: u64, round: u64) -> Vec<Authorization> {
-        let authorization = |authority: u64| Authorization {
-            chain_id: U256::from(CHAIN_ID),
-            address: self.wallets[(round % WALLET_COUNT) as usize],
-            nonce: round,
-            authority: Some(self.authorities[authority as usize]),
-        };
-        (first..first + self.delegate.authorization_count).map(authorization).collect()
+        let authorities = first..first + self.delegate.authorization_count;
+        authorities
+            .map(|authority| Authorization {
+                chain_id: U256::from(CHAIN_ID),
+                address: self.wallets[(round % WALLET_COUNT) as usize],
+                nonce: round,
+                authority: Some(self.authorities[authority as usize]),
+            })
+            .collect()
     }
 
     fn touched(&self, authorities: std::ops::Range<u64>) -> Touched {
-        let one = |start| IndexRange { family: self.family, start, count: 1 };
-        Touched { others: authorities.map(one).collect(), ..Touched::default() }
+        let others = authorities.map(|start| IndexRange { family: self.family, start, count: 1 });
+        Touched { others: others.collect(), ..Touched::default() }
     }
 
     /// A transaction that delegates as the next does, of the round before.

@@ -13,7 +13,7 @@ use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
-    probe::{Absent, Cost, Probe},
+    probe::{Cost, Probe},
     state::{Placed, numbered_contract},
     trial::Trial,
 };
@@ -89,21 +89,13 @@ impl HashChains {
         around: Around<'_>,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
-        let name = Contract::HashChain.name();
         let sender = people.address(0)?;
-        let probe = Probe {
-            name,
-            fork: around.fork,
-            sender,
-            to: numbered_contract(tag, Contract::HashChain, 0),
-            code: Contract::HashChain.code()?,
-            value: U256::ZERO,
-            absent: Absent::Nothing,
-        };
+        let to = numbered_contract(tag, Contract::HashChain, 0);
+        let probe = Probe::new(Contract::HashChain, around.fork, sender, to)?;
         let creation = Contract::HashChain.creation_code()?;
         let tx = PlannedTx { sender: 0, input: creation.clone(), ..PlannedTx::default() };
         let trial = Trial {
-            name,
+            name: Contract::HashChain.name(),
             fork: around.fork,
             genesis: around.genesis,
             named: Vec::new(),
@@ -134,7 +126,7 @@ impl HashChains {
     }
 
     fn price(&mut self, count: u64) -> Result<Cost, GeneratorError> {
-        self.prices.of(count, &self.probe, &calldata(count))
+        self.prices.price(count, &self.probe, &calldata(count))
     }
 
     /// The most hashes of a transaction within `gas_limit`, with their price; `None` below one.
@@ -197,11 +189,9 @@ impl HashChains {
             return Err(GeneratorError::TooFewGroupContracts { load, needed_count, held_count });
         }
         let whole = limits.iter().take((group_count * length) as usize).zip(0..);
-        let call = |(limit, place): (&u64, u64)| Step::Calls {
-            group: Some(place % group_count),
-            limit: *limit,
-        };
-        Ok(whole.map(call).collect())
+        Ok(whole
+            .map(|(limit, index)| Step::Calls { group: Some(index % group_count), limit: *limit })
+            .collect())
     }
 
     fn deployment(
@@ -323,13 +313,14 @@ impl Planner for HashChains {
                 let most = self.most_within(planned.min(gas_limit))?;
                 let Some((count, Cost { gas, refund })) = most else { return Ok(None) };
                 let absent = if group.is_none() { self.deployed } else { None };
-                let of_group = |group| numbered_contract(&self.tag, Contract::HashChain, group);
+                let contract =
+                    group.map(|group| numbered_contract(&self.tag, Contract::HashChain, group));
                 PlannedTx {
                     gas_limit: gas + refund,
                     gas,
                     refund,
                     sender: people.in_turn(turn),
-                    to: group.map(of_group).or(self.deployed),
+                    to: contract.or(self.deployed),
                     input: calldata(count),
                     touched: Touched { absent: absent.into_iter().collect(), ..Touched::default() },
                     ..PlannedTx::default()

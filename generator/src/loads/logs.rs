@@ -31,7 +31,7 @@ impl Script for LogWrites {
     }
 
     fn size(&self) -> Size {
-        Size::of("logs", self.logs.log_count)
+        Size::new("logs", self.logs.log_count)
     }
 
     fn call(

@@ -37,11 +37,10 @@ pub(crate) fn place(
     tag: &str,
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
-    let of_holder = |place, holder: &Address| {
-        let owner = mapped(word(FIRST_ID + place), U256::from(OWNERS));
+    let mut slots = slots_of_holders(&genesis.senders[0], holder_count, |index, holder| {
+        let owner = mapped(word(FIRST_ID + index), U256::from(OWNERS));
         [(owner, value_of(holder)), (of_account(holder, BALANCES), U256::from(BALANCE))]
-    };
-    let mut slots = slots_of_holders(&genesis.senders[0], holder_count, of_holder)?;
+    })?;
     slots.push((U256::from(COUNTER), U256::from(MINTED_COUNT)));
     add_only(tag, Contract::Nft, slots, genesis)
 }
@@ -101,9 +100,8 @@ impl Script for NftTransfers {
         _: &mut People<'_>,
     ) -> Result<(), GeneratorError> {
         let (giver, taker, id) = self.parties(turn);
-        let own = |holder| vec![FIRST_ID + holder];
-        self.held.entry(giver).or_insert_with(|| own(giver)).retain(|held| *held != id);
-        self.held.entry(taker).or_insert_with(|| own(taker)).push(id);
+        self.held.entry(giver).or_insert_with(|| vec![FIRST_ID + giver]).retain(|held| *held != id);
+        self.held.entry(taker).or_insert_with(|| vec![FIRST_ID + taker]).push(id);
         Ok(())
     }
 }

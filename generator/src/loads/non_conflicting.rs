@@ -1,17 +1,20 @@
 //! One account a transaction, which destroys a unit of its own tokens and logs that; on request the
 //! total supply, which all have in common, goes down too.
 
-use alloy_primitives::{Address, Bytes, U256, keccak256};
+use alloy_primitives::{Address, Bytes, U256};
 use workload::Genesis;
 
-use super::prices::{Callee, calldata};
+use super::{
+    prices::Callee,
+    solidity::{calldata, word},
+};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     holders::{holder_count, slots_of_holders},
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
-    probe::{Absent, Cost, Probe},
+    probe::{Cost, Probe},
     state::{Placed, TOKEN_BALANCE, add_only, balance_key},
 };
 use spec::{BlockTarget, NonConflicting as Spec, Scenario};
@@ -26,8 +29,9 @@ pub(crate) fn place(
     genesis: &mut Genesis,
 ) -> Result<Placed, GeneratorError> {
     let holder_count = holder_count(scenario);
-    let balance = |_, holder: &Address| [(balance_key(holder), TOKEN_BALANCE)];
-    let mut slots = slots_of_holders(&genesis.senders[0], holder_count, balance)?;
+    let mut slots = slots_of_holders(&genesis.senders[0], holder_count, |_, holder| {
+        [(balance_key(holder), TOKEN_BALANCE)]
+    })?;
     slots.push((SUPPLY_KEY, TOKEN_BALANCE * U256::from(holder_count)));
     add_only(tag, Contract::Supply, slots, genesis)
 }
@@ -52,19 +56,9 @@ impl NonConflicting {
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let function = if spec.changes_supply { "burn(uint256)" } else { "spend(uint256)" };
-        let hash = keccak256(function);
-        let selector = [hash[0], hash[1], hash[2], hash[3]];
-        let input = calldata(selector, [U256::ONE.to_be_bytes()]);
-        let probe = Probe {
-            name: Contract::Supply.name(),
-            fork,
-            sender: people.address(0)?,
-            to: contract,
-            code: Contract::Supply.code()?,
-            value: U256::ZERO,
-            absent: Absent::Nothing,
-        };
-        let cost = probe.cost(&input)?;
+        let input = calldata(function, &[word(1)]);
+        let cost =
+            Probe::new(Contract::Supply, fork, people.address(0)?, contract)?.cost(&input)?;
         Ok(Self { contract, input, cost, members, tx_count: 0 })
     }
 }

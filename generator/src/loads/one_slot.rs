@@ -2,17 +2,20 @@
 //! own, nothing of the slot can be done in parallel, and all of the work can; if they touch it
 //! first, the work depends on the slot, and nothing can.
 
-use alloy_primitives::{Address, Bytes, U256, keccak256};
+use alloy_primitives::{Address, Bytes, U256};
 use spec::Touch;
 use workload::Genesis;
 
-use super::prices::Callee;
+use super::{
+    prices::Callee,
+    solidity::{calldata, word},
+};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room},
-    probe::{Absent, Cost, Probe},
+    probe::{Cost, Probe},
     state::{Placed, add_only},
 };
 
@@ -36,21 +39,12 @@ impl OneSlot {
         load: &spec::OneSlot,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
-        let selector = match load.touch {
-            Touch::First => keccak256("mixFirst(uint256)"),
-            Touch::Last => keccak256("mix(uint256)"),
+        let function = match load.touch {
+            Touch::First => "mixFirst(uint256)",
+            Touch::Last => "mix(uint256)",
         };
-        let input: Bytes =
-            [&selector[..4], &U256::from(load.work).to_be_bytes::<32>()].concat().into();
-        let probe = Probe {
-            name: Contract::OneSlot.name(),
-            fork,
-            sender: people.address(0)?,
-            to: contract,
-            code: Contract::OneSlot.code()?,
-            value: U256::ZERO,
-            absent: Absent::Nothing,
-        };
+        let input = calldata(function, &[word(load.work)]);
+        let probe = Probe::new(Contract::OneSlot, fork, people.address(0)?, contract)?;
         Ok(Self { contract, cost: probe.cost(&input)?, input })
     }
 }

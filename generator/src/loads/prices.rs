@@ -31,7 +31,7 @@ impl<F: Copy + Eq + Hash> Prices<F> {
     }
 
     /// The price of a transaction of `form` with `input`; `probe` runs it if it is the first.
-    pub(crate) fn of(
+    pub(crate) fn price(
         &mut self,
         form: F,
         probe: &Probe,
@@ -45,9 +45,4 @@ impl<F: Copy + Eq + Hash> Prices<F> {
         self.of_form.insert(form, cost);
         Ok(cost)
     }
-}
-
-/// Calldata of a function of this selector with these words.
-pub(crate) fn calldata<const N: usize>(selector: [u8; 4], words: [[u8; 32]; N]) -> Bytes {
-    [&selector[..], words.as_flattened()].concat().into()
 }

@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_primitives::{Address, Bytes, U256};
 use workload::{Fork, Genesis};
 
+use super::solidity::{calldata, word};
 use crate::{
     artifact::Contract,
     error::GeneratorError,
@@ -151,7 +152,8 @@ impl Transfers {
             Asset::Ether => (recipient, U256::ONE, Bytes::new(), Bytes::new(), touched),
             // A token's transfer knows its recipient by a slot, not as an account.
             Asset::Token { address, code } => {
-                let input = transfer_calldata(&recipient);
+                let words = [recipient.into_word(), word(1)];
+                let input = calldata("transfer(address,uint256)", &words);
                 (*address, U256::ZERO, input, code.clone(), Touched::default())
             }
         };
@@ -182,12 +184,6 @@ impl Transfers {
         let plan = PlannedTx { gas_limit, gas, refund, sender, to, ..PlannedTx::default() };
         Ok(PlannedTx { value, input, touched, ..plan })
     }
-}
-
-/// Calldata of `transfer(recipient, 1)`.
-fn transfer_calldata(recipient: &Address) -> Bytes {
-    let selector = &keccak256("transfer(address,uint256)")[..4];
-    [selector, recipient.into_word().as_slice(), B256::with_last_byte(1).as_slice()].concat().into()
 }
 
 impl Planner for Transfers {

@@ -5,10 +5,9 @@ use alloy_primitives::{B256, Log};
 use workload::{Batch, Block, TxOutcome, Workload};
 
 use super::{
-    answer::Answer,
     error::ReferenceError,
     planned::PlannedState,
-    run::{BatchReference, Ran, Watch, run_planned},
+    run::{Answer, BatchReference, Watch, run_planned},
 };
 
 /// Runs blocks in order, one at a call, over the state that those before it left.
@@ -46,8 +45,10 @@ impl<'w> ChainRun<'w> {
     ) -> Result<BatchReference, ReferenceError> {
         let state = self.state.take().ok_or(ReferenceError::Cancelled)?;
         let alone = Batch { blocks: vec![block], ..Batch::default() };
-        let mut on_tx = |ran: Ran<'_>| on_tx(ran.outcome, ran.logs).flow();
-        let mut watch = Watch { on_tx: &mut on_tx, on_state: &mut |_, _| {} };
+        let mut watch = Watch {
+            on_tx: &mut |ran| on_tx(ran.outcome, ran.logs).flow(),
+            on_state: &mut |_, _| {},
+        };
         let (made, state) =
             run_planned(self.workload, self.block_count, &alone, state, &mut watch)?;
         made.check_item_count(self.block_count, &alone, self.workload.fork())?;

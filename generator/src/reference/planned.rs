@@ -112,18 +112,17 @@ impl<'w> PlannedState<'w> {
     /// The state before the first batch; [`Self::plan`] must follow.
     pub fn new(workload: &'w Workload) -> Result<Self, WorkloadError> {
         let genesis = &workload.genesis;
-        let code = |account: &GenesisAccount| {
-            let code = Bytecode::new_raw_checked(account.code.clone());
-            let invalid = |_| WorkloadError::GenesisCode { address: account.address };
-            Ok((keccak256(&account.code), code.map_err(invalid)?))
-        };
+        let codes = genesis.accounts.iter().map(|account| {
+            let code = Bytecode::new_raw_checked(account.code.clone())
+                .map_err(|_| WorkloadError::GenesisCode { address: account.address })?;
+            Ok((keccak256(&account.code), code))
+        });
         let families: HashSet<Address> =
             genesis.slots.iter().map(|family| family.address).collect();
-        let has_storage_only = |account: &&GenesisAccount| {
+        let storage_only = genesis.accounts.iter().filter(|account| {
             let is_free = account.nonce == 0 && account.code.is_empty();
             is_free && (!account.storage.is_empty() || families.contains(&account.address))
-        };
-        let storage_only = genesis.accounts.iter().filter(has_storage_only);
+        });
         Ok(Self {
             storage_only: storage_only.map(|account| account.address).collect(),
             workload,
@@ -131,7 +130,7 @@ impl<'w> PlannedState<'w> {
             block_hashes: Cow::Borrowed(&workload.block_hashes),
             explicit: genesis.accounts.iter().map(|account| (account.address, account)).collect(),
             families,
-            codes: genesis.accounts.iter().map(code).collect::<Result<_, _>>()?,
+            codes: codes.collect::<Result<_, _>>()?,
             made_codes: B256Map::default(),
             made_hashes: HashMap::new(),
             planned_accounts: AddressMap::default(),
@@ -212,11 +211,15 @@ impl<'w> PlannedState<'w> {
         while start < end {
             let indices: Vec<u64> = (start..end.min(start.saturating_add(CHUNK))).collect();
             family.addresses(&indices, &mut addresses);
-            let code_of = |index: u64| family.code_place(index).filter(|_| index < family.count);
-            self.make_codes(range.family, family, indices.iter().filter_map(|i| code_of(*i)));
+            let present = indices.iter().filter(|index| **index < family.count);
+            let codes = present.filter_map(|index| family.code_place(*index));
+            self.make_codes(range.family, family, codes);
             for (index, address) in indices.iter().zip(&addresses) {
-                let code_hash = code_of(*index).map(|code| self.made_hashes[&(range.family, code)]);
-                let state = (*index < family.count).then(|| family.state(*index, code_hash));
+                let state = (*index < family.count).then(|| {
+                    let code = family.code_place(*index);
+                    let code_hash = code.map(|code| self.made_hashes[&(range.family, code)]);
+                    family.state(*index, code_hash)
+                });
                 self.planned_accounts.insert(*address, state);
             }
             start += indices.len() as u64;
@@ -233,8 +236,8 @@ impl<'w> PlannedState<'w> {
     ) {
         let missing = codes.filter(|code| !self.made_hashes.contains_key(&(family_index, *code)));
         let missing: BTreeSet<u64> = missing.collect();
-        let hash = |code: u64| (code, keccak256(family.code(code)));
-        let hashes: Vec<(u64, B256)> = missing.into_par_iter().map(hash).collect();
+        let hashes: Vec<(u64, B256)> =
+            missing.into_par_iter().map(|code| (code, keccak256(family.code(code)))).collect();
         for (code, hash) in hashes {
             self.made_hashes.insert((family_index, code), hash);
             self.made_codes.insert(hash, (family, code));
@@ -310,8 +313,8 @@ impl<'w> PlannedState<'w> {
             return planned.copied().ok_or(PlanError::Slot { address, key });
         }
         let storage = self.explicit.get(&address).map_or(&[][..], |account| &account.storage);
-        let place = storage.binary_search_by(|(at, _)| at.cmp(&key));
-        Ok(place.map_or(U256::ZERO, |place| storage[place].1))
+        let index = storage.binary_search_by(|(at, _)| at.cmp(&key));
+        Ok(index.map_or(U256::ZERO, |index| storage[index].1))
     }
 }
 
@@ -319,15 +322,14 @@ impl Database for PlannedState<'_> {
     type Error = PlanError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, PlanError> {
-        let info = |state: AccountState| AccountInfo {
+        Ok(self.account(&address)?.map(|state| AccountInfo {
             balance: state.balance,
             nonce: state.nonce,
             code_hash: state.code_hash,
             // Asked for by hash when it is needed; a default here would be an empty code.
             code: None,
             ..AccountInfo::default()
-        };
-        Ok(self.account(&address)?.map(info))
+        }))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, PlanError> {
@@ -343,8 +345,8 @@ impl Database for PlannedState<'_> {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, PlanError> {
-        let place = number.checked_sub(self.first_hash_number);
-        let hash = place.and_then(|place| self.block_hashes.get(usize::try_from(place).ok()?));
+        let index = number.checked_sub(self.first_hash_number);
+        let hash = index.and_then(|index| self.block_hashes.get(usize::try_from(index).ok()?));
         hash.copied().ok_or(PlanError::BlockHash(number))
     }
 }

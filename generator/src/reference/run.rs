@@ -19,10 +19,28 @@ use workload::{
 };
 
 use super::{
-    answer::Answer,
     error::ReferenceError,
     planned::{PlanError, PlannedState},
 };
+
+/// The answer of a callback after a transaction: whether to go on. A callback that only listens answers `()`; one that
+/// can stop the run answers a [`ControlFlow`].
+pub trait Answer {
+    /// Whether to go on.
+    fn flow(self) -> ControlFlow<()>;
+}
+
+impl Answer for () {
+    fn flow(self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl Answer for ControlFlow<()> {
+    fn flow(self) -> ControlFlow<()> {
+        self
+    }
+}
 
 /// The outcome of one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +75,7 @@ impl BatchReference {
         batch: &Batch,
         fork: Fork,
     ) -> Result<(), ReferenceError> {
-        let bounds = ListBounds::of(batch, fork);
+        let bounds = ListBounds::new(batch, fork);
         let (item_count, max_count) = (self.item_count, bounds.max_item_count());
         if item_count <= max_count {
             return Ok(());
@@ -116,8 +134,7 @@ impl<'w> ReferenceRun<'w> {
         &mut self,
         mut on_tx: impl FnMut(Ran<'_>) -> A,
     ) -> Option<Result<BatchReference, ReferenceError>> {
-        let mut on_tx = |ran: Ran<'_>| on_tx(ran).flow();
-        self.run_next(&mut on_tx, &mut |_, _| {})
+        self.run_next(&mut |ran| on_tx(ran).flow(), &mut |_, _| {})
     }
 
     /// As [`Self::next_batch_seen`]; before that, `on_state` is shown all that a transaction
@@ -130,8 +147,7 @@ impl<'w> ReferenceRun<'w> {
         mut on_tx: impl FnMut(Ran<'_>) -> A,
         mut on_state: impl FnMut(usize, &EvmState),
     ) -> Option<Result<BatchReference, ReferenceError>> {
-        let mut on_tx = |ran: Ran<'_>| on_tx(ran).flow();
-        self.run_next(&mut on_tx, &mut on_state)
+        self.run_next(&mut |ran| on_tx(ran).flow(), &mut on_state)
     }
 
     fn run_next(

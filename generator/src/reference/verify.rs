@@ -4,9 +4,8 @@ use alloy_primitives::keccak256;
 use workload::{Batch, Workload};
 
 use super::{
-    answer::Answer,
     error::ReferenceError,
-    run::{BatchReference, ReferenceRun},
+    run::{Answer, BatchReference, ReferenceRun},
 };
 
 /// Checks that a workload, such as one from a file, expects the reference's outcome. `on_tx` is
@@ -21,12 +20,12 @@ pub fn verify<A: Answer>(
 ) -> Result<(), ReferenceError> {
     workload.validate()?;
     let mut run = ReferenceRun::new(workload)?;
-    for (place, batch) in workload.batches.iter().enumerate() {
+    for (index, batch) in workload.batches.iter().enumerate() {
         let Some(made) = run.next_batch(&mut on_tx) else { break };
         let made = made?;
-        made.check_item_count(place, batch, workload.fork())?;
+        made.check_item_count(index, batch, workload.fork())?;
         if let Some((part, detail)) = difference(batch, &made) {
-            return Err(ReferenceError::Differs { batch: place, part, detail });
+            return Err(ReferenceError::Differs { batch: index, part, detail });
         }
     }
     Ok(())
@@ -36,10 +35,10 @@ fn difference(batch: &Batch, made: &BatchReference) -> Option<(&'static str, Str
     let (said, expected) = (&batch.expected, &made.expected);
     if said.transactions != expected.transactions {
         let mut both = said.transactions.iter().zip(&expected.transactions);
-        let place = both.position(|(a, b)| a != b);
-        let place = place.unwrap_or(said.transactions.len().min(expected.transactions.len()));
-        let (a, b) = (said.transactions.get(place), expected.transactions.get(place));
-        return Some(("the outcome of a transaction", format!("{place}: {a:?}, {b:?}")));
+        let index = both.position(|(a, b)| a != b);
+        let index = index.unwrap_or(said.transactions.len().min(expected.transactions.len()));
+        let (a, b) = (said.transactions.get(index), expected.transactions.get(index));
+        return Some(("the outcome of a transaction", format!("{index}: {a:?}, {b:?}")));
     }
     if said.header_gas != expected.header_gas {
         let detail = format!("{:?}, {:?}", said.header_gas, expected.header_gas);

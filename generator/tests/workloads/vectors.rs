@@ -75,7 +75,7 @@ fn disagreement(imported: &Imported) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     for (batch, made) in imported.workload.batches.iter().zip(&made) {
-        let bounds = ListBounds::of(batch, imported.workload.fork());
+        let bounds = ListBounds::new(batch, imported.workload.fork());
         match ListIndex::decode(&made.list, &bounds).map(|index| index.encode()) {
             Ok(again) if again == made.list => {}
             other => return Some(format!("the list is not accepted: {other:?}")),

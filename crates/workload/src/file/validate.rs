@@ -198,8 +198,8 @@ fn validate_genesis(genesis: &Genesis) -> Result<(), WorkloadError> {
         return Err(WorkloadError::FamilyOverlap { address: twice[0] });
     }
     for (family, accounts) in genesis.account_families.iter().enumerate() {
-        let wrong = |source| WorkloadError::AccountFamily { family, source };
-        accounts.code.check().map_err(wrong)?;
+        let checked = accounts.code.check();
+        checked.map_err(|source| WorkloadError::AccountFamily { family, source })?;
     }
     let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
     let slots = explicit.chain(genesis.slots.iter().map(|family| family.count));
@@ -238,22 +238,20 @@ fn validate_batch(index: usize, batch: &Batch) -> Result<(), WorkloadError> {
 /// Indices of slots and accounts may go beyond their family's count, where they are absent; those of
 /// senders may not.
 fn validate_plan(batch: usize, plan: &Plan, genesis: &Genesis) -> Result<(), WorkloadError> {
-    let check = |kind, ranges: &[IndexRange], end_of: &dyn Fn(usize) -> Option<u64>| {
-        let is_wrong = |range: &&IndexRange| {
+    let senders: Vec<u64> = genesis.senders.iter().map(|family| family.count).collect();
+    for (kind, ranges, ends) in [
+        (FamilyKind::Slot, &plan.slots, vec![u64::MAX; genesis.slots.len()]),
+        (FamilyKind::Account, &plan.accounts, vec![u64::MAX; genesis.account_families.len()]),
+        (FamilyKind::Sender, &plan.senders, senders),
+    ] {
+        for range in ranges {
             let end = range.start.checked_add(range.count);
-            let allowed = end_of(range.family as usize);
-            end.zip(allowed).is_none_or(|(end, allowed)| end > allowed)
-        };
-        let wrong = ranges.iter().find(is_wrong);
-        wrong
-            .map_or(Ok(()), |range| Err(WorkloadError::PlannedRange { batch, kind, range: *range }))
-    };
-    let any_index = |family: usize| genesis.slots.get(family).map(|_| u64::MAX);
-    check(FamilyKind::Slot, &plan.slots, &any_index)?;
-    let any_account = |family: usize| genesis.account_families.get(family).map(|_| u64::MAX);
-    check(FamilyKind::Account, &plan.accounts, &any_account)?;
-    let sender = |family: usize| genesis.senders.get(family).map(|senders| senders.count);
-    check(FamilyKind::Sender, &plan.senders, &sender)?;
+            let allowed = ends.get(range.family as usize);
+            if end.zip(allowed).is_none_or(|(end, allowed)| end > *allowed) {
+                return Err(WorkloadError::PlannedRange { batch, kind, range: *range });
+            }
+        }
+    }
     let mut pairs = plan.absent_accounts.windows(2);
     pairs
         .find(|pair| pair[0] >= pair[1])

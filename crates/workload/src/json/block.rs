@@ -1,73 +1,30 @@
-//! Blocks and transactions as JSON.
+//! Blocks, transactions and expected outcomes as JSON.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use serde::{Serialize, Serializer};
 
-use crate::block::{Authorization, Block, BlockEnv, Transaction, TxType, Withdrawal};
+use crate::{
+    block::{Authorization, BatchOutcome, Block, BlockEnv, Transaction, TxType, Withdrawal},
+    outcome::{TxOutcome, TxStatus},
+};
 
 #[derive(Serialize)]
 pub(super) struct BlockJson<'a> {
-    env: EnvJson<'a>,
+    env: &'a BlockEnv,
     #[serde(serialize_with = "transactions")]
     transactions: &'a [Transaction],
-    #[serde(serialize_with = "withdrawals")]
     withdrawals: &'a [Withdrawal],
 }
 
 impl<'a> BlockJson<'a> {
-    pub(super) fn of(block: &'a Block) -> Self {
+    pub(super) fn new(block: &'a Block) -> Self {
         let Block { env, transactions, withdrawals } = block;
-        Self { env: EnvJson::of(env), transactions, withdrawals }
-    }
-}
-
-#[derive(Serialize)]
-struct EnvJson<'a> {
-    number: u64,
-    timestamp: u64,
-    beneficiary: &'a Address,
-    gas_limit: u64,
-    base_fee: u64,
-    prev_randao: &'a B256,
-    excess_blob_gas: u64,
-    slot_number: u64,
-    parent_hash: &'a B256,
-    parent_beacon_root: &'a B256,
-}
-
-impl<'a> EnvJson<'a> {
-    const fn of(env: &'a BlockEnv) -> Self {
-        Self {
-            number: env.number,
-            timestamp: env.timestamp,
-            beneficiary: &env.beneficiary,
-            gas_limit: env.gas_limit,
-            base_fee: env.base_fee,
-            prev_randao: &env.prev_randao,
-            excess_blob_gas: env.excess_blob_gas,
-            slot_number: env.slot_number,
-            parent_hash: &env.parent_hash,
-            parent_beacon_root: &env.parent_beacon_root,
-        }
+        Self { env, transactions, withdrawals }
     }
 }
 
 fn transactions<S: Serializer>(all: &&[Transaction], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(all.iter().map(TransactionJson::of))
-}
-
-fn withdrawals<S: Serializer>(all: &&[Withdrawal], serializer: S) -> Result<S::Ok, S::Error> {
-    let of = |withdrawal: &Withdrawal| WithdrawalJson {
-        address: withdrawal.address,
-        amount_gwei: withdrawal.amount_gwei,
-    };
-    serializer.collect_seq(all.iter().map(of))
-}
-
-#[derive(Serialize)]
-struct WithdrawalJson {
-    address: Address,
-    amount_gwei: u64,
+    serializer.collect_seq(all.iter().map(TransactionJson::new))
 }
 
 #[derive(Serialize)]
@@ -85,12 +42,11 @@ struct TransactionJson<'a> {
     access_list: &'a [(Address, Vec<B256>)],
     blob_hashes: &'a [B256],
     max_fee_per_blob_gas: U256,
-    #[serde(serialize_with = "authorizations")]
     authorizations: &'a [Authorization],
 }
 
 impl<'a> TransactionJson<'a> {
-    fn of(tx: &'a Transaction) -> Self {
+    fn new(tx: &'a Transaction) -> Self {
         Self {
             r#type: match tx.tx_type {
                 TxType::Legacy => 0,
@@ -127,17 +83,38 @@ fn access_list<S: Serializer>(
     serializer.collect_seq(list.iter().map(|(address, slots)| Item { address, slots }))
 }
 
-fn authorizations<S: Serializer>(all: &&[Authorization], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Item<'a> {
-        chain_id: U256,
-        address: &'a Address,
-        nonce: u64,
-        authority: Option<&'a Address>,
+#[derive(Serialize)]
+pub(super) struct Expected<'a> {
+    #[serde(serialize_with = "outcomes")]
+    transactions: &'a [TxOutcome],
+    net_changes: &'a B256,
+    header_gas: &'a [u64],
+}
+
+impl<'a> Expected<'a> {
+    pub(super) fn new(expected: &'a BatchOutcome) -> Self {
+        let BatchOutcome { transactions, net_changes, header_gas } = expected;
+        Self { transactions, net_changes, header_gas }
     }
-    fn of(tuple: &Authorization) -> Item<'_> {
-        let Authorization { chain_id, address, nonce, authority } = tuple;
-        Item { chain_id: *chain_id, address, nonce: *nonce, authority: authority.as_ref() }
-    }
-    serializer.collect_seq(all.iter().map(of))
+}
+
+#[derive(Serialize)]
+struct OutcomeJson {
+    status: &'static str,
+    gas_used: u64,
+    logs: B256,
+    output: B256,
+}
+
+fn outcomes<S: Serializer>(all: &&[TxOutcome], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(all.iter().map(|outcome| OutcomeJson {
+        status: match outcome.status {
+            TxStatus::Success => "success",
+            TxStatus::Revert => "revert",
+            TxStatus::Halt => "halt",
+        },
+        gas_used: outcome.gas_used,
+        logs: outcome.logs,
+        output: outcome.output,
+    }))
 }

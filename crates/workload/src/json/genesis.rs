@@ -1,22 +1,16 @@
-//! The recipe of a state, and the plan of a batch, as JSON.
+//! The recipe of a state as JSON.
 
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256};
 use serde::{Serialize, Serializer};
 
-use crate::{
-    block::{IndexRange, Plan},
-    genesis::{
-        AccountFamily, CodeRule, Genesis, GenesisAccount, KeyRule, SenderFamily, SlotFamily,
-        ValueRule,
-    },
+use crate::genesis::{
+    AccountFamily, CodeRule, Genesis, GenesisAccount, KeyRule, SenderFamily, SlotFamily, ValueRule,
 };
 
 #[derive(Serialize)]
 pub(super) struct Recipe<'a> {
     digest: B256,
-    #[serde(serialize_with = "accounts")]
     accounts: &'a [GenesisAccount],
-    #[serde(serialize_with = "senders")]
     senders: &'a [SenderFamily],
     #[serde(serialize_with = "slots")]
     slots: &'a [SlotFamily],
@@ -25,40 +19,10 @@ pub(super) struct Recipe<'a> {
 }
 
 impl<'a> Recipe<'a> {
-    pub(super) fn of(genesis: &'a Genesis) -> Self {
+    pub(super) fn new(genesis: &'a Genesis) -> Self {
         let Genesis { accounts, senders, slots, account_families } = genesis;
         Self { digest: genesis.digest(), accounts, senders, slots, account_families }
     }
-}
-
-fn accounts<S: Serializer>(all: &&[GenesisAccount], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Item<'a> {
-        address: &'a Address,
-        nonce: u64,
-        balance: U256,
-        code: &'a Bytes,
-        storage: &'a [(U256, U256)],
-    }
-    fn of(account: &GenesisAccount) -> Item<'_> {
-        let GenesisAccount { address, nonce, balance, code, storage } = account;
-        Item { address, nonce: *nonce, balance: *balance, code, storage }
-    }
-    serializer.collect_seq(all.iter().map(of))
-}
-
-fn senders<S: Serializer>(all: &&[SenderFamily], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Item<'a> {
-        first_secret: &'a B256,
-        count: u64,
-        balance: U256,
-    }
-    fn of(family: &SenderFamily) -> Item<'_> {
-        let SenderFamily { first_secret, count, balance } = family;
-        Item { first_secret, count: *count, balance: *balance }
-    }
-    serializer.collect_seq(all.iter().map(of))
 }
 
 /// A rule of values by its name, with its parameters.
@@ -80,7 +44,7 @@ fn slots<S: Serializer>(all: &&[SlotFamily], serializer: S) -> Result<S::Ok, S::
         values: Values,
         seed: &'a B256,
     }
-    fn of(family: &SlotFamily) -> Item<'_> {
+    serializer.collect_seq(all.iter().map(|family| {
         let SlotFamily { address, count, keys, values, seed } = family;
         let keys = match keys {
             KeyRule::Keccak => "keccak",
@@ -97,8 +61,7 @@ fn slots<S: Serializer>(all: &&[SlotFamily], serializer: S) -> Result<S::Ok, S::
             ValueRule::AfterKey => Values::AfterKey,
         };
         Item { address, count: *count, keys, values, seed }
-    }
-    serializer.collect_seq(all.iter().map(of))
+    }))
 }
 
 /// A rule of codes by its name, with its parameters.
@@ -119,7 +82,7 @@ fn account_families<S: Serializer>(
         count: u64,
         code: Codes,
     }
-    fn of(family: &AccountFamily) -> Item<'_> {
+    serializer.collect_seq(all.iter().map(|family| {
         let AccountFamily { seed, count, code } = family;
         let code = match *code {
             CodeRule::Nothing => Codes::Nothing,
@@ -128,36 +91,5 @@ fn account_families<S: Serializer>(
             }
         };
         Item { seed, count: *count, code }
-    }
-    serializer.collect_seq(all.iter().map(of))
-}
-
-#[derive(Serialize)]
-pub(super) struct PlanJson<'a> {
-    #[serde(serialize_with = "ranges")]
-    slots: &'a [IndexRange],
-    #[serde(serialize_with = "ranges")]
-    senders: &'a [IndexRange],
-    #[serde(serialize_with = "ranges")]
-    accounts: &'a [IndexRange],
-    absent_accounts: &'a [Address],
-}
-
-impl<'a> PlanJson<'a> {
-    pub(super) fn of(plan: &'a Plan) -> Self {
-        let Plan { slots, senders, accounts, absent_accounts } = plan;
-        Self { slots, senders, accounts, absent_accounts }
-    }
-}
-
-fn ranges<S: Serializer>(all: &&[IndexRange], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Item {
-        family: u32,
-        start: u64,
-        count: u64,
-    }
-    let of =
-        |range: &IndexRange| Item { family: range.family, start: range.start, count: range.count };
-    serializer.collect_seq(all.iter().map(of))
+    }))
 }

@@ -116,13 +116,14 @@ fn account(of: &AccountChanges) -> AccountJson<'_> {
 }
 
 fn slots<S: Serializer>(all: &&[SlotChanges], serializer: S) -> Result<S::Ok, S::Error> {
-    let of = |slot: &SlotChanges| SlotJson {
-        slot: slot.slot,
-        changes: slot
-            .changes
-            .iter()
-            .map(|change| Value { index: change.block_access_index.0, value: change.new_value })
-            .collect(),
-    };
-    serializer.collect_seq(all.iter().map(of))
+    serializer.collect_seq(all.iter().map(|slot| {
+        SlotJson {
+            slot: slot.slot,
+            changes: slot
+                .changes
+                .iter()
+                .map(|change| Value { index: change.block_access_index.0, value: change.new_value })
+                .collect(),
+        }
+    }))
 }

@@ -58,7 +58,7 @@ struct AccountJson {
 }
 
 impl AccountJson {
-    const fn of(address: Address, state: AccountState) -> Self {
+    const fn new(address: Address, state: AccountState) -> Self {
         let AccountState { nonce, balance, code_hash } = state;
         Self { address, nonce, balance, code_hash }
     }
@@ -73,7 +73,7 @@ impl Serialize for Accounts<'_> {
             for indices in chunks(range, family.count) {
                 for address in family.addresses(indices).map_err(S::Error::custom)? {
                     let state = AccountState { balance: family.balance, ..Default::default() };
-                    out.serialize_element(&AccountJson::of(address, state))?;
+                    out.serialize_element(&AccountJson::new(address, state))?;
                 }
             }
         }
@@ -85,7 +85,7 @@ impl Serialize for Accounts<'_> {
                 family.addresses(&indices, &mut addresses);
                 for (index, address) in indices.into_iter().zip(&addresses) {
                     let state = family.state(index, self.code_hash(range, family, index));
-                    out.serialize_element(&AccountJson::of(*address, state))?;
+                    out.serialize_element(&AccountJson::new(*address, state))?;
                 }
             }
         }
@@ -116,9 +116,9 @@ impl Serialize for Codes<'_> {
         }
         let families = &self.of.genesis.account_families;
         let codes = self.codes.borrow();
-        serializer.collect_seq(codes.iter().map(|((family, place), hash)| Item {
+        serializer.collect_seq(codes.iter().map(|((family, index), hash)| Item {
             hash: *hash,
-            code: families[*family as usize].code(*place),
+            code: families[*family as usize].code(*index),
         }))
     }
 }

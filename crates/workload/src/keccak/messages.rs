@@ -86,30 +86,30 @@ impl Task for Hash<'_> {
         loop {
             let mut fresh = [0; LANES];
             let mut busy = [false; LANES];
-            for (place, lane) in lanes.iter_mut().enumerate() {
+            for (index, lane) in lanes.iter_mut().enumerate() {
                 if lane.block == lane.end {
                     let Some(end) = ends.get(next) else { continue };
                     *lane = Lane { message: next, block: lane_start(ends, next), end: *end };
-                    fresh[place] = u64::MAX;
+                    fresh[index] = u64::MAX;
                     next += 1;
                 }
                 let start = lane.block * BLOCK_BYTES;
                 let words = bytes[start..start + BLOCK_BYTES].as_chunks::<8>().0;
                 for (word, bytes) in block.iter_mut().zip(words) {
-                    word[place] = u64::from_le_bytes(*bytes);
+                    word[index] = u64::from_le_bytes(*bytes);
                 }
                 lane.block += 1;
-                busy[place] = true;
+                busy[index] = true;
             }
             if busy == [false; LANES] {
                 return;
             }
             absorb(isa, &mut state, &block, &fresh);
-            for (place, lane) in lanes.iter().enumerate() {
-                if busy[place] && lane.block == lane.end {
+            for (index, lane) in lanes.iter().enumerate() {
+                if busy[index] && lane.block == lane.end {
                     let out = &mut self.out[lane.message];
                     for (bytes, word) in out.as_chunks_mut::<8>().0.iter_mut().zip(&state) {
-                        *bytes = word[place].to_le_bytes();
+                        *bytes = word[index].to_le_bytes();
                     }
                 }
             }

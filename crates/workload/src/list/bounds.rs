@@ -57,7 +57,7 @@ pub struct ListBounds {
 
 impl ListBounds {
     /// The bounds of the list of `batch` under the rules of `fork`.
-    pub fn of(batch: &Batch, fork: Fork) -> Self {
+    pub fn new(batch: &Batch, fork: Fork) -> Self {
         let gas = batch.blocks.iter().map(|block| burnable(block, fork));
         Self {
             last_index: Steps::of(batch).count().saturating_sub(1),
@@ -76,13 +76,11 @@ impl ListBounds {
     /// trust: every [`ITEM_COST_GAS`] is that of a transaction that is there, at most what
     /// EIP-7825 lets one burn. (EIP-8037's surplus above that pays for growth, not for access.)
     pub fn max_touched_count(batch: &Batch, fork: Fork) -> u64 {
-        let of_transactions = |block: &Block| {
+        let gas = batch.blocks.iter().map(|block| {
             let gas = block.transactions.iter().map(|tx| tx.gas_limit.min(fork.tx_gas_cap()));
-            gas.fold(0, u64::saturating_add)
-        };
-        let gas = |block: &Block| burnable(block, fork).min(of_transactions(block));
-        let gas = batch.blocks.iter().map(gas).fold(0, u64::saturating_add);
-        (gas / ITEM_COST_GAS).saturating_add(free_item_count(batch))
+            burnable(block, fork).min(gas.fold(0, u64::saturating_add))
+        });
+        (gas.fold(0, u64::saturating_add) / ITEM_COST_GAS).saturating_add(free_item_count(batch))
     }
 
     /// Most accounts and slots together.
@@ -120,8 +118,9 @@ const fn burnable(block: &Block, fork: Fork) -> u64 {
 
 /// Accounts and slots that the blocks touch without gas, from above.
 fn free_item_count(batch: &Batch) -> u64 {
-    let free = |block: &Block| SYSTEM_ITEM_COUNT + block.withdrawals.len() as u64;
-    batch.blocks.iter().map(free).fold(0, u64::saturating_add)
+    let counts =
+        batch.blocks.iter().map(|block| SYSTEM_ITEM_COUNT + block.withdrawals.len() as u64);
+    counts.fold(0, u64::saturating_add)
 }
 
 /// Largest code: 64 KiB from Amsterdam (EIP-7954), 24 KiB before (EIP-170).
@@ -145,11 +144,11 @@ mod tests {
             ..Block::default()
         };
         let batch = Batch { blocks: vec![block.clone(), block], ..Batch::default() };
-        let bounds = ListBounds::of(&batch, Fork::Amsterdam);
+        let bounds = ListBounds::new(&batch, Fork::Amsterdam);
         assert_eq!(bounds.last_index, 3);
         assert_eq!(bounds.max_item_count(), 4);
         assert_eq!(bounds.free_item_count, 2 * (SYSTEM_ITEM_COUNT + 3));
-        assert_eq!(ListBounds::of(&batch, Fork::Osaka).gas_limit, 10_000);
+        assert_eq!(ListBounds::new(&batch, Fork::Osaka).gas_limit, 10_000);
     }
 
     #[test]
@@ -160,7 +159,7 @@ mod tests {
         };
         let most = |blocks: &[Block], fork| {
             let batch = Batch { blocks: blocks.to_vec(), ..Batch::default() };
-            ListBounds::of(&batch, fork).max_item_count()
+            ListBounds::new(&batch, fork).max_item_count()
         };
         assert_eq!(most(&[block(50_000)], Fork::Amsterdam), 25);
         assert_eq!(most(&[block(49_999)], Fork::Amsterdam), 24);

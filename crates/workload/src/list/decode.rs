@@ -160,8 +160,9 @@ impl Decoder {
         self.list.nonces.close_as(id);
         let place = Place { address, field: Field::Code };
         let max_bytes = self.max_code_bytes;
-        let code = |cursor: &mut _| read_code(cursor, address, max_bytes);
-        self.steps.read(place, fields.list()?, &mut self.list.codes, code)?;
+        self.steps.read(place, fields.list()?, &mut self.list.codes, |cursor| {
+            read_code(cursor, address, max_bytes)
+        })?;
         self.list.codes.close_as(id);
         fields.finish()
     }

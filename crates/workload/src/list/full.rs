@@ -28,7 +28,7 @@ pub fn full_encode(
     account_before: impl Fn(&Address) -> Option<AccountState>,
     slot_before: impl Fn(&Address, &U256) -> U256,
 ) -> Bytes {
-    let full_account = |account: &AccountChanges| {
+    let full = list.iter().map(|account| {
         let mut slots: Vec<SlotBefore> = account
             .storage_slots()
             .map(|slot| SlotBefore { slot, value: slot_before(&account.address, &slot) })
@@ -43,8 +43,8 @@ pub fn full_encode(
             nonce_changes: account.nonce_changes.clone(),
             code_changes: account.code_changes.clone(),
         }
-    };
-    let full: Vec<FullAccount> = list.iter().map(full_account).collect();
+    });
+    let full: Vec<FullAccount> = full.collect();
     let mut out = Vec::with_capacity(alloy_rlp::list_length(&full));
     alloy_rlp::encode_list(&full, &mut out);
     out.into()

@@ -167,8 +167,8 @@ impl ListIndex {
     pub fn account_id(&self, address: &Address) -> Option<AccountId> {
         let key = address_key(address);
         let near = self.radix.bucket(self.account_window, &key, 0..self.account_count());
-        let place = self.addresses[near.clone()].binary_search(address).ok()?;
-        Some(AccountId((near.start + place) as u32))
+        let index = self.addresses[near.clone()].binary_search(address).ok()?;
+        Some(AccountId((near.start + index) as u32))
     }
 
     /// The number of a slot of `account`, where the list has it: the slot is declared.
@@ -193,7 +193,7 @@ impl ListIndex {
             return None;
         }
         announce(SlotId(near.start as u32));
-        let place = match self.keys[near.start..].first_chunk::<BUCKET_KEY_COUNT>() {
+        let index = match self.keys[near.start..].first_chunk::<BUCKET_KEY_COUNT>() {
             Some(keys) if near.len() <= BUCKET_KEY_COUNT => {
                 // How many keys of a bucket are lower cannot be foreseen, and a wrong guess would
                 // wait for memory: so all of them are compared, without a branch.
@@ -202,7 +202,7 @@ impl ListIndex {
             }
             _ => near.start + self.keys[near.clone()].partition_point(|probe| is_less(probe, key)),
         };
-        (near.contains(&place) && self.keys[place] == *key).then_some(SlotId(place as u32))
+        (near.contains(&index) && self.keys[index] == *key).then_some(SlotId(index as u32))
     }
 
     /// Whether any step writes the slot.
@@ -214,16 +214,17 @@ impl ListIndex {
     /// The first account that the list names for something else than a change: for a slot that
     /// no step writes, or for nothing. The `parallel-io` form has none.
     pub fn first_read(&self) -> Option<AccountId> {
-        let changes = |id: AccountId| {
-            let of_account = self.balances.contains(id.0)
+        if self.slots.id_count() < self.keys.len()
+            && let Some(slot) = self.slots().find(|slot| !self.has_changes(*slot))
+        {
+            return Some(self.account_of(slot));
+        }
+        self.accounts().find(|id| {
+            let is_changed = self.balances.contains(id.0)
                 || self.nonces.contains(id.0)
                 || self.codes.contains(id.0);
-            of_account || !self.slots_of(id).is_empty()
-        };
-        let reads = self.slots.id_count() < self.keys.len();
-        let unwritten = || self.slots().find(|slot| !self.has_changes(*slot));
-        let of_slot = reads.then(unwritten).flatten().map(|slot| self.account_of(slot));
-        of_slot.or_else(|| self.accounts().find(|id| !changes(*id)))
+            !is_changed && self.slots_of(*id).is_empty()
+        })
     }
 
     /// The first index at which a step writes the slot, if any does.
@@ -326,7 +327,6 @@ impl ListIndex {
     }
 
     fn account_changes(&self, account: AccountId) -> AccountChanges {
-        let at = |index: BlockAccessIndex| AlloyIndex::new(index.into());
         let mut out = AccountChanges::new(*self.address(account));
         for slot in self.slots_of(account).map(SlotId) {
             let key = self.slot_key(slot);
@@ -335,17 +335,25 @@ impl ListIndex {
                 continue;
             }
             let writes = self.slots.of(slot.0);
-            let changes = writes.map(|(index, value)| StorageChange::new(at(index), *value));
+            let changes =
+                writes.map(|(index, value)| StorageChange::new(alloy_index(index), *value));
             out.storage_changes.push(SlotChanges::new(key, changes.collect()));
         }
         let balances = self.balances.of(account.0);
-        out.balance_changes
-            .extend(balances.map(|(index, balance)| BalanceChange::new(at(index), *balance)));
+        out.balance_changes.extend(
+            balances.map(|(index, balance)| BalanceChange::new(alloy_index(index), *balance)),
+        );
         let nonces = self.nonces.of(account.0);
-        out.nonce_changes.extend(nonces.map(|(index, nonce)| NonceChange::new(at(index), *nonce)));
+        out.nonce_changes
+            .extend(nonces.map(|(index, nonce)| NonceChange::new(alloy_index(index), *nonce)));
         let codes = self.codes.of(account.0);
-        out.code_changes
-            .extend(codes.map(|(index, code)| CodeChange::new(at(index), code.bytes.clone())));
+        out.code_changes.extend(
+            codes.map(|(index, code)| CodeChange::new(alloy_index(index), code.bytes.clone())),
+        );
         out
     }
+}
+
+fn alloy_index(index: BlockAccessIndex) -> AlloyIndex {
+    AlloyIndex::new(index.into())
 }

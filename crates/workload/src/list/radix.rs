@@ -84,13 +84,13 @@ impl Radix {
         let starts = &mut self.starts[base..];
         // Without a branch on the keys, which a processor cannot foresee: the last key of each
         // bucket leaves its mark, and buckets without one take that of the bucket before.
-        for (key, place) in keys.zip(ends.first..end) {
-            starts[window.bucket(key.borrow()) + 1] = place + 1;
+        for (key, index) in keys.zip(ends.first..end) {
+            starts[window.bucket(key.borrow()) + 1] = index + 1;
         }
-        let mut place = ends.first;
+        let mut index = ends.first;
         for start in starts {
-            place = place.max(*start);
-            *start = place;
+            index = index.max(*start);
+            *start = index;
         }
         window
     }
@@ -102,8 +102,8 @@ impl Radix {
         if window.bits == 0 {
             return whole.start as usize..whole.end as usize;
         }
-        let place = window.base as usize + window.bucket(key);
-        self.starts[place] as usize..self.starts[place + 1] as usize
+        let index = window.base as usize + window.bucket(key);
+        self.starts[index] as usize..self.starts[index + 1] as usize
     }
 }
 
@@ -127,8 +127,8 @@ mod tests {
         let ends = Ends { first: 7, low: keys[0], high: keys[keys.len() - 1] };
         let window = radix.add(keys.iter(), ends);
         let whole = 7..7 + keys.len() as u32;
-        for (key, place) in keys.iter().zip(7..) {
-            assert!(radix.bucket(window, key, whole.clone()).contains(&place), "key {key:#x}");
+        for (key, index) in keys.iter().zip(7..) {
+            assert!(radix.bucket(window, key, whole.clone()).contains(&index), "key {key:#x}");
         }
         for key in absent {
             let range = radix.bucket(window, key, whole.clone());

@@ -3,7 +3,7 @@
 use alloy_primitives::B256;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128_with_seed};
 
-use crate::{layout::ACCOUNT_VALUE_BYTES, rows::Table};
+use crate::layout::{ACCOUNT_VALUE_BYTES, Table};
 
 /// Longest row that is hashed in one piece.
 const PIECE_BYTES: usize = 64 + ACCOUNT_VALUE_BYTES;

@@ -188,7 +188,7 @@ impl Code<'_> {
     pub(super) fn bytes(&self) -> Bytes {
         match self {
             Self::Explicit(bytes) => (*bytes).clone(),
-            Self::Made(family, place) => family.code(*place),
+            Self::Made(family, index) => family.code(*index),
         }
     }
 }
@@ -200,7 +200,7 @@ pub(super) fn codes<'a>(genesis: &'a Genesis, made: &CodeHashes) -> Vec<(B256, C
         accounts.map(|account| (keccak256(&account.code), Code::Explicit(&account.code)));
     let families = &genesis.account_families;
     let made =
-        made.iter().map(|(hash, family, place)| (hash, Code::Made(&families[family], place)));
+        made.iter().map(|(hash, family, index)| (hash, Code::Made(&families[family], index)));
     let mut codes: Vec<_> = explicit.chain(made).collect();
     codes.sort_unstable_by_key(|(hash, _)| *hash);
     codes.dedup_by_key(|(hash, _)| *hash);

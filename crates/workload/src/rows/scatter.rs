@@ -213,14 +213,14 @@ impl<S: Source> Pass<'_, S> {
             let parts = &mut parts[..records.len()];
             self.source.parts(&records, parts);
             for (record, part) in records.iter().zip(&*parts) {
-                let place = share(prefix(part), self.bucket_count) as usize;
-                let block = &mut unwritten[place];
+                let index = share(prefix(part), self.bucket_count) as usize;
+                let block = &mut unwritten[index];
                 if block.capacity() == 0 {
                     block.reserve_exact(self.block_bytes);
                 }
                 record.put(block);
                 if block.len() >= self.block_bytes {
-                    buckets[place].keep(block, self)?;
+                    buckets[index].keep(block, self)?;
                 }
             }
             (self.scanned)(records.len() as u64);

@@ -59,7 +59,8 @@ fn bounds(block: &Value) -> ListBounds {
         gas_limit: gas_limit.to(),
         free_item_count: SYSTEM_ITEM_COUNT,
         surplus_item_count: 0,
-        max_code_bytes: ListBounds::of(&workload::Batch::default(), Fork::Amsterdam).max_code_bytes,
+        max_code_bytes: ListBounds::new(&workload::Batch::default(), Fork::Amsterdam)
+            .max_code_bytes,
     }
 }
 

@@ -146,7 +146,7 @@ mod tests {
         let tx = Transaction { gas_limit: 10_000_000, ..Transaction::default() };
         let block = Block { env, transactions: vec![tx.clone(), tx], ..Block::default() };
         let batch = Batch { blocks: vec![block], ..Batch::default() };
-        let bounds = ListBounds { free_item_count: 1, ..ListBounds::of(&batch, FORK) };
+        let bounds = ListBounds { free_item_count: 1, ..ListBounds::new(&batch, FORK) };
         let begun = Feasibility::new(slot_count, &batch, FORK, &bounds);
         (batch, begun)
     }

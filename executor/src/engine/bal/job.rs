@@ -148,7 +148,7 @@ impl<P: PreState> Job<P> {
     pub(super) fn new(input: JobInput<'_>) -> Result<Self, EngineError> {
         let JobInput { task, batch_index, batch, spans, layout, known_order } = input;
         let start = spans.elapsed();
-        let bounds = ListBounds::of(batch, task.workload.fork());
+        let bounds = ListBounds::new(batch, task.workload.fork());
         // A list of any length must not cost its hash.
         list::check_length(&task.lists[batch_index], P::max_bytes(&bounds))
             .map_err(|error| EngineError::rejected(batch_index, error))?;

@@ -166,7 +166,7 @@ impl<'a> Engine for Sharded<'a> {
 fn parts_before(task: &Task<'_>, partitioning: &mut Duration) -> Result<Vec<Parts>, EngineError> {
     let batches = task.workload.batches.iter().zip(task.lists).enumerate();
     let parts = batches.map(|(batch_index, (batch, list))| {
-        let bounds = ListBounds::of(batch, task.workload.fork());
+        let bounds = ListBounds::new(batch, task.workload.fork());
         let list = ListIndex::decode(list, &bounds);
         let list = list.map_err(|error| EngineError::rejected(batch_index, error))?;
         let start = Instant::now();

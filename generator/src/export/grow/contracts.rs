@@ -166,14 +166,12 @@ fn salt(code: usize) -> B256 {
     B256::from(U256::from(code))
 }
 
+fn contract(address: Address, code: Bytes) -> GenesisAccount {
+    GenesisAccount { address, nonce: 1, code, ..GenesisAccount::default() }
+}
+
 /// The accounts of a genesis by which its contracts get the `codes`; `sender` sends the transactions.
 pub(super) fn accounts(codes: &[Bytes], sender: Address) -> Vec<GenesisAccount> {
-    let contract = |address, code: Bytes| GenesisAccount {
-        address,
-        nonce: 1,
-        code,
-        ..GenesisAccount::default()
-    };
     let mut all = vec![
         contract(factory_address(), factory().into()),
         contract(loader_address(), LOADER.to_vec().into()),

@@ -119,12 +119,12 @@ impl Ledger {
 
     fn keep(&mut self, address: Address, key: U256, value: U256) {
         let Some(account) = self.accounts.get_mut(&address) else { return };
-        let place = account.storage.binary_search_by(|(at, _)| at.cmp(&key));
-        match (place, value.is_zero()) {
-            (Ok(place), true) => drop(account.storage.remove(place)),
-            (Ok(place), false) => account.storage[place].1 = value,
+        let index = account.storage.binary_search_by(|(at, _)| at.cmp(&key));
+        match (index, value.is_zero()) {
+            (Ok(index), true) => drop(account.storage.remove(index)),
+            (Ok(index), false) => account.storage[index].1 = value,
             (Err(_), true) => {}
-            (Err(place), false) => account.storage.insert(place, (key, value)),
+            (Err(index), false) => account.storage.insert(index, (key, value)),
         }
     }
 
@@ -181,8 +181,8 @@ mod tests {
 
     static GO: AtomicBool = AtomicBool::new(false);
 
-    fn account(place: u8, storage: Vec<(U256, U256)>) -> GenesisAccount {
-        let address = Address::with_last_byte(place);
+    fn account(index: u8, storage: Vec<(U256, U256)>) -> GenesisAccount {
+        let address = Address::with_last_byte(index);
         GenesisAccount { address, nonce: 1, storage, ..GenesisAccount::default() }
     }
 

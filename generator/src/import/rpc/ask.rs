@@ -34,25 +34,26 @@ impl Need {
             let of_method = said.contains("method") || said.contains("tracer");
             refusal.code == NO_METHOD || of_method && !said.contains("state")
         });
-        let state = |number: u64| {
-            format!(
-                "the node must still have the state of block {number}: ask an archive node, or \
-                 import a block that is new"
-            )
-        };
         match self {
             Self::Tracer(_) if lacks_method => "a node with the debug interface and its \
                 prestateTracer is needed (go-ethereum: --http.api eth,debug), or \
                 --without-tracer, which reads key by key"
                 .to_owned(),
-            Self::Tracer(number) => format!("{}, or try --without-tracer", state(number)),
-            Self::State(number) if !lacks_method => state(number),
+            Self::Tracer(number) => format!("{}, or try --without-tracer", needs_state(number)),
+            Self::State(number) if !lacks_method => needs_state(number),
             Self::Block => "the node must have the block: is it synchronised, and does it keep \
                 blocks that old?"
                 .to_owned(),
             Self::Method | Self::State(_) => "ask a node that has this method".to_owned(),
         }
     }
+}
+
+fn needs_state(number: u64) -> String {
+    format!(
+        "the node must still have the state of block {number}: ask an archive node, or import a block \
+         that is new"
+    )
 }
 
 /// An answer, with the call in whose name errors are made.

@@ -244,9 +244,9 @@ impl Database for Below<'_> {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ReadFailed> {
-        let place = number.checked_sub(self.first_hash_number);
-        let place = place.and_then(|place| usize::try_from(place).ok());
-        let hash = place.and_then(|place| self.block_hashes.get(place)).copied();
+        let index = number.checked_sub(self.first_hash_number);
+        let index = index.and_then(|index| usize::try_from(index).ok());
+        let hash = index.and_then(|index| self.block_hashes.get(index)).copied();
         // Only numbers that there are are asked for, and their hashes have been read.
         hash.ok_or_else(|| {
             let reason = format!("the hash of block {number} is asked for, and is not known");

@@ -39,7 +39,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         let header = header::header(&node_of)?;
         rules::check(&header, &parent, rules.blobs)?;
         parent = header.clone();
-        let body = header::Body::of(&node_of, chain_id)?;
+        let body = header::Body::new(&node_of, chain_id)?;
         let (block, mut said) = header::block(&node_of, header, body, &rules)?;
         said.hash = Some(node_of.get(&["hash"], "its hash")?.b256()?);
         // That of the whole state, of which a part is imported.

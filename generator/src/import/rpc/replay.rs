@@ -25,14 +25,14 @@ pub(super) fn accounts(
 ) -> Result<Vec<GenesisAccount>, ImportError> {
     let db = State::builder().with_database(below).build();
     let mut runner = Runner::new(workload, db);
-    for (place, batch) in workload.batches.iter().enumerate() {
+    for (index, batch) in workload.batches.iter().enumerate() {
         for (_, step) in Steps::of(batch).iter() {
             let block = &batch.blocks[step.block];
             if step.kind == StepKind::BeforeTransactions {
                 runner.enter(block);
             }
             let trace = match step.kind {
-                StepKind::Transaction(tx_index) => traces.get(place).map(|txs| &txs[tx_index]),
+                StepKind::Transaction(tx_index) => traces.get(index).map(|txs| &txs[tx_index]),
                 StepKind::BeforeTransactions | StepKind::AfterTransactions => None,
             };
             let mut found = None;

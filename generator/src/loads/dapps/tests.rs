@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use alloy_primitives::B256;
+use alloy_primitives::{B256, U256};
 use workload::SenderFamily;
 
 use super::*;

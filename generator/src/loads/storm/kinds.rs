@@ -47,16 +47,17 @@ impl<'g> At<'g, '_> {
 
     /// The load's slot families, each read by its own contract, which gets their seed.
     fn slots(&self, tail: &[B256]) -> Vec<Target<'g>> {
-        let target = |family_index: u32, family: &'g SlotFamily| Target {
-            to: family.address,
-            asked: Asked::Slots,
-            family: family_index,
-            held_count: family.count,
-            first: First::Word(family.seed),
-            tail: tail.to_vec(),
-            start: None,
-        };
-        self.families().map(|(family_index, family)| target(family_index, family)).collect()
+        self.families()
+            .map(|(family_index, family)| Target {
+                to: family.address,
+                asked: Asked::Slots,
+                family: family_index,
+                held_count: family.count,
+                first: First::Word(family.seed),
+                tail: tail.to_vec(),
+                start: None,
+            })
+            .collect()
     }
 
     fn meter(&self, contract: Contract, ground: &Ground) -> Result<Meter, GeneratorError> {
@@ -221,9 +222,8 @@ pub(crate) fn account<'g>(
     };
     let family = &at.state.genesis.account_families[at.placed.account_family as usize];
     let is_absent = storm.target == AccountTarget::Absent;
-    let word = |number: u32| B256::from(U256::from(number));
     let ground = Ground {
-        tail: vec![word(op), word(storm.code_bytes)],
+        tail: [op, storm.code_bytes].map(|number| B256::from(U256::from(number))).to_vec(),
         absent: if is_absent { Absent::Accounts } else { Absent::Nothing },
         elsewhere: family.code(0),
     };

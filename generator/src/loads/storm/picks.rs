@@ -48,8 +48,8 @@ impl<'g> Picks<'g> {
             self.family.keys(&indices, &mut keys);
             let slots: Vec<U256> = keys.iter().map(|key| U256::from_be_bytes(*key)).collect();
             Layout::Hashed.slot_key_parts(&slots, &mut keys);
-            let fits = |hash: &[u8; 32]| has_none || hash[0] >> 4 == self.nibble;
-            let found = indices.iter().zip(&keys).filter(|(_, hash)| fits(hash));
+            let hashes = indices.iter().zip(&keys);
+            let found = hashes.filter(|(_, hash)| has_none || hash[0] >> 4 == self.nibble);
             let before = self.waiting.len();
             self.waiting.extend(found.map(|(index, _)| *index));
             if is_first_round {

@@ -7,7 +7,7 @@ use spec::{CalldataByte, Overlap};
 use workload::block::IndexRange;
 
 use super::{
-    parts::{Asked, First, Parts, Target},
+    parts::{Asked, First, Parts},
     picks::Picks,
 };
 use crate::{
@@ -67,19 +67,14 @@ struct Cursor {
 impl<'g> Storm<'g> {
     /// A storm of `parts`. The stream gives the indices it starts at.
     pub(crate) fn new(parts: Parts<'g>, stream: &Stream) -> Self {
-        let cursor = |target_index: usize, target: &Target<'_>| {
+        let cursors = parts.targets.iter().enumerate().map(|(target_index, target)| {
             let word = stream.word(format_args!("start/{target_index}"));
             let [start, absent, ..] = *U256::from_be_bytes(word.0).as_limbs();
             let start = target.start.unwrap_or(start % target.held_count.max(1));
             let absent = target.held_count + absent % ABSENT_SPREAD;
             Cursor { start, used_count: 0, asked_count: 0, absent }
-        };
-        let cursors: Vec<Cursor> = parts
-            .targets
-            .iter()
-            .enumerate()
-            .map(|(target_index, target)| cursor(target_index, target))
-            .collect();
+        });
+        let cursors: Vec<Cursor> = cursors.collect();
         let picks = parts.below.iter().flat_map(|below| {
             let families = below.families.iter().zip(&cursors);
             families.map(|(family, cursor)| Picks::new(family, below.nibble, cursor.start))
@@ -140,12 +135,10 @@ impl<'g> Storm<'g> {
         let most_count = self.parts.meter.padding_count_max(&input, price, byte);
         let padding_count = (most_count as f64 * self.parts.calldata_share) as u64;
         let price = self.parts.meter.padded(price, padding_count, byte);
-        let range = |(start, count): &Pair| IndexRange {
-            family: target.family,
-            start: *start,
-            count: *count,
-        };
-        let ranges = pairs.iter().map(range).collect();
+        let ranges = pairs
+            .into_iter()
+            .map(|(start, count)| IndexRange { family: target.family, start, count })
+            .collect();
         StormTx { target: target_index, input, padding_count, price, ranges }
     }
 
@@ -200,27 +193,28 @@ impl Planner for Storm<'_> {
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let Some(storm) = self.most_within(room.gas_limit) else { return Ok(None) };
         let target = &self.parts.targets[storm.target];
-        let touched = match target.asked {
-            Asked::Slots => Touched { slots: storm.ranges, ..Touched::default() },
-            Asked::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
-            Asked::Hops { contract_count } => {
-                let indices = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
-                let hop = |index: u64| IndexRange {
+        let indices = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
+        let slots = match target.asked {
+            Asked::Accounts => Vec::new(),
+            Asked::Slots => storm.ranges.clone(),
+            Asked::Hops { contract_count } => indices
+                .map(|index| IndexRange {
                     family: target.family + (index % contract_count) as u32,
                     start: index / contract_count,
                     count: 1,
-                };
-                Touched { slots: indices.map(hop).collect(), ..Touched::default() }
-            }
-            Asked::Each { slot } => {
-                let contracts = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
-                let one = |contract: u64| IndexRange {
+                })
+                .collect(),
+            Asked::Each { slot } => indices
+                .map(|contract| IndexRange {
                     family: target.family + contract as u32,
                     start: slot,
                     count: 1,
-                };
-                Touched { slots: contracts.map(one).collect(), ..Touched::default() }
-            }
+                })
+                .collect(),
+        };
+        let touched = match target.asked {
+            Asked::Accounts => Touched { accounts: storm.ranges, ..Touched::default() },
+            _ => Touched { slots, ..Touched::default() },
         };
         Ok(Some(PlannedTx {
             // All that there is room for: a storm's rest of it shows nothing.

@@ -73,15 +73,21 @@ impl FullList {
 
     /// The bytes it was decoded from: no two encodings decode to the same list.
     pub fn encode(&self) -> Bytes {
-        let id = |address: &Address| {
-            let id = self.index.account_id(address);
-            id.unwrap_or_else(|| panic!("{address} is from this list"))
-        };
-        let slot = |address: &Address, key: &U256| {
-            let slot = self.index.slot_id(id(address), key);
-            self.slot(slot.unwrap_or_else(|| panic!("slot {key} of {address} is from this list")))
-        };
-        full_encode(&self.index.to_changes(), |address| self.account(id(address)), slot)
+        full_encode(
+            &self.index.to_changes(),
+            |address| self.account(self.own_id(address)),
+            |address, key| {
+                let slot = self.index.slot_id(self.own_id(address), key);
+                let slot =
+                    slot.unwrap_or_else(|| panic!("slot {key} of {address} is from this list"));
+                self.slot(slot)
+            },
+        )
+    }
+
+    fn own_id(&self, address: &Address) -> AccountId {
+        let id = self.index.account_id(address);
+        id.unwrap_or_else(|| panic!("{address} is from this list"))
     }
 }
 
