@@ -16,7 +16,7 @@ use rustix::{
 use tempfile::TempDir;
 
 /// A directory has this file once its owner holds its lock.
-const OWNED: &str = "owned";
+pub const OWNED: &str = "owned";
 
 /// A directory that is removed on drop.
 #[derive(Debug)]
@@ -76,7 +76,10 @@ fn remove_leftovers(parent: &Path, prefix: &str, before: fn(&Path)) {
 }
 
 /// Directories of this user that had an owner. One that is being made has none yet, and its lock is free.
-fn leftovers(parent: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// The parent cannot be listed.
+pub fn leftovers(parent: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(parent)? {
         let entry = entry?;

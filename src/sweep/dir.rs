@@ -5,10 +5,6 @@
 //! **Invariant**: a process that fills a cell holds its lock, so leftovers of a cell found while
 //! holding it are those of the dead.
 
-use result::sweep::{
-    CELL_FILE, DEVICE_FILE_PREFIX, MANIFEST_FILE, MANIFEST_SCHEMA, Manifest, Matrix, SweepDevice,
-    cell_count, cell_dir_name,
-};
 use std::{
     fs::{self, File},
     io,
@@ -16,6 +12,13 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use result::{
+    stored,
+    sweep::{
+        CELL_FILE, DEVICE_FILE_PREFIX, MANIFEST_FILE, MANIFEST_SCHEMA, Manifest, Matrix,
+        SweepDevice, cell_count, cell_dir_name,
+    },
+};
 use tempfile::TempDir;
 
 use super::{
@@ -24,6 +27,7 @@ use super::{
 };
 
 use crate::{
+    machine::scratch::{OWNED, leftovers},
     run::prepare::shared,
     terminal::exit::{Code, Failure, OrExit},
 };
@@ -144,21 +148,21 @@ impl SweepDir {
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn scratch(&self, index: u64, lock: &CellLock) -> Result<TempDir> {
-        let prefix = scratch_prefix(index);
+    pub fn scratch(&self, index: u64, lock: &CellLock) -> Result<CellScratch> {
+        let prefix = format!("cell-{index:04}-");
         let running = self.running();
+        let cannot = || cannot("write to", &running);
         if lock.is_exclusive() {
-            for entry in fs::read_dir(&running).with_context(|| cannot("write to", &running))? {
-                let entry = entry.with_context(|| cannot("write to", &running))?;
-                if entry.file_name().to_string_lossy().starts_with(&prefix) {
-                    // One that stays takes space, and does no other harm.
-                    drop(fs::remove_dir_all(entry.path()));
-                }
+            for dir in leftovers(&running, &prefix).with_context(cannot)? {
+                // One that stays takes space, and does no other harm.
+                drop(fs::remove_dir_all(dir));
             }
         }
-        let mut builder = tempfile::Builder::new();
-        let made = report::searchable(builder.prefix(&prefix)).tempdir_in(&running);
-        made.with_context(|| cannot("write to", &running))
+        let dir = tempfile::Builder::new().prefix(&prefix).tempdir_in(&running);
+        let scratch = CellScratch(dir.with_context(cannot)?);
+        File::create(scratch.0.path().join(OWNED)).with_context(cannot)?;
+        fs::create_dir(scratch.path()).with_context(cannot)?;
+        Ok(scratch)
     }
 
     /// Makes `scratch`, in which the result lies, the directory of cell `index`. Where another
@@ -166,25 +170,19 @@ impl SweepDir {
     ///
     /// # Errors
     /// Something cannot be written.
-    pub fn publish(&self, index: u64, scratch: TempDir, work_digest: &str) -> Result<PathBuf> {
+    pub fn publish(&self, index: u64, scratch: &CellScratch, work_digest: &str) -> Result<PathBuf> {
         let place = self.cell_path(index);
         let file = cell::cell_file(&self.matrix, index, work_digest);
         report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file)?)?;
-        sync(scratch.path()).with_context(|| cannot("write", &place))?;
+        sync(&scratch.path()).with_context(|| cannot("write", &place))?;
         if place.exists() && self.own_cell(index)?.is_none() {
-            // Of another program: out of the way, and gone with its directory.
-            let mut builder = tempfile::Builder::new();
-            let aside = builder.prefix(&scratch_prefix(index)).tempdir_in(self.running());
-            let moved = aside
-                .and_then(|aside| fs::rename(&place, aside.path().join("old")).map(|()| aside));
-            drop(moved.with_context(|| cannot("write", &place))?);
+            // Of another program: out of the way, and gone with the scratch.
+            check_own(&place)?;
+            let moved = fs::rename(&place, scratch.0.path().join("old"));
+            moved.with_context(|| cannot("write", &place))?;
         }
         match fs::rename(scratch.path(), &place) {
-            Ok(()) => {
-                // There is nothing left to remove.
-                drop(scratch.keep());
-                sync(&self.path).with_context(|| cannot("write", &place))?;
-            }
+            Ok(()) => sync(&self.path).with_context(|| cannot("write", &place))?,
             // A directory that is not empty is never replaced: another process was first.
             Err(_) if place.exists() && self.own_cell(index)?.is_some() => {}
             Err(error) => return Err(error).with_context(|| cannot("write", &place)),
@@ -235,9 +233,33 @@ impl SweepDir {
     }
 }
 
-/// A cell's own beginning of a name that no lock has.
-fn scratch_prefix(index: u64) -> String {
-    format!("cell-{index:04}-")
+/// A directory to fill with a cell, in a marked one that goes when it is dropped.
+#[derive(Debug)]
+pub struct CellScratch(TempDir);
+
+impl CellScratch {
+    /// Where the files of the cell go.
+    pub fn path(&self) -> PathBuf {
+        self.0.path().join("cell")
+    }
+}
+
+/// Checks that the directory of a cell has files of runs alone: only those are replaced.
+fn check_own(dir: &Path) -> Result<()> {
+    let results = stored::result_files(dir)?;
+    for entry in fs::read_dir(dir).with_context(|| cannot("list", dir))? {
+        let entry = entry.with_context(|| cannot("list", dir))?;
+        let path = entry.path();
+        let is_log = path.extension().is_some_and(|extension| extension == "hlog");
+        let is_own = results.contains(&path) || entry.file_name() == CELL_FILE || is_log;
+        if !is_own || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            bail!(
+                "{} is no file of a run, so its cell is not replaced: move it away",
+                path.display()
+            );
+        }
+    }
+    Ok(())
 }
 
 fn sync(dir: &Path) -> io::Result<()> {

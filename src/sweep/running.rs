@@ -153,7 +153,7 @@ impl OneCell<'_> {
             open_whole: WholeRows::Nothing,
             open,
             shared_device,
-            out: Some(scratch.path().to_owned()),
+            out: Some(scratch.path()),
             look,
             extras: ExtraSamples::default(),
             hooks: Hooks::default(),
@@ -168,7 +168,7 @@ impl OneCell<'_> {
             // Its files so far are not the whole cell.
             return Ok(code);
         }
-        let path = dir.publish(index, scratch, &digest).or_exit(Code::Io)?;
+        let path = dir.publish(index, &scratch, &digest).or_exit(Code::Io)?;
         asked_by.tell(&format!("{name}: wrote {}", path.display()));
         Ok(code)
     }

@@ -51,7 +51,7 @@ fn publish(dir: &SweepDir, index: u64, json: &Value) {
     let lock = dir.try_lock(index).unwrap().expect("free");
     let scratch = dir.scratch(index, &lock).unwrap();
     fs::write(scratch.path().join("result.json"), json.to_string()).unwrap();
-    dir.publish(index, scratch, json["workload"]["digest"].as_str().unwrap()).unwrap();
+    dir.publish(index, &scratch, json["workload"]["digest"].as_str().unwrap()).unwrap();
 }
 
 fn filled(path: &Path, order: impl Iterator<Item = u64>) -> SweepDir {
@@ -399,4 +399,27 @@ fn a_page_is_not_wider_than_asked_and_has_every_point_and_knee() {
         !merged.knees.is_empty() && page.contains("the fewest I/O threads within 5 %"),
         "{page}"
     );
+}
+
+#[test]
+fn what_is_not_of_the_sweep_stays() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = filled(place.path(), 0..1);
+    let strange =
+        ["running/cell-0000-mine/f", "cell-0000/notes.md"].map(|name| dir.path().join(name));
+    for path in &strange {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "mine").unwrap();
+    }
+    let file = dir.cell_path(0).join("cell.json");
+    let mut json: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    json["program"]["commit"] = json!("older");
+    fs::write(&file, json.to_string()).unwrap();
+    let lock = dir.try_lock(0).unwrap().expect("free");
+    let scratch = dir.scratch(0, &lock).unwrap();
+    fs::write(scratch.path().join("result.json"), result(&dir, 0).to_string()).unwrap();
+    let error = dir.publish(0, &scratch, "0x1").unwrap_err().to_string();
+    assert!(error.contains("notes.md") && error.contains("move it away"), "{error}");
+    drop(scratch);
+    assert!(strange.iter().all(|path| fs::read_to_string(path).unwrap() == "mine"));
 }
