@@ -17,25 +17,37 @@ pub enum AskedRow {
     Code(B256),
 }
 
+/// Keys of accounts. Slots come in runs of one account, so that its key is made once.
+#[derive(Debug, Default)]
+pub(crate) struct AccountKeys(Option<(Address, RowKey)>);
+
+impl AccountKeys {
+    /// The key of an account under `layout`, which is the same in all calls.
+    #[inline]
+    pub(crate) fn key(&mut self, layout: Layout, address: &Address) -> RowKey {
+        match self.0 {
+            Some((last, key)) if last == *address => key,
+            _ => {
+                let key = layout.account_key(address);
+                self.0 = Some((*address, key));
+                key
+            }
+        }
+    }
+}
+
 /// The table of each row, and its key there under `layout`.
 pub(crate) fn keys(rows: &[AskedRow], layout: Layout) -> Vec<(Table, RowKey)> {
-    // Slots come in runs of one account.
-    let mut last: Option<(Address, RowKey)> = None;
-    let mut account = |address: &Address| match last {
-        Some((of, key)) if of == *address => key,
-        _ => {
-            let key = layout.account_key(address);
-            last = Some((*address, key));
-            key
+    let mut accounts = AccountKeys::default();
+    let keys = rows.iter().map(|row| match row {
+        AskedRow::Account(address) => (Table::Accounts, accounts.key(layout, address)),
+        AskedRow::Slot(address, slot) => {
+            (Table::Slots, layout.slot_key(&accounts.key(layout, address), slot))
         }
-    };
-    let key = |row: &AskedRow| match row {
-        AskedRow::Account(address) => (Table::Accounts, account(address)),
-        AskedRow::Slot(address, slot) => (Table::Slots, layout.slot_key(&account(address), slot)),
         // A hash is its own key under every layout.
         AskedRow::Code(hash) => (Table::Codes, Layout::Hashed.account_key_of_part(&hash.0)),
-    };
-    rows.iter().map(key).collect()
+    });
+    keys.collect()
 }
 
 /// A block of a file, as the store reads it.

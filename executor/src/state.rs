@@ -28,6 +28,7 @@ pub use format::{
     StateSpec, Watch,
 };
 pub use keep::{StateInfo, VerifiedState, WholeState};
+pub use lock::{is_named, lock_file};
 pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, NodeTotals, RowCounts};
 pub(crate) use names::{is_marked, make_marked, remove_marked};
 pub use node_counts::NodeCounts;

@@ -28,6 +28,7 @@ pub mod flat;
 pub mod formats;
 pub mod handicap;
 mod hashed_overlay;
+mod lookup;
 pub mod mdbx;
 pub mod memory;
 mod ordered;

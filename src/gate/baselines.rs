@@ -12,6 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use executor::state::lock_file;
 use report::{Existing, JsonOut, units};
 use result::{RunResult, stored, stored::Stored};
 use rustix::{
@@ -21,7 +22,7 @@ use rustix::{
 
 use crate::{
     gate::{baseline, fingerprint},
-    machine::scratch::{Scratch, lock_file},
+    machine::scratch::Scratch,
 };
 
 /// Where baselines lie, below the data directory.

@@ -2,15 +2,15 @@
 //! the next one with the same purpose removes it. A directory has a living owner while its lock is held.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
 use rustix::{
-    fs::{FlockOperation, OFlags, flock},
+    fs::{FlockOperation, flock},
     process::geteuid,
 };
 use tempfile::TempDir;
@@ -49,20 +49,6 @@ impl Scratch {
     }
 }
 
-/// Opens a file of this program to be locked, made where there is none. Follows no link and waits for no pipe.
-///
-/// # Errors
-/// It cannot be opened, or is no file.
-pub fn lock_file(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).custom_flags(flags).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is no file")),
-    }
-}
-
 /// Removes the directories of processes that were killed. One that cannot be removed stays: it is in nobody's
 /// way.
 fn remove_leftovers(parent: &Path, prefix: &str, before: fn(&Path)) {
@@ -97,18 +83,6 @@ pub fn leftovers(parent: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_lock_that_is_a_link_is_refused_and_its_target_stays() {
-        let dir = tempfile::tempdir().unwrap();
-        let (target, link) = (dir.path().join("notes"), dir.path().join("lock"));
-        fs::write(&target, "mine").unwrap();
-        std::os::unix::fs::symlink(&target, &link).unwrap();
-        assert!(lock_file(&link).is_err());
-        assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
-        fs::remove_file(&link).unwrap();
-        lock_file(&link).unwrap().try_lock().unwrap();
-    }
 
     #[test]
     fn a_directory_without_an_owner_is_removed_and_one_with_an_owner_stays() {

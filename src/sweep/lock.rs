@@ -5,13 +5,11 @@
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail};
-
-use crate::machine::scratch::lock_file;
+use executor::state::{is_named, lock_file};
 
 /// Beginning of a lock's text; the process follows.
 const SIGNED: &str = "process ";
@@ -37,8 +35,6 @@ impl CellLock {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(_)) => false,
         };
-        // The holder before may have removed the file between our opening and our locking it: a
-        // lock on a file without a name locks nothing.
         if is_exclusive && !is_named(&file, path) {
             return Ok(None);
         }
@@ -86,13 +82,6 @@ pub fn holder(path: &Path) -> Option<String> {
     let mut text = String::new();
     let read = file.read_to_string(&mut text).is_ok() && !text.is_empty();
     Some(if read { text } else { "another process".to_owned() })
-}
-
-fn is_named(file: &File, path: &Path) -> bool {
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

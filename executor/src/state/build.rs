@@ -242,7 +242,7 @@ fn check_is_wanted(
     for (what, want, has) in wanted {
         if want != has {
             let reason = format!("its {what} is {has}, and {want} is wanted");
-            return Err(StateError::Untrusted { name: name.to_owned(), reason });
+            return Err(StateError::untrusted(name, reason));
         }
     }
     Ok(())

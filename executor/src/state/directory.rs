@@ -23,8 +23,9 @@ const SAMPLES: &str = "samples";
 /// # Errors
 /// None; without `XDG_CACHE_HOME` and `HOME` there is no default, and the user must name one.
 pub fn default_data_dir() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    let [cache, home] = ["XDG_CACHE_HOME", "HOME"]
+        .map(|name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute()));
+    let cache = cache.or_else(|| Some(home?.join(".cache")));
     cache.map(|cache| cache.join("stress"))
 }
 
@@ -40,16 +41,11 @@ impl DataDir {
     /// # Errors
     /// [`StateError::DataDirNotWritable`].
     pub fn open(root: &Path) -> Result<Self, StateError> {
-        let refused = |source| StateError::DataDirNotWritable { path: root.to_path_buf(), source };
-        // Making the samples' directory too shows that the root can be written.
-        fs::create_dir_all(root.join(SAMPLES)).map_err(refused)?;
-        let probe = root.join(format!(".writable-{}", std::process::id()));
-        match fs::File::create_new(&probe) {
-            // Of another: it is not this program's to remove.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => made.and_then(|_| fs::remove_file(&probe)).map_err(refused)?,
+        let root = root.to_path_buf();
+        match check_writable(&root) {
+            Ok(()) => Ok(Self { root }),
+            Err(source) => Err(StateError::DataDirNotWritable { path: root, source }),
         }
-        Ok(Self { root: root.to_path_buf() })
     }
 
     /// Its path.
@@ -124,6 +120,18 @@ impl DataDir {
             is_state_name(of).then(|| (of.to_owned(), samples.join(&entry)))
         });
         Ok(of_state.collect())
+    }
+}
+
+/// Writes into the data directory at `root`, made where it does not exist.
+fn check_writable(root: &Path) -> io::Result<()> {
+    // Making the samples' directory too shows that the root can be written.
+    fs::create_dir_all(root.join(SAMPLES))?;
+    let probe = root.join(format!(".writable-{}", std::process::id()));
+    match fs::File::create_new(&probe) {
+        // Of another: it is not this program's to remove.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.and_then(|_| fs::remove_file(&probe)),
     }
 }
 
@@ -232,10 +240,10 @@ impl BuiltState {
         let mut files = self.manifest.files.iter().zip(self.modified.iter().zip(now));
         match files.find(|(_, (before, now))| *before != now) {
             None => Ok(()),
-            Some((file, _)) => Err(StateError::Untrusted {
-                name: self.name.clone(),
-                reason: format!("file {} was written while the state was in use", file.name),
-            }),
+            Some((file, _)) => {
+                let reason = format!("file {} was written while the state was in use", file.name);
+                Err(StateError::untrusted(&self.name, reason))
+            }
         }
     }
 

@@ -129,6 +129,19 @@ impl StateError {
         move |source| Self::Io { action, path, source }
     }
 
+    /// State `name` cannot be trusted.
+    pub(crate) fn untrusted(name: &str, reason: impl Into<String>) -> Self {
+        Self::Untrusted { name: name.to_owned(), reason: reason.into() }
+    }
+
+    /// This failure of a check of state `name`: where the store failed, the state cannot be trusted.
+    pub(crate) fn of_check(self, name: &str) -> Self {
+        match self {
+            Self::Store(error) => Self::untrusted(name, error.to_string()),
+            error => error,
+        }
+    }
+
     /// Whether the device is full, as far as this error tells.
     pub(crate) fn is_device_full(&self) -> bool {
         match self {

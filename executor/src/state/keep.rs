@@ -9,12 +9,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use alloy_primitives::B256;
-
 use super::{
     directory::{BuiltState, DataDir},
     error::StateError,
-    format::{BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
+    format::{BuildOutput, BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
     lock::{Purpose, StateLock, current_holder, last_used_unix_s},
     manifest::{Manifest, NodeTotals, RowCounts},
     names::{BUILDING, is_marked, is_state_name, make_marked, mark, remove_marked},
@@ -172,7 +170,6 @@ impl DataDir {
         let _lock = StateLock::acquire(&self.lock(name), name, Purpose::Verifying)?;
         let manifest = Manifest::read(&dir, name)?;
         manifest.check_files(&dir, name)?;
-        let untrusted = |reason| Err(StateError::Untrusted { name: name.to_owned(), reason });
         let format = format_of(&manifest, name, formats)?;
         if let Some(note) = format.recover(name, &dir)? {
             progress.note(&note);
@@ -190,31 +187,8 @@ impl DataDir {
         let scanned = format.scan(&input, &watch);
         remove_marked(&scratch)?;
         let found = scanned?;
-        if found.rows != manifest.rows {
-            return untrusted(format!(
-                "it has {:?} and should have {:?}",
-                found.rows, manifest.rows
-            ));
-        }
-        if found.content_digest != manifest.content_digest {
-            return untrusted(format!(
-                "its rows have digest {} and should have {}",
-                found.content_digest, manifest.content_digest
-            ));
-        }
-        let nodes = found.tries.as_ref().map(|tries| tries.nodes.totals);
-        if manifest.nodes.is_some() && nodes != manifest.nodes {
-            return untrusted(format!("it has {nodes:?} and should have {:?}", manifest.nodes));
-        }
-        let state_root = found.tries.as_ref().map(|tries| tries.root);
-        if state_root != manifest.state_root {
-            let shown =
-                |root: Option<B256>| root.map_or("none".to_owned(), |root| root.to_string());
-            return untrusted(format!(
-                "its tries have the root {} and should have {}",
-                shown(state_root),
-                shown(manifest.state_root)
-            ));
+        if let Some(reason) = difference(&found, &manifest) {
+            return Err(StateError::untrusted(name, reason));
         }
         // Rows and nodes do not meet all that a run can: filters, keys of branches, the ends of blocks.
         for file in &manifest.files {
@@ -223,7 +197,8 @@ impl DataDir {
             let path = dir.join(&file.name);
             let hash = format.file_hash(&path).map_err(StateError::io("read", &path))?;
             if hash != expected {
-                return untrusted(format!("file {} is damaged: it was built otherwise", file.name));
+                let reason = format!("file {} is damaged: it was built otherwise", file.name);
+                return Err(StateError::untrusted(name, reason));
             }
         }
         Ok(VerifiedState { manifest, nodes: found.tries.map(|tries| tries.nodes) })
@@ -236,13 +211,10 @@ impl DataDir {
     /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Foreign`] without a mark of this program,
     /// [`StateError::Io`].
     pub fn remove(&self, name: &str) -> Result<(), StateError> {
-        let has_samples = |name: &str| -> Result<bool, StateError> {
-            Ok(self.sample_dirs()?.iter().any(|(of, _)| of == name))
-        };
         let dir = match self.existing(name) {
             Ok(dir) if !self.is_ours(name) => return Err(StateError::Foreign { path: dir }),
             Ok(dir) => Some(dir),
-            Err(_) if has_samples(name)? => None,
+            Err(_) if self.has_samples(name)? => None,
             Err(error) => return Err(error),
         };
         let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
@@ -257,7 +229,7 @@ impl DataDir {
             remove_marked(&gone)?;
         }
         // Of a half-built state, a whole one may be there, which keeps its lock and its samples.
-        if base != name && (self.state(base).exists() || has_samples(base)?) {
+        if base != name && (self.state(base).exists() || self.has_samples(base)?) {
             return Ok(());
         }
         for (of, path) in self.sample_dirs()? {
@@ -266,6 +238,10 @@ impl DataDir {
             }
         }
         lock.remove()
+    }
+
+    fn has_samples(&self, name: &str) -> Result<bool, StateError> {
+        Ok(self.sample_dirs()?.iter().any(|(of, _)| of == name))
     }
 
     /// The directory of the whole state `name`, before its lock is taken.
@@ -287,6 +263,28 @@ impl DataDir {
     }
 }
 
+/// The first difference between the rows and nodes that were found and those of the manifest.
+fn difference(found: &BuildOutput, manifest: &Manifest) -> Option<String> {
+    if found.rows != manifest.rows {
+        return Some(format!("it has {:?} and should have {:?}", found.rows, manifest.rows));
+    }
+    let (digest, wanted) = (found.content_digest, manifest.content_digest);
+    if digest != wanted {
+        return Some(format!("its rows have digest {digest} and should have {wanted}"));
+    }
+    let nodes = found.tries.as_ref().map(|tries| tries.nodes.totals);
+    if manifest.nodes.is_some() && nodes != manifest.nodes {
+        return Some(format!("it has {nodes:?} and should have {:?}", manifest.nodes));
+    }
+    let state_root = found.tries.as_ref().map(|tries| tries.root);
+    if state_root != manifest.state_root {
+        let [root, wanted] = [state_root, manifest.state_root]
+            .map(|root| root.map_or("none".to_owned(), |root| root.to_string()));
+        return Some(format!("its tries have the root {root} and should have {wanted}"));
+    }
+    None
+}
+
 /// The one of `formats` that state `name` was built in.
 fn format_of<'f>(
     manifest: &Manifest,
@@ -294,9 +292,9 @@ fn format_of<'f>(
     formats: &[&'f dyn StateFormat],
 ) -> Result<&'f dyn StateFormat, StateError> {
     let format = formats.iter().find(|format| format.store() == manifest.store);
-    format.copied().ok_or_else(|| StateError::Untrusted {
-        name: name.to_owned(),
-        reason: format!("this build has no store called {}", manifest.store),
+    format.copied().ok_or_else(|| {
+        let reason = format!("this build has no store called {}", manifest.store);
+        StateError::untrusted(name, reason)
     })
 }
 

@@ -4,7 +4,7 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{Read, Seek, Write},
+    io::{self, Read, Seek, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     thread,
@@ -136,24 +136,47 @@ pub(super) fn is_lock(path: &Path) -> bool {
     open(path, &mut OpenOptions::new()).is_ok_and(|(_, text)| !text.is_empty())
 }
 
-/// Opens the lock at `path`, and reads its text. Follows no link and waits for no pipe.
+/// Opens a file of this program to be locked, made where there is none. Follows no link and waits for no pipe.
+///
+/// # Errors
+/// It cannot be opened, or is no file.
+pub fn lock_file(path: &Path) -> io::Result<File> {
+    open_file(path, OpenOptions::new().write(true).create(true).truncate(false))
+}
+
+fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let options = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is no file")),
+    }
+}
+
+/// Returns whether `path` still names `file`. Between opening and locking, the holder before may have removed it:
+/// a lock on a file without a name locks nothing.
+pub fn is_named(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
+        _ => false,
+    }
+}
+
+/// Opens the lock at `path`, and reads its text.
 ///
 /// # Errors
 /// [`StateError::Foreign`] where it is no file, or one with another text.
 fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, String), StateError> {
-    let foreign = || StateError::Foreign { path: path.to_path_buf() };
-    let opened = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
-    let file = opened.map_err(|error| match fs::symlink_metadata(path) {
-        Ok(metadata) if !metadata.is_file() => foreign(),
+    let file = open_file(path, options).map_err(|error| match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => StateError::Foreign { path: path.to_path_buf() },
         _ => StateError::io("open the lock", path)(error),
     })?;
     let mut text = String::new();
-    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-    let is_text = is_file && (&file).take(TEXT_BYTES_MAX).read_to_string(&mut text).is_ok();
+    let is_text = (&file).take(TEXT_BYTES_MAX).read_to_string(&mut text).is_ok();
     // An empty one was cut off before its text, and holds nothing of others.
     match is_text && (text.is_empty() || text.starts_with(TEXT_BEGINS)) {
         true => Ok((file, text)),
-        false => Err(foreign()),
+        false => Err(StateError::Foreign { path: path.to_path_buf() }),
     }
 }
 
@@ -176,13 +199,7 @@ fn try_exclusive(path: &Path) -> Result<Option<File>, StateError> {
             return Err(StateError::Io { action: "lock", path: path.to_path_buf(), source });
         }
     }
-    // Between opening and locking, the holder before may have removed the file: a lock on a
-    // file without a name locks nothing.
-    let same = match (file.metadata(), fs::symlink_metadata(path)) {
-        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
-        _ => false,
-    };
-    Ok(same.then_some(file))
+    Ok(is_named(&file, path).then_some(file))
 }
 
 fn describe_holder(path: &Path) -> String {
@@ -205,6 +222,18 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn a_lock_that_is_a_link_is_refused_and_its_target_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link) = (dir.path().join("notes"), dir.path().join("lock"));
+        fs::write(&target, "mine").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(lock_file(&link).is_err());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+        fs::remove_file(&link).unwrap();
+        lock_file(&link).unwrap().try_lock().unwrap();
+    }
 
     #[test]
     fn a_second_lock_is_refused_and_names_the_holder() {

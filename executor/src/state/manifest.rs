@@ -140,34 +140,38 @@ impl Manifest {
 
     /// When each of [`Self::files`] was last written.
     pub(super) fn modification_times(&self, dir: &Path) -> Result<Vec<SystemTime>, StateError> {
-        let of = |path: PathBuf| {
+        let times = self.files.iter().map(|file| {
+            let path = dir.join(&file.name);
             let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
             modified.map_err(StateError::io("look at", path))
-        };
-        self.files.iter().map(|file| of(dir.join(&file.name))).collect()
+        });
+        times.collect()
     }
 
     pub(super) fn read(dir: &Path, name: &str) -> Result<Self, StateError> {
-        let untrusted = |reason| StateError::Untrusted { name: name.to_owned(), reason };
-        let text = fs::read(dir.join(MANIFEST))
-            .map_err(|error| untrusted(format!("{MANIFEST} cannot be read: {error}")))?;
+        let text = fs::read(dir.join(MANIFEST)).map_err(|error| {
+            StateError::untrusted(name, format!("{MANIFEST} cannot be read: {error}"))
+        })?;
         // The version first: a later format may not parse at all.
         #[derive(Deserialize)]
         struct Version {
             format_version: u32,
         }
-        let version: Version = serde_json::from_slice(&text)
-            .map_err(|error| untrusted(format!("{MANIFEST} is damaged: {error}")))?;
+        let version: Version = serde_json::from_slice(&text).map_err(|error| {
+            StateError::untrusted(name, format!("{MANIFEST} is damaged: {error}"))
+        })?;
         if version.format_version != FORMAT_VERSION {
-            return Err(untrusted(format!(
-                "its format is version {}, this build reads version {FORMAT_VERSION}",
-                version.format_version
-            )));
+            let found = version.format_version;
+            let reason =
+                format!("its format is version {found}, this build reads version {FORMAT_VERSION}");
+            return Err(StateError::untrusted(name, reason));
         }
-        let manifest: Self = serde_json::from_slice(&text)
-            .map_err(|error| untrusted(format!("{MANIFEST} is damaged: {error}")))?;
+        let manifest: Self = serde_json::from_slice(&text).map_err(|error| {
+            StateError::untrusted(name, format!("{MANIFEST} is damaged: {error}"))
+        })?;
         if manifest.recipe.digest() != manifest.recipe_digest {
-            return Err(untrusted(format!("{MANIFEST} is damaged: recipe and digest disagree")));
+            let reason = format!("{MANIFEST} is damaged: recipe and digest disagree");
+            return Err(StateError::untrusted(name, reason));
         }
         Ok(manifest)
     }
@@ -196,26 +200,35 @@ impl Manifest {
         fs::write(&path, text).map_err(StateError::io("write", &path))
     }
 
-    /// The first difference between the files that are there and those that should be.
+    /// Checks that the files that are there are those that should be.
+    ///
+    /// # Errors
+    /// [`StateError::Untrusted`] with the first difference.
     pub(super) fn check_files(&self, dir: &Path, name: &str) -> Result<(), StateError> {
-        let untrusted = |reason| Err(StateError::Untrusted { name: name.to_owned(), reason });
-        let found = files_of(dir)?;
-        for want in &self.files {
-            match found.iter().find(|file| file.name == want.name) {
-                None => return untrusted(format!("file {} is missing", want.name)),
-                Some(file) if !has_size(file, want.bytes) => {
-                    return untrusted(format!(
-                        "file {} has {} bytes and should have {}",
-                        want.name, file.bytes, want.bytes
-                    ));
-                }
-                Some(_) => {}
-            }
-        }
-        match found.iter().find(|file| !self.files.iter().any(|want| want.name == file.name)) {
-            Some(file) => untrusted(format!("file {} does not belong there", file.name)),
+        match self.difference(&files_of(dir)?) {
+            Some(reason) => Err(StateError::untrusted(name, reason)),
             None => Ok(()),
         }
+    }
+
+    /// The first difference between the files found and those that should be there.
+    fn difference(&self, found: &[FileEntry]) -> Option<String> {
+        for want in &self.files {
+            let Some(file) = found.iter().find(|file| file.name == want.name) else {
+                return Some(format!("file {} is missing", want.name));
+            };
+            if !has_size(file, want.bytes) {
+                let (name, bytes) = (&want.name, file.bytes);
+                return Some(format!(
+                    "file {name} has {bytes} bytes and should have {}",
+                    want.bytes
+                ));
+            }
+        }
+        let mut strays =
+            found.iter().filter(|file| !self.files.iter().any(|want| want.name == file.name));
+        let stray = strays.next()?;
+        Some(format!("file {} does not belong there", stray.name))
     }
 }
 

@@ -22,8 +22,8 @@ pub(super) const MARK: &str = ".stress";
 /// data directory is ever looked into.
 pub(super) fn is_state_name(name: &str) -> bool {
     let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
-    let is_hex = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    !name.contains('/') && base.rsplit_once('-').is_some_and(|(_, hash)| is_hex(hash))
+    let hash = base.rsplit_once('-').map_or("", |(_, hash)| hash);
+    !name.contains('/') && hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Makes a directory with the mark; false where the name is taken.
@@ -43,32 +43,32 @@ pub(super) fn mark(path: &Path) -> Result<(), StateError> {
 
 /// Whether this program made the directory, which is no link, and may remove it.
 pub(crate) fn is_marked(path: &Path) -> bool {
-    let kind = |path: &Path| fs::symlink_metadata(path).map(|metadata| metadata.file_type());
-    kind(path).is_ok_and(|kind| kind.is_dir())
-        && kind(&path.join(MARK)).is_ok_and(|kind| kind.is_file())
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+        && fs::symlink_metadata(path.join(MARK)).is_ok_and(|metadata| metadata.is_file())
 }
 
 /// Removes a marked directory and all in it, the mark last: after an interruption the rest is still known.
 /// Fine when there is none.
 pub(crate) fn remove_marked(path: &Path) -> Result<(), StateError> {
-    let remove = || -> io::Result<()> {
-        for entry in fs::read_dir(path)? {
-            let entry = entry?;
-            match entry.file_type()?.is_dir() {
-                true => fs::remove_dir_all(entry.path())?,
-                false if entry.file_name() == MARK => {}
-                false => fs::remove_file(entry.path())?,
-            }
-        }
-        // A full device may have had no room for one.
-        let unmarked = fs::remove_file(path.join(MARK));
-        if unmarked.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
-            return unmarked;
-        }
-        fs::remove_dir(path)
-    };
-    match remove() {
+    match remove_mark_last(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => Ok(()),
         other => other.map_err(StateError::io("remove", path)),
     }
+}
+
+fn remove_mark_last(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false if entry.file_name() == MARK => {}
+            false => fs::remove_file(entry.path())?,
+        }
+    }
+    // A full device may have had no room for one.
+    let unmarked = fs::remove_file(path.join(MARK));
+    if unmarked.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+        return unmarked;
+    }
+    fs::remove_dir(path)
 }

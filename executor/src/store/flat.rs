@@ -64,7 +64,7 @@ impl FlatStore {
     /// [`StoreError::Damaged`] when an index is not as it was written, [`StoreError::Failed`]
     /// when a file cannot be opened.
     pub fn open(state: BuiltState, settings: FlatSettings) -> Result<Self, StoreError> {
-        let action = || format!("open {}", state.dir().display());
+        let action = format!("open {}", state.dir().display());
         let shape = &state.manifest().shape;
         let format = FlatFormat::of_shape(shape).ok_or_else(|| StoreError::Failed {
             store: NAME,
@@ -78,11 +78,11 @@ impl FlatStore {
                 io::ErrorKind::InvalidData => {
                     StoreError::Damaged { store: NAME, what: state.name().to_owned(), reason }
                 }
-                _ => StoreError::Failed { store: NAME, action: action(), reason },
+                _ => StoreError::Failed { store: NAME, action: action.clone(), reason },
             }
         })?;
         let dir = File::open(state.dir()).and_then(|dir| device::memory_file_system(&dir));
-        let in_memory = dir.map_err(failed_io(action()))?.is_some();
+        let in_memory = dir.map_err(failed_io(action))?.is_some();
         Ok(Self {
             ring_refused: probe(&files, settings.depth),
             state,

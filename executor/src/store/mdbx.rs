@@ -38,6 +38,8 @@ mod used;
 
 use std::{
     fs::File,
+    io,
+    path::Path,
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -100,19 +102,10 @@ impl MdbxStore {
             action: format!("open {}", state.name()),
             reason: format!("this build does not know the shape {shape:?}"),
         })?;
-        let look = || format!("look at {}", state.dir().display());
-        let base = Base::read(state.dir()).map_err(failed_io(look()))?;
-        let dir = File::open(state.dir());
-        let in_memory = dir.and_then(|dir| device::memory_file_system(&dir));
-        let never_cold = if in_memory.map_err(failed_io(look()))?.is_some() {
-            Some("the state lies on a file system in memory (tmpfs or ramfs)")
-        } else {
-            match base.drop_pages().map_err(failed_io(look()))? {
-                Some(share) if share <= RESIDENT_SHARE_MAX => None,
-                Some(_) => Some("the kernel keeps the file in its cache although asked to drop it"),
-                None => Some("the kernel does not tell what of the file is in its cache"),
-            }
-        };
+        let looked =
+            Base::read(state.dir()).and_then(|base| Ok((never_cold(state.dir(), &base)?, base)));
+        let (never_cold, base) =
+            looked.map_err(failed_io(format!("look at {}", state.dir().display())))?;
         Ok(Self { state, format, settings, base, never_cold, opened: Mutex::new(None) })
     }
 
@@ -139,14 +132,14 @@ impl MdbxStore {
 
     /// Makes sure that no page of the file is in memory but the index pages.
     fn cool(&self) -> Result<Option<f64>, StoreError> {
-        let dropping = || format!("drop {} from the page cache", self.state.name());
-        let resident = self.base.drop_pages().map_err(failed_io(dropping()))?;
+        let dropping = format!("drop {} from the page cache", self.state.name());
+        let resident = self.base.drop_pages().map_err(failed_io(dropping.as_str()))?;
         if let (None, Some(share)) = (self.never_cold, resident)
             && share > RESIDENT_SHARE_MAX
         {
             return Err(StoreError::Failed {
                 store: NAME,
-                action: dropping(),
+                action: dropping,
                 reason: format!(
                     "{share:.3} of its pages stayed, so the sample would not be cold; end what \
                      else reads the file, or take run.cache = \"warm\""
@@ -187,9 +180,6 @@ impl Store for MdbxStore {
     fn facts(&self) -> Vec<(String, String)> {
         let manifest = self.state.manifest();
         let opened = self.opened();
-        let last = |value: Option<String>| {
-            value.unwrap_or_else(|| "unknown before the first sample".to_owned())
-        };
         let resident = opened.and_then(|opened| opened.resident_share);
         let mut facts: Vec<(&str, String)> = vec![
             ("state", self.state.name().to_owned()),
@@ -212,8 +202,8 @@ impl Store for MdbxStore {
             facts.push(("account_trees", text));
         }
         let tables = [("accounts", 0), ("storage", 1), ("code", 2)];
-        for (name, place) in tables {
-            let described = opened.map(|opened| describe(&opened.statistics[place]));
+        for (name, index) in tables {
+            let described = opened.map(|opened| describe(&opened.statistics[index]));
             facts.push((name, last(described)));
         }
         let tries = Store::tries(self);
@@ -247,19 +237,36 @@ impl Store for MdbxStore {
         let rows = keys.iter().map(|(table, key)| (tables::table_name(*table), key.as_slice()));
         let nodes: Vec<_> = nodes.iter().map(|(trie, key)| trie.slots_first_key(key)).collect();
         let nodes = nodes.iter().map(|key| (tables::NODES, key.as_slice()));
-        let counted = || {
-            let [page_count, resident_count] = self.pages_of(&rows.collect::<Vec<_>>())?;
+        let rows = self.pages_of(&rows.collect::<Vec<_>>());
+        let counted = rows.and_then(|[page_count, resident_count]| {
             let [node_page_count, resident_node_count] =
                 self.pages_of(&nodes.collect::<Vec<_>>())?;
             Ok(RowPages { page_count, resident_count, node_page_count, resident_node_count })
-        };
-        Some(counted())
+        });
+        Some(counted)
     }
 
     fn slots_per_block(&self) -> Option<f64> {
         let slots = self.opened()?.statistics[1];
         (slots.leaf_pages() > 0).then(|| slots.entries() as f64 / slots.leaf_pages() as f64)
     }
+}
+
+/// Why the state in `dir` cannot be cold, if so.
+fn never_cold(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
+    if device::memory_file_system(&File::open(dir)?)?.is_some() {
+        return Ok(Some("the state lies on a file system in memory (tmpfs or ramfs)"));
+    }
+    Ok(match base.drop_pages()? {
+        Some(share) if share <= RESIDENT_SHARE_MAX => None,
+        Some(_) => Some("the kernel keeps the file in its cache although asked to drop it"),
+        None => Some("the kernel does not tell what of the file is in its cache"),
+    })
+}
+
+/// A fact of the last sample.
+fn last(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "unknown before the first sample".to_owned())
 }
 
 fn describe(table: &Stat) -> String {

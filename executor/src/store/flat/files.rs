@@ -142,14 +142,14 @@ fn read_code_places(path: &Path) -> io::Result<HashMap<B256, CodePlace>> {
     if !left.is_empty() {
         return Err(sealed::damaged(path));
     }
-    let place = |entry: &[u8; CODE_ENTRY_BYTES]| {
-        let number = |at: usize| {
+    let places = entries.iter().map(|entry| {
+        let [offset, byte_count] = [32, 40].map(|at| {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&entry[at..at + 8]);
             u64::from_le_bytes(bytes)
-        };
-        let byte_count = usize::try_from(number(40)).map_err(io::Error::other)?;
-        Ok((B256::from_slice(&entry[..32]), CodePlace { offset: number(32), byte_count }))
-    };
-    entries.iter().map(place).collect()
+        });
+        let byte_count = usize::try_from(byte_count).map_err(io::Error::other)?;
+        Ok((B256::from_slice(&entry[..32]), CodePlace { offset, byte_count }))
+    });
+    places.collect()
 }

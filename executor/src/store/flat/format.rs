@@ -86,23 +86,21 @@ impl StateFormat for FlatFormat {
     }
 
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
-        let of_rows = |table, count: u64, scratch_bytes| {
+        let rows = [
+            (Table::Slots, genesis.slot_count(), SCRATCH_SLOT_BYTES),
+            (Table::Accounts, genesis.account_count(), SCRATCH_ACCOUNT_BYTES),
+        ];
+        let rows = rows.map(|(table, count, scratch_bytes)| {
             let per_block = Shape::of(table, layout).rows_per_block() as u64;
             // Its index, twice: in the file and while it is written.
             let blocks = count.div_ceil(per_block).saturating_add(1);
             let bytes = blocks.saturating_mul(BLOCK_BYTES as u64 + 16);
             bytes.saturating_add(count.saturating_mul(scratch_bytes))
-        };
+        });
         let codes = genesis.accounts.iter().map(|account| account.code.len() as u64);
         let codes: u64 = codes.map(|bytes| bytes + 2 * BLOCK_BYTES as u64).sum();
-        of_rows(Table::Slots, genesis.slot_count(), SCRATCH_SLOT_BYTES)
-            .saturating_add(of_rows(
-                Table::Accounts,
-                genesis.account_count(),
-                SCRATCH_ACCOUNT_BYTES,
-            ))
-            .saturating_add(codes)
-            .saturating_add(self.node_bytes(genesis))
+        let parts = rows.into_iter().chain([codes, self.node_bytes(genesis)]);
+        parts.fold(0, u64::saturating_add)
     }
 
     fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
@@ -137,32 +135,26 @@ impl StateFormat for FlatFormat {
     }
 
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
-        let untrusted = |error: io::Error| match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                StateError::Untrusted { name: input.name.to_owned(), reason: error.to_string() }
-            }
-            _ => failed_io("read the rows")(error).into(),
-        };
         let shape = &input.manifest.shape;
-        let format = Self::of_shape(shape).ok_or_else(|| StateError::Untrusted {
-            name: input.name.to_owned(),
-            reason: format!("this build does not know the shape {shape:?}"),
+        let format = Self::of_shape(shape).ok_or_else(|| {
+            let reason = format!("this build does not know the shape {shape:?}");
+            StateError::untrusted(input.name, reason)
         })?;
-        let layout = input.manifest.layout;
-        let files = Files::open(input.dir, layout, format.tries).map_err(untrusted)?;
+        let files = Files::open(input.dir, input.manifest.layout, format.tries)
+            .map_err(|error| unreadable(input.name, error))?;
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
         for (table, file) in [(Table::Accounts, &files.accounts), (Table::Slots, &files.slots)] {
-            let go_on = |row_count| {
+            let scanned = scan_rows(file, table, |row_count| {
                 watch.progress.advance(row_count);
                 watch.check().is_ok()
-            };
-            let of_table = scan_rows(file, table, go_on).map_err(untrusted)?;
+            });
+            let of_table = scanned.map_err(|error| unreadable(input.name, error))?;
             watch.check()?;
             rows.set(table, of_table.row_count());
             digest.merge(&of_table);
         }
-        let codes = scan_codes(&files).map_err(untrusted)?;
+        let codes = scan_codes(&files).map_err(|error| unreadable(input.name, error))?;
         rows.set(Table::Codes, codes.row_count());
         digest.merge(&codes);
         let tries = match &files.nodes {
@@ -170,6 +162,16 @@ impl StateFormat for FlatFormat {
             None => None,
         };
         Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
+    }
+}
+
+/// A read of state `name` that failed, or found damage.
+fn unreadable(name: &str, error: io::Error) -> StateError {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            StateError::untrusted(name, error.to_string())
+        }
+        _ => failed_io("read the rows")(error).into(),
     }
 }
 
@@ -243,6 +245,10 @@ fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDiges
     Ok(digest)
 }
 
+fn damaged(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
 /// Digests all rows, as long as `go_on`, which is told of rows now and then, says so: each block
 /// sound, the keys ascending, and the index as the rows want it.
 fn scan_rows(
@@ -250,7 +256,6 @@ fn scan_rows(
     table: Table,
     mut go_on: impl FnMut(u64) -> bool,
 ) -> io::Result<ContentDigest> {
-    let damaged = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
     let name = rows_name(table);
     let mut reader = io::BufReader::with_capacity(BUFFER_BYTES, File::open(file.file.path())?);
     let mut block = Box::new(Block::ZERO);
@@ -259,13 +264,13 @@ fn scan_rows(
     let (mut last, mut told) = (Vec::new(), 0);
     for number in 0..file.index.block_count() {
         reader.read_exact(&mut block.0)?;
-        for (place, (key, value)) in file.rows(&block, number as u64)?.iter().enumerate() {
+        for (index_in_block, (key, value)) in file.rows(&block, number as u64)?.iter().enumerate() {
             if last.as_slice() >= key {
                 return Err(damaged(format!("block {number} of {name} is out of order")));
             }
             last.clear();
             last.extend_from_slice(key);
-            index.add(key, if place == 0 { Begins::Block } else { Begins::Nothing });
+            index.add(key, if index_in_block == 0 { Begins::Block } else { Begins::Nothing });
             digest.add(table, key, value);
         }
         if number.is_multiple_of(REPORT_BLOCKS) {

@@ -113,19 +113,18 @@ impl Index {
 
     /// Reads the output of [`Self::write`].
     pub(super) fn read(path: &Path, table: Table, shape: Shape) -> io::Result<Self> {
-        let bytes = sealed::read(path)?;
-        let damaged = || sealed::damaged(path);
-        let (count, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
-        let count = usize::try_from(u64::from_le_bytes(*count)).map_err(|_| damaged())?;
-        let split = count.checked_mul(ACCOUNT_BYTES).ok_or_else(damaged)?;
-        let (accounts, firsts) = rest.split_at_checked(split).ok_or_else(damaged)?;
+        let index = Self::decode(&sealed::read(path)?, table, shape);
+        index.ok_or_else(|| sealed::damaged(path))
+    }
+
+    fn decode(bytes: &[u8], table: Table, shape: Shape) -> Option<Self> {
+        let (count, rest) = bytes.split_first_chunk::<8>()?;
+        let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+        let (accounts, firsts) = rest.split_at_checked(count.checked_mul(ACCOUNT_BYTES)?)?;
         let accounts = accounts.chunks_exact(ACCOUNT_BYTES).map(padded).collect();
         let (firsts, left) = firsts.as_chunks::<16>();
-        if !left.is_empty() {
-            return Err(damaged());
-        }
         let firsts = firsts.iter().map(|first| u128::from_le_bytes(*first)).collect();
-        Ok(Self { accounts, firsts, ..Self::new(table, shape) })
+        left.is_empty().then_some(Self { accounts, firsts, ..Self::new(table, shape) })
     }
 }
 

@@ -115,6 +115,28 @@ impl NodeFile {
     }
 }
 
+fn damaged(number: u64, reason: &str) -> io::Error {
+    let reason = format!("block {number} of {NODES} {reason}");
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+/// A node as its block has it.
+struct Entry<'b> {
+    /// Bytes at the key's beginning that are those of the key before.
+    shared_bytes: usize,
+    /// The rest of the key.
+    key_rest: &'b [u8],
+    node: &'b [u8],
+}
+
+/// The first of the entries, and the others.
+fn split_first(entries: &[u8]) -> Option<(Entry<'_>, &[u8])> {
+    let (&[shared, key_bytes, low, high], after) = entries.split_first_chunk::<ENTRY_BYTES>()?;
+    let (key_rest, after) = after.split_at_checked(usize::from(key_bytes))?;
+    let (node, after) = after.split_at_checked(usize::from(u16::from_le_bytes([low, high])))?;
+    Some((Entry { shared_bytes: usize::from(shared), key_rest, node }, after))
+}
+
 /// Hands over the nodes of `block`, which was read as block `number`, with their keys.
 ///
 /// # Errors
@@ -124,26 +146,18 @@ pub(super) fn each_node(
     number: u64,
     sink: &mut dyn FnMut(&[u8], &[u8]),
 ) -> io::Result<()> {
-    let damaged = |reason: &str| {
-        let reason = format!("block {number} of {NODES} {reason}");
-        io::Error::new(io::ErrorKind::InvalidData, reason)
-    };
     let (count, mut rest) =
-        sealed_nodes(block, number).ok_or_else(|| damaged("does not have its checksum"))?;
+        sealed_nodes(block, number).ok_or_else(|| damaged(number, "does not have its checksum"))?;
     let mut key = Vec::new();
     for _ in 0..count {
-        let cut = || damaged("has a node that ends behind it");
-        let (&[shared, key_bytes, low, high], after) =
-            rest.split_first_chunk::<ENTRY_BYTES>().ok_or_else(cut)?;
-        let (key_rest, after) = after.split_at_checked(usize::from(key_bytes)).ok_or_else(cut)?;
-        let node_bytes = usize::from(u16::from_le_bytes([low, high]));
-        let (node, after) = after.split_at_checked(node_bytes).ok_or_else(cut)?;
-        if usize::from(shared) > key.len() {
-            return Err(damaged("has a key that begins with more than the key before"));
+        let (entry, after) =
+            split_first(rest).ok_or_else(|| damaged(number, "has a node that ends behind it"))?;
+        if entry.shared_bytes > key.len() {
+            return Err(damaged(number, "has a key that begins with more than the key before"));
         }
-        key.truncate(usize::from(shared));
-        key.extend_from_slice(key_rest);
-        sink(&key, node);
+        key.truncate(entry.shared_bytes);
+        key.extend_from_slice(entry.key_rest);
+        sink(&key, entry.node);
         rest = after;
     }
     Ok(())

@@ -4,17 +4,15 @@
 use std::sync::{Arc, Mutex};
 use std::{fmt, fs::File, io, os::unix::fs::FileExt};
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
-#[cfg(feature = "io-uring")]
-use workload::Table;
+use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{
-    AccountState, Layout, NetChanges,
+    AccountState, Layout, NetChanges, Table,
     layout::{RowKey, decode_account, decode_slot},
 };
 
 use super::{
     block::{BLOCK_BYTES, Block},
-    files::{CodePlace, RowFile},
+    files::{CodePlace, Files, RowFile},
     sample::FlatSample,
     settings::{NAME, failed},
     tries::FlatTries,
@@ -27,7 +25,10 @@ use super::{
 use crate::{
     error::StoreError,
     place::{self, AskedRow, BlockPlace, Places},
-    store::{Background, Batching, ReadCounters, Reader, Sample},
+    store::{
+        Background, Batching, ReadCounters, Reader, Sample,
+        lookup::{CheckedCodes, RowName, SortedParts},
+    },
     tries::Tries,
 };
 
@@ -45,21 +46,18 @@ pub(super) struct FlatReader<'a> {
     /// runs of one account.
     last_account: Option<(Address, RowKey, Option<usize>)>,
     batch: Batch,
-    /// Codes whose bytes have been hashed.
-    checked_codes: B256Set,
+    checked_codes: CheckedCodes,
     counters: ReadCounters,
 }
 
 /// Room for the keys of one call, kept between calls.
 #[derive(Default)]
 struct Batch {
-    /// Second parts of the keys, with the places where the caller has them.
-    parts: Vec<([u8; 32], u32)>,
-    unsorted: Vec<[u8; 32]>,
-    /// Keys that no batch has committed, with the places where the caller has them.
+    sorted: SortedParts,
+    /// Keys that no batch has committed, with the indices that the caller has for them.
     keys: Vec<U256>,
-    places: Vec<u32>,
-    /// Blocks to read, each for a range of `parts`.
+    indices: Vec<u32>,
+    /// Blocks to read, each for a range of the sorted parts.
     blocks: Vec<Wanted>,
 }
 
@@ -98,7 +96,7 @@ impl<'a> FlatReader<'a> {
             block: Box::new(Block::ZERO),
             last_account: None,
             batch: Batch::default(),
-            checked_codes: B256Set::default(),
+            checked_codes: CheckedCodes::default(),
             counters: ReadCounters::default(),
         }
     }
@@ -152,11 +150,11 @@ impl<'a> FlatReader<'a> {
     fn read_block(&mut self, file: &RowFile, number: usize) -> io::Result<()> {
         #[cfg(feature = "io-uring")]
         if let Some((queue, slot)) = &self.queue {
-            let place = match file.table {
+            let queued = match file.table {
                 Table::Accounts => QUEUED_ACCOUNTS,
                 Table::Slots | Table::Codes => QUEUED_SLOTS,
             };
-            let at = BlockAt { file: place, number: number as u64 };
+            let at = BlockAt { file: queued, number: number as u64 };
             return Queue::read(queue, *slot, at, &mut self.block);
         }
         let offset = number as u64 * BLOCK_BYTES as u64;
@@ -169,46 +167,41 @@ impl<'a> FlatReader<'a> {
         let (key, file) = (row.as_slice(), &sample.files.slots);
         let rest = &key[key.len() - 32..];
         let value = self.get(file, Place { account, rest }, key, decode_slot);
-        let value = value.map_err(|error| failed(error, || slot_name(key)))?;
+        let value = value.map_err(|error| failed(error, || RowName::SlotRow(key).to_string()))?;
         Ok(value.unwrap_or_default())
     }
 
     /// Answers keys of the overlay from it; the others go to `batch.keys`.
     fn look_above(&mut self, address: &Address, keys: &[U256], sink: &mut dyn FnMut(usize, U256)) {
-        let Batch { keys: left, places, .. } = &mut self.batch;
+        let Batch { keys: left, indices, .. } = &mut self.batch;
         left.clear();
-        places.clear();
-        for (place, key) in keys.iter().enumerate() {
+        indices.clear();
+        for (index, key) in keys.iter().enumerate() {
             match self.sample.overlay.find(|changed| changed.slot(address, key)) {
-                Some(value) => sink(place, value),
+                Some(value) => sink(index, value),
                 None => {
                     left.push(*key);
-                    places.push(place as u32);
+                    indices.push(index as u32);
                 }
             }
         }
     }
 
-    /// Makes `batch.parts` of `batch.keys`, ascending, and `batch.blocks` of the blocks they lie
-    /// in.
+    /// Sorts the parts of `batch.keys`, and makes `batch.blocks` of the blocks they lie in.
     fn plan(&mut self, account: usize) {
-        let Batch { parts, unsorted, keys, places, blocks } = &mut self.batch;
-        unsorted.resize(keys.len(), [0; 32]);
-        self.layout.slot_key_parts(keys, unsorted);
-        parts.clear();
-        parts.extend(unsorted.iter().copied().zip(places.iter().copied()));
-        parts.sort_unstable();
+        let Batch { sorted, keys, indices, blocks } = &mut self.batch;
+        sorted.fill(self.layout, keys, indices.iter().copied());
         blocks.clear();
         let index = &self.sample.files.slots.index;
         let mut from = 0;
-        for (place, (part, _)) in (0..).zip(parts.iter()) {
+        for (at, (part, _)) in (0..).zip(&sorted.parts) {
             let found = index.locate(account, part, from);
             from = found.map_or(from, |found| found.first);
             // A key before all rows is looked for in the first block, and not found there.
             let block = found.map_or(0, |found| found.last);
             match blocks.last_mut() {
-                Some(last) if last.block == block => last.end_part = place + 1,
-                _ => blocks.push(Wanted { block, first_part: place, end_part: place + 1 }),
+                Some(last) if last.block == block => last.end_part = at + 1,
+                _ => blocks.push(Wanted { block, first_part: at, end_part: at + 1 }),
             }
         }
     }
@@ -220,7 +213,8 @@ impl<'a> FlatReader<'a> {
         account: &RowKey,
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<Vec<(RowKey, u32)>, StoreError> {
-        let Batch { parts, blocks, .. } = &self.batch;
+        let Batch { sorted, blocks, .. } = &self.batch;
+        let parts = &sorted.parts;
         self.counters.block_count += blocks.len() as u64;
         self.counters.block_bytes += (blocks.len() * BLOCK_BYTES) as u64;
         let (file, layout) = (&self.sample.files.slots, self.layout);
@@ -270,15 +264,15 @@ impl Landing<'_, '_> {
     /// Hands over the slots that `block` was read for.
     fn land(&mut self, wanted: &Wanted, block: &Block) -> io::Result<()> {
         let rows = self.file.rows(block, wanted.block as u64)?;
-        for (part, place) in &self.parts[wanted.first_part as usize..wanted.end_part as usize] {
+        for (part, index) in &self.parts[wanted.first_part as usize..wanted.end_part as usize] {
             let row = self.layout.slot_key_of_part(self.account, part);
             let key = row.as_slice();
             if key < rows.first_key() {
-                self.before.push((row, *place));
+                self.before.push((row, *index));
                 continue;
             }
             let value = rows.find(key).and_then(decode_slot);
-            (self.sink)(*place as usize, value.unwrap_or_default());
+            (self.sink)(*index as usize, value.unwrap_or_default());
         }
         Ok(())
     }
@@ -330,34 +324,35 @@ impl Sample for FlatSample<'_> {
 
     /// Of several blocks of the index for a key, the one that is read first.
     fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
-        let files = self.files;
-        let row_block = |file: u32, rows: &RowFile, account: usize, rest: &[u8]| {
-            let found = rows.index.locate(account, rest, 0)?;
-            let offset = found.last as u64 * BLOCK_BYTES as u64;
-            Some(BlockPlace { file, offset, byte_count: BLOCK_BYTES as u32, block_count: 1 })
-        };
-        let block = |(table, key): (Table, RowKey)| match table {
-            Table::Accounts => row_block(0, &files.accounts, 0, key.as_slice()),
-            Table::Slots => {
-                let (account, rest) = key.as_slice().split_at(key.as_slice().len() - 32);
-                let account = files.slots.index.account(account)?;
-                row_block(1, &files.slots, account, rest)
-            }
-            Table::Codes => {
-                let place = files.code_places.get(&B256::from_slice(key.as_slice()))?;
-                let block_count = u32::try_from(place.byte_count.div_ceil(BLOCK_BYTES)).ok()?;
-                let byte_count = block_count * BLOCK_BYTES as u32;
-                Some(BlockPlace { file: 2, offset: place.offset, byte_count, block_count })
-            }
-        };
-        let blocks = place::keys(rows, self.layout).into_iter().map(block).collect();
-        let files = files.paths().map(std::path::Path::to_path_buf).to_vec();
+        let keys = place::keys(rows, self.layout).into_iter();
+        let blocks = keys.map(|(table, key)| block_of(self.files, table, key.as_slice())).collect();
+        let files = self.files.paths().map(std::path::Path::to_path_buf).to_vec();
         Ok(Places { files, blocks, ..Places::default() })
     }
 
     fn close(self: Box<Self>) -> Result<(), StoreError> {
         (*self).close()
     }
+}
+
+/// The block that is read first for a row; `None` for one that does not exist.
+fn block_of(files: &Files, table: Table, key: &[u8]) -> Option<BlockPlace> {
+    let (file, found) = match table {
+        Table::Accounts => (0, files.accounts.index.locate(0, key, 0)?),
+        Table::Slots => {
+            let (account, rest) = key.split_at(key.len() - 32);
+            let account = files.slots.index.account(account)?;
+            (1, files.slots.index.locate(account, rest, 0)?)
+        }
+        Table::Codes => {
+            let place = files.code_places.get(&B256::from_slice(key))?;
+            let block_count = u32::try_from(place.byte_count.div_ceil(BLOCK_BYTES)).ok()?;
+            let byte_count = block_count * BLOCK_BYTES as u32;
+            return Some(BlockPlace { file: 2, offset: place.offset, byte_count, block_count });
+        }
+    };
+    let offset = found.last as u64 * BLOCK_BYTES as u64;
+    Some(BlockPlace { file, offset, byte_count: BLOCK_BYTES as u32, block_count: 1 })
 }
 
 impl Reader for FlatReader<'_> {
@@ -375,7 +370,7 @@ impl Reader for FlatReader<'_> {
         let key = key.as_slice();
         let found =
             self.get(&sample.files.accounts, Place { account: 0, rest: key }, key, decode_account);
-        found.map_err(|error| failed(error, || format!("account {address}")))
+        found.map_err(|error| failed(error, || RowName::Account(address).to_string()))
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
@@ -398,14 +393,14 @@ impl Reader for FlatReader<'_> {
         self.look_above(address, keys, sink);
         let (account, number) = self.account_key(address);
         let Some(number) = number else {
-            self.batch.places.iter().for_each(|place| sink(*place as usize, U256::ZERO));
+            self.batch.indices.iter().for_each(|index| sink(*index as usize, U256::ZERO));
             return Ok(());
         };
         self.plan(number);
         let before = self.read_batch(&account, sink)?;
         // Their index entry is that of several blocks: rare where keys are hashes.
-        for (row, place) in before {
-            sink(place as usize, self.base_slot(Some(number), &row)?);
+        for (row, index) in before {
+            sink(index as usize, self.base_slot(Some(number), &row)?);
         }
         Ok(())
     }
@@ -431,29 +426,21 @@ impl Reader for FlatReader<'_> {
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
         self.counters.key_count += 1;
-        let what = || format!("code {hash}");
         let code = match self.sample.overlay.find(|changed| changed.code(hash)) {
             Some(code) => code,
             None => {
                 let Some(place) = self.sample.files.code_places.get(hash) else { return Ok(None) };
                 let file = self.sample.files.codes.of(self.sample.cache);
-                let code = read_code(file, *place).map_err(|error| failed(error, what))?;
+                let code = read_code(file, *place)
+                    .map_err(|error| failed(error, || RowName::Code(hash).to_string()))?;
                 let block_count = place.byte_count.div_ceil(BLOCK_BYTES);
                 self.counters.block_count += block_count as u64;
                 self.counters.block_bytes += (block_count * BLOCK_BYTES) as u64;
                 code
             }
         };
-        // Codes have no checksum but their hash. Hashing 24 KiB takes some 50 us, so a code is
-        // checked when it is first met.
-        if !self.checked_codes.contains(hash) {
-            let found = keccak256(&code);
-            if found != *hash {
-                let reason = format!("its {} bytes have hash {found}", code.len());
-                return Err(StoreError::Damaged { store: NAME, what: what(), reason });
-            }
-            self.checked_codes.insert(*hash);
-        }
+        // Codes have no checksum but their hash.
+        self.checked_codes.check(NAME, hash, &code)?;
         Ok(Some(code))
     }
 
@@ -473,10 +460,6 @@ fn read_code(file: &File, place: CodePlace) -> io::Result<Bytes> {
     blocks.iter().for_each(|block| code.extend_from_slice(&block.0));
     code.truncate(read.min(place.byte_count));
     Ok(code.into())
-}
-
-fn slot_name(key: &[u8]) -> String {
-    format!("slot row {}", alloy_primitives::hex::encode_prefixed(key))
 }
 
 fn wrong_value(block: usize) -> io::Error {

@@ -36,13 +36,7 @@ pub(super) fn verify(
 ) -> Result<BuiltTries, StateError> {
     let rows = &input.manifest.rows;
     watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
-    let verified = compare(files, nodes, watch);
-    verified.map_err(|error| match error {
-        StateError::Store(error) => {
-            StateError::Untrusted { name: input.name.to_owned(), reason: error.to_string() }
-        }
-        error => error,
-    })
+    compare(files, nodes, watch).map_err(|error| error.of_check(input.name))
 }
 
 fn compare(files: &Files, nodes: &NodeFile, watch: &Watch<'_>) -> Result<BuiltTries, StateError> {
@@ -120,14 +114,12 @@ impl<'f> Stored<'f> {
 
     /// After the last block: the file ends, and its index is that of its blocks.
     fn end(&mut self) -> io::Result<()> {
-        let invalid = |reason| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
-        if self.reader.read(&mut [0])? > 0 {
-            return invalid("the file of nodes has more blocks than its index");
-        }
-        if self.read != self.nodes.index {
-            return invalid("the index of nodes does not fit their file");
-        }
-        Ok(())
+        let reason = match self.reader.read(&mut [0])? {
+            0 if self.read == self.nodes.index => return Ok(()),
+            0 => "the index of nodes does not fit their file",
+            _ => "the file of nodes has more blocks than its index",
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidData, reason))
     }
 }
 

@@ -109,11 +109,13 @@ impl Reader<'_> {
         #[cfg(feature = "io-uring")]
         if let Some(ring) = &mut self.ring {
             let mut next = numbers.iter().enumerate();
-            let next = || {
-                let (index, number) = next.next()?;
-                Some((BlockAt { file: blocks as u32, number: *number as u64 }, index))
-            };
-            return ring.read(next, land);
+            return ring.read(
+                || {
+                    let (index, number) = next.next()?;
+                    Some((BlockAt { file: blocks as u32, number: *number as u64 }, index))
+                },
+                land,
+            );
         }
         let file = self.tries.file(blocks).of(self.tries.sample.cache);
         for (index, number) in numbers.iter().enumerate() {
@@ -130,16 +132,16 @@ struct Lookup {
     rows: Range<usize>,
 }
 
-/// The blocks of sorted rows; the places of those that have none go to `absent`.
+/// The blocks of sorted rows; the indices of those that have none go to `absent`.
 fn lookups(
     nodes: &NodeFile,
     rows: &[(Vec<u8>, usize)],
     absent: &mut dyn FnMut(usize),
 ) -> Vec<Lookup> {
     let mut lookups: Vec<Lookup> = Vec::new();
-    for (row, (key, place)) in rows.iter().enumerate() {
+    for (row, (key, index)) in rows.iter().enumerate() {
         match (nodes.index.locate(key), lookups.last_mut()) {
-            (None, _) => absent(*place),
+            (None, _) => absent(*index),
             (Some(block), Some(last)) if last.block == block => last.rows.end = row + 1,
             (Some(block), _) => lookups.push(Lookup { block, rows: row..row + 1 }),
         }
@@ -156,11 +158,11 @@ fn find(
 ) -> io::Result<()> {
     let mut rows = rows.iter().peekable();
     each_node(block, number as u64, &mut |key, node| {
-        while let Some((row, place)) = rows.next_if(|(row, _)| row.as_slice() <= key) {
-            sink(*place, (row.as_slice() == key).then_some(node));
+        while let Some((row, index)) = rows.next_if(|(row, _)| row.as_slice() <= key) {
+            sink(*index, (row.as_slice() == key).then_some(node));
         }
     })?;
-    rows.for_each(|(_, place)| sink(*place, None));
+    rows.for_each(|(_, index)| sink(*index, None));
     Ok(())
 }
 
@@ -173,15 +175,15 @@ impl TrieReader for Reader<'_> {
         self.counters.key_count += keys.len() as u64;
         let mut rows = Vec::with_capacity(keys.len());
         let committed = self.tries.committed.committed();
-        for (place, (trie, key)) in keys.iter().enumerate() {
+        for (index, (trie, key)) in keys.iter().enumerate() {
             match committed.node(*trie, *key) {
-                Some(node) => sink(place, node),
-                None => rows.push((trie.slots_first_key(key), place)),
+                Some(node) => sink(index, node),
+                None => rows.push((trie.slots_first_key(key), index)),
             }
         }
         drop(committed);
         rows.sort_unstable();
-        let lookups = lookups(self.tries.nodes, &rows, &mut |place| sink(place, None));
+        let lookups = lookups(self.tries.nodes, &rows, &mut |index| sink(index, None));
         let numbers: Vec<_> = lookups.iter().map(|lookup| lookup.block).collect();
         let read = self.read(Blocks::Nodes, &numbers, &mut |index, block| {
             find(block, numbers[index], &rows[lookups[index].rows.clone()], sink)

@@ -195,6 +195,20 @@ impl Base {
         device::resident_count(&self.path, pages.iter().map(|page| u64::from(*page)))
     }
 
+    /// Reads index pages, chunk by chunk, until none is left.
+    fn load(&self, file: &File, next: &AtomicUsize) -> io::Result<()> {
+        let mut page = vec![0; PAGE_BYTES];
+        loop {
+            let first = next.fetch_add(LOADING_CHUNK, Ordering::Relaxed);
+            let Some(rest) = self.branches.get(first..).filter(|rest| !rest.is_empty()) else {
+                return Ok(());
+            };
+            for number in rest.iter().take(LOADING_CHUNK) {
+                file.read_exact_at(&mut page, u64::from(*number) * PAGE_BYTES as u64)?;
+            }
+        }
+    }
+
     /// Reads the meta pages and all index pages into the page cache, and no other page. Without
     /// the meta pages there, MDBX would read them with the kernel's readahead, and so the leaves
     /// behind them.
@@ -202,23 +216,11 @@ impl Base {
         let file = device::open_without_readahead(&self.path)?;
         file.read_exact_at(&mut [0; META_BYTES], 0)?;
         let next = AtomicUsize::new(0);
-        let work = || -> io::Result<()> {
-            let mut page = vec![0; PAGE_BYTES];
-            loop {
-                let first = next.fetch_add(LOADING_CHUNK, Ordering::Relaxed);
-                let Some(rest) = self.branches.get(first..) else { return Ok(()) };
-                if rest.is_empty() {
-                    return Ok(());
-                }
-                for number in rest.iter().take(LOADING_CHUNK) {
-                    file.read_exact_at(&mut page, u64::from(*number) * PAGE_BYTES as u64)?;
-                }
-            }
-        };
         let threads = self.branches.len().div_ceil(LOADING_CHUNK).clamp(1, LOADING_THREADS);
         // Threads of their own: they wait for the device.
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let workers: Vec<_> =
+                (0..threads).map(|_| scope.spawn(|| self.load(&file, &next))).collect();
             workers.into_iter().try_for_each(|worker| {
                 worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })

@@ -70,8 +70,9 @@ impl MdbxFormat {
 
     /// The format whose shape is `shape`, if there is one.
     pub fn of_shape(shape: &str) -> Option<Self> {
-        let with = |tries| SlotTable::ALL.iter().map(move |slots| Self { slots: *slots, tries });
-        tries::all_formats().flat_map(with).find(|format| format.shape() == shape)
+        tries::all_formats()
+            .flat_map(|tries| SlotTable::ALL.iter().map(move |slots| Self { slots: *slots, tries }))
+            .find(|format| format.shape() == shape)
     }
 
     /// How the tables of a state are keyed, and which there are.
@@ -176,7 +177,7 @@ impl StateFormat for MdbxFormat {
         scanned.map_err(|error| match error {
             StateError::Store(error @ StoreError::Damaged { .. }) => {
                 let reason = format!("file {DATA} is damaged: {error}");
-                StateError::Untrusted { name: input.name.to_owned(), reason }
+                StateError::untrusted(input.name, reason)
             }
             error => error,
         })
@@ -197,7 +198,7 @@ impl StateFormat for MdbxFormat {
             Ok(true) => Ok(Some(format!("put {name} back as it was before a sample that died"))),
             Err(error) => {
                 let reason = format!("{DATA} cannot be put back as it was built: {error}");
-                Err(StateError::Untrusted { name: name.to_owned(), reason })
+                Err(StateError::untrusted(name, reason))
             }
         }
     }
@@ -207,7 +208,7 @@ impl StateFormat for MdbxFormat {
 fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     let format = MdbxFormat::of_shape(&input.manifest.shape).ok_or_else(|| {
         let reason = format!("this build does not know the shape {:?}", input.manifest.shape);
-        StateError::Untrusted { name: input.name.to_owned(), reason }
+        StateError::untrusted(input.name, reason)
     })?;
     let path = input.scratch.join(DATA);
     fs::hard_link(input.dir.join(DATA), &path).map_err(failed_io("link the state's file"))?;
@@ -218,12 +219,12 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
     let mut digest = ContentDigest::default();
     let mut rows = RowCounts::default();
     for table in Table::ALL {
-        let what = || format!("table {table:?}");
         let mut of_table = ContentDigest::default();
-        let mut cursor = tx.cursor(tables.handle(table)).map_err(failed(what()))?;
+        let mut cursor =
+            tx.cursor(tables.handle(table)).map_err(failed(format!("table {table:?}")))?;
         let mut all = cursor.iter_slices();
         while let Some((key, value)) =
-            all.borrow_next().map_err(|error| failed_read(what())(error))?
+            all.borrow_next().map_err(|error| failed_read(format!("table {table:?}"))(error))?
         {
             match (table, format.slots) {
                 (Table::Slots, SlotTable::DupSort) => add_slot(&mut of_table, &key, &value)?,

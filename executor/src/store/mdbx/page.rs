@@ -74,8 +74,8 @@ pub(super) fn main_tree(metas: &[u8]) -> io::Result<Tree> {
 }
 
 fn tree(bytes: &[u8]) -> io::Result<TableTree> {
-    let field = |at: usize| bytes.get(at..).and_then(<[u8]>::first_chunk::<4>);
-    let (Some(head), Some(root)) = (field(0), field(8)) else {
+    let [head, root] = [0, 8].map(|at| bytes.get(at..).and_then(<[u8]>::first_chunk::<4>));
+    let (Some(head), Some(root)) = (head, root) else {
         return Err(wrong("a tree's description is too short"));
     };
     let height = u16::from_le_bytes([head[2], head[3]]);

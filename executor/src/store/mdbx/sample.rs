@@ -27,6 +27,7 @@ use crate::{
     error::StoreError,
     lock::lock,
     state::{BuiltState, SampleDir},
+    store::lookup::RowName,
     tries::NodeChanges,
 };
 
@@ -129,8 +130,9 @@ impl<'s> MdbxSample<'s> {
 
     /// The same of the nodes of tries, if there are any.
     pub(super) fn node_statistics(&self) -> Result<Option<signet_libmdbx::Stat>, StoreError> {
-        let of = |nodes| self.pin.db_stat(&nodes).map_err(failed("look at a table"));
-        self.tables.nodes().map(of).transpose()
+        let nodes = self.tables.nodes();
+        let stat = nodes.map(|nodes| self.pin.db_stat(&nodes)).transpose();
+        stat.map_err(failed("look at a table"))
     }
 
     /// Waits until the device has the pages and the meta page of the last transaction.
@@ -193,7 +195,7 @@ impl<'s> MdbxSample<'s> {
         let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut before = Vec::new();
         for key in touched.keys() {
-            before.push(tables.get(&pin, key, || name(key), |value| Ok(value.to_vec()))?);
+            before.push(tables.get(&pin, key, name(key), |value| Ok(value.to_vec()))?);
         }
         let nodes_before = nodes_of(&tables, &pin, &touched)?;
         drop(pin);
@@ -206,8 +208,8 @@ impl<'s> MdbxSample<'s> {
             let tables = Tables::open(&environment, tables.form())?;
             let tx = environment.begin_ro_unsync().map_err(failed("read the state again"))?;
             for (key, before) in touched.keys().zip(before) {
-                let now = tables.get(&tx, key, || name(key), |value| Ok(value.to_vec()))?;
-                check_same(|| name(key), before, now)?;
+                let now = tables.get(&tx, key, name(key), |value| Ok(value.to_vec()))?;
+                check_same(|| name(key).to_string(), before, now)?;
             }
             let now = nodes_of(&tables, &tx, &touched)?;
             for ((key, before), now) in touched.nodes.iter().zip(nodes_before).zip(now) {
@@ -238,8 +240,8 @@ fn nodes_of<K: TransactionKind>(
     tx: &Tx<K>,
     touched: &Touched,
 ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-    let of = |key: &Vec<u8>| tables.node(tx, key, |node| node.map(<[u8]>::to_vec));
-    touched.nodes.iter().map(of).collect()
+    let keys = touched.nodes.iter();
+    keys.map(|key| tables.node(tx, key, |node| node.map(<[u8]>::to_vec))).collect()
 }
 
 fn check_same(
@@ -250,11 +252,11 @@ fn check_same(
     if now == before {
         return Ok(());
     }
-    let text = |value: Option<Vec<u8>>| value.map_or("absent".into(), hex::encode);
-    let reason = format!("it was {} and is {}", text(before), text(now));
+    let [before, now] = [before, now].map(|value| value.map_or("absent".into(), hex::encode));
+    let reason = format!("it was {before} and is {now}");
     Err(StoreError::NotRestored { store: NAME, what: what(), reason })
 }
 
-fn name(row: TableKey<'_>) -> String {
-    format!("{:?} row {}", row.table, hex::encode_prefixed(row.key))
+fn name(row: TableKey<'_>) -> RowName<'_> {
+    RowName::RowOf(row.table, row.key)
 }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use alloy_primitives::U256;
 use signet_libmdbx::{
-    Cursor, Database, DatabaseFlags, Environment, Rw, TransactionKind, WriteFlags, tx::Tx,
+    Cursor, Database, DatabaseFlags, Environment, MdbxError, Rw, TransactionKind, WriteFlags,
+    tx::Tx,
 };
 use trie::Format;
 use variant::SlotTable;
@@ -19,7 +20,7 @@ use super::{
     settings::NAME,
     slots::{self, Duplicate},
 };
-use crate::error::StoreError;
+use crate::{error::StoreError, store::lookup::RowName};
 
 /// The key of a row.
 #[derive(Clone, Copy, Debug)]
@@ -62,36 +63,41 @@ pub(super) const fn table_name(table: Table) -> &'static str {
 impl Tables {
     /// Makes the tables in a new environment.
     pub(super) fn create(environment: &Environment, form: Form) -> Result<Self, StoreError> {
-        let flags = |table| match (table, form.slots) {
-            (Table::Slots, SlotTable::DupSort) => DatabaseFlags::DUP_SORT,
-            _ => DatabaseFlags::empty(),
+        Self::try_create(environment, form).map_err(failed("make the tables"))
+    }
+
+    fn try_create(environment: &Environment, form: Form) -> Result<Self, MdbxError> {
+        let tx = environment.begin_rw_unsync()?;
+        let slot_flags = match form.slots {
+            SlotTable::DupSort => DatabaseFlags::DUP_SORT,
+            SlotTable::Rows => DatabaseFlags::empty(),
         };
-        let made = || {
-            let tx = environment.begin_rw_unsync()?;
-            let [accounts, slots, codes] =
-                Table::ALL.map(|table| tx.create_db(Some(table_name(table)), flags(table)));
-            let nodes = form.tries.map(|_| tx.create_db(Some(NODES), DatabaseFlags::empty()));
-            let nodes = nodes.transpose()?;
-            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, nodes, form };
-            tx.commit()?;
-            Ok(tables)
+        let tables = Self {
+            accounts: tx.create_db(Some(table_name(Table::Accounts)), DatabaseFlags::empty())?,
+            slots: tx.create_db(Some(table_name(Table::Slots)), slot_flags)?,
+            codes: tx.create_db(Some(table_name(Table::Codes)), DatabaseFlags::empty())?,
+            nodes: (form.tries)
+                .map(|_| tx.create_db(Some(NODES), DatabaseFlags::empty()))
+                .transpose()?,
+            form,
         };
-        made().map_err(failed("make the tables"))
+        tx.commit()?;
+        Ok(tables)
     }
 
     /// The tables of an environment that has them.
     pub(super) fn open(environment: &Environment, form: Form) -> Result<Self, StoreError> {
-        let opened = || {
-            let tx = environment.begin_ro_unsync()?;
-            let [accounts, slots, codes] =
-                Table::ALL.map(|table| tx.open_db(Some(table_name(table))));
-            let nodes = form.tries.map(|_| tx.open_db(Some(NODES))).transpose()?;
-            let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, nodes, form };
-            // Handles outlive a transaction only if it is committed.
-            tx.commit()?;
-            Ok(tables)
-        };
-        opened().map_err(failed("open the tables"))
+        Self::try_open(environment, form).map_err(failed("open the tables"))
+    }
+
+    fn try_open(environment: &Environment, form: Form) -> Result<Self, MdbxError> {
+        let tx = environment.begin_ro_unsync()?;
+        let [accounts, slots, codes] = Table::ALL.map(|table| tx.open_db(Some(table_name(table))));
+        let nodes = form.tries.map(|_| tx.open_db(Some(NODES))).transpose()?;
+        let tables = Self { accounts: accounts?, slots: slots?, codes: codes?, nodes, form };
+        // Handles outlive a transaction only if it is committed.
+        tx.commit()?;
+        Ok(tables)
     }
 
     /// How rows are keyed, how slots are stored, and which nodes of tries.
@@ -118,14 +124,10 @@ impl Tables {
     /// # Errors
     /// [`StoreError`].
     pub(super) fn branch_count(&self, environment: &Environment) -> Result<u64, StoreError> {
-        let counted = || {
-            let tx = environment.begin_ro_unsync()?;
-            let [accounts, slots, codes] = Table::ALL.map(|table| tx.db_stat(&self.handle(table)));
-            let nodes = self.nodes.map(|nodes| tx.db_stat(&nodes)).transpose()?;
-            let stats = [accounts?, slots?, codes?].into_iter().chain(nodes);
-            Ok(stats.map(|stat| stat.branch_pages() as u64).sum())
-        };
-        counted().map_err(failed("look at the tables"))
+        let tx = environment.begin_ro_unsync().map_err(failed("look at the tables"))?;
+        let tables = Table::ALL.map(|table| self.handle(table)).into_iter().chain(self.nodes);
+        let pages = tables.map(|table| Ok(tx.db_stat(&table)?.branch_pages() as u64));
+        pages.sum::<Result<_, _>>().map_err(failed("look at the tables"))
     }
 
     /// Refuses a key of another length than those of the table's rows.
@@ -149,26 +151,27 @@ impl Tables {
     /// The row with `key`, in `tx`, handed to `decode`; of a slot the value as its table stores it.
     ///
     /// # Errors
-    /// Those of `decode`, and [`StoreError::Damaged`] with the key named by `what`.
+    /// Those of `decode`, and [`StoreError::Damaged`] with the row named by `name`.
     #[inline]
     pub(super) fn get<K: TransactionKind, T>(
         &self,
         tx: &Tx<K>,
         row: TableKey<'_>,
-        what: impl Fn() -> String,
+        name: RowName<'_>,
         decode: impl FnOnce(&[u8]) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         self.check_key(row.table, row.key)?;
         if (row.table, self.form.slots) == (Table::Slots, SlotTable::DupSort) {
             let (account, subkey) = slots::split(row.key);
-            let mut cursor = tx.cursor(self.slots).map_err(|error| failed(what())(error))?;
+            let mut cursor =
+                tx.cursor(self.slots).map_err(|error| failed(name.to_string())(error))?;
             let found = seek(&mut cursor, account, subkey);
-            let found = found.map_err(|error| failed_read(what())(error))?;
+            let found = found.map_err(|error| failed_read(name.to_string())(error))?;
             let value = found.as_deref().and_then(|found| slots::value_of(found, subkey));
             return value.map(decode).transpose();
         }
         let found = tx.get::<Cow<'_, [u8]>>(self.handle(row.table).dbi(), row.key);
-        match found.map_err(|error| failed_read(what())(error))? {
+        match found.map_err(|error| failed_read(name.to_string())(error))? {
             Some(value) => decode(&value).map(Some),
             None => Ok(None),
         }
@@ -226,7 +229,6 @@ impl Tables {
         tx: &Tx<Rw>,
         rows: &[(RowKey, &U256)],
     ) -> Result<(), StoreError> {
-        let present = |value: &U256| (!value.is_zero()).then(|| encode_slot(value));
         if self.form.slots == SlotTable::Rows {
             return rows.iter().try_for_each(|(key, value)| {
                 let row = TableKey { table: Table::Slots, key: key.as_slice() };
@@ -250,6 +252,11 @@ impl Tables {
         }
         Ok(())
     }
+}
+
+/// The bytes of a slot's value; `None` for zero, which is not stored.
+fn present(value: &U256) -> Option<[u8; 32]> {
+    (!value.is_zero()).then(|| encode_slot(value))
 }
 
 /// The first duplicate of `account` that is not below `subkey`.

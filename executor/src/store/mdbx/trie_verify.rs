@@ -34,13 +34,7 @@ pub(super) fn verify(
 ) -> Result<BuiltTries, StateError> {
     let rows = &input.manifest.rows;
     watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
-    let verified = compare(tables, tx, format, watch);
-    verified.map_err(|error| match error {
-        StateError::Store(error) => {
-            StateError::Untrusted { name: input.name.to_owned(), reason: error.to_string() }
-        }
-        error => error,
-    })
+    compare(tables, tx, format, watch).map_err(|error| error.of_check(input.name))
 }
 
 fn compare(

@@ -4,13 +4,14 @@
 use alloy_primitives::{B256, U256};
 use signet_libmdbx::{Ro, tx::Tx};
 use trie::{Format, NodeKey, RowRange};
-use workload::{AccountState, NetChanges, Table, layout::decode_account};
+use workload::{AccountState, NetChanges, Table};
 
 use super::{faults::fault_counters, sample::MdbxSample, settings::NAME, tables::TableKey};
 use crate::{
     error::StoreError,
     process::thread_major_fault_count,
     read_counters::ReadCounters,
+    store::lookup::{self, RowName},
     tries::{NodeChanges, NodeSink, TrieId, TrieReader, Tries},
 };
 
@@ -106,15 +107,10 @@ impl TrieReader for Reader<'_> {
     fn account(&mut self, key: &B256) -> Result<Option<AccountState>, StoreError> {
         self.renew()?;
         self.key_count += 1;
-        let what = || format!("account {key}");
+        let name = RowName::HashedAccount(key);
         let row = TableKey { table: Table::Accounts, key: key.as_slice() };
-        self.sample.tables().get(&self.tx, row, what, |value| {
-            decode_account(value).ok_or_else(|| StoreError::Damaged {
-                store: NAME,
-                what: what(),
-                reason: format!("its value has {} bytes", value.len()),
-            })
-        })
+        let tables = self.sample.tables();
+        tables.get(&self.tx, row, name, |value| lookup::account(NAME, name, value))
     }
 
     fn counters(&self) -> ReadCounters {

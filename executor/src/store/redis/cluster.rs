@@ -168,19 +168,18 @@ impl Topology {
 /// Which server has which slots, as the one at `address` says.
 fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, RedisError> {
     let node = Node::at(address, credentials)?;
-    let unreachable = |error: redis::RedisError| {
+    let mut connection = node.connect().map_err(|error| {
         let reason = said(&error);
         RedisError::Unreachable { address: address.to_owned(), reason }
-    };
-    let mut connection = node.connect().map_err(unreachable)?;
-    let no_cluster = |reason: String| RedisError::NoCluster { address: address.to_owned(), reason };
-    let slots: Value = redis::cmd("CLUSTER")
-        .arg("SLOTS")
-        .query(&mut connection)
-        .map_err(|error| no_cluster(said(&error)))?;
+    })?;
+    let slots = redis::cmd("CLUSTER").arg("SLOTS").query(&mut connection);
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let mut ranges = ranges_in(slots, host)
-        .ok_or_else(|| no_cluster("its answer to CLUSTER SLOTS is not understood".to_owned()))?;
+    let ranges = slots.map_err(|error| said(&error)).and_then(|slots| {
+        let ranges = ranges_in(slots, host);
+        ranges.ok_or_else(|| "its answer to CLUSTER SLOTS is not understood".to_owned())
+    });
+    let mut ranges =
+        ranges.map_err(|reason| RedisError::NoCluster { address: address.to_owned(), reason })?;
     ranges.sort_unstable();
     Ok(ranges)
 }
@@ -188,7 +187,7 @@ fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, Red
 /// The ranges of an answer to `CLUSTER SLOTS`; a node without a host is that of the answering one.
 fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<Range>> {
     let Value::Array(ranges) = slots else { return None };
-    let range = |range: Value| {
+    let ranges = ranges.into_iter().map(|range| {
         let Value::Array(parts) = range else { return None };
         let mut parts = parts.into_iter();
         let (Value::Int(first), Value::Int(last), Value::Array(node)) =
@@ -213,8 +212,8 @@ fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<Range>> {
             id: String::from_utf8(id).ok()?,
             address: format!("{host}:{port}"),
         })
-    };
-    ranges.into_iter().map(range).collect()
+    });
+    ranges.collect()
 }
 
 #[cfg(test)]

@@ -96,6 +96,15 @@ pub(super) struct Held {
     name: String,
 }
 
+/// A field of an answer to INFO.
+fn field<'i>(info: &'i str, key: &str) -> Option<&'i str> {
+    info.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
+}
+
+fn number(info: &str, key: &str) -> Option<u64> {
+    field(info, key)?.parse().ok()
+}
+
 impl fmt::Debug for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Held").field("name", &self.name).finish_non_exhaustive()
@@ -107,13 +116,13 @@ impl Held {
     pub(super) fn connect(topology: Arc<Topology>) -> Result<Self, StoreError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!("{NAME_PREFIX}{}-{:x}", process::id(), now.as_nanos());
-        let connect = |node: &super::cluster::Node| {
+        let connections = topology.nodes().iter().map(|node| {
             let mut connection = node.connect_for_sample()?;
             let named = redis::cmd("CLIENT").arg("SETNAME").arg(&name).exec(&mut connection);
             named.map_err(failed("name the connection to", &node.address))?;
             Ok::<_, StoreError>(connection)
-        };
-        let connections = topology.nodes().iter().map(connect).collect::<Result<_, _>>()?;
+        });
+        let connections = connections.collect::<Result<_, _>>()?;
         Ok(Self { topology, connections: Mutex::new(connections), name })
     }
 
@@ -142,10 +151,10 @@ impl Held {
         let lists = self.ask::<String>("list the clients of", &["CLIENT", "LIST"])?;
         let clients = lists.iter().flat_map(|(_, list)| list.lines());
         let mut others = clients.filter_map(|client| {
-            let word = |key: &str| client.split(' ').find_map(|word| word.strip_prefix(key));
-            let name = word("name=")?;
-            let is_other = name.starts_with(NAME_PREFIX) && name != self.name;
-            is_other.then(|| word("addr=").unwrap_or("an unknown address").to_owned())
+            let [name, address] = ["name=", "addr="]
+                .map(|key| client.split(' ').find_map(|word| word.strip_prefix(key)));
+            let is_other = name?.starts_with(NAME_PREFIX) && name != Some(self.name.as_str());
+            is_other.then(|| address.unwrap_or("an unknown address").to_owned())
         });
         Ok(others.next())
     }
@@ -246,13 +255,10 @@ impl Held {
         let mut all = Memory::default();
         let mut of_hosts = BTreeMap::new();
         for (address, info) in self.ask::<String>("see the memory of", &["INFO", "memory"])? {
-            let word =
-                |key: &str| info.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-            let number = |key: &str| word(key)?.trim().parse::<u64>().ok();
-            all.used_bytes += number("used_memory").unwrap_or(0);
-            match number("maxmemory") {
+            all.used_bytes += number(&info, "used_memory").unwrap_or(0);
+            match number(&info, "maxmemory") {
                 Some(limit_bytes @ 1..) => {
-                    let policy = word("maxmemory_policy").unwrap_or("unknown").trim();
+                    let policy = field(&info, "maxmemory_policy").unwrap_or("unknown");
                     // Rows have no time to live, which the others go by.
                     if policy.starts_with("allkeys") {
                         let (address, policy) = (address.to_owned(), policy.to_owned());
@@ -262,7 +268,7 @@ impl Held {
                 }
                 _ => {
                     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-                    of_hosts.insert(host, number("total_system_memory").unwrap_or(u64::MAX));
+                    of_hosts.insert(host, number(&info, "total_system_memory").unwrap_or(u64::MAX));
                 }
             }
         }

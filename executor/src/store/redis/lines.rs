@@ -81,17 +81,16 @@ impl fmt::Debug for Lines {
 impl Lines {
     /// Connects to all nodes.
     pub(super) fn connect(topology: &Topology) -> Result<Self, StoreError> {
-        let line = |node: &super::cluster::Node| {
-            Ok(Line {
+        let lines = topology.nodes().iter().map(|node| {
+            Ok::<_, StoreError>(Line {
                 address: node.address.clone(),
                 connection: node.connect_for_sample()?,
                 out: Vec::new(),
                 collected: Vec::new(),
                 sent: Vec::new(),
             })
-        };
-        let lines = topology.nodes().iter().map(line).collect::<Result<_, StoreError>>()?;
-        Ok(Self { lines, is_sound: true })
+        });
+        Ok(Self { lines: lines.collect::<Result<_, _>>()?, is_sound: true })
     }
 
     /// Itself, if all nodes answer.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use redis::Value;
 use workload::{
     AccountState, NetChanges, Table,
@@ -20,7 +20,8 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    store::{Background, Batching, ReadCounters, Reader, Sample, SlotRow},
+    place::AccountKeys,
+    store::{Background, Batching, ReadCounters, Reader, Sample, SlotRow, lookup::CheckedCodes},
 };
 
 /// Keys of one exchange with all nodes.
@@ -31,22 +32,20 @@ pub(super) struct RedisReader<'a> {
     sample: &'a RedisSample<'a>,
     /// None once it is dropped.
     lines: Option<Lines>,
-    /// The account asked for last, and its key: slots come in runs of one account.
-    last_account: Option<(Address, RowKey)>,
+    account_keys: AccountKeys,
     batch: Batch,
-    /// Codes whose bytes have been hashed.
-    checked_codes: B256Set,
+    checked_codes: CheckedCodes,
     counters: ReadCounters,
 }
 
 /// Room for the keys of one exchange.
 #[derive(Default)]
 struct Batch {
-    /// With the places where the caller has them.
+    /// With the indices that the caller has for them.
     keys: Vec<(Key, usize)>,
-    /// Slots whose second parts are to be made, with their places.
+    /// Slots whose second parts are to be made, with their indices.
     slots: Vec<U256>,
-    places: Vec<usize>,
+    indices: Vec<usize>,
     parts: Vec<[u8; 32]>,
 }
 
@@ -64,7 +63,7 @@ impl Drop for RedisReader<'_> {
     }
 }
 
-/// Takes a value: its place, its key, and its bytes where it exists.
+/// Takes a value: its index, its key, and its bytes where it exists.
 type Take<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
 
 impl<'a> RedisReader<'a> {
@@ -72,22 +71,15 @@ impl<'a> RedisReader<'a> {
         Self {
             sample,
             lines: Some(lines),
-            last_account: None,
+            account_keys: AccountKeys::default(),
             batch: Batch::default(),
-            checked_codes: B256Set::default(),
+            checked_codes: CheckedCodes::default(),
             counters: ReadCounters::default(),
         }
     }
 
     fn account_row(&mut self, address: &Address) -> RowKey {
-        match self.last_account {
-            Some((last, key)) if last == *address => key,
-            _ => {
-                let key = self.sample.shared.layout.account_key(address);
-                self.last_account = Some((*address, key));
-                key
-            }
-        }
+        self.account_keys.key(self.sample.shared.layout, address)
     }
 
     /// Reads the rows of `batch.keys`, which are empty afterwards.
@@ -100,15 +92,15 @@ impl<'a> RedisReader<'a> {
             line.add(redis::cmd("GET").arg(key), number);
         }
         let exchanged = lines.exchange(&mut |number, value| {
-            let (key, place) = &keys[number];
+            let (key, index) = &keys[number];
             let sealed = match value {
-                Value::Nil => return take(*place, key, None),
+                Value::Nil => return take(*index, key, None),
                 Value::BulkString(sealed) => sealed,
                 other => return Err(fault("read a row", format!("the server answers {other:?}"))),
             };
             let value = unsealed(key, &sealed)
                 .ok_or_else(|| shared.damaged(key, "its checksum is not that of its bytes"))?;
-            take(*place, key, Some(value))
+            take(*index, key, Some(value))
         });
         keys.clear();
         exchanged.inspect_err(|_| self.sample.note_failure())
@@ -138,23 +130,23 @@ impl<'a> RedisReader<'a> {
         }
         let account = self.account_row(address);
         let layout = self.sample.shared.layout;
-        let Batch { keys, slots, places, parts } = &mut self.batch;
+        let Batch { keys, slots, indices, parts } = &mut self.batch;
         parts.resize(slots.len(), [0; 32]);
         layout.slot_key_parts(slots, parts);
-        for (part, place) in parts.iter().zip(places.iter()) {
+        for (part, index) in parts.iter().zip(indices.iter()) {
             let row = layout.slot_key_of_part(&account, part);
-            keys.push((Key::of(Table::Slots, row.as_slice()), *place));
+            keys.push((Key::of(Table::Slots, row.as_slice()), *index));
         }
         slots.clear();
-        places.clear();
+        indices.clear();
     }
 
     /// Reads the slots of `batch.keys`.
     fn fetch_slots(&mut self, sink: &mut dyn FnMut(usize, U256)) -> Result<(), StoreError> {
         let sample = self.sample;
-        self.fetch(&mut |place, key, value| {
+        self.fetch(&mut |index, key, value| {
             let value = value.map(|value| decoded(sample.shared, key, value, decode_slot));
-            sink(place, value.transpose()?.unwrap_or_default());
+            sink(index, value.transpose()?.unwrap_or_default());
             Ok(())
         })
     }
@@ -167,8 +159,8 @@ fn decoded<T>(
     value: &[u8],
     decode: impl Fn(&[u8]) -> Option<T>,
 ) -> Result<T, StoreError> {
-    let wrong = || shared.damaged(key, "its value has another length than its table's");
-    decode(value).ok_or_else(wrong)
+    decode(value)
+        .ok_or_else(|| shared.damaged(key, "its value has another length than its table's"))
 }
 
 impl Sample for RedisSample<'_> {
@@ -246,9 +238,9 @@ impl Reader for RedisReader<'_> {
                     }
                 }
             }
-            self.fetch(&mut |place, key, value| {
+            self.fetch(&mut |index, key, value| {
                 let row = value.map(|value| decoded(shared, key, value, decode_account));
-                sink(place, row.transpose()?);
+                sink(index, row.transpose()?);
                 Ok(())
             })?;
         }
@@ -265,15 +257,15 @@ impl Reader for RedisReader<'_> {
         for (first, chunk) in (0..).step_by(KEYS_PER_CALL).zip(rows.chunks(KEYS_PER_CALL)) {
             self.batch.keys.clear();
             for (number, SlotRow { address, key, row }) in chunk.iter().enumerate() {
-                let place = first + number;
+                let index = first + number;
                 if let Some(value) = self.sample.overlay.find(|changed| changed.slot(address, key))
                 {
-                    sink(place, value);
+                    sink(index, value);
                 } else if let Some(row) = row {
-                    self.batch.keys.push((Key::of(Table::Slots, row.as_slice()), place));
+                    self.batch.keys.push((Key::of(Table::Slots, row.as_slice()), index));
                 } else {
                     self.batch.slots.push(*key);
-                    self.batch.places.push(place);
+                    self.batch.indices.push(index);
                 }
                 if chunk.get(number + 1).is_none_or(|next| next.address != *address) {
                     self.make_keys(address);
@@ -298,7 +290,7 @@ impl Reader for RedisReader<'_> {
                     Some(value) => sink(first + number, value),
                     None => {
                         self.batch.slots.push(*key);
-                        self.batch.places.push(first + number);
+                        self.batch.indices.push(first + number);
                     }
                 }
             }
@@ -328,15 +320,9 @@ impl Reader for RedisReader<'_> {
                 code
             }
         };
-        // Hashing 24 KiB takes some 50 us, so a code is checked when it is first met.
-        if !self.checked_codes.contains(hash) {
-            let found = keccak256(&code);
-            if found != *hash {
-                let reason = format!("its {} bytes have hash {found}", code.len());
-                return Err(damaged(&format!("code {hash}"), "the cluster", &reason));
-            }
-            self.checked_codes.insert(*hash);
-        }
+        self.checked_codes
+            .compare(hash, &code)
+            .map_err(|reason| damaged(&format!("code {hash}"), "the cluster", &reason))?;
         Ok(Some(code))
     }
 

@@ -43,13 +43,12 @@ const fn first_byte(table: Table) -> u8 {
 /// Whether a key is the marker's or has the form of a row's.
 pub(super) fn is_ours(key: &[u8]) -> bool {
     let Some((first, row)) = key.split_first() else { return false };
-    let is_row = |layout: Layout| {
+    let mut forms = [Layout::Hashed, Layout::Plain].into_iter().flat_map(|layout| {
         let slot = layout.slot_key_bytes();
         [(Table::Accounts, slot - 32), (Table::Slots, slot), (Table::Codes, 32)]
-            .iter()
-            .any(|(table, bytes)| *first == first_byte(*table) && row.len() == *bytes)
-    };
-    key == MARKER_KEY || is_row(Layout::Hashed) || is_row(Layout::Plain)
+    });
+    key == MARKER_KEY
+        || forms.any(|(table, bytes)| *first == first_byte(table) && row.len() == bytes)
 }
 
 fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {

@@ -171,25 +171,25 @@ impl RedisServers {
         for number in 0..self.addresses.len() {
             connections.push(self.connect(number, deadline, watch)?);
         }
-        let failed = |error: redis::RedisError| RedisError::NotStarted {
-            action: "form a cluster".to_owned(),
-            reason: said(&error),
-        };
         let share = SLOT_COUNT.div_ceil(NODE_COUNT);
         for (number, connection) in (0..).zip(&mut connections) {
             let (first, end) = (number * share, ((number + 1) * share).min(SLOT_COUNT));
             let mut add = redis::cmd("CLUSTER");
-            add.arg("ADDSLOTSRANGE").arg(first).arg(end - 1).exec(connection).map_err(failed)?;
+            add.arg("ADDSLOTSRANGE")
+                .arg(first)
+                .arg(end - 1)
+                .exec(connection)
+                .map_err(not_formed)?;
             let mut epoch = redis::cmd("CLUSTER");
-            epoch.arg("SET-CONFIG-EPOCH").arg(number + 1).exec(connection).map_err(failed)?;
+            epoch.arg("SET-CONFIG-EPOCH").arg(number + 1).exec(connection).map_err(not_formed)?;
         }
         for other in &ports[1..] {
             let mut meet = redis::cmd("CLUSTER");
             meet.arg("MEET").arg("127.0.0.1").arg(other.clients).arg(other.nodes);
-            meet.exec(&mut connections[0]).map_err(failed)?;
+            meet.exec(&mut connections[0]).map_err(not_formed)?;
         }
         for (number, connection) in connections.iter_mut().enumerate() {
-            while !is_formed(connection).map_err(failed)? {
+            while !is_formed(connection).map_err(not_formed)? {
                 self.wait(number, deadline, "form a cluster", watch)?;
             }
         }
@@ -271,12 +271,12 @@ fn check_version() -> Result<(), RedisError> {
 /// Ports that nobody listens on.
 fn free_ports() -> io::Result<Vec<Ports>> {
     // All are bound until all are known.
-    let bound = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    let all = (0..NODE_COUNT).map(|_| Ok((bound()?, bound()?))).collect::<io::Result<Vec<_>>>()?;
-    let port = |listener: &TcpListener| Ok::<_, io::Error>(listener.local_addr()?.port());
-    all.iter()
-        .map(|(clients, nodes)| Ok(Ports { clients: port(clients)?, nodes: port(nodes)? }))
-        .collect()
+    let bound = (0..2 * NODE_COUNT).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+    let bound = bound.collect::<io::Result<Vec<_>>>()?;
+    let ports = bound.iter().map(|listener| Ok(listener.local_addr()?.port()));
+    let ports = ports.collect::<io::Result<Vec<u16>>>()?;
+    let (pairs, _) = ports.as_chunks::<2>();
+    Ok(pairs.iter().map(|[clients, nodes]| Ports { clients: *clients, nodes: *nodes }).collect())
 }
 
 /// Starts a server in a new directory.
@@ -298,11 +298,15 @@ fn start_one(dir: &Path, ports: Ports) -> Result<Child, RedisError> {
     command.spawn().map_err(not_started("start redis-server"))
 }
 
+fn not_formed(error: redis::RedisError) -> RedisError {
+    RedisError::NotStarted { action: "form a cluster".to_owned(), reason: said(&error) }
+}
+
 /// Whether a server knows the others, and all slots.
 fn is_formed(connection: &mut Connection) -> redis::RedisResult<bool> {
     let info: String = redis::cmd("CLUSTER").arg("INFO").query(connection)?;
-    let has = |line: &str| info.lines().any(|has| has.trim() == line);
-    Ok(has("cluster_state:ok") && has(&format!("cluster_known_nodes:{NODE_COUNT}")))
+    let wanted = ["cluster_state:ok".to_owned(), format!("cluster_known_nodes:{NODE_COUNT}")];
+    Ok(wanted.iter().all(|wanted| info.lines().any(|line| line.trim() == wanted)))
 }
 
 /// The last lines of a server's log, behind a colon.

@@ -6,10 +6,10 @@ use ::rocksdb::{
     ColumnFamily, DB, DBPinnableSlice, ReadOptions,
     perf::{PerfStatsLevel, set_perf_stats},
 };
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::B256Set};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{
     AccountState, Layout, NetChanges,
-    layout::{RowKey, decode_account, decode_slot},
+    layout::{RowKey, decode_slot},
 };
 
 use super::{
@@ -22,8 +22,11 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    place::{AskedRow, Places},
-    store::{Background, Batching, ReadCounters, Reader, Sample, SlotRow},
+    place::{AccountKeys, AskedRow, Places},
+    store::{
+        Background, Batching, ReadCounters, Reader, Sample, SlotRow,
+        lookup::{self, CheckedCodes, RowName, SortedParts},
+    },
     tries::Tries,
 };
 use variant::ReadMethod;
@@ -41,24 +44,21 @@ pub(super) struct RocksReader<'a> {
     layout: Layout,
     /// Keys in a call of `MultiGet`; `None`: one `Get` after the other.
     keys_per_call: Option<usize>,
-    /// The account asked for last, and its key: slots come in runs of one account.
-    last_account: Option<(Address, RowKey)>,
+    account_keys: AccountKeys,
     batch: Batch,
-    /// Codes whose bytes have been hashed.
-    checked_codes: B256Set,
+    checked_codes: CheckedCodes,
     key_count: u64,
     start: ReadCounters,
 }
 
-/// Takes the index of a row, its key and the value found.
-type RowSink<'s> = dyn FnMut(u32, &RowKey, Option<&[u8]>) -> Result<(), StoreError> + 's;
+/// Takes the index of a row, its name and the value found.
+type RowSink<'s> = dyn FnMut(u32, RowName<'_>, Option<&[u8]>) -> Result<(), StoreError> + 's;
 
 /// Room for the keys of one call, kept between calls.
 #[derive(Default)]
 struct Batch {
-    /// Second parts of the keys, with the places where the caller has them.
-    parts: Vec<([u8; 32], u32)>,
-    /// Keys with the places where the caller has them.
+    sorted: SortedParts,
+    /// Keys with the indices that the caller has for them.
     rows: Vec<(RowKey, u32)>,
     unsorted: Vec<[u8; 32]>,
 }
@@ -86,33 +86,27 @@ impl<'a> RocksReader<'a> {
                 ReadMethod::Get => None,
                 ReadMethod::MultiGet => Some(sample.settings().multi_get_key_count),
             },
-            last_account: None,
+            account_keys: AccountKeys::default(),
             batch: Batch::default(),
-            checked_codes: B256Set::default(),
+            checked_codes: CheckedCodes::default(),
             key_count: 0,
             start: thread_counters(),
         })
     }
 
     fn account_key(&mut self, address: &Address) -> RowKey {
-        match self.last_account {
-            Some((last, key)) if last == *address => key,
-            _ => {
-                let key = self.layout.account_key(address);
-                self.last_account = Some((*address, key));
-                key
-            }
-        }
+        self.account_keys.key(self.layout, address)
     }
 
     fn get(
         &mut self,
         family: &ColumnFamily,
         key: &[u8],
-        what: impl FnOnce() -> String,
+        name: RowName<'_>,
     ) -> Result<Option<DBPinnableSlice<'a>>, StoreError> {
         self.key_count += 1;
-        self.db.get_pinned_cf_opt(family, key, &self.single).map_err(|error| failed(what())(error))
+        let found = self.db.get_pinned_cf_opt(family, key, &self.single);
+        found.map_err(|error| failed(name.to_string())(error))
     }
 
     fn row_key(&mut self, row: &SlotRow<'_>) -> RowKey {
@@ -123,19 +117,9 @@ impl<'a> RocksReader<'a> {
     }
 
     fn slot_of_row(&mut self, key: &RowKey) -> Result<U256, StoreError> {
-        let what = || row_name(key);
-        let value = self.get(self.storage, key.as_slice(), what)?;
-        slot_value(value.as_deref(), what)
-    }
-
-    /// The second parts of the keys of `slots`, ascending, in `self.batch.parts`.
-    fn sort_parts(&mut self, slots: &[U256]) {
-        let Batch { parts, unsorted, .. } = &mut self.batch;
-        unsorted.resize(slots.len(), [0; 32]);
-        self.layout.slot_key_parts(slots, unsorted);
-        parts.clear();
-        parts.extend(unsorted.iter().enumerate().map(|(place, part)| (*part, place as u32)));
-        parts.sort_unstable();
+        let name = RowName::Row(key.as_slice());
+        let value = self.get(self.storage, key.as_slice(), name)?;
+        slot_value(value.as_deref(), name)
     }
 
     /// Reads the rows of `self.batch.rows` in calls of `batch` keys.
@@ -153,9 +137,10 @@ impl<'a> RocksReader<'a> {
             self.key_count += chunk.len() as u64;
             let keys = chunk.iter().map(|(key, _)| key);
             let found = self.db.batched_multi_get_cf_opt(family, keys, true, &self.many);
-            for (value, (key, place)) in found.into_iter().zip(chunk) {
-                let value = value.map_err(|error| failed(row_name(key))(error))?;
-                sink(*place, key, value.as_deref())?;
+            for (value, (key, index)) in found.into_iter().zip(chunk) {
+                let name = RowName::Row(key.as_slice());
+                let value = value.map_err(|error| failed(name.to_string())(error))?;
+                sink(*index, name, value.as_deref())?;
             }
         }
         Ok(())
@@ -167,8 +152,8 @@ impl<'a> RocksReader<'a> {
         batch: usize,
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        self.multi_get(self.storage, batch, &mut |place, key, value| {
-            sink(place as usize, slot_value(value, || row_name(key))?);
+        self.multi_get(self.storage, batch, &mut |index, name, value| {
+            sink(index as usize, slot_value(value, name)?);
             Ok(())
         })
     }
@@ -219,17 +204,17 @@ impl Reader for RocksReader<'_> {
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
         let key = self.account_key(address);
-        let what = || format!("account {address}");
-        let value = self.get(self.accounts, key.as_slice(), what)?;
-        account_row(value.as_deref(), what)
+        let name = RowName::Account(address);
+        let value = self.get(self.accounts, key.as_slice(), name)?;
+        account_row(value.as_deref(), name)
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
         let account = self.account_key(address);
         let row = self.layout.slot_key(&account, key);
-        let what = || format!("slot {key:#x} of {address}");
-        let value = self.get(self.storage, row.as_slice(), what)?;
-        slot_value(value.as_deref(), what)
+        let name = RowName::Slot(address, key);
+        let value = self.get(self.storage, row.as_slice(), name)?;
+        slot_value(value.as_deref(), name)
     }
 
     fn batching(&self) -> Batching {
@@ -261,8 +246,8 @@ impl Reader for RocksReader<'_> {
         sink: &mut dyn FnMut(usize, Option<AccountState>),
     ) -> Result<(), StoreError> {
         let Some(key_count) = self.keys_per_call else {
-            for (place, address) in addresses.iter().enumerate() {
-                sink(place, self.account(address)?);
+            for (index, address) in addresses.iter().enumerate() {
+                sink(index, self.account(address)?);
             }
             return Ok(());
         };
@@ -272,8 +257,8 @@ impl Reader for RocksReader<'_> {
         rows.clear();
         let keys = unsorted.iter().map(|part| self.layout.account_key_of_part(part));
         rows.extend(keys.zip(0..));
-        self.multi_get(self.accounts, key_count, &mut |place, key, value| {
-            sink(place as usize, account_row(value, || row_name(key))?);
+        self.multi_get(self.accounts, key_count, &mut |index, name, value| {
+            sink(index as usize, account_row(value, name)?);
             Ok(())
         })
     }
@@ -284,16 +269,16 @@ impl Reader for RocksReader<'_> {
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
         let Some(key_count) = self.keys_per_call else {
-            for (place, row) in rows.iter().enumerate() {
+            for (index, row) in rows.iter().enumerate() {
                 let key = self.row_key(row);
-                sink(place, self.slot_of_row(&key)?);
+                sink(index, self.slot_of_row(&key)?);
             }
             return Ok(());
         };
         self.batch.rows.clear();
-        for (row, place) in rows.iter().zip(0..) {
+        for (row, index) in rows.iter().zip(0..) {
             let key = self.row_key(row);
-            self.batch.rows.push((key, place));
+            self.batch.rows.push((key, index));
         }
         self.multi_get_slots(key_count, sink)
     }
@@ -305,35 +290,28 @@ impl Reader for RocksReader<'_> {
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
         let account = self.account_key(address);
-        self.sort_parts(keys);
+        let layout = self.layout;
+        self.batch.sorted.fill(layout, keys, 0..);
         let Some(key_count) = self.keys_per_call else {
-            for index in 0..self.batch.parts.len() {
-                let (part, place) = self.batch.parts[index];
-                let key = self.layout.slot_key_of_part(&account, &part);
-                sink(place as usize, self.slot_of_row(&key)?);
+            for at in 0..keys.len() {
+                let (part, index) = self.batch.sorted.parts[at];
+                let key = layout.slot_key_of_part(&account, &part);
+                sink(index as usize, self.slot_of_row(&key)?);
             }
             return Ok(());
         };
-        let Batch { parts, rows, .. } = &mut self.batch;
+        let Batch { sorted, rows, .. } = &mut self.batch;
         rows.clear();
-        let key = |part| self.layout.slot_key_of_part(&account, part);
-        rows.extend(parts.iter().map(|(part, place)| (key(part), *place)));
+        let parts = sorted.parts.iter();
+        rows.extend(parts.map(|(part, index)| (layout.slot_key_of_part(&account, part), *index)));
         self.multi_get_slots(key_count, sink)
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
-        let what = || format!("code {hash}");
-        let Some(value) = self.get(self.code, hash.as_slice(), what)? else { return Ok(None) };
-        // A row's checksum is its block's; the hash says that the row is the right one. Hashing
-        // 24 KiB takes some 50 us, so a code is checked when it is first met.
-        if !self.checked_codes.contains(hash) {
-            let found = keccak256(&value);
-            if found != *hash {
-                let reason = format!("its {} bytes have hash {found}", value.len());
-                return Err(StoreError::Damaged { store: NAME, what: what(), reason });
-            }
-            self.checked_codes.insert(*hash);
-        }
+        let value = self.get(self.code, hash.as_slice(), RowName::Code(hash))?;
+        let Some(value) = value else { return Ok(None) };
+        // A row's checksum is its block's; the hash says that the row is the right one.
+        self.checked_codes.check(NAME, hash, &value)?;
         Ok(Some(Bytes::copy_from_slice(&value)))
     }
 
@@ -348,25 +326,16 @@ impl Reader for RocksReader<'_> {
     }
 }
 
-fn slot_value(value: Option<&[u8]>, what: impl Fn() -> String) -> Result<U256, StoreError> {
+fn slot_value(value: Option<&[u8]>, name: RowName<'_>) -> Result<U256, StoreError> {
     let Some(value) = value else { return Ok(U256::ZERO) };
-    decode_slot(value).ok_or_else(|| wrong_length(what(), value.len()))
+    decode_slot(value).ok_or_else(|| lookup::wrong_length(NAME, name, value))
 }
 
 fn account_row(
     value: Option<&[u8]>,
-    what: impl Fn() -> String,
+    name: RowName<'_>,
 ) -> Result<Option<AccountState>, StoreError> {
-    let Some(value) = value else { return Ok(None) };
-    decode_account(value).map(Some).ok_or_else(|| wrong_length(what(), value.len()))
-}
-
-fn row_name(key: &RowKey) -> String {
-    format!("row {}", alloy_primitives::hex::encode_prefixed(key))
-}
-
-fn wrong_length(what: String, len: usize) -> StoreError {
-    StoreError::Damaged { store: NAME, what, reason: format!("its value has {len} bytes") }
+    value.map(|value| lookup::account(NAME, name, value)).transpose()
 }
 
 /// Groups of at most [`READS_AT_ONCE`] for RocksDB's reads of `key_count` keys in calls of

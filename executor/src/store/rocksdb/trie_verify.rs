@@ -35,7 +35,6 @@ pub(super) fn verify(
     let rows = &input.manifest.rows;
     watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
     let rows = TrieRows { db, format, genesis, watch, threads: THREADS };
-    let untrusted = |reason| StateError::Untrusted { name: input.name.to_owned(), reason };
     let compared = rows.hash(|range| {
         let mut reads = options::scan_reads();
         reads.set_iterate_lower_bound(range.first);
@@ -46,22 +45,20 @@ pub(super) fn verify(
         let stored = Rows::new(db, family, reads);
         Ok(Stored { nodes: stored, trie: TrieId::Accounts, counts: NodeCounts::default() })
     });
-    let (root, targets) = compared.map_err(|error| match error {
-        StateError::Store(error) => untrusted(error.to_string()),
-        error => error,
-    })?;
+    let (root, targets) = compared.map_err(|error| error.of_check(input.name))?;
     let mut nodes = NodeCounts::default();
     for mut target in targets {
         nodes.merge(&target.counts);
         if let Some(row) = target.next()? {
             let row = alloy_primitives::hex::encode_prefixed(row.0);
-            return Err(untrusted(format!("the rows make no node that is stored as row {row}")));
+            let reason = format!("the rows make no node that is stored as row {row}");
+            return Err(StateError::untrusted(input.name, reason));
         }
     }
     let expected = reference(db, watch)?;
     if expected != root {
         let text = format!("its nodes have the root {root}, and by HashBuilder it is {expected}");
-        return Err(untrusted(text));
+        return Err(StateError::untrusted(input.name, text));
     }
     Ok(BuiltTries { root, nodes })
 }

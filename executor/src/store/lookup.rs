@@ -1,0 +1,116 @@
+//! Parts that the readers of all stores share: keys of rows, names of rows in errors, and checks of codes.
+
+use std::fmt;
+
+use alloy_primitives::{Address, B256, U256, hex, keccak256, map::B256Set};
+use workload::{Layout, Table, layout::decode_account};
+
+use crate::error::StoreError;
+
+/// A row as errors name it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RowName<'r> {
+    /// An account.
+    Account(&'r Address),
+    /// An account by the hash of its address.
+    HashedAccount(&'r B256),
+    /// A slot of an account.
+    Slot(&'r Address, &'r U256),
+    /// A slot by the key of its row.
+    SlotRow(&'r [u8]),
+    /// A code.
+    Code(&'r B256),
+    /// A row by its key.
+    Row(&'r [u8]),
+    /// A row by its table and key.
+    RowOf(Table, &'r [u8]),
+}
+
+impl fmt::Display for RowName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Account(address) => write!(f, "account {address}"),
+            Self::HashedAccount(hash) => write!(f, "account {hash}"),
+            Self::Slot(address, key) => write!(f, "slot {key:#x} of {address}"),
+            Self::SlotRow(key) => write!(f, "slot row {}", hex::encode_prefixed(key)),
+            Self::Code(hash) => write!(f, "code {hash}"),
+            Self::Row(key) => write!(f, "row {}", hex::encode_prefixed(key)),
+            Self::RowOf(table, key) => write!(f, "{table:?} row {}", hex::encode_prefixed(key)),
+        }
+    }
+}
+
+/// The error for a value of another length than its table's.
+pub(super) fn wrong_length(store: &'static str, row: RowName<'_>, value: &[u8]) -> StoreError {
+    let reason = format!("its value has {} bytes", value.len());
+    StoreError::Damaged { store, what: row.to_string(), reason }
+}
+
+/// The account in the row `row` of `store`.
+pub(super) fn account(
+    store: &'static str,
+    row: RowName<'_>,
+    value: &[u8],
+) -> Result<workload::AccountState, StoreError> {
+    decode_account(value).ok_or_else(|| wrong_length(store, row, value))
+}
+
+/// Second parts of the keys of slots, ascending, with the indices that the caller has for them.
+#[derive(Debug, Default)]
+pub(super) struct SortedParts {
+    pub(super) parts: Vec<([u8; 32], u32)>,
+    unsorted: Vec<[u8; 32]>,
+}
+
+impl SortedParts {
+    /// Makes the parts of `slots`, which are indexed by `indices`.
+    pub(super) fn fill(
+        &mut self,
+        layout: Layout,
+        slots: &[U256],
+        indices: impl IntoIterator<Item = u32>,
+    ) {
+        let Self { parts, unsorted } = self;
+        unsorted.resize(slots.len(), [0; 32]);
+        layout.slot_key_parts(slots, unsorted);
+        parts.clear();
+        parts.extend(unsorted.iter().copied().zip(indices));
+        parts.sort_unstable();
+    }
+}
+
+/// Codes whose bytes have been hashed. Hashing 24 KiB takes some 50 us, so a code is checked when it is first
+/// met.
+#[derive(Debug, Default)]
+pub(super) struct CheckedCodes(B256Set);
+
+impl CheckedCodes {
+    /// Compares a code of `store` with its hash.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`].
+    pub(super) fn check(
+        &mut self,
+        store: &'static str,
+        hash: &B256,
+        code: &[u8],
+    ) -> Result<(), StoreError> {
+        self.compare(hash, code).map_err(|reason| {
+            let what = RowName::Code(hash).to_string();
+            StoreError::Damaged { store, what, reason }
+        })
+    }
+
+    /// Compares a code with its hash; the error is how it differs.
+    pub(super) fn compare(&mut self, hash: &B256, code: &[u8]) -> Result<(), String> {
+        if self.0.contains(hash) {
+            return Ok(());
+        }
+        let found = keccak256(code);
+        if found != *hash {
+            return Err(format!("its {} bytes have hash {found}", code.len()));
+        }
+        self.0.insert(*hash);
+        Ok(())
+    }
+}
