@@ -84,12 +84,12 @@ pub(crate) fn storage_roots(
     let keys: Vec<_> = accounts.iter().map(|account| (TrieId::Slots(*account), top)).collect();
     let mut roots = vec![Ok(B256::ZERO); accounts.len()];
     reader.nodes(&keys, &mut |index, node| roots[index] = stored_root(format, node))?;
-    let damaged = |(account, root): (&B256, Result<B256, trie::NodeError>)| {
+    let roots = accounts.iter().zip(roots).map(|(account, root)| {
         root.map_err(|error| StoreError::Damaged {
             store: "tries",
             what: format!("the node at {} of the slots of {account}", Path::ROOT),
             reason: error.to_string(),
         })
-    };
-    accounts.iter().zip(roots).map(damaged).collect()
+    });
+    roots.collect()
 }

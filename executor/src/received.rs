@@ -165,10 +165,11 @@ fn of_blocks(
     decoded: &[Block<Envelope>],
     mut results: &[TxResult],
 ) -> Vec<BlockOutcome> {
-    let of_block = |(block, decoded): (&workload::Block, &Block<Envelope>)| {
+    let blocks = batch.blocks.iter().zip(decoded);
+    let outcomes = blocks.map(|(block, decoded)| {
         let own;
         (own, results) = results.split_at(block.transactions.len().min(results.len()));
         BlockOutcome::of(&decoded.body.transactions, own)
-    };
-    batch.blocks.iter().zip(decoded).map(of_block).collect()
+    });
+    outcomes.collect()
 }

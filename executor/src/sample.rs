@@ -256,8 +256,8 @@ fn row_pages(
             let address = *list.address(account);
             rows.push(AskedRow::Account(address));
             let slots = list.slots_of(account);
-            let slot = |id| AskedRow::Slot(address, list.slot_key(SlotId(id)));
-            rows.extend((slots.start..slots.end).map(slot));
+            let ids = (slots.start..slots.end).map(SlotId);
+            rows.extend(ids.map(|id| AskedRow::Slot(address, list.slot_key(id))));
         }
         if let Some(tries) = tries {
             nodes.extend(root::nodes_above(&list, tries.format, &task.workload.genesis));
@@ -317,12 +317,13 @@ fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
         };
         // They wait for the device, so they are no work for a pool of as many threads as cores.
         thread::scope(|scope| {
-            let begin = |number| {
+            let workers = (0..WARMING_THREADS).map(|number| {
                 let thread = thread::Builder::new().name(WARMING_THREAD.to_owned());
                 let begun = thread.spawn_scoped(scope, move || work(number));
                 begun.map_err(|error| StoreError::no_thread(WARMING_THREAD, &error))
-            };
-            let workers: Vec<_> = (0..WARMING_THREADS).map(begin).collect();
+            });
+            // All begin before the first is waited for.
+            let workers: Vec<_> = workers.collect();
             workers.into_iter().try_for_each(|worker| {
                 worker?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
@@ -350,8 +351,9 @@ fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
             return Some(Disagreement::NetChanges { batch: place, expected, got });
         }
         let decoded = executed.batches[place].decoded.as_ref();
-        let differs = |decoded| received::compare(batch, workload.chain_id, decoded);
-        if let Some((block, reason)) = decoded.and_then(differs) {
+        let differs =
+            decoded.and_then(|decoded| received::compare(batch, workload.chain_id, decoded));
+        if let Some((block, reason)) = differs {
             return Some(Disagreement::Decoded { batch: place, block, reason });
         }
     }

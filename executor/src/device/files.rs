@@ -143,7 +143,7 @@ impl DirectFiles {
     /// `extents` by one shift within each file, which `seed` says; behind its end a file goes on at
     /// its beginning. Their lengths, their order and their distances stay.
     pub(crate) fn moved(&self, extents: &[Extent], seed: u64) -> Vec<Extent> {
-        let moved = |extent: &Extent| {
+        let moved = extents.iter().map(|extent| {
             let byte_count = self.files[extent.file as usize].byte_count;
             let block_count = byte_count / BLOCK_BYTES as u64;
             let length = u64::from(extent.byte_count).div_ceil(BLOCK_BYTES as u64);
@@ -152,8 +152,8 @@ impl DirectFiles {
             let block = (extent.offset / BLOCK_BYTES as u64 + shift) % block_count;
             // An extent across the end ends there.
             Extent { offset: block.min(last) * BLOCK_BYTES as u64, ..*extent }
-        };
-        extents.iter().map(moved).collect()
+        });
+        moved.collect()
     }
 
     /// Reads `extent` into `into`, which has room for it, and waits for it.

@@ -110,7 +110,7 @@ pub(super) fn read(
     };
     let parts: Result<Vec<Part>, Unmeasured> = thread::scope(|scope| {
         let shared = &shared;
-        let spawn = |_| {
+        let workers = (0..thread_count).map(|_| {
             let draw = work.draw(files, &cursor);
             let worker = thread::Builder::new()
                 .spawn_scoped(scope, move || reader(shared, draw).inspect_err(|_| shared.fail()));
@@ -118,12 +118,11 @@ pub(super) fn read(
                 shared.fail();
                 Unmeasured::NoThreads { count: thread_count, source }
             })
-        };
-        let workers: Vec<_> = (0..thread_count).map(spawn).collect();
-        let join = |worker: thread::ScopedJoinHandle<'_, _>| {
-            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        workers.into_iter().map(|worker| join(worker?)).collect()
+        });
+        // All begin before the first is waited for.
+        let workers: Vec<_> = workers.collect();
+        let parts = workers.into_iter();
+        parts.map(|worker| worker?.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     Ok(merge(parts?))
 }

@@ -12,10 +12,10 @@ pub(super) type Envelope = EthereumTxEnvelope<TxEip4844>;
 /// Decodes one block, of which no byte may be left.
 pub(super) fn decode(received: &ReceivedBlock) -> Result<Block<Envelope>, BlockFault> {
     let mut bytes = received.rlp.as_ref();
-    let malformed = |reason: String| BlockFault::Malformed { reason };
-    let block = Block::decode(&mut bytes).map_err(|error| malformed(error.to_string()))?;
+    let block = Block::decode(&mut bytes);
+    let block = block.map_err(|error| BlockFault::Malformed { reason: error.to_string() })?;
     match bytes.len() {
         0 => Ok(block),
-        more => Err(malformed(format!("{more} bytes follow it"))),
+        more => Err(BlockFault::Malformed { reason: format!("{more} bytes follow it") }),
     }
 }

@@ -40,10 +40,10 @@ pub(super) struct Recovery {
 
 impl Recovery {
     pub(super) fn new(blocks: Arc<Vec<Block<Envelope>>>) -> Self {
-        let of_block = |(block, of): (usize, &Block<Envelope>)| {
-            (0..of.body.transactions.len()).map(move |tx_index| (block, tx_index))
-        };
-        let places: Vec<_> = blocks.iter().enumerate().flat_map(of_block).collect();
+        let places = blocks.iter().enumerate().flat_map(|(index, block)| {
+            (0..block.body.transactions.len()).map(move |tx_index| (index, tx_index))
+        });
+        let places: Vec<_> = places.collect();
         Self {
             next_chunk: AtomicUsize::new(0),
             signers: places.iter().map(|_| OnceLock::new()).collect(),

@@ -101,11 +101,11 @@ impl Checked<'_> {
         stored: B256,
     ) -> Result<B256, CheckError> {
         let trie = TrieId::Slots(account);
-        let leaf = |(key, value): (&B256, &U256)| {
+        let leaves = slots.iter().map(|(key, value)| {
             let value = SlotValue::new(value);
             (*key, value.map_or_else(Vec::new, |value| value.as_slice().to_vec()))
-        };
-        let leaves: Leaves = slots.iter().map(leaf).collect();
+        });
+        let leaves: Leaves = leaves.collect();
         let root = self.walk(trie, &leaves, moment)?;
         if moment == Moment::Before && root != stored {
             let text = format!("{}: nodes and rows make {root}, its top {stored}", name(&trie));

@@ -27,8 +27,9 @@ impl HashedChanges {
         let accounts = accounts.map(|(address, state)| (keccak256(address), *state)).collect();
         let mut slots = BTreeMap::new();
         for of_account in changes.slots.chunk_by(|a, b| a.0 == b.0) {
-            let hashed = |key: &U256| keccak256(key.to_be_bytes::<32>());
-            let values = of_account.iter().map(|(_, key, value)| (hashed(key), *value));
+            let values = of_account
+                .iter()
+                .map(|(_, key, value)| (keccak256(key.to_be_bytes::<32>()), *value));
             slots.insert(keccak256(of_account[0].0), values.collect());
         }
         Self { accounts, slots }

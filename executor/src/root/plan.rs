@@ -80,14 +80,14 @@ fn add_plans(
 
 /// Writes shard by shard.
 fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
-    let of_shard = |nibbles: Range<u8>| {
+    let divided = shards.nibbles().map(|nibbles| {
         let mut rows = Rows::default();
         for index in within(writes.keys(), &nibbles) {
             rows.push(writes.keys()[index], writes.value(index));
         }
         rows
-    };
-    shards.nibbles().map(of_shard).collect()
+    });
+    divided.collect()
 }
 
 /// Plans with the values of `writes`, which has those of each trie.
@@ -98,7 +98,7 @@ fn with_values(
 ) -> Result<Vec<Part<Update>>, trie::Error> {
     let mut writes = writes.into_iter();
     let mut of_shards = Vec::new().into_iter();
-    let valued = |Part { trie, extent, of }: Part<Plan>| -> Result<_, trie::Error> {
+    let updates = plans.into_iter().map(|Part { trie, extent, of }| {
         let writes = match extent {
             Extent::Whole => writes.next(),
             Extent::FirstShard => {
@@ -109,8 +109,8 @@ fn with_values(
             Extent::OtherShard => of_shards.next(),
         };
         Ok(Part { trie, extent, of: Update::new(of, writes.unwrap_or_default())? })
-    };
-    plans.into_iter().map(valued).collect()
+    });
+    updates.collect()
 }
 
 /// Plans of all tries.
@@ -131,15 +131,15 @@ impl Planned {
         let addresses: Vec<_> = changes.accounts.iter().map(|(address, ..)| *address).collect();
         let mut hashes = vec![[0; 32]; addresses.len()];
         Layout::Hashed.account_key_parts(&addresses, &mut hashes);
-        let account =
-            |((_, change, slots), hash): (&(_, Change, Range<usize>), [u8; 32])| Account {
-                key: B256::new(hash),
-                change: *change,
-                row: None,
-                slots: slots.clone(),
-                storage_root: EMPTY_ROOT,
-            };
-        let mut accounts: Vec<_> = changes.accounts.iter().zip(hashes).map(account).collect();
+        let accounts = changes.accounts.iter().zip(hashes);
+        let accounts = accounts.map(|((_, change, slots), hash)| Account {
+            key: B256::new(hash),
+            change: *change,
+            row: None,
+            slots: slots.clone(),
+            storage_root: EMPTY_ROOT,
+        });
+        let mut accounts: Vec<_> = accounts.collect();
         accounts.sort_unstable_by_key(|account| account.key);
         let keys: Vec<_> = changes.slots.iter().map(|(_, key, _)| *key).collect();
         let mut hashes = vec![[0; 32]; keys.len()];
@@ -223,8 +223,8 @@ impl Planned {
         for account in &mut self.accounts {
             if account.slots.is_empty() {
                 let stored = known.node(TrieId::Slots(account.key), top).flatten();
-                let invalid = |source| trie::Error::InvalidNode { path: top.path(), source };
-                account.storage_root = stored_root(self.way.format, stored).map_err(invalid)?;
+                account.storage_root = stored_root(self.way.format, stored)
+                    .map_err(|source| trie::Error::InvalidNode { path: top.path(), source })?;
             }
             account.row = match account.change {
                 Change::Row(row) => row,

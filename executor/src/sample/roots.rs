@@ -51,9 +51,9 @@ pub(super) fn check_roots(
         _ => None,
     };
     base.close()?;
-    let unchecked = || EngineError::Root {
+    let checked = checked.ok_or_else(|| EngineError::Root {
         batch: 0,
         reason: "its check finds no tries, or a batch without a root".to_owned(),
-    };
-    Ok(checked.ok_or_else(unchecked)??)
+    });
+    Ok(checked??)
 }

@@ -15,7 +15,7 @@ use workload::{ContentDigest, PartBuffers, RowSettings, RowStream, Table, rows::
 
 use crate::{
     lock::lock,
-    state::{BuildInput, BuildPhase, StateError, Watch},
+    state::{BuildInput, BuildPhase, BuildProgress, StateError, Watch},
 };
 
 /// Rows of a part: some 13 MB of slots.
@@ -56,16 +56,7 @@ pub(super) fn hand_over(
     settings.threads = input.threads;
     settings.cancel = watch.cancel;
     settings.bucket_row_count_max = PART_ROW_COUNT_MAX;
-    // The stream tells how far it is; progress wants how much further.
-    let told = Mutex::new(0);
-    let sorting = |now: RowProgress| {
-        let mut told = lock(&told);
-        if *told == 0 {
-            watch.progress.begin(BuildPhase::Sorting, now.total_row_count);
-        }
-        watch.progress.advance(now.done_row_count.saturating_sub(*told));
-        *told = now.done_row_count.max(*told);
-    };
+    let sorting = sorting(watch.progress);
     let stream = RowStream::new(input.genesis, input.layout, table, &settings, &sorting)?;
     if stream.row_count() == 0 {
         return Ok(ContentDigest::default());
@@ -86,6 +77,20 @@ pub(super) fn hand_over(
         // Where this ends early, the makers find nobody to send to and end as well.
         take(&stream, &parts, watch, sink)
     })
+}
+
+/// Takes how far a stream of rows is while it sorts them. The stream tells how far it is; progress wants how much
+/// further.
+pub(super) fn sorting(progress: &dyn BuildProgress) -> impl Fn(RowProgress) + Sync {
+    let told = Mutex::new(0);
+    move |now| {
+        let mut told = lock(&told);
+        if *told == 0 {
+            progress.begin(BuildPhase::Sorting, now.total_row_count);
+        }
+        progress.advance(now.done_row_count.saturating_sub(*told));
+        *told = now.done_row_count.max(*told);
+    }
 }
 
 /// Makes the parts of a share.

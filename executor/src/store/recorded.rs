@@ -57,8 +57,9 @@ impl ReadLog {
         let shift = self.rows.len();
         self.rows.extend(other.rows);
         self.present.extend(other.present);
-        let shifted = |call: AskedCall| AskedCall { first_row: shift + call.first_row, ..call };
-        self.calls.extend(other.calls.into_iter().map(shifted));
+        let calls = other.calls.into_iter();
+        self.calls
+            .extend(calls.map(|call| AskedCall { first_row: shift + call.first_row, ..call }));
     }
 }
 

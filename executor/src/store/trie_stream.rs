@@ -156,8 +156,8 @@ impl<N: NodeRows> TrieStream<N> {
 
     /// Ends the open trie of slots, if there is one.
     fn close(&mut self) -> Result<(), StateError> {
-        let is_of_slots = |open: &mut (TrieId, _)| matches!(open.0, TrieId::Slots(_));
-        let Some((trie, open)) = self.open.take_if(is_of_slots) else { return Ok(()) };
+        let open = self.open.take_if(|(trie, _)| matches!(trie, TrieId::Slots(_)));
+        let Some((trie, open)) = open else { return Ok(()) };
         let (root, sink) = open.finish().map_err(|error| no_trie(self.of.store, error))?;
         if let TrieId::Slots(account) = trie {
             self.roots.push_back((account, root));

@@ -5,13 +5,10 @@ use std::{
     fs,
     ops::Range,
     path::{Path, PathBuf},
-    sync::Mutex,
 };
 
 use ::rocksdb::{ColumnFamily, DB, IngestExternalFileOptions, Options, SstFileWriter};
-use workload::{
-    ContentDigest, Genesis, Layout, PartBuffers, RowSettings, RowStream, Table, rows::RowProgress,
-};
+use workload::{ContentDigest, Genesis, Layout, PartBuffers, RowSettings, RowStream, Table};
 
 use super::{
     age,
@@ -26,10 +23,10 @@ use super::{
 };
 use crate::{
     error::StoreError,
-    lock::lock,
     state::{
         BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
     },
+    store::ordered,
     try_map::try_map,
 };
 
@@ -177,16 +174,7 @@ impl<'a> TableJob<'a> {
         // No part has rows of a large trie beside others.
         settings.bucket_row_count_max = (file_row_count / 16).clamp(1, LARGE_SLOT_COUNT - 1);
         let progress = self.watch.progress;
-        // The stream tells how far it is; progress wants how much further.
-        let told = Mutex::new(0);
-        let sorting = |now: RowProgress| {
-            let mut told = lock(&told);
-            if *told == 0 {
-                progress.begin(BuildPhase::Sorting, now.total_row_count);
-            }
-            progress.advance(now.done_row_count.saturating_sub(*told));
-            *told = now.done_row_count.max(*told);
-        };
+        let sorting = ordered::sorting(progress);
         let (genesis, layout) = (self.input.genesis, self.input.layout);
         let stream = RowStream::new(genesis, layout, self.table, &settings, &sorting)?;
         if stream.row_count() > 0 {

@@ -35,9 +35,9 @@ impl Access {
         tables: &[PathBuf],
         wanted: FileAccess,
     ) -> Result<Self, StoreError> {
-        let action = || format!("look at the file system of {}", dir.display());
+        let action = format!("look at the file system of {}", dir.display());
         let file_system = File::open(dir).and_then(|dir| device::memory_file_system(&dir));
-        let in_memory = file_system.map_err(failed_io(action()))?.is_some();
+        let in_memory = file_system.map_err(failed_io(action.clone()))?.is_some();
         let kind = match (wanted, tables.first()) {
             (FileAccess::Buffered, _) => Kind::Buffered,
             (FileAccess::Direct, None) => Kind::Direct,
@@ -46,7 +46,7 @@ impl Access {
                 match open(file, flags, Mode::empty()) {
                     Ok(_) => Kind::Direct,
                     Err(rustix::io::Errno::INVAL) => Kind::Refused,
-                    Err(errno) => return Err(failed_io(action())(io::Error::from(errno))),
+                    Err(errno) => return Err(failed_io(action)(io::Error::from(errno))),
                 }
             }
         };

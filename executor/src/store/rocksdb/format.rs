@@ -125,10 +125,9 @@ impl RocksFormat {
 
     /// The format whose [`Self::shape`] is `shape`, if there is one.
     pub fn of_shape(shape: &str) -> Option<Self> {
-        let value = |name: &str| {
-            shape.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
-        };
-        let filter = match value("filter_policy").map(|text| text.split(':').collect::<Vec<_>>()) {
+        let filter = match between(shape, "filter_policy=", "")
+            .map(|text| text.split(':').collect::<Vec<_>>())
+        {
             None => Filter::NOTHING,
             Some(parts) => match parts.as_slice() {
                 ["bloomfilter", bits, ..] => Filter::new(FilterKind::Bloom, bits.parse().ok()?),
@@ -136,14 +135,11 @@ impl RocksFormat {
                 _ => return None,
             },
         };
-        let between = |before: &str, after: &str| {
-            shape.split(';').find_map(|part| part.strip_prefix(before)?.strip_suffix(after))
-        };
         let format = Self {
-            file_bytes: between("files of ", " bytes")?.parse().ok()?,
-            block_bytes: value("block_size")?.parse().ok()?,
+            file_bytes: between(shape, "files of ", " bytes")?.parse().ok()?,
+            block_bytes: between(shape, "block_size=", "")?.parse().ok()?,
             filter,
-            index: match value("index_type") {
+            index: match between(shape, "index_type=", "") {
                 None => IndexShape::Whole,
                 Some(_) => IndexShape::Partitioned,
             },
@@ -158,6 +154,11 @@ impl Default for RocksFormat {
     fn default() -> Self {
         Self::DEFAULT
     }
+}
+
+/// What stands between `before` and `after` in the part of a shape that has both.
+fn between<'s>(shape: &'s str, before: &str, after: &str) -> Option<&'s str> {
+    shape.split(';').find_map(|part| part.strip_prefix(before)?.strip_suffix(after))
 }
 
 /// Before the share in a shape.

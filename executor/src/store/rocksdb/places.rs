@@ -4,7 +4,7 @@
 use std::{fs::File, path::PathBuf};
 
 use ::rocksdb::{DB, LiveFile};
-use workload::{Layout, Table, layout::RowKey};
+use workload::{Layout, Table};
 
 use super::{
     format::RocksFormat,
@@ -66,10 +66,10 @@ impl Blocks {
     /// # Errors
     /// The reason, in words.
     pub(super) fn locate(&self, layout: Layout, rows: &[AskedRow]) -> Result<Places, String> {
-        let place = |(table, key): (Table, RowKey)| {
+        let blocks = keys(rows, layout).into_iter().map(|(table, key)| {
             self.place(table, key.as_slice()).map_err(|error| error.to_string())
-        };
-        let blocks = keys(rows, layout).into_iter().map(place).collect::<Result<_, _>>()?;
+        });
+        let blocks = blocks.collect::<Result<_, _>>()?;
         Ok(Places { files: self.files.clone(), blocks, ..Places::default() })
     }
 
@@ -97,7 +97,8 @@ impl TableFile {
         let index = index.map_err(|error| format!("{}: {error}", path.display()))?;
         let file = u32::try_from(files.len()).unwrap_or(u32::MAX);
         files.push(path);
-        let key = |key: &Option<Vec<u8>>| key.clone().unwrap_or_default();
-        Ok(Self { file, first_key: key(&live.start_key), last_key: key(&live.end_key), index })
+        let [first_key, last_key] =
+            [&live.start_key, &live.end_key].map(|key| key.clone().unwrap_or_default());
+        Ok(Self { file, first_key, last_key, index })
     }
 }

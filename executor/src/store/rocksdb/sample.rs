@@ -250,16 +250,19 @@ pub(super) fn family<'a>(db: &'a DB, name: &'static str) -> Result<&'a ColumnFam
 /// Makes `to` a database of the same content: table files, which RocksDB never writes again,
 /// are linked, the others copied.
 pub(super) fn link_files(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let action = || format!("link the files of {} into {}", from.display(), to.display());
-    let each = |entry: io::Result<fs::DirEntry>| {
+    let action = format!("link the files of {} into {}", from.display(), to.display());
+    try_link_files(from, to).map_err(failed_io(action))
+}
+
+fn try_link_files(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (path, target) = (entry.path(), to.join(entry.file_name()));
         match path.extension() {
-            Some(extension) if extension == TABLE_EXTENSION => fs::hard_link(&path, &target),
-            Some(extension) if extension == "json" => Ok(()),
-            _ => fs::copy(&path, &target).map(drop),
+            Some(extension) if extension == TABLE_EXTENSION => fs::hard_link(&path, &target)?,
+            Some(extension) if extension == "json" => {}
+            _ => drop(fs::copy(&path, &target)?),
         }
-    };
-    let linked = fs::read_dir(from).and_then(|mut entries| entries.try_for_each(each));
-    linked.map_err(failed_io(action()))
+    }
+    Ok(())
 }

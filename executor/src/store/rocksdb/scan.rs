@@ -43,8 +43,9 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
     let stretches = stretches(&db)?;
-    let scan = |_: &mut (), _: usize, stretch: &Stretch| scan_stretch(input, &db, stretch, watch);
-    let scanned = threads::pool(THREADS)?.install(|| try_map(&stretches, || (), scan))?;
+    let scanned = threads::pool(THREADS)?.install(|| {
+        try_map(&stretches, || (), |(), _, stretch| scan_stretch(input, &db, stretch, watch))
+    })?;
     let mut total = Scanned::default();
     for scanned in scanned {
         total.digest.merge(&scanned.digest);
@@ -77,11 +78,11 @@ fn stretches(db: &DB) -> Result<Vec<Stretch>, StateError> {
     let mut stretches = Vec::new();
     for table in Table::ALL {
         let family = options::family_of(table);
-        let of_table = |file: &&LiveFile| file.column_family_name == family;
+        let of_table = files.iter().filter(|file| file.column_family_name == family);
         let mut last_level: Vec<&LiveFile> =
-            files.iter().filter(of_table).filter(|file| file.level == LAST_LEVEL).collect();
+            of_table.clone().filter(|file| file.level == LAST_LEVEL).collect();
         last_level.sort_unstable_by(|a, b| a.start_key.cmp(&b.start_key));
-        if last_level.is_empty() && files.iter().any(|file| of_table(&file)) {
+        if last_level.is_empty() && of_table.count() > 0 {
             let stray =
                 Stretch { table, file: "of the first level".to_owned(), first: None, end: None };
             stretches.push(stray);

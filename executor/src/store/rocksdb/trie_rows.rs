@@ -81,15 +81,15 @@ pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
         cuts.extend(after(account));
     }
     let cuts: Vec<_> = std::iter::once(Vec::new()).chain(cuts).collect();
-    let part = |(index, first): (usize, &Vec<u8>)| {
+    let parts = cuts.iter().enumerate().map(|(index, first)| {
         let account = first.get(..32).map(B256::from_slice);
         let kind = match account.filter(|account| large.contains(account)) {
             Some(account) => PartKind::Shard(account, first.get(32).map_or(0, |byte| byte >> 4)),
             None => PartKind::Tries,
         };
         Part { kind, first: first.clone(), end: cuts.get(index + 1).cloned() }
-    };
-    cuts.iter().enumerate().map(part).collect()
+    });
+    parts.collect()
 }
 
 /// The key after that of an account and all its slots; none after the last one.

@@ -128,6 +128,7 @@ fn damaged(key: &[u8], reason: &str) -> StoreError {
 }
 
 const WRONG_VALUE: &str = "has a value of another length";
+const READ_NODES: &str = "read nodes of a trie";
 
 impl TrieReader for Reader<'_> {
     fn nodes(
@@ -136,13 +137,12 @@ impl TrieReader for Reader<'_> {
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
         self.key_count += keys.len() as u64;
-        let what = || "read nodes of a trie";
         let mut rows: Vec<(Vec<u8>, usize)> =
             keys.iter().zip(0..).map(|((trie, key), index)| (trie.row_key(key), index)).collect();
         let Some(per_call) = self.keys_per_call else {
             for (row, index) in rows {
                 let node = self.db().get_pinned_cf_opt(self.tries, row, &self.single);
-                sink(index, node.map_err(failed(what()))?.as_deref());
+                sink(index, node.map_err(failed(READ_NODES))?.as_deref());
             }
             return Ok(());
         };
@@ -151,7 +151,7 @@ impl TrieReader for Reader<'_> {
             let keys = rows.iter().map(|(row, _)| row);
             let found = self.db().batched_multi_get_cf_opt(self.tries, keys, true, &self.many);
             for (node, (_, index)) in found.into_iter().zip(rows) {
-                sink(*index, node.map_err(failed(what()))?.as_deref());
+                sink(*index, node.map_err(failed(READ_NODES))?.as_deref());
             }
         }
         Ok(())

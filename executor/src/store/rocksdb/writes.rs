@@ -36,10 +36,6 @@ const BACKGROUND_JOBS_OPTION: &str = "max_background_jobs";
 /// The most threads that flush and that compact, as RocksDB divides `max_background_jobs` of `options`. Options
 /// that set the two apart are refused by the scenario. RocksDB compacts on one thread until it lags behind.
 pub(super) fn thread_counts(options: &str) -> (u32, u32) {
-    let value = |pair: &str| {
-        let (name, value) = pair.split_once('=')?;
-        (name.trim() == BACKGROUND_JOBS_OPTION).then(|| value.trim().parse::<u32>().ok())?
-    };
     // Semicolons in braces part the fields of one option's value.
     let mut depth = 0_u32;
     let pairs = options.split(move |c: char| {
@@ -51,7 +47,11 @@ pub(super) fn thread_counts(options: &str) -> (u32, u32) {
         c == ';' && depth == 0
     });
     // The last one counts. From the end, braces would be counted the wrong way.
-    let jobs = pairs.filter_map(value).fold(BACKGROUND_JOBS, |_, jobs| jobs);
+    let values = pairs.filter_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        (name.trim() == BACKGROUND_JOBS_OPTION).then(|| value.trim().parse::<u32>().ok())?
+    });
+    let jobs = values.fold(BACKGROUND_JOBS, |_, jobs| jobs);
     let flushing = (jobs / 4).max(1);
     (flushing, jobs.saturating_sub(flushing).max(1))
 }
