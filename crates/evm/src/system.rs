@@ -32,6 +32,14 @@ pub struct SystemCall {
     pub request_type: Option<u8>,
 }
 
+impl SystemCall {
+    /// Whether the block is invalid where the call fails (EIP-7002, EIP-7251, EIP-8282). The failure of a call
+    /// before the transactions is ignored (EIP-4788, EIP-2935): its changes are undone.
+    pub const fn must_succeed(&self) -> bool {
+        self.request_type.is_some()
+    }
+}
+
 /// Calls before the first transaction: beacon root (EIP-4788), parent hash (EIP-2935).
 pub fn before_transactions(env: &BlockEnv) -> [SystemCall; 2] {
     [

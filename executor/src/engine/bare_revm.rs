@@ -127,7 +127,7 @@ fn system_calls<D: Database>(
                 ran.result
             }
         };
-        if !result.is_success() {
+        if !result.is_success() && call.must_succeed() {
             let reason = format!("{result:?}");
             return Err(StepError::SystemCall { contract, reason });
         }

@@ -2,6 +2,7 @@
 //! reason.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
+use alloy_eips::{eip2935::HISTORY_STORAGE_ADDRESS, eip4788::BEACON_ROOTS_ADDRESS};
 use alloy_primitives::{Address, B256, U256, address, hex, uint};
 use evm::system;
 use generator::import::{self, ImportError, Imported, Text, TransitionFiles};
@@ -380,4 +381,20 @@ fn a_sender_with_code_is_refused_unless_it_is_a_delegation() {
     };
     with_code(&format!("0xef0100{}", hex::encode(RECIPIENT))).is_taken();
     with_code("0x00").is_refused(&["senders with deployed code"]);
+}
+
+#[test]
+fn a_system_call_that_fails_makes_the_block_invalid_only_after_the_transactions() {
+    for fork in [Fork::Osaka, Fork::Amsterdam] {
+        for contract in system::contracts(fork) {
+            let mut block = Block::new(fork);
+            block.alloc[contract.address.to_string()]["code"] = json!("0xfe");
+            let is_before =
+                [BEACON_ROOTS_ADDRESS, HISTORY_STORAGE_ADDRESS].contains(&contract.address);
+            match is_before {
+                true => drop(block.is_taken()),
+                false => block.is_refused(&[&contract.address.to_string()]),
+            }
+        }
+    }
 }
