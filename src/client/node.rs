@@ -12,8 +12,10 @@ use crate::{
     terminal::{interrupt, progress},
 };
 
-/// Longest answer that is read, in bytes; the traces of a full block take a tenth of it.
-const MAX_ANSWER_BYTES: usize = 512 << 20;
+/// Longest answer with a block's traces, in bytes: ten times those of a full block.
+const MAX_TRACES_BYTES: usize = 512 << 20;
+/// Longest answer to all other calls of a request, in bytes.
+const MAX_ANSWER_BYTES: usize = 128 << 20;
 /// How long an answer may take: a node runs a block again to trace it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// Waits before a request is sent again.
@@ -23,6 +25,27 @@ const SHOWN_CHARS: usize = 120;
 
 /// Remedy where another server answers.
 const OTHER_URL: &str = "is this the URL of a node's JSON-RPC interface?";
+
+/// Longest answer to a call of `method`, in bytes. In memory an answer can take 60 times its length.
+fn max_answer_bytes(method: &str) -> usize {
+    match method {
+        "debug_traceBlockByNumber" => MAX_TRACES_BYTES,
+        "eth_getBlockReceipts" => 64 << 20,
+        // The RLP of a block has 8 MiB at most (EIP-7934).
+        "eth_getBlockByNumber" | "eth_getBlockByHash" => 32 << 20,
+        "eth_getTransactionReceipt" => 8 << 20,
+        "eth_getCode" | "eth_config" => 1 << 20,
+        // Numbers, and errors.
+        _ => 64 << 10,
+    }
+}
+
+/// Longest answer to `calls` in one request, in bytes.
+fn max_bytes(calls: &[Call]) -> usize {
+    let each = calls.iter().map(|call| max_answer_bytes(call.method));
+    let most = each.clone().max().unwrap_or(0).max(MAX_ANSWER_BYTES);
+    each.sum::<usize>().min(most)
+}
 
 /// A node over HTTP.
 pub struct HttpNode<'a> {
@@ -40,7 +63,7 @@ impl<'a> HttpNode<'a> {
     /// Where the URL is none of HTTP, or the system gives no resources for the client.
     pub fn new(url: &str, on_answers: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
         let name = name_of(url)?;
-        let limits = HttpLimits { time: ANSWER_TIMEOUT, bytes: MAX_ANSWER_BYTES };
+        let limits = HttpLimits { time: ANSWER_TIMEOUT, bytes: MAX_TRACES_BYTES };
         Ok(Self {
             client: BlockingClient::new(limits)?,
             url: url.to_owned(),
@@ -90,6 +113,7 @@ impl Rpc for HttpNode<'_> {
             [one] => one.clone(),
             many => json!(many),
         };
+        self.client.set_max_bytes(max_bytes(calls));
         let answer = self.send(&request)?;
         let answers = answers(&answer, calls.len())?;
         self.answered_count += calls.len() as u64;
@@ -202,6 +226,19 @@ mod tests {
             let error = name_of(url).unwrap_err().to_string();
             assert!(error.contains("http://HOST:PORT") && !error.contains("KEY"), "{error}");
         }
+    }
+
+    #[test]
+    fn an_answer_is_bounded_by_what_its_calls_need() {
+        let of = |methods: &[&'static str]| {
+            let calls: Vec<_> =
+                methods.iter().map(|method| Call { method, params: Value::Null }).collect();
+            max_bytes(&calls)
+        };
+        assert_eq!(of(&["eth_chainId"]), 64 << 10);
+        assert_eq!(of(&["eth_getBalance", "eth_getCode"]), (64 << 10) + (1 << 20));
+        assert_eq!(of(&["eth_getBlockByNumber"; 64]), 128 << 20);
+        assert_eq!(of(&["debug_traceBlockByNumber"]), 512 << 20);
     }
 
     #[test]

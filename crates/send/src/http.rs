@@ -104,6 +104,12 @@ impl HttpClient {
         Ok(Self { client, limits })
     }
 
+    /// This client with another bound of an answer in bytes.
+    #[must_use]
+    pub fn with_max_bytes(self, bytes: usize) -> Self {
+        Self { limits: HttpLimits { bytes, ..self.limits }, ..self }
+    }
+
     /// Reads what is at `url`.
     ///
     /// # Errors
@@ -167,6 +173,11 @@ impl BlockingClient {
             runtime: runtime.map_err(|error| HttpError::Refused(error.to_string()))?,
             client: HttpClient::new(limits, Compression::Gzip)?,
         })
+    }
+
+    /// Sets the bound of the next answers in bytes.
+    pub const fn set_max_bytes(&mut self, bytes: usize) {
+        self.client.limits.bytes = bytes;
     }
 
     /// Reads what is at `url`.

@@ -21,7 +21,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::post::Post;
+use super::post::{self, Post};
 use crate::{
     error::{CallError, ErrorKind},
     http::{Compression, HttpClient, HttpLimits},
@@ -31,8 +31,6 @@ use crate::{
 /// First wait before a WebSocket that broke off is opened again, and the longest.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
-/// Longest answer over HTTP: the receipts of a full block take a tenth of it.
-const ANSWER_BYTES_MAX: usize = 512 << 20;
 
 /// The way to a node.
 #[derive(Clone)]
@@ -199,7 +197,7 @@ async fn connected(url: &NodeUrl, limit: Duration) -> Result<RpcClient, CallErro
         let opened = timeout(limit, opened).await.map_err(|_| CallError::timeout(limit))?;
         return opened.map_err(|error| CallError::of(&error, url));
     }
-    let limits = HttpLimits { time: limit, bytes: ANSWER_BYTES_MAX };
+    let limits = HttpLimits { time: limit, bytes: post::ANSWER_BYTES_MAX };
     let client = HttpClient::new(limits, Compression::None);
     let client = client.map_err(|error| CallError::of(&TransportErrorKind::custom(error), url))?;
     Ok(RpcClient::new(Post { client, url: url.clone() }, guess_local_url(url.as_str())))

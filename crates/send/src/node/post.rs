@@ -9,6 +9,22 @@ use tower_service::Service;
 
 use crate::{http::HttpClient, url::NodeUrl};
 
+/// Longest answer: twice the receipts of a full block.
+pub(super) const ANSWER_BYTES_MAX: usize = 128 << 20;
+
+/// Longest answer to a call of `method`, in bytes.
+fn max_answer_bytes(method: &str) -> usize {
+    match method {
+        "eth_getBlockReceipts" => ANSWER_BYTES_MAX,
+        // Hashes of transactions, an input, logs of a transaction.
+        "eth_getBlockByNumber" | "eth_getTransactionByHash" | "eth_getTransactionReceipt" => {
+            16 << 20
+        }
+        // Numbers, hashes, errors, the accounts of a node.
+        _ => 1 << 20,
+    }
+}
+
 /// Calls of a node over HTTP.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
@@ -19,7 +35,9 @@ pub(super) struct Post {
 impl Post {
     async fn answer(self, request: RequestPacket) -> Result<ResponsePacket, TransportError> {
         let json = serde_json::to_string(&request).map_err(TransportError::ser_err)?;
-        let answer = self.client.post(self.url.as_str(), json, None).await;
+        let methods = request.requests().iter().map(|call| max_answer_bytes(call.method()));
+        let client = self.client.with_max_bytes(methods.sum());
+        let answer = client.post(self.url.as_str(), json, None).await;
         let answer = answer.map_err(TransportErrorKind::custom)?;
         let text = String::from_utf8_lossy(&answer.body);
         let packet = serde_json::from_slice::<ResponsePacket>(&answer.body);
