@@ -22,7 +22,7 @@ use workload::{Block, Fork, Genesis, GenesisAccount, NetChanges, Workload};
 
 use crate::reference::ReferenceError;
 
-pub use blockchain_test::blockchain_tests;
+pub use blockchain_test::{NamedTest, blockchain_tests, each_blockchain_test};
 pub use complete::{complete, in_batches};
 pub use rpc::blocks as rpc_blocks;
 pub use t8n::{Text, TransitionFiles, transition};
@@ -83,8 +83,8 @@ pub struct ImportedBlock {
     pub gas_used: Option<u64>,
     /// Gas of blobs (EIP-4844).
     pub blob_gas_used: Option<u64>,
-    /// The receipts, in order; empty where no file has them.
-    pub receipts: Vec<SaidReceipt>,
+    /// The receipts, in order.
+    pub receipts: Option<Vec<SaidReceipt>>,
     /// Root of the receipts.
     pub receipts_root: Option<B256>,
     /// Bloom filter of all logs.
@@ -109,11 +109,24 @@ pub struct ImportedBlock {
     header: Option<Header>,
     /// Values that were compared while it was read.
     compared: Vec<&'static str>,
+    /// Values that are stated, and that cannot be computed from the files.
+    not_compared: Vec<&'static str>,
     /// Its transactions as it carries them; `None` where one is not signed.
     signed: Option<Vec<Bytes>>,
     /// Root of the withdrawals that were read, which no run is needed for; `None` where a file leaves
     /// out a part of one.
     made_withdrawals_root: Option<B256>,
+}
+
+impl Imported {
+    /// Names of values that the files state, and that cannot be computed from them.
+    pub fn not_compared(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> =
+            self.blocks.iter().flat_map(|block| block.not_compared.iter().copied()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
 }
 
 /// The signed transactions of all blocks; none where one of them is not signed.

@@ -96,7 +96,8 @@ fn without_a_result_nothing_is_compared_and_that_is_said() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let (said, noted) = (text(&output.stdout), text(&output.stderr));
     assert!(!said.contains("equal"), "{said}");
-    assert!(noted.contains("not compared"), "{noted}");
+    assert!(said.contains("not compared"), "{said}{noted}");
+    assert!(text(&import.import(&["--quiet"]).stdout).contains("not compared"));
 }
 
 #[test]
@@ -199,7 +200,8 @@ fn a_blockchain_test_file_without_a_test_of_that_name_lists_those_it_has() {
     refused(&["env.json"], &["env.json", "an object"]);
     let test = json!({"network": "Prague"});
     fs::write(import.path("tests.json"), json!({"a": test, "b": test}).to_string()).unwrap();
-    refused(&["tests.json"], &["a.network is \"Prague\"", "osaka"]);
+    refused(&["tests.json"], &["2 tests", "choose one by --test", "a, b"]);
+    refused(&["tests.json", "--test", "b"], &["b.network is \"Prague\"", "osaka"]);
 }
 
 #[test]
@@ -272,6 +274,7 @@ fn a_test_whose_only_block_must_be_refused_has_no_workload_and_is_right() {
         import.change("chain/blockchain_test.json", |file| {
             let test = file.as_object_mut().unwrap().values_mut().next().unwrap();
             test["lastblockhash"] = test["genesisBlockHeader"]["hash"].clone();
+            test["postStateHash"] = test["genesisBlockHeader"]["stateRoot"].clone();
             let block = test["blocks"][0].as_object_mut().unwrap();
             block.remove("rlp");
             block["blockHeader"]["stateRoot"] = json!(format!("{:#066x}", 1));
@@ -288,6 +291,9 @@ fn a_test_whose_only_block_must_be_refused_has_no_workload_and_is_right() {
     let output = invalid("BlockException.INVALID_STATE_ROOT");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("1 block refused as it must be; no workload"));
+    let output = import.stress(&["import", "blockchain-test", "chain", "-o", "all"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("0 tests imported to all; 1 test without a valid block"), "{said}");
     let output = invalid("BlockException.INVALID_GAS_USED");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("state root is"));

@@ -313,7 +313,15 @@ fn an_answer_that_is_wrong_is_a_disagreement_or_a_field_that_is_named() {
     let url = changed("eth_getBlockByNumber", |block| block["gasLimit"] = json!("much"));
     import.refused(&url, &two, 2, &["gasLimit is \"much\"", "eth_getBlockByNumber"]);
     let url = changed("eth_getBlockByNumber", |block| block["hash"] = block["parentHash"].clone());
+    import.refused(&url, &two, 2, &["hash is", "the hash of these fields"]);
+    let url = changed("eth_getBlockByNumber", |block| {
+        if block["number"] == "0x2" {
+            block["parentHash"] = block["hash"].clone();
+        }
+    });
     import.refused(&url, &two, 2, &["parentHash", "reorganised"]);
+    let url = changed("eth_getBlockByNumber", |block| block["number"] = json!("0x3"));
+    import.refused(&url, &two, 2, &["number is \"0x3\"", "the block that was asked for"]);
 }
 
 #[test]
@@ -333,7 +341,7 @@ fn what_is_no_node_gets_one_error() {
         let other = server(move |_| http("200 OK", &answer));
         import.refused(&other, &[], 6, &["eth_chainId", "an answer is to no call"]);
     }
-    let words = "\u{1b}]0;mine\u{7}\u{1b}[2J".to_owned() + &"x".repeat(1 << 20);
+    let words = "\u{1b}]0;mine\u{7}\u{1b}[2J".to_owned() + &"x".repeat(1 << 15);
     let loud = json!({"jsonrpc": "2.0", "id": 0, "error": {"code": -1, "message": words}});
     let loud = server(move |_| http("200 OK", &loud.to_string()));
     import.refused(&loud, &[], 6, &["eth_chainId", "\\u{1b}]0;mine\\u{7}", "x…"]);

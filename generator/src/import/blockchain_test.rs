@@ -16,9 +16,20 @@ use super::{
 /// # Errors
 /// [`ImportError`] with file, key, value and the allowed values.
 pub fn blockchain_tests(file: &str, text: &str) -> Result<Vec<Imported>, ImportError> {
+    each_blockchain_test(file, text)?.into_iter().map(|(_, test)| test).collect()
+}
+
+/// A test of a file: its name, and its blocks or why they cannot be read.
+pub type NamedTest = (String, Result<Imported, ImportError>);
+
+/// Reads each test of a file by itself.
+///
+/// # Errors
+/// [`ImportError`] where the file has no tests; inside, the fault of a test.
+pub fn each_blockchain_test(file: &str, text: &str) -> Result<Vec<NamedTest>, ImportError> {
     let json = node::parse(file, text)?;
     let tests = Node::root(file, &json).entries()?;
-    tests.into_iter().map(|(name, test)| import(name, &test)).collect()
+    Ok(tests.into_iter().map(|(name, test)| (name.to_owned(), import(name, &test))).collect())
 }
 
 fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
@@ -52,13 +63,13 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     }
     compared.push("genesis state root");
     let genesis = Genesis { accounts, ..Genesis::default() };
-    let reader = Reader { rules, chain_id, genesis: &genesis };
+    let reader = Reader { rules, chain_id, genesis: &genesis, genesis_number: first_hash_number };
     let chain = reader.chain(test, parent)?;
     let post_state = test.find(&["postState"])?.map(|state| read::accounts(&state)).transpose()?;
     // An empty one stands in tests whose maker left the state out; no state is without system contracts.
     let post_state = post_state.filter(|state| !state.is_empty());
     let block_hashes = chain.hashes.clone();
-    check_last_hash(test, &chain, &mut compared)?;
+    check_last(test, &chain, &mut compared)?;
     let Chain { batches, blocks, invalid, .. } = chain;
     let workload = Workload {
         scenario: name.to_owned(),
@@ -146,17 +157,23 @@ fn check_genesis(
     Ok(())
 }
 
-fn check_last_hash(
+/// Checks the facts that a file has of the last valid block: its hash, and the root of the state after it.
+fn check_last(
     test: &Node<'_>,
     chain: &Chain,
     compared: &mut Vec<&'static str>,
 ) -> Result<(), ImportError> {
-    let Some(said) = test.find(&["lastblockhash"])? else { return Ok(()) };
-    let last = chain.hashes[chain.hashes.len() - 1];
-    if said.b256()? != last {
-        return Err(said.fault(format!("{last}, the hash of the last valid block")));
+    let facts = [
+        ("lastblockhash", "last block hash", chain.last.hash_slow(), "the hash"),
+        ("postStateHash", "post state root", chain.last.state_root, "the state root"),
+    ];
+    for (key, what, made, fact) in facts {
+        let Some(said) = test.find(&[key])? else { continue };
+        if said.b256()? != made {
+            return Err(said.fault(format!("{made}, {fact} of the last valid block")));
+        }
+        compared.push(what);
     }
-    compared.push("last block hash");
     Ok(())
 }
 
@@ -164,6 +181,8 @@ fn check_last_hash(
 struct Chain {
     /// Hashes of the genesis block and of the valid ones.
     hashes: Vec<alloy_primitives::B256>,
+    /// Header of the last valid one, or of the genesis block.
+    last: Header,
     batches: Vec<Batch>,
     blocks: Vec<ImportedBlock>,
     invalid: Vec<InvalidBlock>,
@@ -174,16 +193,17 @@ struct Reader<'a> {
     rules: ChainRules,
     chain_id: u64,
     genesis: &'a Genesis,
+    genesis_number: u64,
 }
 
 impl Reader<'_> {
-    fn chain(&self, test: &Node<'_>, mut parent: Header) -> Result<Chain, ImportError> {
-        let hashes = vec![parent.hash_slow()];
+    fn chain(&self, test: &Node<'_>, genesis: Header) -> Result<Chain, ImportError> {
+        let hashes = vec![genesis.hash_slow()];
         let (batches, blocks, invalid) = (Vec::new(), Vec::new(), Vec::new());
-        let mut chain = Chain { hashes, batches, blocks, invalid };
+        let mut chain = Chain { hashes, last: genesis, batches, blocks, invalid };
         let nodes = test.get(&["blocks"], "the blocks")?.items()?;
         for node in &nodes {
-            let read = self.block(node, &parent).and_then(|(block, mut said)| {
+            let read = self.block(node, &chain.last).and_then(|(block, mut said)| {
                 if nodes.len() == 1
                     && let Some(info) = test.find(&["_info"])?
                     && let Some(list) = info.find(&["balRlp"])?
@@ -202,8 +222,8 @@ impl Reader<'_> {
             }
             let (block, said) = read?;
             if let Some(header) = &said.header {
-                parent = header.clone();
-                chain.hashes.push(parent.hash_slow());
+                chain.last = header.clone();
+                chain.hashes.push(header.hash_slow());
             }
             chain.blocks.push(said);
             chain.batches.push(Batch { blocks: vec![block], ..Batch::default() });
@@ -242,10 +262,11 @@ impl Reader<'_> {
         if let Some(at) = header_node {
             said.hash = Some(at.get(&["hash"], "its hash")?.b256()?);
         }
+        header::check_no_ommers(node)?;
         if let Some(header) = &said.header {
             rules::check(header, parent, self.rules.blobs)?;
             let missing = read::missing_system_contracts(&self.genesis.accounts, self.rules.fork);
-            if let Some(missing) = missing.filter(|_| header.number == 1) {
+            if let Some(missing) = missing.filter(|_| parent.number == self.genesis_number) {
                 return Err(ImportError::Block { block: header.number, reason: missing });
             }
         }
@@ -260,6 +281,9 @@ impl Reader<'_> {
         of_fields: Option<(Block, ImportedBlock)>,
     ) -> Result<(Block, ImportedBlock), ImportError> {
         let decoded = header::decode_block(rlp, self.chain_id)?;
+        if decoded.list.is_some() && self.rules.fork != Fork::Amsterdam {
+            return Err(rlp.fault("the RLP of a block, without a list before amsterdam (EIP-7928)"));
+        }
         if header.is_some_and(|header| header != decoded.header) {
             return Err(rlp.fault("the RLP of the header beside it"));
         }

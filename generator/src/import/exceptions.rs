@@ -52,7 +52,7 @@ const REASONS: &[(&str, &str)] = &[
     ("BlockException.INVALID_BLOCK_TIMESTAMP_OLDER_THAN_PARENT", "its timestamp"),
     ("BlockException.INVALID_DIFFICULTY", "its difficulty is"),
     ("BlockException.IMPORT_IMPOSSIBLE_DIFFICULTY_OVER_PARIS", "its difficulty is"),
-    ("BlockException.INVALID_UNCLES_HASH", "ommers' hash"),
+    ("BlockException.INVALID_UNCLES_HASH", "ommers' hash|no ommers"),
     ("BlockException.IMPORT_IMPOSSIBLE_UNCLES_OVER_PARIS", "ommers"),
     ("BlockException.INVALID_GASLIMIT", "its gas limit|gasLimit is"),
     ("BlockException.GASLIMIT_TOO_BIG", "its gas limit|gasLimit is"),

@@ -7,7 +7,11 @@ use alloy_primitives::Bytes;
 use alloy_rlp::{Decodable, EMPTY_LIST_CODE, Encodable, Error};
 use workload::{Block, ChainRules, Fork, Withdrawal, block::BlockEnv, rules::MAX_RLP_BLOCK_BYTES};
 
-use super::{ImportError, ImportedBlock, node::Node, read};
+use super::{
+    ImportError, ImportedBlock,
+    node::Node,
+    read::{self, number_at},
+};
 
 /// Transactions and withdrawals of a block.
 #[derive(Clone, Debug)]
@@ -20,14 +24,20 @@ impl Body {
     /// The body whose lists are keys of `node`.
     pub(super) fn new(node: &Node<'_>, chain_id: u64) -> Result<Self, ImportError> {
         let transactions = match node.find(&["transactions"])? {
-            Some(transactions) => read::transactions(&transactions, chain_id)?,
+            Some(transactions) => read::signed_transactions(&transactions, chain_id)?,
             None => read::Transactions::none(),
         };
-        let withdrawals = read::withdrawals(&node.items_at("withdrawals")?)?;
-        Ok(Self { transactions, withdrawals })
+        let nodes = node.items_at("withdrawals")?;
+        for withdrawal in &nodes {
+            withdrawal.get(&["index"], WITHDRAWAL)?;
+            withdrawal.get(&["validatorIndex"], WITHDRAWAL)?;
+        }
+        Ok(Self { transactions, withdrawals: read::withdrawals(&nodes)? })
     }
 }
 
+/// Value of a field that every withdrawal of a block has, for errors.
+const WITHDRAWAL: &str = "a number, which the root of withdrawals is made of (EIP-4895)";
 /// Values of a field that every header has, for errors.
 const FIELD: &str = "the value that every header has";
 
@@ -58,6 +68,16 @@ pub(super) fn header(node: &Node<'_>) -> Result<Header, ImportError> {
         block_access_list_hash: node.b256_at("blockAccessListHash")?,
         slot_number: node.u64_at("slotNumber")?,
     })
+}
+
+/// Checks that the block at `node` lists no ommers.
+pub(super) fn check_no_ommers(node: &Node<'_>) -> Result<(), ImportError> {
+    match node.find(&["uncleHeaders", "uncles"])? {
+        Some(ommers) if !ommers.items()?.is_empty() => {
+            Err(ommers.fault("no ommers: blocks since the Merge have none"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The block of `header` and `body`, and its outcome by the header. Errors name fields of `node`.
@@ -122,12 +142,25 @@ fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv,
             None => node.missing(key, allowed),
         });
     }
+    for (key, is_there) in [
+        ("requestsHash", header.requests_hash.is_some()),
+        ("withdrawalsRoot", header.withdrawals_root.is_some()),
+        ("blobGasUsed", header.blob_gas_used.is_some()),
+    ] {
+        if !is_there {
+            return Err(node.missing(key, allowed));
+        }
+    }
     let excess = header.excess_blob_gas.ok_or_else(|| node.missing("excessBlobGas", &*allowed))?;
     let slot_number = match fork {
         Fork::Amsterdam => {
             header.slot_number.ok_or_else(|| node.missing("slotNumber", &*allowed))?
         }
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => header.slot_number.unwrap_or(0),
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 if header.slot_number.is_some() => {
+            return Err(number_at(node, &["slotNumber"])?
+                .fault(format!("no slotNumber: headers of {fork} have none")));
+        }
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => 0,
     };
     let beacon_root = header.parent_beacon_block_root;
     Ok(BlockEnv {

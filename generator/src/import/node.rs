@@ -103,6 +103,11 @@ impl<'a> Node<'a> {
         self.value.as_str().ok_or_else(|| self.fault("a text"))
     }
 
+    /// True or false.
+    pub(super) fn bool(&self) -> Result<bool, ImportError> {
+        self.value.as_bool().ok_or_else(|| self.fault("true or false"))
+    }
+
     fn parsed<T: FromStr>(&self, allowed: &str) -> Result<T, ImportError> {
         self.text()?.parse().map_err(|_| self.fault(allowed))
     }

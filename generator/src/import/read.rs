@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 
 use alloy_consensus::proofs;
 use alloy_eips::eip4895;
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_rlp::list_length;
 use evm::system;
 use workload::{
@@ -52,6 +52,23 @@ pub(super) fn transactions(node: &Node<'_>, chain_id: u64) -> Result<Transaction
     }
     let envelopes = node.items()?.into_iter().map(|node| json_transaction(&node, chain_id));
     Ok(Transactions::new(envelopes.collect::<Result<_, _>>()?))
+}
+
+/// The transactions of a block, each of which is signed.
+pub(super) fn signed_transactions(
+    node: &Node<'_>,
+    chain_id: u64,
+) -> Result<Transactions, ImportError> {
+    // The RLP of transactions has their signatures.
+    let nodes = if node.text().is_ok() { Vec::new() } else { node.items()? };
+    for tx in nodes {
+        if r_and_s(&tx)?.is_none() {
+            let wanted = "r and s of a signature; zeros are an invalid signature";
+            let r = tx.find(&["r"])?;
+            return Err(r.map_or_else(|| tx.missing("r", wanted), |r| r.fault(wanted)));
+        }
+    }
+    transactions(node, chain_id)
 }
 
 /// The accounts of an object, by ascending address. Slots of zero are left out: they do not
@@ -110,10 +127,34 @@ pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) 
 
 /// The content of a receipt.
 pub(super) fn receipt(node: &Node<'_>) -> Result<SaidReceipt, ImportError> {
-    Ok(SaidReceipt {
-        has_succeeded: node.get(&["status"], "0x0 or 0x1")?.u64()? != 0,
-        gas_used: node.get(&["gasUsed"], "the transaction's gas")?.u64()?,
-    })
+    let status = node.get(&["status"], "0x0 or 0x1")?;
+    let has_succeeded = match status.u64()? {
+        number @ 0..=1 => number == 1,
+        _ => return Err(status.fault("0x0 or 0x1")),
+    };
+    let gas_used = node.get(&["gasUsed"], "the transaction's gas")?.u64()?;
+    Ok(SaidReceipt { has_succeeded, gas_used })
+}
+
+/// The receipts of a block. Those of execution-specs have `succeeded` in the place of the status, and the gas
+/// of all transactions so far.
+pub(super) fn receipts(node: &Node<'_>) -> Result<Vec<SaidReceipt>, ImportError> {
+    let mut before_gas = 0;
+    let mut receipts = Vec::new();
+    for node in node.items()? {
+        let Some(succeeded) = node.find(&["succeeded"])? else {
+            receipts.push(receipt(&node)?);
+            continue;
+        };
+        let gas = node.get(&["cumulativeGasUsed", "gasUsed"], "the gas of all so far")?;
+        let cumulative_gas = gas.u64()?;
+        let gas_used = cumulative_gas.checked_sub(before_gas);
+        let gas_used =
+            gas_used.ok_or_else(|| gas.fault(format!("{before_gas:#x} or more, as before")))?;
+        receipts.push(SaidReceipt { has_succeeded: succeeded.bool()?, gas_used });
+        before_gas = cumulative_gas;
+    }
+    Ok(receipts)
 }
 
 /// Withdrawals of a block.
@@ -226,6 +267,13 @@ fn json_transaction(node: &Node<'_>, chain_id: u64) -> Result<(Envelope, Address
         (out.tx.authorizations, out.authorities) = signed.into_iter().unzip();
     }
     let sender = sender(node, &out)?;
+    if let Some(said) = node.find(&["hash"])?
+        && let Some(encoded) = out.encode()
+        && said.b256()? != keccak256(&encoded)
+    {
+        let made = keccak256(&encoded);
+        return Err(said.fault(format!("{made}, the hash of this transaction")));
+    }
     Ok((out, sender))
 }
 
@@ -287,23 +335,43 @@ enum Replay {
     AnyChain,
 }
 
-/// The signature; `None` where there is none, or one of zeros, which stands for none.
+/// r and s of the signature; `None` where there is none, or one of zeros, which stands for none.
+fn r_and_s(node: &Node<'_>) -> Result<Option<(U256, U256)>, ImportError> {
+    let (Some(r), Some(s)) = (node.find(&["r"])?, node.find(&["s"])?) else { return Ok(None) };
+    let (r, s) = (r.u256()?, s.u256()?);
+    Ok((!r.is_zero() || !s.is_zero()).then_some((r, s)))
+}
+
+/// The y parity of a signature, which has two keys: where both are there, they are the same.
+fn y_parity<'n>(node: &Node<'n>, allowed: &str) -> Result<(Node<'n>, U256), ImportError> {
+    let found = node.get(&["yParity", "v"], allowed)?;
+    let number = found.u256()?;
+    match node.find(&["v"])? {
+        Some(v) if v.u256()? != number => {
+            Err(v.fault(format!("{number:#x}, the yParity beside it")))
+        }
+        _ => Ok((found, number)),
+    }
+}
+
+/// The signature, where there is one, and where it counts.
 fn signature_of(
     node: &Node<'_>,
     tx_type: TxType,
 ) -> Result<Option<(Signature, Replay)>, ImportError> {
-    let (Some(r), Some(s)) = (node.find(&["r"])?, node.find(&["s"])?) else { return Ok(None) };
-    let (r, s) = (r.u256()?, s.u256()?);
-    if r.is_zero() && s.is_zero() {
-        return Ok(None);
-    }
+    let Some((r, s)) = r_and_s(node)? else { return Ok(None) };
     if tx_type != TxType::Legacy {
-        let y_parity = parity(node.get(&["yParity", "v"], "0x0 or 0x1")?.u256()?);
+        let y_parity = parity(y_parity(node, "0x0 or 0x1")?.1);
         return Ok(Some((Signature { y_parity, r, s }, Replay::Field)));
     }
     let v = node.get(&["v"], "0x1b, 0x1c, or 0x23 and up (EIP-155)")?;
     let (chain_id, y_parity) = envelope::split_v(v.u256()?)
         .ok_or_else(|| v.fault("0x1b, 0x1c, or 0x23 and up (EIP-155)"))?;
+    if let Some(said) = node.find(&["yParity"])?
+        && said.u256()? != U256::from(y_parity)
+    {
+        return Err(said.fault(format!("{y_parity:#x}, as in the v beside it")));
+    }
     let replay = chain_id.map_or(Replay::AnyChain, Replay::Chain);
     Ok(Some((Signature { y_parity, r, s }, replay)))
 }
@@ -337,10 +405,10 @@ fn sender(node: &Node<'_>, envelope: &Envelope) -> Result<Address, ImportError> 
 /// A signed delegation (EIP-7702).
 fn delegation(node: &Node<'_>) -> Result<(Authorization, Signature), ImportError> {
     const PART: &str = "part of a signed delegation (EIP-7702)";
-    let y_parity = node.get(&["yParity", "v"], PART)?;
+    let (node_of_parity, y_parity) = y_parity(node, PART)?;
     let signature = Signature {
-        y_parity: u8::try_from(y_parity.u256()?)
-            .map_err(|_| y_parity.fault("a number of 8 bits (EIP-7702)"))?,
+        y_parity: u8::try_from(y_parity)
+            .map_err(|_| node_of_parity.fault("a number of 8 bits (EIP-7702)"))?,
         r: node.get(&["r"], PART)?.u256()?,
         s: node.get(&["s"], PART)?.u256()?,
     };
@@ -389,7 +457,7 @@ pub(super) fn blob_schedule(node: &Node<'_>, fork: Fork) -> Result<BlobSchedule,
 }
 
 /// The field of the block at `node` that has one of these keys; where the block is RLP, the block.
-fn number_at<'n>(node: &Node<'n>, keys: &[&str]) -> Result<Node<'n>, ImportError> {
+pub(super) fn number_at<'n>(node: &Node<'n>, keys: &[&str]) -> Result<Node<'n>, ImportError> {
     if node.text().is_ok() {
         return Ok(node.clone());
     }

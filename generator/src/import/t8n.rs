@@ -78,9 +78,18 @@ pub fn transition(
         Some(file) => said(&Node::root(file.name, &file.json()?), &block.env)?,
         None => ImportedBlock::default(),
     };
+    (said.signed, said.made_withdrawals_root) = (transactions.signed, withdrawals.root);
+    for (what, is_stated, is_computed) in [
+        ("state root", said.state_root.is_some(), left_out_count == 0),
+        ("transactions root", said.txs_root.is_some(), said.signed.is_some()),
+        ("withdrawals root", said.withdrawals_root.is_some(), withdrawals.root.is_some()),
+    ] {
+        if is_stated && !is_computed {
+            said.not_compared.push(what);
+        }
+    }
     // The tool's root is that of all accounts of the file.
     said.state_root = said.state_root.filter(|_| left_out_count == 0);
-    (said.signed, said.made_withdrawals_root) = (transactions.signed, withdrawals.root);
     let blocks = vec![said];
     let name = format!("block-{number}");
     let workload = Workload {
@@ -221,6 +230,9 @@ fn said(result: &Node<'_>, env: &BlockEnv) -> Result<ImportedBlock, ImportError>
             "no rejected transactions: take them out of the transactions and run the tool again",
         ));
     }
+    if let Some(exception) = result.find(&["blockException"])? {
+        return Err(exception.fault("no exception: only a valid block is imported"));
+    }
     for (key, of_env) in
         [("currentBaseFee", env.base_fee), ("currentExcessBlobGas", env.excess_blob_gas)]
     {
@@ -231,16 +243,13 @@ fn said(result: &Node<'_>, env: &BlockEnv) -> Result<ImportedBlock, ImportError>
         }
     }
     let list = result.find(&["blockAccessList"])?.map(|list| list.block_access_list());
+    let receipts = result.find(&["receipts"])?;
     let bloom = result.find(&["logsBloom"])?;
     let bloom = bloom.map(|bloom| bloom.bloom()).transpose()?;
     Ok(ImportedBlock {
         gas_used: result.u64_at("gasUsed")?,
         blob_gas_used: result.u64_at("blobGasUsed")?,
-        receipts: result
-            .items_at("receipts")?
-            .iter()
-            .map(read::receipt)
-            .collect::<Result<_, _>>()?,
+        receipts: receipts.as_ref().map(read::receipts).transpose()?,
         receipts_root: result.b256_at("receiptsRoot")?,
         logs_bloom: bloom,
         logs_hash: result.b256_at("logsHash")?,

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use alloy_consensus::TxEnvelope;
+use alloy_consensus::{Header, TxEnvelope};
 use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, hex};
 use alloy_rlp::Encodable;
@@ -28,8 +28,35 @@ fn two_blocks() -> Workload {
     generate(&parse(text, &[]), |_| {}).unwrap()
 }
 
-fn exported() -> Value {
+pub(crate) fn exported() -> Value {
     test_of(&chain_of(&two_blocks()).unwrap())
+}
+
+/// The only test of an export of one block of Osaka.
+fn exported_of_osaka() -> Value {
+    let text = "schema = 1\nname = \"mixed\"\nfork = \"osaka\"\n[state]\naccounts = 200\n\
+                slots = 2_000\n[block]\ngas = 500_000\n[[load]]\nkind = \"sstore-storm\"\n";
+    test_of(&chain_of(&generate(&parse(text, &[]), |_| {}).unwrap()).unwrap())
+}
+
+/// `test` with another header of its genesis block.
+fn with_genesis(test: &Value, change: impl FnOnce(&mut Header)) -> Value {
+    let mut test = test.clone();
+    let rlp = hex::decode(test["genesisRLP"].as_str().unwrap()).unwrap();
+    let block: alloy_consensus::Block<TxEnvelope> = alloy_rlp::decode_exact(&rlp).unwrap();
+    let mut header = block.header;
+    change(&mut header);
+    let fields = &mut test["genesisBlockHeader"];
+    fields["number"] = json!(format!("{:#x}", header.number));
+    (fields["stateRoot"], fields["hash"]) = (json!(header.state_root), json!(header.hash_slow()));
+    test.as_object_mut().unwrap().remove("genesisRLP");
+    forget_last(&mut test);
+    test
+}
+
+/// Removes the facts of the last block, which is another one now.
+fn forget_last(test: &mut Value) {
+    (test["lastblockhash"], test["postStateHash"]) = (Value::Null, Value::Null);
 }
 
 fn chain_of(workload: &Workload) -> Result<Chain, ExportError> {
@@ -121,7 +148,7 @@ fn every_field_of_a_header_is_compared() {
         let mut other = test.clone();
         other["blocks"][1]["blockHeader"][key] =
             if key == "extraData" { json!("0x01") } else { json!(digits) };
-        other.as_object_mut().unwrap().remove("lastblockhash");
+        forget_last(&mut other);
         assert!(imported(&other).is_err(), "{key}");
     }
     let mut other = test.clone();
@@ -146,7 +173,7 @@ fn a_header_that_its_parent_does_not_allow_is_refused_for_that() {
     let with = |key: &str, value: u64| {
         let mut test = test.clone();
         test["blocks"][1]["blockHeader"][key] = json!(format!("{value:#x}"));
-        test.as_object_mut().unwrap().remove("lastblockhash");
+        forget_last(&mut test);
         test
     };
     let (time, gas_limit) = (number(&parent["timestamp"]), number(&parent["gasLimit"]));
@@ -181,6 +208,7 @@ fn a_block_that_must_be_refused_is_refused_for_that_reason_and_the_rest_is_impor
     let block = &mut invalid["blocks"][1];
     block.as_object_mut().unwrap().remove("rlp");
     block["blockHeader"]["stateRoot"] = block["blockHeader"]["parentHash"].clone();
+    forget_last(&mut invalid);
     invalid["lastblockhash"] = test["blocks"][0]["blockHeader"]["hash"].clone();
     let said = |exception: &str| {
         let mut test = invalid.clone();
@@ -207,6 +235,7 @@ fn a_block_that_must_be_refused_is_refused_for_that_reason_and_the_rest_is_impor
     // One that is valid.
     let mut valid = test.clone();
     valid["blocks"][1]["expectException"] = json!("BlockException.INVALID_STATE_ROOT");
+    forget_last(&mut valid);
     valid["lastblockhash"] = test["blocks"][0]["blockHeader"]["hash"].clone();
     refused(&valid, &["must be refused", "that it is valid by the reference"]);
     // One that cannot be read.
@@ -318,7 +347,7 @@ fn a_chain_s_own_blob_schedule_and_deposit_contract_are_kept() {
     }
     let mut past = with("max", 2);
     past["blocks"].as_array_mut().unwrap().truncate(1);
-    past.as_object_mut().unwrap().remove("lastblockhash");
+    forget_last(&mut past);
     refused(&past, &["3 blobs; the blob schedule allows 2"]);
 }
 
@@ -354,7 +383,7 @@ fn the_rlp_of_a_block_is_bounded_as_bytes_and_as_fields() {
         ] {
             let mut test = test.clone();
             test["blocks"] = json!([block]);
-            test.as_object_mut().unwrap().remove("lastblockhash");
+            forget_last(&mut test);
             let read = import::blockchain_tests("tests.json", &json!({"test": test}).to_string());
             match read {
                 Ok(_) => assert!(!is_past),
@@ -362,4 +391,109 @@ fn the_rlp_of_a_block_is_bounded_as_bytes_and_as_fields() {
             }
         }
     }
+}
+
+#[test]
+fn a_fact_that_cannot_be_computed_or_is_not_true_is_refused() {
+    let test = without(&exported(), &["rlp"]);
+    let of_block = |change: &dyn Fn(&mut Value), words: &[&str]| {
+        let mut test = test.clone();
+        change(&mut test["blocks"][0]);
+        refused(&test, words);
+    };
+    let of_tx = |change: &dyn Fn(&mut Value), words: &[&str]| {
+        of_block(&|block| change(&mut block["transactions"][0]), words);
+    };
+    let zero = |tx: &mut Value| (tx["r"], tx["s"]) = (json!("0x0"), json!("0x0"));
+    of_tx(&zero, &["transactions[0].r is", "an invalid signature"]);
+    let secret = json!(format!("{:#066x}", 1));
+    let unsigned = |tx: &mut Value| {
+        (tx["r"], tx["secretKey"], tx["sender"]) = (Value::Null, secret.clone(), Value::Null);
+    };
+    of_tx(&unsigned, &["transactions[0].r is missing"]);
+    of_tx(&|tx| tx["hash"] = json!(B256::ZERO), &["hash is", "the hash of this transaction"]);
+    let parities = |tx: &mut Value| (tx["v"], tx["yParity"]) = (json!("0x1b"), json!("0x5"));
+    of_tx(&parities, &["beside it"]);
+    for (key, other) in [("index", "validatorIndex"), ("validatorIndex", "index")] {
+        let withdrawal = json!({"address": Address::ZERO, "amount": "0x1", other: "0x0"});
+        let change = |block: &mut Value| block["withdrawals"] = json!([withdrawal]);
+        of_block(&change, &["withdrawals[0]", key, "is missing"]);
+    }
+    let ommers = |block: &mut Value| block["uncleHeaders"] = json!([block["blockHeader"]]);
+    of_block(&ommers, &["uncleHeaders is", "no ommers"]);
+    let mut other = test.clone();
+    other["postStateHash"] = test["blocks"][1]["blockHeader"]["stateRoot"].clone();
+    assert!(imported(&other).unwrap().1.contains(&"post state root"));
+    other["postStateHash"] = test["blocks"][0]["blockHeader"]["stateRoot"].clone();
+    refused(&other, &["postStateHash is"]);
+}
+
+#[test]
+fn a_header_has_the_fields_of_its_fork_and_no_others() {
+    for test in [exported(), exported_of_osaka()] {
+        for key in ["requestsHash", "withdrawalsRoot", "blobGasUsed", "excessBlobGas"] {
+            let mut other = without(&test, &["rlp"]);
+            other["blocks"][0]["blockHeader"].as_object_mut().unwrap().remove(key);
+            refused(&other, &[key, "is missing"]);
+        }
+    }
+    let test = exported_of_osaka();
+    imported(&test).unwrap();
+    for (key, value) in [("slotNumber", json!("0x5")), ("blockAccessListHash", json!(B256::ZERO))] {
+        let mut other = without(&test, &["rlp"]);
+        other["blocks"][0]["blockHeader"][key] = value;
+        refused(&other, &[&format!("blockHeader.{key} is"), "headers of osaka have none"]);
+    }
+    let rlp = hex::decode(test["blocks"][0]["rlp"].as_str().unwrap()).unwrap();
+    let items = alloy_rlp::Header::decode_bytes(&mut rlp.as_slice(), true).unwrap();
+    let payload = [items, &[alloy_rlp::EMPTY_LIST_CODE]].concat();
+    let mut with_list = Vec::new();
+    alloy_rlp::Header { list: true, payload_length: payload.len() }.encode(&mut with_list);
+    with_list.extend(payload);
+    let mut other = test;
+    other["blocks"][0]["rlp"] = json!(hex::encode_prefixed(with_list));
+    refused(&other, &["blocks[0].rlp is", "without a list before amsterdam"]);
+}
+
+#[test]
+fn the_first_block_after_any_genesis_needs_the_system_contracts() {
+    const CONTRACT: &str = "0x00000961ef480eb55e80d19ad83579a64c007002";
+    let mut test = without(&exported_of_osaka(), &["rlp"]);
+    let pre = test["pre"].as_object_mut().unwrap();
+    pre.retain(|address, _| !address.eq_ignore_ascii_case(CONTRACT));
+    for number in [0, 5] {
+        let with_root = |root: B256| {
+            let mut parent = B256::ZERO;
+            let mut test = with_genesis(&test, |header| {
+                (header.number, header.state_root) = (number, root);
+                parent = header.hash_slow();
+            });
+            let header = &mut test["blocks"][0]["blockHeader"];
+            let number = format!("{:#x}", number + 1);
+            (header["parentHash"], header["number"]) = (json!(parent), json!(number));
+            test
+        };
+        // The root of the state without the contract is in the error of another one.
+        let error = imported(&with_root(B256::ZERO)).unwrap_err().to_string();
+        let root = error.split("allowed is ").nth(1).unwrap()[..66].parse().unwrap();
+        refused(&with_root(root), &["c007002 is missing", "every block of osaka"]);
+    }
+}
+
+#[test]
+fn a_genesis_of_the_greatest_number_is_an_error_and_no_panic() {
+    let mut test = with_genesis(&exported_of_osaka(), |header| header.number = u64::MAX);
+    test["blocks"] = json!([{"rlp": "0x00", "expectException": "BlockException.INVALID_GASLIMIT"}]);
+    refused(&test, &["must be refused", "INVALID_GASLIMIT"]);
+}
+
+#[test]
+fn a_test_that_cannot_be_read_does_not_hide_its_neighbours() {
+    let good = exported();
+    let mut bad = good.clone();
+    bad["network"] = json!("Prague");
+    let file = json!({"a good": good, "bad": bad, "c good": good}).to_string();
+    let tests = import::each_blockchain_test("tests.json", &file).unwrap();
+    let tests: Vec<_> = tests.iter().map(|(name, test)| (name.as_str(), test.is_ok())).collect();
+    assert_eq!(tests, [("a good", true), ("bad", false), ("c good", true)]);
 }

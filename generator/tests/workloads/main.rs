@@ -12,6 +12,7 @@ mod geth;
 mod graphs;
 mod import;
 mod loads;
+mod nodes;
 mod official;
 mod receipts;
 mod rules;

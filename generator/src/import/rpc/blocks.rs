@@ -29,7 +29,8 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     let mut node = Asker::new(rpc);
     let chain_id = node.one("eth_chainId", json!([]), Need::Method)?.node().u64()?;
     let bodies = bodies(&mut node, wanted)?;
-    let (first, last) = (number(&bodies[0])?, number(&bodies[bodies.len() - 1])?);
+    let last = bodies[bodies.len() - 1].node().get(&["number"], "a number")?.u64()?;
+    let first = last - (bodies.len() as u64 - 1);
     let rules = fork::chain_rules(&mut node, wanted.fork, &bodies)?;
     let Ancestors { start: first_hash_number, hashes: block_hashes, mut parent } =
         ancestors(&mut node, &bodies, first)?;
@@ -38,13 +39,14 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         let node_of = body.node();
         let header = header::header(&node_of)?;
         rules::check(&header, &parent, rules.blobs)?;
+        header::check_no_ommers(&node_of)?;
         parent = header.clone();
         let body = header::Body::new(&node_of, chain_id)?;
         let (block, mut said) = header::block(&node_of, header, body, &rules)?;
         said.hash = Some(node_of.get(&["hash"], "its hash")?.b256()?);
         // That of the whole state, of which a part is imported.
         said.state_root = None;
-        said.receipts = receipts(&mut node, &block, &node_of)?;
+        said.receipts = Some(receipts(&mut node, &block, &node_of)?);
         blocks.push(said);
         batches.push(Batch { blocks: vec![block], ..Batch::default() });
     }
@@ -85,11 +87,34 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     })
 }
 
-fn number(body: &Reply) -> Result<u64, ImportError> {
-    body.node().get(&["number"], "a number")?.u64()
+/// Checks that the block of a reply has the number that was asked for.
+fn check_number(reply: &Reply, wanted: u64) -> Result<(), ImportError> {
+    let node = reply.node();
+    let number = node.get(&["number"], "a number")?;
+    match number.u64()? == wanted {
+        true => Ok(()),
+        false => {
+            Err(number.fault(format!("{wanted:#x}, the number of the block that was asked for")))
+        }
+    }
 }
 
-/// The blocks with their transactions, in order, each the parent of the next.
+/// Checks that the header in a reply has the hash `wanted`, or else the hash that stands beside it.
+fn check_hash(reply: &Reply, wanted: Option<B256>) -> Result<(), ImportError> {
+    let node = reply.node();
+    let (said, made) = (node.get(&["hash"], "its hash")?, header::header(&node)?.hash_slow());
+    if said.b256()? != made {
+        return Err(said.fault(format!("{made}, the hash of these fields")));
+    }
+    match wanted.filter(|wanted| *wanted != made) {
+        Some(wanted) => {
+            Err(said.fault(format!("{wanted}, the hash of the block that was asked for")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The blocks with their transactions, in order, with the numbers that were asked for.
 fn bodies(node: &mut Asker<'_>, wanted: &Wanted) -> Result<Vec<Reply>, ImportError> {
     let (method, name) = match wanted.last {
         BlockName::Latest => ("eth_getBlockByNumber", json!("latest")),
@@ -99,16 +124,23 @@ fn bodies(node: &mut Asker<'_>, wanted: &Wanted) -> Result<Vec<Reply>, ImportErr
     let last = node.one(method, json!([name, true]), Need::Block)?;
     let field = last.node().get(&["number"], "a number")?;
     let number = field.u64()?;
+    match wanted.last {
+        BlockName::Latest => {}
+        BlockName::Number(wanted) => check_number(&last, wanted)?,
+        BlockName::Hash(wanted) => check_hash(&last, Some(wanted))?,
+    }
     let count = wanted.count.get();
     if count > number {
         let allowed = format!("{count} or more for {count} blocks: the genesis block is not run");
         return Err(field.fault(allowed));
     }
-    let before = (number + 1 - count..number).map(|number| Call {
+    let before = number - (count - 1)..number;
+    let calls = before.clone().map(|number| Call {
         method: "eth_getBlockByNumber",
         params: json!([quantity(number), true]),
     });
-    let mut all = node.all(before.collect(), Need::Block)?;
+    let mut all = node.all(calls.collect(), Need::Block)?;
+    all.iter().zip(before).try_for_each(|(reply, number)| check_number(reply, number))?;
     all.push(last);
     Ok(all)
 }
@@ -130,6 +162,10 @@ fn ancestors(node: &mut Asker<'_>, bodies: &[Reply], first: u64) -> Result<Ances
         params: json!([quantity(number), false]),
     });
     let before = node.all(before.collect(), Need::Block)?;
+    for (reply, number) in before.iter().zip(start..first) {
+        check_number(reply, number)?;
+        check_hash(reply, None)?;
+    }
     let parent = header::header(&before[before.len() - 1].node())?;
     let mut hashes: Vec<B256> = Vec::new();
     for reply in before.iter().chain(bodies) {
@@ -154,9 +190,7 @@ fn receipts(
 ) -> Result<Vec<SaidReceipt>, ImportError> {
     let params = json!([quantity(block.env.number)]);
     let all = match node.attempt("eth_getBlockReceipts", params)? {
-        Ok(reply) if !reply.is_null() => {
-            reply.node().items()?.iter().map(read::receipt).collect::<Result<_, _>>()?
-        }
+        Ok(reply) if !reply.is_null() => read::receipts(&reply.node())?,
         Ok(_) | Err(_) => one_by_one(node, header)?,
     };
     Ok(all)

@@ -53,14 +53,14 @@ pub struct BlockchainTestArgs {
 /// The test of a file.
 pub(super) fn imported(args: &BlockchainTestArgs) -> Result<Imported, Failure> {
     let file = read(&args.file)?;
-    let mut tests = import::blockchain_tests(&file.name, &file.content).map_err(failure)?;
+    let mut tests = import::each_blockchain_test(&file.name, &file.content).map_err(failure)?;
     let index = match &args.test {
-        Some(name) => tests.iter().position(|test| test.name == *name),
+        Some(wanted) => tests.iter().position(|(name, _)| name == wanted),
         None => (tests.len() == 1).then_some(0),
     };
     let Some(index) = index else {
         let mut names: Vec<_> =
-            tests.iter().take(SHOWN_TESTS).map(|test| test.name.as_str()).collect();
+            tests.iter().take(SHOWN_TESTS).map(|(name, _)| name.as_str()).collect();
         if tests.len() > SHOWN_TESTS {
             names.push("…");
         }
@@ -76,7 +76,7 @@ pub(super) fn imported(args: &BlockchainTestArgs) -> Result<Imported, Failure> {
         );
         fail!(Code::Usage, "{asked}: {}", names.join(", "));
     };
-    Ok(tests.swap_remove(index))
+    tests.swap_remove(index).1.map_err(failure)
 }
 
 /// Imports all tests of a folder and of the folders below it.
@@ -91,17 +91,27 @@ pub(super) fn import_folder(
     let made = fs::create_dir_all(output);
     made.with_context(|| format!("cannot make the folder {}", output.display()))
         .or_exit(Code::Io)?;
-    let mut import =
-        FolderImport { args, progress, taken: HashSet::new(), count: 0, failed: Vec::new() };
+    let mut import = FolderImport {
+        args,
+        progress,
+        taken: HashSet::new(),
+        count: 0,
+        refused_count: 0,
+        failed: Vec::new(),
+    };
     for path in &files {
         import.file(path)?;
     }
-    if import.count == 0 && import.failed.is_empty() {
+    if import.count + import.refused_count == 0 && import.failed.is_empty() {
         let test = args.test.as_ref().map_or_else(String::new, |name| format!(" of name {name}"));
         fail!(Code::Usage, "{}: no test{test} in any .json file", args.file.display());
     }
     let tests = units::things(import.count, "test");
-    terminal::out(&format!("{tests} imported to {}\n", output.display()));
+    let refused = match import.refused_count {
+        0 => String::new(),
+        count => format!("; {} without a valid block, as must be", units::things(count, "test")),
+    };
+    terminal::out(&format!("{tests} imported to {}{refused}\n", output.display()));
     match import.failed.first() {
         None => Ok(Code::Fine),
         Some(code) => {
@@ -133,6 +143,8 @@ struct FolderImport<'a> {
     /// Names of files that are written.
     taken: HashSet<String>,
     count: u64,
+    /// Tests whose blocks all must be refused, and were: nothing is written for them.
+    refused_count: u64,
     /// Exit codes of the failures.
     failed: Vec<Code>,
 }
@@ -140,27 +152,36 @@ struct FolderImport<'a> {
 impl FolderImport<'_> {
     /// Imports the tests of a file. Only an interruption and a full disk end it all.
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
-        let read = read(path)
-            .and_then(|file| import::blockchain_tests(&file.name, &file.content).map_err(failure));
+        let read = read(path).and_then(|file| {
+            import::each_blockchain_test(&file.name, &file.content).map_err(failure)
+        });
         let tests = match read {
             Ok(tests) => tests,
             Err(error) => return self.failed(path, None, error),
         };
         let BlockchainTestArgs { to, batch, test: wanted, .. } = self.args;
-        for test in tests {
-            if wanted.as_ref().is_some_and(|wanted| *wanted != test.name) {
+        for (name, test) in tests {
+            if wanted.as_ref().is_some_and(|wanted| *wanted != name) {
                 continue;
             }
             if interrupt::happened() {
                 fail!(Code::Interrupted, "interrupted; the files written so far are whole");
             }
-            let name = test.name.clone();
+            let test = match test {
+                Ok(test) => test,
+                Err(error) => {
+                    self.failed(path, Some(&name), failure(error))?;
+                    continue;
+                }
+            };
+            let has_workload = !test.workload.batches.is_empty();
             let output = to.output.join(self.name_of(&name));
             let file = WholeFile::at(&output, "--output", to.force.existing());
             let written = file.map_err(Failure::from);
             match written.and_then(|file| write(test, file, *batch, self.progress)) {
                 Ok(said) => {
-                    self.count += 1;
+                    self.count += u64::from(has_workload);
+                    self.refused_count += u64::from(!has_workload);
                     terminal::out(&said);
                 }
                 Err(error) => self.failed(path, Some(&name), error)?,

@@ -12,7 +12,6 @@ use report::{WholeFile, units};
 use crate::{
     run::prepare,
     terminal::{
-        self,
         exit::{Code, Failure, OrExit, fail},
         interrupt,
         progress::{self, Progress, visible},
@@ -39,6 +38,7 @@ pub(super) fn write(
     });
     stage.finish();
     let compared = compared.map_err(failure)?;
+    let not_compared = imported.not_compared();
     let mut workload = imported.workload;
     if workload.batches.is_empty() {
         let count = units::things(imported.invalid.len() as u64, "block");
@@ -73,13 +73,17 @@ pub(super) fn write(
         workload.digest()
     );
     if compared.is_empty() {
-        terminal::note("the block was not compared: neither files nor node give its outcome");
+        said += "not compared: neither files nor node give the outcome of the block\n";
     } else {
         let who = match imported.source {
             Source::Files => "the files",
             Source::Node => "the node",
         };
         said += &format!("equal to {who}: {}\n", compared.join(", "));
+        if !not_compared.is_empty() {
+            let all = not_compared.join(", ");
+            said += &format!("not compared, as the files lack what it is made of: {all}\n");
+        }
     }
     Ok(said)
 }
