@@ -2,6 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use variant::steers_terminal;
+
 use super::Paint;
 
 /// Width of the labels at the left.
@@ -129,9 +131,9 @@ pub(super) fn clip(text: &str, width: usize) -> String {
     kept
 }
 
-/// Control characters as spaces: a name or a message must not steer the terminal.
+/// Spaces in place of what steers a terminal: a name or a message must not.
 pub(super) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if steers_terminal(c) { ' ' } else { c }).collect()
 }
 
 /// The longest beginning that is at most `width` wide.
@@ -211,8 +213,8 @@ mod tests {
     #[test]
     fn a_name_cannot_steer_the_terminal() {
         let mut page = Page::new(40);
-        page.line(Tone::Plain, "a\u{1b}[31mb\nc");
-        assert_eq!(page.render(Paint::Plain), "a [31mb c\n");
+        page.line(Tone::Plain, "a\u{1b}[31mb\n\u{202e}c");
+        assert_eq!(page.render(Paint::Plain), "a [31mb  c\n");
     }
 
     #[test]

@@ -182,7 +182,7 @@ pub fn shown(text: &str) -> String {
     let mut chars = words.flat_map(str::chars);
     let mut shown = String::new();
     for c in chars.by_ref().take(SHOWN_CHARS) {
-        match steers_terminal(c) {
+        match variant::steers_terminal(c) {
             true => shown.extend(c.escape_default()),
             false => shown.push(c),
         }
@@ -191,11 +191,6 @@ pub fn shown(text: &str) -> String {
         shown.push('…');
     }
     shown
-}
-
-/// Whether a terminal acts on `c`: a control character, or one that turns the direction of text.
-pub fn steers_terminal(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Why nothing could be sent.

@@ -24,7 +24,7 @@ mod stop;
 mod url;
 mod watch;
 
-pub use error::{CallError, ErrorKind, SendError, shown, steers_terminal};
+pub use error::{CallError, ErrorKind, SendError, shown};
 pub use http::{BlockingClient, Compression, HttpAnswer, HttpClient, HttpError, HttpLimits};
 pub use ledger::Tally;
 pub use measured::{

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use variant::steers_terminal;
+
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Origin {
@@ -125,9 +127,7 @@ pub(crate) fn plain(text: &str) -> String {
 pub(crate) fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
-        // Directional overrides reorder the text after them on a terminal.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
+        c if steers_terminal(c) => '\u{fffd}',
         c => c,
     }
 }

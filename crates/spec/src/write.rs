@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::metric::{Bound, Expect, When};
-use variant::{Named, RootTime, TrieForm, WholeRows};
+use variant::{Named, RootTime, TrieForm, WholeRows, steers_terminal};
 
 use crate::names::LoadOrder;
 use crate::quantity::underscored;
@@ -323,7 +323,7 @@ fn quoted(text: &str) -> String {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() => {
+            c if steers_terminal(c) => {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{:04X}", u32::from(c));
             }

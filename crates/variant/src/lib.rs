@@ -1,6 +1,7 @@
 //! The axes along which executions differ: design, list form, engine, I/O, prefetch policy,
 //! schedule, shards, store, cache, durability and state root. Enums and their names, nothing else:
-//! scenarios, results and the executor share these types, so that no name is mapped twice.
+//! scenarios, results and the executor share these types, so that no name is mapped twice. And the characters
+//! that no name may bring to a terminal.
 
 mod block;
 mod design;
@@ -14,7 +15,7 @@ mod variant;
 
 pub use block::{BlockDuties, BlockDuty, WholeRows};
 pub use design::{Design, Engine, Io, ListDuty, ListForm, Preset, Schedule, WarmCache, Warming};
-pub use named::Named;
+pub use named::{Named, steers_terminal};
 pub use phase::Phase;
 pub use prefetch::{AccountReads, CodeReads, Prefetch, ReadOrder, ReadTime, Sharing, StopRule};
 pub use root::{RootCache, RootReads, RootTime, RootWay, TrieForm};

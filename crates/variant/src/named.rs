@@ -1,4 +1,5 @@
-//! Closed sets of names: an enum whose values and names are declared in one place.
+//! Closed sets of names: an enum whose values and names are declared in one place. And the characters that no
+//! name may bring to a terminal.
 
 use std::fmt;
 
@@ -16,6 +17,11 @@ pub trait Named: Copy + Eq + fmt::Debug + 'static {
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.name() == name)
     }
+}
+
+/// Whether a terminal acts on `c`: a control character, or one that turns the direction of text.
+pub fn steers_terminal(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Declares an enum together with the noun and the names that [`Named`] gives it, a `const` `name`

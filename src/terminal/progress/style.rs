@@ -1,7 +1,7 @@
 //! The look of bars and texts on a terminal.
 
 use indicatif::ProgressStyle;
-use send::steers_terminal;
+use variant::steers_terminal;
 
 /// The style of a bar of `length`; without one there is no bar.
 pub(super) fn style(length: Option<u64>) -> ProgressStyle {

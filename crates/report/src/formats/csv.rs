@@ -4,7 +4,7 @@
 use result::{Bottleneck, Cell, ClientCell, Estimate, RunResult, Shown};
 use variant::{CacheMode, ListForm};
 
-use crate::units::Exact;
+use crate::{page::clean, units::Exact};
 
 /// A column of a fact of `T`.
 pub(super) struct Column<T> {
@@ -185,7 +185,7 @@ fn high(estimate: Estimate) -> String {
 
 /// A field (RFC 4180). One that a spreadsheet would take for a formula is made a text.
 pub(super) fn field(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = clean(text);
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
     if text.contains([',', '"', ' ', '\'']) {
         return format!("\"{}\"", text.replace('"', "\"\""));

@@ -4,6 +4,7 @@
 use result::{
     Bottleneck, Bound, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict,
 };
+use variant::steers_terminal;
 
 use crate::{
     axes, facts, found, html, units,
@@ -293,7 +294,7 @@ pub(super) fn text(text: &str) -> String {
                 safe.push('\\');
                 safe.push(c);
             }
-            c if c.is_control() => safe.push(' '),
+            c if steers_terminal(c) => safe.push(' '),
             c => safe.push(c),
         }
     }
@@ -307,7 +308,7 @@ fn code(text: &str) -> String {
         .map(|c| match c {
             '`' => '\'',
             '|' => '¦',
-            c if c.is_control() => ' ',
+            c if steers_terminal(c) => ' ',
             c => c,
         })
         .collect()

@@ -184,3 +184,10 @@ fn a_long_finding_ends_at_a_word_and_one_of_several_stores_names_each() {
     assert!(text.contains("- rocksdb: ") && text.contains("memory: "), "{text}");
     assert!(!text.contains("and so on"), "{text}");
 }
+
+#[test]
+fn no_format_lets_a_name_turn_the_direction_of_text() {
+    let name = "a\u{202e}b\u{2066}c";
+    assert_eq!(super::csv::field(name), "\"a b c\"");
+    assert_eq!(super::markdown::text(name), "a b c");
+}

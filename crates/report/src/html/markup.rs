@@ -3,6 +3,8 @@
 
 use std::borrow::Borrow;
 
+use variant::steers_terminal;
+
 use super::{
     data::{Report, Source},
     figure::Figure,
@@ -27,8 +29,8 @@ pub(super) fn esc(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' => safe.push(c),
-            // XML has no other control characters.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push(' '),
+            // XML has no other control characters, and a name must not turn the text beside it.
+            c if steers_terminal(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push(' '),
             c => safe.push(c),
         }
     }
@@ -227,9 +229,9 @@ mod tests {
 
     #[test]
     fn a_text_cannot_become_markup() {
-        let text = esc("<script>alert('a & \"b\"')</script>\u{1b}\u{0}");
+        let text = esc("<script>alert('a & \"b\"')</script>\u{1b}\u{0}\u{202e}");
         assert!(!text.contains(['<', '>', '"', '\'']), "{text}");
-        assert!(text.chars().all(|c| !c.is_control()), "{text:?}");
+        assert!(!text.contains(steers_terminal), "{text:?}");
     }
 
     #[test]
