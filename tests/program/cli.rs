@@ -176,6 +176,18 @@ fn a_damaged_state_is_refused_or_found_and_can_be_removed() {
     let name = list.split_whitespace().next().unwrap().to_owned();
     let verified = stress(&["state", "verify", &name], dir.path());
     assert_eq!(verified.status.code(), Some(0), "{}", text(&verified.stderr));
+    let manifest = dir.path().join(&name).join("manifest.json");
+    let whole = fs::read_to_string(&manifest).unwrap();
+    let mut earlier: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    for file in earlier["files"].as_array_mut().unwrap() {
+        file.as_object_mut().unwrap().remove("hash").unwrap();
+    }
+    fs::write(&manifest, earlier.to_string()).unwrap();
+    let rows_alone = stress(&["state", "verify", &name, "--quiet"], dir.path());
+    let said = text(&rows_alone.stdout);
+    assert_eq!(rows_alone.status.code(), Some(7), "{said}{}", text(&rows_alone.stderr));
+    assert!(said.contains("filters and indices not compared") && !said.contains("fine"), "{said}");
+    fs::write(&manifest, whole).unwrap();
 
     let table = table_file(dir.path());
     let bytes = fs::read(&table).unwrap();

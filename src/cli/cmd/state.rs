@@ -265,17 +265,20 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
         || "no tries".to_owned(),
         |root| format!("all nodes of tries are those of the rows, state root {root}"),
     );
-    terminal::out(&format!("{name}: fine; all rows are those of its recipe; {tries}\n"));
-    if verified.manifest.files.iter().any(|file| file.hash.is_none()) {
-        terminal::note(
-            "its files have no hashes, as an earlier version built it: rows and nodes alone were compared",
-        );
-    }
+    let is_hashed = verified.manifest.files.iter().all(|file| file.hash.is_some());
+    let (verdict, code) = match is_hashed {
+        true => ("fine", Code::Fine),
+        false => (
+            "bytes of filters and indices not compared, as it was built before hashes were stored",
+            Code::NotJudged,
+        ),
+    };
+    terminal::out(&format!("{name}: {verdict}; all rows are those of its recipe; {tries}\n"));
     if let Some(nodes) = &verified.nodes {
         let form = tries::name_in_shape(&verified.manifest.shape).unwrap_or_default();
         terminal::out(&by_depth(form, nodes));
     }
-    Ok(Code::Fine)
+    Ok(code)
 }
 
 /// A table of stored nodes by depth.
