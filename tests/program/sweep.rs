@@ -367,6 +367,19 @@ fn the_kubernetes_manifest_has_as_many_completions_as_its_sweep_has_cells() {
 }
 
 #[test]
+fn a_claim_that_fails_is_named_with_its_cell() {
+    let place = Place::new();
+    let scenario = place.dir.path().join("claimed.toml");
+    let text = "schema = 1\nname = \"claimed\"\n[state]\nslots = 1_000\naccounts = 10\n[block]\ngas = \"1M\"\n\
+                [[load]]\nkind = \"sload-storm\"\n[run]\nstores = [\"memory\"]\ndesigns = [\"sequential\"]\n\
+                samples = 6\n[[expect]]\nmetric = \"execution(ms_per_block(sequential))\"\nmax = 0.000001\n";
+    fs::write(&scenario, text).unwrap();
+    let mut sweep = place.command(&["sweep", "threads=1"]);
+    sweep.arg(format!("--scenario={}", scenario.display())).arg("--out").arg(place.out());
+    refused(sweep, 1, &["cell 0 (threads=1): execution(ms_per_block(sequential)) max", "fails"]);
+}
+
+#[test]
 fn bad_input_is_one_error_each_with_its_code() {
     let place = Place::new();
     let with = |more: &[&str]| place.sweep(&[&[SHORT], more].concat());

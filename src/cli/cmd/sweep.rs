@@ -234,6 +234,29 @@ fn merge(dir: &SweepDir, args: &SweepArgs) -> Result<Code, Failure> {
             "{count} of {all} cells are missing: {cells}; `stress sweep` with the same arguments runs them"
         );
     }
-    let claims = merged.cells.iter().flat_map(|cell| &cell.result.expects.claims);
-    Ok(claims::code(claims, args.open.codes()))
+    let open = args.open.codes();
+    let of_cells = merged
+        .cells
+        .iter()
+        .flat_map(|cell| cell.result.expects.claims.iter().map(move |claim| (cell.index, claim)));
+    let claims: Vec<_> = of_cells.collect();
+    let code = claims::code(claims.iter().map(|(_, claim)| *claim), open);
+    if code == Code::Fine {
+        return Ok(code);
+    }
+    let decisive = claims.iter().filter(|(_, claim)| claims::code([*claim], open) == code);
+    let words = decisive.map(|(index, claim)| {
+        let store = claim.store.map_or_else(String::new, |store| format!(" on {store}"));
+        let value = claim.value.map_or_else(String::new, |value| format!(": {value:.3}"));
+        let reason = claim.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+        format!(
+            "cell {index} ({}): {} {} {}{store}: {}{value}{reason}",
+            merged.sweep.name(*index),
+            claim.metric,
+            claim.bound.name(),
+            claim.limit,
+            claim.verdict.name()
+        )
+    });
+    fail!(code, "{}", words.collect::<Vec<_>>().join("; "))
 }
