@@ -20,7 +20,7 @@ mod rlp;
 mod root;
 mod rows;
 
-pub use block::ChainBlock;
+pub use block::{ChainBlock, block_bytes};
 pub use chain::{Chain, Settings, chain, chain_above};
 pub use delegation::delegation_gas;
 pub use eest::{TestFormat, eest};

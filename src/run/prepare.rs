@@ -42,7 +42,7 @@ pub use request::{
     scenario,
 };
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
-pub use whole::{WithWhole, with_whole};
+pub use whole::{WithWhole, too_long, with_whole};
 pub use work::{generate, generate_by_load, read_workload, write_json, write_workload};
 
 /// How a workload is prepared.

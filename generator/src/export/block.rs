@@ -12,14 +12,14 @@ use alloy_eips::{
     eip4895::{Withdrawal, Withdrawals},
     eip7685::{EMPTY_REQUESTS_HASH, Requests},
 };
-use alloy_primitives::{B256, Bytes, keccak256};
+use alloy_primitives::{B256, Bytes, U256, keccak256};
 use alloy_rlp::{EMPTY_LIST_CODE, Encodable};
 use evm::env::blob_params;
 use rayon::prelude::*;
 use workload::{
     BlobSchedule, Block, BlockEnv, Fork, TxType,
     rules::MAX_RLP_BLOCK_BYTES,
-    signing::{SignError, Signer},
+    signing::{SignError, Signature, Signer, TxSignatures},
 };
 
 use super::error::ExportError;
@@ -29,6 +29,8 @@ use crate::{
     reference::{BatchReference, ReferenceError},
 };
 
+/// Most bytes of a header in a block, and of a withdrawal.
+const PART_BYTES_MAX: [usize; 2] = [1_024, 64];
 /// Seconds from the genesis block to block 1.
 const BLOCK_SECONDS: u64 = 12;
 
@@ -240,6 +242,17 @@ pub(super) fn signed(
         Ok(envelope(tx, Some(chain_id), &signatures))
     });
     signed.collect()
+}
+
+/// Estimates the length of the unsigned `block` as RLP, from above by at most about 1 kB.
+pub fn block_bytes(block: &Block, chain_id: u64) -> usize {
+    let longest = Signature { y_parity: 1, r: U256::MAX, s: U256::MAX };
+    let transactions = block.transactions.iter().map(|tx| {
+        let authorities = vec![longest; tx.authorizations.len()];
+        envelope(tx, Some(chain_id), &TxSignatures { sender: longest, authorities }).length()
+    });
+    let [header, withdrawal] = PART_BYTES_MAX;
+    transactions.sum::<usize>() + header + withdrawal * block.withdrawals.len()
 }
 
 /// Refuses a block that is too long for clients.

@@ -10,7 +10,7 @@ use alloy_primitives::{B256, Bytes};
 use workload::{Batch, ReceivedBlock, Workload, block::BatchOutcome, signing::Signer};
 
 use super::{
-    block::{CameTo, ChainBlock, Parent, signed},
+    block::{CameTo, ChainBlock, Parent, check_length, signed},
     error::ExportError,
 };
 use crate::{
@@ -25,7 +25,8 @@ use crate::{
 /// state root. A header of Amsterdam has the hash of its batch's list.
 ///
 /// # Errors
-/// [`ExportError`]: a sender's secret is unknown, a signed transaction is none, or `cancel` was set.
+/// [`ExportError`]: a sender's secret is unknown, a signed transaction is none, a block is too long, or `cancel` was
+/// set.
 pub fn received_blocks(
     workload: &Workload,
     secrets: &[B256],
@@ -67,7 +68,9 @@ pub fn received_blocks(
             };
             let (fork, state_root) = (workload.fork(), B256::ZERO);
             let came = CameTo { fork, made: of_block, receipts, state_root };
-            Ok(received(&Parent::named(block.env.parent_hash).seal(block, transactions, came)))
+            let sealed = Parent::named(block.env.parent_hash).seal(block, transactions, came);
+            check_length(&sealed)?;
+            Ok(received(&sealed))
         });
         sealed.collect()
     };

@@ -34,6 +34,9 @@ pub fn generate(args: &GenerateArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     let workload = prepare::generate(&scenario, &progress)?;
     prepare::write_workload(file, &workload)?;
+    if let Some(reason) = prepare::too_long(&workload) {
+        terminal::note(&format!("{reason}: it is for execution alone"));
+    }
     terminal::out(&format!(
         "{}: {} transactions, {} gas, digest {}\n",
         args.to.output.display(),

@@ -1,9 +1,10 @@
 //! Whole rows by default: one of each design beside execution alone, where the scenario leaves that
 //! open and the work can run whole. Where it cannot, a note has the reason and the remedy.
 
+use generator::export;
 use spec::RunSpec;
 use variant::{Durability, RootTime, WholeRows};
-use workload::{Layout, Workload, signing::Signer};
+use workload::{Layout, Workload, rules::MAX_RLP_BLOCK_BYTES, signing::Signer};
 
 /// A run with its whole rows, and why there are none where there would be by default.
 #[derive(Debug)]
@@ -47,6 +48,9 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     if !workload.signed_transactions.is_empty() {
         return None;
     }
+    if let Some(reason) = too_long(workload) {
+        return Some(format!("{reason}; less --gas"));
+    }
     let signer = match Signer::new(workload) {
         Ok(signer) => signer,
         Err(error) => return Some(format!("blocks cannot be signed: {error}{remedy}")),
@@ -57,6 +61,20 @@ fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     let reason = "blocks cannot be signed: they were imported without signatures, and secrets of their \
                   senders are not known";
     unsigned.then(|| format!("{reason}{remedy}"))
+}
+
+/// Names a generated block that is longer than clients accept.
+pub fn too_long(workload: &Workload) -> Option<String> {
+    let lengths =
+        workload.blocks().map(|block| (block, export::block_bytes(block, workload.chain_id)));
+    let (block, bytes) = lengths.max_by_key(|(_, bytes)| *bytes)?;
+    (bytes > MAX_RLP_BLOCK_BYTES).then(|| {
+        format!(
+            "no client accepts block {}: it has about {bytes} bytes as RLP, and {MAX_RLP_BLOCK_BYTES} are allowed \
+             (EIP-7934)",
+            block.env.number
+        )
+    })
 }
 
 #[cfg(test)]
@@ -95,8 +113,11 @@ mod tests {
     fn work_that_cannot_run_whole_runs_alone_and_says_why_with_a_remedy() {
         let (mut unsigned, run) = small(&[]);
         unsigned.batches[0].blocks[0].transactions[0].sender = alloy_primitives::Address::ZERO;
+        let (mut long, _) = small(&[]);
+        long.batches[0].blocks[0].transactions[0].input = vec![1; MAX_RLP_BLOCK_BYTES].into();
         for (work, words) in [
-            ((unsigned, run), ["secrets of their senders are not known", "run.root=after"]),
+            ((unsigned, run.clone()), ["secrets of their senders are not known", "run.root=after"]),
+            ((long, run.clone()), ["8388608 are allowed (EIP-7934)", "less --gas"]),
             (small(&[("state.layout", "plain")]), ["plain layout", "--layout hashed"]),
             (small(&[("run.commit", "unlogged")]), ["not durable", "run.commit=logged"]),
             (small(&[("run.stores", "redis")]), ["the redis store keeps no tries", "leave it out"]),
