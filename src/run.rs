@@ -109,7 +109,7 @@ impl RunInput {
         let data_path = prepare::data_path(self.data_dir.as_deref());
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
         // A directory that cannot be written is better known before the work than after it.
-        let out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
+        let out = self.out.as_deref().map(Out::at).transpose()?;
         let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
         if let Some(same_work) = &self.same_work {
             same_work.check(&workload)?;

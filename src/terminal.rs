@@ -47,7 +47,7 @@ extern "C" fn look_at_output() {
     WAS_CLOSED.store(fcntl_getfd(io::stdout()) == Err(Errno::BADF), Ordering::Relaxed);
 }
 
-/// Writes `text` to standard output. `delivered` says at the end whether that failed.
+/// Writes `text` to standard output, or to standard error where a file of an option has that. `delivered` says at the end whether that failed.
 pub fn out(text: &str) {
     drop(stream().write_all(text.as_bytes()));
 }
@@ -62,6 +62,10 @@ struct Output;
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The bytes of a file are not to be mixed with text.
+        if report::has_standard_output() {
+            return io::stderr().write(bytes);
+        }
         let written = match WAS_CLOSED.load(Ordering::Relaxed) {
             true => Err(Errno::BADF),
             // The standard library takes a descriptor that cannot be written for one that was.
@@ -87,7 +91,9 @@ impl Write for Output {
 /// # Errors
 /// Some of it is lost.
 pub fn delivered() -> Result<()> {
-    match LOST.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    let closed = report::has_standard_output() && WAS_CLOSED.load(Ordering::Relaxed);
+    let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match lost.or_else(|| closed.then(|| Errno::BADF.into())) {
         Some(error) => Err(error).context("standard output is lost, whole or in part"),
         None => Ok(()),
     }

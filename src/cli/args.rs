@@ -237,12 +237,12 @@ pub struct ResultArgs {
 }
 
 impl ResultArgs {
-    /// The file in that directory, tried before the work.
+    /// The file `<stem>.json` in that directory, tried before the work.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn json_out(&self) -> Result<Option<JsonOut>, Failure> {
-        self.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)
+    pub fn json_out(&self, stem: &'static str) -> Result<Option<JsonOut>, Failure> {
+        Ok(self.out.as_deref().map(|dir| JsonOut::at(dir, stem)).transpose()?)
     }
 }
 

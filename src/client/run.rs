@@ -139,7 +139,7 @@ impl ClientInput {
         let cache = self.cache()?;
         let sample_count = self.sample_count(&export, cache)?;
         self.check_databases(&export)?;
-        let mut out = self.out.as_deref().map(Out::at).transpose().or_exit(Code::Io)?;
+        let mut out = self.out.as_deref().map(Out::at).transpose()?;
         let workload = export.workload().or_exit(Code::Usage)?;
         let started_unix_s = machine::unix_s();
         let environment = environment::probe(self.data_path());

@@ -228,12 +228,12 @@ impl Baselines {
             );
         }
         if let (1.., None) = (count, &reason) {
-            JsonOut::at(&dir)?.write("result", result.started_unix_s, &json)?;
+            JsonOut::at(&dir, "result")?.write(result.started_unix_s, &json)?;
             return Ok(Saved::Added(count + 1));
         }
         let beside = self.unfinished()?;
         let new = beside.path().join(name);
-        JsonOut::at(&new)?.write("result", result.started_unix_s, &json)?;
+        JsonOut::at(&new, "result")?.write(result.started_unix_s, &json)?;
         // The older baseline has the other name then, and goes with it.
         let put = put(&new, &dir);
         put.with_context(|| format!("cannot write {}", dir.display()))?;

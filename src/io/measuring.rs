@@ -147,7 +147,7 @@ impl Measuring<'_> {
     pub fn save(&mut self) -> Result<Option<PathBuf>, Failure> {
         let Some(out) = &mut self.out else { return Ok(None) };
         let json = report::json(&self.result).or_exit(Code::Io)?;
-        out.write("io", self.result.started_unix_s, &json).map(Some).or_exit(Code::Io)
+        out.write(self.result.started_unix_s, &json).map(Some).or_exit(Code::Io)
     }
 
     /// The store that is being measured.

@@ -99,7 +99,9 @@ pub fn with_side_work(
 impl From<report::Error> for Failure {
     fn from(error: report::Error) -> Self {
         let code = match error {
-            report::Error::IsThere { .. } => Code::Usage,
+            report::Error::IsThere { .. }
+            | report::Error::IsNamedTwice { .. }
+            | report::Error::IsStandardStream { .. } => Code::Usage,
             _ => Code::Io,
         };
         Self { code, error: error.into() }

@@ -162,6 +162,38 @@ fn every_verb_keeps_a_file_that_is_there_without_force_and_a_link_and_a_pipe_wit
 }
 
 #[test]
+fn two_outputs_are_no_one_file_and_standard_output_has_the_file_alone() {
+    let dir = dir();
+    let dir = dir.path();
+    let run = |more: &[&str]| stress(&[&RUN[..], &SHORT, more].concat(), dir);
+    for more in [
+        &["--out", "o2", "--metrics", "o2/result.json", "--force"][..],
+        &["--metrics", "same", "--trace", "same", "--force"],
+    ] {
+        fs::create_dir_all(dir.join("o2")).unwrap();
+        let refused = run(more);
+        let error = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{error}");
+        assert!(error.contains("names this file, too"), "{error}");
+    }
+    let generate = ["generate", "sload-storm", "--gas", "1M", "--slots", "10k", "--force"];
+    let through = [&generate[..], &["-o", "/dev/stdout"]].concat();
+    let whole = fs::read(dir.join("a.workload")).unwrap();
+    assert!(stress(&through, dir).stdout == whole, "a pipe has the file alone");
+    let log = dir.join("log");
+    fs::write(&log, "keep").unwrap();
+    let file = OpenOptions::new().append(true).open(&log).unwrap();
+    let ended = to(file.into(), &through, dir);
+    assert_eq!(ended.status.code(), Some(0), "{}", text(&ended.stderr));
+    assert!(text(&ended.stderr).contains("digest"), "the text is on standard error");
+    assert!(fs::read(&log).unwrap() == [b"keep", &whole[..]].concat());
+    let file = OpenOptions::new().append(true).open(&log).unwrap();
+    let refused = to(file.into(), &[&generate[..], &["-o", "log"]].concat(), dir);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("standard output goes to this file"));
+}
+
+#[test]
 fn verbs_that_write_several_files_or_choose_a_name_keep_those_that_are_there_alike() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();

@@ -60,6 +60,26 @@ pub enum Error {
         /// The option.
         option: &'static str,
     },
+    /// A file that another option names, too.
+    #[error("{option} {}: {other} names this file, too; name another", path.display())]
+    IsNamedTwice {
+        /// The file.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+        /// The other option.
+        other: &'static str,
+    },
+    /// A file that a standard stream goes to, in an option.
+    #[error("{option} {}: {stream} goes to this file; name another", path.display())]
+    IsStandardStream {
+        /// The file.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+        /// The stream.
+        stream: &'static str,
+    },
     /// A block device or a socket in place of a file in an option.
     #[error(
         "cannot write {}, named by {option}: it is a block device or a socket: name a file, a pipe or a character \

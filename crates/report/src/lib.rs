@@ -74,7 +74,7 @@ pub use set_keys::with_set_keys;
 pub use simulation::simulation;
 pub use sweep::sweep_table;
 pub use table::table;
-pub use whole_file::{Existing, WholeFile};
+pub use whole_file::{Existing, WholeFile, has_standard_output};
 
 /// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

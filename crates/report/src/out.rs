@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 
 use result::{HistogramLog, LogKind, RunResult};
 
-use crate::error::Error;
+use crate::{error::Error, whole_file::Claim};
 
 /// Programs that read interval logs show the largest value in milliseconds.
 const NS_PER_MS: f64 = 1e6;
@@ -31,17 +31,17 @@ pub struct Out {
     dir: PathBuf,
     /// Suffix of this run's file names, once it has written.
     suffix: Option<String>,
+    _claim: Claim,
 }
 
 impl Out {
     /// Makes the directory and tries that it can be written to.
     ///
     /// # Errors
-    /// It cannot.
+    /// It cannot, or another option names its result.
     pub fn at(dir: &Path) -> Result<Self, Error> {
-        let tried = fs::create_dir_all(dir).and_then(|()| NamedTempFile::new_in(dir));
-        tried.map_err(|cause| Error::Directory { dir: dir.to_owned(), cause })?;
-        Ok(Self { dir: dir.to_owned(), suffix: None })
+        let claim = claim(dir, "result")?;
+        Ok(Self { dir: dir.to_owned(), suffix: None, _claim: claim })
     }
 
     /// Writes `result.json` and the logs. Where the directory holds another run's files, all
@@ -101,18 +101,21 @@ impl Out {
 #[derive(Debug)]
 pub struct JsonOut {
     dir: PathBuf,
+    /// The file's name without its ending.
+    stem: &'static str,
+    _claim: Claim,
     /// The file, once it was written.
     path: Option<PathBuf>,
 }
 
 impl JsonOut {
-    /// Makes the directory and tries that it can be written to.
+    /// Makes the directory and tries that `<stem>.json` can be written to it.
     ///
     /// # Errors
-    /// It cannot.
-    pub fn at(dir: &Path) -> Result<Self, Error> {
-        Out::at(dir)?;
-        Ok(Self { dir: dir.to_owned(), path: None })
+    /// It cannot, or another option names the file.
+    pub fn at(dir: &Path, stem: &'static str) -> Result<Self, Error> {
+        let claim = claim(dir, stem)?;
+        Ok(Self { dir: dir.to_owned(), stem, _claim: claim, path: None })
     }
 
     /// Writes `<stem>.json`, or where another run's file is there `<stem>-<start>.json`, then
@@ -120,7 +123,8 @@ impl JsonOut {
     ///
     /// # Errors
     /// The file cannot be written; the message names it.
-    pub fn write(&mut self, stem: &str, started_unix_s: u64, text: &str) -> Result<PathBuf, Error> {
+    pub fn write(&mut self, started_unix_s: u64, text: &str) -> Result<PathBuf, Error> {
+        let stem = self.stem;
         if let Some(path) = &self.path {
             replace(path, text.as_bytes())?;
             return Ok(path.clone());
@@ -134,6 +138,14 @@ impl JsonOut {
         }
         Err(Error::NoFreeName { dir: self.dir.clone() })
     }
+}
+
+/// Makes `dir`, tries that it can be written to, and claims `<stem>.json` in it.
+fn claim(dir: &Path, stem: &str) -> Result<Claim, Error> {
+    let tried = fs::create_dir_all(dir).and_then(|()| NamedTempFile::new_in(dir));
+    tried.map_err(|cause| Error::Directory { dir: dir.to_owned(), cause })?;
+    let path = dir.join(format!("{stem}.json"));
+    Claim::new(&path, &path, "--out")
 }
 
 /// A variant as part of a file name, and the kind of its log.
@@ -347,11 +359,11 @@ mod tests {
     fn a_run_replaces_its_own_file_and_never_anothers() {
         let dir = tempfile::tempdir().unwrap();
         let write = |out: &mut JsonOut, text| {
-            let path = out.write("io", 7, text).unwrap();
+            let path = out.write(7, text).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
             path.file_name().unwrap().to_string_lossy().into_owned()
         };
-        let mut runs = [(); 3].map(|()| JsonOut::at(dir.path()).unwrap());
+        let mut runs = [(); 3].map(|()| JsonOut::at(dir.path(), "io").unwrap());
         for (run, name) in runs.iter_mut().zip(["io.json", "io-7.json", "io-7-2.json"]) {
             assert_eq!(write(run, "first"), name);
             assert_eq!(write(run, "again"), name);

@@ -1,12 +1,21 @@
 //! A file that an option names: the one way in which verbs write one. A regular file is there whole or not at
 //! all, and is tried before any work is done for it. Another thing with that name keeps its place: a link's
-//! target is written, and a pipe or a character device gets the bytes.
+//! target is written, and a pipe, a character device or an open descriptor gets the bytes. No two options name
+//! one file.
 
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
-    os::unix::fs::FileTypeExt,
+    os::{
+        fd::AsFd,
+        unix::fs::{FileTypeExt, MetadataExt},
+    },
     path::{Path, PathBuf},
+    process,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tempfile::NamedTempFile;
@@ -15,6 +24,15 @@ use crate::{error::Error, out};
 
 /// Links that a name may lead through.
 const LINK_COUNT_MAX: usize = 40;
+
+/// Name of the stream that has a verb's text.
+const STANDARD_OUTPUT: &str = "standard output";
+
+/// The files that options of this process name at this time.
+static CLAIMS: Mutex<Vec<(PathBuf, &'static str)>> = Mutex::new(Vec::new());
+
+/// Whether an option named standard output.
+static HAS_STANDARD_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 /// Treatment of a file that exists already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +51,8 @@ pub struct WholeFile {
     place: Place,
     /// The option that named it.
     option: &'static str,
+    /// Absent for a character device, which several options may name.
+    _claim: Option<Claim>,
 }
 
 /// Where the bytes go.
@@ -42,16 +62,29 @@ enum Place {
     Beside(PathBuf, Existing),
     /// Straight into the pipe or device of this name.
     Through,
+    /// Behind what an open descriptor got before.
+    Open(File),
 }
 
 impl WholeFile {
     /// Tries that the file can be written.
     ///
     /// # Errors
-    /// It cannot, or is there already and stays.
+    /// It cannot, is there already and stays, or another option names it.
     pub fn at(path: &Path, option: &'static str, existing: Existing) -> Result<Self, Error> {
-        let found = fs::metadata(path).map(|metadata| metadata.file_type()).ok();
         let path = path.to_owned();
+        let target = target(&path).map_err(Error::named(&path, option))?;
+        if is_descriptor(&target) {
+            let claim = Some(Claim::new(&target, &path, option)?);
+            let file = opened(&target).map_err(Error::named(&path, option))?;
+            return Ok(Self { path, place: Place::Open(file), option, _claim: claim });
+        }
+        let metadata = fs::metadata(&path).ok();
+        let as_file = metadata.as_ref().filter(|metadata| metadata.is_file());
+        if let Some(stream) = as_file.and_then(standard_stream) {
+            return Err(Error::IsStandardStream { path, option, stream });
+        }
+        let found = metadata.map(|metadata| metadata.file_type());
         let place = match found {
             Some(found) if found.is_dir() => return Err(Error::IsDirectory { path, option }),
             Some(found) if found.is_file() && existing == Existing::Refuse => {
@@ -60,11 +93,14 @@ impl WholeFile {
             Some(found) if found.is_fifo() || found.is_char_device() => Place::Through,
             Some(found) if !found.is_file() => return Err(Error::IsNoFile { path, option }),
             // A link to nothing yet is followed, too.
-            _ => Place::Beside(target(&path).map_err(Error::named(&path, option))?, existing),
+            _ => Place::Beside(target.clone(), existing),
         };
-        let file = Self { path, place, option };
+        let mut file = Self { path, place, option, _claim: None };
         if let Place::Beside(target, _) = &file.place {
             drop(file.beside(target)?);
+        }
+        if !found.is_some_and(|found| found.is_char_device()) {
+            file._claim = Some(Claim::new(&target, &file.path, option)?);
         }
         Ok(file)
     }
@@ -91,6 +127,10 @@ impl WholeFile {
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<PathBuf, Error> {
         let written = match &self.place {
+            Place::Open(file) => {
+                let mut out = BufWriter::new(file);
+                fill(&mut out).and_then(|()| out.flush())
+            }
             Place::Beside(target, existing) => {
                 let filled = filled(self.beside(target)?, fill);
                 filled.and_then(|beside| named(beside, target, *existing))
@@ -139,12 +179,90 @@ fn named(beside: NamedTempFile, target: &Path, existing: Existing) -> io::Result
     Ok(())
 }
 
-/// The file that `path` leads to through links, whether it is there or not.
+/// A file that an option names. Dropped, another may name it.
+#[derive(Debug)]
+pub(crate) struct Claim(PathBuf, &'static str);
+
+impl Claim {
+    /// Claims `target`, to which `path` leads, for `option`.
+    ///
+    /// # Errors
+    /// Another option named it.
+    pub(crate) fn new(target: &Path, path: &Path, option: &'static str) -> Result<Self, Error> {
+        let dir = directory(target).canonicalize().map_err(Error::named(path, option))?;
+        let target = dir.join(target.file_name().unwrap_or_default());
+        let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, other)) =
+            claims.iter().find(|(claimed, other)| *claimed == target && *other != option)
+        {
+            return Err(Error::IsNamedTwice { path: path.to_owned(), option, other });
+        }
+        claims.push((target.clone(), option));
+        Ok(Self(target, option))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = claims.iter().position(|claim| *claim == (self.0.clone(), self.1)) {
+            claims.swap_remove(index);
+        }
+    }
+}
+
+/// Whether an option named standard output, which then has no room for other text.
+pub fn has_standard_output() -> bool {
+    HAS_STANDARD_OUTPUT.load(Ordering::Relaxed)
+}
+
+/// Whether `target` is an entry of a process's table of descriptors, `/proc/<process>/fd/<number>`.
+fn is_descriptor(target: &Path) -> bool {
+    let dir = directory(target).canonicalize();
+    dir.is_ok_and(|dir| dir.starts_with("/proc") && dir.ends_with("fd"))
+}
+
+/// The open file of the descriptor at `target`. Standard output and standard error go on where they are; of
+/// another descriptor the file is opened again, and written at its end.
+fn opened(target: &Path) -> io::Result<File> {
+    let own = Path::new("/proc").join(process::id().to_string());
+    let is_own = directory(target).canonicalize()?.starts_with(own);
+    let name = target.file_name().and_then(|name| name.to_str());
+    let file = match name.filter(|_| is_own) {
+        Some("1") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
+        Some("2") => File::from(io::stderr().as_fd().try_clone_to_owned()?),
+        _ => OpenOptions::new().append(true).open(target)?,
+    };
+    if name == Some("1") && is_own || standard_stream(&file.metadata()?) == Some(STANDARD_OUTPUT) {
+        HAS_STANDARD_OUTPUT.store(true, Ordering::Relaxed);
+    }
+    Ok(file)
+}
+
+/// The standard stream that goes to the file of `metadata`, unless that is a character device.
+fn standard_stream(metadata: &fs::Metadata) -> Option<&'static str> {
+    if metadata.file_type().is_char_device() {
+        return None;
+    }
+    let (stdout, stderr) = (io::stdout(), io::stderr());
+    [(stdout.as_fd(), STANDARD_OUTPUT), (stderr.as_fd(), "standard error")]
+        .into_iter()
+        .find(|(stream, _)| {
+            let stream = stream.try_clone_to_owned().map(File::from);
+            let stream = stream.and_then(|stream| stream.metadata());
+            stream.is_ok_and(|stream| {
+                (stream.dev(), stream.ino()) == (metadata.dev(), metadata.ino())
+            })
+        })
+        .map(|(_, name)| name)
+}
+
+/// The file or descriptor that `path` leads to through links, whether it is there or not.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..LINK_COUNT_MAX {
         match fs::symlink_metadata(&target) {
-            Ok(metadata) if metadata.is_symlink() => {
+            Ok(metadata) if metadata.is_symlink() && !is_descriptor(&target) => {
                 target = directory(&target).join(fs::read_link(&target)?);
             }
             _ => return Ok(target),
@@ -203,6 +321,35 @@ mod tests {
         });
         assert_eq!(written.unwrap(), path);
         assert_eq!(fs::read(&path).unwrap(), b"after");
+    }
+
+    #[test]
+    fn a_file_that_two_options_name_is_refused_until_the_first_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        let link = dir.path().join("link");
+        symlink("result.json", &link).unwrap();
+        let file = WholeFile::at(&path, "--metrics", Existing::Replace).unwrap();
+        let error = WholeFile::at(&link, "--trace", Existing::Replace).unwrap_err();
+        assert!(matches!(error, Error::IsNamedTwice { other: "--metrics", .. }), "{error}");
+        let error = out::Out::at(dir.path()).unwrap_err();
+        assert!(matches!(error, Error::IsNamedTwice { .. }), "{error}");
+        drop(file);
+        drop(WholeFile::at(&link, "--trace", Existing::Replace).unwrap());
+    }
+
+    #[test]
+    fn an_open_descriptor_is_written_behind_what_it_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        fs::write(&path, "keep ").unwrap();
+        let open = OpenOptions::new().append(true).open(&path).unwrap();
+        let link = dir.path().join("link");
+        let number = std::os::fd::AsRawFd::as_raw_fd(&open);
+        symlink(format!("/dev/fd/{number}"), &link).unwrap();
+        written(&link, "this").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "keep this");
+        assert!(link.is_symlink());
     }
 
     #[test]

@@ -167,7 +167,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
 fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
     let delta = share("--delta", &args.delta).or_exit(Code::Usage)?;
     // A directory that cannot be written is better known before the work than after it.
-    let out = args.run.out.as_deref().map(JsonOut::at).transpose().or_exit(Code::Io)?;
+    let out = args.run.out.as_deref().map(|dir| JsonOut::at(dir, "gate")).transpose()?;
     let open = args.run.open.codes();
     let command = typed_words();
     let frame = Frame::new(args.run.databases.data_dir.asked(), delta, open, command);
@@ -400,7 +400,7 @@ fn interrupted(octet_count: usize) -> String {
 }
 
 fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
-    let path = out.write("gate", result.started_unix_s, &report::json(result).or_exit(Code::Io)?);
+    let path = out.write(result.started_unix_s, &report::json(result).or_exit(Code::Io)?);
     terminal::note(&format!("wrote {}", path.or_exit(Code::Io)?.display()));
     Ok(())
 }

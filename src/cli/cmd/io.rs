@@ -155,7 +155,7 @@ pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
     let environment = args.data_dir.environment();
-    let out = args.result.json_out()?;
+    let out = args.result.json_out("io")?;
     let warnings = environment::warnings(&environment).iter().map(ToString::to_string).collect();
     let result = IoResult {
         schema: SCHEMA,

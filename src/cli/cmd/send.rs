@@ -158,13 +158,13 @@ fn time(option: &str, text: &str) -> Result<Duration, Failure> {
 /// Sends the load, and shows its result.
 pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     let input = args.input()?;
-    let mut out = args.result.json_out()?;
+    let mut out = args.result.json_out("send")?;
     let progress = Progress::new(args.result.format.look());
     let result = sending::send(&input, &progress)?;
     let json = report::json(&result).or_exit(Code::Io)?;
     args.result.format.print(&result, report::send_table)?;
     if let Some(out) = &mut out {
-        let path = out.write("send", result.started_unix_s, &json).or_exit(Code::Io)?;
+        let path = out.write(result.started_unix_s, &json).or_exit(Code::Io)?;
         terminal::note(&format!("wrote {}", path.display()));
     }
     Ok(code(&result))
