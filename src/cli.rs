@@ -10,7 +10,7 @@ use std::{ffi::OsString, path::Path};
 use clap::CommandFactory;
 use spec::shipped;
 
-use crate::terminal::exit::{Code, Failure, fail};
+use crate::terminal::{Code, Failure, exit::fail};
 
 pub use parse::parse;
 pub use verbs::Cli;

@@ -35,7 +35,7 @@ pub use octet::Arm;
 
 pub use result::gate::{DecidedBy, Metric, Verdict};
 
-use crate::terminal::exit::{Code, OpenCodes};
+use crate::terminal::{Code, OpenCodes};
 
 /// Largest δ: above it nothing is gated.
 pub const DELTA_MAX: f64 = 1.0;

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use executor::process::allocations;
 
 use terminal::{
-    exit::{self, Code, Failure, OrExit},
+    exit::{self, Code, Failure, WithExitCode},
     interrupt,
 };
 
@@ -36,7 +36,7 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 fn main() -> ExitCode {
     let ended = run();
     interrupt::finishing();
-    let delivered = terminal::delivered().or_exit(Code::Io);
+    let delivered = terminal::delivered().with_exit_code(Code::Io);
     let code = match exit::with_side_work(ended, delivered, terminal::error) {
         Ok(code) => code,
         Err(failure) => {
@@ -51,12 +51,12 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Code, Failure> {
-    machine::child::become_another().or_exit(Code::Io)?;
+    machine::child::become_another().with_exit_code(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
-    run::prepare::short_device_time().or_exit(Code::Usage)?;
+    run::prepare::short_device_time().with_exit_code(Code::Usage)?;
     let Some(cli) = cli::parse(&cli::quiet_behind_verb(std::env::args_os())) else {
         return Ok(Code::Fine);
     };
-    interrupt::listen(terminal::error).or_exit(Code::Io)?;
+    interrupt::listen(terminal::error).with_exit_code(Code::Io)?;
     cli.run()
 }

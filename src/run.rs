@@ -40,11 +40,7 @@ use crate::{
         facts,
     },
     machine::{self, environment},
-    terminal::{
-        exit::{Code, Failure, OpenCodes, OrExit},
-        interrupt,
-        progress::{Look, Progress},
-    },
+    terminal::{Code, Failure, Look, OpenCodes, Progress, WithExitCode, interrupt},
 };
 
 use extras::{ExtraSamples, Extras};
@@ -169,11 +165,13 @@ pub fn measure(
     let cells = sampling.cells(&sampled);
     prepare::check_lists(&prepared.session, run, progress)?;
     if let Some(difference) = sampled.disagreements.first() {
-        return Err(anyhow!("{difference}")).or_exit(Code::Disagree);
+        return Err(anyhow!("{difference}")).with_exit_code(Code::Disagree);
     }
     match sampled.failure {
         Some(failure) => Err(failure),
-        None if interrupt::happened() => Err(anyhow!("interrupted")).or_exit(Code::Interrupted),
+        None if interrupt::happened() => {
+            Err(anyhow!("interrupted")).with_exit_code(Code::Interrupted)
+        }
         None => Ok(cells),
     }
 }
@@ -246,7 +244,7 @@ impl ActiveRun<'_> {
             last = self.result(&partial, Some(&*failure));
         }
         // All samples are there: the run ended by its plan, and the program does not.
-        let failure = failure.or(cleaned.or_exit(Code::Io).err());
+        let failure = failure.or(cleaned.with_exit_code(Code::Io).err());
         Ok(Finished { result: last, failure, written: files.into_paths() })
     }
 

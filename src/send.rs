@@ -18,11 +18,7 @@ use workload::Workload;
 use crate::{
     figures::facts,
     machine::{self, environment},
-    terminal::{
-        exit::{Code, Failure, fail},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, exit::fail, interrupt},
 };
 
 pub use input::{SendInput, pace};

@@ -19,7 +19,10 @@ use terminal_size::terminal_size;
 
 use report::Paint;
 
-use progress::{Look, visible};
+use progress::visible;
+
+pub use exit::{Code, Failure, OpenCodes, WithExitCode};
+pub use progress::{Live, Look, Progress};
 
 /// Whether the user wants quiet.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);

@@ -36,11 +36,7 @@ use crate::{
         hooks::Hooks,
         prepare::{self, InUse, Size, Source, asked_data_dir},
     },
-    terminal::{
-        self,
-        exit::{Code, Failure, OpenCodes, OrExit, fail},
-        progress::Look,
-    },
+    terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, exit::fail},
 };
 
 pub use named::{NamedWork, ScenarioArgs, Which, which};
@@ -77,7 +73,7 @@ impl DataDirArgs {
     /// A baseline cannot be read.
     pub fn find_result(&self, given: &Path) -> Result<Found, Failure> {
         match prepare::data_path(self.asked()) {
-            Some(data_path) => Baselines::below(&data_path).find(given).or_exit(Code::Io),
+            Some(data_path) => Baselines::below(&data_path).find(given).with_exit_code(Code::Io),
             None => Ok(Found { path: given.to_owned(), is_baseline: false, note: None }),
         }
     }
@@ -266,7 +262,7 @@ impl Format {
     ) -> Result<(), Failure> {
         terminal::out(&match self {
             Self::Table => table(result, terminal::width(), terminal::paint()),
-            Self::Json => report::json(result).or_exit(Code::Io)?,
+            Self::Json => report::json(result).with_exit_code(Code::Io)?,
         });
         Ok(())
     }
@@ -328,7 +324,7 @@ impl RunArgs {
     /// # Errors
     /// As [`RunArgs::input`], or an option that does not go with comparing builds.
     pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<GateWorkInput, Failure> {
-        self.without_extras("gate").or_exit(Code::Usage)?;
+        self.without_extras("gate").with_exit_code(Code::Usage)?;
         let not_here = [
             ("--samples", self.how.samples.is_some()),
             ("--budget", self.how.budget.is_some()),
@@ -339,7 +335,7 @@ impl RunArgs {
             ("--draw-seed", self.how.draw_seed.is_some()),
         ];
         if let Some((option, _)) = not_here.iter().find(|(_, is_given)| *is_given) {
-            return Err(only_beside_stored(option)).or_exit(Code::Usage);
+            return Err(only_beside_stored(option)).with_exit_code(Code::Usage);
         }
         if self.databases.wait {
             fail!(
@@ -390,10 +386,10 @@ impl RunArgs {
     fn source_and_how(&self) -> Result<(Source, Vec<Override>), Failure> {
         let mut how = self.how.overrides();
         let (scenario, workload) = (self.scenario.as_deref(), self.workload.as_deref());
-        match which(&self.words, scenario, workload).or_exit(Code::Usage)? {
+        match which(&self.words, scenario, workload).with_exit_code(Code::Usage)? {
             Some(Which::Scenario(name)) => {
                 let size = if self.quick { Size::Quick } else { Size::Stated };
-                let work = self.work.overrides().or_exit(Code::Usage)?;
+                let work = self.work.overrides().with_exit_code(Code::Usage)?;
                 Ok((Source::Scenario { name, work, size }, how))
             }
             Some(Which::Workload(path)) => {
@@ -403,10 +399,10 @@ impl RunArgs {
                         "--quick: the work of a workload file is fixed; generate another"
                     );
                 }
-                how.extend(self.work.beside_file().or_exit(Code::Usage)?);
+                how.extend(self.work.beside_file().with_exit_code(Code::Usage)?);
                 Ok((Source::File(path), how))
             }
-            None => Err(nothing_named("stress", "--gas 640M")).or_exit(Code::Usage),
+            None => Err(nothing_named("stress", "--gas 640M")).with_exit_code(Code::Usage),
         }
     }
 }
@@ -417,10 +413,10 @@ impl DriveArgs {
     /// # Errors
     /// A time that is none.
     pub fn driving(&self) -> Result<Driving, Failure> {
-        let slot = spec::duration("--slot", &self.slot).or_exit(Code::Usage)?;
+        let slot = spec::duration("--slot", &self.slot).with_exit_code(Code::Usage)?;
         Ok(Driving {
             slot_ns: ns(slot),
-            timeout: spec::duration("--timeout", &self.timeout).or_exit(Code::Usage)?,
+            timeout: spec::duration("--timeout", &self.timeout).with_exit_code(Code::Usage)?,
             coin_seed: self.coin,
         })
     }

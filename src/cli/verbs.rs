@@ -11,10 +11,7 @@ use super::{
     },
 };
 use crate::{
-    terminal::{
-        self,
-        exit::{Code, Failure, fail},
-    },
+    terminal::{self, Code, Failure, exit::fail},
     worker,
 };
 

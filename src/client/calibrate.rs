@@ -20,11 +20,7 @@ use crate::{
         child::{self, Ended},
         environment,
     },
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-    },
+    terminal::{self, Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
 /// Says which calibration a directory is of.
@@ -80,8 +76,8 @@ impl CalibrateInput {
     /// A scenario is not known, no scenario takes an override, or the directory cannot be written, is
     /// another calibration's or in use.
     pub fn run(&self) -> Result<CalibrationResult, Failure> {
-        let names = self.names().or_exit(Code::Usage)?;
-        self.check_overrides(&names).or_exit(Code::Usage)?;
+        let names = self.names().with_exit_code(Code::Usage)?;
+        self.check_overrides(&names).with_exit_code(Code::Usage)?;
         let _lock = self.claim()?;
         let page = self.out.join(PAGE);
         // After an interrupt the hold of a child ends with the child, and the table comes after that.
@@ -100,7 +96,7 @@ impl CalibrateInput {
             }
             self.add(name, &mut all)?;
             let html = report::html::calibration(&all.calibrated());
-            report::replace(&all.page, html.as_bytes()).or_exit(Code::Io)?;
+            report::replace(&all.page, html.as_bytes()).with_exit_code(Code::Io)?;
         }
         if all.code == Code::Interrupted {
             interrupt::finishing();
@@ -147,7 +143,7 @@ impl CalibrateInput {
         let export = dir.with_extension("export");
         for leftover in [dir, &export].into_iter().filter(|leftover| leftover.exists()) {
             let removed = fs::remove_dir_all(leftover);
-            removed.with_context(|| leftover.display().to_string()).or_exit(Code::Io)?;
+            removed.with_context(|| leftover.display().to_string()).with_exit_code(Code::Io)?;
         }
         let siblings = self.sibling_count.to_string();
         let mut words: Vec<OsString> =
@@ -166,7 +162,7 @@ impl CalibrateInput {
         words.extend(["--out".into(), dir.into()]);
         let outcome = step("client", words)?;
         let removed = fs::remove_dir_all(&export);
-        removed.with_context(|| export.display().to_string()).or_exit(Code::Io)?;
+        removed.with_context(|| export.display().to_string()).with_exit_code(Code::Io)?;
         Ok(outcome.unwrap_or(Outcome::Whole))
     }
 
@@ -217,7 +213,7 @@ impl CalibrateInput {
     fn claim(&self) -> Result<File, Failure> {
         let out = &self.out;
         let cannot = || format!("--out {}: cannot be written", out.display());
-        fs::create_dir_all(out).with_context(cannot).or_exit(Code::Io)?;
+        fs::create_dir_all(out).with_context(cannot).with_exit_code(Code::Io)?;
         let own = self.manifest();
         let path = out.join(MANIFEST);
         match fs::read(&path) {
@@ -232,7 +228,11 @@ impl CalibrateInput {
             }
             // Files of other directories are not this verb's to remove.
             Err(_)
-                if fs::read_dir(out).with_context(cannot).or_exit(Code::Io)?.next().is_some() =>
+                if fs::read_dir(out)
+                    .with_context(cannot)
+                    .with_exit_code(Code::Io)?
+                    .next()
+                    .is_some() =>
             {
                 fail!(
                     Code::Usage,
@@ -243,10 +243,12 @@ impl CalibrateInput {
             }
             Err(_) => {
                 let text = format!("{own:#}\n");
-                report::replace(&path, text.as_bytes()).with_context(cannot).or_exit(Code::Io)?;
+                report::replace(&path, text.as_bytes())
+                    .with_context(cannot)
+                    .with_exit_code(Code::Io)?;
             }
         }
-        let lock = File::open(&path).with_context(cannot).or_exit(Code::Io)?;
+        let lock = File::open(&path).with_context(cannot).with_exit_code(Code::Io)?;
         match lock.try_lock() {
             Ok(()) => Ok(lock),
             Err(TryLockError::WouldBlock) => {
@@ -257,7 +259,9 @@ impl CalibrateInput {
                     out.display()
                 )
             }
-            Err(TryLockError::Error(error)) => Err(error).with_context(cannot).or_exit(Code::Io),
+            Err(TryLockError::Error(error)) => {
+                Err(error).with_context(cannot).with_exit_code(Code::Io)
+            }
         }
     }
 
@@ -295,7 +299,7 @@ enum Outcome {
 
 /// Runs a verb in a process of its own; `None` where all went well.
 fn step(name: &'static str, words: Vec<OsString>) -> Result<Option<Outcome>, Failure> {
-    let ended = child::run_bound(&words).or_exit(Code::Io)?;
+    let ended = child::run_bound(&words).with_exit_code(Code::Io)?;
     Ok(match ended {
         Ended::Code(0) => None,
         _ if interrupt::happened() => Some(Outcome::Interrupted),

@@ -16,7 +16,7 @@ use super::{
     start_file::{Placeholders, StartFile},
     token::Secret,
 };
-use crate::terminal::exit::{Code, Failure, OrExit};
+use crate::terminal::{Code, Failure, WithExitCode};
 
 /// How often the files are listed again where one went away meanwhile.
 const LISTINGS: usize = 5;
@@ -140,7 +140,7 @@ impl Home {
         // Of a run that was killed while the client grew its state.
         leftover::end(&self.note_path(), &unfinished);
         let emptied = remove_dir(&unfinished).and_then(|()| fs::create_dir(&unfinished));
-        emptied.with_context(|| unfinished.display().to_string()).or_exit(Code::Io)?;
+        emptied.with_context(|| unfinished.display().to_string()).with_exit_code(Code::Io)?;
         let placeholders =
             Placeholders { datadir: unfinished.join("database"), ..self.placeholders(0) };
         let log = self.own.join("init.log");
@@ -150,11 +150,11 @@ impl Home {
         });
         let kept = made.and_then(|()| {
             let renamed = fs::rename(&placeholders.datadir, &self.datadir);
-            renamed.with_context(|| self.datadir.display().to_string()).or_exit(Code::Io)
+            renamed.with_context(|| self.datadir.display().to_string()).with_exit_code(Code::Io)
         });
         let removed = remove_dir(&unfinished);
         kept?;
-        removed.with_context(|| unfinished.display().to_string()).or_exit(Code::Io)?;
+        removed.with_context(|| unfinished.display().to_string()).with_exit_code(Code::Io)?;
         Ok(true)
     }
 

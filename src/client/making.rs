@@ -19,10 +19,7 @@ use super::{
 };
 use crate::{
     machine::child::{self, Reach},
-    terminal::{
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-    },
+    terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
 /// Characters of a failed command's output that are shown.
@@ -108,10 +105,10 @@ fn end_of(log: &Path) -> String {
 /// The start file has no command for this export, the export has not the files that it reads, or its
 /// program is missing.
 pub fn check(start: &StartFile, state: &StateFiles) -> Result<(), Failure> {
-    match DatabaseCommand::for_state(start, state).or_exit(Code::Usage)? {
+    match DatabaseCommand::for_state(start, state).with_exit_code(Code::Usage)? {
         Some(command) if child::found(&command.program).is_none() => {
             let error = io::ErrorKind::NotFound.into();
-            Err(not_started(&command.program, command.remedy, error)).or_exit(Code::Io)
+            Err(not_started(&command.program, command.remedy, error)).with_exit_code(Code::Io)
         }
         _ => Ok(()),
     }
@@ -129,15 +126,15 @@ pub fn make(
     log: &Path,
     shown: &dyn Fn(u64),
 ) -> Result<(), Failure> {
-    let command = DatabaseCommand::for_state(start, state).or_exit(Code::Usage)?;
+    let command = DatabaseCommand::for_state(start, state).with_exit_code(Code::Usage)?;
     if command.as_ref().is_none_or(|command| !command.makes_directory) {
-        fs::create_dir(&placeholders.datadir).or_exit(Code::Io)?;
+        fs::create_dir(&placeholders.datadir).with_exit_code(Code::Io)?;
     }
     let Some(command) = command else { return Ok(()) };
     let arguments = placeholders.filled(command.arguments);
     let child = command.spawn(&arguments, &start.env, log);
     let child = child.map_err(|error| not_started(&command.program, command.remedy, error));
-    let status = wait(child.or_exit(Code::Io)?, log, shown)?;
+    let status = wait(child.with_exit_code(Code::Io)?, log, shown)?;
     if status.success() && placeholders.datadir.is_dir() {
         return Ok(());
     }
@@ -154,7 +151,7 @@ pub fn make(
 fn wait(mut child: Child, log: &Path, shown: &dyn Fn(u64)) -> Result<ExitStatus, Failure> {
     let mut looked = Instant::now();
     loop {
-        if let Some(status) = child.try_wait().or_exit(Code::Io)? {
+        if let Some(status) = child.try_wait().with_exit_code(Code::Io)? {
             return Ok(status);
         }
         if interrupt::happened() {

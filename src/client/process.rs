@@ -29,10 +29,7 @@ use super::{
 };
 use crate::{
     machine::child::{self, Reach},
-    terminal::{
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-    },
+    terminal::{Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
 /// How long a client may take to be ready.
@@ -74,12 +71,12 @@ impl Running {
     /// # Errors
     /// It does not start, dies, or is not ready in time; the user interrupted.
     pub fn start(start: &StartFile, home: &Home, timeout: Duration) -> Result<Self, Failure> {
-        let port = free_port().context("no free port").or_exit(Code::Io)?;
+        let port = free_port().context("no free port").with_exit_code(Code::Io)?;
         let secret = Secret::of_seed(u64::from(port));
-        home.write(start, &secret).or_exit(Code::Io)?;
+        home.write(start, &secret).with_exit_code(Code::Io)?;
         let placeholders = home.placeholders(port);
         leftover::end(&home.note_path(), &home.datadir);
-        let log = Log::new(&home.log_path(), start.clone()).or_exit(Code::Io)?;
+        let log = Log::new(&home.log_path(), start.clone()).with_exit_code(Code::Io)?;
         let (child, command) = spawned(start, &placeholders, &log)?;
         let url = format!("http://127.0.0.1:{port}");
         let mut running = Self {
@@ -88,12 +85,12 @@ impl Running {
             doubt: None,
             child: Arc::new(Mutex::new(child)),
             log,
-            engine: Engine::new(&url, secret, timeout).or_exit(Code::Usage)?,
+            engine: Engine::new(&url, secret, timeout).with_exit_code(Code::Usage)?,
             command,
         };
         running.stop_at_interrupt();
         let noted = leftover::note(&running.note, running.pid);
-        noted.with_context(|| running.note.display().to_string()).or_exit(Code::Io)?;
+        noted.with_context(|| running.note.display().to_string()).with_exit_code(Code::Io)?;
         running.wait_until_ready()?;
         if listens_elsewhere(running.pid, port) == Some(true) {
             running.doubt = Some(format!(
@@ -164,7 +161,7 @@ impl Running {
         while begun.elapsed() < STOP_MAX {
             let mut child = self.child();
             // A process that it started may hold the database longer than it lives.
-            if child.try_wait().or_exit(Code::Io)?.is_some() && !child::has_group(&child) {
+            if child.try_wait().with_exit_code(Code::Io)?.is_some() && !child::has_group(&child) {
                 // The note of a process that is gone ends nobody.
                 drop(fs::remove_file(&self.note));
                 return Ok(());
@@ -243,7 +240,7 @@ impl Running {
 
     fn is_alive(&self) -> Result<(), Failure> {
         interrupt::check()?;
-        match self.child().try_wait().or_exit(Code::Io)? {
+        match self.child().try_wait().with_exit_code(Code::Io)? {
             Some(status) => Err(self.died(status).into()),
             None => Ok(()),
         }
@@ -300,7 +297,7 @@ fn spawned(
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     });
     let child = spawned.map_err(|error| not_started(&start.program, NAME_PROGRAM, error));
-    let mut child = child.or_exit(Code::Io)?;
+    let mut child = child.with_exit_code(Code::Io)?;
     child.stdout.take().into_iter().for_each(|stream| log.listen(stream));
     child.stderr.take().into_iter().for_each(|stream| log.listen(stream));
     let program = start.program.display().to_string();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::terminal::exit::{Code, Failure};
+use crate::terminal::{Code, Failure};
 
 /// The HTTP server of go-ethereum closes a connection after as long, with any answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);

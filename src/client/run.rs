@@ -25,12 +25,7 @@ use crate::{
     figures::facts,
     machine::{self, environment, scratch::Scratch},
     run::{Finished, RunInput, plan},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
 /// The sampled clients.
@@ -88,7 +83,7 @@ impl ClientInput {
 
     /// Samples of each client.
     fn sample_count(&self, export: &Export, cache: CacheMode) -> Result<usize, Failure> {
-        export.check(cache).or_exit(Code::Usage)?;
+        export.check(cache).with_exit_code(Code::Usage)?;
         let warm_up_count = usize::from(cache == CacheMode::Warm);
         if export.is_chain() {
             return self.chain_sample_count(export);
@@ -133,14 +128,14 @@ impl ClientInput {
     /// # Errors
     /// There is no result: nothing could be sampled.
     pub fn run(&self) -> Result<Finished, Failure> {
-        let export = Export::open(&self.dir).or_exit(Code::Usage)?;
+        let export = Export::open(&self.dir).with_exit_code(Code::Usage)?;
         // An interrupt stops the clients that were started, and the finished part is kept.
         let _hold = matches!(self.clients, Clients::Started { .. }).then(interrupt::hold);
         let cache = self.cache()?;
         let sample_count = self.sample_count(&export, cache)?;
         self.check_databases(&export)?;
         let mut out = self.out.as_deref().map(Out::at).transpose()?;
-        let workload = export.workload().or_exit(Code::Usage)?;
+        let workload = export.workload().with_exit_code(Code::Usage)?;
         let started_unix_s = machine::unix_s();
         let environment = environment::probe(self.data_path());
         let mut base = match &self.designs {
@@ -150,7 +145,7 @@ impl ClientInput {
                 let result = &finished.result;
                 if finished.failure.is_some() || result.agree != Some(true) || result.interrupted {
                     if let Some(out) = &mut out {
-                        finished.written = out.write(result, &[]).or_exit(Code::Io)?;
+                        finished.written = out.write(result, &[]).with_exit_code(Code::Io)?;
                     }
                     return Ok(finished);
                 }
@@ -195,7 +190,7 @@ impl ClientInput {
     /// Looks whether the databases that are not there can be made.
     fn check_databases(&self, export: &Export) -> Result<(), Failure> {
         let Clients::Started { starts, datadir } = &self.clients else { return Ok(()) };
-        let state = export.state_files().or_exit(Code::Io)?;
+        let state = export.state_files().with_exit_code(Code::Io)?;
         let mut missing = starts
             .iter()
             .filter(|start| datadir.as_ref().is_none_or(|dir| !dir.join(&start.name).exists()));
@@ -206,7 +201,7 @@ impl ClientInput {
     fn scratch(&self) -> Result<Option<Scratch>, Failure> {
         match &self.clients {
             Clients::Started { datadir: None, .. } => {
-                scratch_beside(&self.dir).map(Some).or_exit(Code::Io)
+                scratch_beside(&self.dir).map(Some).with_exit_code(Code::Io)
             }
             _ => Ok(None),
         }
@@ -290,7 +285,7 @@ impl<'a> ClientRun<'a> {
 
     fn write(&mut self, result: &RunResult) -> Result<(), Failure> {
         if let Some(out) = &mut self.out {
-            self.written = out.write(result, &[]).or_exit(Code::Io)?;
+            self.written = out.write(result, &[]).with_exit_code(Code::Io)?;
         }
         Ok(())
     }

@@ -16,10 +16,7 @@ use super::{
     start_file::StartFile,
     token::Secret,
 };
-use crate::terminal::{
-    exit::{Code, Failure, OrExit, fail},
-    interrupt,
-};
+use crate::terminal::{Code, Failure, WithExitCode, exit::fail, interrupt};
 
 /// Name in results of a client that ran already.
 const ATTACHED: &str = "attached";
@@ -101,7 +98,7 @@ fn grow(
     let running = Running::start(start, home, task.timeout)?;
     let count = task.export.growth_count();
     for index in 0..count {
-        let calls = task.export.growth(index).or_exit(Code::Io)?;
+        let calls = task.export.growth(index).with_exit_code(Code::Io)?;
         if let Err(refusal) = running.engine().execute(&calls) {
             let failure = Failure::from(running.explained(refusal));
             return Err(
@@ -124,13 +121,13 @@ impl<'a> SampledClient<'a> {
         let timeout = task.timeout;
         let (name, kind) = match source {
             Source::Attached(Attached { url, jwt, pid }) => {
-                let secret = Secret::read(jwt).or_exit(Code::Usage)?;
-                let engine = Engine::new(url, secret, timeout).or_exit(Code::Usage)?;
+                let secret = Secret::read(jwt).with_exit_code(Code::Usage)?;
+                let engine = Engine::new(url, secret, timeout).with_exit_code(Code::Usage)?;
                 (ATTACHED.to_owned(), Kind::Attached { engine, pid: *pid })
             }
             Source::Started { start, dir } => {
-                let state = task.export.state_files().or_exit(Code::Io)?;
-                let home = Home::new(dir, &start.name, state).or_exit(Code::Io)?;
+                let state = task.export.state_files().with_exit_code(Code::Io)?;
+                let home = Home::new(dir, &start.name, state).with_exit_code(Code::Io)?;
                 let grows = task.export.growth_count() > 0;
                 let is_made = home.make(start, shown, |new| {
                     if grows { grow(start, new, task, shown) } else { Ok(()) }
@@ -220,7 +217,7 @@ impl<'a> SampledClient<'a> {
         match &mut self.kind {
             Kind::Started { running, home, .. } => {
                 running.take().map_or(Ok(()), Running::stop)?;
-                home.remove_copy().or_exit(Code::Io)
+                home.remove_copy().with_exit_code(Code::Io)
             }
             Kind::Attached { .. } => Ok(()),
         }
@@ -234,9 +231,9 @@ impl<'a> SampledClient<'a> {
         }
         match &mut self.kind {
             Kind::Started { start, home, running: running @ None } => {
-                home.renew_copy().or_exit(Code::Io)?;
+                home.renew_copy().with_exit_code(Code::Io)?;
                 if is_cold {
-                    home.drop_pages().or_exit(Code::Io)?;
+                    home.drop_pages().with_exit_code(Code::Io)?;
                 }
                 let started = Running::start(start, home, self.task.timeout)?;
                 self.start = started.command().to_vec();
@@ -284,7 +281,7 @@ impl<'a> SampledClient<'a> {
 
     fn take(&mut self) -> Result<(), Failure> {
         let sibling = self.next_sibling()?;
-        let calls = self.task.export.calls(sibling).or_exit(Code::Io)?;
+        let calls = self.task.export.calls(sibling).with_exit_code(Code::Io)?;
         let mut sample = self.new_sample();
         measured::add_block(&mut sample, self.executed(calls)?);
         self.samples.push(sample);
@@ -300,10 +297,11 @@ impl<'a> SampledClient<'a> {
         let mut sample = None;
         for block in 0..export.block_count() {
             if self.task.cache == CacheMode::Warm && export.sibling_count() > 1 {
-                let sibling = export.calls(SiblingId { block, sibling: 0 }).or_exit(Code::Io)?;
+                let sibling =
+                    export.calls(SiblingId { block, sibling: 0 }).with_exit_code(Code::Io)?;
                 self.explained(self.engine()?.execute(&sibling))?;
             }
-            let calls = export.calls(export.last_sibling(block)).or_exit(Code::Io)?;
+            let calls = export.calls(export.last_sibling(block)).with_exit_code(Code::Io)?;
             let sample = sample.get_or_insert_with(|| self.new_sample());
             measured::add_block(sample, self.executed(calls)?);
         }

@@ -16,11 +16,7 @@ use result::{
 
 use crate::{
     run,
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 /// Default overrides where the user gives none, beside that every design but a yardstick
@@ -116,12 +112,12 @@ fn row(
     progress: &Progress,
 ) -> Result<KindRow, Failure> {
     let mut overrides = overrides.to_vec();
-    let stated = Scenario::parse(name, text, &[]).or_exit(Code::Usage)?;
+    let stated = Scenario::parse(name, text, &[]).with_exit_code(Code::Usage)?;
     let (key, value) = FEW_BLOCKS;
     if stated.block.block_count > BLOCK_COUNT_MAX && !overrides.iter().any(|o| o.key == key) {
         overrides.push(of_table(key, value));
     }
-    let scenario = Scenario::parse(name, text, &overrides).or_exit(Code::Usage)?;
+    let scenario = Scenario::parse(name, text, &overrides).with_exit_code(Code::Usage)?;
     let (Figures { described, .. }, workload) = of_scenario(&scenario, Asked::default(), progress)?;
     let cells = run::measure(workload, &scenario.run, progress)?;
     let is_storm = scenario.loads.iter().all(|load| load.kind.is_storm());

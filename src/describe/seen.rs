@@ -14,11 +14,7 @@ use super::{
 };
 use crate::{
     run::prepare,
-    terminal::{
-        exit::{Code, Failure},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, interrupt},
 };
 
 /// The numbers that figures are given for.

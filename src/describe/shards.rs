@@ -10,7 +10,7 @@ use variant::Partitioner;
 use workload::{Batch, Workload};
 
 use crate::figures::cells::ns;
-use crate::terminal::{exit::Failure, interrupt, progress::Progress};
+use crate::terminal::{Failure, Progress, interrupt};
 
 /// Seed of the search: one workload has one partition, from its scenario and from its file.
 const SEED: u64 = 1;

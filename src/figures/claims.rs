@@ -13,7 +13,7 @@ use result::{Claim, Expects, RunResult, Verdict, stats};
 use spec::{Bound, Expect, Metric, Scope, When};
 use variant::{CacheMode, Design, StoreKind};
 
-use crate::terminal::exit::{Code, OpenCodes};
+use crate::terminal::{Code, OpenCodes};
 
 use figure::{Figure, SAMPLES_NEEDED, Sampled};
 

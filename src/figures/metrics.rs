@@ -4,10 +4,7 @@ use std::path::Path;
 
 use report::{Existing, WholeFile};
 
-use crate::terminal::{
-    self,
-    exit::{self, Code, Failure, OrExit},
-};
+use crate::terminal::{self, Code, Failure, WithExitCode, exit};
 
 /// The file, where one is asked for.
 #[derive(Debug)]
@@ -41,7 +38,7 @@ impl MetricsFile {
         let text = text(code as u8);
         let written = file.write(|out| out.write_all(text.as_bytes()));
         let written = written.map(|path| terminal::note(&format!("wrote {}", path.display())));
-        exit::with_side_work(ended, written.or_exit(Code::Io), terminal::error)
+        exit::with_side_work(ended, written.with_exit_code(Code::Io), terminal::error)
     }
 }
 

@@ -21,10 +21,7 @@ use variant::WholeRows;
 use crate::{
     figures::counters,
     machine::environment::Watch,
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode},
     worker::{self, Driver, Load, Loaded, Sampled, Timeouts, WorkloadForm, confine, of_expect},
 };
 
@@ -228,7 +225,7 @@ fn replaced(path: &Path) -> Result<(), Failure> {
          elsewhere, or compare copies",
         path.display()
     );
-    Err(error).or_exit(Code::Io)
+    Err(error).with_exit_code(Code::Io)
 }
 
 /// A process that has loaded the work.
@@ -286,7 +283,7 @@ fn started(
             loaded.digest,
             work.facts.digest
         );
-        return Err(error).or_exit(Code::Disagree);
+        return Err(error).with_exit_code(Code::Disagree);
     }
     Ok(Started { driver, loaded })
 }
@@ -296,7 +293,7 @@ fn same_profile(started: &[Started; 3]) -> Result<(), Failure> {
     let [base, new] = [Arm::Base, Arm::New].map(|arm| started[arm as usize].driver.who());
     match (&base.build_profile, &new.build_profile) {
         (Some(base), Some(new)) if base != new => {
-            Err(profiles_differ(base, new)).or_exit(Code::Usage)
+            Err(profiles_differ(base, new)).with_exit_code(Code::Usage)
         }
         _ => Ok(()),
     }
@@ -339,7 +336,7 @@ fn sampled(driver: &mut Driver, variant: &str, work: &GateWork) -> Result<Sample
         driver.name(),
         wrong.join("; ")
     );
-    Err(error).or_exit(Code::Disagree)
+    Err(error).with_exit_code(Code::Disagree)
 }
 
 impl Sampler for Trio<'_> {
@@ -421,5 +418,5 @@ impl Sampler for Trio<'_> {
 /// # Errors
 /// The system does not tell.
 pub fn this_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().context("cannot tell where this program is").or_exit(Code::Io)
+    std::env::current_exe().context("cannot tell where this program is").with_exit_code(Code::Io)
 }

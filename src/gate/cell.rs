@@ -18,7 +18,7 @@ use super::{
     sampler::{Plan, Rule, Sample, Sampler, Subject},
     steps::{OctetWork, Passes, SampleTime, shorter_slot_ns, times},
 };
-use crate::terminal::exit::{Code, Failure, OrExit};
+use crate::terminal::{Code, Failure, WithExitCode};
 
 /// Most samples of a warm-up. Unsteady times after it show in the null.
 const WARM_UP_COUNT_MAX: usize = 40;
@@ -428,7 +428,7 @@ fn figures(
                 "--metric {metric}: neither this machine nor the build reports it for {}: leave it out",
                 subject.variant
             );
-            return Err(error).or_exit(Code::Usage);
+            return Err(error).with_exit_code(Code::Usage);
         }
         let of_base = samples[0].iter().filter_map(|sample| sample.value(metric));
         let of_base: Vec<_> = of_base.map(|value| value as f64).collect();

@@ -5,7 +5,7 @@ use result::{Claim, Expects};
 use serde_json::Value;
 
 use super::{Outcome, Verdict};
-use crate::terminal::exit::{Code, OpenCodes};
+use crate::terminal::{Code, OpenCodes};
 
 /// `by_figures` with the claims. While `disturbances` went on none was judged: neither one that fails nor
 /// one that holds is worth anything then.

@@ -19,10 +19,7 @@ use super::{
 use crate::{
     client::{SampledClient, Source, StartFile, Task, copy_dir},
     machine::{child, environment::Watch, scratch::Scratch},
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-    },
+    terminal::{Code, Failure, WithExitCode, interrupt},
 };
 
 /// Two clients to be compared.
@@ -144,7 +141,7 @@ impl<'a> ClientTrio<'a> {
 impl Sampler for ClientTrio<'_> {
     fn sample(&mut self, arm: Arm, _variant: &str) -> Result<Sample, Failure> {
         if interrupt::happened() {
-            return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+            return Err(anyhow!("interrupted")).with_exit_code(Code::Interrupted);
         }
         self.are_new = false;
         if !self.clients[arm as usize].has_next() {
@@ -161,7 +158,7 @@ impl Sampler for ClientTrio<'_> {
             *version = client.version().map(str::to_owned);
         }
         let Some(sample) = client.last() else {
-            return Err(anyhow!("a client gave no sample")).or_exit(Code::Io);
+            return Err(anyhow!("a client gave no sample")).with_exit_code(Code::Io);
         };
         // A client that finds the block valid has computed its state and its receipts.
         let counters = Counters { gas: sample.gas, ..Counters::default() };
@@ -225,7 +222,7 @@ fn sampled<'a>(
     let (from, to) = (first_dir(dir, arm.side()).join(&start.name), own.join(&start.name));
     let removed = if to.exists() { fs::remove_dir_all(&to) } else { Ok(()) };
     let copied = removed.and_then(|()| copy_dir(&from, &to));
-    copied.with_context(|| to.display().to_string()).or_exit(Code::Io)?;
+    copied.with_context(|| to.display().to_string()).with_exit_code(Code::Io)?;
     SampledClient::new(&source(start, &own), task, &|_| ())
 }
 

@@ -8,7 +8,7 @@ use super::{
     octet::{Arm, Coin},
     sampler::{Sample, Sampler},
 };
-use crate::terminal::exit::Failure;
+use crate::terminal::Failure;
 
 /// Builds that take a known time, with noise as a shared machine has it.
 pub struct Drawn {

@@ -16,11 +16,7 @@ use crate::{
         plan::Machine,
         prepare::{Databases, InUse, StoreOpener},
     },
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 /// The warning of a cache outside this machine, from repeated reads of the states of A, which its
@@ -30,12 +26,12 @@ use crate::{
 /// # Errors
 /// The workload cannot be read.
 pub fn warning(work: &GateWork, progress: &Progress) -> Result<Option<String>, Failure> {
-    let run = minimal::run_of_words(&work.builds[0].run).or_exit(Code::Usage)?;
+    let run = minimal::run_of_words(&work.builds[0].run).with_exit_code(Code::Usage)?;
     let mut stores = run.stores.iter().filter(|store| store.has_device()).peekable();
     if run.cache != CacheMode::Cold || stores.peek().is_none() {
         return Ok(None);
     }
-    let workload = file::read(&work.file).or_exit(Code::Io)?;
+    let workload = file::read(&work.file).with_exit_code(Code::Io)?;
     let opener = StoreOpener {
         databases: Databases { dir: work.data_dir.as_deref(), in_use: InUse::Refuse },
         genesis: &workload.genesis,

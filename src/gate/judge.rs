@@ -41,12 +41,7 @@ use crate::{
         environment,
     },
     run::{RunInput, prepare},
-    terminal::{
-        self,
-        exit::{Code, Failure, OpenCodes, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, OpenCodes, Progress, WithExitCode, interrupt},
 };
 
 /// Two builds to be compared.
@@ -233,7 +228,7 @@ impl Facts {
 
     /// Compares two builds. An error: the work is not valid, or a build crashes, hangs or does other work.
     fn compare_builds(&mut self, builds: &Builds, frame: &Frame) -> Result<Outcome, Failure> {
-        check_unpatched().or_exit(Code::Usage)?;
+        check_unpatched().with_exit_code(Code::Usage)?;
         let progress = Progress::new(terminal::look());
         let work = GateWork::prepare(&builds.work, &progress)?;
         self.workload = Some(work.facts.clone());
@@ -278,7 +273,8 @@ impl Facts {
             by_figures
         } else {
             let (judged, disturbances) = trio.judge(&expects)?;
-            let judged = self.expects.insert(serde_json::from_value(judged).or_exit(Code::Io)?);
+            let judged =
+                self.expects.insert(serde_json::from_value(judged).with_exit_code(Code::Io)?);
             claimed::with_claims(by_figures, judged, &disturbances, frame.open)
         };
         progress.clear();
@@ -290,14 +286,14 @@ impl Facts {
         // An interrupt stops the clients before the program ends.
         let _hold = interrupt::hold();
         let progress = Progress::new(terminal::look());
-        let export = Export::open(&pair.dir).or_exit(Code::Usage)?;
-        export.check(pair.cache).or_exit(Code::Usage)?;
-        let work = facts::workload(&export.workload().or_exit(Code::Usage)?, Vec::new());
+        let export = Export::open(&pair.dir).with_exit_code(Code::Usage)?;
+        export.check(pair.cache).with_exit_code(Code::Usage)?;
+        let work = facts::workload(&export.workload().with_exit_code(Code::Usage)?, Vec::new());
         let (gas, batch_count, seed) = (work.gas, work.batch_count, work.seed);
         (self.workload, self.cache) = (Some(work), Some(pair.cache));
         let Driving { slot_ns, timeout, coin_seed } = pair.driving;
         let task = Task { export: &export, gas, batch_count, cache: pair.cache, timeout };
-        let dir = scratch_beside(&pair.dir).or_exit(Code::Io)?;
+        let dir = scratch_beside(&pair.dir).with_exit_code(Code::Io)?;
         let stage = progress.stage("making the clients' databases", 0);
         let mut trio = ClientTrio::start(pair.starts.clone(), task, dir, &|percent| {
             stage.set(percent, 100);
@@ -326,10 +322,10 @@ impl Facts {
 
     /// Compares runs, or stored results, with stored ones. An error: a result cannot be read, or a run fails.
     fn compare_results(&mut self, results: &Results, frame: &Frame) -> Result<Outcome, Failure> {
-        let base = Side::read(&results.base).or_exit(Code::Io)?;
-        baseline::can_be_judged(&base, results.times).or_exit(Code::Usage)?;
+        let base = Side::read(&results.base).with_exit_code(Code::Io)?;
+        baseline::can_be_judged(&base, results.times).with_exit_code(Code::Usage)?;
         let new = match &results.new {
-            New::Stored(path) => Side::read(path).or_exit(Code::Io)?,
+            New::Stored(path) => Side::read(path).with_exit_code(Code::Io)?,
             New::Run { input, process_count, words, deadline } => {
                 let results = match process_count {
                     1 => vec![run_here(input)?],
@@ -348,7 +344,7 @@ impl Facts {
             false => Code::Usage,
         };
         let judged = baseline::judge(&base, &new, frame.delta, results.times);
-        let Compared { outcome, facts: compared } = judged.or_exit(code)?;
+        let Compared { outcome, facts: compared } = judged.with_exit_code(code)?;
         if let Times::Absolute = results.times {
             self.warnings.push(compared.times_note.clone());
         }
@@ -381,7 +377,7 @@ fn claims_not_judged(
         let error = anyhow!(
             "--deadline is a claim on designs of stress, and B is {executor}: leave it out"
         );
-        return Err(error).or_exit(Code::Usage);
+        return Err(error).with_exit_code(Code::Usage);
     }
     let reason =
         format!("{count} claims of the scenario are on designs, and B is {executor}: not judged");
@@ -411,7 +407,7 @@ fn run_side(mut results: Vec<Stored>, deadline: Option<Duration>) -> Result<Side
             expects.claims.extend(judged.claims);
         }
     }
-    Side::from_results(PathBuf::from("this run"), results).or_exit(Code::Usage)
+    Side::from_results(PathBuf::from("this run"), results).with_exit_code(Code::Usage)
 }
 
 /// Codes of a run whose result can be judged: an early end, or a fault, comes before any verdict.
@@ -423,7 +419,7 @@ fn run_here(input: &RunInput) -> Result<Stored, Failure> {
     let stored = Stored::new(PathBuf::from("this run"), finished.result.clone());
     match finished.code(input.open)? {
         code if JUDGED_CODES.contains(&code) => Ok(stored),
-        code => Err(anyhow!("the run gave no result to judge")).or_exit(code),
+        code => Err(anyhow!("the run gave no result to judge")).with_exit_code(code),
     }
 }
 
@@ -437,16 +433,16 @@ fn run_in_processes(
 
 /// Lets a process of this program run and write its result into `dir`.
 fn run_in_process(dir: &Path, words: fn(&Path) -> Vec<OsString>) -> Result<Stored, Failure> {
-    fs::create_dir(dir).context("cannot make a directory").or_exit(Code::Io)?;
-    let ended = child::run(&words(dir)).or_exit(Code::Io)?;
+    fs::create_dir(dir).context("cannot make a directory").with_exit_code(Code::Io)?;
+    let ended = child::run(&words(dir)).with_exit_code(Code::Io)?;
     if interrupt::happened() {
-        return Err(anyhow!("interrupted")).or_exit(Code::Interrupted);
+        return Err(anyhow!("interrupted")).with_exit_code(Code::Interrupted);
     }
     if !JUDGED_CODES.iter().any(|code| ended == Ended::Code(*code as i32)) {
         let error = anyhow!("a process of the run gave no result to judge: {}", ended.words());
-        return Err(error).or_exit(ended.code());
+        return Err(error).with_exit_code(ended.code());
     }
-    Stored::read(dir).or_exit(Code::Io)
+    Stored::read(dir).with_exit_code(Code::Io)
 }
 
 /// The claims of the scenario that hold for this work, and the deadline.
@@ -468,10 +464,10 @@ fn calibration_warnings(
     let Some(path) = builds.calibration.clone().or_else(calibration::default_path) else {
         return Ok(Vec::new());
     };
-    let Some(calibration) = Calibration::read(&path).or_exit(Code::Io)? else {
+    let Some(calibration) = Calibration::read(&path).with_exit_code(Code::Io)? else {
         if builds.calibration.is_some() {
             let error = anyhow!("{}: there is no such file; `stress calibrate`", path.display());
-            return Err(error).or_exit(Code::Io);
+            return Err(error).with_exit_code(Code::Io);
         }
         return Ok(Vec::new());
     };

@@ -10,7 +10,7 @@ use super::{
     sampler::{Plan, Sampler},
     steps::{OctetWork, Step, TrackedSampler},
 };
-use crate::terminal::exit::Failure;
+use crate::terminal::Failure;
 
 /// Tries until something is decided, or as often as the plan says, each time with another coin. A
 /// regression is final. `show` gets each step. Returns all tries, also one that a failure ends, and the

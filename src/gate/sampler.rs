@@ -5,7 +5,7 @@ use result::Counters;
 use std::time::Duration;
 
 use super::{Metric, octet::Arm};
-use crate::terminal::exit::Failure;
+use crate::terminal::Failure;
 
 /// A sample as the gate needs it.
 #[derive(Clone, Debug, Default, PartialEq)]

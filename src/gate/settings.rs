@@ -12,7 +12,7 @@ use crate::{
         effect, minimal,
         plan::{self, Machine, PlannedCell},
     },
-    terminal::exit::{Code, Failure, OrExit},
+    terminal::{Code, Failure, WithExitCode},
     worker,
 };
 
@@ -68,7 +68,7 @@ pub fn are_of_run(settings: &[Override]) -> Result<(), Failure> {
          both{meant}",
         set.origin
     );
-    Err(error).or_exit(Code::Usage)
+    Err(error).with_exit_code(Code::Usage)
 }
 
 /// The settings of each build, where `how` is of both and `own` of one. Settings may say how variants are
@@ -88,7 +88,7 @@ pub fn own_runs(
     let keys: BTreeSet<_> = own.iter().flatten().map(|set| set.key.as_str()).collect();
     let is_without = !keys.is_empty() && effect::samples_alike(&runs[0], &runs[1], machine);
     let [base, new] = [0, 1].map(|side| -> Result<_, Failure> {
-        let words = worker::of_run(&runs[side]).or_exit(Code::Usage)?;
+        let words = worker::of_run(&runs[side]).with_exit_code(Code::Usage)?;
         let effective = keys.iter().filter_map(|key| effective(&runs[side], &words, key, machine));
         Ok(BuildSettings {
             given: how
@@ -129,19 +129,19 @@ fn own_run(
     variants: &[PlannedCell],
     machine: &Machine,
 ) -> Result<RunSpec, Failure> {
-    let common = worker::of_run(run).or_exit(Code::Usage)?;
+    let common = worker::of_run(run).with_exit_code(Code::Usage)?;
     let kept = common.into_iter().filter(|(key, _)| settings.iter().all(|set| set.key != *key));
     let kept = kept.map(|(key, value)| {
         let origin = format!("{key} = {value}");
         Override { key, value, origin }
     });
     let mut all: Vec<_> = kept.chain(settings.iter().cloned()).collect();
-    let mut own = minimal::default_run(&all).or_exit(Code::Usage)?;
+    let mut own = minimal::default_run(&all).with_exit_code(Code::Usage)?;
     // A setting may change the readers that are chosen where none are named: both get those of
     // the run without it.
     if own.io_thread_counts.is_empty() && plan::cells(&own, machine) != variants {
         all.extend(readers(variants));
-        own = minimal::default_run(&all).or_exit(Code::Usage)?;
+        own = minimal::default_run(&all).with_exit_code(Code::Usage)?;
     }
     let own_variants: Vec<_> = plan::cells(&own, machine).iter().map(PlannedCell::name).collect();
     let variants: Vec<_> = variants.iter().map(PlannedCell::name).collect();
@@ -155,7 +155,7 @@ fn own_run(
             few(own_variants.iter().filter(|name| !variants.contains(name))),
             few(variants.iter().filter(|name| !own_variants.contains(name)))
         );
-        return Err(error).or_exit(Code::Usage);
+        return Err(error).with_exit_code(Code::Usage);
     }
     Ok(own)
 }

@@ -11,7 +11,7 @@ use super::{
     sampler::Plan,
     steps::{Doing, InOctet, Step},
 };
-use crate::terminal::progress::{Live, Progress, Stage};
+use crate::terminal::{Live, Progress, progress::Stage};
 
 /// Shortest time between two drawings within an octet, as samples follow each other within milliseconds.
 const INTERVAL: Duration = Duration::from_millis(500);

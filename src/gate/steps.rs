@@ -10,7 +10,7 @@ use super::{
     octet::Arm,
     sampler::{Sample, Sampler},
 };
-use crate::terminal::exit::Failure;
+use crate::terminal::Failure;
 
 /// How far a try is.
 #[derive(Clone, Copy, Debug, PartialEq)]

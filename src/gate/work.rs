@@ -28,10 +28,7 @@ use crate::{
         plan::{self, Machine, PlannedCell},
         prepare::{self, Request, Source, WithWhole, on_one_database},
     },
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode},
     worker::Loaded,
 };
 
@@ -135,9 +132,9 @@ impl GateWork {
             Source::Scenario { .. } => {
                 let dir = temporary()?;
                 let file = dir.path().join("gate.workload");
-                let bytes = file::encode(&workload).or_exit(Code::Io)?;
+                let bytes = file::encode(&workload).with_exit_code(Code::Io)?;
                 let written = fs::write(&file, bytes).context("cannot write the workload");
-                written.or_exit(Code::Io)?;
+                written.with_exit_code(Code::Io)?;
                 (file, Some(dir))
             }
         };
@@ -178,11 +175,11 @@ impl GateWork {
         let dir = temporary()?;
         let path = dir.path().join("gate.json");
         // The reference has run on it.
-        let workload = file::read(&self.file).or_exit(Code::Io)?;
+        let workload = file::read(&self.file).with_exit_code(Code::Io)?;
         let written = File::create(&path).and_then(|out| prepare::write_json(&workload, out));
         written
             .with_context(|| format!("cannot write the workload as JSON to {}", path.display()))
-            .or_exit(Code::Io)?;
+            .with_exit_code(Code::Io)?;
         *self.json.borrow_mut() = Some((dir, path.clone()));
         Ok(path)
     }
@@ -202,7 +199,7 @@ impl GateWork {
                 few(self.variants.iter().map(|variant| &variant.name))
             )
         });
-        Err(anyhow!("{settings}: {why}")).or_exit(Code::Usage)
+        Err(anyhow!("{settings}: {why}")).with_exit_code(Code::Usage)
     }
 
     /// Content of the caches when a sample starts; `None` where no store has any, and where A and B may
@@ -224,7 +221,7 @@ impl GateWork {
                 "{variant}: there is one CPU, and threads that take turns on it say nothing of a \
                  parallel run; --threads 1, or allow more CPUs"
             );
-            return Err(error).or_exit(Code::Usage);
+            return Err(error).with_exit_code(Code::Usage);
         }
         let mut missing = self.variants.iter().map(|variant| &variant.name);
         let Some(missing) = missing.find(|name| !loaded.variants.contains(name)) else {
@@ -237,7 +234,7 @@ impl GateWork {
             missing,
             few(&loaded.variants)
         );
-        Err(error).or_exit(Code::Usage)
+        Err(error).with_exit_code(Code::Usage)
     }
 }
 
@@ -261,14 +258,14 @@ pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<SharedVariant>, Failur
             base.variants.join(", "),
             new.variants.join(", ")
         );
-        return Err(error).or_exit(Code::Usage);
+        return Err(error).with_exit_code(Code::Usage);
     }
     Ok(shared)
 }
 
 /// `path` as other processes can be told it, in text: itself, or a link to it in a directory of its own.
 fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
-    let path = std::path::absolute(path).or_exit(Code::Io)?;
+    let path = std::path::absolute(path).with_exit_code(Code::Io)?;
     if path.to_str().is_some() {
         return Ok((path, None));
     }
@@ -276,9 +273,11 @@ fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
     let link = dir.path().join("link");
     if !path.exists() {
         // The file was read; a data directory need not be there yet, and a link to nothing makes none.
-        fs::create_dir_all(&path).context("cannot make the data directory").or_exit(Code::Io)?;
+        fs::create_dir_all(&path)
+            .context("cannot make the data directory")
+            .with_exit_code(Code::Io)?;
     }
-    symlink(&path, &link).context("cannot make a link").or_exit(Code::Io)?;
+    symlink(&path, &link).context("cannot make a link").with_exit_code(Code::Io)?;
     Ok((link, Some(dir)))
 }
 
@@ -287,13 +286,13 @@ fn as_text(path: &Path) -> Result<(PathBuf, Option<Scratch>), Failure> {
 /// # Errors
 /// It cannot be made.
 pub fn temporary() -> Result<Scratch, Failure> {
-    Scratch::below(&std::env::temp_dir(), ".stress-gate-", |_| ()).or_exit(Code::Io)
+    Scratch::below(&std::env::temp_dir(), ".stress-gate-", |_| ()).with_exit_code(Code::Io)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::progress::Look;
+    use crate::terminal::Look;
 
     fn loaded(variants: &[&str], thread_counts: &[usize]) -> Loaded {
         let variants = variants.iter().map(|name| (*name).to_owned()).collect();

@@ -21,11 +21,7 @@ use crate::{
         plan::Machine,
         prepare::{Databases, InUse, StoreOpener},
     },
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 /// A plan that is being carried out.
@@ -146,8 +142,8 @@ impl Measuring<'_> {
     /// It cannot be written.
     pub fn save(&mut self) -> Result<Option<PathBuf>, Failure> {
         let Some(out) = &mut self.out else { return Ok(None) };
-        let json = report::json(&self.result).or_exit(Code::Io)?;
-        out.write(self.result.started_unix_s, &json).map(Some).or_exit(Code::Io)
+        let json = report::json(&self.result).with_exit_code(Code::Io)?;
+        out.write(self.result.started_unix_s, &json).map(Some).with_exit_code(Code::Io)
     }
 
     /// The store that is being measured.

@@ -21,7 +21,7 @@ use rustix::process::{
     test_kill_process_group,
 };
 
-use crate::terminal::{exit::Code, interrupt};
+use crate::terminal::{Code, interrupt};
 
 /// Polling interval for the child's end. Long against the cost of a poll, as samples are
 /// being timed.

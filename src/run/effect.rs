@@ -12,7 +12,7 @@ use crate::{
         plan::{self, Machine, PlannedCell},
         prepare::{FreshWorks, Request, Source, StoreSettings},
     },
-    terminal::exit::Failure,
+    terminal::Failure,
 };
 
 /// A key of a run that some designs ignore.

@@ -16,10 +16,7 @@ use crate::{
         sampling::{Purpose, Sampled, Sampling},
         trace,
     },
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-    },
+    terminal::{Code, Failure, WithExitCode, interrupt},
 };
 
 /// The extra samples that the user asks for.
@@ -73,7 +70,7 @@ impl Extras {
     ) -> Result<Self, Failure> {
         let names: Vec<String> = cells.iter().map(PlannedCell::name).collect();
         let to_trace =
-            trace::wanted(&names, wanted.trace_variant.as_deref()).or_exit(Code::Usage)?;
+            trace::wanted(&names, wanted.trace_variant.as_deref()).with_exit_code(Code::Usage)?;
         let designs: Vec<&str> = cells.iter().map(|cell| cell.variant.design.name()).collect();
         let mut extras = Self { trace: None, profile: None };
         if let Some(path) = &wanted.trace {
@@ -81,7 +78,7 @@ impl Extras {
             extras.trace = Some(Tracing { file, cell: to_trace });
         }
         if let Some(name) = &wanted.profile {
-            let cells = profile::wanted(&names, &designs, name).or_exit(Code::Usage)?;
+            let cells = profile::wanted(&names, &designs, name).with_exit_code(Code::Usage)?;
             let default = format!("flame-graph-{started_unix_s}.svg");
             let default = || out.unwrap_or(Path::new("")).join(default);
             let path = wanted.flame_graph.clone().unwrap_or_else(default);

@@ -8,7 +8,7 @@ use result::RunResult;
 
 use crate::{
     figures::claims,
-    terminal::exit::{Code, Failure, OpenCodes, OrExit},
+    terminal::{Code, Failure, OpenCodes, WithExitCode},
 };
 
 /// A run that has ended.
@@ -36,7 +36,9 @@ impl Finished {
             (_, None, true) => Ok(Code::Interrupted),
             // By its plan, and all designs agree.
             (Some(true), None, false) => Ok(claims::code(&result.expects.claims, open)),
-            (None, None, false) => Err(anyhow!("the run ended without a sample")).or_exit(Code::Io),
+            (None, None, false) => {
+                Err(anyhow!("the run ended without a sample")).with_exit_code(Code::Io)
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::{
         hooks::{self, Ran},
         session::{How, Session, Work},
     },
-    terminal::{interrupt, progress::Progress},
+    terminal::{Progress, interrupt},
 };
 
 /// A variant on an open store, and how samples of it are taken.

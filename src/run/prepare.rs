@@ -24,11 +24,7 @@ use result::Device;
 use crate::{
     machine,
     run::{plan::Machine, session::Session, shards::Running},
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 use once::Once;
@@ -137,7 +133,7 @@ impl Preparation<'_> {
 
     /// The device, with its unread blocks where this run measures its end, too.
     fn device_below(&self, state: &BuiltState) -> Result<(Device, Option<Disk>), Failure> {
-        let known = self.shared_device.map(shared::read).transpose().or_exit(Code::Io)?;
+        let known = self.shared_device.map(shared::read).transpose().with_exit_code(Code::Io)?;
         if let Some(known) = known.flatten() {
             return Ok((shared::of_cell(&known, state), None));
         }
@@ -149,7 +145,7 @@ impl Preparation<'_> {
             return Ok((facts, disk));
         };
         let known = shared::first(facts, disk.as_ref(), state, self.draw_seed);
-        shared::write(path, &known).or_exit(Code::Io)?;
+        shared::write(path, &known).with_exit_code(Code::Io)?;
         Ok((shared::of_cell(&known, state), None))
     }
 }
@@ -160,7 +156,7 @@ impl Preparation<'_> {
 /// A list of the workload cannot be decoded.
 pub fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
     // Before all long work, so that a missing shard is an error at once.
-    let shards = Running::of(run).or_exit(Code::Io)?;
+    let shards = Running::of(run).with_exit_code(Code::Io)?;
     let work = work::with_lists(workload, &run.designs, run.block_duties(), progress)?;
     Ok(Session::new(work).with_shards(shards))
 }

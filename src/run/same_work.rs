@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use result::stored::Stored;
 use workload::Workload;
 
-use crate::terminal::exit::{Code, Failure, OrExit};
+use crate::terminal::{Code, Failure, WithExitCode};
 
 /// Characters of a digest in the error, as on the page of a run.
 const DIGEST_CHARS: usize = 12;
@@ -48,6 +48,6 @@ impl SameWork {
              that work, with its options and its seed, or {remedy}",
             workload.scenario
         );
-        Err(error).or_exit(Code::Usage)
+        Err(error).with_exit_code(Code::Usage)
     }
 }

@@ -30,11 +30,7 @@ use crate::{
         prepare::{FreshWork, FreshWorks, Prepared},
         session::Work,
     },
-    terminal::{
-        exit::{Code, Failure},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, interrupt},
 };
 
 use asked::AskedBefore;

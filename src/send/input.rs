@@ -12,7 +12,7 @@ use send::{Pace, Settings};
 use spec::Override;
 
 use super::profile::ProfileInput;
-use crate::terminal::exit::{Code, Failure, OrExit, fail};
+use crate::terminal::{Code, Failure, WithExitCode, exit::fail};
 
 /// Transactions a second where nothing is said.
 const DEFAULT_RATE: &str = "100";
@@ -72,14 +72,15 @@ pub fn pace(
 pub fn read_secret(path: &Path) -> Result<B256, Failure> {
     let shown = path.display();
     let text = fs::read_to_string(path);
-    let text = text.with_context(|| format!("cannot read --key-file {shown}")).or_exit(Code::Io)?;
+    let text =
+        text.with_context(|| format!("cannot read --key-file {shown}")).with_exit_code(Code::Io)?;
     let bytes = hex::decode(text.trim()).ok();
     let secret = bytes.and_then(|bytes| B256::try_from(bytes.as_slice()).ok());
     secret
         .ok_or_else(|| {
             anyhow!("--key-file {shown}: a secret key of 64 hex digits is wanted, and nothing else")
         })
-        .or_exit(Code::Usage)
+        .with_exit_code(Code::Usage)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use report::units;
 use result::send::SendResult;
 use send::{Confirmations, End, Measured, Settings, Snapshot};
 
-use crate::terminal::progress::{Live, Progress, Stage};
+use crate::terminal::{Live, Progress, progress::Stage};
 
 /// A delay of the sender above this share of the time to inclusion makes its figures doubtful.
 const DELAY_SHARE_MAX: f64 = 0.1;

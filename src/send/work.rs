@@ -7,10 +7,7 @@ use workload::Workload;
 use super::input::SendInput;
 use crate::{
     run::prepare::{self, Size},
-    terminal::{
-        exit::{Code, Failure, OrExit, fail},
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 /// A call of an address without code succeeds and does nothing.
@@ -38,7 +35,7 @@ pub fn generate(input: &SendInput, node: &NodeFacts, progress: &Progress) -> Res
     let scenario = scenario(input, node)?;
     sendable(&scenario)?;
     let workload = prepare::generate(&scenario, progress)?;
-    let plan = Plan::of(&workload).or_exit(Code::Usage)?;
+    let plan = Plan::of(&workload).with_exit_code(Code::Usage)?;
     Ok(Work { workload, plan })
 }
 

@@ -10,7 +10,7 @@ use super::{
     costs::MEASURED_STORE,
     predict::{Predictions, one_host},
 };
-use crate::terminal::exit::{Code, Failure, OrExit, fail};
+use crate::terminal::{Code, Failure, WithExitCode, exit::fail};
 
 /// A prediction for each row of the result that shards executed.
 ///
@@ -22,7 +22,7 @@ pub fn checked(
     predictions: &Predictions<'_>,
     core_count: NonZeroUsize,
 ) -> Result<Vec<CheckedRow>, Failure> {
-    let run = read(path, digest).or_exit(Code::Usage)?;
+    let run = read(path, digest).with_exit_code(Code::Usage)?;
     let mut rows = Vec::new();
     for cell in run.cells.iter().filter(|cell| cell.shards > 0 && cell.store == MEASURED_STORE) {
         rows.extend(row(cell, predictions, core_count)?);

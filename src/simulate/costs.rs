@@ -17,11 +17,7 @@ use workload::{StepKind, Steps, Workload};
 use crate::{
     figures::cells::ns,
     run::session::{How, Session},
-    terminal::{
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
 /// The store that is measured on.
@@ -112,7 +108,7 @@ fn take(session: &Session, variant: Variant) -> Result<Measurement, Failure> {
         How { variant, cache: CacheMode::Warm, keep: Keep::Nothing, known_costs: &[], trace: None };
     let taken = session.take(session.work(), 0, how, interrupt::flag());
     let code = if interrupt::happened() { Code::Interrupted } else { Code::Io };
-    let measurement = taken.or_exit(code)?;
+    let measurement = taken.with_exit_code(code)?;
     match &measurement.disagreement {
         Some(difference) => fail!(Code::Disagree, "{variant}: {difference}"),
         None => Ok(measurement),

@@ -14,10 +14,7 @@ use workload::Workload;
 
 use super::{batch::SimulatedBatch, costs::Costs};
 use crate::figures::cells::ns;
-use crate::terminal::{
-    exit::{Code, Failure, OrExit},
-    interrupt,
-};
+use crate::terminal::{Code, Failure, WithExitCode, interrupt};
 
 /// Batches with the costs of their simulation.
 #[derive(Debug)]
@@ -38,7 +35,8 @@ impl<'a> Predictions<'a> {
     /// # Errors
     /// A list cannot be decoded, or a step has no time.
     pub fn new(workload: &'a Workload, seen: &Description, costs: &Costs) -> Result<Self, Failure> {
-        let batches = SimulatedBatch::all(workload, seen, &costs.step_times).or_exit(Code::Io)?;
+        let batches =
+            SimulatedBatch::all(workload, seen, &costs.step_times).with_exit_code(Code::Io)?;
         Ok(Self { batches, costs: costs.facts.clone() })
     }
 

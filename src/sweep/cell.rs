@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::{
     figures::{claims, facts},
     machine::environment,
-    terminal::exit::{Code, OpenCodes},
+    terminal::{Code, OpenCodes},
 };
 
 /// This program.

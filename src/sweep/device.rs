@@ -14,7 +14,7 @@ use super::dir::SweepDir;
 use crate::{
     machine,
     run::prepare::shared::{self, Moment},
-    terminal::{self, progress::Progress},
+    terminal::{self, Progress},
 };
 
 /// The figures are of this process.

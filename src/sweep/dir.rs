@@ -29,7 +29,7 @@ use super::{
 use crate::{
     machine::scratch::{OWNED, leftovers},
     run::prepare::shared,
-    terminal::exit::{Code, Failure, OrExit},
+    terminal::{Code, Failure, WithExitCode},
 };
 
 /// Locks, and cells that are not whole.
@@ -49,7 +49,7 @@ impl SweepDir {
     /// It cannot be written ([`Code::Io`]), or is another sweep's ([`Code::Usage`]).
     pub fn open(path: &Path, matrix: Matrix) -> Result<Self, Failure> {
         let mut dir = Self { path: path.to_owned(), matrix };
-        let there = dir.claim().or_exit(Code::Io)?;
+        let there = dir.claim().with_exit_code(Code::Io)?;
         match there.as_ref().and_then(|there| dir.matrix.difference(there)) {
             None => {
                 // A cell that is another's run on one machine may be its own on another.
@@ -62,7 +62,7 @@ impl SweepDir {
                 "{} holds another sweep: {difference}; give this one another --out",
                 path.display()
             ))
-            .or_exit(Code::Usage),
+            .with_exit_code(Code::Usage),
         }
     }
 

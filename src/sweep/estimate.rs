@@ -13,7 +13,7 @@ use crate::{
         plan::Rounds,
         prepare::{Request, Source, once::Once},
     },
-    terminal::exit::Failure,
+    terminal::Failure,
 };
 
 /// A sweep that may take as long says so before it begins.

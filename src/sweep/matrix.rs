@@ -13,7 +13,7 @@ use crate::{
         plan::Machine,
         prepare::{self, Size, Source},
     },
-    terminal::exit::{Code, Failure, OrExit},
+    terminal::{Code, Failure, WithExitCode},
 };
 
 /// The axes and the settings of a sweep.
@@ -35,7 +35,7 @@ pub struct MatrixInput {
 /// Of usage: an unknown key, a value that the key cannot have, too many cells.
 pub fn from_input(input: MatrixInput) -> Result<Matrix, Failure> {
     let MatrixInput { scenario, size, fixed, axes } = input;
-    let cell_count = cell_count(&axes).or_exit(Code::Usage)?;
+    let cell_count = cell_count(&axes).with_exit_code(Code::Usage)?;
     let settings =
         fixed.iter().map(|given| Setting { key: given.key.clone(), value: given.value.clone() });
     let mut matrix = Matrix {
@@ -83,7 +83,7 @@ fn resolved(matrix: &Matrix, fixed: &[Override]) -> Result<Resolved, Failure> {
         let scenario = resolve(matrix, index, fixed)?;
         let digest = *blake3::hash(scenario.to_toml().as_bytes()).as_bytes();
         if let Some(first) = seen.insert(digest, index) {
-            return Err(same(matrix, first, index)).or_exit(Code::Usage);
+            return Err(same(matrix, first, index)).with_exit_code(Code::Usage);
         }
         hasher.update(&digest);
         let same_as = *runs.entry(effect::digest(&scenario, &machine)).or_insert(index);

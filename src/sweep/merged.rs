@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow, bail};
 
 use super::{cell::FinishedCell, dir::SweepDir};
 
-use crate::terminal::exit::{Code, Failure, OrExit};
+use crate::terminal::{Code, Failure, WithExitCode};
 
 /// Joins the cells in `dir`.
 ///
@@ -25,7 +25,7 @@ use crate::terminal::exit::{Code, Failure, OrExit};
 pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     let (mut cells, mut missing) = (Vec::new(), Vec::new());
     for index in 0..dir.matrix().cell_count {
-        match dir.cell(index).or_exit(Code::Io)? {
+        match dir.cell(index).with_exit_code(Code::Io)? {
             Some(cell) => cells.push(cell),
             None if dir.matrix().same_as(index).is_some() => {}
             None => missing.push(index),
@@ -33,18 +33,18 @@ pub fn merge(dir: &SweepDir) -> Result<Merged, Failure> {
     }
     let Some(first) = cells.first() else {
         let error = anyhow!("no cell of {} has been run yet", dir.path().display());
-        return Err(error).or_exit(Code::Io);
+        return Err(error).with_exit_code(Code::Io);
     };
     let program = first.file.program.clone();
-    same_program(&cells).or_exit(Code::Usage)?;
-    same_work(dir.matrix(), &cells).or_exit(Code::Usage)?;
+    same_program(&cells).with_exit_code(Code::Usage)?;
+    same_work(dir.matrix(), &cells).with_exit_code(Code::Usage)?;
     let points = cells
         .iter()
         .flat_map(|cell| sweep::of_result(cell.file.index, &cell.file.keys, &cell.result.result));
     let points: Vec<_> = points.collect();
     let machines = machines(&cells);
     let counted = counters(&cells);
-    let devices = dir.devices().or_exit(Code::Io)?;
+    let devices = dir.devices().with_exit_code(Code::Io)?;
     let mut doubts = doubts(dir.matrix(), &machines, &counted);
     doubts.extend(drifts(&devices, &machines));
     let disagreeing = cells.iter().filter(|cell| !cell.agrees());

@@ -30,12 +30,7 @@ use crate::{
         hooks::Hooks,
         prepare::{InUse, once},
     },
-    terminal::{
-        self,
-        exit::{Code, Failure, OpenCodes, OrExit},
-        interrupt,
-        progress::Look,
-    },
+    terminal::{self, Code, Failure, Look, OpenCodes, WithExitCode, interrupt},
 };
 
 /// Polling interval for the end of a cell that another process runs.
@@ -136,12 +131,12 @@ impl OneCell<'_> {
             return Ok(Code::Fine);
         }
         let Some(lock) = wait_for(dir, index, &name)? else { return Ok(Code::Interrupted) };
-        if let Some(cell) = dir.own_cell(index).or_exit(Code::Io)? {
+        if let Some(cell) = dir.own_cell(index).with_exit_code(Code::Io)? {
             let path = dir.cell_path(index);
             terminal::note(&format!("{name}: finished already, in {}", path.display()));
             return Ok(cell.code(open));
         }
-        let scratch = dir.scratch(index, &lock).or_exit(Code::Io)?;
+        let scratch = dir.scratch(index, &lock).with_exit_code(Code::Io)?;
         let input = RunInput {
             source: matrix::source(dir.matrix(), index),
             how: Vec::new(),
@@ -168,7 +163,7 @@ impl OneCell<'_> {
             // Its files so far are not the whole cell.
             return Ok(code);
         }
-        let path = dir.publish(index, &scratch, &digest).or_exit(Code::Io)?;
+        let path = dir.publish(index, &scratch, &digest).with_exit_code(Code::Io)?;
         asked_by.tell(&format!("{name}: wrote {}", path.display()));
         Ok(code)
     }
@@ -178,7 +173,7 @@ impl OneCell<'_> {
 fn wait_for(dir: &SweepDir, index: u64, name: &str) -> Result<Option<CellLock>, Failure> {
     let mut is_told = false;
     while !interrupt::happened() {
-        if let Some(lock) = dir.try_lock(index).or_exit(Code::Io)? {
+        if let Some(lock) = dir.try_lock(index).with_exit_code(Code::Io)? {
             return Ok(Some(lock));
         }
         if let (false, Some(runner)) = (is_told, dir.runner(index)) {
@@ -220,7 +215,7 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
     if let Some(words) = estimate.and_then(|estimate| estimate.words()) {
         terminal::note(&words);
     }
-    let device = WatchedDevice::new(dir, data_dir).or_exit(Code::Io)?;
+    let device = WatchedDevice::new(dir, data_dir).with_exit_code(Code::Io)?;
     let mut running = Running { dir, left: missing, took: Vec::new(), device };
     let mut failures = Vec::new();
     while let Some(index) = running.next()
@@ -231,7 +226,7 @@ pub fn all(dir: &SweepDir, data_dir: Option<&Path>) -> Result<Ending, Failure> {
         }
     }
     if !interrupt::happened() {
-        running.device.end().or_exit(Code::Io)?;
+        running.device.end().with_exit_code(Code::Io)?;
     }
     conclude(dir, &failures)
 }
@@ -248,7 +243,7 @@ fn missing(dir: &SweepDir) -> Result<Option<Vec<u64>>, Failure> {
         if interrupt::happened() {
             return Ok(None);
         }
-        if dir.own_cell(index).or_exit(Code::Io)?.is_none() {
+        if dir.own_cell(index).with_exit_code(Code::Io)?.is_none() {
             missing.push(index);
         }
     }
@@ -288,23 +283,23 @@ impl Running<'_> {
     /// Runs a cell; how its process ended, where it left no result.
     fn cell(&mut self, index: u64) -> Result<Option<Ended>, Failure> {
         let name = cell_name(self.dir, index);
-        if self.dir.own_cell(index).or_exit(Code::Io)?.is_some() {
+        if self.dir.own_cell(index).with_exit_code(Code::Io)?.is_some() {
             return Ok(None);
         }
-        self.device.before_cell().or_exit(Code::Io)?;
+        self.device.before_cell().with_exit_code(Code::Io)?;
         terminal::note(&format!("{name}: begins"));
         let began = Instant::now();
-        let ended = child::run(&words(index, self.device.path())).or_exit(Code::Io)?;
+        let ended = child::run(&words(index, self.device.path())).with_exit_code(Code::Io)?;
         let (wall, once) = (began.elapsed(), once::take(self.device.path()));
-        self.device.after_cell().or_exit(Code::Io)?;
-        let Some(cell) = self.dir.own_cell(index).or_exit(Code::Io)? else {
+        self.device.after_cell().with_exit_code(Code::Io)?;
+        let Some(cell) = self.dir.own_cell(index).with_exit_code(Code::Io)? else {
             if !interrupt::happened() {
                 terminal::note(&format!("{name}: no result, {}", ended.words()));
             }
             return Ok(Some(ended));
         };
         self.took.push(Took { wall, once });
-        let end = self.device.end_time().or_exit(Code::Io)?;
+        let end = self.device.end_time().with_exit_code(Code::Io)?;
         let time = took_in_words(&self.took, self.left.len(), end);
         terminal::note(&format!("{name}: {}, {time}", found(&cell)));
         Ok(None)
@@ -359,7 +354,7 @@ fn conclude(dir: &SweepDir, failures: &[Failed]) -> Result<Ending, Failure> {
         each.join(", "),
         how_to_go_on(dir, finished)
     ))
-    .or_exit(failures.first().map_or(Code::Io, |failed| failed.ended.code()))
+    .with_exit_code(failures.first().map_or(Code::Io, |failed| failed.ended.code()))
 }
 
 /// The outcome of a sweep that the user interrupts, unless its last cell was finished before. Results,

@@ -17,7 +17,7 @@ use super::{dir::SweepDir, merged};
 use crate::{
     cli::{Cli, Command},
     run::prepare::shared,
-    terminal::exit::{Code, Failure, OpenCodes},
+    terminal::{Code, Failure, OpenCodes},
 };
 
 const AXES: [&str; 3] = ["gas=3M,4M", "io_threads=16,64", "samples=8,9"];

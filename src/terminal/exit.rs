@@ -109,13 +109,13 @@ impl From<report::Error> for Failure {
 }
 
 /// Gives an error its exit code.
-pub trait OrExit<T> {
+pub trait WithExitCode<T> {
     /// On error, the program ends with `code`.
-    fn or_exit(self, code: Code) -> Result<T, Failure>;
+    fn with_exit_code(self, code: Code) -> Result<T, Failure>;
 }
 
-impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
-    fn or_exit(self, code: Code) -> Result<T, Failure> {
+impl<T, E: Into<anyhow::Error>> WithExitCode<T> for Result<T, E> {
+    fn with_exit_code(self, code: Code) -> Result<T, Failure> {
         self.map_err(|error| Failure { code, error: error.into() })
     }
 }

@@ -20,10 +20,7 @@ use super::{
     confine,
     message::{Answer, ErrorKind, Load, Loaded, PROTOCOL, Request, Sampled, Who},
 };
-use crate::terminal::{
-    exit::{Code, Failure, OrExit},
-    interrupt,
-};
+use crate::terminal::{Code, Failure, WithExitCode, interrupt};
 
 /// Longest line of a worker: a sample of thousands of batches is far below.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -78,7 +75,7 @@ impl Driver {
         let mut command = Command::new(binary);
         command.arg("--worker").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let started = command.spawn().with_context(|| format!("cannot start {name}"));
-        let mut child = started.or_exit(Code::Io)?;
+        let mut child = started.with_exit_code(Code::Io)?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             panic!("all three pipes were asked for");
@@ -180,7 +177,7 @@ impl Driver {
                  that speaks {PROTOCOL}, or the other stress to drive",
                 self.name
             );
-            return Err(error).or_exit(Code::Usage);
+            return Err(error).with_exit_code(Code::Usage);
         }
         match serde_json::from_str(&text) {
             Ok(Answer::Hello(who)) => Ok(who),
@@ -244,7 +241,7 @@ impl Driver {
         if interrupt::happened() {
             return Err(interrupted());
         }
-        Err(error).or_exit(Code::Io)
+        Err(error).with_exit_code(Code::Io)
     }
 
     /// The error of a worker that closed its standard output: how it ended, and its last words.

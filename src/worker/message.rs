@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use result::Counters;
 
-use crate::terminal::exit::Code;
+use crate::terminal::Code;
 
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;

@@ -39,11 +39,7 @@ use crate::{
         prepare::{self, Databases, InUse, StoreOpener},
         session::Session,
     },
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
-        progress::{Look, Progress},
-    },
+    terminal::{self, Code, Failure, Look, Progress, WithExitCode},
 };
 
 /// Nanoseconds that each read of the memory store takes longer: to judge a gate, not to measure.
@@ -56,7 +52,7 @@ pub fn serve() -> Result<Code, Failure> {
     // Before other threads begin: those that are there already would not be counted.
     allocations::begin();
     instructions::begin();
-    let handicap = handicap().or_exit(Code::Usage)?;
+    let handicap = handicap().with_exit_code(Code::Usage)?;
     let build = environment::build();
     answer(&Answer::Hello(Who {
         protocol: PROTOCOL,
@@ -74,7 +70,8 @@ pub fn serve() -> Result<Code, Failure> {
     }));
     let mut worker = None;
     for line in io::stdin().lock().lines() {
-        let line = line.context("cannot read the request of the driver").or_exit(Code::Io)?;
+        let line =
+            line.context("cannot read the request of the driver").with_exit_code(Code::Io)?;
         let answered = match serde_json::from_str(&line) {
             Ok(Request::Load(load)) => Worker::load(&load, handicap).map(|loaded| {
                 let answer = Answer::Loaded(loaded.loaded());
@@ -92,7 +89,7 @@ pub fn serve() -> Result<Code, Failure> {
                 return Ok(Code::Fine);
             }
             Err(error) => Err(anyhow!("no message of worker protocol {PROTOCOL}: {error}"))
-                .or_exit(Code::Usage),
+                .with_exit_code(Code::Usage),
         };
         answer(&answered.unwrap_or_else(|failure| Answer::Error {
             error: ErrorKind::from(failure.code),
@@ -113,7 +110,7 @@ fn answer(answer: &Answer) {
 }
 
 fn loaded(worker: &mut Option<Worker>) -> Result<&mut Worker, Failure> {
-    worker.as_mut().context("nothing is loaded: ask `load` first").or_exit(Code::Usage)
+    worker.as_mut().context("nothing is loaded: ask `load` first").with_exit_code(Code::Usage)
 }
 
 /// The handicaps that the environment asks for.
@@ -154,16 +151,16 @@ impl Worker {
                 "the driver speaks worker protocol {}, this stress {PROTOCOL}",
                 load.protocol
             );
-            return Err(error).or_exit(Code::Usage);
+            return Err(error).with_exit_code(Code::Usage);
         }
-        let run = minimal::run_of_words(&load.run).or_exit(Code::Usage)?;
+        let run = minimal::run_of_words(&load.run).with_exit_code(Code::Usage)?;
         let is_memory = run.stores.iter().all(|store| *store == StoreKind::Memory);
         if !handicap.is_none() && !is_memory {
             let error = anyhow!("{SLOW_READ} and {READ_TWICE} are for the memory store only");
-            return Err(error).or_exit(Code::Usage);
+            return Err(error).with_exit_code(Code::Usage);
         }
         // The driver has run the reference on the file; each sample is compared with it again.
-        let workload = file::read(&load.workload).or_exit(Code::Io)?;
+        let workload = file::read(&load.workload).with_exit_code(Code::Io)?;
         let progress = Progress::new(Look::Lines);
         let session = prepare::session(workload, &run, &progress)?;
         let machine = Machine::this();
@@ -227,7 +224,7 @@ impl Worker {
             let names: Vec<_> = self.cells.iter().map(PlannedCell::name).collect();
             format!("no variant {variant}: there are {}", names.join(", "))
         });
-        index.or_exit(Code::Usage)
+        index.with_exit_code(Code::Usage)
     }
 
     /// Takes one sample, and closes its store after it: a state on disk is used by one process at a time, and
@@ -243,7 +240,7 @@ impl Worker {
         let mut samples = mem::take(&mut self.samples[index]);
         samples.add(&self.measuring(&cell, store).input(self.keys, None), &measurement);
         let facts = samples.last().map(serde_json::to_value);
-        let facts = facts.transpose().or_exit(Code::Io)?.unwrap_or(Value::Null);
+        let facts = facts.transpose().with_exit_code(Code::Io)?.unwrap_or(Value::Null);
         self.samples[index] = samples;
         let (workload, unique_keys) = (self.session.workload(), self.keys.declared.count());
         let counters = counters::of(workload, &cell.variant, unique_keys, &measurement);
@@ -259,7 +256,7 @@ impl Worker {
 
     /// Judges claims on all samples so far.
     fn judge(&mut self, expects: &[String]) -> Result<Answer, Failure> {
-        let expects = minimal::expects(expects).or_exit(Code::Usage)?;
+        let expects = minimal::expects(expects).with_exit_code(Code::Usage)?;
         let mut cells = Vec::new();
         let warm_up = cells::left_out(self.samples.iter().filter(|samples| !samples.is_empty()));
         for index in 0..self.cells.len() {
@@ -277,7 +274,7 @@ impl Worker {
         let grounds =
             Grounds { workload: &work, cells: &cells, databases: &[], cache: self.run.cache };
         let judged = claims::judge(&expects, None, &grounds);
-        Ok(Answer::Judged { expects: serde_json::to_value(judged).or_exit(Code::Io)? })
+        Ok(Answer::Judged { expects: serde_json::to_value(judged).with_exit_code(Code::Io)? })
     }
 
     /// How a sample of `cell` is taken, whose store is the open one at index `store`.
@@ -313,11 +310,11 @@ fn right(
         }
         Ok(Measured { differences, .. }) => {
             let differences: Vec<_> = differences.iter().map(|d| d.of(&name)).collect();
-            Err(anyhow!("{}", differences.join("; "))).or_exit(Code::Disagree)
+            Err(anyhow!("{}", differences.join("; "))).with_exit_code(Code::Disagree)
         }
         Err(Unmeasured::Cancelled) => {
-            Err(EngineError::Cancelled).context(name).or_exit(Code::Interrupted)
+            Err(EngineError::Cancelled).context(name).with_exit_code(Code::Interrupted)
         }
-        Err(Unmeasured::Failed(error)) => Err(error.context(name)).or_exit(Code::Io),
+        Err(Unmeasured::Failed(error)) => Err(error.context(name)).with_exit_code(Code::Io),
     }
 }

@@ -16,7 +16,7 @@ use crate::{
         minimal,
         prepare::{self, Size},
     },
-    terminal::exit::{Code, Failure, OrExit, fail},
+    terminal::{Code, Failure, WithExitCode, exit::fail},
 };
 
 /// Ending of workload files.
@@ -150,14 +150,14 @@ impl ScenarioArgs {
     /// # Errors
     /// As [`which`], or an override is not valid.
     pub fn work(&self, workload: Option<&Path>) -> Result<Option<NamedWork>, Failure> {
-        Ok(match self.which(workload).or_exit(Code::Usage)? {
+        Ok(match self.which(workload).with_exit_code(Code::Usage)? {
             Some(Which::Scenario(name)) => {
                 Some(NamedWork::Scenario(Box::new(self.load_by_name(&name)?)))
             }
             Some(Which::Workload(path)) => {
                 let mut how = self.how.overrides();
-                how.extend(self.work.beside_file().or_exit(Code::Usage)?);
-                let run = minimal::default_run(&how).or_exit(Code::Usage)?;
+                how.extend(self.work.beside_file().with_exit_code(Code::Usage)?);
+                let run = minimal::default_run(&how).with_exit_code(Code::Usage)?;
                 Some(NamedWork::File(path, Box::new(run)))
             }
             None => None,
@@ -177,7 +177,7 @@ impl ScenarioArgs {
     /// # Errors
     /// None is named, or it is not valid.
     pub fn load(&self) -> Result<Scenario, Failure> {
-        match self.which(None).or_exit(Code::Usage)? {
+        match self.which(None).with_exit_code(Code::Usage)? {
             Some(Which::Scenario(name)) => self.load_by_name(&name),
             Some(Which::Workload(path)) => {
                 let path = path.display();
@@ -208,7 +208,7 @@ impl ScenarioArgs {
     }
 
     fn overrides(&self) -> Result<Vec<Override>, Failure> {
-        let mut overrides = self.work.overrides().or_exit(Code::Usage)?;
+        let mut overrides = self.work.overrides().with_exit_code(Code::Usage)?;
         overrides.extend(self.how.overrides());
         Ok(overrides)
     }

@@ -10,10 +10,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use report::{Existing, WholeFile};
 
-use crate::terminal::{
-    self,
-    exit::{Code, Failure, OrExit},
-};
+use crate::terminal::{self, Code, Failure, WithExitCode};
 
 /// Consent to replace the files that options name.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -52,7 +49,7 @@ impl ForceArgs {
         files: &[(OsString, Vec<u8>)],
         cannot: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
-        fs::create_dir_all(dir).with_context(cannot).or_exit(Code::Io)?;
+        fs::create_dir_all(dir).with_context(cannot).with_exit_code(Code::Io)?;
         // All of them are tried before the first is written.
         let tried = files.iter().map(|(name, content)| {
             Ok((WholeFile::at(&dir.join(name), "--out", self.existing())?, content))

@@ -8,8 +8,7 @@ use crate::{
     gate::baselines::{Baseline, Baselines},
     run::prepare,
     terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
+        self, Code, Failure, WithExitCode,
         progress::{self, visible},
     },
 };
@@ -57,7 +56,7 @@ pub fn baseline(args: &BaselineArgs) -> Result<Code, Failure> {
     let baselines = Baselines::below(&prepare::known_data_path(args.data_dir.asked())?);
     match &args.command {
         BaselineCommand::List => {
-            let all = baselines.list().or_exit(Code::Io)?;
+            let all = baselines.list().with_exit_code(Code::Io)?;
             for baseline in &all {
                 terminal::out(&(visible(&line(baseline)) + "\n"));
             }
@@ -66,7 +65,7 @@ pub fn baseline(args: &BaselineArgs) -> Result<Code, Failure> {
         }
         BaselineCommand::Rm { names } => {
             for name in names {
-                baselines.remove(name).or_exit(Code::Io)?;
+                baselines.remove(name).with_exit_code(Code::Io)?;
                 terminal::out(&format!("removed {name}\n"));
             }
         }

@@ -23,11 +23,7 @@ use crate::{
         work::{GateWork, subjects},
     },
     machine,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 const CALIBRATE_HELP: &str = "\
@@ -88,7 +84,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let spreads = calibration::spreads(&attempt.cells);
     let digest = work.facts.digest;
     let learned = Calibration::new(started, environment, digest, attempt.disturbances, spreads);
-    let text = report::json(&learned).or_exit(Code::Io)?;
+    let text = report::json(&learned).with_exit_code(Code::Io)?;
     let path = file.write(|out| out.write_all(text.as_bytes()))?;
     args.run.format.print(&learned, report::calibration)?;
     terminal::note(&format!("wrote {}", path.display()));
@@ -100,10 +96,10 @@ fn file(args: &CalibrateArgs) -> Result<WholeFile, Failure> {
     let named = args.output.clone().map(|path| (path, args.run.force.existing()));
     let path = named.or_else(|| Some((calibration::default_path()?, Existing::Replace)));
     let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
-    let (path, existing) = path.or_exit(Code::Usage)?;
+    let (path, existing) = path.with_exit_code(Code::Usage)?;
     if let Some(dir) = path.parent() {
         let made = fs::create_dir_all(dir);
-        made.with_context(|| format!("cannot make {}", dir.display())).or_exit(Code::Io)?;
+        made.with_context(|| format!("cannot make {}", dir.display())).with_exit_code(Code::Io)?;
     }
     Ok(WholeFile::at(&path, "--output", existing)?)
 }

@@ -11,10 +11,7 @@ use crate::{
     client::{CalibrateInput, StartFile},
     machine::child,
     run::minimal,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-    },
+    terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
 const EXAMPLES: &str = "\
@@ -83,20 +80,20 @@ pub fn calibrate_against(args: &CalibrateAgainstArgs) -> Result<Code, Failure> {
 }
 
 fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
-    let start = StartFile::load(&args.client).or_exit(Code::Usage)?;
+    let start = StartFile::load(&args.client).with_exit_code(Code::Usage)?;
     let program = args.program.as_ref().unwrap_or(&start.program);
     if child::found(program).is_none() {
         fail!(Code::Usage, "{}: no such program; name it by --program", program.display());
     }
-    spec::duration("--timeout", &args.timeout).or_exit(Code::Usage)?;
-    let run = minimal::default_run(&args.how.overrides()).or_exit(Code::Usage)?;
+    spec::duration("--timeout", &args.timeout).with_exit_code(Code::Usage)?;
+    let run = minimal::default_run(&args.how.overrides()).with_exit_code(Code::Usage)?;
     let mut work = vec![
         Override::new("block.gas", &args.gas, format!("--gas {}", args.gas)),
         Override::new("state.slots", &args.slots, format!("--slots {}", args.slots)),
     ];
-    minimal::scenario("the options", &work).or_exit(Code::Usage)?;
+    minimal::scenario("the options", &work).with_exit_code(Code::Usage)?;
     for set in &args.set {
-        work.push(pair("--set", set, "fork=osaka").or_exit(Code::Usage)?);
+        work.push(pair("--set", set, "fork=osaka").with_exit_code(Code::Usage)?);
     }
     let sample_count = run.sample_count.map_or(SAMPLE_COUNT, u64::from);
     Ok(CalibrateInput {

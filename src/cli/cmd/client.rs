@@ -12,7 +12,7 @@ use crate::{
     cli::args::{DatabaseArgs, HowArgs, OpenArgs, ResultArgs, typed_words},
     client::{self, Attached, ClientInput, Clients, StartFile},
     run::{RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
-    terminal::exit::{Code, Failure, OrExit},
+    terminal::{Code, Failure, WithExitCode},
 };
 
 const EXAMPLES: &str = "\
@@ -105,7 +105,7 @@ pub fn client(args: &ClientArgs) -> Result<Code, Failure> {
 }
 
 fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
-    let run = run_of_clients(args).or_exit(Code::Usage)?;
+    let run = run_of_clients(args).with_exit_code(Code::Usage)?;
     let show_kept = show_kept(args.result.format);
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
     let command = typed_words();
@@ -133,11 +133,11 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
     });
     Ok(ClientInput {
         dir: args.dir.clone(),
-        clients: clients(args).or_exit(Code::Usage)?,
+        clients: clients(args).with_exit_code(Code::Usage)?,
         sample_count: run.sample_count.map(|count| count as usize),
         cache: args.how.cache.as_ref().map(|_| run.cache),
-        timeout: spec::duration("--timeout", &args.timeout).or_exit(Code::Usage)?,
-        deadline: deadline.transpose().or_exit(Code::Usage)?,
+        timeout: spec::duration("--timeout", &args.timeout).with_exit_code(Code::Usage)?,
+        deadline: deadline.transpose().with_exit_code(Code::Usage)?,
         designs,
         out: args.result.out.clone(),
         command,

@@ -18,10 +18,7 @@ use super::report::mixed;
 use crate::{
     cli::args::{DataDirArgs, Format, set_keys},
     gate::baselines::Found,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-    },
+    terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
 /// Arguments of `stress compare`.
@@ -75,16 +72,16 @@ pub fn compare(args: &CompareArgs) -> Result<Code, Failure> {
     if let [Named { path, results }] = runs.as_slice()
         && let [only] = results.as_slice()
     {
-        return Err(one_alone(path, &only.path)).or_exit(Code::Usage);
+        return Err(one_alone(path, &only.path)).with_exit_code(Code::Usage);
     }
     let mut all = runs.iter().flat_map(|named| &named.results);
     let disagrees = all.any(|stored| stored.agrees() == Some(false));
     let code = if disagrees { Code::Disagree } else { Code::Usage };
     if code == Code::Usage {
-        runs.iter().try_for_each(check_work).or_exit(code)?;
+        runs.iter().try_for_each(check_work).with_exit_code(code)?;
     }
     let results: Vec<Stored> = runs.into_iter().flat_map(|named| named.results).collect();
-    let compared = compare::compare(&results).or_exit(code)?;
+    let compared = compare::compare(&results).with_exit_code(code)?;
     let keys: Vec<_> = results.iter().map(|stored| set_keys(&stored.result.command)).collect();
     let compared = report::with_set_keys(compared, &results, &keys);
     args.format.print(&compared, |compared, width, paint| {
@@ -101,13 +98,13 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
         if let Some(note) = &note {
             terminal::note(note);
         }
-        let loads = StoredLoad::read_all(&path).or_exit(Code::Io)?;
+        let loads = StoredLoad::read_all(&path).with_exit_code(Code::Io)?;
         if !loads.is_empty() {
             all.sides.push(Side { path, loads });
             continue;
         }
         let mut results = Vec::new();
-        for shown in Shown::read_all(&path).or_exit(Code::Io)? {
+        for shown in Shown::read_all(&path).with_exit_code(Code::Io)? {
             match shown.content {
                 Content::Run(run) => results.push(Stored::new(shown.path, *run)),
                 Content::Gate(_) => {
@@ -194,7 +191,7 @@ fn compare_sides(sides: &[Side], format: Format) -> Result<Code, Failure> {
             only.path.display()
         );
     }
-    let compared = compare_loads(sides).or_exit(Code::Usage)?;
+    let compared = compare_loads(sides).with_exit_code(Code::Usage)?;
     format.print(&compared, report::load_comparison)?;
     Ok(Code::Fine)
 }

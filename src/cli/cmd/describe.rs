@@ -10,11 +10,7 @@ use crate::{
     cli::args::{ForceArgs, Format, NamedWork, ScenarioArgs, WorkArgs, write},
     describe::{self, Asked, Figures, kinds},
     run::prepare,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 const DESCRIBE_EXAMPLES: &str = "\
@@ -112,7 +108,7 @@ fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure>
 
 /// Prints the table of all shipped scenarios.
 fn table(work: &WorkArgs, progress: &Progress) -> Result<Code, Failure> {
-    let overrides = work.overrides().or_exit(Code::Usage)?;
+    let overrides = work.overrides().with_exit_code(Code::Usage)?;
     let Some(rows) = kinds::rows(overrides, progress)? else { return Ok(Code::Interrupted) };
     progress.clear();
     terminal::out(&report::kinds(&rows.made));

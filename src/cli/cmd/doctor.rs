@@ -11,7 +11,7 @@ use result::{
 use crate::{
     cli::args::{DataDirArgs, Format},
     machine::environment,
-    terminal::exit::{Code, Failure},
+    terminal::{Code, Failure},
 };
 
 /// How long stolen time is watched: it is counted in steps of 10 ms.

@@ -12,11 +12,7 @@ use crate::{
     cli::args::WorkArgs,
     client::export::write::{self, ExportInput, Form, StateSource},
     run::prepare::{self, Size},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 /// Siblings of a block at most: each is written out.
@@ -115,7 +111,7 @@ pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
 }
 
 fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure> {
-    let overrides = args.work.overrides().or_exit(Code::Usage)?;
+    let overrides = args.work.overrides().with_exit_code(Code::Usage)?;
     match (&args.scenario, &args.workload) {
         (None, Some(path)) => {
             if let Some(given) = overrides.first() {

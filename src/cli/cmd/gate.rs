@@ -32,8 +32,8 @@ use crate::{
     machine::{self, child},
     run::{RunInput, SameWork, minimal},
     terminal::{
-        self,
-        exit::{self, Code, Failure, OrExit, fail},
+        self, Code, Failure, WithExitCode,
+        exit::{self, fail},
     },
 };
 
@@ -165,7 +165,7 @@ pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
 
 /// The same without its metrics, which are of `kept`: the result, where there is one.
 fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
-    let delta = share("--delta", &args.delta).or_exit(Code::Usage)?;
+    let delta = share("--delta", &args.delta).with_exit_code(Code::Usage)?;
     // A directory that cannot be written is better known before the work than after it.
     let out = args.run.out.as_deref().map(|dir| JsonOut::at(dir, "gate")).transpose()?;
     let open = args.run.open.codes();
@@ -190,7 +190,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
                 "nothing to compare with: name another build (--against BINARY), a setting (--b-set \
                  run.KEY=VALUE) or a stored result (--baseline RESULT)"
             );
-            return Err(error).or_exit(Code::Usage);
+            return Err(error).with_exit_code(Code::Usage);
         }
     };
     let judgement = judged.unwrap_or_else(|failure| Judgement::failed(mode, failure));
@@ -207,7 +207,7 @@ fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure
         Format::Table => {
             terminal::out(&report::gate(result, cache, terminal::width(), terminal::paint()));
         }
-        Format::Json => terminal::out(&report::json(result).or_exit(Code::Io)?),
+        Format::Json => terminal::out(&report::json(result).with_exit_code(Code::Io)?),
     }
     let written = out.map_or(Ok(()), |out| write(out, result));
     exit::with_side_work(ended, written, terminal::error)
@@ -219,7 +219,7 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
     Ok(Builds {
         base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
         new: args.candidate.clone(),
-        metrics: args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?,
+        metrics: args.metric.as_deref().map(metrics).transpose().with_exit_code(Code::Usage)?,
         driving: args.drive.driving()?,
         work: args.run.of_builds(settings)?,
         attempt_count: if args.rerun { 2 } else { 1 },
@@ -231,17 +231,17 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
 /// The settings of one side.
 fn settings(option: &str, texts: &[String]) -> Result<Vec<Override>, Failure> {
     let pairs = texts.iter().map(|text| pair(option, text, "run.read=get"));
-    let settings = pairs.collect::<anyhow::Result<Vec<_>>>().or_exit(Code::Usage)?;
+    let settings = pairs.collect::<anyhow::Result<Vec<_>>>().with_exit_code(Code::Usage)?;
     are_of_run(&settings)?;
     Ok(settings)
 }
 
 /// The clients, and the export that is the only work.
 fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> {
-    args.run.without_extras("gate").or_exit(Code::Usage)?;
+    args.run.without_extras("gate").with_exit_code(Code::Usage)?;
     let run = &args.run;
     let is_work_alone = run.scenario.is_none() && run.workload.is_none() && !run.quick;
-    let work = run.work.overrides().or_exit(Code::Usage)?;
+    let work = run.work.overrides().with_exit_code(Code::Usage)?;
     let how = run.how.overrides().into_iter().find(|given| given.key != "run.cache");
     let ([dir], true) = (run.words.as_slice(), is_work_alone) else {
         fail!(
@@ -253,10 +253,11 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
     if let Some(given) = work.into_iter().chain(how).next() {
         fail!(Code::Usage, "{}: the work of an export is fixed, and clients run it", given.origin);
     }
-    let cache = minimal::default_run(&run.how.overrides()).or_exit(Code::Usage)?.cache;
-    let metrics = args.metric.as_deref().map(metrics).transpose().or_exit(Code::Usage)?;
-    let base = StartFile::load(&base.to_string_lossy()).or_exit(Code::Usage)?;
-    let new = StartFile::load(args.client.as_deref().unwrap_or_default()).or_exit(Code::Usage)?;
+    let cache = minimal::default_run(&run.how.overrides()).with_exit_code(Code::Usage)?.cache;
+    let metrics = args.metric.as_deref().map(metrics).transpose().with_exit_code(Code::Usage)?;
+    let base = StartFile::load(&base.to_string_lossy()).with_exit_code(Code::Usage)?;
+    let new =
+        StartFile::load(args.client.as_deref().unwrap_or_default()).with_exit_code(Code::Usage)?;
     Ok(ClientPair {
         dir: dir.into(),
         starts: [base, new],
@@ -268,7 +269,7 @@ fn pair_of_clients(args: &GateArgs, base: &Path) -> Result<ClientPair, Failure> 
 }
 
 fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
-    args.run.without_extras("gate").or_exit(Code::Usage)?;
+    args.run.without_extras("gate").with_exit_code(Code::Usage)?;
     if let (Some(given), Some(_)) = (args.run.first_of_run(), &args.result) {
         fail!(
             Code::Usage,
@@ -320,7 +321,7 @@ fn stored_side(args: &GateArgs, given: &Path) -> Result<Found, Failure> {
     if !found.is_baseline || is_several {
         return Ok(found);
     }
-    let path = Stored::read(&found.path).or_exit(Code::Io)?.path;
+    let path = Stored::read(&found.path).with_exit_code(Code::Io)?.path;
     Ok(Found { path, ..found })
 }
 
@@ -349,7 +350,7 @@ fn words(dir: &Path) -> Vec<OsString> {
 
 /// Runs the work of the arguments, for a gate in another process.
 fn only_run(args: &GateArgs, dir: &Path, parent_pid: u32) -> Result<Code, Failure> {
-    if !child::end_with_parent(parent_pid).or_exit(Code::Io)? {
+    if !child::end_with_parent(parent_pid).with_exit_code(Code::Io)? {
         return Ok(Code::Interrupted);
     }
     let base = args.baseline.as_deref().unwrap_or(Path::new(""));
@@ -360,7 +361,7 @@ fn only_run(args: &GateArgs, dir: &Path, parent_pid: u32) -> Result<Code, Failur
 
 fn deadline(args: &GateArgs) -> Result<Option<Duration>, Failure> {
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
-    deadline.transpose().or_exit(Code::Usage)
+    deadline.transpose().with_exit_code(Code::Usage)
 }
 
 /// The result where there is no verdict, because something failed: a build that crashes, hangs
@@ -400,8 +401,8 @@ fn interrupted(octet_count: usize) -> String {
 }
 
 fn write(mut out: JsonOut, result: &GateResult) -> Result<(), Failure> {
-    let path = out.write(result.started_unix_s, &report::json(result).or_exit(Code::Io)?);
-    terminal::note(&format!("wrote {}", path.or_exit(Code::Io)?.display()));
+    let path = out.write(result.started_unix_s, &report::json(result).with_exit_code(Code::Io)?);
+    terminal::note(&format!("wrote {}", path.with_exit_code(Code::Io)?.display()));
     Ok(())
 }
 

@@ -5,11 +5,7 @@ use clap::Args;
 use crate::{
     cli::args::{OutputArgs, WorkArgs},
     run::prepare::{self, Size},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode},
 };
 
 /// Arguments of `stress generate`.
@@ -28,7 +24,7 @@ pub struct GenerateArgs {
 
 /// Generates a workload and writes it.
 pub fn generate(args: &GenerateArgs) -> Result<Code, Failure> {
-    let overrides = args.work.overrides().or_exit(Code::Usage)?;
+    let overrides = args.work.overrides().with_exit_code(Code::Usage)?;
     let file = args.to.file()?;
     let scenario = prepare::scenario(&args.scenario, overrides, Size::Stated)?;
     let progress = Progress::new(terminal::look());

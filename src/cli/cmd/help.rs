@@ -7,10 +7,7 @@ use clap::{Args, Command};
 
 use crate::{
     cli::args::ForceArgs,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
-    },
+    terminal::{self, Code, Failure, WithExitCode},
 };
 
 const COMPLETIONS: &str = "\
@@ -51,7 +48,7 @@ pub fn completions(args: &CompletionsArgs, mut line: Command) -> Result<Code, Fa
 pub fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
     let dir = args.out.display();
     let cannot = format!("cannot write manual pages to {dir}, named by --out");
-    let pages = pages(line).with_context(|| cannot.clone()).or_exit(Code::Io)?;
+    let pages = pages(line).with_context(|| cannot.clone()).with_exit_code(Code::Io)?;
     args.force.write_all(&args.out, &pages, || cannot)?;
     terminal::note(&format!("wrote manual pages to {dir}"));
     Ok(Code::Fine)

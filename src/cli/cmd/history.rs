@@ -9,10 +9,7 @@ use result::{Content, Shown};
 
 use crate::{
     cli::args::{ForceArgs, write},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-    },
+    terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
 /// Arguments of `stress history`.
@@ -54,7 +51,7 @@ pub fn history(args: &HistoryArgs) -> Result<Code, Failure> {
 fn read(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
     let (mut results, mut known) = (Vec::new(), BTreeSet::new());
     for path in paths {
-        for shown in Shown::read_every(path).or_exit(Code::Io)? {
+        for shown in Shown::read_every(path).with_exit_code(Code::Io)? {
             if let Content::Gate(_) = shown.content {
                 let file = shown.path.display();
                 fail!(

@@ -20,11 +20,7 @@ use workload::Fork;
 use crate::{
     cli::args::OutputArgs,
     client::node::HttpNode,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 use blockchain_test::BlockchainTestArgs;
@@ -158,7 +154,7 @@ fn fork_named(name: &str) -> Result<Fork, Failure> {
     let fork = import::fork_of(name).ok_or_else(|| {
         anyhow!("--fork {name}: no fork that is run; it is {}", import::fork_names())
     });
-    fork.or_exit(Code::Usage)
+    fork.with_exit_code(Code::Usage)
 }
 
 fn rpc(args: &RpcArgs, progress: &Progress) -> Result<Imported, Failure> {
@@ -174,7 +170,7 @@ fn rpc(args: &RpcArgs, progress: &Progress) -> Result<Imported, Failure> {
     };
     let stage = progress.stage("asking the node", 0);
     let on_answers = |count| stage.set(count, 0);
-    let mut node = HttpNode::new(&args.url, &on_answers).or_exit(Code::Usage)?;
+    let mut node = HttpNode::new(&args.url, &on_answers).with_exit_code(Code::Usage)?;
     let imported = import::rpc_blocks(&mut node, &wanted).map_err(failure)?;
     stage.finish();
     Ok(imported)

@@ -12,12 +12,7 @@ use crate::{
     figures::facts,
     io::{measuring::Measuring, plan::IoPlan},
     machine::{self, environment},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 fn store_help() -> String {
@@ -151,7 +146,7 @@ impl IoArgs {
 /// Measures the points of the options.
 pub fn io(args: &IoArgs) -> Result<Code, Failure> {
     let started_unix_s = machine::unix_s();
-    let plan = args.plan().or_exit(Code::Usage)?;
+    let plan = args.plan().with_exit_code(Code::Usage)?;
     let progress = Progress::new(terminal::look());
     // Before the state is built: the load that is warned of must not be our own.
     let environment = args.data_dir.environment();

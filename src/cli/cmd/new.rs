@@ -10,10 +10,7 @@ use report::WholeFile;
 
 use crate::{
     cli::args::ForceArgs,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-    },
+    terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
 /// The kind of a load where none is named.
@@ -48,7 +45,7 @@ pub struct NewArgs {
 pub fn new(args: &NewArgs) -> Result<Code, Failure> {
     check_is_no_path(&args.name)?;
     let kinds: Vec<&str> = args.kinds.iter().map(String::as_str).collect();
-    let text = spec::starter(&args.name, &kinds).or_exit(Code::Usage)?;
+    let text = spec::starter(&args.name, &kinds).with_exit_code(Code::Usage)?;
     let path = PathBuf::from(format!("{}.{ENDING}", args.name));
     let file = WholeFile::at(&path, "NAME", args.force.existing())?;
     file.write(|out| out.write_all(text.as_bytes()))?;

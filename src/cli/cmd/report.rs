@@ -13,10 +13,7 @@ use result::{Shown, stored::StoredLoad};
 
 use crate::{
     cli::args::{ForceArgs, write},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-    },
+    terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
 const EXAMPLES: &str = "\
@@ -72,8 +69,10 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let file = args.force.file("--out", args.out.as_deref())?;
     let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
-        match StoredLoad::read_all(path).or_exit(Code::Io)? {
-            none if none.is_empty() => results.extend(Shown::read_all(path).or_exit(Code::Io)?),
+        match StoredLoad::read_all(path).with_exit_code(Code::Io)? {
+            none if none.is_empty() => {
+                results.extend(Shown::read_all(path).with_exit_code(Code::Io)?)
+            }
             found => loads.extend(found),
         }
     }
@@ -86,10 +85,10 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
         ReportFormat::Markdown => formats::markdown(&results),
         ReportFormat::Csv => formats::csv(&results),
         ReportFormat::BiggerIsBetter => {
-            formats::benchmark(&results, Better::Bigger).or_exit(Code::Io)?
+            formats::benchmark(&results, Better::Bigger).with_exit_code(Code::Io)?
         }
         ReportFormat::SmallerIsBetter => {
-            formats::benchmark(&results, Better::Smaller).or_exit(Code::Io)?
+            formats::benchmark(&results, Better::Smaller).with_exit_code(Code::Io)?
         }
     };
     match file {
@@ -107,10 +106,10 @@ fn load_report(loads: &[StoredLoad], format: ReportFormat) -> Result<String, Fai
         ReportFormat::Markdown => formats::markdown_of_loads(loads),
         ReportFormat::Csv => formats::csv_of_loads(loads),
         ReportFormat::BiggerIsBetter => {
-            formats::benchmark_of_loads(loads, Better::Bigger).or_exit(Code::Io)?
+            formats::benchmark_of_loads(loads, Better::Bigger).with_exit_code(Code::Io)?
         }
         ReportFormat::SmallerIsBetter => {
-            formats::benchmark_of_loads(loads, Better::Smaller).or_exit(Code::Io)?
+            formats::benchmark_of_loads(loads, Better::Smaller).with_exit_code(Code::Io)?
         }
     })
 }

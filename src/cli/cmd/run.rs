@@ -15,10 +15,7 @@ use crate::{
     },
     machine,
     run::{Finished, SameWork, effect, plan::Machine, prepare},
-    terminal::{
-        self,
-        exit::{self, Code, Failure, OrExit},
-    },
+    terminal::{self, Code, Failure, WithExitCode, exit},
 };
 
 /// Runs the work of the arguments, prints the result, and writes the other files that they ask for.
@@ -77,8 +74,8 @@ impl<'a> Saving<'a> {
         let data_path = prepare::known_data_path(args.databases.data_dir.asked())?;
         let baselines = Baselines::below(&data_path);
         let existing = args.force.existing();
-        baselines.check(name, existing).context("--save-baseline").or_exit(Code::Usage)?;
-        baselines.try_write().or_exit(Code::Io)?;
+        baselines.check(name, existing).context("--save-baseline").with_exit_code(Code::Usage)?;
+        baselines.try_write().with_exit_code(Code::Io)?;
         Ok(Some(Self { baselines, name, existing }))
     }
 
@@ -104,7 +101,7 @@ impl<'a> Saving<'a> {
             terminal::note(&format!("baseline {name}: not saved: {reason}"));
             return Ok(());
         }
-        let what = match baselines.save(name, result, *existing).or_exit(Code::Io)? {
+        let what = match baselines.save(name, result, *existing).with_exit_code(Code::Io)? {
             Saved::First => "saved".to_owned(),
             Saved::Added(count) if count < PROCESS_COUNT_MIN => {
                 let enough = format!("{PROCESS_COUNT_MIN} decide times (--absolute)");

@@ -8,11 +8,7 @@ use spec::{Diagnostic, Scenario, ScenarioError, shipped};
 use crate::{
     cli::args::{ScenarioArgs, Which},
     run::prepare,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 const SHOW_EXAMPLES: &str = "\
@@ -61,7 +57,7 @@ struct Listed {
 
 /// Prints the shipped scenarios, name first: on a terminal in its width, elsewhere one line each.
 pub fn list() -> Result<Code, Failure> {
-    let all = all_shipped().or_exit(Code::Usage)?;
+    let all = all_shipped().with_exit_code(Code::Usage)?;
     terminal::out(&match terminal::list_width() {
         Some(width) => in_columns(&all, width),
         None => one_a_line(&all),
@@ -102,7 +98,7 @@ fn in_columns(all: &[Listed], width: usize) -> String {
 
 /// Prints a scenario with every key resolved, or a workload file.
 pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
-    match args.of.which(args.workload.as_deref()).or_exit(Code::Usage)? {
+    match args.of.which(args.workload.as_deref()).with_exit_code(Code::Usage)? {
         Some(Which::Workload(path)) => show_workload(args, &path),
         _ if args.json => {
             fail!(
@@ -119,7 +115,7 @@ pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
 }
 
 fn show_workload(args: &ShowArgs, path: &Path) -> Result<Code, Failure> {
-    let of_work = args.of.work.overrides().or_exit(Code::Usage)?.into_iter();
+    let of_work = args.of.work.overrides().with_exit_code(Code::Usage)?.into_iter();
     let mut given = of_work.chain(args.of.how.overrides()).map(|given| given.origin);
     let quick = args.of.quick.then(|| "--quick".to_owned());
     if let Some(origin) = given.next().or(quick) {

@@ -7,10 +7,7 @@ use result::FileKind;
 
 use crate::{
     cli::args::ForceArgs,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit},
-    },
+    terminal::{self, Code, Failure, WithExitCode},
 };
 
 /// The schema of scenarios, which a user writes; all others are of files that the program writes.
@@ -63,7 +60,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Code, Failure> {
 /// The schema of a file; without one, of scenarios.
 fn text(kind: Option<FileKind>) -> Result<String, Failure> {
     match kind {
-        Some(kind) => result::json(&result::json_schema(kind)).or_exit(Code::Io),
+        Some(kind) => result::json(&result::json_schema(kind)).with_exit_code(Code::Io),
         None => Ok(spec::json_schema()),
     }
 }

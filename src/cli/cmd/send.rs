@@ -12,11 +12,7 @@ use send::{NodeUrl, Settings};
 use crate::{
     cli::args::{ForceArgs, ResultArgs, WorkArgs, typed_words},
     send::{self as sending, ProfileInput, SendInput},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 const EXAMPLES: &str = "\
@@ -131,7 +127,7 @@ impl SendArgs {
         };
         Ok(SendInput {
             scenario: self.scenario.clone(),
-            work: self.work.overrides().or_exit(Code::Usage)?,
+            work: self.work.overrides().with_exit_code(Code::Usage)?,
             accounts: self.accounts.clone(),
             command: sending::url::without_secrets(&typed_words()),
             settings: Settings {
@@ -152,7 +148,7 @@ impl SendArgs {
 }
 
 fn time(option: &str, text: &str) -> Result<Duration, Failure> {
-    spec::duration(option, text).or_exit(Code::Usage)
+    spec::duration(option, text).with_exit_code(Code::Usage)
 }
 
 /// Sends the load, and shows its result.
@@ -161,10 +157,10 @@ pub fn send(args: &SendArgs) -> Result<Code, Failure> {
     let mut out = args.result.json_out("send")?;
     let progress = Progress::new(args.result.format.look());
     let result = sending::send(&input, &progress)?;
-    let json = report::json(&result).or_exit(Code::Io)?;
+    let json = report::json(&result).with_exit_code(Code::Io)?;
     args.result.format.print(&result, report::send_table)?;
     if let Some(out) = &mut out {
-        let path = out.write(result.started_unix_s, &json).or_exit(Code::Io)?;
+        let path = out.write(result.started_unix_s, &json).with_exit_code(Code::Io)?;
         terminal::note(&format!("wrote {}", path.display()));
     }
     Ok(code(&result))

@@ -7,11 +7,7 @@ use shard::Serving;
 
 use crate::{
     run::shards::{self, LISTENING, TOKEN},
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-    },
+    terminal::{self, Code, Failure, WithExitCode, exit::fail, interrupt},
 };
 
 /// Interval in which the server looks whether it is to end.
@@ -53,7 +49,7 @@ pub fn shard(args: &ShardArgs) -> Result<Code, Failure> {
             interrupt::flag().store(true, std::sync::atomic::Ordering::Relaxed);
         });
     }
-    let program = shards::program().or_exit(Code::Io)?;
+    let program = shards::program().with_exit_code(Code::Io)?;
     let serving = Serving { listen, token, program };
     let served = shard::serve(
         &serving,
@@ -61,6 +57,6 @@ pub fn shard(args: &ShardArgs) -> Result<Code, Failure> {
         END_CHECK,
         interrupt::happened,
     );
-    served.or_exit(Code::Io)?;
+    served.with_exit_code(Code::Io)?;
     Ok(Code::Fine)
 }

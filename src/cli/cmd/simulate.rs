@@ -23,10 +23,7 @@ use crate::{
         session::Session,
     },
     simulate::{self, MEASURED_STORE, Predictions},
-    terminal::{
-        exit::{Code, Failure, OrExit, fail},
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
 const SIMULATE_EXAMPLES: &str = "\
@@ -81,10 +78,10 @@ pub struct SimulateArgs {
 /// Simulates the workload of the arguments.
 pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let args = args.with_defaults();
-    args.check_counts().or_exit(Code::Usage)?;
+    args.check_counts().with_exit_code(Code::Usage)?;
     let tx_time = args.tx_time.as_deref();
     let tx_time = tx_time.map(|text| spec::fine_duration("--tx-time", text)).transpose();
-    let tx_time = tx_time.or_exit(Code::Usage)?;
+    let tx_time = tx_time.with_exit_code(Code::Usage)?;
     let progress = Progress::new(args.format.look());
     let (workload, run) = args.work(&progress)?;
     let seen = describe::seen(&workload, Kept::Accesses, &progress)?;
@@ -207,7 +204,7 @@ impl SimulateArgs {
 
 /// A session of the workload in memory, with one shard.
 fn session(workload: Workload, run: &RunSpec, progress: &Progress) -> Result<Session, Failure> {
-    let minimal = minimal::default_run(&[]).or_exit(Code::Usage)?;
+    let minimal = minimal::default_run(&[]).with_exit_code(Code::Usage)?;
     let addresses = run.shards.addresses.clone();
     let run = RunSpec {
         designs: vec![Design::BatchedIo],

@@ -18,12 +18,7 @@ use crate::{
     },
     machine,
     run::prepare,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-        progress::{self, Progress},
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail, interrupt, progress},
 };
 
 const RM_HELP: &str = "\
@@ -98,7 +93,7 @@ pub fn state(args: &StateArgs) -> Result<Code, Failure> {
 }
 
 fn list(dir: &DataDir) -> Result<Code, Failure> {
-    let states = dir.list().or_exit(Code::Io)?;
+    let states = dir.list().with_exit_code(Code::Io)?;
     let mut total_bytes = 0;
     for state in &states {
         total_bytes += state.byte_count;
@@ -143,20 +138,22 @@ fn facts(state: &StateInfo) -> String {
 fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
     let selection = match (&args.older_than, &args.keep) {
         (Some(text), _) => {
-            Selection::UnusedFor(removal::time("--older-than", text).or_exit(Code::Usage)?)
+            Selection::UnusedFor(removal::time("--older-than", text).with_exit_code(Code::Usage)?)
         }
-        (_, Some(text)) => Selection::DownTo(removal::size("--keep", text).or_exit(Code::Usage)?),
+        (_, Some(text)) => {
+            Selection::DownTo(removal::size("--keep", text).with_exit_code(Code::Usage)?)
+        }
         // One that is named, or all.
         (None, None) => Selection::All,
     };
-    let mut states = dir.list().or_exit(Code::Io)?;
+    let mut states = dir.list().with_exit_code(Code::Io)?;
     if let Some(name) = &args.name {
         states.retain(|state| state.name == *name);
         let Some(state) = states.pop() else {
             let (name, path) = (name.clone(), dir.path().to_path_buf());
-            return Err(StateError::NotFound { name, path }).or_exit(Code::Io);
+            return Err(StateError::NotFound { name, path }).with_exit_code(Code::Io);
         };
-        remove(dir, args, &state).or_exit(Code::Io)?;
+        remove(dir, args, &state).with_exit_code(Code::Io)?;
         tell(&state, &Fate::Removed, args);
         return Ok(Code::Fine);
     }
@@ -215,7 +212,7 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
         (Some(StateError::Cancelled), _) => {
             fail!(Code::Interrupted, "interrupted: the states that are left are whole")
         }
-        (Some(error), _) => Err(error).or_exit(Code::Io),
+        (Some(error), _) => Err(error).with_exit_code(Code::Io),
         (None, Selection::DownTo(bytes)) if left_bytes > *bytes => {
             let wanted = args.keep.as_deref().unwrap_or_default();
             fail!(
@@ -260,7 +257,7 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
         Err(StateError::Cancelled) => Code::Interrupted,
         _ => Code::Io,
     };
-    let verified = verified.or_exit(code)?;
+    let verified = verified.with_exit_code(code)?;
     let tries = verified.manifest.state_root.map_or_else(
         || "no tries".to_owned(),
         |root| format!("all nodes of tries are those of the rows, state root {root}"),

@@ -25,11 +25,7 @@ use crate::{
         merged,
         running::{self, AskedBy, Ending, OneCell},
     },
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        progress::Look,
-    },
+    terminal::{self, Code, Failure, Look, WithExitCode, exit::fail},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -93,10 +89,10 @@ pub struct SweepArgs {
 /// Carries out the arguments.
 pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     if let Some(path) = &args.merge {
-        return merge(&SweepDir::existing(path).or_exit(Code::Io)?, args);
+        return merge(&SweepDir::existing(path).with_exit_code(Code::Io)?, args);
     }
     if let Some(parent_pid) = args.parent
-        && !child::end_with_parent(parent_pid).or_exit(Code::Io)?
+        && !child::end_with_parent(parent_pid).with_exit_code(Code::Io)?
     {
         return Ok(Code::Interrupted);
     }
@@ -114,7 +110,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Code, Failure> {
     };
     let which =
         running::which(args.cell.as_deref(), |name| std::env::var(name).ok(), matrix.cell_count);
-    let which = which.or_exit(Code::Usage)?;
+    let which = which.with_exit_code(Code::Usage)?;
     let dir = SweepDir::open(out, matrix)?;
     match which {
         Some(which) => {
@@ -152,7 +148,7 @@ fn cell_look(args: &SweepArgs) -> Look {
 /// An axis, a key or a value that is not valid.
 pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
     let of_all = &args.of_all;
-    let mut fixed = of_all.work.overrides().or_exit(Code::Usage)?;
+    let mut fixed = of_all.work.overrides().with_exit_code(Code::Usage)?;
     fixed.extend(of_all.how.overrides());
     let (mut axes, mut names) = (Vec::new(), Vec::new());
     for word in &of_all.words {
@@ -176,7 +172,7 @@ pub fn matrix_of(args: &SweepArgs) -> Result<Matrix, Failure> {
         scenario,
         size: if of_all.quick { Size::Quick } else { Size::Stated },
         fixed,
-        axes: axes.collect::<anyhow::Result<_>>().or_exit(Code::Usage)?,
+        axes: axes.collect::<anyhow::Result<_>>().with_exit_code(Code::Usage)?,
     })
 }
 
@@ -189,7 +185,7 @@ fn is_axis(word: &str) -> bool {
 fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Failure> {
     let which = which(names, scenario, None);
     let which = which.map_err(|error| anyhow!("{error}; an axis is KEY=VALUES: threads=1,2,4"));
-    match which.or_exit(Code::Usage)? {
+    match which.with_exit_code(Code::Usage)? {
         Some(Which::Scenario(name)) => Ok(name),
         Some(Which::Workload(path)) => fail!(
             Code::Usage,
@@ -197,7 +193,7 @@ fn scenario_of(scenario: Option<&str>, names: &[OsString]) -> Result<String, Fai
              scenario",
             path.display()
         ),
-        None => Err(nothing_named("stress sweep", "threads=1,2,4")).or_exit(Code::Usage),
+        None => Err(nothing_named("stress sweep", "threads=1,2,4")).with_exit_code(Code::Usage),
     }
 }
 
@@ -216,8 +212,8 @@ fn list(matrix: &Matrix) -> Code {
 /// Joins the results in `dir`, writes them as one, shows them.
 fn merge(dir: &SweepDir, args: &SweepArgs) -> Result<Code, Failure> {
     let merged = merged::merge(dir)?;
-    let json = report::json(&merged).or_exit(Code::Io)?;
-    let path = dir.write_merged(&json).or_exit(Code::Io)?;
+    let json = report::json(&merged).with_exit_code(Code::Io)?;
+    let path = dir.write_merged(&json).with_exit_code(Code::Io)?;
     args.format.print(&merged, report::sweep_table)?;
     let shown = html::quote(&dir.path().to_string_lossy());
     let page = format!("`stress report {shown} --out sweep.html` draws it");

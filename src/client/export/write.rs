@@ -24,11 +24,7 @@ pub use self::directory::GROWTH;
 use self::directory::{Directory, failure};
 use crate::{
     machine::scratch::Scratch,
-    terminal::{
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
 /// Contents of an export.
@@ -110,11 +106,11 @@ pub fn export(
     check_state(workload, input)?;
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).with_context(|| cannot_write(output)).or_exit(Code::Io)?;
+    fs::create_dir_all(parent).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
     let scratch = Scratch::below(parent, ".stress-export-", |_| ());
-    let scratch = scratch.with_context(|| cannot_write(output)).or_exit(Code::Io)?;
+    let scratch = scratch.with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
     let beside = scratch.path().join("export");
-    fs::create_dir(&beside).with_context(|| cannot_write(output)).or_exit(Code::Io)?;
+    fs::create_dir(&beside).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
     let settings = Settings {
         chain_id: input.chain_id,
         thread_count: available_parallelism().map_or(1, usize::from),
@@ -129,13 +125,13 @@ pub fn export(
     };
     let chain = run(workload, grown, &settings, progress)?;
     let stage = progress.stage("writing the export", 0);
-    let bytes = file::encode(workload).or_exit(Code::Io)?;
+    let bytes = file::encode(workload).with_exit_code(Code::Io)?;
     dir.file(WORKLOAD, |out| Ok(out.write_all(&bytes)?))?;
     write(dir, &chain, input, &settings)?;
     stage.finish();
     let readable = fs::set_permissions(&beside, Permissions::from_mode(0o755));
-    readable.with_context(|| cannot_write(output)).or_exit(Code::Io)?;
-    fs::rename(&beside, output).with_context(|| cannot_write(output)).or_exit(Code::Io)?;
+    readable.with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
+    fs::rename(&beside, output).with_context(|| cannot_write(output)).with_exit_code(Code::Io)?;
     Ok(chain)
 }
 
@@ -193,7 +189,9 @@ fn grow(
     stage.finish();
     let grown = grown.map_err(failure)?;
     for out in chains.iter_mut().map(|(out, _)| out).chain([&mut calls]) {
-        out.flush().context("cannot write the blocks that grow the state").or_exit(Code::Io)?;
+        out.flush()
+            .context("cannot write the blocks that grow the state")
+            .with_exit_code(Code::Io)?;
     }
     Ok(grown)
 }
@@ -285,7 +283,7 @@ fn rows(dir: &mut Directory<'_>, chain: &Chain, settings: &Settings<'_>) -> Resu
     };
     export::rows(chain, settings, &mut files).map_err(failure)?;
     for file in [&mut files.accounts, &mut files.slots, &mut files.codes] {
-        file.flush().context("cannot write rows").or_exit(Code::Io)?;
+        file.flush().context("cannot write rows").with_exit_code(Code::Io)?;
     }
     Ok(())
 }

@@ -9,10 +9,7 @@ use std::{
 use anyhow::anyhow;
 use executor::state::{self, DataDir};
 
-use crate::terminal::{
-    self,
-    exit::{Code, Failure, OrExit},
-};
+use crate::terminal::{self, Code, Failure, WithExitCode};
 
 /// The environment's variable of the option.
 const VARIABLE: &str = "STRESS_DATA_DIR";
@@ -57,7 +54,7 @@ pub fn known_data_path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = data_path(asked).ok_or_else(|| {
         anyhow!("neither XDG_CACHE_HOME nor HOME is set: name a directory with --data-dir")
     });
-    path.or_exit(Code::Usage)
+    path.with_exit_code(Code::Usage)
 }
 
 /// The data directory that was asked for, or the default one; made where it does not exist.
@@ -67,7 +64,7 @@ pub fn known_data_path(asked: Option<&Path>) -> Result<PathBuf, Failure> {
 pub fn data_dir(asked: Option<&Path>) -> Result<DataDir, Failure> {
     let path = known_data_path(asked)?;
     let is_new = !path.exists();
-    let dir = DataDir::open(&path).or_exit(Code::Io)?;
+    let dir = DataDir::open(&path).with_exit_code(Code::Io)?;
     if is_new {
         terminal::note(&format!("made the directory for state databases: {}", path.display()));
     }

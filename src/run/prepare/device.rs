@@ -13,7 +13,7 @@ use result::{Device, stats};
 
 use crate::{
     machine,
-    terminal::{interrupt, progress::Progress},
+    terminal::{Progress, interrupt},
 };
 
 /// Milliseconds for each way to read the device in place of [`TIME_PER_METHOD`]: for tests, whose

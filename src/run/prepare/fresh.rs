@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     run::{plan::PlannedCell, session::Work},
-    terminal::{exit::Failure, progress::Progress},
+    terminal::{Failure, Progress},
 };
 
 /// Source of samples' own works.

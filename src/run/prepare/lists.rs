@@ -13,11 +13,7 @@ use workload::{Workload, signing::TxSignatures};
 
 use crate::{
     run::session::Session,
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 /// Engines that take no list check one by making it again, outside any clock.
@@ -36,10 +32,10 @@ pub fn check_lists(session: &Session, run: &RunSpec, progress: &Progress) -> Res
     stage.finish();
     match checked {
         Ok(None) => Ok(()),
-        Ok(Some(difference)) => Err(difference).or_exit(Code::Disagree),
-        Err(error @ EngineError::Cancelled) => Err(error).or_exit(Code::Interrupted),
-        Err(error @ EngineError::Store(_)) => Err(error).or_exit(Code::Io),
-        Err(error) => Err(error).or_exit(Code::Disagree),
+        Ok(Some(difference)) => Err(difference).with_exit_code(Code::Disagree),
+        Err(error @ EngineError::Cancelled) => Err(error).with_exit_code(Code::Interrupted),
+        Err(error @ EngineError::Store(_)) => Err(error).with_exit_code(Code::Io),
+        Err(error) => Err(error).with_exit_code(Code::Disagree),
     }
 }
 
@@ -64,5 +60,5 @@ pub fn sign(
         Err(RecoverError::Thread(_)) => Code::Io,
         _ => Code::Usage,
     };
-    signed.map(Some).or_exit(code)
+    signed.map(Some).with_exit_code(code)
 }

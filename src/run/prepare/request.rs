@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{
     run::minimal,
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode},
 };
 
 /// The overrides of `--quick`, unless the user says otherwise. Accounts stay: loads ask for numbers
@@ -83,7 +80,7 @@ impl Request {
                 let overrides = work.iter().chain(how).cloned().collect();
                 Ok(scenario(name, overrides, *size)?.run)
             }
-            Source::File(_) => minimal::default_run(how).or_exit(Code::Usage),
+            Source::File(_) => minimal::default_run(how).with_exit_code(Code::Usage),
         }
     }
 
@@ -101,13 +98,13 @@ impl Request {
                 // in its cells.
                 let varies_designs = how.is_empty() && work.iter().any(|w| w.key == DESIGNS);
                 if let Some(words) = claim_not_run(&scenario).filter(|_| !varies_designs) {
-                    return Err(anyhow!(words)).or_exit(Code::Usage);
+                    return Err(anyhow!(words)).with_exit_code(Code::Usage);
                 }
                 let workload = generate(&scenario, progress)?;
                 Ok(Self { workload, run: scenario.run.clone(), scenario: Some(scenario) })
             }
             Source::File(path) => {
-                let run = minimal::default_run(how).or_exit(Code::Usage)?;
+                let run = minimal::default_run(how).with_exit_code(Code::Usage)?;
                 on_one_database(&run, "a workload file is of one seed, and is run")?;
                 on_same_keys(&run, "a workload file has the keys that it has")?;
                 let workload = read_workload(path, progress)?;
@@ -135,7 +132,7 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
         }
         add_quick(&mut overrides, &QUICK);
     }
-    let scenario = spec::load(name, &overrides).or_exit(Code::Usage)?;
+    let scenario = spec::load(name, &overrides).with_exit_code(Code::Usage)?;
     rocksdb_options(&scenario.run)?;
     Ok(scenario)
 }
@@ -170,7 +167,7 @@ pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
         1 => Ok(()),
         count => {
             let error = anyhow!("run.databases = {count}: {who} on one database; leave it out");
-            Err(error).or_exit(Code::Usage)
+            Err(error).with_exit_code(Code::Usage)
         }
     }
 }
@@ -182,7 +179,7 @@ pub fn on_one_database(run: &RunSpec, who: &str) -> Result<(), Failure> {
 pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     if run.keys == Some(SampleKeys::Fresh) {
         let error = anyhow!("run.keys = \"fresh\": {who}; leave it out");
-        return Err(error).or_exit(Code::Usage);
+        return Err(error).with_exit_code(Code::Usage);
     }
     Ok(())
 }
@@ -211,7 +208,7 @@ mod tests {
     use spec::shipped;
 
     use super::*;
-    use crate::terminal::progress::Look;
+    use crate::terminal::Look;
 
     #[test]
     fn quick_is_smaller_only_than_a_large_block_whose_size_is_not_said() {

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     machine,
-    terminal::{interrupt, progress::Progress},
+    terminal::{Progress, interrupt},
 };
 
 /// Beginning of the reason for a ceiling that was not measured a second time.

@@ -24,11 +24,7 @@ use super::data_dir::data_dir;
 use crate::{
     machine::environment,
     run::plan::Machine,
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 /// Between two looks whether a state is free.
@@ -144,22 +140,22 @@ impl StoreOpener<'_> {
                  a workload with state.layout = hashed",
                 run.trie
             );
-            return Err(error).or_exit(Code::Usage);
+            return Err(error).with_exit_code(Code::Usage);
         }
         Ok(match StoreSettings::of(name, run, self.machine) {
             StoreSettings::Memory { .. } => Box::new(self.memory(run)?),
             StoreSettings::Rocksdb { format, settings } => {
                 rocksdb_options(run)?;
                 let store = RocksStore::open(self.state(&format)?, settings);
-                Box::new(store.or_exit(Code::Io)?)
+                Box::new(store.with_exit_code(Code::Io)?)
             }
             StoreSettings::Mdbx { format, settings } => {
                 let store = MdbxStore::open(self.state(&format)?, settings);
-                Box::new(store.or_exit(Code::Io)?)
+                Box::new(store.with_exit_code(Code::Io)?)
             }
             StoreSettings::Flat { format, settings } => {
                 let store = FlatStore::open(self.state(&format)?, settings);
-                Box::new(store.or_exit(Code::Io)?)
+                Box::new(store.with_exit_code(Code::Io)?)
             }
             StoreSettings::Redis { addresses } => Box::new(self.redis(&addresses)?),
         })
@@ -174,7 +170,7 @@ impl StoreOpener<'_> {
             Some(format) => MemoryStore::build_with_tries(self.genesis, format, limit_bytes),
         };
         stage.finish();
-        store.or_exit(Code::Usage)
+        store.with_exit_code(Code::Usage)
     }
 
     /// The store in the Redis Cluster of `addresses`, or in one that is started on this host.

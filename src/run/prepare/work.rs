@@ -19,11 +19,7 @@ use workload::{ReceivedBlock, Workload, file, json::WorkloadJson};
 
 use crate::{
     run::session::Work,
-    terminal::{
-        exit::{Code, Failure, OrExit},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 /// A load's part of the gas is its share, up to this.
@@ -100,7 +96,7 @@ fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
 /// # Errors
 /// It cannot be read, or differs from the reference.
 pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
-    let workload = file::read(path).or_exit(Code::Io)?;
+    let workload = file::read(path).with_exit_code(Code::Io)?;
     let total = workload.tx_count();
     let stage = progress.stage("checking the workload file", total);
     let mut done = 0;
@@ -114,7 +110,7 @@ pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failu
         Err(ReferenceError::Cancelled) => Code::Interrupted,
         _ => Code::Disagree,
     };
-    checked.or_exit(code)?;
+    checked.with_exit_code(code)?;
     Ok(workload)
 }
 
@@ -123,7 +119,7 @@ pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failu
 /// # Errors
 /// It has no such form, or cannot be written.
 pub fn write_workload(to: WholeFile, workload: &Workload) -> Result<PathBuf, Failure> {
-    let bytes = file::encode(workload).or_exit(Code::Io)?;
+    let bytes = file::encode(workload).with_exit_code(Code::Io)?;
     Ok(to.write(|out| out.write_all(&bytes))?)
 }
 
@@ -212,7 +208,7 @@ pub(super) fn with_lists(
             Some(ListForm::Full) => full_lists(work.workload(), progress)?,
             Some(ListForm::BatchedIo | ListForm::ParallelIo) | None => Vec::new(),
         };
-        work.add_lists(form, full).or_exit(Code::Disagree)?;
+        work.add_lists(form, full).with_exit_code(Code::Disagree)?;
     }
     Ok(work)
 }

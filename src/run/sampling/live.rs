@@ -7,7 +7,7 @@ use report::units;
 
 use crate::{
     run::plan::{Rounds, Taken},
-    terminal::progress::Live,
+    terminal::Live,
 };
 
 /// A run before a sample.

@@ -17,12 +17,7 @@ use super::file::{failure, read, write};
 use crate::{
     cli::args::OutputArgs,
     client::is_plain,
-    terminal::{
-        self,
-        exit::{Code, Failure, OrExit, fail},
-        interrupt,
-        progress::Progress,
-    },
+    terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail, interrupt},
 };
 
 /// Names of tests that an error shows.
@@ -85,12 +80,12 @@ pub(super) fn import_folder(
     progress: &Progress,
 ) -> Result<Code, Failure> {
     let mut files = Vec::new();
-    find(&args.file, &mut files).or_exit(Code::Io)?;
+    find(&args.file, &mut files).with_exit_code(Code::Io)?;
     files.sort();
     let output = &args.to.output;
     let made = fs::create_dir_all(output);
     made.with_context(|| format!("cannot make the folder {}", output.display()))
-        .or_exit(Code::Io)?;
+        .with_exit_code(Code::Io)?;
     let mut import = FolderImport {
         args,
         progress,

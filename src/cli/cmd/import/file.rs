@@ -12,9 +12,10 @@ use report::{WholeFile, units};
 use crate::{
     run::prepare,
     terminal::{
-        exit::{Code, Failure, OrExit, fail},
+        Code, Failure, Progress, WithExitCode,
+        exit::fail,
         interrupt,
-        progress::{self, Progress, visible},
+        progress::{self, visible},
     },
 };
 
@@ -122,13 +123,14 @@ pub(super) fn read(path: &Path) -> Result<Named, Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let opened = File::open(path).with_context(|| format!("cannot open {name}"));
-    let most = opened.or_exit(Code::Io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
-    let read_bytes = most.with_context(|| format!("cannot read {name}")).or_exit(Code::Io)?;
+    let most = opened.with_exit_code(Code::Io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    let read_bytes =
+        most.with_context(|| format!("cannot read {name}")).with_exit_code(Code::Io)?;
     if read_bytes as u64 > MAX_FILE_BYTES {
         let most = progress::bytes(MAX_FILE_BYTES);
         fail!(Code::Usage, "{name}: larger than {most}, which no block is");
     }
     let content = String::from_utf8(bytes);
     let content = content.map_err(|_| anyhow!("{name}: this is no text, so no JSON"));
-    Ok(Named { name, content: content.or_exit(Code::Usage)? })
+    Ok(Named { name, content: content.with_exit_code(Code::Usage)? })
 }

@@ -7,7 +7,7 @@ use std::{io::Write, num::NonZeroU64};
 use generator::export::{self, Chain};
 
 use super::directory::{Directory, GROWTH};
-use crate::{client::start_file::is_plain, terminal::exit::Failure};
+use crate::{client::start_file::is_plain, terminal::Failure};
 
 /// The folder of all steps.
 const FOLDER: &str = "benchmarkoor";

@@ -10,7 +10,7 @@ use anyhow::Context;
 use generator::{export::ExportError, reference::ReferenceError};
 use workload::RowError;
 
-use crate::terminal::exit::{Code, Failure, OrExit};
+use crate::terminal::{Code, Failure, WithExitCode};
 
 /// The calls of the blocks that grow the state.
 pub const GROWTH: &str = "grow.txt";
@@ -52,7 +52,7 @@ impl<'a> Directory<'a> {
                 code => Failure { code, error },
             }
         })?;
-        out.flush().with_context(|| format!("cannot write {name}")).or_exit(Code::Io)
+        out.flush().with_context(|| format!("cannot write {name}")).with_exit_code(Code::Io)
     }
 
     /// Opens a file to be written, behind the content that it has so far.
@@ -61,7 +61,7 @@ impl<'a> Directory<'a> {
         let path = self.path.join(name);
         let parents = path.parent().map_or(Ok(()), fs::create_dir_all);
         let file = parents.and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
-        let file = file.with_context(|| format!("cannot write {name}")).or_exit(Code::Io)?;
+        let file = file.with_context(|| format!("cannot write {name}")).with_exit_code(Code::Io)?;
         Ok(BufWriter::with_capacity(1 << 20, file))
     }
 }
