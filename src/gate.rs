@@ -12,6 +12,7 @@ pub mod calibration;
 mod cell;
 mod claimed;
 pub mod clients;
+mod counters;
 mod decide;
 #[cfg(test)]
 mod drawn;

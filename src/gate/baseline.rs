@@ -4,13 +4,11 @@
 
 use report::compare;
 use result::{
-    Cell, SampleFacts,
     comparison::Change,
-    databases::OnDatabase,
     gate::{self, CountShift, Shift},
     stored::Stored,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -19,6 +17,7 @@ use variant::CacheMode;
 use super::{
     DELTA_MAX, Metric, Outcome, Verdict,
     builds::profiles_differ,
+    counters::{self, Counters},
     decide::{self, ALPHA_FAIL, ALPHA_PASS, Split, by_bounds},
     fingerprint,
     reason::{Headline, signed},
@@ -26,16 +25,6 @@ use super::{
     unjudged::{self, without_bounds},
 };
 
-/// Reads that the store was asked for: exact but for engines whose reads depend on which thread
-/// came first.
-const READS: &str = "store_reads";
-type Counter = fn(&SampleFacts) -> u64;
-/// Counters of a sample that the work alone decides.
-const EXACT: [(&str, Counter); 3] = [
-    ("gas", |sample| sample.gas),
-    ("unique_keys", |sample| sample.unique_keys),
-    (READS, |sample| sample.store_reads),
-];
 /// Fewest processes of a side for an interval of its times.
 pub const PROCESS_COUNT_MIN: usize = 6;
 /// Facts of a store that its samples measure: no settings.
@@ -72,7 +61,7 @@ pub fn judge(base: &Side, new: &Side, delta: f64, times: Times) -> Result<Compar
     same_profile(base, new)?;
     let changes = compare::compare(&all)?.changes;
     let variants = common(base, new)?;
-    let Counters { of_both: counters, lost } = counters(base, new, &variants)?;
+    let Counters { of_both: counters, lost } = counters::compare(base, new, &variants)?;
     let changed = counters.iter().filter(|(_, [before, now])| before != now);
     let mut facts = gate::Compared {
         path: base.path().display().to_string(),
@@ -411,78 +400,8 @@ fn is_common(base: &Side, new: &Side, variant: &str) -> bool {
     base.has(variant) && new.has(variant) && base.duties(variant) == new.duties(variant)
 }
 
-/// Exact counters of the stored side.
-struct Counters {
-    /// Those that both have, with the values of both.
-    of_both: Vec<(String, [Vec<Value>; 2])>,
-    /// Those that are not exact in the other side, or not there.
-    lost: Vec<String>,
-}
-
-/// Compares the counters of both. None in common is an error.
-fn counters(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
-    let mut after = exact(new, common);
-    let (mut of_both, mut lost) = (Vec::new(), Vec::new());
-    for (key, before) in exact(base, common) {
-        match after.remove(&key) {
-            Some(now) => of_both.push((key, [before, now])),
-            None => lost.push(key),
-        }
-    }
-    if of_both.is_empty() {
-        bail!(
-            "{} and {} have no counter in common: there is nothing to compare; run both again, \
-             cold on disks with --keys same, or their samples ask for other keys",
-            base.path().display(),
-            new.path().display()
-        );
-    }
-    Ok(Counters { of_both, lost })
-}
-
 fn either(values: &[Value]) -> String {
     values.iter().map(Value::to_string).collect::<Vec<_>>().join(" or ")
-}
-
-/// Exact counters of all cells, by variant and name; of several processes all values that occur.
-fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
-    let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    let cells = side.results().iter().flat_map(|stored| &stored.result.cells);
-    for cell in cells.filter(|cell| common.contains(&cell.variant)) {
-        for database in cell.by_database() {
-            for (counter, value) in exact_on_database(cell, &database) {
-                let key = format!("{}{} {counter}", cell.variant, database.words());
-                let values = found.entry(key).or_default();
-                if !values.contains(&value) {
-                    values.push(value);
-                }
-            }
-        }
-    }
-    found
-}
-
-/// Counters that are the same in all samples of a cell on a database, and the exact ones of the cell that a
-/// sample has not.
-fn exact_on_database(cell: &Cell, database: &OnDatabase<'_>) -> Vec<(&'static str, Value)> {
-    let mut exact = Vec::new();
-    for (name, of) in EXACT {
-        let mut values: Vec<_> = database.of_workload().map(of).collect();
-        values.dedup();
-        if let [value] = values[..]
-            && (name != READS || cell.engine.runs_steps_once())
-        {
-            exact.push((name, Value::from(value)));
-        }
-    }
-    if let Some(counters) = database.counters {
-        exact.extend([
-            ("receipts", Value::from(counters.receipts.clone())),
-            ("net_changes", Value::from(counters.net_changes.clone())),
-            ("list_bytes", Value::from(counters.list_bytes)),
-        ]);
-    }
-    exact
 }
 
 fn shift(variant: &str, moved: Option<Moved>, delta: f64, split: Split) -> Shift {

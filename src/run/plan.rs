@@ -1,6 +1,7 @@
 //! Which cells a run has. `readers` chooses how stores are read, `policies` crosses the ways to read
 //! ahead, `rounds` decides when each cell is sampled.
 
+mod cell;
 mod policies;
 mod readers;
 mod rounds;
@@ -11,45 +12,15 @@ use std::{collections::HashSet, num::NonZeroUsize};
 
 use spec::{PrefetchSpec, RunSpec};
 use variant::{
-    CacheMode, Design, Engine, Io, ListDuty, Preset, RootWay, StoreKind, Variant, Waiting, Warming,
-    WholeRows,
+    CacheMode, Design, Engine, Io, Preset, RootWay, StoreKind, Variant, Waiting, Warming, WholeRows,
 };
 
 use policies::policies;
 use readers::MANY_THREADS;
 
+pub use cell::PlannedCell;
 pub use readers::Machine;
 pub use rounds::{Rounds, Taken, order};
-
-/// One cell to sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PlannedCell {
-    /// Its store.
-    pub store: StoreKind,
-    /// Its variant.
-    pub variant: Variant,
-}
-
-impl PlannedCell {
-    /// As a result names it: `rocksdb/batched-io/bal+batched@2+64io`.
-    pub fn name(&self) -> String {
-        format!("{}/{}", self.store.name(), self.variant)
-    }
-
-    /// Threads that it keeps busy.
-    pub const fn busy_count(&self) -> usize {
-        self.variant.thread_count + self.variant.io_thread_count
-    }
-
-    /// What keeps reads under way, most important first: a row that builds lists, reading threads, executing
-    /// ones.
-    fn depth(&self) -> (bool, usize, usize) {
-        let Variant { list_duty, thread_count, io_thread_count, fiber_count, sharding, .. } =
-            self.variant;
-        let execute_count = thread_count * fiber_count * sharding.count.max(1);
-        (list_duty == ListDuty::Build, io_thread_count, execute_count)
-    }
-}
 
 /// The cells of a run on `machine`, each once: by store, then by design, a design's whole-block row first.
 pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {

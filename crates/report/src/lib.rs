@@ -66,7 +66,7 @@ pub use kinds::{KindRow, kinds};
 pub use load_comparison::load_comparison;
 pub use metrics::{metrics_of_failure, metrics_of_gate, metrics_of_run};
 pub use one_sided::one_sided;
-pub use out::{JsonOut, Out, readable, replace, searchable, write_new};
+pub use out::{JsonOut, Out, replace, write_new};
 pub use page::wrap;
 pub use picture::picture;
 pub use send::send_table;

@@ -17,7 +17,10 @@ use tempfile::NamedTempFile;
 
 use result::{HistogramLog, LogKind, RunResult};
 
-use crate::{error::Error, whole_file::Claim};
+use crate::{
+    error::Error,
+    whole_file::{Claim, readable},
+};
 
 /// Programs that read interval logs show the largest value in milliseconds.
 const NS_PER_MS: f64 = 1e6;
@@ -233,32 +236,6 @@ fn beside(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     Ok(file)
-}
-
-/// Only the owner may read a temporary file; the umask decides the readers of a result.
-pub fn readable<'a, 'b>(
-    builder: &'a mut tempfile::Builder<'b, 'b>,
-) -> &'a mut tempfile::Builder<'b, 'b> {
-    with_mode(builder, 0o666)
-}
-
-/// The same of a directory.
-pub fn searchable<'a, 'b>(
-    builder: &'a mut tempfile::Builder<'b, 'b>,
-) -> &'a mut tempfile::Builder<'b, 'b> {
-    with_mode(builder, 0o777)
-}
-
-fn with_mode<'a, 'b>(
-    builder: &'a mut tempfile::Builder<'b, 'b>,
-    mode: u32,
-) -> &'a mut tempfile::Builder<'b, 'b> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(mode));
-    }
-    builder
 }
 
 #[cfg(test)]

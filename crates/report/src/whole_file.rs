@@ -8,7 +8,7 @@ use std::{
     io::{self, BufWriter, Write},
     os::{
         fd::AsFd,
-        unix::fs::{FileTypeExt, MetadataExt},
+        unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
     },
     path::{Path, PathBuf},
     process,
@@ -20,7 +20,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use crate::{error::Error, out};
+use crate::error::Error;
 
 /// Links that a name may lead through.
 const LINK_COUNT_MAX: usize = 40;
@@ -113,7 +113,7 @@ impl WholeFile {
             return Err(Error::NoDirectory { path, dir: dir.to_owned(), option });
         }
         let mut builder = tempfile::Builder::new();
-        let beside = out::readable(&mut builder).tempfile_in(dir);
+        let beside = readable(&mut builder).tempfile_in(dir);
         // The error's own text names the file beside it, which nobody has heard of.
         beside.map_err(|error| Error::named(path, option)(error.kind().into()))
     }
@@ -275,6 +275,13 @@ fn directory(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Only the owner may read a temporary file; the umask decides the readers of a result.
+pub(crate) fn readable<'a, 'b>(
+    builder: &'a mut tempfile::Builder<'b, 'b>,
+) -> &'a mut tempfile::Builder<'b, 'b> {
+    builder.permissions(fs::Permissions::from_mode(0o666))
+}
+
 #[cfg(test)]
 mod tests {
     use std::{os::unix::fs::symlink, process::Command, thread};
@@ -332,7 +339,7 @@ mod tests {
         let file = WholeFile::at(&path, "--metrics", Existing::Replace).unwrap();
         let error = WholeFile::at(&link, "--trace", Existing::Replace).unwrap_err();
         assert!(matches!(error, Error::IsNamedTwice { other: "--metrics", .. }), "{error}");
-        let error = out::Out::at(dir.path()).unwrap_err();
+        let error = crate::Out::at(dir.path()).unwrap_err();
         assert!(matches!(error, Error::IsNamedTwice { .. }), "{error}");
         drop(file);
         drop(WholeFile::at(&link, "--trace", Existing::Replace).unwrap());

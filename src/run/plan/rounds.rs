@@ -5,7 +5,7 @@ use std::time::Duration;
 use result::stats::INTERVAL_COUNT_MIN;
 use variant::{BlockDuties, Design, StoreKind};
 
-use super::PlannedCell;
+use super::cell::PlannedCell;
 
 /// Decides before each round which cells it has. Rounds of all cells come first, so that their
 /// samples are taken through the same time. When those no longer fit, some cells get the samples that

@@ -1,0 +1,93 @@
+//! Counters of stored results that the work alone decides: what both sides have is compared exactly.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use result::{Cell, SampleFacts, databases::OnDatabase};
+use serde_json::Value;
+
+use super::side::Side;
+
+/// Reads that the store was asked for: exact but for engines whose reads depend on which thread
+/// came first.
+const READS: &str = "store_reads";
+type Counter = fn(&SampleFacts) -> u64;
+/// Counters of a sample that the work alone decides.
+const EXACT: [(&str, Counter); 3] = [
+    ("gas", |sample| sample.gas),
+    ("unique_keys", |sample| sample.unique_keys),
+    (READS, |sample| sample.store_reads),
+];
+/// Exact counters of the stored side.
+#[derive(Debug)]
+pub struct Counters {
+    /// Those that both have, with the values of both.
+    pub of_both: Vec<(String, [Vec<Value>; 2])>,
+    /// Those that are not exact in the other side, or not there.
+    pub lost: Vec<String>,
+}
+
+/// Compares the counters of both.
+///
+/// # Errors
+/// They have none in common.
+pub fn compare(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
+    let mut after = exact(new, common);
+    let (mut of_both, mut lost) = (Vec::new(), Vec::new());
+    for (key, before) in exact(base, common) {
+        match after.remove(&key) {
+            Some(now) => of_both.push((key, [before, now])),
+            None => lost.push(key),
+        }
+    }
+    if of_both.is_empty() {
+        bail!(
+            "{} and {} have no counter in common: there is nothing to compare; run both again, \
+             cold on disks with --keys same, or their samples ask for other keys",
+            base.path().display(),
+            new.path().display()
+        );
+    }
+    Ok(Counters { of_both, lost })
+}
+
+/// Exact counters of all cells, by variant and name; of several processes all values that occur.
+fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
+    let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    let cells = side.results().iter().flat_map(|stored| &stored.result.cells);
+    for cell in cells.filter(|cell| common.contains(&cell.variant)) {
+        for database in cell.by_database() {
+            for (counter, value) in exact_on_database(cell, &database) {
+                let key = format!("{}{} {counter}", cell.variant, database.words());
+                let values = found.entry(key).or_default();
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Counters that are the same in all samples of a cell on a database, and the exact ones of the cell that a
+/// sample has not.
+fn exact_on_database(cell: &Cell, database: &OnDatabase<'_>) -> Vec<(&'static str, Value)> {
+    let mut exact = Vec::new();
+    for (name, of) in EXACT {
+        let mut values: Vec<_> = database.of_workload().map(of).collect();
+        values.dedup();
+        if let [value] = values[..]
+            && (name != READS || cell.engine.runs_steps_once())
+        {
+            exact.push((name, Value::from(value)));
+        }
+    }
+    if let Some(counters) = database.counters {
+        exact.extend([
+            ("receipts", Value::from(counters.receipts.clone())),
+            ("net_changes", Value::from(counters.net_changes.clone())),
+            ("list_bytes", Value::from(counters.list_bytes)),
+        ]);
+    }
+    exact
+}

@@ -1,0 +1,33 @@
+//! One cell of a run.
+
+use variant::{ListDuty, StoreKind, Variant};
+
+/// One cell to sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlannedCell {
+    /// Its store.
+    pub store: StoreKind,
+    /// Its variant.
+    pub variant: Variant,
+}
+
+impl PlannedCell {
+    /// As a result names it: `rocksdb/batched-io/bal+batched@2+64io`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.store.name(), self.variant)
+    }
+
+    /// Threads that it keeps busy.
+    pub const fn busy_count(&self) -> usize {
+        self.variant.thread_count + self.variant.io_thread_count
+    }
+
+    /// What keeps reads under way, most important first: a row that builds lists, reading threads, executing
+    /// ones.
+    pub(super) fn depth(&self) -> (bool, usize, usize) {
+        let Variant { list_duty, thread_count, io_thread_count, fiber_count, sharding, .. } =
+            self.variant;
+        let execute_count = thread_count * fiber_count * sharding.count.max(1);
+        (list_duty == ListDuty::Build, io_thread_count, execute_count)
+    }
+}
