@@ -168,8 +168,9 @@ fn what_a_dead_process_left_of_a_cell_goes_with_the_next_and_what_is_others_stay
     let dir = open(path.path());
     let left = |name: &str| path.path().join("running").join(name);
     for name in ["cell-0001-dead", "cell-0002-alive"] {
-        fs::create_dir(left(name)).unwrap();
-        fs::write(left(name).join("result.json"), "{").unwrap();
+        fs::create_dir_all(left(name).join("cell")).unwrap();
+        fs::write(left(name).join("cell/result.json"), "{").unwrap();
+        fs::write(left(name).join("owned"), "").unwrap();
     }
     publish(&dir, 1, &result(&dir, 1));
     assert!(!left("cell-0001-dead").exists() && left("cell-0002-alive").exists());
