@@ -416,7 +416,7 @@ fn a_node_is_believed_on_its_own_call_alone_and_its_words_steer_no_terminal() {
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"0x539"}}"#);
         refused(http("200 OK", &answer), &["eth_chainId", "to another call"]);
     }
-    let words = "\u{1b}]0;mine\u{7}\u{1b}[2J".to_owned() + &"x".repeat(1 << 20);
+    let words = "\u{1b}]0;mine\u{7}\u{1b}[2J".to_owned() + &"x".repeat(1 << 19);
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -1, "message": words}});
     refused(http("200 OK", &error.to_string()), &["eth_chainId", "\\u{1b}]0;mine\\u{7}", "x…"]);
     refused(http("500 Broken", &words), &["500", "\\u{1b}]0;mine"]);
