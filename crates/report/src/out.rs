@@ -19,7 +19,7 @@ use result::{HistogramLog, LogKind, RunResult};
 
 use crate::{
     error::Error,
-    whole_file::{Claim, readable},
+    whole_file::{FileClaim, readable},
 };
 
 /// Programs that read interval logs show the largest value in milliseconds.
@@ -34,7 +34,7 @@ pub struct Out {
     dir: PathBuf,
     /// Suffix of this run's file names, once it has written.
     suffix: Option<String>,
-    _claim: Claim,
+    _claim: FileClaim,
 }
 
 impl Out {
@@ -106,7 +106,7 @@ pub struct JsonOut {
     dir: PathBuf,
     /// The file's name without its ending.
     stem: &'static str,
-    _claim: Claim,
+    _claim: FileClaim,
     /// The file, once it was written.
     path: Option<PathBuf>,
 }
@@ -144,11 +144,11 @@ impl JsonOut {
 }
 
 /// Makes `dir`, tries that it can be written to, and claims `<stem>.json` in it.
-fn claim(dir: &Path, stem: &str) -> Result<Claim, Error> {
+fn claim(dir: &Path, stem: &str) -> Result<FileClaim, Error> {
     let tried = fs::create_dir_all(dir).and_then(|()| NamedTempFile::new_in(dir));
     tried.map_err(|cause| Error::Directory { dir: dir.to_owned(), cause })?;
     let path = dir.join(format!("{stem}.json"));
-    Claim::new(&path, &path, "--out")
+    FileClaim::new(&path, &path, "--out")
 }
 
 /// A variant as part of a file name, and the kind of its log.

@@ -52,7 +52,7 @@ pub struct WholeFile {
     /// The option that named it.
     option: &'static str,
     /// Absent for a character device, which several options may name.
-    _claim: Option<Claim>,
+    _claim: Option<FileClaim>,
 }
 
 /// Where the bytes go.
@@ -75,7 +75,7 @@ impl WholeFile {
         let path = path.to_owned();
         let target = target(&path).map_err(Error::named(&path, option))?;
         if is_descriptor(&target) {
-            let claim = Some(Claim::new(&target, &path, option)?);
+            let claim = Some(FileClaim::new(&target, &path, option)?);
             let file = opened(&target).map_err(Error::named(&path, option))?;
             return Ok(Self { path, place: Place::Open(file), option, _claim: claim });
         }
@@ -100,7 +100,7 @@ impl WholeFile {
             drop(file.beside(target)?);
         }
         if !found.is_some_and(|found| found.is_char_device()) {
-            file._claim = Some(Claim::new(&target, &file.path, option)?);
+            file._claim = Some(FileClaim::new(&target, &file.path, option)?);
         }
         Ok(file)
     }
@@ -181,9 +181,9 @@ fn named(beside: NamedTempFile, target: &Path, existing: Existing) -> io::Result
 
 /// A file that an option names. Dropped, another may name it.
 #[derive(Debug)]
-pub(crate) struct Claim(PathBuf, &'static str);
+pub(crate) struct FileClaim(PathBuf, &'static str);
 
-impl Claim {
+impl FileClaim {
     /// Claims `target`, to which `path` leads, for `option`.
     ///
     /// # Errors
@@ -202,7 +202,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for FileClaim {
     fn drop(&mut self) {
         let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = claims.iter().position(|claim| *claim == (self.0.clone(), self.1)) {
