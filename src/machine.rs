@@ -1,5 +1,5 @@
-//! The machine below a run: its description and what it does beside the work, processes of this
-//! program, directories that last as long as they, the time of day, and seeds that nobody had.
+//! The machine below a run: its description, disturbances, processes of this program, scratch
+//! directories, the time of day, and fresh seeds.
 
 pub mod child;
 pub mod environment;

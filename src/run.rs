@@ -1,6 +1,6 @@
-//! A run: each of its databases is generated, built, checked and sampled as if it were the only
-//! one, and while it is sampled a result of all so far is written every few seconds. One database
-//! is open at a time.
+//! A run generates, builds, checks and samples its databases one after the other, each as if it
+//! were the only one. Every few seconds it writes the result so far. One database is open at a
+//! time.
 
 pub mod effect;
 pub mod extras;
@@ -200,7 +200,7 @@ struct PartialResult {
     agree: Option<bool>,
     disagreements: Vec<String>,
     is_unsteady: bool,
-    /// Those that no figure of the run gives.
+    /// Warnings that no figure of the run gives.
     warnings: Vec<String>,
     profile: Option<ProfileFacts>,
     /// The used part of the budget.
@@ -248,8 +248,8 @@ impl ActiveRun<'_> {
         Ok(Finished { result: last, failure, written: files.into_paths() })
     }
 
-    /// Returns the failure of a database that could not be made, or has a wrong list, after samples
-    /// were taken: their results are kept, and shown.
+    /// Records the failure of a further database, so that earlier results are kept and shown: it
+    /// could not be made, or has a wrong list.
     fn kept(&self, error: Failure, index: u32, partial: &mut PartialResult) -> Option<Failure> {
         match error.code {
             // The run says so by itself.
@@ -307,8 +307,8 @@ impl ActiveRun<'_> {
         }
     }
 
-    /// Does the reads of blocks that samples may ask for, once these are taken: the device's
-    /// ceiling again, and the list made again for an engine that takes none.
+    /// Reads blocks that samples may ask for, now that these are taken. Measures the device's
+    /// ceiling again, and builds the list again for an engine that takes none.
     fn after_samples(&self, prepared: &Prepared, partial: &mut PartialResult) -> Option<Failure> {
         if let (Some(before), Some(disk), Some(ran)) =
             (&prepared.device, &prepared.disk, partial.ran.last_mut())

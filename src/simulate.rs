@@ -1,5 +1,5 @@
-//! Predicted times on shards of execution: `costs` measures, `batch` makes plain work of a workload, `predict`
-//! simulates it by the model of `crates/partition/`, `check` compares with the rows of a result.
+//! Predicts times on shards of execution. `costs` measures, `batch` turns a workload into numbered
+//! work, `predict` runs the model of `crates/partition/`, and `check` compares with a result.
 
 mod batch;
 mod check;

@@ -1,6 +1,6 @@
-//! A client against our designs over many scenarios: each is exported and run by processes of this
-//! program, one after the other, and its result is kept in a directory of its own. The same command goes
-//! on where it ended.
+//! A client against our designs over many scenarios. Processes of this program export and run each
+//! scenario, one after the other. Each result is kept in its own directory, and the same command
+//! resumes.
 
 use std::{
     ffi::OsString,
@@ -208,8 +208,8 @@ impl CalibrateInput {
         names.collect()
     }
 
-    /// Makes the directory, or finds that it is of the same calibration; no other process has it as
-    /// long as the file lives that is returned.
+    /// Makes the directory, or checks that it is of the same calibration. The returned file locks
+    /// it against other processes.
     fn claim(&self) -> Result<File, Failure> {
         let out = &self.out;
         let cannot = || format!("--out {}: cannot be written", out.display());

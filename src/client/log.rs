@@ -1,5 +1,5 @@
-//! Standard output and error of a client: kept in a file, and read for the line that says that it is
-//! ready and for its own times of blocks.
+//! Standard output and error of a client. They are kept in a file, and searched for the line of
+//! readiness and for the client's own block times.
 
 use std::{
     collections::VecDeque,

@@ -1,5 +1,5 @@
-//! Makes a client's database: by the client's own command from `genesis.json`, or by a program that reads
-//! the export's rows, where the state is too large for that file or the user wants it so.
+//! Makes a client's database. The client's own command reads `genesis.json`; a `fill` program reads
+//! the export's rows, where the state is too large for that file or the user prefers rows.
 
 use std::{
     collections::BTreeMap,

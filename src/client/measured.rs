@@ -91,8 +91,8 @@ fn plus(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
     Some(sum? + more?)
 }
 
-/// Whether samples were as cold as asked: each began in a new process, and hardly any of its database was
-/// in the page cache just before it.
+/// Whether samples were as cold as asked: each had a new process, and hardly any page of its
+/// database was cached before it.
 pub fn cache(want: CacheMode, samples: &[ClientSample]) -> CacheFacts {
     let is_chain = samples.iter().any(|sample| sample.blocks.len() > 1);
     let shares: Option<Vec<f64>> = samples.iter().map(resident_share).collect();

@@ -1,5 +1,5 @@
-//! A node by its JSON-RPC interface over HTTP: one request at a time, bounded in size and time,
-//! tried again only where the connection failed. Knows nothing of blocks.
+//! A node's JSON-RPC interface over HTTP. It sends one request at a time, bounded in size and time,
+//! and repeats it only where the connection failed. Knows nothing of blocks.
 
 use std::{thread, time::Duration};
 

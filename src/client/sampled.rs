@@ -112,8 +112,8 @@ fn grow(
 }
 
 impl<'a> SampledClient<'a> {
-    /// The client of `source`, which is to do `task`; its database is made where it has none, and `shown`
-    /// is told how far that is, in percent.
+    /// Prepares the client of `source` for `task`. Makes its database if there is none, and reports
+    /// the progress to `shown`, in percent.
     ///
     /// # Errors
     /// A file is missing, or the client cannot begin a database.

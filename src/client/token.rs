@@ -1,5 +1,5 @@
-//! The token that the Engine API asks for: a JSON Web Token with the time of the request, signed
-//! by the secret of both sides (HS256). A client refuses one that is a minute old.
+//! The token of the Engine API: a JSON Web Token (HS256) with the time of the request, signed by
+//! the shared secret. A client refuses one that is a minute old.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! Partitions of each batch over shards of execution: the keys of the reference run as plain numbers,
-//! a partition by each partitioner, its quality and its time.
+//! Partitions of each batch over shards of execution. Each partitioner gets the keys of the
+//! reference run as numbers; the result has its partition, quality and time.
 
 use std::{collections::HashMap, time::Instant};
 

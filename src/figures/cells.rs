@@ -32,7 +32,7 @@ pub use pieces::piece_size;
 
 /// Bytes from the device for bytes asked of the files at least, for a sample to count as cold.
 pub const COLD_SHARE: f64 = 0.95;
-/// Of the page cache.
+/// Bytes of a page of the page cache.
 const PAGE_BYTES: f64 = 4096.0;
 /// Reads on demand are few if they are at most one of this many reads.
 const FEW_READS: u64 = 50;
@@ -62,9 +62,9 @@ pub struct CellSamples {
     recover_rates: Vec<f64>,
 }
 
-/// The end of the warm-up of cells that took turns: all of them are steady. Whole rounds are
-/// left out, so that compared samples were taken together, and of many rounds whole pieces, so that
-/// latencies are of the same samples as times.
+/// The end of the warm-up of cells that took turns: all of them are steady. Whole rounds are left
+/// out, so that compared samples stay together. Of many rounds whole pieces are left out, so that
+/// latencies and times come from the same samples.
 pub fn warm_up<'s>(cells: impl IntoIterator<Item = &'s CellSamples>) -> Warmup {
     let (mut count, mut size) = (0, 1);
     for samples in cells {
@@ -289,11 +289,10 @@ impl CellSamples {
         }
     }
 
-    /// The largest of the terms that bound the time from below: the device's reads, the CPU's
-    /// work, the reads that one thread makes one after the other (see [`chain`]). A term of reads that
-    /// took less is no bound: a cache that nobody sees answered them. Unknown where the
-    /// store works beside commits: its threads have a part of the CPU time, and its writes are in
-    /// no term.
+    /// The largest lower bound of the time: the device's reads, the CPU's work, or the serial reads
+    /// of one thread (see [`chain`]). A term of reads that exceeds the measured time bounds
+    /// nothing: an unseen cache answered them. Unknown for a store with background work: its
+    /// threads use CPU time, and no term has its writes.
     fn bottleneck(&self, input: &CellInput<'_>) -> Option<Bound> {
         if self.samples.iter().any(has_background) {
             return None;
@@ -376,29 +375,29 @@ const READ_BOUND_SHARE_MAX: f64 = 1.25;
 #[derive(Clone, Copy)]
 struct Bound {
     term: Bottleneck,
-    /// As a share of the wall time.
+    /// Share of the wall time.
     wall_share: Option<f64>,
 }
 
 /// Some samples' share of the device.
 struct DeviceShare {
-    /// Of a plain ring's rate on the samples' own blocks.
+    /// Rate over that of a plain ring on the samples' own blocks.
     of_trace: Estimate,
     /// Reason for an unknown share.
     unknown: Option<String>,
-    /// Of the ceiling of single blocks anywhere; more than 1 for joined blocks.
+    /// Rate over the ceiling of single random blocks; more than 1 for joined blocks.
     of_uniform: Option<f64>,
 }
 
-/// Block reads a second over the device's rate: on the sample's own blocks, read right after it by
-/// a plain ring, or in the sample itself if that was faster. So it is 1 at most.
+/// Block reads a second over the device's rate, at most 1. The device's rate is that of a plain
+/// ring on the sample's own blocks right after it, or of the sample itself where that was faster.
 fn device_fraction(sample: &SampleFacts) -> Option<f64> {
     let (rate, again) = (sample.blocks_per_s?, sample.trace_blocks_per_s?);
     ratio(rate, again.max(rate))
 }
 
-/// Coldness of samples through the page cache: no page with a declared row was in memory just
-/// before the clock, and the bytes of these pages came from a device.
+/// Coldness of samples through the page cache. Cold: no page with a declared row was in memory
+/// before the clock, and a device delivered the bytes of these pages.
 fn cold_rows(
     row_pages: &[Result<RowPages, String>],
     samples: &[SampleFacts],

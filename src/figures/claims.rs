@@ -1,7 +1,7 @@
-//! Claims of a scenario (`[[expect]]`) judged on a result: each holds or fails by the end of its
-//! figure's interval that lies nearest to the bound. A figure without an interval, where one is
-//! due, proves nothing either way; a claim on rows that were not run is not judged. A claim is on whole
-//! blocks unless it says `execution(…)`.
+//! Claims of a scenario (`[[expect]]`), judged on a result. The end of the figure's interval that
+//! is nearest to the bound decides. A figure without a due interval leaves the claim open. A claim
+//! on rows that were not run is not judged. A claim is on whole blocks unless it says
+//! `execution(…)`.
 //!
 //! Knows only results: how a figure came about is not asked here.
 

@@ -6,7 +6,7 @@ use result::Counters;
 use variant::{ListForm, Variant};
 use workload::{TxOutcome, TxStatus, Workload};
 
-/// Of a sample of `variant` on `workload`, whose lists name `unique_keys`.
+/// Counters of a sample of `variant` on `workload`, whose lists name `unique_keys`.
 pub fn of(
     workload: &Workload,
     variant: &Variant,

@@ -53,14 +53,14 @@ impl DeclaredKeys {
 /// Keys that a workload asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedKeys {
-    /// Those that its lists declare.
+    /// Keys that its lists declare.
     pub declared: DeclaredKeys,
     /// Share of the planned slots that exist.
     pub present_share: f64,
 }
 
 impl AskedKeys {
-    /// Those of `workload`.
+    /// Counts the keys of `workload`.
     pub fn of(workload: &Workload) -> Self {
         Self { declared: declared_keys(workload), present_share: present_share(workload) }
     }
@@ -148,7 +148,7 @@ const RING_SLOWER_MIN: f64 = 1.05;
 /// Reasons in the run itself for doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
-    /// It ended before its plan did.
+    /// The run ended before its plan did.
     EndedEarly {
         /// The reason.
         reason: String,
@@ -183,7 +183,7 @@ pub enum Doubt {
     RingSlower {
         /// The variants, as cells name them.
         variants: Vec<String>,
-        /// By this factor at most.
+        /// Largest factor.
         most: f64,
     },
 }
@@ -261,9 +261,9 @@ pub fn doubts<'d>(
     doubts
 }
 
-/// Whether a variant surely reads faster than `ceiling_iops`: in more than half of its samples, and by the
-/// kernel's requests, since neighbours that are joined come faster than single blocks. The factor is that from
-/// which on a cache below the machine is told: two measurements of one device differ by less.
+/// Detects a variant that surely reads faster than `ceiling_iops`: in more than half of its
+/// samples. Joined neighbours count as one request, since they come faster than single blocks.
+/// Below [`HOST_CACHE_RATIO`] nothing is said: two measurements of one device differ by less.
 fn above_ceiling(cells: &[Cell], ceiling_iops: f64) -> Option<Doubt> {
     let rates = cells.iter().filter_map(|cell| Some((cell, rate_of_most(cell)?)));
     let (fastest, iops) = rates.max_by(|(_, a), (_, b)| a.total_cmp(b))?;

@@ -360,8 +360,8 @@ fn was_disturbed(stored: &Stored) -> bool {
     stored.result.warnings.iter().any(|warning| warning.starts_with(STEAL_WARNING))
 }
 
-/// Variants that both have, in the order of the stored results: execution alone first, as ratios are to the
-/// first one and were so before there were whole rows. None is an error.
+/// Variants of both sides, in the order of the stored results: execution alone first, since ratios
+/// refer to the first one. None is an error.
 fn common(base: &Side, new: &Side) -> Result<Vec<String>> {
     let mut variants = base.variants();
     variants.retain(|variant| is_common(base, new, variant));

@@ -176,8 +176,9 @@ impl<'a> Trio<'a> {
         self.drivers.iter().try_for_each(|driver| driver.confine(cpus))
     }
 
-    /// Ends all three, and lets a process of B alone sample each variant, turn by turn, and judge
-    /// claims on that; claims on whole blocks, too, where the work has some. Gives the disturbances too.
+    /// Ends all three, then has a process of B alone sample each variant in turn and judge claims.
+    /// Rows of whole blocks are added where a claim needs them. Returns the judged claims and the
+    /// disturbances.
     pub fn judge(mut self, expects: &[Expect]) -> Result<(Value, Vec<String>), Failure> {
         self.end()?;
         let binary = &self.binaries[Arm::New as usize];

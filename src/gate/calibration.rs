@@ -1,5 +1,5 @@
-//! The smallest change that a machine can detect: estimated by a build against itself, kept in a file, and compared
-//! with the δ that is asked for. It only warns.
+//! The smallest change that a machine can detect, estimated by a build against itself. It is kept
+//! in a file and compared with the δ that is asked for. It only warns.
 
 use result::{
     Environment,

@@ -48,10 +48,9 @@ pub struct Cell {
     generation: u64,
 }
 
-/// How long three processes are used. Where one lies in memory makes it faster or slower than
-/// another of the same build, for as long as it lives: so each octet has new ones, and within an
-/// octet they are replaced after the pass with which they have worked as long as starting and
-/// warming them up took. Variants share them.
+/// Lifetime of three processes, which variants share. The memory placement of a process makes it
+/// faster or slower for as long as it lives, so each octet has new ones. Within an octet they are
+/// replaced after the pass in which their work equals their start and warm-up.
 #[derive(Default)]
 pub struct Generation {
     number: u64,
@@ -186,9 +185,9 @@ impl Cell {
         Ok(())
     }
 
-    /// Samples of new processes that do not count: as many of each as those of the slowest of the first
-    /// before it was steady, so that all have done equal work, but no longer than theirs, and no more
-    /// than those of an octet that do count.
+    /// Takes uncounted samples of new processes, equally many of each, so that all have done equal
+    /// work. The number is that of the slowest process of the first warm-up; its time and an
+    /// octet's samples are the limits.
     fn warm_again(
         &mut self,
         generation: &mut Generation,

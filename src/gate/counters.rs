@@ -21,9 +21,9 @@ const EXACT: [(&str, Counter); 3] = [
 /// Exact counters of the stored side.
 #[derive(Debug)]
 pub struct Counters {
-    /// Those that both have, with the values of both.
+    /// Counters of both sides, with the values of both.
     pub of_both: Vec<(String, [Vec<Value>; 2])>,
-    /// Those that are not exact in the other side, or not there.
+    /// Counters that the other side lacks or has not exactly.
     pub lost: Vec<String>,
 }
 
@@ -69,8 +69,8 @@ fn exact(side: &Side, common: &[String]) -> BTreeMap<String, Vec<Value>> {
     found
 }
 
-/// Counters that are the same in all samples of a cell on a database, and the exact ones of the cell that a
-/// sample has not.
+/// Counters that are equal in all samples of a cell on a database, and exact counters of the cell
+/// that no sample has.
 fn exact_on_database(cell: &Cell, database: &OnDatabase<'_>) -> Vec<(&'static str, Value)> {
     let mut exact = Vec::new();
     for (name, of) in EXACT {

@@ -171,8 +171,8 @@ impl Limits {
         }
     }
 
-    /// The difference of A from itself that a claimed change of B must exceed: the estimate of a
-    /// wide null, and the far end of a biased one.
+    /// The null change that a claimed change of B must exceed: the estimate of a wide null, the far
+    /// end of a biased one.
     pub fn null_change(self, null: [f64; 2]) -> f64 {
         match self.null(null) {
             Null::Holds => 0.0,
@@ -181,8 +181,8 @@ impl Limits {
         }
     }
 
-    /// The bounds of B that decide. A pass must have room for the far end of a wide null: where A
-    /// or N is slower than its twin, B seems faster, and noise may hide that.
+    /// The bounds of B that decide. A pass leaves room for the far end of a wide null: where A or N
+    /// is slower than its twin, B seems faster, and noise may hide that.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let room = if self.null(look.null) == Null::Holds { 0.0 } else { far_end(look.null) };
         [look.lower - self.null_change(look.null), look.upper + room]
@@ -238,8 +238,8 @@ fn far_end([low, high]: [f64; 2]) -> f64 {
     low.abs().max(high.abs())
 }
 
-/// How many times as many octets as those of the look would decide if estimates and deviations
-/// stayed as they are: errors fall with the square root of the number. `None` where none would.
+/// Factor on the look's octets that would decide if estimates and deviations stayed. Errors fall
+/// with the square root of the number. `None` where no number would.
 pub fn times_to_decide(look: &Look, limits: Limits) -> Option<f64> {
     if limits.null(look.null) == Null::Biased {
         return None;
@@ -307,8 +307,8 @@ fn named(smallest: f64, delta: f64) -> Option<f64> {
     (smallest.is_finite() && above > delta).then_some(above)
 }
 
-/// The δ that decides on all figures whose own are these, in words and as an option; nothing where
-/// none names one, or where it is more than may be asked.
+/// The δ that decides on all figures, in words and as an option. Empty where no figure names one,
+/// or where it exceeds the permitted range.
 pub fn delta_in_words(deltas: impl IntoIterator<Item = f64>) -> String {
     let delta = deltas.into_iter().fold(0.0, f64::max);
     if delta <= 0.0 || delta > DELTA_MAX {

@@ -1,9 +1,9 @@
-//! The order of samples. Eight slots of two builds, ABBA then BAAB or the other way round: a steady drift of the
-//! machine and the place in a half cancel. Four slots of a second process of A, a pair in each half, are a
-//! null: the same build must not seem to differ from itself.
+//! The order of samples. Two builds have eight slots, ABBA then BAAB or the other way round, so
+//! that steady drift and the position in a half cancel. Four slots of a second process of A, a pair
+//! in each half, are a null: the same build must not seem to differ from itself.
 //!
-//! An octet is taken in as many passes over its slots as its samples are short: a machine's speed
-//! jumps within seconds, and compared samples must lie within milliseconds.
+//! Short samples take an octet in several passes over its slots. A machine's speed jumps within
+//! seconds, so compared samples must lie within milliseconds.
 
 use std::iter::zip;
 
@@ -98,10 +98,10 @@ impl NullAt {
 }
 
 /// The order of the pass with this number; `first` comes first of A and B. The null pairs lie
-/// outside, between and inside the others in turn, so that over three passes N is at each place
-/// as often as A. A sample that follows one of the same process finds its data in the CPU's caches and
-/// is some percent faster, so the three follow themselves about as often: the pairs outside are
-/// never neighbours.
+/// outside, between and inside the others in turn, so N has each position as often as A over three
+/// passes. A sample after one of the same process is some percent faster, as its data is in the
+/// CPU's caches. So the three follow themselves about equally often: outside pairs are never
+/// neighbours.
 pub fn order(number: usize, first: Arm) -> [Arm; SLOT_COUNT] {
     let second = if first == Arm::New { Arm::Base } else { Arm::New };
     let [early, late] = match number % 3 {

@@ -1,5 +1,5 @@
-//! The work of a gate's processes: the workload in the forms that they read, the settings of each build, and the
-//! variants that both can sample.
+//! The work of a gate's processes: the workload in the forms that they read, the settings of each
+//! build, and the common variants.
 
 use std::{
     cell::RefCell,

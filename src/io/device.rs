@@ -24,8 +24,8 @@ pub struct MeasuredDevice {
 }
 
 impl MeasuredDevice {
-    /// The device below `state`, to be read in the block order of `seed`; each way to read gets as
-    /// long as a point, but a second at most.
+    /// Opens the device below `state` for reads in the block order of `seed`. Each way to read gets
+    /// the time of a point, at most a second.
     ///
     /// # Errors
     /// [`Unmeasured`]: its files cannot be read past the kernel's cache.

@@ -1,10 +1,10 @@
-//! Processes that this program starts, and their ties to it: it passes on that the user interrupted, and
-//! none of them outlives it (those that they start may: a wrapper of a client has to `exec`). A sweep runs its cells in processes of this program, and the gate those that it
-//! compares with a baseline; clients are other programs.
+//! Child processes, and their ties to this program. It passes interrupts on, and no child outlives
+//! it; a child of a child may, so a client's wrapper has to `exec`. A sweep runs its cells in
+//! processes of this program, and so does the gate beside a baseline. Clients are other programs.
 //!
-//! The kernel ends a process with its parent where the process has asked for it
-//! (its death signal, see prctl). A client does not ask. So this program starts itself, asks, and becomes the
-//! client (`exec` keeps the wish).
+//! The kernel ends a process with its parent if that process asks for it (its death signal, see
+//! prctl). A client does not ask. So this program starts itself, asks, and becomes the client:
+//! `exec` keeps the request.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -45,7 +45,7 @@ pub enum Reach {
 pub enum Ended {
     /// With this exit code.
     Code(i32),
-    /// By this signal.
+    /// Ended by this signal.
     Signal(i32),
 }
 
@@ -128,8 +128,8 @@ fn end_by(signal: Signal, parent_pid: u32) -> Result<bool> {
     Ok(getppid().map(Pid::as_raw_nonzero).is_some_and(|pid| pid.get().unsigned_abs() == parent_pid))
 }
 
-/// A command of another program that is killed when this program ends, however that ends. It leads a
-/// group of its own, so that Ctrl-C does not reach it twice: a second signal may end a client before
+/// A command of another program that is killed when this program ends in any way. It leads its own
+/// process group, so that Ctrl-C does not reach it twice. A second signal may end a client before
 /// it has written its memory to disk.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
-//! Which settings change nothing: two runs are one where their variants are the same, on stores that
-//! are opened in the same way, with the same samples. It follows from the values that a run hands
-//! on, not from a list of keys.
+//! Settings without an effect. Two runs are equal if they have the same variants and samples on
+//! stores that are opened alike. Equality follows from the values that a run hands on, not from a
+//! list of keys.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ struct Effect {
     database_count: u32,
     /// The variants.
     cells: Vec<PlannedCell>,
-    /// By variant: whether its samples have keys of their own.
+    /// Whether each variant's samples have keys of their own.
     are_fresh: Vec<bool>,
     /// The stores, in the order in which they are opened.
     stores: Vec<StoreSettings>,
@@ -132,8 +132,8 @@ impl Effect {
     }
 }
 
-/// Digest of all that makes the run of `scenario` on `machine`, with its work: the keys of the work
-/// are part of the workload, so its digest is equal where they are.
+/// Digest of the run of `scenario` on `machine` and of its work. Equal work keys make an equal
+/// workload, and so an equal digest.
 pub fn digest(scenario: &Scenario, machine: &Machine) -> [u8; 32] {
     let in_force = scenario.skipped_expects().is_none();
     let expects = if in_force { scenario.expects.clone() } else { Vec::new() };

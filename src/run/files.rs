@@ -22,7 +22,7 @@ pub struct Files {
     out: Option<Out>,
     /// The result and its logs.
     written: Vec<PathBuf>,
-    /// Those of extra samples.
+    /// Files of extra samples.
     more: Vec<PathBuf>,
     /// When a result was last written.
     last: Option<Instant>,

@@ -50,9 +50,9 @@ pub struct Hooks {
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// By itself.
+    /// The command ended.
     Done,
-    /// It was stopped, for the user has interrupted.
+    /// The command was stopped: the user has interrupted.
     Stopped,
 }
 

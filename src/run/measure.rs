@@ -1,6 +1,6 @@
-//! One sample of one cell, for a run and for the worker alike: times that its schedule must know
-//! are measured before, senders are recovered where that is asked for, nothing is drawn meanwhile,
-//! and an error is either a difference from the reference or a failure.
+//! One sample of one cell, for runs and workers. Step times that its schedule needs are measured
+//! before, and senders are recovered where asked for. Nothing is drawn meanwhile. An error is
+//! either a difference from the reference or a failure.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -66,8 +66,8 @@ pub struct Measured {
     pub measurement: Option<Measurement>,
     /// Cost of recovering the senders.
     pub recovered: Option<Recovered>,
-    /// Blocks a second of a plain ring on the blocks of the sample, if its requests were kept; an
-    /// error is the reason for an unknown rate.
+    /// Blocks a second of a plain ring on the sample's blocks, if its requests were kept. An error
+    /// is the reason for an unknown rate.
     pub trace_ceiling: Option<Result<f64, String>>,
     /// Where a result is not the reference's, or a list was rejected.
     pub differences: Vec<Difference>,
@@ -76,9 +76,9 @@ pub struct Measured {
 /// A difference from the reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Of the sample.
+    /// Fault of the sample.
     OfSample(String),
-    /// Of the sample in block order that measures the costs of the steps.
+    /// Fault of the sample in block order that measures the steps' costs.
     OfCosts(String),
 }
 
@@ -150,8 +150,8 @@ impl<'a> Measuring<'a> {
         }))
     }
 
-    /// Takes a sample. `known_costs` are measured before by a sample in block order, which counts
-    /// for nothing, where the schedule needs them and they are not there yet.
+    /// Takes a sample. If the schedule needs `known_costs` and has none yet, a sample in block
+    /// order measures them first and counts for nothing.
     ///
     /// # Errors
     /// There is no sample.
@@ -236,6 +236,6 @@ impl<'a> Measuring<'a> {
 /// Longest time for reading a sample's requests again.
 const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
 
-/// The blocks that a sample read and those that its rows lie in may differ by this share: filters
-/// fail, and a cache may let a block go.
+/// Permitted difference between the blocks that a sample read and the blocks of its rows, as a
+/// share: filters fail, and a cache may evict a block.
 const OTHER_BLOCKS_MAX: f64 = 0.05;

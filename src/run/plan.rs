@@ -59,9 +59,8 @@ fn design_rows(
         .collect()
 }
 
-/// The whole row of a design on a store, where one is to stand beside the others: that of these rows which
-/// has most reads under way, by its threads. The rule knows no time, as the row that was fastest in a few
-/// samples is one that was lucky.
+/// The whole row of a design on a store: of these rows the one with most reads under way, by its
+/// threads. The rule ignores times: the fastest row of a few samples is a lucky one.
 fn whole_row(rows: &[PlannedCell], run: &RunSpec) -> Option<PlannedCell> {
     if run.whole.rows != Some(WholeRows::One) {
         return None;

@@ -1,6 +1,6 @@
-//! From a user's work to a session that can be sampled: the workload generated or read, its stores
-//! open over their states, the device below them measured, its transactions signed; and, while it
-//! is sampled, works of their own for samples. None of it is on a clock.
+//! From a user's work to a session that can be sampled. The workload is generated or read, its
+//! stores are opened over their states, the device is measured, and transactions are signed.
+//! Samples with keys of their own get their work here, too. Nothing here is on a clock.
 
 mod data_dir;
 mod device;
@@ -72,7 +72,7 @@ pub struct Prepared {
     pub disk: Option<Disk>,
     /// Works over the same state; `None` without a scenario to make them from.
     pub fresh: Option<FreshWorks>,
-    /// Of all transactions, where their senders are to be recovered.
+    /// Signatures of all transactions, where senders are to be recovered.
     pub signatures: Option<Vec<TxSignatures>>,
 }
 

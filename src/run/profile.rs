@@ -74,8 +74,7 @@ pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<Wanted
 pub struct Profile {
     variant: String,
     sample_count: u64,
-    /// Of worker threads, from the first function to the running one, with how often each was
-    /// seen.
+    /// Stacks of worker threads, from the outermost function to the running one, with their counts.
     stacks: BTreeMap<Vec<String>, u64>,
     /// Stacks outside the clock.
     outside_count: u64,

@@ -42,15 +42,15 @@ const UNSTEADY_COUNT_MIN: usize = 20;
 /// All measurements so far.
 #[derive(Debug, Default)]
 pub struct Sampled {
-    /// By cell, in the order of the plan.
+    /// Samples of each cell, in the order of the plan.
     by_cell: Vec<CellSamples>,
-    /// By cell: times of steps for a schedule that goes by them, once they are measured.
+    /// Step times of each cell, for a schedule that uses them, once they are measured.
     known_costs: Vec<KnownCosts>,
-    /// By cell: time of its last sample, with the work before and after its clock.
+    /// Time of each cell's last sample, with the work around its clock.
     last_took: Vec<Duration>,
-    /// By cell: that of its fastest sample.
+    /// Time of each cell's fastest sample.
     fastest_took: Vec<Duration>,
-    /// By store: keys that its samples have asked for.
+    /// Keys that samples on each store have asked for.
     asked_before: BTreeMap<StoreKind, AskedBefore>,
     /// Where a result is not the reference's, or a list was rejected.
     pub disagreements: Vec<String>,
@@ -99,7 +99,7 @@ pub enum Purpose<'a> {
 }
 
 impl<'a> Purpose<'a> {
-    /// As progress and disagreements name it.
+    /// The name in progress lines and disagreements.
     const fn doing(self) -> &'static str {
         match self {
             Self::Trace(_) => "tracing",

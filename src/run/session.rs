@@ -33,7 +33,7 @@ pub struct How<'a> {
 struct Lists {
     form: Option<ListForm>,
     encoded: Vec<Bytes>,
-    /// As the headers of the blocks have them.
+    /// Block hashes of the headers.
     hashes: Vec<B256>,
 }
 
@@ -53,7 +53,7 @@ impl Lists {
 pub struct Work {
     workload: Workload,
     lists: Vec<Lists>,
-    /// As bytes, by batch; empty where no variant has duties on blocks.
+    /// Encoded blocks of each batch; empty where no variant has duties on blocks.
     blocks: Vec<Vec<ReceivedBlock>>,
 }
 
@@ -95,7 +95,7 @@ impl Work {
 pub struct Session {
     work: Work,
     stores: Vec<Box<dyn Store>>,
-    /// Of warm samples, kept while their store is closed.
+    /// Blocks of warm samples, kept while their store is closed.
     warm_blocks: Option<WarmBlocks>,
     /// Shards, where variants execute on them.
     shards: Option<Running>,

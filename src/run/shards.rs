@@ -1,5 +1,5 @@
-//! Shards of execution of a run: processes of this program that it starts on this host, or others that
-//! run elsewhere, and the connections to them.
+//! Shards of execution of a run, and the connections to them. This program starts them on this
+//! host, or they run elsewhere.
 
 use std::{
     env,

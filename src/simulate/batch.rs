@@ -1,5 +1,5 @@
-//! The work of a batch as the simulation takes it: keys by their numbers in the list, those that each step
-//! touches in the reference run, and the time of each step.
+//! The work of a batch for the simulation: keys as numbers of the list, the keys that each step
+//! touches in the reference run, and each step's time.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

@@ -1,6 +1,6 @@
-//! The costs that a simulation is made of, from samples on this machine: proportions of steps from execution on
-//! one thread, all others from one shard of one thread. Work is CPU time: in a sample whose processes share cores
-//! or wait for one another, the clock would count the others' work and the waits, too.
+//! Costs of a simulation, from samples on this machine. Proportions of steps come from execution on
+//! one thread, all other costs from one shard with one thread. Work is CPU time. Where processes
+//! share cores or wait for one another, wall time would include the work and waits of others.
 
 use std::{num::NonZeroUsize, time::Duration};
 

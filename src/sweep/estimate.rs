@@ -1,5 +1,6 @@
-//! The time of a sweep's cells, for the user: before the first one the most that their budgets allow, for which a
-//! scenario is read once for all cells with the same budget; after each the time left, by those that were run.
+//! Estimates the time of a sweep's cells. Before the first cell it is the maximum of their budgets;
+//! a scenario is read once for all cells with the same budget. After each cell it is the time left,
+//! by the finished cells.
 
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
@@ -128,8 +129,8 @@ pub struct Took {
     pub once: Once,
 }
 
-/// `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`: of the last cell of `took`, with
-/// `left_count` cells and `end` after them.
+/// `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`: the last cell of `took`, with
+/// `left_count` cells and then `end` still to come.
 pub fn took_in_words(took: &[Took], left_count: usize, end: Duration) -> String {
     let Some(last) = took.last() else { return String::new() };
     let mut words = format!("took {}", units::time(last.wall));
@@ -150,8 +151,8 @@ fn left(took: &[Took], left_count: usize) -> Duration {
     all * left_count as u32 / took.len().max(1) as u32
 }
 
-/// The time that a cell like the one at `nth` takes again. A state that the first one builds serves the
-/// others; one that a later cell builds is of its own keys, as those of further cells may be.
+/// The time that a cell like the one at `nth` takes again. The first cell's state serves the
+/// others. A later cell that builds a state has keys of its own, as further cells may.
 fn repeated(nth: usize, Took { wall, once }: &Took) -> Duration {
     let building = if nth == 0 { once.building } else { Duration::ZERO };
     wall.saturating_sub(once.measuring + building)

@@ -1,5 +1,5 @@
-//! The results of a sweep as one (`stress.sweep-merged/2`, `docs/sweep.md`): checks that they belong together, the
-//! missing ones, the facts that are the same in all, and the knees.
+//! Joins the results of a sweep into one (`stress.sweep-merged/2`, `docs/sweep.md`). Checks that
+//! they belong together; collects missing cells, common facts and knees.
 
 use result::{
     Program,

@@ -29,9 +29,10 @@ pub enum Code {
 /// How the program ends on claims and figures that are left open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenCodes {
-    /// Of too few samples: [`Code::Fine`], or [`Code::Inconclusive`] (`--strict`).
+    /// Code for too few samples: [`Code::Fine`], or [`Code::Inconclusive`] (`--strict`).
     pub inconclusive: Code,
-    /// Of what was not judged: [`Code::NotJudged`], or [`Code::Fine`] (`--accept-not-judged`).
+    /// Code for what was not judged: [`Code::NotJudged`], or [`Code::Fine`]
+    /// (`--accept-not-judged`).
     pub not_judged: Code,
 }
 
@@ -75,11 +76,11 @@ macro_rules! fail {
 }
 pub(crate) use fail;
 
-/// How the program ends after work that came to `ended`, where `side` was done beside it: a failure
-/// of that is the program's only where all else went well, and a note otherwise.
+/// Joins the end of the main work with that of `side` work. A failure of the side work counts only
+/// if the main work succeeded; otherwise it is a note.
 ///
 /// # Errors
-/// The failure of the work, or else that of the rest.
+/// The failure of the main work, else of the side work.
 pub fn with_side_work(
     ended: Result<Code, Failure>,
     side: Result<(), Failure>,

@@ -1,6 +1,7 @@
-//! Ctrl-C, SIGTERM or the end of the terminal: the first asks everything to stop and keeps the finished part, and
-//! the program ends within a second, also in the middle of long work; a second one, half a second later or more,
-//! ends the process at once. State databases and workload files are never half written either way.
+//! Ctrl-C, SIGTERM or the end of the terminal. The first signal asks everything to stop and keeps
+//! the finished part. The program ends within a second, also in the middle of long work. A second
+//! signal, half a second later or more, ends the process at once. State databases and workload
+//! files are never half written.
 
 use std::{
     fs,
@@ -41,9 +42,9 @@ static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
 /// Shows the finished part, once, where it could not be shown in the usual way.
 type Kept = Box<dyn FnOnce() + Send>;
 
-/// Begins to listen for SIGINT (Ctrl-C), SIGTERM and, unless the parent has it ignored (`nohup`), SIGHUP. Where the
-/// program does not end by itself soon after the first of them, `note` is called with a line for the user, and the
-/// process ends.
+/// Begins to listen for SIGINT (Ctrl-C), SIGTERM and SIGHUP; the last stays ignored if the parent
+/// ignores it (`nohup`). If the program does not end soon after the first signal, `note` gets a
+/// line for the user and the process ends.
 ///
 /// # Errors
 /// Where the system refuses a handler or a thread.
@@ -103,8 +104,8 @@ pub fn answer() -> ControlFlow<()> {
     if happened() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// While it lives, an interrupted process is not ended, for ten seconds at most: it writes the
-/// finished samples, or waits for a child that does.
+/// Holds off the end of an interrupted process while it lives, for ten seconds at most. The process
+/// writes finished samples meanwhile, or waits for a child that does.
 #[derive(Debug)]
 #[must_use = "the process may be ended once it is dropped"]
 pub struct Hold(());

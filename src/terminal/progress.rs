@@ -1,6 +1,7 @@
-//! How far a long step is, on standard error: a bar on a terminal, with the figures of a run so
-//! far, plain lines elsewhere, at most one every few seconds. Nothing here runs by itself: a line
-//! is drawn only from within a call, and none while a sample's clock runs ([`Progress::pause`]).
+//! Progress of a long step, on standard error. A terminal has a bar, with the figures of a run so
+//! far. Elsewhere there are plain lines, at most one every few seconds. Nothing here runs by
+//! itself: a line is drawn only from within a call, and none while a sample's clock runs
+//! ([`Progress::pause`]).
 
 use std::{
     fmt,
@@ -89,7 +90,7 @@ struct Screen {
     stage: Option<UnderWay>,
     /// Lines that came while nothing could be drawn.
     held: Vec<String>,
-    /// Those of samples, in a log.
+    /// Log lines of samples.
     samples: SampleLog,
 }
 
@@ -109,8 +110,8 @@ impl Stage<'_> {
         self.progress.draw_if_due();
     }
 
-    /// Shows lines of its own in the place of a count: on a terminal at once, and in a log the first, where
-    /// it is new.
+    /// Shows lines in the place of a count: on a terminal at once, in a log the first one where it
+    /// is new.
     pub fn show(&self, live: Live) {
         let is_log = self.progress.look == Look::Lines;
         if let Some(stage) = &mut self.progress.screen().stage {
@@ -212,9 +213,8 @@ impl Progress {
         Shown { live, is_drawn: false }
     }
 
-    /// Whether lines of a run are worth making for a sample of about this time, 0 if it is not
-    /// known: there is a terminal, and no lines were drawn on it just now that a short sample may
-    /// leave there.
+    /// Whether to make live lines for a sample of about this time (0: unknown). They need a
+    /// terminal, and a short sample keeps lines that were drawn just now.
     pub fn wants_live(&self, time: Duration) -> bool {
         let is_long = time.is_zero() || time > BAR_INTERVAL;
         self.look.has_bars() && (is_long || self.is_due() || !self.screen().has_lines())

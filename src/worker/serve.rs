@@ -227,8 +227,8 @@ impl Worker {
         index.with_exit_code(Code::Usage)
     }
 
-    /// Takes one sample, and closes its store after it: a state on disk is used by one process at a time, and
-    /// another worker may be next.
+    /// Takes one sample, and closes its store after it: one process at a time uses a state on disk,
+    /// and another worker may be next.
     fn sample(&mut self, variant: &str) -> Result<Answer, Failure> {
         let index = self.index(variant)?;
         let cell = self.cells[index];

@@ -1,6 +1,5 @@
-//! How a run is described to another build: the keys of `[run]` that are not the defaults. A
-//! build that does not know one of them refuses it by name, and one that is older than a key
-//! that nobody set is not disturbed by it.
+//! Describes a run to another build: keys of `[run]` that are not the defaults. A build refuses an
+//! unknown key by name, so an older build works as long as nobody sets a newer key.
 
 use spec::{Bound, Expect, RunSpec, ScenarioError};
 use variant::WholeRows;

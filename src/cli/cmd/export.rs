@@ -137,8 +137,8 @@ fn workload(args: &ExportArgs, progress: &Progress) -> Result<Workload, Failure>
     }
 }
 
-/// A gas limit of transactions that leaves room for the price of a delegation, where they may use all that
-/// is valid and the user does not say how much.
+/// Leaves room for the price of a delegation in the gas limit of transactions. `None` where the
+/// user sets that limit, or where no transaction may use all valid gas.
 fn room_for_delegation(scenario: &Scenario, given: &[Override]) -> Option<Override> {
     let most = scenario.fork.tx_gas_cap() - delegation_gas(scenario.fork);
     if scenario.block.tx_gas <= most || given.iter().any(|given| given.key == "block.tx_gas") {

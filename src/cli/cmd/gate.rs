@@ -296,8 +296,8 @@ fn results(args: &GateArgs, base: &Path) -> Result<Results, Failure> {
     Ok(Results { base: side.path, new, times })
 }
 
-/// The run of the arguments beside a stored side. It has a whole row of each design if that has any, so that both
-/// are over states of one shape, or if a deadline asks for it.
+/// The run of the arguments beside a stored side. Each design has a whole row if the stored side
+/// has any, so that both run over states of one shape. A deadline asks for whole rows, too.
 fn input_beside(args: &GateArgs, base: &Path) -> Result<RunInput, Failure> {
     let mut input = args.run.input(typed_words())?;
     // A side that cannot be read is refused by who compares.

@@ -71,7 +71,7 @@ pub struct RmArgs {
     /// All of them, also half-built ones that killed runs left
     #[arg(long, group = "which")]
     pub all: bool,
-    /// Those that no run has used for so long: 30d, 12h
+    /// Databases that no run has used for so long: 30d, 12h
     #[arg(long, value_name = "TIME", group = "which")]
     pub older_than: Option<String>,
     /// The least recently used, until the others take so much at most: 20G, 512MiB
@@ -225,9 +225,9 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
     }
 }
 
-/// `  aged 0.3`, for a state of which a share was written again, `  dupsort`, for one with the
-/// slots of an account as sorted duplicates, and `  tries cut at 16 rows (9.1 MB)`, for one with nodes of
-/// tries, with the bytes of these.
+/// The state's form, where it is not the plain one. `  aged 0.3`: this share was written again. `
+/// dupsort`: slots of an account are sorted duplicates. `  tries cut at 16 rows (9.1 MB)`: it has
+/// nodes of tries, of so many bytes.
 fn form(whole: &WholeState) -> String {
     let shape = &whole.shape;
     let slots = match MdbxFormat::of_shape(shape) {

@@ -82,8 +82,7 @@ pub(super) fn present_keys(input: &CellInput<'_>) -> Option<f64> {
     (keys >= 1.0 && (slot_count == 0 || slots > 0.0)).then_some(keys)
 }
 
-/// Distinct blocks that random keys touch per key that exists: of k keys thrown into b blocks,
-/// the share of blocks that is hit once or more.
+/// Expected distinct blocks per present key: k random keys touch b (1 - e^(-k/b)) of b blocks.
 pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f64> {
     input.never_cold.is_none().then_some(())?;
     let batch_count = input.workload.batches.len().max(1) as f64;
@@ -93,9 +92,9 @@ pub(super) fn expected_blocks_per_present_key(input: &CellInput<'_>) -> Option<f
     ratio(hit, keys)
 }
 
-/// About the time of a cold sample by the measured device: its ceiling and, of the reads that follow one
-/// another, the time of one alone. Blocks in a cache below the machine take less. `None` where it is not
-/// known or the sample is not cold.
+/// Estimates a cold sample's time by the measured device: by its ceiling, and by the latency of one
+/// read for serial reads. Blocks in a cache below the machine take less. `None` where the device is
+/// unknown or the sample is not cold.
 pub fn time_by_device(input: &CellInput<'_>) -> Option<Duration> {
     (input.cache == CacheMode::Cold).then_some(())?;
     let device = input.device?;

@@ -1,17 +1,17 @@
-//! Latencies of a cell's samples in pieces of a few samples each, so that those of a warm-up can
-//! be left out afterwards: where it ends is known when the run is over, and no earlier.
+//! Latencies of a cell's samples, in pieces of a few samples each. The end of the warm-up is known
+//! only after the run, and its pieces are then left out.
 //!
-//! Memory is bounded, however many samples there are. Where there would be too many pieces each
-//! takes in its neighbour, so a piece holds 1, 2, 4, … samples: how many follows from the number
-//! of samples alone, and is the same in all cells of a run.
+//! Memory is bounded. When there are too many pieces, neighbours are joined, so a piece holds 1, 2,
+//! 4, … samples. The size follows from the number of samples alone, and is the same in all cells of
+//! a run.
 
 use std::collections::BTreeMap;
 
 use executor::latency::Latencies;
 use hdrhistogram::Histogram;
 
-/// Most pieces. One holds the values that occurred and their counts, 16 bytes each: mostly some
-/// tens of thousands of bytes, and half a million where every value of a histogram occurs.
+/// Maximum number of pieces. A piece holds each value with its count, 16 bytes a value: mostly some
+/// tens of kilobytes, and half a megabyte for a full histogram.
 const PIECE_COUNT_MAX: usize = 64;
 
 /// Samples of a full piece where there are `sample_count`.
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// Of each sample its latencies in nanoseconds, also longer ones than are kept apart.
+    /// Samples as lists of latencies in nanoseconds, some beyond the range of a histogram.
     fn samples() -> impl Strategy<Value = Vec<Vec<u64>>> {
         let latency = prop_oneof![1..5_000_u64, 1..2_000_000_000_u64, 1..1_u64 << 50];
         proptest::collection::vec(proptest::collection::vec(latency, 0..4), 0..300)

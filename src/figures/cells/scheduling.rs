@@ -1,6 +1,5 @@
-//! How well the threads of a sample were used: the time of its steps, against how long all of
-//! them took together. A step's time has its reads and waits in it, and where there are more
-//! threads than cores the time in which its thread did not run.
+//! Use of a sample's threads: the time of its steps over the time of all threads. A step's time
+//! includes reads and waits and, with more threads than cores, time without a core.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! The figure that a claim bounds, from a run's cells. A design stands for the fastest of its cells on
-//! a store, and which that is comes from the samples that judge it: the fastest of several looks faster
-//! than it is. So where a design has several cells, the interval of each is so wide that all of them hold
-//! at once with 95 % confidence; then the fastest cell's holds too, whichever it is.
+//! The figure that a claim bounds, from a run's cells. A design stands for its fastest cell on a
+//! store. The fastest of several looks faster than it is, as the same samples select and judge it.
+//! So the intervals of a design's cells are widened until all hold at once with 95 % confidence.
+//! Then the fastest cell's interval holds, whichever cell it is.
 
 use result::{BalBytes, Cell, WorkloadFacts, databases::DatabaseFacts, stats};
 use spec::{Expect, Metric, Scope};
@@ -144,8 +144,8 @@ impl Ends {
         Self { choice_count: count, confidence: stats::confidence_of_each(count) }
     }
 
-    /// The best of the lists' medians, lower ends and upper ends, each by itself: where all
-    /// intervals hold, the best of the true medians lies between the best of the ends.
+    /// The best of the lists' medians, of their lower ends and of their upper ends. Where all
+    /// intervals hold, the best true median lies between the best ends.
     fn of_each(self, lists: &[Vec<f64>], best: fn(f64, f64) -> f64) -> Judged {
         let judged = lists.iter().map(|values| Judged {
             median: stats::median(values),

@@ -1,5 +1,5 @@
-//! Abilities of the place of the state databases, found by trying on a small file: reads past the
-//! page cache, dropping pages from it, `io_uring`. Leaves nothing behind.
+//! Abilities of the place of the state databases: direct reads, dropping pages from the page cache,
+//! `io_uring`. A small file is tried, and nothing is left behind.
 
 use std::{fs, io::Write, path::Path};
 

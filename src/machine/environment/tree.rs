@@ -58,14 +58,14 @@ impl Tree {
     }
 }
 
-/// As [`Tree::line`], of a path that is already in the tree.
+/// [`Tree::line`] for a path that is already in the tree.
 pub(super) fn line_of(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.trim();
     (!line.is_empty()).then(|| line.into())
 }
 
-/// As [`Tree::flag`], of a path that is already in the tree.
+/// [`Tree::flag`] for a path that is already in the tree.
 pub(super) fn flag_of(path: &Path) -> Option<bool> {
     match line_of(path)?.as_str() {
         "0" => Some(false),

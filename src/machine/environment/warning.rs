@@ -40,7 +40,7 @@ pub enum Warning {
     StealSeen {
         /// Stolen from all CPUs together.
         stolen_ns: u64,
-        /// As a share of the CPUs' time since the probe, in percent.
+        /// Share of the CPUs' time since the probe, in percent.
         percent: u64,
     },
 }

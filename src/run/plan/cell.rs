@@ -12,7 +12,7 @@ pub struct PlannedCell {
 }
 
 impl PlannedCell {
-    /// As a result names it: `rocksdb/batched-io/bal+batched@2+64io`.
+    /// The name in results: `rocksdb/batched-io/bal+batched@2+64io`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.store.name(), self.variant)
     }
@@ -22,8 +22,8 @@ impl PlannedCell {
         self.variant.thread_count + self.variant.io_thread_count
     }
 
-    /// What keeps reads under way, most important first: a row that builds lists, reading threads, executing
-    /// ones.
+    /// The sources of reads under way, most important first: building lists, reading threads,
+    /// executing threads.
     pub(super) fn depth(&self) -> (bool, usize, usize) {
         let Variant { list_duty, thread_count, io_thread_count, fiber_count, sharding, .. } =
             self.variant;

@@ -7,11 +7,10 @@ use variant::{BlockDuties, Design, StoreKind};
 
 use super::cell::PlannedCell;
 
-/// Decides before each round which cells it has. Rounds of all cells come first, so that their
-/// samples are taken through the same time. When those no longer fit, some cells get the samples that
-/// their intervals still need: the fastest whole one of each design on each store first, as these are compared
-/// with each other, then the fastest alone, then the other cells likewise; of each kind those of the faster
-/// design first.
+/// Selects the cells of each round. Rounds of all cells come first, so that their samples share the
+/// same time. When such a round no longer fits, cells whose intervals need samples get them: each
+/// design's fastest whole cell on each store first, since these are compared; then the fastest
+/// alone; then the others, whole before alone. Among cells of a kind the faster design comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Samples of each cell, where the user said so.
@@ -68,9 +67,9 @@ impl Rounds {
         }
     }
 
-    /// Time that the rounds still take after `spent`: the rest of a round, whose cells at
-    /// `pending` have no sample in it yet, and all rounds after it, by the last sample of each
-    /// cell. A cell without one is taken for an average one. `None` where nothing is known yet.
+    /// Time that the rounds still need after `spent`: the cells at `pending` of this round, and all
+    /// later rounds, by each cell's last sample. A cell without one counts as average. `None` where
+    /// no cell has a sample.
     pub fn left(&self, spent: Duration, pending: &[usize], cells: &[Taken]) -> Option<Duration> {
         let measured = cells.iter().filter(|cell| cell.sample_count > 0);
         let times: Vec<Duration> = measured.map(|cell| cell.last).collect();
@@ -161,11 +160,10 @@ fn is_best(index: usize, cells: &[Taken]) -> bool {
     rivals.map(|(index, cell)| (cell.fastest, index)).min() == Some((own.fastest, index))
 }
 
-/// The order of a round's cells. Rounds come in pairs, a row and the same row backwards, so that
-/// a steady drift of the machine meets all cells alike within a pair. The rows are those of a
-/// Williams square: over as many pairs as there are cells each cell has been at each place, and
-/// next to each other cell, equally often. Of two cells the rounds make ABBA BAAB. `coin` says
-/// which row is first.
+/// The order of a round's cells. Rounds come in pairs, a row and its reverse, so that steady drift
+/// meets all cells of a pair alike. The rows form a Williams square. Over as many pairs as cells,
+/// each cell has each position, and each neighbour, equally often. Two cells make ABBA BAAB. `coin`
+/// selects the first row.
 pub fn order(cell_count: usize, round: u32, coin: u64) -> Vec<usize> {
     let count = cell_count.max(1);
     let shift = (coin % count as u64) as usize + (round / 2) as usize;

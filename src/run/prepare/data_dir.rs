@@ -14,11 +14,11 @@ use crate::terminal::{self, Code, Failure, WithExitCode};
 /// The environment's variable of the option.
 const VARIABLE: &str = "STRESS_DATA_DIR";
 
-/// The value of `--data-dir`. A directory that does not exist is made when it is first needed, and its
-/// parents only where the environment names it: a mistyped path is an error.
+/// The value of `--data-dir`. A missing directory is made when it is first needed. Missing parents
+/// are made only if the environment names the directory: a mistyped path is an error.
 ///
 /// # Errors
-/// It is a file, or the directory that it lies in does not exist.
+/// It is a file, or its parent directory does not exist.
 pub fn asked_data_dir(path: PathBuf) -> Result<PathBuf, String> {
     let is_of_environment = std::env::var_os(VARIABLE).is_some_and(|value| *value == *path);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());

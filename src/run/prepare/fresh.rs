@@ -1,6 +1,6 @@
-//! Works of their own for samples: over the state that is there, with keys drawn anew, so that a
-//! cache below this machine has few of their blocks. One is made before the clock of its sample and
-//! let go after it, so memory holds one more than the scenario's.
+//! Fresh work for each sample: the same state, with keys drawn anew, so that a cache below this
+//! machine has few of their blocks. It is made before the sample's clock and dropped after it, so
+//! memory holds one workload beside the scenario's.
 
 use std::num::NonZeroUsize;
 
@@ -30,7 +30,7 @@ pub struct FreshWorks {
 pub struct FreshWork {
     /// It, with the lists that the sample's design takes.
     pub work: Work,
-    /// Of its transactions, if their senders are to be recovered.
+    /// Signatures of its transactions, if senders are to be recovered.
     pub signatures: Option<Vec<TxSignatures>>,
 }
 

@@ -52,7 +52,7 @@ pub enum Source {
 /// How large a scenario's work is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// As the scenario says.
+    /// The scenario's own size.
     Stated,
     /// Small: `--quick`.
     Quick,
@@ -137,8 +137,8 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
     Ok(scenario)
 }
 
-/// Whether `--quick` would make the block of `source` smaller: not where that is as small already, where the
-/// user says its size, or where it is asked for.
+/// Whether `--quick` would make the block of `source` smaller. It does not where the block is as
+/// small already, where the user sets its size, or where `--quick` is given.
 pub fn is_smaller_if_quick(source: &Source) -> bool {
     let Source::Scenario { name, work, size: Size::Stated } = source else { return false };
     let targets = [Size::Quick, Size::Stated]

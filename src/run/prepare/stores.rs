@@ -1,5 +1,5 @@
-//! Stores as a scenario asks for them: from the words of `[run]` to formats and settings, and to
-//! open stores, whose state is built first where there is none.
+//! Opens stores as a scenario asks for them: from the words of `[run]` to formats, settings and
+//! open stores. A missing state is built first.
 
 use std::{env, path::Path, thread, time::Duration};
 
@@ -93,7 +93,7 @@ pub enum StoreSettings {
 }
 
 impl StoreSettings {
-    /// Those that `run` asks for on `machine`.
+    /// The settings that `run` asks for on `machine`.
     pub fn of(store: StoreKind, run: &RunSpec, machine: &Machine) -> Self {
         let (durability, tries) = (run.commit, tries::format_of(run.trie));
         match store {

@@ -1,5 +1,5 @@
-//! Keys of a state that samples have asked for, as index ranges of its recipe: the next sample's
-//! keys among them may be in a cache below this machine.
+//! Keys that samples have asked for, as index ranges of the state's recipe. A cache below this
+//! machine may have those of the next sample.
 
 use std::collections::BTreeMap;
 

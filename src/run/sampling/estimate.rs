@@ -1,5 +1,5 @@
-//! How long the samples of a run may take, told in a log before the first of them, or after the first
-//! round where their number is given and their time is not.
+//! Estimates how long the samples of a run may take. A log has it before the first sample, or after
+//! the first round if only the number of samples is given.
 
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ pub fn before(rounds: Rounds, cell_count: usize) -> Option<String> {
     })
 }
 
-/// The estimate of a first round that a slow device alone makes longer than the budget, by the time of each of
-/// its cells that is known.
+/// Estimates a first round that exceeds the budget on a slow device, by the known times of its
+/// cells.
 pub fn of_slow_device(
     rounds: Rounds,
     device: &Device,

@@ -1,5 +1,5 @@
-//! The lines of a run on a terminal, as they are before a sample: samples, time left, and the
-//! leading median with its number of samples. They do not change while the sample is taken.
+//! Lines of a run on a terminal before a sample: samples, time left, and the leading median with
+//! its number of samples. They do not change during the sample.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct Moment<'a> {
     pub round: u32,
     /// Cells that have their sample of it.
     pub done: &'a [usize],
-    /// Those that have not; the first one's begins.
+    /// Cells without a sample in this round; the first one's begins.
     pub pending: &'a [usize],
     /// Time of the rounds before it.
     pub spent: Duration,

@@ -1,5 +1,5 @@
-//! The options of a run in the help of the gate and of `stress calibrate`: those that they refuse are hidden, and
-//! those that say how a run beside stored results goes are set apart.
+//! Options of a run in the help of the gate and of `stress calibrate`. Refused options are hidden.
+//! Options for the run beside stored results have a heading of their own.
 
 use clap::Arg;
 
@@ -62,8 +62,7 @@ mod tests {
         found.unwrap_or_else(|| panic!("the gate has no --{name}")).clone()
     }
 
-    /// The arguments of a gate that is asked for with an option of a run, a value if it takes one, and the
-    /// option that it needs.
+    /// Arguments of a gate with one option of a run, its value, and the option that it needs.
     fn asked(gate_words: &[&str], option: &Arg) -> GateArgs {
         let name = option.get_long().unwrap_or_default();
         let value = option.get_action().takes_values().then(|| {

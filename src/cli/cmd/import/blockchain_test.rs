@@ -1,5 +1,6 @@
-//! `stress import blockchain-test`: a test of a file, or every test of every file of a folder, each as a
-//! workload file of its own. A test of a folder that cannot be imported is named, and the rest goes on.
+//! `stress import blockchain-test`: imports one test of a file, or every test of a folder, each
+//! into its own workload file. A test of a folder that cannot be imported is named, and the rest
+//! goes on.
 
 use std::{
     collections::HashSet,
