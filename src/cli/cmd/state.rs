@@ -225,9 +225,9 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
     }
 }
 
-/// The state's form, where it is not the plain one. `  aged 0.3`: this share was written again. `
-/// dupsort`: slots of an account are sorted duplicates. `  tries cut at 16 rows (9.1 MB)`: it has
-/// nodes of tries, of so many bytes.
+/// The state's form, where it is not the plain one: `aged 0.3` where this share was written again,
+/// `dupsort` where slots of an account are sorted duplicates. `tries cut at 16 rows (9.1 MB)` names
+/// the layout of its tries and the bytes of their nodes.
 fn form(whole: &WholeState) -> String {
     let shape = &whole.shape;
     let slots = match MdbxFormat::of_shape(shape) {
