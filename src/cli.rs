@@ -17,19 +17,29 @@ pub use verbs::Cli;
 #[cfg(test)]
 pub use verbs::Command;
 
-/// The verb that clap adds.
-const HELP: &str = "help";
+/// Words that a user may know from another version, and the verbs in their place.
+const RENAMED: [(&str, &str); 10] = [
+    ("baseline", "state baseline"),
+    ("calibrate", "gate calibrate"),
+    ("calibrate-against", "client rank"),
+    ("completions", "help completions"),
+    ("history", "report --history"),
+    ("io", "doctor io"),
+    ("man", "help man"),
+    ("new", "generate new"),
+    ("schema", "show schema"),
+    ("simulate", "shard simulate"),
+];
 
-/// The command line with `--quiet` behind the first word: before a verb it would be an option of a run,
+/// The command line with a leading `--quiet` at its end: before a verb it would be an option of a run,
 /// which no verb goes with.
 pub fn quiet_behind_verb(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
     let quiet_count = words.iter().skip(1).take_while(|word| is_quiet(word)).count();
     let Some(first) = words.get(1 + quiet_count) else { return words };
-    if first == HELP {
-        words.drain(1..=quiet_count);
-    } else if !first.to_string_lossy().starts_with('-') {
-        words[1..quiet_count + 2].rotate_right(1);
+    if !first.to_string_lossy().starts_with('-') {
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        words[1..end].rotate_left(quiet_count);
     }
     words
 }
@@ -53,13 +63,16 @@ pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(),
 
 /// The error for a word that is near to a verb or a scenario and none of them.
 fn meant(word: &str) -> Option<String> {
+    if let Some((_, verb)) = RENAMED.iter().find(|(old, _)| *old == word) {
+        return Some(format!("{word}: this verb is `stress {verb}`"));
+    }
     let line = Cli::command();
     let is_path = word.contains('/') || Path::new(word).extension().is_some();
     let is_scenario = shipped::find(word).is_some();
     if word.starts_with('-') || is_path || is_verb(&line, word) || is_scenario {
         return None;
     }
-    let verbs = line.get_subcommands().map(clap::Command::get_name).chain([HELP]);
+    let verbs = line.get_subcommands().map(clap::Command::get_name);
     let scenarios = shipped::all().iter().map(|(name, _)| *name);
     let nearest = spec::nearest(word, verbs.chain(scenarios))?;
     let none = format!("{word}: this is no verb and no scenario");
@@ -72,7 +85,7 @@ fn meant(word: &str) -> Option<String> {
 }
 
 fn is_verb(line: &clap::Command, word: &str) -> bool {
-    word == HELP || line.find_subcommand(word).is_some()
+    line.find_subcommand(word).is_some()
 }
 
 #[cfg(test)]
@@ -96,8 +109,7 @@ mod tests {
             (&["sweeep", "--scenario", "x", "threads=1,2", "--merge"], "`stress sweep`"),
             (&["-q", "gaet", "--against", "x"], "`stress gate`"),
             (&["hepl"], "`stress help`"),
-            (&["calib"], "`stress calibrate`"),
-            (&["calibrate_against", "geth"], "`stress calibrate-against`"),
+            (&["clint", "storm/"], "`stress client`"),
             (&["sload-strom", "--gas", "64M"], "the scenario sload-storm"),
             (&["test_sload_bloated"], "the scenario official/test_sload_bloated"),
         ] {
@@ -111,7 +123,9 @@ mod tests {
         for (given, expected) in [
             (&["stress", "--quiet", "list"][..], &["stress", "list", "--quiet"][..]),
             (&["stress", "-q", "-q", "doctor", "-q"], &["stress", "doctor", "-q", "-q", "-q"]),
-            (&["stress", "-q", "help", "list"], &["stress", "help", "list"]),
+            (&["stress", "-q", "help", "list"], &["stress", "help", "list", "-q"]),
+            (&["stress", "-q", "gate", "calibrate"], &["stress", "gate", "calibrate", "-q"]),
+            (&["stress", "-q", "run", "--", "x"], &["stress", "run", "-q", "--", "x"]),
             (&["stress", "-q", "--scenario", "x"], &["stress", "-q", "--scenario", "x"]),
             (&["stress", "list", "-q"], &["stress", "list", "-q"]),
             (&["stress", "-q"], &["stress", "-q"]),
@@ -123,6 +137,26 @@ mod tests {
         for line in [&["stress", "--quiet", "list"][..], &["stress", "-q", "sload-storm"]] {
             let words = quiet_behind_verb(line.iter().map(OsString::from));
             assert!(Cli::try_parse_from(words).is_ok_and(|cli| cli.quiet), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_renamed_verb_is_told_its_new_form_which_is_one() {
+        for (old, new) in RENAMED {
+            let error = refused(&[old, "x"]).unwrap_or_else(|| panic!("{old} is refused"));
+            assert!(error.ends_with(&format!("`stress {new}`")), "{error}");
+            let mut line = Cli::command();
+            assert!(line.find_subcommand(old).is_none(), "{old}");
+            for word in new.split(' ') {
+                line = match word.strip_prefix("--") {
+                    Some(option) => {
+                        let mut options = line.get_arguments();
+                        assert!(options.any(|own| own.get_long() == Some(option)), "{new}");
+                        break;
+                    }
+                    None => line.find_subcommand(word).unwrap_or_else(|| panic!("{new}")).clone(),
+                };
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! `stress io`: raw random reads. `plan` has the points, `measuring` reads them, `device`
+//! `stress doctor io`: raw random reads. `plan` has the points, `measuring` reads them, `device`
 //! measures the device, `point` turns a measurement into figures.
 
 pub mod device;

@@ -14,7 +14,7 @@ use std::{
 use anyhow::anyhow;
 use clap::{
     Args, ValueEnum,
-    builder::{PathBufValueParser, TypedValueParser},
+    builder::{PathBufValueParser, StyledStr, TypedValueParser},
 };
 use report::{JsonOut, Paint};
 use result::Environment;
@@ -209,6 +209,14 @@ pub struct DriveArgs {
 /// place: other processes get the words themselves (`std::env::args_os`).
 pub fn typed_words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Prints help, painted where standard output is a terminal.
+pub fn print_help(help: &StyledStr) {
+    terminal::out(&match terminal::paint() {
+        Paint::Ansi => help.ansi().to_string(),
+        Paint::Plain => help.to_string(),
+    });
 }
 
 /// Format of standard output.

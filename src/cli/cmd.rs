@@ -2,7 +2,6 @@
 
 pub mod baseline;
 pub mod calibrate;
-pub mod calibrate_against;
 pub mod client;
 pub mod compare;
 pub mod describe;
@@ -11,10 +10,10 @@ pub mod export;
 pub mod gate;
 pub mod generate;
 pub mod help;
-pub mod history;
 pub mod import;
 pub mod io;
 pub mod new;
+pub mod rank;
 pub mod report;
 pub mod run;
 pub mod scenarios;

@@ -8,10 +8,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use report::Paint;
-
-use super::verbs::Cli;
-use crate::terminal;
+use super::{args::print_help, verbs::Cli};
 
 /// The verb that writes reports, whose format follows from the ending of a file.
 const REPORT: &str = "report";
@@ -36,11 +33,7 @@ pub fn parse(words: &[OsString]) -> Option<Cli> {
             with_format(words, with_typed_usage(Cli::command(), words, error)).exit()
         }
         Err(help) => {
-            let text = help.render();
-            terminal::out(&match terminal::paint() {
-                Paint::Ansi => text.ansi().to_string(),
-                Paint::Plain => text.to_string(),
-            });
+            print_help(&help.render());
             None
         }
     }

@@ -5,9 +5,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     args::{RunArgs, typed_words},
     cmd::{
-        baseline, calibrate, calibrate_against, client, compare, describe, doctor, export, gate,
-        generate, help, history, import, io, new, report, run, scenarios, schema, send, shard,
-        simulate, state, sweep,
+        client, compare, describe, doctor, export, gate, generate, help, import, report, run,
+        scenarios, send, shard, state, sweep,
     },
 };
 use crate::{
@@ -24,18 +23,18 @@ Examples:
   stress --scenario official/test_sload_bloated twins of official benchmark tests (stress list)
   stress my.toml --set state.slots=50M --out results/
   stress describe one-slot                      keys, conflicts and list sizes
-  stress new my-storm                           a scenario to start from
+  stress generate new my-storm                  a scenario to start from
   stress generate sload-storm --gas 64M --output storm.workload
   stress --workload storm.workload --store rocksdb
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
   stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
   stress my.toml --metrics /var/lib/node_exporter/stress.prom --force    figures for Prometheus
-  stress history nightly/ --out history.html    did a commit make it slower?
-  stress io --read multi-get --depth 16,256     how fast are raw reads here?
+  stress report nightly/ --history --out history.html    did a commit make it slower?
+  stress doctor io --read multi-get --depth 16,256       how fast are raw reads here?
   stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
   stress client storm/ --client geth            how does geth do on the same block?
-  stress calibrate-against geth --out against/  does geth rank all storms as our designs do?
+  stress client rank geth --out against/        does geth rank all storms as our designs do?
   stress send transfers --url http://127.0.0.1:8545 --rate 1000    load on a live node
   stress state rm --older-than 30d              remove databases that no run has used since
 
@@ -60,7 +59,7 @@ First examples:
 /// (EIP-7928), executed in every design over the same state on disk.
 #[derive(Debug, Parser)]
 #[command(name = "stress", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-#[command(max_term_width = 100, help_template = HELP_TEMPLATE)]
+#[command(max_term_width = 100, help_template = HELP_TEMPLATE, disable_help_subcommand = true)]
 pub struct Cli {
     /// Print only the result and errors, without progress and notes
     #[arg(long, short, global = true)]
@@ -85,56 +84,42 @@ pub enum Command {
     /// Run a scenario or a workload file: the same as without a subcommand
     #[command(help_template = HELP_TEMPLATE)]
     Run(Box<RunArgs>),
-    /// Print a scenario with every key resolved, or a workload file, also as JSON
+    /// Print a scenario with every key resolved, a workload file, or a JSON Schema
     Show(scenarios::ShowArgs),
     /// Check the keys and values of a scenario, without running it
     Validate(scenarios::ValidateArgs),
     /// Describe a workload: keys, conflicts, list sizes
     Describe(describe::DescribeArgs),
-    /// Write a commented scenario to start from
-    New(new::NewArgs),
-    /// Print the JSON Schema of scenarios, results, gates or sweeps
-    Schema(schema::SchemaArgs),
-    /// Generate a workload file, to be run with --workload
-    Generate(generate::GenerateArgs),
+    /// Generate a workload file, to be run with --workload, or a scenario to start from
+    Generate(generate::GenerateVerb),
     /// Lay results side by side: settings, counters, figures
     Compare(compare::CompareArgs),
-    /// Judge whether this build is slower than another one, or than a stored result
+    /// Judge whether this build is slower than another one, or than a stored result; calibrate that
     Gate(Box<gate::GateArgs>),
-    /// Estimate the smallest change that this machine can detect
-    Calibrate(Box<calibrate::CalibrateArgs>),
     /// Run a matrix of settings, cell by cell, also on a fleet, and join the results
     Sweep(sweep::SweepArgs),
-    /// Write results as a page for a browser, or as Markdown, CSV or benchmark JSON
+    /// Write results as a page for a browser, Markdown, CSV or benchmark JSON, or as their history
     Report(report::ReportArgs),
-    /// Show results over time, commit by commit, and where their times change
-    History(history::HistoryArgs),
-    /// Check whether this machine is fit for benchmarking
+    /// Check whether this machine is fit for benchmarking, or measure its raw reads
     Doctor(doctor::DoctorArgs),
     /// Make a workload file of a real block, to be run with --workload
     Import(import::ImportArgs),
     /// Write a workload as a chain that real clients take: genesis, Engine API calls, RLP, rows
     Export(export::ExportArgs),
-    /// Run an exported block on a real client, beside our designs
-    Client(Box<client::ClientArgs>),
-    /// Rank workloads by time on a client and in our designs, and explain where the ranks differ
-    CalibrateAgainst(Box<calibrate_against::CalibrateAgainstArgs>),
+    /// Run an exported block on a real client, beside our designs, or rank many workloads so
+    Client(Box<client::ClientVerb>),
     /// Send a scenario's transactions to a live node, and measure until they are in blocks
     Send(Box<send::SendArgs>),
-    /// List, verify or remove state databases
+    /// List, verify or remove state databases and saved baselines
     State(state::StateArgs),
-    /// List or remove saved baselines (`--save-baseline` of a run saves one)
-    Baseline(baseline::BaselineArgs),
-    /// Print a completion script for a shell
-    Completions(help::CompletionsArgs),
-    /// Write manual pages, one for each verb
-    Man(help::ManArgs),
-    /// Measure raw random reads of the stores, beside the device's rate
-    Io(io::IoArgs),
-    /// Execute parts of batches for a coordinator, as a shard of execution
-    Shard(shard::ShardArgs),
-    /// Predict times on more shards of execution than there are here
-    Simulate(Box<simulate::SimulateArgs>),
+    /// Serve a shard of execution, or predict times on more shards than there are here
+    Shard {
+        /// The verb
+        #[command(subcommand)]
+        command: shard::ShardCommand,
+    },
+    /// Print the help of a verb, a completion script or manual pages
+    Help(help::HelpArgs),
 }
 
 impl Cli {
@@ -162,27 +147,18 @@ impl Command {
             Self::Show(args) => scenarios::show(&args),
             Self::Validate(args) => scenarios::validate(&args),
             Self::Describe(args) => describe::describe(&args),
-            Self::New(args) => new::new(&args),
-            Self::Schema(args) => schema::schema(&args),
-            Self::Generate(args) => generate::generate(&args),
+            Self::Generate(verb) => verb.run(),
             Self::Compare(args) => compare::compare(&args),
             Self::Gate(args) => gate::gate(&args),
-            Self::Calibrate(args) => calibrate::calibrate(&args),
             Self::Report(args) => report::report(&args),
-            Self::History(args) => history::history(&args),
             Self::Doctor(args) => doctor::doctor(&args),
             Self::Import(args) => import::import(&args),
             Self::Export(args) => export::export(&args),
-            Self::Client(args) => client::client(&args),
-            Self::CalibrateAgainst(args) => calibrate_against::calibrate_against(&args),
+            Self::Client(verb) => verb.run(),
             Self::Send(args) => send::send(&args),
             Self::State(args) => state::state(&args),
-            Self::Baseline(args) => baseline::baseline(&args),
-            Self::Completions(args) => help::completions(&args, Cli::command()),
-            Self::Man(args) => help::man(&args, Cli::command()),
-            Self::Io(args) => io::io(&args),
-            Self::Shard(args) => shard::shard(&args),
-            Self::Simulate(args) => simulate::simulate(*args),
+            Self::Shard { command } => command.run(),
+            Self::Help(args) => help::help(&args, Cli::command()),
             Self::Sweep(args) => sweep::sweep(&args),
         }
     }

@@ -55,7 +55,7 @@ pub fn warning(
     let other = fingerprint::differences(&calibration.environment, environment);
     if !other.is_empty() {
         return Some(format!(
-            "the calibration is of another machine ({}): run `stress calibrate` here",
+            "the calibration is of another machine ({}): run `stress gate calibrate` here",
             other.join(", ")
         ));
     }

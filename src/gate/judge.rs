@@ -466,7 +466,8 @@ fn calibration_warnings(
     };
     let Some(calibration) = Calibration::read(&path).with_exit_code(Code::Io)? else {
         if builds.calibration.is_some() {
-            let error = anyhow!("{}: there is no such file; `stress calibrate`", path.display());
+            let error =
+                anyhow!("{}: there is no such file; `stress gate calibrate`", path.display());
             return Err(error).with_exit_code(Code::Io);
         }
         return Ok(Vec::new());

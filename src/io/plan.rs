@@ -1,4 +1,4 @@
-//! The plan of `stress io`: options checked, the recipe of its state, the points in order.
+//! The plan of `stress doctor io`: options checked, the recipe of its state, the points in order.
 
 use std::{num::NonZeroUsize, time::Duration};
 

@@ -99,7 +99,7 @@ impl Children {
     fn start(&mut self) -> Result<String> {
         let program = env::current_exe().context("this program is not found again")?;
         let mut command = Command::new(program);
-        command.args(["shard", "--listen", "127.0.0.1:0", "--attached"]);
+        command.args(["shard", "serve", "--listen", "127.0.0.1:0", "--attached"]);
         // An interrupt from the keyboard is for the coordinator: its shards end with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -1,4 +1,4 @@
-//! `stress describe`, `stress new` and `stress schema` as a user meets them: output, files and
+//! `stress describe`, `stress generate new` and `stress show schema` as a user meets them: output, files and
 //! refusals.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -200,7 +200,7 @@ fn wrong_arguments_of_describe_are_errors_that_name_the_remedy() {
 #[test]
 fn a_new_scenario_is_valid_runs_at_once_and_replaces_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let said = printed(&["new", "mine", "--kind", "erc20"], dir.path());
+    let said = printed(&["generate", "new", "mine", "--kind", "erc20"], dir.path());
     assert!(said.contains("mine.toml"), "{said}");
     let path = dir.path().join("mine.toml");
     let written = fs::read_to_string(&path).unwrap();
@@ -209,35 +209,56 @@ fn a_new_scenario_is_valid_runs_at_once_and_replaces_nothing() {
     let page = printed(&args, dir.path());
     assert!(page.contains("memory"), "{page}");
 
-    printed(&["new", "day", "--kind", "transfers,erc20", "--kind", "amm"], dir.path());
+    printed(&["generate", "new", "day", "--kind", "transfers,erc20", "--kind", "amm"], dir.path());
     printed(&["validate", "day.toml"], dir.path());
     let day = fs::read_to_string(dir.path().join("day.toml")).unwrap();
     assert_eq!(day.lines().filter(|line| *line == "[[load]]").count(), 3, "{day}");
     assert!(day.contains("#   stress day.toml "), "{day}");
 
-    refused(&["new", "mine"], dir.path(), 2, &["mine.toml", "there already", "--force"]);
+    refused(
+        &["generate", "new", "mine"],
+        dir.path(),
+        2,
+        &["mine.toml", "there already", "--force"],
+    );
     assert_eq!(fs::read_to_string(&path).unwrap(), written, "it is as it was");
-    refused(&["new", "my storm"], dir.path(), 2, &["my storm is no name", "my-storm"]);
+    refused(&["generate", "new", "my storm"], dir.path(), 2, &["my storm is no name", "my-storm"]);
     for (given, words) in [
-        ("../t2/own", &["`stress new own`, which makes own.toml in ", "(for ../t2 change to"][..]),
-        ("own.toml", &["own.toml: this is a path", "`stress new own`, which makes own.toml in "]),
+        (
+            "../t2/own",
+            &["`stress generate new own`, which makes own.toml in ", "(for ../t2 change to"][..],
+        ),
+        (
+            "own.toml",
+            &["own.toml: this is a path", "`stress generate new own`, which makes own.toml in "],
+        ),
         ("../My Own", &["../My Own is no name", "write NAME my-own"]),
     ] {
-        refused(&["new", given], dir.path(), 2, words);
+        refused(&["generate", "new", given], dir.path(), 2, words);
     }
     assert!(!dir.path().join("own.toml").exists());
-    refused(&["new", "other", "--kind", "sload"], dir.path(), 2, &["did you mean sload-storm?"]);
-    refused(&["new", "other", "--kind", "erc21"], dir.path(), 2, &["did you mean erc20?"]);
+    refused(
+        &["generate", "new", "other", "--kind", "sload"],
+        dir.path(),
+        2,
+        &["did you mean sload-storm?"],
+    );
+    refused(
+        &["generate", "new", "other", "--kind", "erc21"],
+        dir.path(),
+        2,
+        &["did you mean erc20?"],
+    );
     assert!(!dir.path().join("other.toml").exists());
 }
 
 #[test]
 fn the_schema_is_json_and_knows_every_kind_that_can_be_new() {
     let dir = tempfile::tempdir().unwrap();
-    let schema: Value = serde_json::from_str(&printed(&["schema"], dir.path())).unwrap();
+    let schema: Value = serde_json::from_str(&printed(&["show", "schema"], dir.path())).unwrap();
     let loads = schema["properties"]["load"]["items"]["oneOf"].as_array().unwrap();
     for load in loads {
         let kind = load["properties"]["kind"]["const"].as_str().unwrap();
-        printed(&["new", &format!("of-{kind}"), "--kind", kind], dir.path());
+        printed(&["generate", "new", &format!("of-{kind}"), "--kind", kind], dir.path());
     }
 }

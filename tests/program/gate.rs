@@ -469,7 +469,7 @@ fn a_gate_is_asked_for_one_thing() {
     place.refused(&["--against", STRESS, "--keys", "same"], 2, &words);
     place.refused(&["--against", STRESS, "--slot", "fast"], 2, &["--slot fast"]);
     let missing = place.path("no.json");
-    let words = ["there is no such file", "stress calibrate"];
+    let words = ["there is no such file", "stress gate calibrate"];
     let args = ["--against", STRESS, "--calibration", missing.to_str().unwrap()];
     place.refused(&args, 6, &words);
 }
@@ -477,7 +477,8 @@ fn a_gate_is_asked_for_one_thing() {
 #[test]
 fn calibrating_writes_what_the_gate_reads() {
     let place = Place::new();
-    let args: Vec<_> = ["calibrate", "--slot", "1ms"].iter().chain(&WORK).copied().collect();
+    let args: Vec<_> =
+        ["gate", "calibrate", "--slot", "1ms"].iter().chain(&WORK).copied().collect();
     let output = place.run(&args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let path = place.path("state").join("stress").join("calibration.json");

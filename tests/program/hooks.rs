@@ -122,7 +122,9 @@ fn a_run_that_begins_no_sample_runs_no_command_and_other_verbs_refuse_them() {
     let hooks = ["--prepare", "printf p >> log", "--cleanup", "printf c >> log"];
     let output = run(dir, &[&hooks[..], &["--set", "state.slotz=1"]].concat());
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
-    for verb in [&["gate", "--against", "x"][..], &["gate", "--baseline", "x"], &["calibrate"]] {
+    for verb in
+        [&["gate", "--against", "x"][..], &["gate", "--baseline", "x"], &["gate", "calibrate"]]
+    {
         for option in [&hooks[..2], &hooks[2..]] {
             let output = stress(&[verb, &["sload-storm"], option].concat(), dir);
             let error = text(&output.stderr);

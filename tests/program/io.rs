@@ -1,4 +1,4 @@
-//! `stress io` as a user meets it: output, files, refusals, and the points that Ctrl-C keeps.
+//! `stress doctor io` as a user meets it: output, files, refusals, and the points that Ctrl-C keeps.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,7 +16,7 @@ use crate::machine;
 
 fn command(args: &[&str], data_dir: &Path) -> Command {
     let mut command = machine::program();
-    command.arg("io").args(args).env("STRESS_DATA_DIR", data_dir).env("COLUMNS", "80");
+    command.args(["doctor", "io"]).args(args).env("STRESS_DATA_DIR", data_dir).env("COLUMNS", "80");
     command
 }
 

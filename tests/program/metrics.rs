@@ -76,7 +76,7 @@ fn a_program_that_fails_leaves_its_exit_code() {
         assert!(error.contains("--metrics") && error.contains(words), "{error}");
         assert!(output.stdout.is_empty() && error.matches("error:").count() == 1, "{error}");
     }
-    let calibrate = ["calibrate", "sload-storm", "--metrics", "x.prom"];
+    let calibrate = ["gate", "calibrate", "sload-storm", "--metrics", "x.prom"];
     let output = stress(&calibrate, dir);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }

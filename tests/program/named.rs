@@ -37,18 +37,23 @@ fn runs_of_one_build_add_up_to_a_baseline_and_other_work_takes_their_place() {
     assert!(save(dir, "main", &[]).contains("baseline main: 2 results of this build; 6 decide"));
     // Removing all states leaves it where it is.
     printed(&["state", "rm", "--all"], dir);
-    let list = printed(&["baseline", "list"], dir);
+    let list = printed(&["state", "baseline", "list"], dir);
     assert!(list.starts_with("main  2 results  ") && list.contains("  sload-storm 0x"), "{list}");
     // Six runs of another scenario are not thrown away by a slip, and nothing is sampled.
     let other = [&RUN[..], &HOW, &[SAVE, "main", "--seed", "9"]].concat();
     refused(dir, &other, 2, &["--save-baseline main", "of sload-storm (0x", "--force"]);
-    assert!(printed(&["baseline", "ls"], dir).starts_with("main  2 results  "));
+    assert!(printed(&["state", "baseline", "ls"], dir).starts_with("main  2 results  "));
     let said = save(dir, "main", &["--seed", "9", "--force"]);
     assert!(said.contains("saved, in place of 2 results of other work, in "), "{said}");
-    assert!(printed(&["baseline", "ls"], dir).starts_with("main  1 result  "));
-    assert_eq!(printed(&["baseline", "rm", "main"], dir), "removed main\n");
-    assert_eq!(printed(&["baseline", "list"], dir), "");
-    refused(dir, &["baseline", "rm", "main"], 6, &["no baseline main in ", "--save-baseline"]);
+    assert!(printed(&["state", "baseline", "ls"], dir).starts_with("main  1 result  "));
+    assert_eq!(printed(&["state", "baseline", "rm", "main"], dir), "removed main\n");
+    assert_eq!(printed(&["state", "baseline", "list"], dir), "");
+    refused(
+        dir,
+        &["state", "baseline", "rm", "main"],
+        6,
+        &["no baseline main in ", "--save-baseline"],
+    );
 }
 
 #[test]
@@ -102,7 +107,7 @@ fn a_name_that_is_none_and_one_that_is_not_there_are_told_with_the_names_there_a
     refused(dir, &[&RUN[..], &HOW, &[SAVE, "a/b"]].concat(), 2, &["--save-baseline", "as in main"]);
     let gate = ["gate", "--against", "x", "sload-storm", "--save-baseline", "main"];
     refused(dir, &gate, 2, &["--save-baseline: `stress gate` saves no baseline"]);
-    let calibrate = ["calibrate", "sload-storm", "--save-baseline", "main"];
+    let calibrate = ["gate", "calibrate", "sload-storm", "--save-baseline", "main"];
     refused(dir, &calibrate, 2, &["--save-baseline"]);
     // A place that cannot be written is told before the run.
     fs::create_dir(dir.join("data")).unwrap();

@@ -34,11 +34,11 @@ const PRINTING: [&[&str]; 16] = [
     &["show", "--workload", "a.workload", "--json"],
     &["validate", "sload-storm"],
     &["describe", "--workload", "a.workload"],
-    &["schema"],
-    &["completions", "bash"],
+    &["show", "schema"],
+    &["help", "completions", "bash"],
     &["compare", "one", "one"],
     &["report", "one"],
-    &["history", "one"],
+    &["report", "one", "--history"],
     &["doctor"],
     &["generate", "sload-storm", "--gas", "1M", "--slots", "10k", "--force", "-o", "a.workload"],
     &["--workload", "a.workload", "--store", "memory", "--samples", "1", "--no-whole"],
@@ -93,7 +93,7 @@ fn output_that_is_lost_is_an_error_of_every_verb_but_where_the_reader_went_away(
     }
     // Nothing is printed, so nothing is lost.
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    assert_eq!(to(full.into(), &["baseline", "list"], dir).status.code(), Some(0));
+    assert_eq!(to(full.into(), &["state", "baseline", "list"], dir).status.code(), Some(0));
 }
 
 /// Commands that write the file `OUT`.
@@ -103,7 +103,7 @@ fn writing() -> Vec<Vec<&'static str>> {
     vec![
         vec!["generate", "sload-storm", "--gas", "1M", "--slots", "10k", "--output", "OUT"],
         vec!["report", "one", "--format", "html", "--out", "OUT"],
-        vec!["history", "one", "--out", "OUT"],
+        vec!["report", "one", "--history", "--out", "OUT"],
         [&run[..], &["--metrics", "OUT"]].concat(),
         [&run[..], &["--trace", "OUT"]].concat(),
         [&describe[..], &["--svg", "OUT"]].concat(),
@@ -198,9 +198,9 @@ fn verbs_that_write_several_files_or_choose_a_name_keep_those_that_are_there_ali
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     for (args, file) in [
-        (&["new", "mine"][..], "mine.toml"),
-        (&["man", "--out", "man"], "man/stress.1"),
-        (&["schema", "--out", "schemas"], "schemas/result.schema.json"),
+        (&["generate", "new", "mine"][..], "mine.toml"),
+        (&["help", "man", "--out", "man"], "man/stress.1"),
+        (&["show", "schema", "--out", "schemas"], "schemas/result.schema.json"),
     ] {
         let path = dir.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

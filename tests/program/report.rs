@@ -77,7 +77,7 @@ fn a_history_shows_the_change_at_its_commit_whatever_the_order_of_its_results() 
         fs::write(at.join(&name), result.to_string()).unwrap();
         names.push(name);
     }
-    let of_dir = fine(&["history", "all", "--out", "page.html"], at);
+    let of_dir = fine(&["report", "--history", "all", "--out", "page.html"], at);
     let changes = of_dir.lines().filter(|line| line.starts_with('▲'));
     let changes: Vec<_> = changes.collect();
     assert_eq!(changes.len(), one["cells"].as_array().unwrap().len(), "{of_dir}");
@@ -91,7 +91,7 @@ fn a_history_shows_the_change_at_its_commit_whatever_the_order_of_its_results() 
     names.reverse();
     names.push("all/3.json".to_owned());
     let words: Vec<&str> =
-        ["history"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        ["report", "--history"].into_iter().chain(names.iter().map(String::as_str)).collect();
     assert_eq!(fine(&words, at), of_dir);
     let page = fs::read_to_string(at.join("page.html")).unwrap();
     assert!(page.contains("History of transfers") && page.contains("<code>000abc000c</code>"));
@@ -99,11 +99,11 @@ fn a_history_shows_the_change_at_its_commit_whatever_the_order_of_its_results() 
     let mut wrong = one;
     wrong["agree"] = false.into();
     fs::write(at.join("wrong.json"), wrong.to_string()).unwrap();
-    let output = stress(&["history", "all", "wrong.json"], at);
+    let output = stress(&["report", "--history", "all", "wrong.json"], at);
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stdout).contains("DISAGREE wrong.json"));
     fs::create_dir(at.join("none")).unwrap();
-    assert_eq!(stress(&["history", "none"], at).status.code(), Some(6));
+    assert_eq!(stress(&["report", "--history", "none"], at).status.code(), Some(6));
 }
 
 #[test]
@@ -183,9 +183,9 @@ fn a_file_that_is_there_is_replaced_with_force_alone() {
     let at = dir.path();
     run(&["--gas", "2M", "--out", "one"], at);
     let file = at.join("mine.html");
-    for verb in ["report", "history"] {
+    for more in [&[][..], &["--history"]] {
         fs::write(&file, "my own").unwrap();
-        let args = [verb, "one", "--out", "mine.html"];
+        let args = [&["report", "one", "--out", "mine.html"], more].concat();
         let output = stress(&args, at);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");
@@ -253,16 +253,16 @@ fn a_profile_that_cannot_be_is_refused_before_the_run() {
 fn scripts_and_manual_pages_cover_the_command_line() {
     let dir = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = fine(&["completions", shell], dir.path());
+        let script = fine(&["help", "completions", shell], dir.path());
         for word in ["compare", "report", "io-threads", "flame-graph"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
-    let bash = fine(&["completions", "bash"], dir.path());
+    let bash = fine(&["help", "completions", "bash"], dir.path());
     fs::write(dir.path().join("script"), bash).unwrap();
     let checked = Command::new("bash").arg("-n").arg(dir.path().join("script")).status();
     assert!(checked.unwrap().success());
-    fine(&["man", "--out", "man"], dir.path());
+    fine(&["help", "man", "--out", "man"], dir.path());
     for page in ["stress.1", "stress-report.1", "stress-state-list.1"] {
         let text = fs::read_to_string(dir.path().join("man").join(page)).unwrap();
         assert!(text.contains(".SH NAME"), "{page}");

@@ -106,7 +106,7 @@ fn json_files(path: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) {
 #[test]
 fn the_schemas_of_the_repository_are_those_that_the_program_prints() {
     let dir = tempfile::tempdir().unwrap();
-    let wrote = stress(&["schema", "--out", "all"], dir.path());
+    let wrote = stress(&["show", "schema", "--out", "all"], dir.path());
     assert_eq!(wrote.status.code(), Some(0), "{}", text(&wrote.stderr));
     let files = |dir: &Path| -> BTreeSet<_> {
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect()
@@ -117,13 +117,14 @@ fn the_schemas_of_the_repository_are_those_that_the_program_prints() {
         |path: PathBuf| -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
     for name in &names {
         let written = json(dir.path().join("all").join(name));
-        let remedy = "run `stress schema --out docs/schemas --force`";
+        let remedy = "run `stress show schema --out docs/schemas --force`";
         assert_eq!(json(Path::new(PUBLISHED).join(name)), written, "{}: {remedy}", name.display());
         let name = name.to_str().unwrap().strip_suffix(".schema.json").unwrap();
-        let alone: Value = serde_json::from_str(&printed(&["schema", name], dir.path())).unwrap();
+        let alone: Value =
+            serde_json::from_str(&printed(&["show", "schema", name], dir.path())).unwrap();
         assert_eq!(alone, written);
     }
-    let refused = stress(&["schema", "results"], dir.path());
+    let refused = stress(&["show", "schema", "results"], dir.path());
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("sweep-merged"), "{}", text(&refused.stderr));
 }

@@ -38,7 +38,7 @@ struct Shard {
 impl Shard {
     fn start() -> Self {
         let mut command = machine::program();
-        command.args(["shard", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
+        command.args(["shard", "serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -251,7 +251,7 @@ fn a_shard_that_is_missing_or_not_allowed_is_one_error_before_the_work() {
     assert!(refused(&few, dir.path(), 6).contains("give 2 addresses"));
     let wrong = ["--design=batched-io", "--shards=1", "--set", "run.shard_addresses=here"];
     assert!(refused(&wrong, dir.path(), 2).contains("HOST:PORT"));
-    let output = stress(&["shard", "--listen", "0.0.0.0:0"], dir.path());
+    let output = stress(&["shard", "serve", "--listen", "0.0.0.0:0"], dir.path());
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("STRESS_SHARD_TOKEN"));
 }

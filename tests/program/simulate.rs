@@ -1,4 +1,4 @@
-//! `stress simulate` as a user meets it: predictions by settings, their comparison with a result,
+//! `stress shard simulate` as a user meets it: predictions by settings, their comparison with a result,
 //! and refusals. No time is asserted, only how predictions of one call relate.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ const WORK: [&str; 5] =
     ["erc20", "--gas=2M", "--set=state.accounts=200", "--set=load[0].holders=200", "--samples=1"];
 
 fn simulated(more: &[&str], dir: &Path) -> Value {
-    let args = [&["simulate"], &WORK[..], &["--format=json"], more].concat();
+    let args = [&["shard", "simulate"], &WORK[..], &["--format=json"], more].concat();
     serde_json::from_str(&printed(&args, dir)).unwrap()
 }
 
@@ -97,11 +97,13 @@ fn a_result_of_the_same_workload_is_predicted_row_by_row_and_another_is_refused(
         let keys = ["measured_key_count", "predicted_key_count"].map(|key| number(check, key));
         assert_eq!(keys[0], keys[1], "{check}");
     }
-    let page = [&["simulate"], &WORK[..], &["--shards=2", "--threads=1", "--check=out"]].concat();
+    let page =
+        [&["shard", "simulate"], &WORK[..], &["--shards=2", "--threads=1", "--check=out"]].concat();
     let page = printed(&page, dir.path());
     assert!(page.contains("@1+1shards*") && page.contains("mean error of 3 rows"), "{page}");
 
-    let other = ["simulate", "erc20", "--gas=1M", "--samples=1", "--shards=1", "--check=out"];
+    let other =
+        ["shard", "simulate", "erc20", "--gas=1M", "--samples=1", "--shards=1", "--check=out"];
     let output = stress(&other, dir.path());
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("its workload is"), "{}", text(&output.stderr));
@@ -111,12 +113,15 @@ fn a_result_of_the_same_workload_is_predicted_row_by_row_and_another_is_refused(
 fn wrong_arguments_are_one_error_with_what_to_give() {
     let dir = tempfile::tempdir().unwrap();
     for (args, words) in [
-        (&["simulate"][..], "name a scenario"),
-        (&["simulate", "erc20", "--one-host=0"], "there must be a core"),
-        (&["simulate", "erc20", "--one-host=1", "--coordinator-cores=1"], "--coordinator-cores"),
-        (&["simulate", "erc20", "--tx-time=soon"], "--tx-time: soon is not a quantity"),
-        (&["simulate", "erc20", "--tx-time=1us7"], "us7 is no unit of time; ns, us, ms"),
-        (&["simulate", "erc20", "--shards=65"], "64"),
+        (&["shard", "simulate"][..], "name a scenario"),
+        (&["shard", "simulate", "erc20", "--one-host=0"], "there must be a core"),
+        (
+            &["shard", "simulate", "erc20", "--one-host=1", "--coordinator-cores=1"],
+            "--coordinator-cores",
+        ),
+        (&["shard", "simulate", "erc20", "--tx-time=soon"], "--tx-time: soon is not a quantity"),
+        (&["shard", "simulate", "erc20", "--tx-time=1us7"], "us7 is no unit of time; ns, us, ms"),
+        (&["shard", "simulate", "erc20", "--shards=65"], "64"),
     ] {
         let output = stress(args, dir.path());
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));

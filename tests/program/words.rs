@@ -42,7 +42,7 @@ fn tiny<'a>(args: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn a_scenario_or_a_workload_file_is_named_alone_or_after_run() {
     let dir = tempfile::tempdir().unwrap();
-    printed(&["new", "mine"], dir.path());
+    printed(&["generate", "new", "mine"], dir.path());
     for named in [&["mine.toml"][..], &["run", "mine.toml"], &["run", "--scenario", "mine.toml"]] {
         let page = printed(&tiny(named), dir.path());
         assert!(page.contains("mine on amsterdam"), "{page}");
@@ -106,7 +106,7 @@ fn a_usage_line_is_the_same_with_the_data_directory_in_the_environment_and_witho
     let storm = ["--scenario", "sload-storm"];
     for (args, usage) in [
         (&["compare"][..], "Usage: stress compare <RESULT|NAME>..."),
-        (&["baseline", "rm"], "Usage: stress baseline rm <NAME>..."),
+        (&["state", "baseline", "rm"], "Usage: stress state baseline rm <NAME>..."),
         (&[storm[0], storm[1], "--workload", "x"], "Usage: stress --scenario <NAME|FILE>"),
         (&["sweep", "--merge", "x", "--cell", "1"], "Usage: stress sweep --merge <DIR>"),
     ] {
@@ -134,12 +134,13 @@ fn the_data_directory_is_named_before_or_after_the_verb_of_a_verb() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("elsewhere").display().to_string();
     for args in [
-        ["state", "--data-dir", &path, "list"],
-        ["state", "list", "--data-dir", &path],
-        ["baseline", "--data-dir", &path, "list"],
-        ["baseline", "list", "--data-dir", &path],
+        &["state", "--data-dir", &path, "list"][..],
+        &["state", "list", "--data-dir", &path],
+        &["state", "--data-dir", &path, "baseline", "list"],
+        &["state", "baseline", "--data-dir", &path, "list"],
+        &["state", "baseline", "list", "--data-dir", &path],
     ] {
-        let output = stress(&args, dir.path());
+        let output = stress(args, dir.path());
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{args:?}: {told}");
         assert!(told.contains(&path), "{args:?}: {told}");
@@ -165,7 +166,7 @@ fn help_has_examples_before_its_options_and_fits_80_columns() {
 #[test]
 fn a_sweep_names_its_work_as_a_run_does_and_has_its_errors() {
     let dir = tempfile::tempdir().unwrap();
-    printed(&["new", "mine"], dir.path());
+    printed(&["generate", "new", "mine"], dir.path());
     let list = |args: &[&str]| printed(&[&["sweep", "--list"], args].concat(), dir.path());
     let by_option = list(&["--scenario", "./mine.toml", "seed=1,2"]);
     assert_eq!(by_option.lines().count(), 2, "{by_option}");
@@ -193,7 +194,7 @@ fn a_sweep_names_its_work_as_a_run_does_and_has_its_errors() {
 #[test]
 fn validate_show_and_describe_take_the_same_words() {
     let dir = tempfile::tempdir().unwrap();
-    printed(&["new", "mine"], dir.path());
+    printed(&["generate", "new", "mine"], dir.path());
     for scenario in [&["sload-storm"][..], &["--scenario", "sload-storm"], &["mine.toml"]] {
         for verb in ["validate", "show", "describe"] {
             printed(&tiny(&[&[verb], scenario].concat()), dir.path());
@@ -206,7 +207,7 @@ fn validate_show_and_describe_take_the_same_words() {
 #[test]
 fn validate_says_first_whether_a_file_is_valid_and_then_its_checks() {
     let dir = tempfile::tempdir().unwrap();
-    printed(&["new", "mine"], dir.path());
+    printed(&["generate", "new", "mine"], dir.path());
     let valid = printed(&["validate", "mine.toml"], dir.path());
     let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
     assert_eq!(first(&valid), "mine.toml is valid");
@@ -233,7 +234,7 @@ fn validate_says_first_whether_a_file_is_valid_and_then_its_checks() {
 #[test]
 fn a_claim_that_no_run_judges_is_warned_of() {
     let dir = tempfile::tempdir().unwrap();
-    printed(&["new", "mine"], dir.path());
+    printed(&["generate", "new", "mine"], dir.path());
     let path = dir.path().join("mine.toml");
     let mut scenario = fs::read_to_string(&path).unwrap();
     scenario.push_str("\n[[expect]]\nmetric = \"mgas_per_s(full)\"\nmin = 1\n");
@@ -333,7 +334,7 @@ fn histograms_are_told_in_one_line_and_quiet_is_quiet() {
 #[test]
 fn an_option_that_no_variant_takes_is_noted_and_the_same_key_of_a_file_is_not() {
     let dir = tempfile::tempdir().unwrap();
-    printed(&["new", "mine"], dir.path());
+    printed(&["generate", "new", "mine"], dir.path());
     let path = dir.path().join("mine.toml");
     let scenario = fs::read_to_string(&path).unwrap();
     fs::write(&path, scenario.replacen("\n[run]\n", "\n[run]\nthreads = [4]\n", 1)).unwrap();

@@ -1,4 +1,4 @@
-//! The page of `stress io`: the device and the stores, depth by depth.
+//! The page of `stress doctor io`: the device and the stores, depth by depth.
 
 use result::{
     HOST_CACHE_RATIO, Percentiles,

@@ -1,4 +1,4 @@
-//! The page of `stress simulate`: predicted times by shards, the costs that they are made of, and the
+//! The page of `stress shard simulate`: predicted times by shards, the costs that they are made of, and the
 //! comparison with measured rows.
 
 use result::simulation::{CheckedRow, SimulatedRow, Simulation, SimulationCosts};

@@ -148,7 +148,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A file that is not a calibration.
-    #[error("{} is no calibration; run `stress calibrate` again: {cause}", path.display())]
+    #[error("{} is no calibration; run `stress gate calibrate` again: {cause}", path.display())]
     NoCalibration {
         /// The file.
         path: PathBuf,
@@ -157,7 +157,7 @@ pub enum Error {
     },
     /// The calibration of another version.
     #[error(
-        "{} has the schema {found}, and this stress reads {wanted}; run `stress calibrate` again",
+        "{} has the schema {found}, and this stress reads {wanted}; run `stress gate calibrate` again",
         path.display()
     )]
     OtherCalibration {

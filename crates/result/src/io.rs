@@ -1,4 +1,4 @@
-//! `stress io`: raw random reads, as they are written (`stress.io/2`, explained in
+//! `stress doctor io`: raw random reads, as they are written (`stress.io/2`, explained in
 //! `docs/designs.md`). An unknown value is `null`.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! `stress simulate`: predicted times of a workload on shards of execution, as they are written
+//! `stress shard simulate`: predicted times of a workload on shards of execution, as they are written
 //! (`stress.simulate/1`, explained in `docs/shards.md`).
 
 use schemars::JsonSchema;

@@ -155,10 +155,10 @@ fn start_words(address: &str) -> String {
     let (host, port) = address.rsplit_once(':').unwrap_or((address, "7001"));
     let is_here = address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
     match host {
-        _ if is_here => format!("start it by `stress shard --listen {address}`"),
-        "localhost" => format!("start it by `stress shard --listen 127.0.0.1:{port}`"),
+        _ if is_here => format!("start it by `stress shard serve --listen {address}`"),
+        "localhost" => format!("start it by `stress shard serve --listen 127.0.0.1:{port}`"),
         _ => format!(
-            "start it on that host by `STRESS_SHARD_TOKEN=… stress shard --listen 0.0.0.0:{port}`, and give \
+            "start it on that host by `STRESS_SHARD_TOKEN=… stress shard serve --listen 0.0.0.0:{port}`, and give \
              the coordinator the same token"
         ),
     }

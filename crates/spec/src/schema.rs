@@ -1,4 +1,4 @@
-//! The JSON Schema of scenarios (`stress schema`), for editors: from the reader's own lists of keys,
+//! The JSON Schema of scenarios (`stress show schema`), for editors: from the reader's own lists of keys,
 //! the reader's rules for each, and its text in `docs/scenario.md`. Rules between keys are the
 //! reader's alone.
 

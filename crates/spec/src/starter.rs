@@ -1,4 +1,4 @@
-//! A commented scenario to start from (`stress new`): the least scenario of some kinds of load, with
+//! A commented scenario to start from (`stress generate new`): the least scenario of some kinds of load, with
 //! every key of its work at its default and with its text in `docs/scenario.md`.
 
 use crate::error::ScenarioError;

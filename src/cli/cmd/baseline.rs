@@ -1,10 +1,11 @@
-//! `stress baseline`: results of runs that were saved by name.
+//! `stress state baseline`: results of runs that were saved by name.
 
-use clap::{Args, Subcommand};
+use std::path::Path;
+
+use clap::Subcommand;
 use report::units;
 
 use crate::{
-    cli::args::DataDirArgs,
     gate::baselines::{Baseline, Baselines},
     run::prepare,
     terminal::{
@@ -16,28 +17,19 @@ use crate::{
 /// Characters of a digest that are shown.
 const SHOWN_DIGEST_CHARS: usize = 12;
 
-/// Arguments of `stress baseline`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
+/// Help of `stress state baseline`.
+pub const HELP: &str = "\
+Examples:
   stress run my.toml --samples 10 --save-baseline main    once, or six times for --absolute
   stress gate --baseline main --scenario my.toml --samples 10
   stress compare main results/
-  stress baseline list
-  stress baseline rm main
+  stress state baseline list
+  stress state baseline rm main
 
 A baseline has the results of one build on one machine, of one work with one set of
-settings. A run of the same adds one; any other takes the place of all. More: docs/gate.md")]
-#[command(mut_arg("data_dir", |data_dir| data_dir.global(true)))]
-pub struct BaselineArgs {
-    /// The verb
-    #[command(subcommand)]
-    pub command: BaselineCommand,
-    /// Where state databases and baselines are
-    #[command(flatten)]
-    pub data_dir: DataDirArgs,
-}
+settings. A run of the same adds one; any other takes the place of all. More: docs/gate.md";
 
-/// Verbs of `stress baseline`.
+/// Verbs of `stress state baseline`.
 #[derive(Debug, Subcommand)]
 pub enum BaselineCommand {
     /// List the baselines: name, results, size, newest result, build and work
@@ -45,32 +37,34 @@ pub enum BaselineCommand {
     List,
     /// Remove baselines
     Rm {
-        /// Their names, as `stress baseline list` shows them
+        /// Their names, as `stress state baseline list` shows them
         #[arg(value_name = "NAME", required = true)]
         names: Vec<String>,
     },
 }
 
-/// Carries out a verb of `stress baseline`.
-pub fn baseline(args: &BaselineArgs) -> Result<Code, Failure> {
-    let baselines = Baselines::below(&prepare::known_data_path(args.data_dir.asked())?);
-    match &args.command {
-        BaselineCommand::List => {
-            let all = baselines.list().with_exit_code(Code::Io)?;
-            for baseline in &all {
-                terminal::out(&(visible(&line(baseline)) + "\n"));
+impl BaselineCommand {
+    /// Lists or removes baselines below `data_dir`.
+    pub fn run(&self, data_dir: Option<&Path>) -> Result<Code, Failure> {
+        let baselines = Baselines::below(&prepare::known_data_path(data_dir)?);
+        match self {
+            Self::List => {
+                let all = baselines.list().with_exit_code(Code::Io)?;
+                for baseline in &all {
+                    terminal::out(&(visible(&line(baseline)) + "\n"));
+                }
+                let count = units::things(all.len() as u64, "baseline");
+                terminal::note(&format!("{count}, in {}", baselines.dir().display()));
             }
-            let count = units::things(all.len() as u64, "baseline");
-            terminal::note(&format!("{count}, in {}", baselines.dir().display()));
-        }
-        BaselineCommand::Rm { names } => {
-            for name in names {
-                baselines.remove(name).with_exit_code(Code::Io)?;
-                terminal::out(&format!("removed {name}\n"));
+            Self::Rm { names } => {
+                for name in names {
+                    baselines.remove(name).with_exit_code(Code::Io)?;
+                    terminal::out(&format!("removed {name}\n"));
+                }
             }
         }
+        Ok(Code::Fine)
     }
-    Ok(Code::Fine)
 }
 
 /// A baseline's line of the list.

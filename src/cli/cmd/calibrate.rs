@@ -1,4 +1,4 @@
-//! `stress calibrate`: how small a change can this machine decide?
+//! `stress gate calibrate`: how small a change can this machine decide?
 
 use std::{fs, path::PathBuf};
 
@@ -28,15 +28,15 @@ use crate::{
 
 const CALIBRATE_HELP: &str = "\
 Examples:
-  stress calibrate --workload storm.workload --store memory --design sequential
-  stress calibrate --scenario my.toml --output here.json
+  stress gate calibrate --workload storm.workload --store memory --design sequential
+  stress gate calibrate --scenario my.toml --output here.json
 
 Compares this program with itself for 12 octets and prints the smallest change that they detect.";
 
 const WRITE_HELP: &str = "Where to write the estimate [default: stress/calibration.json in \
     $XDG_STATE_HOME or ~/.local/state]";
 
-/// Arguments of `stress calibrate`.
+/// Arguments of `stress gate calibrate`.
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_HELP, mut_args(in_help_of_calibrate))]
 pub struct CalibrateArgs {
@@ -58,7 +58,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
     let file = file(args)?;
     let driving = args.drive.driving()?;
     if args.run.metrics.is_some() {
-        fail!(Code::Usage, "--metrics: `stress calibrate` has none; leave it out");
+        fail!(Code::Usage, "--metrics: `stress gate calibrate` has none; leave it out");
     }
     let input = args.run.of_builds(Default::default())?;
     let progress = Progress::new(terminal::look());

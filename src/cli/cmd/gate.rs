@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use clap::Args;
+use clap::{Args, Subcommand};
 use spec::Override;
 use variant::{Named, WholeRows};
 
@@ -39,6 +39,7 @@ use crate::{
 
 pub mod options;
 
+use super::calibrate::{self, CalibrateArgs};
 use options::in_help;
 
 /// Processes of a run whose times are judged: with fewer there is no interval.
@@ -67,12 +68,12 @@ without --strict; 1 regression, a claim fails, or the work changed; 3 a result i
 4 inconclusive, with --strict; 5 untrusted; 6 a build crashed or hung; 7 times or a claim
 not judged, without --accept-not-judged.";
 
-const WROTE_HELP: &str = "The file that `stress calibrate` wrote [default: \
+const WROTE_HELP: &str = "The file that `stress gate calibrate` wrote [default: \
     stress/calibration.json in $XDG_STATE_HOME or ~/.local/state]";
 
 /// Arguments of `stress gate`.
 #[derive(Debug, Args)]
-#[command(after_help = GATE_HELP, mut_args(in_help))]
+#[command(after_help = GATE_HELP, mut_args(in_help), args_conflicts_with_subcommands = true)]
 pub struct GateArgs {
     /// The build to compare with: a program that speaks the worker protocol
     #[arg(long, value_name = "BINARY", conflicts_with = "baseline")]
@@ -132,7 +133,7 @@ pub struct GateArgs {
     /// evidence
     #[arg(long)]
     pub rerun: bool,
-    /// The file that `stress calibrate` wrote.
+    /// The file that `stress gate calibrate` wrote.
     #[arg(long, value_name = "FILE", help = WROTE_HELP)]
     pub calibration: Option<PathBuf>,
     /// How builds are driven
@@ -141,6 +142,16 @@ pub struct GateArgs {
     /// The work and the settings of both builds
     #[command(flatten)]
     pub run: RunArgs,
+    /// The verb
+    #[command(subcommand)]
+    command: Option<GateCommand>,
+}
+
+/// Verbs of `stress gate`.
+#[derive(Debug, Subcommand)]
+enum GateCommand {
+    /// Estimate the smallest change that this machine can detect
+    Calibrate(Box<CalibrateArgs>),
 }
 
 fn metric_help() -> String {
@@ -150,6 +161,9 @@ fn metric_help() -> String {
 
 /// Judges the builds or results of the arguments.
 pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
+    if let Some(GateCommand::Calibrate(args)) = &args.command {
+        return calibrate::calibrate(args);
+    }
     if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
         return only_run(args, dir, parent_pid);
     }

@@ -1,51 +1,92 @@
-//! `stress completions` and `stress man`: the command line, as it is, for shells and for man.
+//! `stress help`: the command line, as it is, for readers, for shells and for man.
 
 use std::{ffi::OsString, fs, io, path::PathBuf};
 
 use anyhow::Context;
-use clap::{Args, Command};
+use clap::{Args, Command, Subcommand};
 
 use crate::{
-    cli::args::ForceArgs,
-    terminal::{self, Code, Failure, WithExitCode},
+    cli::args::{ForceArgs, print_help},
+    terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
 const COMPLETIONS: &str = "\
 Examples:
-  stress completions bash > ~/.local/share/bash-completion/completions/stress
-  stress completions zsh > \"${fpath[1]}/_stress\"
-  stress completions fish > ~/.config/fish/completions/stress.fish";
+  stress help completions bash > ~/.local/share/bash-completion/completions/stress
+  stress help completions zsh > \"${fpath[1]}/_stress\"
+  stress help completions fish > ~/.config/fish/completions/stress.fish";
 
-/// Arguments of `stress completions`.
+/// Arguments of `stress help`.
 #[derive(Debug, Args)]
-#[command(after_help = COMPLETIONS)]
-pub struct CompletionsArgs {
-    /// The shell
-    pub shell: clap_complete::Shell,
+#[command(args_conflicts_with_subcommands = true)]
+pub struct HelpArgs {
+    /// The verb, and a verb of its own: gate calibrate
+    #[arg(value_name = "VERB")]
+    words: Vec<String>,
+    /// The other forms
+    #[command(subcommand)]
+    command: Option<HelpCommand>,
 }
 
-/// Arguments of `stress man`.
+/// Verbs of `stress help`.
+#[derive(Debug, Subcommand)]
+enum HelpCommand {
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one for each verb
+    Man(ManArgs),
+}
+
+/// Arguments of `stress help man`.
 #[derive(Debug, Args)]
-pub struct ManArgs {
+struct ManArgs {
     /// The directory; `man -l DIR/stress.1` shows the first
     #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
+    out: PathBuf,
     /// Whether its files are replaced
     #[command(flatten)]
-    pub force: ForceArgs,
+    force: ForceArgs,
+}
+
+/// Prints help of the command line `line`, or makes its completion script or manual pages.
+pub fn help(args: &HelpArgs, line: Command) -> Result<Code, Failure> {
+    match &args.command {
+        Some(HelpCommand::Completions { shell }) => Ok(completions(*shell, line)),
+        Some(HelpCommand::Man(args)) => man(args, line),
+        None => of_verb(&args.words, line),
+    }
+}
+
+/// Prints the help of a verb, or of the program.
+fn of_verb(words: &[String], mut line: Command) -> Result<Code, Failure> {
+    line.build();
+    let mut verb = &mut line;
+    for word in words {
+        let name = verb.get_name().to_owned();
+        let Some(own) = verb.find_subcommand_mut(word) else {
+            fail!(Code::Usage, "{word}: {name} has no such verb; `stress --help` shows all verbs");
+        };
+        verb = own;
+    }
+    print_help(&verb.render_long_help());
+    Ok(Code::Fine)
 }
 
 /// Prints the completion script of a shell for the command line `line`.
-pub fn completions(args: &CompletionsArgs, mut line: Command) -> Result<Code, Failure> {
+fn completions(shell: clap_complete::Shell, mut line: Command) -> Code {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut line, "stress", &mut script);
+    clap_complete::generate(shell, &mut line, "stress", &mut script);
     terminal::out(&String::from_utf8_lossy(&script));
-    Ok(Code::Fine)
+    Code::Fine
 }
 
 /// Writes the manual pages of the command line `line` into a directory, which is made where it is
 /// missing.
-pub fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
+fn man(args: &ManArgs, line: Command) -> Result<Code, Failure> {
     let dir = args.out.display();
     let cannot = format!("cannot write manual pages to {dir}, named by --out");
     let pages = pages(line).with_context(|| cannot.clone()).with_exit_code(Code::Io)?;

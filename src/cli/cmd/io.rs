@@ -1,4 +1,4 @@
-//! `stress io`: raw random reads of the stores, point after point, beside the device's rate.
+//! `stress doctor io`: raw random reads of the stores, point after point, beside the device's rate.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -20,7 +20,7 @@ fn store_help() -> String {
     format!("Stores to read, separated by commas: {stores} [default: {}]", StoreKind::Rocksdb)
 }
 
-/// Arguments of `stress io`.
+/// Arguments of `stress doctor io`.
 #[derive(Debug, Default, Args)]
 pub struct IoArgs {
     /// Stores to read.

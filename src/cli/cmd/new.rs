@@ -1,4 +1,4 @@
-//! `stress new`: a scenario to start from.
+//! `stress generate new`: a scenario to start from.
 
 use std::{
     env,
@@ -18,12 +18,12 @@ const DEFAULT_KIND: &str = "sload-storm";
 /// Ending of a scenario's file.
 const ENDING: &str = "toml";
 
-/// Arguments of `stress new`.
+/// Arguments of `stress generate new`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  stress new my-storm                     writes my-storm.toml
-  stress new my-token --kind erc20
-  stress new my-day --kind transfers,erc20,amm    a block of three loads
+  stress generate new my-storm                     writes my-storm.toml
+  stress generate new my-token --kind erc20
+  stress generate new my-day --kind transfers,erc20,amm    a block of three loads
   stress my-token.toml                    runs it, in seconds")]
 pub struct NewArgs {
     /// The scenario's name; its file is NAME.toml, here
@@ -73,7 +73,7 @@ fn check_is_no_path(given: &str) -> Result<(), Failure> {
     });
     fail!(
         Code::Usage,
-        "{given}: this is a path, and a name is wanted\n   = help: write `stress new {stem}`, which makes \
+        "{given}: this is a path, and a name is wanted\n   = help: write `stress generate new {stem}`, which makes \
          {stem}.{ENDING} in {}{elsewhere}",
         here.display()
     )

@@ -1,6 +1,11 @@
-//! `stress report`: results as a page, a summary, a table, or figures for other tools.
+//! `stress report`: results as a page, a summary, a table, or figures for other tools, and their history:
+//! the same work over time, and where its times change.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -9,7 +14,7 @@ use report::{
     formats::{self, Better},
     html,
 };
-use result::{Shown, stored::StoredLoad};
+use result::{Content, Shown, stored::StoredLoad};
 
 use crate::{
     cli::args::{ForceArgs, write},
@@ -23,9 +28,13 @@ Examples:
   stress report results/ >> $GITHUB_STEP_SUMMARY     Markdown, at most a screen
   stress report sweep/ --out cells.csv               a row for each cell
   stress report results/ --format bigger-is-better --out benchmark.json
+  stress report nightly/ --history                   all results in it and below it
+  stress report nightly/ today/result.json --history --out history.html
 
 A directory stands for the newest run or gate in it, or for all loads on live nodes in it (stress
 send), or else for all results below it.
+With --history a variant of a work on a machine is a series, in the order in which its results
+began, by the commit of their program.
 Where the designs of a result disagree, the page says so and shows no figure of it;
 the exit code is 3 then. More: docs/result.md";
 
@@ -45,6 +54,9 @@ pub struct ReportArgs {
     /// Format of the report [default: by the ending of --out: .html, .md, .csv; else markdown]
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
+    /// Show results over time, commit by commit, and where their times change; --out is a page then
+    #[arg(long, conflicts_with = "format")]
+    pub history: bool,
 }
 
 /// Forms of a report.
@@ -65,6 +77,9 @@ pub enum ReportFormat {
 /// Reads the results and writes the report. A result whose designs disagree is in it,
 /// without a figure, and ends the program with its code.
 pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
+    if args.history {
+        return history(args);
+    }
     let format = format(args)?;
     let file = args.force.file("--out", args.out.as_deref())?;
     let (mut results, mut loads) = (Vec::new(), Vec::new());
@@ -95,8 +110,47 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
         Some(file) => write(file, &text)?,
         None => terminal::out(&text),
     }
+    Ok(code(&results))
+}
+
+/// How the program ends on these results.
+fn code(results: &[Shown]) -> Code {
     let disagrees = results.iter().any(|shown| shown.agrees() == Some(false));
-    Ok(if disagrees { Code::Disagree } else { Code::Fine })
+    if disagrees { Code::Disagree } else { Code::Fine }
+}
+
+/// Prints the history of the results, and writes it as a page.
+fn history(args: &ReportArgs) -> Result<Code, Failure> {
+    let file = args.force.file("--out", args.out.as_deref())?;
+    let results = report::by_time(read_each_once(&args.results)?);
+    terminal::out(&report::history_table(&results, terminal::width(), terminal::paint()));
+    if let Some(file) = file {
+        write(file, &html::history(&results))?;
+    }
+    Ok(code(&results))
+}
+
+/// The results, each once, however often and by which name it was given.
+fn read_each_once(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
+    let (mut results, mut known) = (Vec::new(), BTreeSet::new());
+    for path in paths {
+        for shown in Shown::read_every(path).with_exit_code(Code::Io)? {
+            if let Content::Gate(_) = shown.content {
+                let file = shown.path.display();
+                fail!(
+                    Code::Usage,
+                    "{file} is the verdict of a gate, and has no times of a run; `stress report {file}` \
+                     shows it"
+                );
+            }
+            // A cell of joined results is no file: its name is the same each time.
+            let real = fs::canonicalize(&shown.path).unwrap_or_else(|_| shown.path.clone());
+            if known.insert(real) {
+                results.push(shown);
+            }
+        }
+    }
+    Ok(results)
 }
 
 /// The report of loads on live nodes.

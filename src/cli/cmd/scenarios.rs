@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use spec::{Diagnostic, Scenario, ScenarioError, shipped};
 
+use super::schema::{self, SchemaArgs};
 use crate::{
     cli::args::{ScenarioArgs, Which},
     run::prepare,
@@ -25,7 +26,7 @@ const CHECKED: &str = "  checked: every key and value, and the rules between key
 
 /// Arguments of `stress show`.
 #[derive(Debug, Args)]
-#[command(after_help = SHOW_EXAMPLES)]
+#[command(after_help = SHOW_EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct ShowArgs {
     /// The scenario
     #[command(flatten)]
@@ -36,6 +37,16 @@ pub struct ShowArgs {
     /// Print all of a workload file as JSON: state, blocks, lists, expected outcome
     #[arg(long)]
     pub json: bool,
+    /// The verb
+    #[command(subcommand)]
+    command: Option<ShowCommand>,
+}
+
+/// Verbs of `stress show`.
+#[derive(Debug, Subcommand)]
+enum ShowCommand {
+    /// Print the JSON Schema of scenarios, results, gates or sweeps
+    Schema(SchemaArgs),
 }
 
 /// Arguments of `stress validate`.
@@ -98,13 +109,16 @@ fn in_columns(all: &[Listed], width: usize) -> String {
 
 /// Prints a scenario with every key resolved, or a workload file.
 pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
+    if let Some(ShowCommand::Schema(args)) = &args.command {
+        return schema::schema(args);
+    }
     match args.of.which(args.workload.as_deref()).with_exit_code(Code::Usage)? {
         Some(Which::Workload(path)) => show_workload(args, &path),
         _ if args.json => {
             fail!(
                 Code::Usage,
                 "--json prints a workload file: write one by `stress generate` and name it \
-                 (--workload FILE); the JSON Schema of scenarios is `stress schema`"
+                 (--workload FILE); the JSON Schema of scenarios is `stress show schema`"
             )
         }
         _ => {

@@ -1,4 +1,4 @@
-//! `stress schema`: the JSON Schemas of scenarios and of all files that the program writes.
+//! `stress show schema`: the JSON Schemas of scenarios and of all files that the program writes.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ use crate::{
 /// The schema of scenarios, which a user writes; all others are of files that the program writes.
 const SCENARIO: &str = "scenario";
 
-/// Arguments of `stress schema`.
+/// Arguments of `stress show schema`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  stress schema > scenario.schema.json       for editors
-  stress schema result                       for programs that read results
-  stress schema --out docs/schemas --force   all of them: NAME.schema.json
+  stress show schema > scenario.schema.json       for editors
+  stress show schema result                       for programs that read results
+  stress show schema --out docs/schemas --force   all of them: NAME.schema.json
 
 A file of schema stress.NAME/1 is of the schema NAME. docs/result.md says more.")]
 pub struct SchemaArgs {

@@ -1,10 +1,11 @@
-//! `stress shard`: a shard of execution, for a coordinator on this host or another.
+//! `stress shard`: shards of execution, served for a coordinator on this host or another, or simulated.
 
 use std::{io::Read, net::SocketAddr, thread, time::Duration};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use shard::Serving;
 
+use super::simulate::{self, SimulateArgs};
 use crate::{
     run::shards::{self, LISTENING, TOKEN},
     terminal::{self, Code, Failure, WithExitCode, exit::fail, interrupt},
@@ -13,16 +14,35 @@ use crate::{
 /// Interval in which the server looks whether it is to end.
 const END_CHECK: Duration = Duration::from_millis(50);
 
-/// Arguments of `stress shard`.
+/// Verbs of `stress shard`.
+#[derive(Debug, Subcommand)]
+pub enum ShardCommand {
+    /// Execute parts of batches for a coordinator
+    Serve(ServeArgs),
+    /// Predict times on more shards of execution than there are here
+    Simulate(Box<SimulateArgs>),
+}
+
+impl ShardCommand {
+    /// Carries out the verb.
+    pub fn run(self) -> Result<Code, Failure> {
+        match self {
+            Self::Serve(args) => serve(&args),
+            Self::Simulate(args) => simulate::simulate(*args),
+        }
+    }
+}
+
+/// Arguments of `stress shard serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  stress shard --listen 127.0.0.1:7001
-  STRESS_SHARD_TOKEN=$(cat token) stress shard --listen 10.0.0.7:7001
+  stress shard serve --listen 127.0.0.1:7001
+  STRESS_SHARD_TOKEN=$(cat token) stress shard serve --listen 10.0.0.7:7001
   stress sload-storm --design batched-io --set run.shards=1 --set run.shard_addresses=127.0.0.1:7001
   stress dapps --design block-stm --shards 2       starts two shards on this host by itself
 
 docs/shards.md says how work and values travel.")]
-pub struct ShardArgs {
+pub struct ServeArgs {
     /// Address and port to listen on; beyond the loopback `STRESS_SHARD_TOKEN` must be set, here and at the
     /// coordinator
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7001")]
@@ -33,7 +53,7 @@ pub struct ShardArgs {
 }
 
 /// Serves until the user interrupts.
-pub fn shard(args: &ShardArgs) -> Result<Code, Failure> {
+fn serve(args: &ServeArgs) -> Result<Code, Failure> {
     let (listen, token) = (args.listen, shards::token());
     if !listen.ip().is_loopback() && token.is_none() {
         fail!(

@@ -1,4 +1,4 @@
-//! `stress simulate`: predicted times of a workload on more shards of execution than there are here.
+//! `stress shard simulate`: predicted times of a workload on more shards of execution than there are here.
 
 use std::path::PathBuf;
 
@@ -28,11 +28,11 @@ use crate::{
 
 const SIMULATE_EXAMPLES: &str = "\
 Examples:
-  stress simulate dapps --transactions 50k
-  stress simulate dapps --transactions 50k --shards 1,2,4 --threads 8 --set run.shard_delay_us=0,500
-  stress simulate transfers --tx-time 1.6ms --set run.partitioner=fanout
-  stress simulate dapps --shards 1,2,4 --threads 2 --one-host 2
-  stress simulate dapps --check results/        beside measured rows of the same workload
+  stress shard simulate dapps --transactions 50k
+  stress shard simulate dapps --transactions 50k --shards 1,2,4 --threads 8 --set run.shard_delay_us=0,500
+  stress shard simulate transfers --tx-time 1.6ms --set run.partitioner=fanout
+  stress shard simulate dapps --shards 1,2,4 --threads 2 --one-host 2
+  stress shard simulate dapps --check results/        beside measured rows of the same workload
 
 Costs are measured here: CPU times of transactions and messages on one shard. docs/shards.md has the model
 and its error.";
@@ -46,7 +46,7 @@ const THREADS: &str = "60";
 /// Samples of each measurement where nothing is said.
 const SAMPLE_COUNT: u32 = 3;
 
-/// Arguments of `stress simulate`.
+/// Arguments of `stress shard simulate`.
 #[derive(Debug, Args)]
 #[command(after_help = SIMULATE_EXAMPLES)]
 pub struct SimulateArgs {
@@ -186,7 +186,7 @@ impl SimulateArgs {
             }
             None => fail!(
                 Code::Usage,
-                "nothing to simulate: name a scenario, as in `stress simulate dapps`, or a file \
+                "nothing to simulate: name a scenario, as in `stress shard simulate dapps`, or a file \
                  (--workload FILE); `stress list` shows the scenarios"
             ),
         }

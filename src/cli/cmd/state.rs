@@ -1,4 +1,4 @@
-//! `stress state`: the databases that runs have built.
+//! `stress state`: the databases that runs have built, and the baselines that they saved.
 
 mod removal;
 
@@ -14,7 +14,10 @@ use variant::{SlotTable, StoreKind};
 use crate::{
     cli::{
         args::DataDirArgs,
-        cmd::state::removal::{Fate, Outcome, Selection},
+        cmd::{
+            baseline::{self, BaselineCommand},
+            state::removal::{Fate, Outcome, Selection},
+        },
     },
     machine,
     run::prepare,
@@ -58,6 +61,13 @@ pub enum StateCommand {
     },
     /// Remove databases: one, all, those that were not used for a time, or the least recently used
     Rm(RmArgs),
+    /// List or remove saved baselines (`--save-baseline` of a run saves one)
+    #[command(after_help = baseline::HELP)]
+    Baseline {
+        /// The verb
+        #[command(subcommand)]
+        command: BaselineCommand,
+    },
 }
 
 /// Which databases are removed.
@@ -84,11 +94,12 @@ pub struct RmArgs {
 
 /// Carries out a verb of `stress state`.
 pub fn state(args: &StateArgs) -> Result<Code, Failure> {
-    let dir = prepare::data_dir(args.data_dir.asked())?;
+    let dir = || prepare::data_dir(args.data_dir.asked());
     match &args.command {
-        StateCommand::List => list(&dir),
-        StateCommand::Verify { name } => verify(&dir, name),
-        StateCommand::Rm(args) => rm(&dir, args),
+        StateCommand::List => list(&dir()?),
+        StateCommand::Verify { name } => verify(&dir()?, name),
+        StateCommand::Rm(args) => rm(&dir()?, args),
+        StateCommand::Baseline { command } => command.run(args.data_dir.asked()),
     }
 }
 

@@ -452,7 +452,7 @@ fn an_address_without_a_shard_is_one_error() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = refused(&reach(&[free]));
     assert!(error.contains(&format!("the shard at {free} cannot be reached")), "{error}");
-    assert!(error.contains(&format!("stress shard --listen {free}")), "{error}");
+    assert!(error.contains(&format!("stress shard serve --listen {free}")), "{error}");
 
     // One that takes connections and says nothing, and one that is no shard.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -470,9 +470,12 @@ fn an_address_without_a_shard_is_one_error() {
     // By a name: no address to listen on there, and no loopback.
     let by_name = vec!["localhost:1".to_owned(), "no-such-host.invalid:7001".to_owned()];
     let error = refused(&Reach { addresses: by_name.clone(), ..reach(&[]) });
-    assert!(error.contains("`stress shard --listen 127.0.0.1:1`"), "{error}");
+    assert!(error.contains("`stress shard serve --listen 127.0.0.1:1`"), "{error}");
     let error = refused(&Reach { addresses: by_name[1..].to_vec(), ..reach(&[]) });
-    assert!(error.contains("STRESS_SHARD_TOKEN=… stress shard --listen 0.0.0.0:7001"), "{error}");
+    assert!(
+        error.contains("STRESS_SHARD_TOKEN=… stress shard serve --listen 0.0.0.0:7001"),
+        "{error}"
+    );
     let error = refused(&Reach { addresses: vec!["not an address".to_owned()], ..reach(&[]) });
     assert!(error.contains("HOST:PORT"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `stress calibrate-against` as a user meets it: a page of ranks, kept results, and going on.
+//! `stress client rank` as a user meets it: a page of ranks, kept results, and going on.
 
 use std::{fs, path::Path};
 
@@ -14,7 +14,7 @@ const OURS: [&str; 6] = ["--design", "sequential", "--store", "memory", "--threa
 const SCENARIOS: [&str; 4] = ["sload-storm", "sstore-storm", "test_sload_bloated", "pointer-chase"];
 
 fn calibrate(client: &str, more: &[&str], dir: &Path) -> (i32, String, String) {
-    let args = ["calibrate-against", client, "--out", "against", "--samples", "1"];
+    let args = ["client", "rank", client, "--out", "against", "--samples", "1"];
     let output = stress(&[&args[..], &SMALL, &OURS, more].concat(), dir);
     (output.status.code().unwrap_or_default(), text(&output.stdout), text(&output.stderr))
 }
@@ -70,7 +70,7 @@ fn a_scenario_without_figures_is_named_and_the_others_are_kept() {
         let program = std::env::current_exe().unwrap();
         let named = ["--program", program.to_str().unwrap()];
         let own_program: &[&str] = if args.contains(&"--program") { &[] } else { &named };
-        let all = [&["calibrate-against"], args, &["--out", "other"], own_program].concat();
+        let all = [&["client", "rank"], args, &["--out", "other"], own_program].concat();
         let output = stress(&all, own.path());
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
@@ -82,7 +82,7 @@ fn a_scenario_without_figures_is_named_and_the_others_are_kept() {
 fn an_interrupt_shows_the_finished_scenarios_and_says_how_many_they_are() {
     let own = tempfile::tempdir().unwrap();
     let file = written(own.path(), "fake", "", "", "");
-    let args = ["calibrate-against", &file, "--out", "against", "--samples", "1"];
+    let args = ["client", "rank", &file, "--out", "against", "--samples", "1"];
     let mut run = UnderWay::start(&[&args[..], &SMALL, &OURS, &SCENARIOS].concat(), own);
     run.wait_for("sstore-storm (2 of 4)");
     run.ends_at("TERM");
@@ -99,7 +99,7 @@ fn a_directory_of_somebody_else_is_refused_and_stays() {
     let result = own.path().join("mine/sload-storm/result.json");
     std::fs::create_dir_all(result.parent().unwrap()).unwrap();
     std::fs::write(&result, "{}").unwrap();
-    let args = ["calibrate-against", &file, "sload-storm", "--out", "mine"];
+    let args = ["client", "rank", &file, "sload-storm", "--out", "mine"];
     let output = stress(&args, own.path());
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");

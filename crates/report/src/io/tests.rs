@@ -1,4 +1,4 @@
-//! Laws of the page and the JSON of `stress io`.
+//! Laws of the page and the JSON of `stress doctor io`.
 
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;

@@ -1,4 +1,4 @@
-//! Options of a run in the help of the gate and of `stress calibrate`. Refused options are hidden.
+//! Options of a run in the help of the gate and of `stress gate calibrate`. Refused options are hidden.
 //! Options for the run beside stored results have a heading of their own.
 
 use clap::Arg;
@@ -30,7 +30,7 @@ pub fn in_help(option: Arg) -> Arg {
     }
 }
 
-/// An option as the help of `stress calibrate` has it, which compares builds and has no metrics.
+/// An option as the help of `stress gate calibrate` has it, which compares builds and has no metrics.
 pub fn in_help_of_calibrate(option: Arg) -> Arg {
     let refused = [&REFUSED[..], &BESIDE_STORED, &["metrics"]].concat();
     let is_refused = option.get_long().is_some_and(|name| refused.contains(&name));

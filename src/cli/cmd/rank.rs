@@ -1,4 +1,4 @@
-//! `stress calibrate-against`: is a workload that is slow in our designs slow on a client, too?
+//! `stress client rank`: is a workload that is slow in our designs slow on a client, too?
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -16,18 +16,18 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  stress calibrate-against geth --out against-geth/               all twins and storms
-  stress calibrate-against geth sload-storm test_sload_bloated --gas 60M --slots 1M --out two/
-  stress calibrate-against new.toml --cache warm --samples 4 --out warm/
+  stress client rank geth --out against-geth/                     all twins and storms
+  stress client rank geth sload-storm test_sload_bloated --gas 60M --slots 1M --out two/
+  stress client rank new.toml --cache warm --samples 4 --out warm/
 
 The same command again goes on where it ended. Each scenario has its result in --out
 (NAME/result.json); calibration.html there is the page. Exit codes: 0 fine, 2 usage, 3 a client
 finds a block invalid or designs disagree, 6 a scenario has no result, 130 interrupted.";
 
-/// Arguments of `stress calibrate-against`.
+/// Arguments of `stress client rank`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct CalibrateAgainstArgs {
+pub struct RankArgs {
     /// The client: a shipped start file's name (geth), or the path of a start file
     #[arg(value_name = "CLIENT")]
     pub client: String,
@@ -68,7 +68,7 @@ pub struct CalibrateAgainstArgs {
 const SAMPLE_COUNT: u64 = 3;
 
 /// Calibrates our designs against a client.
-pub fn calibrate_against(args: &CalibrateAgainstArgs) -> Result<Code, Failure> {
+pub fn rank(args: &RankArgs) -> Result<Code, Failure> {
     let input = input(args)?;
     let finished = input.run()?;
     let (width, paint) = (terminal::width(), terminal::paint());
@@ -79,7 +79,7 @@ pub fn calibrate_against(args: &CalibrateAgainstArgs) -> Result<Code, Failure> {
     Ok(finished.code)
 }
 
-fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
+fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
     let start = StartFile::load(&args.client).with_exit_code(Code::Usage)?;
     let program = args.program.as_ref().unwrap_or(&start.program);
     if child::found(program).is_none() {
@@ -108,7 +108,7 @@ fn input(args: &CalibrateAgainstArgs) -> Result<CalibrateInput, Failure> {
 }
 
 /// Options of `stress client` for every scenario.
-fn client_words(args: &CalibrateAgainstArgs, sample_count: u64) -> Result<Vec<OsString>, Failure> {
+fn client_words(args: &RankArgs, sample_count: u64) -> Result<Vec<OsString>, Failure> {
     let how = &args.how;
     if how.budget.is_some() || how.databases.is_some() || how.recover_senders {
         fail!(
