@@ -31,9 +31,9 @@ const RENAMED: [(&str, &str); 10] = [
     ("simulate", "shard simulate"),
 ];
 
-/// The command line with a leading `--quiet` at its end: before a verb it would be an option of a run,
-/// which no verb goes with.
-pub fn quiet_behind_verb(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+/// Moves a leading `--quiet` behind the other words. Before a verb `clap` takes it for an option of a
+/// run, and refuses the verb.
+pub fn move_quiet_to_end(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
     let quiet_count = words.iter().skip(1).take_while(|word| is_quiet(word)).count();
     let Some(first) = words.get(1 + quiet_count) else { return words };
@@ -48,21 +48,21 @@ fn is_quiet(word: &OsString) -> bool {
     word == "-q" || word == "--quiet"
 }
 
-/// Refuses arguments that begin with a misspelt verb or scenario. The others are not read: they
-/// would make another error.
+/// Refuses a command line that begins with a misspelt verb or scenario. Further words are not read:
+/// `clap` would complain about them first.
 ///
 /// # Errors
 /// The first word is neither, and near to one.
 pub fn check_first_word(mut words: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     let first = words.find(|word| !is_quiet(word)).and_then(|word| word.into_string().ok());
-    match first.as_deref().and_then(meant) {
+    match first.as_deref().and_then(tip) {
         Some(tip) => fail!(Code::Usage, "{tip}"),
         None => Ok(()),
     }
 }
 
-/// The error for a word that is near to a verb or a scenario and none of them.
-fn meant(word: &str) -> Option<String> {
+/// The error for a renamed or misspelt word; `None` where `clap` may read it.
+fn tip(word: &str) -> Option<String> {
     if let Some((_, verb)) = RENAMED.iter().find(|(old, _)| *old == word) {
         return Some(format!("{word}: this verb is `stress {verb}`"));
     }
@@ -131,11 +131,11 @@ mod tests {
             (&["stress", "-q"], &["stress", "-q"]),
             (&["stress"], &["stress"]),
         ] {
-            let words = quiet_behind_verb(given.iter().map(OsString::from));
+            let words = move_quiet_to_end(given.iter().map(OsString::from));
             assert_eq!(words, expected.iter().map(OsString::from).collect::<Vec<_>>());
         }
         for line in [&["stress", "--quiet", "list"][..], &["stress", "-q", "sload-storm"]] {
-            let words = quiet_behind_verb(line.iter().map(OsString::from));
+            let words = move_quiet_to_end(line.iter().map(OsString::from));
             assert!(Cli::try_parse_from(words).is_ok_and(|cli| cli.quiet), "{line:?}");
         }
     }

@@ -54,7 +54,7 @@ fn run() -> Result<Code, Failure> {
     machine::child::become_another().with_exit_code(Code::Io)?;
     cli::check_first_word(std::env::args_os().skip(1))?;
     run::prepare::short_device_time().with_exit_code(Code::Usage)?;
-    let Some(cli) = cli::parse(&cli::quiet_behind_verb(std::env::args_os())) else {
+    let Some(cli) = cli::parse(&cli::move_quiet_to_end(std::env::args_os())) else {
         return Ok(Code::Fine);
     };
     interrupt::listen(terminal::error).with_exit_code(Code::Io)?;

@@ -36,7 +36,7 @@ struct CallFile {
     lines: Vec<(u64, usize)>,
 }
 
-/// The read part of `export.json`.
+/// Fields of `export.json` that are read here.
 #[derive(Clone, Debug, Deserialize)]
 struct Manifest {
     workload: String,
@@ -49,7 +49,7 @@ struct Manifest {
     files: Vec<String>,
 }
 
-/// The read part of blocks that grow the state.
+/// Fields of blocks that grow the state.
 #[derive(Clone, Debug, Deserialize)]
 struct GrownBlocks {
     block_count: usize,
@@ -78,7 +78,7 @@ impl StateFiles {
     }
 }
 
-/// A sibling of a block of the chain.
+/// A sibling of a block: a copy that differs in its extra data alone, so that a client executes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiblingId {
     /// Index of the block.
@@ -128,6 +128,7 @@ impl Export {
             "{name}: a block is there twice, and the second would be answered without an execution: \
              export again"
         );
+        // There is a block: the file of calls was refused without one.
         let count = manifest.blocks[0].sibling_hashes.len();
         ensure!(
             manifest.blocks.iter().all(|block| block.sibling_hashes.len() == count),
@@ -165,12 +166,13 @@ impl Export {
     /// The current directory is unknown.
     pub fn state_files(&self) -> Result<StateFiles> {
         let dir = std::path::absolute(&self.dir)?;
+        // A user may have removed a large genesis.json beside the rows.
         let has_genesis = dir.join(GENESIS).exists();
         let has_rows = self.manifest.has(SLOT_ROWS);
         Ok(StateFiles { dir, has_genesis, has_rows })
     }
 
-    /// Hash of the first block of the chain.
+    /// Hash of the genesis block.
     pub fn genesis_hash(&self) -> &str {
         &self.manifest.genesis_hash
     }
@@ -180,7 +182,7 @@ impl Export {
         self.manifest.differing_tx_count
     }
 
-    /// Blocks of the chain.
+    /// Blocks after genesis.
     pub const fn block_count(&self) -> usize {
         self.manifest.blocks.len()
     }
@@ -190,7 +192,7 @@ impl Export {
         self.block_count() > 1
     }
 
-    /// Siblings of each block, itself included. The last of them is the parent of the next block.
+    /// Siblings of each block. The last is the block itself, on which the next one is built.
     pub fn sibling_count(&self) -> usize {
         self.manifest.blocks.first().map_or(0, |block| block.sibling_hashes.len())
     }
@@ -210,7 +212,7 @@ impl Export {
         Ok(())
     }
 
-    /// The sibling of a block that is the parent of the next one.
+    /// The last sibling of a block: the block itself, on which the next one is built.
     pub fn last_sibling(&self, block: usize) -> SiblingId {
         SiblingId { block, sibling: self.sibling_count() - 1 }
     }

@@ -59,8 +59,8 @@ pub fn write(path: &Path, known: &SweepDevice) -> Result<()> {
     Ok(())
 }
 
-/// The first measurement, `facts`, over `state` with `disk`, whose blocks are in the order of
-/// `draw_seed`.
+/// The first measurement of a sweep, on `state`. `draw_seed` decided the order in which `disk` read
+/// its blocks.
 pub(super) fn first(
     facts: Device,
     disk: Option<&Disk>,
@@ -85,8 +85,9 @@ pub(super) fn of_cell(known: &SweepDevice, state: &BuiltState) -> Device {
     of_state(known, state.name(), Some(state_age_s(state)))
 }
 
-/// The ceiling and the latency are the device's, for all states. The probe of a host's cache and
-/// the share of blocks that were read are of the measured state alone.
+/// The device's figures for a cell on the state `name`. Ceiling and latency hold for every state.
+/// On another state than the measured one no block was probed, so the share is 0 and the host's cache
+/// is unknown.
 fn of_state(known: &SweepDevice, name: &str, state_age_s: Option<u64>) -> Device {
     let last = known.ceilings.last();
     let mut facts = Device {
@@ -160,7 +161,8 @@ fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f6
     let state = dir.open_whole(&known.state, &formats)?;
     let disk = Disk::open_after(known.read_count, &state.table_files(), known.draw_seed)?;
     let ceiling = device::ceiling(&disk, time_per_method(), interrupt::flag());
-    // A cache below has these reads, also after a failure.
+    // Before an error returns: a host's cache may have these blocks also after a failure, so they must
+    // not be read again.
     known.read_count = disk.read_count();
     known.device.probed_block_share = Some(disk.read_share());
     known.device.repeated_read_count = disk.repeated_count();
