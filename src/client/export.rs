@@ -166,7 +166,6 @@ impl Export {
     /// The current directory is unknown.
     pub fn state_files(&self) -> Result<StateFiles> {
         let dir = std::path::absolute(&self.dir)?;
-        // A user may have removed a large genesis.json beside the rows.
         let has_genesis = dir.join(GENESIS).exists();
         let has_rows = self.manifest.has(SLOT_ROWS);
         Ok(StateFiles { dir, has_genesis, has_rows })
