@@ -140,12 +140,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "VARIANT", requires = "trace")]
     pub trace_variant: Option<String>,
     /// After the run, take more samples of a variant, or of the fastest of a design, and show
-    /// which functions take the CPU's time, with a flame graph
+    /// which functions take the CPU's time, with a flame graph (flame-graph-START.svg, in DIR of --out)
     #[arg(long, value_name = "VARIANT|DESIGN")]
     pub profile: Option<String>,
-    /// The flame graph's file [default: flame-graph-START.svg, in DIR of --out where given]
-    #[arg(long, value_name = "FILE", requires = "profile")]
-    pub flame_graph: Option<PathBuf>,
     /// Whether output files are replaced
     #[command(flatten)]
     pub force: ForceArgs,
@@ -319,7 +316,6 @@ impl RunArgs {
                 trace: self.trace.clone(),
                 trace_variant: self.trace_variant.clone(),
                 profile: self.profile.clone(),
-                flame_graph: self.flame_graph.clone(),
                 existing: self.force.existing(),
             },
             hooks: Hooks { prepare: self.prepare.clone(), cleanup: self.cleanup.clone() },
@@ -336,11 +332,9 @@ impl RunArgs {
         let not_here = [
             ("--samples", self.how.samples.is_some()),
             ("--budget", self.how.budget.is_some()),
-            ("--recover-senders", self.how.recover_senders),
             ("--whole", self.how.whole),
             ("--no-whole", self.how.no_whole),
             ("--keys", self.how.keys.is_some()),
-            ("--draw-seed", self.how.draw_seed.is_some()),
         ];
         if let Some((option, _)) = not_here.iter().find(|(_, is_given)| *is_given) {
             return Err(only_beside_stored(option)).with_exit_code(Code::Usage);

@@ -203,13 +203,7 @@ mod tests {
 
     fn args() -> IoArgs {
         let text = |text: &str| text.to_owned();
-        IoArgs {
-            keys: text("present"),
-            rows: text("1M"),
-            value_bytes: text("32"),
-            seconds: text("3"),
-            ..IoArgs::default()
-        }
+        IoArgs { present: text("1"), slots: text("1M"), seconds: text("3"), ..IoArgs::default() }
     }
 
     fn plan(args: &IoArgs) -> IoPlan {

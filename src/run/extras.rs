@@ -28,8 +28,6 @@ pub struct ExtraSamples {
     pub trace_variant: Option<String>,
     /// The variant or design that is profiled.
     pub profile: Option<String>,
-    /// The file of its flame graph.
-    pub flame_graph: Option<PathBuf>,
     /// Treatment of such a file that exists already.
     pub existing: Existing,
 }
@@ -79,10 +77,9 @@ impl Extras {
         }
         if let Some(name) = &wanted.profile {
             let cells = profile::wanted(&names, &designs, name).with_exit_code(Code::Usage)?;
-            let default = format!("flame-graph-{started_unix_s}.svg");
-            let default = || out.unwrap_or(Path::new("")).join(default);
-            let path = wanted.flame_graph.clone().unwrap_or_else(default);
-            let file = WholeFile::at(&path, "--flame-graph", wanted.existing)?;
+            let name = format!("flame-graph-{started_unix_s}.svg");
+            let path = out.unwrap_or(Path::new("")).join(name);
+            let file = WholeFile::at(&path, "--profile", wanted.existing)?;
             extras.profile = Some(Profiling { file, wanted: cells });
         }
         Ok(extras)

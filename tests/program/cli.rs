@@ -64,7 +64,7 @@ fn wrong_numbers_and_names_are_usage_errors_that_name_the_remedy() {
     run(&["--gas", "640MB"], &["640MB is bytes; gas wants 640M"]);
     run(&["--threads", "0"], &["--threads 0"]);
     run(&["--io-threads", "x"], &["--io-threads x"]);
-    run(&["--present", "2"], &["--present 2"]);
+    run(&["--set", "state.present=2"], &["--set state.present=2"]);
     run(&["--store", "lmdb"], &["lmdb", "rocksdb, mdbx, flat, redis or memory"]);
     run(&["--design", "prewarmed"], &["did you mean prewarm?"]);
     run(&["--set", "state.slotz=1M"], &["state.slots"]);
@@ -368,16 +368,17 @@ fn a_trace_is_of_one_more_sample_and_a_wrong_name_or_place_is_refused_before_the
 #[test]
 fn schedules_are_cells_of_their_own_and_recovered_senders_stand_apart() {
     let dir = dir();
-    let schedules = "block-order,gas-limit,list-entries,known-cost";
+    let schedules = "run.schedule=block-order,gas-limit,list-entries,known-cost";
     let more = ["--store", "memory", "--threads", "2", "--design", "parallel-io", "--format"];
-    let more = [&more[..], &["json", "--schedule", schedules, "--recover-senders"]].concat();
+    let more =
+        [&more[..], &["json", "--set", schedules, "--set", "run.recover_senders=true"]].concat();
     let more = [&more[..], &["--set", "block.tx_gas=500k"]].concat();
     let output = stress(&small(&more), dir.path());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let cells = result["cells"].as_array().unwrap();
     let found: Vec<_> = cells.iter().map(|cell| cell["schedule"].as_str().unwrap()).collect();
-    assert_eq!(found.join(","), schedules);
+    assert_eq!(format!("run.schedule={}", found.join(",")), schedules);
     for cell in cells {
         let sample = &cell["samples"][0];
         let number = |key: &str| sample[key].as_u64().unwrap_or_else(|| panic!("{key}: {sample}"));

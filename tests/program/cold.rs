@@ -41,7 +41,7 @@ fn of_samples(result: &Value, key: &str) -> Vec<Value> {
 #[test]
 fn each_cold_sample_on_a_disk_has_keys_of_its_own_which_a_seed_repeats() {
     let dir = tempfile::tempdir().unwrap();
-    let seeded = ["--store", "flat", "--draw-seed", "7"];
+    let seeded = ["--store", "flat", "--set", "run.draw_seed=7"];
     let (first, again) = (run(&seeded, dir.path()), run(&seeded, dir.path()));
     let other = run(&["--store", "flat"], dir.path());
     assert_eq!((&first["draw_seed"], &first["agree"]), (&Value::from(7), &Value::from(true)));

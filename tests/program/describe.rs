@@ -127,7 +127,7 @@ fn the_page_is_not_wider_than_asked_and_the_picture_stands_alone() {
         share = 0.4\n[[load]]\nkind = \"one-slot\"\nshare = 0.3\n[[load]]\n\
         kind = \"sload-storm\"\nshare = 0.3\n";
     fs::write(dir.path().join("mixed.toml"), text).unwrap();
-    let page = printed(&["describe", "mixed.toml", "--svg", "mixed.svg"], dir.path());
+    let page = printed(&["describe", "mixed.toml", "--out", "mixed.svg"], dir.path());
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     for word in ["transfers", "one-slot", "sload-storm", "hottest", "ideal", "chain", "graph"] {
         assert!(page.contains(word), "{word} is not in {page}");
@@ -143,7 +143,7 @@ fn the_page_is_not_wider_than_asked_and_the_picture_stands_alone() {
 #[test]
 fn partitions_over_shards_are_compared_and_written_for_other_partitioners() {
     let dir = tempfile::tempdir().unwrap();
-    let sharded = ["--shards", "2,3", "--hmetis", "x.hgr"];
+    let sharded = ["--shards", "2,3", "--out", "x.hgr"];
     let facts =
         described(&[&["dapps", "--set", "load.outside=4"][..], &sharded].concat(), dir.path());
     let tx_count = facts["all"]["tx_count"].as_u64().unwrap();
@@ -193,8 +193,8 @@ fn wrong_arguments_of_describe_are_errors_that_name_the_remedy() {
     refused(&["one-slot", "--shards", "0"], 2, &["--shards 0", "0 is below 1"]);
     refused(&["one-slot", "--shards", "65"], 2, &["--shards 65", "65 is above 64"]);
     refused(&["one-slot", "--shards", "2,3,2"], 2, &["--shards 2,3,2", "2 is listed twice"]);
-    refused(&["one-slot", "--hmetis", "x.hgr"], 2, &["--shards"]);
-    refused(&["one-slot", "--gas", "1M", "--svg", "no/such/dir.svg"], 6, &["no/such/dir.svg"]);
+    refused(&["one-slot", "--out", "x.hgr"], 2, &["--shards"]);
+    refused(&["one-slot", "--gas", "1M", "--out", "no/such/dir.svg"], 6, &["no/such/dir.svg"]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn json(args: &[&str], data_dir: &Path) -> Value {
 }
 
 /// A small state, and points that are over at once.
-const SMALL: [&str; 6] = ["--rows", "50k", "--seconds", "0.1", "--depth", "1,8"];
+const SMALL: [&str; 6] = ["--slots", "50k", "--seconds", "0.1", "--depth", "1,8"];
 
 fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
     SMALL.iter().copied().chain(more.iter().copied()).collect()
@@ -62,14 +62,11 @@ fn wrong_options_are_usage_errors_that_name_the_remedy() {
     refused(&["--threads", "0"], &["--threads 0"]);
     refused(&["--read", "scan"], &["--read scan", "get or multi-get"]);
     refused(&["--store", "postgres"], &["--store postgres", "rocksdb"]);
-    refused(&["--keys", "some"], &["--keys some", "--keys 0.5"]);
-    refused(&["--keys", "2"], &["--keys 2", "from 0 to 1"]);
-    refused(&["--rows", "0"], &["--rows 0"]);
-    refused(&["--rows", "10GB"], &["--rows 10GB"]);
+    refused(&["--present", "some"], &["--present some"]);
+    refused(&["--present", "2"], &["--present 2"]);
+    refused(&["--slots", "0"], &["--slots 0"]);
+    refused(&["--slots", "10GB"], &["--slots 10GB"]);
     refused(&["--key-layout", "sorted"], &["--key-layout sorted", "hashed or plain"]);
-    refused(&["--key-bytes", "16"], &["--key-bytes 16", "64 or 52", "no state of a client"]);
-    refused(&["--key-bytes", "64", "--key-layout", "plain"], &["cannot be used with"]);
-    refused(&["--value-bytes", "100"], &["--value-bytes 100", "a slot has 32 bytes"]);
     refused(&["--seconds", "0"], &["--seconds 0", "--seconds 3"]);
     refused(&["--seconds", "nan"], &["--seconds nan"]);
     refused(&["--set", "run.rocksdb.block=8k"], &["8k is a count", "8KiB"]);
@@ -109,12 +106,12 @@ fn a_table_and_a_file_show_each_depth_beside_the_device() {
 #[test]
 fn present_keys_cost_a_block_at_most_and_absent_ones_hardly_any() {
     let dir = tempfile::tempdir().unwrap();
-    let point = |keys| {
-        let result = json(&small(&["--keys", keys, "--key-bytes", "52"]), dir.path());
+    let point = |share| {
+        let result = json(&small(&["--present", share, "--key-layout", "plain"]), dir.path());
         assert_eq!(result["state"]["key_layout"], "plain");
         result["stores"][0]["points"][1].clone()
     };
-    let (present, half, absent) = (point("present"), point("0.5"), point("absent"));
+    let (present, half, absent) = (point("1"), point("0.5"), point("0"));
     let blocks = |point: &Value| point["blocks_per_get"].as_f64().unwrap();
     // A small state's blocks are soon in the cache, so a key costs a block at most.
     let share =
@@ -171,7 +168,7 @@ fn an_interruption_keeps_the_points_that_are_finished() {
     let _shared = machine::shared();
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let args = ["--rows", "50k", "--depth", "1,2,3,4,5,6,7,8,9,10,11,12", "--seconds", "0.3"];
+    let args = ["--slots", "50k", "--depth", "1,2,3,4,5,6,7,8,9,10,11,12", "--seconds", "0.3"];
     let args: Vec<_> = args.into_iter().chain(["--out", out.to_str().unwrap()]).collect();
     let child = command(&args, dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();

@@ -106,8 +106,7 @@ fn writing() -> Vec<Vec<&'static str>> {
         vec!["report", "one", "--history", "--out", "OUT"],
         [&run[..], &["--metrics", "OUT"]].concat(),
         [&run[..], &["--trace", "OUT"]].concat(),
-        [&describe[..], &["--svg", "OUT"]].concat(),
-        [&describe[..], &["--shards", "2", "--hmetis", "OUT"]].concat(),
+        [&describe[..], &["--out", "OUT"]].concat(),
     ]
 }
 

@@ -236,16 +236,10 @@ fn a_profile_ends_agrees_and_has_what_the_workers_did() {
 #[test]
 fn a_profile_that_cannot_be_is_refused_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
-    for (more, code, words) in [
-        (["--profile", "full", "--flame-graph", "x.svg"], 2, "or a design: batched-io"),
-        (["--profile", "batched-io", "--flame-graph", "no/x.svg"], 6, "named by --flame-graph"),
-    ] {
-        let args: Vec<&str> = RUN.iter().chain(&more).copied().collect();
-        let output = stress(&args, dir.path());
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{error}");
-        assert!(error.contains(words), "{error}");
-    }
+    let output = stress(&[&RUN[..], &["--profile", "full"]].concat(), dir.path());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("or a design: batched-io"), "{error}");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 

@@ -114,15 +114,19 @@ fn without_signatures(txs: &Path, dir: &Path) -> PathBuf {
 #[test]
 fn work_that_cannot_be_whole_runs_alone_and_one_line_says_why() {
     let dir = tempfile::tempdir().unwrap();
-    let plain = ["--layout", "plain"];
+    let plain = ["--set", "state.layout=plain"];
     let args = [&RUN[..], &DESIGNS, &plain].concat();
     let page = printed(&args, dir.path());
-    let line = "\nwhole    not run: rows of the plain layout have no tries; --layout hashed\n";
+    let line =
+        "\nwhole    not run: rows of the plain layout have no tries; --set state.layout=hashed\n";
     assert!(page.contains(line), "{page}");
     let json = run(&plain, dir.path());
     assert_eq!(variants(&json), ALONE);
     assert!(json["not_whole"].as_str().unwrap().starts_with("rows of the plain layout"));
-    assert_eq!(run(&["--layout", "plain", "--no-whole"], dir.path())["not_whole"], Value::Null);
+    assert_eq!(
+        run(&["--set", "state.layout=plain", "--no-whole"], dir.path())["not_whole"],
+        Value::Null
+    );
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/t8n");
     let file = |name: &str| from.join(name).to_str().unwrap().to_owned();
     let (alloc, env, txs) = (file("alloc.json"), file("env.json"), file("txs.json"));

@@ -48,7 +48,11 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
                 transaction pays, is left out; in a chain each transaction reads a key that an \
                 earlier one wrote; with a list none has to wait";
     page.labelled(Tone::Faint, "note", text);
-    page.labelled(Tone::Faint, "deeper", "--svg FILE: the components as a picture; --json: all");
+    page.labelled(
+        Tone::Faint,
+        "deeper",
+        "--out FILE.svg: the components as a picture; --json: all",
+    );
     page.render(paint)
 }
 

@@ -127,10 +127,10 @@ fn points(page: &mut Page, store: &IoStore) {
         legend.push("b as long as the call it was made in".to_owned());
     }
     if store.points.iter().any(|point| point.keys_exhausted) {
-        legend.push("e ended early: every key was asked for; give more --rows".to_owned());
+        legend.push("e ended early: every key was asked for; give more --slots".to_owned());
     }
     if store.points.iter().any(|point| point.earlier_passes > 0) {
-        legend.push("r keys of earlier points asked for again; give more --rows".to_owned());
+        legend.push("r keys of earlier points asked for again; give more --slots".to_owned());
     }
     page.indented(Tone::Faint, INDENT, &legend.join("; "));
 }

@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(key("io_threads").as_deref(), Some("run.io_threads=7"));
         assert_eq!(key("io-threads").as_deref(), Some("run.io_threads=7"));
         assert_eq!(key("gas").as_deref(), Some("block.gas=7"));
-        for none in ["set", "state.slots", "recover_senders", "help", "scenario", "", "-"] {
+        for none in ["set", "state.slots", "whole", "help", "scenario", "", "-"] {
             assert_eq!(key(none), None, "{none}");
         }
     }

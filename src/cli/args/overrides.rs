@@ -2,9 +2,7 @@
 
 use clap::Args;
 use spec::Override;
-use variant::{CacheMode, Design, Named, Schedule, StoreKind, WholeRows};
-
-const SCHEDULE_HELP: &str = "In which order the threads of a parallel design take transactions";
+use variant::{CacheMode, Design, Named, StoreKind, WholeRows};
 
 const REDIS_HELP: &str =
     "redis starts its servers on this host unless `run.redis_addresses` says where they are";
@@ -33,12 +31,6 @@ pub struct WorkArgs {
     /// Slots of the state: 128M
     #[arg(long, value_name = "COUNT")]
     pub slots: Option<String>,
-    /// Share of the requested keys that exist, 0 to 1
-    #[arg(long, value_name = "SHARE")]
-    pub present: Option<String>,
-    /// hashed or plain
-    #[arg(long, value_name = "LAYOUT")]
-    pub layout: Option<String>,
     /// amsterdam, bpo2, bpo1 or osaka
     #[arg(long, value_name = "FORK")]
     pub fork: Option<String>,
@@ -63,10 +55,6 @@ pub struct HowArgs {
     /// Threads that execute; more than cores too [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub threads: Option<String>,
-    /// Transactions under way on each thread: one that waits for a read yields the thread (parallel-io on
-    /// flat) [default: 1]
-    #[arg(long, value_name = "LIST")]
-    pub fibers: Option<String>,
     /// Shards that execute batched-io and block-stm, each a process of its own; started on this
     /// host unless `run.shard_addresses` says where they are. For `describe`: the number of shards
     /// to partition for
@@ -75,12 +63,6 @@ pub struct HowArgs {
     /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub io_threads: Option<String>,
-    /// Schedules.
-    #[arg(long, value_name = "LIST", help = format!("{SCHEDULE_HELP}: {}", names::<Schedule>()))]
-    pub schedule: Option<String>,
-    /// Also sign all transactions and recover their senders, timed apart
-    #[arg(long)]
-    pub recover_senders: bool,
     /// Also run each row as a whole block, from its bytes to a durable commit: decoding, recovery of
     /// senders, receipts, header, state root, sync [default: of a run one row of each design; of a
     /// gate and a sweep none]
@@ -96,10 +78,6 @@ pub struct HowArgs {
     /// few of them) or same (the scenario's in every sample) [default: fresh for cold samples on disks]
     #[arg(long, value_name = "KEYS")]
     pub keys: Option<String>,
-    /// Seed of the blocks that measure the device and of fresh keys, to read the same ones again
-    /// [default: another each run]
-    #[arg(long, value_name = "NUMBER")]
-    pub draw_seed: Option<String>,
     /// Number of databases to run on, each built from a seed of its own. Each gives one value; six or
     /// more give an interval [default: 1]
     #[arg(long, value_name = "COUNT")]
@@ -125,8 +103,6 @@ impl WorkArgs {
             ("blocks", "block.blocks", &self.blocks),
             ("batch", "block.batch", &self.batch),
             ("slots", "state.slots", &self.slots),
-            ("present", "state.present", &self.present),
-            ("layout", "state.layout", &self.layout),
             ("fork", "fork", &self.fork),
             ("seed", "seed", &self.seed),
         ];
@@ -171,24 +147,20 @@ impl HowArgs {
             ("design", "run.designs", &self.design),
             ("store", "run.stores", &self.store),
             ("threads", "run.threads", &self.threads),
-            ("fibers", "run.fibers", &self.fibers),
             ("shards", "run.shards", &self.shards),
             ("io-threads", "run.io_threads", &self.io_threads),
-            ("schedule", "run.schedule", &self.schedule),
             ("cache", "run.cache", &self.cache),
             ("keys", "run.keys", &self.keys),
-            ("draw-seed", "run.draw_seed", &self.draw_seed),
             ("databases", "run.databases", &self.databases),
             ("samples", "run.samples", &self.samples),
             ("budget", "run.budget", &self.budget),
         ]);
-        for (is_given, key, value, option) in [
-            (self.recover_senders, "run.recover_senders", "true", "--recover-senders"),
-            (self.whole, "run.whole", WholeRows::All.name(), "--whole"),
-            (self.no_whole, "run.whole", WholeRows::Nothing.name(), "--no-whole"),
+        for (is_given, rows, option) in [
+            (self.whole, WholeRows::All, "--whole"),
+            (self.no_whole, WholeRows::Nothing, "--no-whole"),
         ] {
             if is_given {
-                all.push(Override::new(key, value, option));
+                all.push(Override::new("run.whole", rows.name(), option));
             }
         }
         all

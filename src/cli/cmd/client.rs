@@ -81,7 +81,6 @@ struct ClientArgs {
     /// by commas
     #[arg(
         long,
-        visible_alias = "start",
         value_name = "NAME|FILE",
         value_delimiter = ',',
         required_unless_present = "url",

@@ -16,7 +16,7 @@ use crate::{
 const DESCRIBE_EXAMPLES: &str = "\
 Examples:
   stress describe one-slot --gas 100M
-  stress describe my.toml --set block.order=phases --svg my.svg
+  stress describe my.toml --set block.order=phases --out my.svg
   stress describe --workload block.workload --json
   stress describe dapps --shards 2,4            partitions over shards of execution
   stress describe --table > table.md            every shipped scenario, in small, with its rates
@@ -41,20 +41,17 @@ pub struct DescribeArgs {
     /// 30M gas, 200k slots and the memory store where nothing else is said
     #[arg(
         long,
-        conflicts_with_all = ["json", "svg", "HowArgs", "words", "scenario", "quick"]
+        conflicts_with_all = ["json", "out", "HowArgs", "words", "scenario", "quick"]
     )]
     pub table: bool,
     /// Print all figures as JSON
     #[arg(long)]
     pub json: bool,
-    /// Also write the components of the conflict graph as a picture
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Also write the hypergraph of transactions and keys in the format of hMETIS, for other
-    /// partitioners; of several batches the first
-    #[arg(long, value_name = "FILE", requires = "shards")]
-    pub hmetis: Option<PathBuf>,
-    /// Whether these are replaced
+    /// Also write the components of the conflict graph as a picture (SVG). A file that ends in .hgr gets
+    /// the hypergraph of transactions and keys for hMETIS; of several batches the first
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Whether it is replaced
     #[command(flatten)]
     pub force: ForceArgs,
 }
@@ -65,23 +62,33 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
     if args.table {
         return table(&args.of.work, &progress);
     }
-    let svg = args.force.file("--svg", args.svg.as_deref())?;
-    let hmetis = args.force.file("--hmetis", args.hmetis.as_deref())?;
+    let is_hypergraph = is_hypergraph(args)?;
+    let file = args.force.file("--out", args.out.as_deref())?;
     let Figures { described, components, first_batch } = figures(args, &progress)?;
     progress.clear();
-    if let Some(file) = svg {
-        write(file, &report::picture(&described, &components))?;
-    }
-    if let (Some(file), Some(first)) = (hmetis, &first_batch) {
-        write(file, &Hypergraph::new(first).to_hmetis())?;
-        let batch_count = described.workload.batch_count;
-        if batch_count > 1 {
-            terminal::note(&format!("it has the first of {batch_count} batches"));
+    match (file, &first_batch) {
+        (Some(file), Some(first)) if is_hypergraph => {
+            write(file, &Hypergraph::new(first).to_hmetis())?;
+            let batch_count = described.workload.batch_count;
+            if batch_count > 1 {
+                terminal::note(&format!("it has the first of {batch_count} batches"));
+            }
         }
+        (Some(file), _) => write(file, &report::picture(&described, &components))?,
+        (None, _) => {}
     }
     let format = if args.json { Format::Json } else { Format::Table };
     format.print(&described, report::describe)?;
     Ok(Code::Fine)
+}
+
+/// Whether the file of `--out` is a hypergraph, and not a picture.
+fn is_hypergraph(args: &DescribeArgs) -> Result<bool, Failure> {
+    let is_one = args.out.as_ref().is_some_and(|path| path.extension() == Some("hgr".as_ref()));
+    if is_one && args.of.how.shards.is_none() {
+        fail!(Code::Usage, "--out FILE.hgr: a hypergraph is of shards: add --shards 2");
+    }
+    Ok(is_one)
 }
 
 fn figures(args: &DescribeArgs, progress: &Progress) -> Result<Figures, Failure> {

@@ -36,21 +36,15 @@ pub struct IoArgs {
     /// Threads; with get the same as --depth, with multi-get [default: 1]
     #[arg(long, value_name = "LIST")]
     pub threads: Option<String>,
-    /// Keys asked for: present, absent, or the share that exists, as 0.5
-    #[arg(long, value_name = "KEYS", default_value = "present")]
-    pub keys: String,
-    /// Rows of the state: 32M
+    /// Share of the requested keys that exist, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "1")]
+    pub present: String,
+    /// Slots of the state: 32M
     #[arg(long, value_name = "COUNT", default_value = "32M")]
-    pub rows: String,
+    pub slots: String,
     /// Keys of rows: hashed (64 bytes) or plain (52 bytes) [default: hashed]
     #[arg(long, value_name = "LAYOUT")]
     pub key_layout: Option<String>,
-    /// The same by the length of a key: 64 or 52
-    #[arg(long, value_name = "BYTES", conflicts_with = "key_layout")]
-    pub key_bytes: Option<String>,
-    /// Length of a value: 32
-    #[arg(long, value_name = "BYTES", default_value = "32")]
-    pub value_bytes: String,
     /// Seconds of each point
     #[arg(long, value_name = "SECONDS", default_value = "3")]
     pub seconds: String,
@@ -69,12 +63,8 @@ pub struct IoArgs {
     pub result: ResultArgs,
 }
 
-/// Layouts by the length of their keys.
-const KEY_BYTES: [(&str, &str); 2] = [("64", "hashed"), ("52", "plain")];
 /// The tables of a store's settings.
 const SETTINGS: [&str; 2] = ["run.rocksdb.", "run.mdbx."];
-/// Values are slots.
-const VALUE_BYTES: &str = "32";
 
 impl IoArgs {
     /// The plan that they ask for.
@@ -88,8 +78,7 @@ impl IoArgs {
     /// The options that are keys of a scenario.
     ///
     /// # Errors
-    /// A key or value size that the rows cannot have, `--keys` that is no share, a `--set` that is
-    /// no setting of a store.
+    /// A `--set` that is no setting of a store.
     fn overrides(&self) -> Result<Vec<Override>> {
         let mut all = of_flags(&[
             ("store", "run.stores", &self.store),
@@ -97,26 +86,9 @@ impl IoArgs {
             ("threads", "run.threads", &self.threads),
             ("key-layout", "state.layout", &self.key_layout),
             ("seed", "seed", &self.seed),
-            ("rows", "state.slots", &Some(self.rows.clone())),
+            ("present", "state.present", &Some(self.present.clone())),
+            ("slots", "state.slots", &Some(self.slots.clone())),
         ]);
-        all.extend(self.layout_of_key_bytes()?);
-        if self.value_bytes != VALUE_BYTES {
-            bail!(
-                "--value-bytes {}: rows are storage slots, and a slot has 32 bytes; leave it out",
-                self.value_bytes
-            );
-        }
-        let share = match self.keys.as_str() {
-            "present" => "1",
-            "absent" => "0",
-            share => share,
-        };
-        if share.parse::<f64>().is_err() {
-            bail!(
-                "--keys {share}: present, absent, or a share from 0 to 1 is wanted, as in --keys 0.5"
-            );
-        }
-        all.push(Override::new("state.present", share, format!("--keys {}", self.keys)));
         for set in &self.set {
             let given = pair("--set", set, "run.rocksdb.block=8KiB")?;
             if !SETTINGS.iter().any(|table| given.key.starts_with(table)) {
@@ -128,18 +100,6 @@ impl IoArgs {
             all.push(given);
         }
         Ok(all)
-    }
-
-    fn layout_of_key_bytes(&self) -> Result<Option<Override>> {
-        let Some(bytes) = &self.key_bytes else { return Ok(None) };
-        let Some((_, layout)) = KEY_BYTES.iter().find(|(length, _)| length == bytes) else {
-            bail!(
-                "--key-bytes {bytes}: rows are keyed by account and slot, in 64 bytes (two hashes) or \
-                 52 (address and slot); other lengths, such as the 16 bytes of common key-value \
-                 benchmarks, are no state of a client and cannot be built from a recipe: use 64 or 52"
-            );
-        };
-        Ok(Some(Override::new("state.layout", *layout, format!("--key-bytes {bytes}"))))
     }
 }
 

@@ -110,10 +110,10 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
 /// Options of `stress client` for every scenario.
 fn client_words(args: &RankArgs, sample_count: u64) -> Result<Vec<OsString>, Failure> {
     let how = &args.how;
-    if how.budget.is_some() || how.databases.is_some() || how.recover_senders {
+    if how.budget.is_some() || how.databases.is_some() {
         fail!(
             Code::Usage,
-            "--budget, --databases, --recover-senders: a calibration takes as many --samples of each \
+            "--budget, --databases: a calibration takes as many --samples of each \
              scenario on one database; run `stress client` with them on an export of one scenario"
         );
     }

@@ -29,7 +29,7 @@ pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> WithWho
 /// The reason why `workload` cannot run whole under `run`, and the remedy.
 fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     if workload.layout == Layout::Plain {
-        let reason = "rows of the plain layout have no tries; --layout hashed";
+        let reason = "rows of the plain layout have no tries; --set state.layout=hashed";
         return Some(reason.to_owned());
     }
     if let Some(store) = run.stores.iter().find(|store| !store.has_tries()) {
@@ -118,7 +118,7 @@ mod tests {
         for (work, words) in [
             ((unsigned, run.clone()), ["secrets of their senders are not known", "run.root=after"]),
             ((long, run.clone()), ["8388608 are allowed (EIP-7934)", "less --gas"]),
-            (small(&[("state.layout", "plain")]), ["plain layout", "--layout hashed"]),
+            (small(&[("state.layout", "plain")]), ["plain layout", "--set state.layout=hashed"]),
             (small(&[("run.commit", "unlogged")]), ["not durable", "run.commit=logged"]),
             (small(&[("run.stores", "redis")]), ["the redis store keeps no tries", "leave it out"]),
         ] {

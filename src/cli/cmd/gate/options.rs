@@ -4,20 +4,11 @@
 use clap::Arg;
 
 /// Options of a run that every gate refuses, and those that only say more of them.
-const REFUSED: [&str; 7] =
-    ["prepare", "cleanup", "save-baseline", "trace", "trace-variant", "profile", "flame-graph"];
+const REFUSED: [&str; 6] =
+    ["prepare", "cleanup", "save-baseline", "trace", "trace-variant", "profile"];
 /// Options of a run beside stored results. A comparison of builds has no use for them.
-const BESIDE_STORED: [&str; 9] = [
-    "samples",
-    "budget",
-    "databases",
-    "keys",
-    "draw-seed",
-    "recover-senders",
-    "whole",
-    "no-whole",
-    "wait",
-];
+const BESIDE_STORED: [&str; 7] =
+    ["samples", "budget", "databases", "keys", "whole", "no-whole", "wait"];
 /// Their head.
 const HEADING: &str = "The run beside stored results (only with --baseline)";
 
@@ -71,7 +62,6 @@ mod tests {
         });
         let needed = match name {
             "trace-variant" => Some("--trace=1"),
-            "flame-graph" => Some("--profile=1"),
             _ => None,
         };
         let words = [&["gate"][..], gate_words].concat().into_iter().map(str::to_owned);
@@ -129,7 +119,7 @@ mod tests {
             let shown = calibrate.get_arguments().find(|shown| shown.get_long() == Some(name));
             let is_hidden = shown.is_some_and(Arg::is_hide_set);
             // Those that only say more of a refused one need it.
-            let says_more = ["trace-variant", "flame-graph"].contains(&name);
+            let says_more = name == "trace-variant";
             assert_eq!(is_hidden, is_refused || says_more, "--{name}");
         }
     }
