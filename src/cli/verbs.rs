@@ -24,7 +24,7 @@ Examples:
   stress my.toml --set state.slots=50M --out results/
   stress describe one-slot                      keys, conflicts and list sizes
   stress generate new my-storm                  a scenario to start from
-  stress generate sload-storm --gas 64M --output storm.workload
+  stress generate sload-storm --gas 64M --out storm.workload
   stress --workload storm.workload --store rocksdb
   stress gate --against ../main/stress --scenario my.toml    is this build slower?
   stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
@@ -32,7 +32,7 @@ Examples:
   stress report nightly/ --history --out history.html    did a commit make it slower?
   stress doctor io --read multi-get --depth 16,256       how fast are raw reads here?
   stress import --help                          a real block as a workload file
-  stress export --scenario sload-storm --slots 1M --output storm/    the work for a real client
+  stress export --scenario sload-storm --slots 1M --out storm/    the work for a real client
   stress client storm/ --client geth            how does geth do on the same block?
   stress client rank geth --out against/        does geth rank all storms as our designs do?
   stress send transfers --url http://127.0.0.1:8545 --rate 1000    load on a live node

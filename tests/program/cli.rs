@@ -136,7 +136,7 @@ fn a_generated_workload_runs_and_a_changed_one_is_refused() {
     let dir = dir();
     let path = dir.path().join("storm.workload");
     let name = path.to_str().unwrap();
-    let generate = ["generate", "sload-storm", "--gas", "2M", "--slots", "20k", "--output", name];
+    let generate = ["generate", "sload-storm", "--gas", "2M", "--slots", "20k", "--out", name];
     assert_eq!(stress(&generate, dir.path()).status.code(), Some(0));
     let run = ["--workload", name, "--store", "memory", "--samples", "1"];
     let output = stress(&run, dir.path());
@@ -213,7 +213,7 @@ fn a_data_directory_that_is_in_use_is_an_io_error_and_a_file_in_its_place_is_ref
         "2M",
         "--slots",
         "20k",
-        "--output",
+        "--out",
         path.to_str().unwrap(),
     ];
     assert_eq!(stress(&generate, dir.path()).status.code(), Some(0));

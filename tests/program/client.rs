@@ -44,8 +44,7 @@ fn export() -> &'static (TempDir, String) {
         let dir = tempfile::tempdir().unwrap();
         let small = ["--gas", "3M", "--slots", "2k", "--set", "state.accounts=500", "--seed", "7"];
         let count = SIBLINGS.to_string();
-        let args =
-            ["export", "--scenario", "sstore-storm", "--siblings", &count, "--output", "out"];
+        let args = ["export", "--scenario", "sstore-storm", "--siblings", &count, "--out", "out"];
         printed(&[&args[..], &small].concat(), dir.path());
         fs::write(dir.path().join("jwt.hex"), "07".repeat(32)).unwrap();
         let manifest = fs::read(dir.path().join("out/export.json")).unwrap();
@@ -429,7 +428,7 @@ fn geth_runs_warm_and_is_attached_to_and_refuses_what_is_not_its_chain() {
     assert!(page.contains("geth") && page.contains("warm"), "{page}");
     // Another chain has another genesis: the database of before is not its own.
     let other = at("other");
-    let small = ["--gas", "3M", "--slots", "3k", "--siblings", "3", "--output", &other];
+    let small = ["--gas", "3M", "--slots", "3k", "--siblings", "3", "--out", &other];
     printed(&[&["export", "--scenario", "sload-storm"], &small[..]].concat(), own.path());
     let args = [&["client", &other, "--client", "geth"], &kept[..]].concat();
     let output = stress(&args, dir());

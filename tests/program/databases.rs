@@ -126,7 +126,7 @@ fn one_database_is_what_generate_makes_of_the_scenarios_own_seed() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path();
     let file = ["generate", "sload-storm", "--gas", "2M", "--slots", "20k", "--seed", "5"];
-    ends(&[&file[..], &["--set", "state.accounts=100", "--output", "w"]].concat(), at, 0);
+    ends(&[&file[..], &["--set", "state.accounts=100", "--out", "w"]].concat(), at, 0);
     let run = ["--store", "memory", "--samples", "1", "--format", "json"];
     let of = |what: &[&str]| {
         let all: Value = serde_json::from_str(&ends(&[what, &run[..]].concat(), at, 0)).unwrap();
@@ -208,7 +208,7 @@ fn what_makes_no_sense_is_one_error_that_says_what_to_do() {
     refused(&work(&["--databases", "65"]), &["--databases 65", "64"]);
     let one_state = ["--databases", "2", "--set", "state.seed=7"];
     refused(&work(&one_state), &["state.seed = 7", "leave state.seed out"]);
-    let file = ["generate", "sload-storm", "--gas", "2M", "--slots", "20k", "--output", "w"];
+    let file = ["generate", "sload-storm", "--gas", "2M", "--slots", "20k", "--out", "w"];
     ends(&file, at, 0);
     refused(&["--workload", "w", "--databases", "2"], &["run.databases = 2", "one database"]);
     let gate = ["gate", "--against", STRESS, "--store", "memory", "--databases", "2"];

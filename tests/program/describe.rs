@@ -76,7 +76,7 @@ fn a_load_is_described_by_the_name_that_its_scenario_gives() {
 #[test]
 fn a_workload_file_is_described_as_its_scenario_but_for_its_loads() {
     let dir = tempfile::tempdir().unwrap();
-    let generate = ["generate", "erc20", "--gas", "3M", "--output", "x.workload"];
+    let generate = ["generate", "erc20", "--gas", "3M", "--out", "x.workload"];
     printed(&generate, dir.path());
     let args = ["describe", "--workload", "x.workload", "--json"];
     let file: Value = serde_json::from_str(&printed(&args, dir.path())).unwrap();

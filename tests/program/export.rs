@@ -15,7 +15,7 @@ const SMALL: [&str; 8] =
 /// Runs, expects this exit code and these words in one error, and nothing left in the folder.
 fn refused(args: &[&str], code: i32, words: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
-    let args = [&["export"], args, &["--output", "out"]].concat();
+    let args = [&["export"], args, &["--out", "out"]].concat();
     let output = stress(&args, dir.path());
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
@@ -31,7 +31,7 @@ fn refused(args: &[&str], code: i32, words: &[&str]) {
 #[test]
 fn all_forms_are_written_and_the_test_is_read_back() {
     let dir = tempfile::tempdir().unwrap();
-    let form = ["--form", "engine,rlp,eest,rows", "--siblings", "3", "--output", "out/storm"];
+    let form = ["--form", "engine,rlp,eest,rows", "--siblings", "3", "--out", "out/storm"];
     let args = [&["export", "--scenario", "sstore-storm"][..], &SMALL, &form].concat();
     let said = printed(&args, dir.path());
     let out = dir.path().join("out/storm");
@@ -54,7 +54,7 @@ fn all_forms_are_written_and_the_test_is_read_back() {
     let beside: Vec<_> = fs::read_dir(dir.path().join("out")).unwrap().collect();
     assert_eq!(beside.len(), 1, "nothing is left beside it: {beside:?}");
     let test = out.join("blockchain_test.json");
-    let import = ["import", "blockchain-test", test.to_str().unwrap(), "--output", "back.workload"];
+    let import = ["import", "blockchain-test", test.to_str().unwrap(), "--out", "back.workload"];
     let said = printed(&import, dir.path());
     for what in ["state root", "receipts root", "list hash"] {
         assert!(said.contains(what), "{what} is in {said}");
@@ -65,9 +65,9 @@ fn all_forms_are_written_and_the_test_is_read_back() {
 fn a_workload_file_and_its_scenario_export_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let scenario = [&["sload-storm"][..], &SMALL].concat();
-    printed(&[&["generate", "--output", "a.workload"], &scenario[..]].concat(), dir.path());
-    printed(&["export", "a.workload", "--output", "a"], dir.path());
-    let by_name = [&["export", "--scenario"], &scenario[..], &["--output", "b"]].concat();
+    printed(&[&["generate", "--out", "a.workload"], &scenario[..]].concat(), dir.path());
+    printed(&["export", "a.workload", "--out", "a"], dir.path());
+    let by_name = [&["export", "--scenario"], &scenario[..], &["--out", "b"]].concat();
     printed(&by_name, dir.path());
     for file in ["genesis.json", "payloads.txt", "export.json"] {
         let read = |name: &str| fs::read(dir.path().join(name).join(file)).unwrap();
@@ -81,7 +81,7 @@ fn a_state_that_is_too_large_for_json_goes_into_rows() {
     refused(&large, 2, &["1250000", "add rows to --form"]);
     refused(&[&large[..], &["--form", "eest,rows"]].concat(), 2, &["add rows to --form"]);
     let dir = tempfile::tempdir().unwrap();
-    let args = [&["export"], &large[..], &["--form", "rows,engine", "--output", "out"]].concat();
+    let args = [&["export"], &large[..], &["--form", "rows,engine", "--out", "out"]].concat();
     printed(&args, dir.path());
     let genesis = fs::read(dir.path().join("out/genesis-without-alloc.json")).unwrap();
     let genesis: Value = serde_json::from_slice(&genesis).unwrap();
@@ -107,16 +107,16 @@ fn what_cannot_be_exported_is_one_error_and_leaves_nothing() {
     refused(&[&storm[..], &SMALL, &chain].concat(), 2, &["chain id", "EIP-155"]);
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("out")).unwrap();
-    let args = [&["export"], &storm[..], &SMALL, &["--output", "out"]].concat();
+    let args = [&["export"], &storm[..], &SMALL, &["--out", "out"]].concat();
     let output = stress(&args, dir.path());
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("--output out: exists"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("--out out: exists"), "{}", text(&output.stderr));
 }
 
 #[test]
 fn a_state_is_grown_by_calls_that_lie_beside_those_of_the_blocks() {
     let dir = tempfile::tempdir().unwrap();
-    let form = ["--grow", "--form", "engine,rlp", "--siblings", "2", "--output", "out"];
+    let form = ["--grow", "--form", "engine,rlp", "--siblings", "2", "--out", "out"];
     let args = [&["export", "--scenario", "sload-storm"][..], &SMALL, &form].concat();
     let said = printed(&args, dir.path());
     assert!(said.contains(" slots (grow.txt), state root 0x"), "{said}");
@@ -148,7 +148,7 @@ fn a_state_is_grown_by_calls_that_lie_beside_those_of_the_blocks() {
 fn the_last_block_and_its_siblings_are_tests_of_benchmarkoor() {
     let dir = tempfile::tempdir().unwrap();
     let form = ["--form", "engine,benchmarkoor", "--grow", "--siblings", "2", "--blocks", "2"];
-    let args = ["export", "--scenario", "sload-storm", "--output", "out", "--gas", "3M"];
+    let args = ["export", "--scenario", "sload-storm", "--out", "out", "--gas", "3M"];
     let small = ["--slots", "4k", "--set", "state.accounts=500"];
     printed(&[&args[..], &small, &form].concat(), dir.path());
     let out = dir.path().join("out");
@@ -188,7 +188,7 @@ fn an_imported_workload_is_refused_since_nobody_can_sign_it() {
     let import = ["import", "t8n", "--alloc", &alloc, "--env", &env, "--txs", &txs];
     let import = [&import[..], &["--fork", "bpo2", "-o", "block.workload"]].concat();
     printed(&import, dir.path());
-    let output = stress(&["export", "block.workload", "--output", "out"], dir.path());
+    let output = stress(&["export", "block.workload", "--out", "out"], dir.path());
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("block 1, transaction 0") && error.contains("imported"), "{error}");

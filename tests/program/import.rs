@@ -268,7 +268,7 @@ fn a_wrong_list_in_a_file_is_a_disagreement() {
 fn a_test_whose_only_block_must_be_refused_has_no_workload_and_is_right() {
     let import = Import::new();
     let args = ["export", "--scenario", "transfers", "--gas", "1M", "--set", "state.accounts=50"];
-    let output = import.stress(&[&args[..], &["--form", "eest", "--output", "chain"]].concat());
+    let output = import.stress(&[&args[..], &["--form", "eest", "--out", "chain"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let invalid = |exception: &str| {
         import.change("chain/blockchain_test.json", |file| {

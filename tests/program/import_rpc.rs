@@ -109,9 +109,7 @@ impl Import {
     }
 
     fn import(&self, url: &str, output: &str, more: &[&str]) -> Output {
-        self.stress(
-            &[&["import", "rpc", "--url", url, "--force", "--output", output], more].concat(),
-        )
+        self.stress(&[&["import", "rpc", "--url", url, "--force", "--out", output], more].concat())
     }
 
     /// Imports, expects success, and gives the output.

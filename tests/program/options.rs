@@ -63,7 +63,7 @@ fn an_unknown_option_and_one_with_a_key_are_one_error_each_before_anything_is_bu
 fn keys_of_the_run_go_with_a_workload_file_and_keys_of_its_work_do_not() {
     let dir = tempfile::tempdir().unwrap();
     let file = "storm.workload";
-    let generate = [&["generate", "sload-storm", "--output", file], &WORK[1..4]].concat();
+    let generate = [&["generate", "sload-storm", "--out", file], &WORK[1..4]].concat();
     printed(&generate, dir.path());
     let of_file = [&["--workload", file], &WORK[4..]].concat();
     let set = ["--set", "run.rocksdb.access=buffered", "--format", "json"];

@@ -101,7 +101,7 @@ fn writing() -> Vec<Vec<&'static str>> {
     let run = [&RUN[..], &SHORT].concat();
     let describe = ["describe", "--workload", "a.workload"];
     vec![
-        vec!["generate", "sload-storm", "--gas", "1M", "--slots", "10k", "--output", "OUT"],
+        vec!["generate", "sload-storm", "--gas", "1M", "--slots", "10k", "--out", "OUT"],
         vec!["report", "one", "--format", "html", "--out", "OUT"],
         vec!["report", "one", "--history", "--out", "OUT"],
         [&run[..], &["--metrics", "OUT"]].concat(),
@@ -267,7 +267,7 @@ fn directories_of_killed_exports_and_gates_go_with_the_next_and_those_of_others_
         leave(&format!(".stress-{purpose}-dead"), "owned");
         leave(&format!(".stress-{purpose}-others"), "notes");
     }
-    printed(&["export", "a.workload", "--output", "chain"], dir);
+    printed(&["export", "a.workload", "--out", "chain"], dir);
     assert!(!dir.join("chain/owned").exists(), "the export has no mark");
     let mut gate = command(&["gate", "--against", STRESS, "--slot", "1ms"], dir);
     gate.args(["--scenario", "sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory"]);

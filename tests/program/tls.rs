@@ -105,7 +105,7 @@ fn a_load_reaches_a_node_over_https_and_wss_that_it_trusts() {
 #[test]
 fn an_import_reaches_a_node_over_https_that_it_trusts() {
     let url = https();
-    let import = ["import", "rpc", "--url", &url, "--output", "a.workload"];
+    let import = ["import", "rpc", "--url", &url, "--out", "a.workload"];
     let (code, error) = ended(&import, true);
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("genesis block is not run"), "{error}");

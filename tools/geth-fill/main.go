@@ -31,7 +31,7 @@ usage: geth-fill --rows DIR --datadir DIR
   --datadir DIR  the data directory to make, for geth --datadir; it must not exist
 
 Example:
-  stress export --scenario sload-storm --slots 10M --form engine,rows --siblings 8 --output large/
+  stress export --scenario sload-storm --slots 10M --form engine,rows --siblings 8 --out large/
   geth-fill --rows large/ --datadir data/
   geth --datadir data/ --authrpc.jwtsecret jwt.hex --nodiscover --maxpeers 0 --syncmode full
 

@@ -76,7 +76,7 @@ pub fn write(file: WholeFile, text: &str) -> Result<(), Failure> {
 pub struct OutputArgs {
     /// The workload file to write
     #[arg(long, short, value_name = "FILE")]
-    pub output: PathBuf,
+    pub out: PathBuf,
     /// Whether it is replaced
     #[command(flatten)]
     pub force: ForceArgs,
@@ -88,6 +88,6 @@ impl OutputArgs {
     /// # Errors
     /// It is there already and stays, or cannot be written.
     pub fn file(&self) -> Result<WholeFile, Failure> {
-        Ok(WholeFile::at(&self.output, "--output", self.force.existing())?)
+        Ok(WholeFile::at(&self.out, "--out", self.force.existing())?)
     }
 }

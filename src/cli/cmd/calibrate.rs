@@ -29,7 +29,7 @@ use crate::{
 const CALIBRATE_HELP: &str = "\
 Examples:
   stress gate calibrate --workload storm.workload --store memory --design sequential
-  stress gate calibrate --scenario my.toml --output here.json
+  stress gate calibrate --scenario my.toml --calibration here.json
 
 Compares this program with itself for 12 octets and prints the smallest change that they detect.";
 
@@ -42,7 +42,7 @@ const WRITE_HELP: &str = "Where to write the estimate [default: stress/calibrati
 pub struct CalibrateArgs {
     /// Where to write the estimate.
     #[arg(long, value_name = "FILE", help = WRITE_HELP)]
-    pub output: Option<PathBuf>,
+    pub calibration: Option<PathBuf>,
     /// How builds are driven
     #[command(flatten)]
     pub drive: DriveArgs,
@@ -93,13 +93,14 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
 
 /// The file of the estimate: a named one, or the program's own, which each estimate replaces.
 fn file(args: &CalibrateArgs) -> Result<WholeFile, Failure> {
-    let named = args.output.clone().map(|path| (path, args.run.force.existing()));
+    let named = args.calibration.clone().map(|path| (path, args.run.force.existing()));
     let path = named.or_else(|| Some((calibration::default_path()?, Existing::Replace)));
-    let path = path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --output");
+    let path =
+        path.context("neither XDG_STATE_HOME nor HOME is set: name a file with --calibration");
     let (path, existing) = path.with_exit_code(Code::Usage)?;
     if let Some(dir) = path.parent() {
         let made = fs::create_dir_all(dir);
         made.with_context(|| format!("cannot make {}", dir.display())).with_exit_code(Code::Io)?;
     }
-    Ok(WholeFile::at(&path, "--output", existing)?)
+    Ok(WholeFile::at(&path, "--calibration", existing)?)
 }

@@ -20,7 +20,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --output storm/
+  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --out storm/
   stress client storm/ --client geth                       started anew for each sample, cold
   stress client storm/ --client geth --design batched-io,sequential --out results/
   stress client storm/ --client a.toml,b.toml --samples 8  two versions or settings, in turn

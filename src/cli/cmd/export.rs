@@ -20,11 +20,11 @@ const MAX_SIBLINGS: u64 = 10_000;
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
-  stress export storm.workload --output storm/
-  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --output storm/
-  stress export --scenario erc20 --fork osaka --form engine,rlp --chain-id 1337 --output erc20/
-  stress export --scenario sload-storm --slots 128M --form engine,rows --output large/
-  stress export --scenario sload-storm --slots 2M --grow --siblings 16 --output grown/
+  stress export storm.workload --out storm/
+  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --out storm/
+  stress export --scenario erc20 --fork osaka --form engine,rlp --chain-id 1337 --out erc20/
+  stress export --scenario sload-storm --slots 128M --form engine,rows --out large/
+  stress export --scenario sload-storm --slots 2M --grow --siblings 16 --out grown/
 
   geth --datadir data init storm/genesis.json
   geth-fill --datadir data --rows large/                   (tools/geth-fill, docs/import-export.md)
@@ -52,7 +52,7 @@ pub struct ExportArgs {
     pub quick: bool,
     /// The directory to make
     #[arg(long, short, value_name = "DIR")]
-    pub output: PathBuf,
+    pub out: PathBuf,
     /// Forms to write, separated by commas
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "engine")]
     pub form: Vec<Form>,
@@ -80,7 +80,7 @@ pub struct ExportArgs {
 /// Exports a workload.
 pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
     let progress = Progress::new(terminal::look());
-    write::check(&args.output)?;
+    write::check(&args.out)?;
     let workload = workload(args, &progress)?;
     let mut forms = Vec::new();
     for form in args.form.iter().copied() {
@@ -93,7 +93,7 @@ pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
         state: if args.grow { StateSource::Blocks } else { StateSource::Genesis },
         sibling_count: NonZeroU64::new(args.siblings).unwrap_or(NonZeroU64::MIN),
         chain_id: args.chain_id,
-        output: args.output.clone(),
+        output: args.out.clone(),
     };
     let chain = write::export(&workload, &input, &progress)?;
     progress.clear();
@@ -166,7 +166,7 @@ fn said(args: &ExportArgs, chain: &Chain) -> String {
     });
     format!(
         "{}: {} on {}, chain {}, {}\n{grown}genesis {}, state root {}, {} after the last block\n",
-        args.output.display(),
+        args.out.display(),
         units::things(chain.blocks.len() as u64, "block"),
         chain.rules.fork,
         chain.chain_id,

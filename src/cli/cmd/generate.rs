@@ -66,7 +66,7 @@ fn generate(args: &GenerateArgs) -> Result<Code, Failure> {
     }
     terminal::out(&format!(
         "{}: {} transactions, {} gas, digest {}\n",
-        args.to.output.display(),
+        args.to.out.display(),
         workload.tx_count(),
         workload.gas_used(),
         workload.digest()

@@ -29,12 +29,12 @@ use file::{Named, failure, read, write};
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   stress import t8n --alloc alloc.json --env env.json --txs txs.json --fork bpo2 \\
-                    --result result.json --output block.workload
-  stress import blockchain-test test.json --output test.workload
-  stress import blockchain-test tests/ --output workloads/
-  stress import rpc --url http://127.0.0.1:8545 --block latest --output block.workload
+                    --result result.json --out block.workload
+  stress import blockchain-test test.json --out test.workload
+  stress import blockchain-test tests/ --out workloads/
+  stress import rpc --url http://127.0.0.1:8545 --block latest --out block.workload
   stress import rpc --url http://127.0.0.1:8545 --block 24476005 --blocks 8 --batch 8 \\
-                    --output mega.workload
+                    --out mega.workload
   stress --workload block.workload --store rocksdb,memory
 
 Exit codes: 0 fine, 2 a file is wrong or the block cannot be run, 3 the block's outcome is

@@ -85,7 +85,7 @@ pub struct ExportInput {
 /// It exists.
 pub fn check(output: &Path) -> Result<(), Failure> {
     if output.symlink_metadata().is_ok() {
-        fail!(Code::Usage, "--output {}: exists; name another directory", output.display());
+        fail!(Code::Usage, "--out {}: exists; name another directory", output.display());
     }
     Ok(())
 }
@@ -136,7 +136,7 @@ pub fn export(
 }
 
 fn cannot_write(output: &Path) -> String {
-    format!("--output {}: cannot be written", output.display())
+    format!("--out {}: cannot be written", output.display())
 }
 
 /// Refuses a state that does not fit into the forms.

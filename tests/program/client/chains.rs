@@ -21,7 +21,7 @@ fn chain() -> &'static TempDir {
         let dir = tempfile::tempdir().unwrap();
         let small =
             ["--gas", "2M", "--slots", "2k", "--set", "state.accounts=500", "--blocks", "2"];
-        let args = ["export", "--scenario", "sstore-storm", "--output"];
+        let args = ["export", "--scenario", "sstore-storm", "--out"];
         for (output, siblings) in [("chain", "2"), ("alone", "1")] {
             let own = [output, "--siblings", siblings];
             printed(&[&args[..], &own, &small].concat(), dir.path());

@@ -51,7 +51,7 @@ fn exports() -> &'static Path {
     let made = EXPORTS.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("mixed.toml"), MIXED).unwrap();
-        let args = ["export", "--scenario", "mixed.toml", "--form", "engine,rows", "--output"];
+        let args = ["export", "--scenario", "mixed.toml", "--form", "engine,rows", "--out"];
         printed(&[&args[..], &["whole", "--siblings", "3"]].concat(), dir.path());
         printed(&[&args[..], &["chain", "--blocks", "2", "--gas", "3M"]].concat(), dir.path());
         copied(&dir.path().join("whole"), &dir.path().join("rows"));

@@ -29,7 +29,7 @@ impl Bench {
     fn new() -> Option<Self> {
         let bench = Self { geth: geth()?, dir: tempfile::tempdir().unwrap() };
         let small = ["--gas", "10M", "--slots", "20k", "--set", "state.accounts=500"];
-        let args = ["export", "--scenario", "sload-storm", "--siblings", "64", "--output", "storm"];
+        let args = ["export", "--scenario", "sload-storm", "--siblings", "64", "--out", "storm"];
         printed(&[&args[..], &small].concat(), bench.dir.path());
         Some(bench)
     }

@@ -19,7 +19,7 @@ fn grown() -> &'static (TempDir, usize) {
         let dir = tempfile::tempdir().unwrap();
         let small = ["--gas", "3M", "--slots", "2k", "--set", "state.accounts=500"];
         let args = ["export", "--scenario", "sload-storm", "--grow", "--siblings", "4"];
-        printed(&[&args[..], &small, &["--output", "out"]].concat(), dir.path());
+        printed(&[&args[..], &small, &["--out", "out"]].concat(), dir.path());
         let manifest = fs::read(dir.path().join("out/export.json")).unwrap();
         let manifest: Value = serde_json::from_slice(&manifest).unwrap();
         let block_count = manifest["grown"]["block_count"].as_u64().unwrap();

@@ -29,8 +29,8 @@ const MAX_NAME_BYTES: usize = 200;
 
 /// Arguments of `stress import blockchain-test`.
 #[derive(Debug, Args)]
-#[command(mut_arg("output", |output| {
-    output.help("The workload file to write; of a folder, the folder to write them to")
+#[command(mut_arg("out", |out| {
+    out.help("The workload file to write; of a folder, the folder to write them to")
 }))]
 pub struct BlockchainTestArgs {
     /// The file, or a folder: then all tests of all files in it are imported
@@ -83,7 +83,7 @@ pub(super) fn import_folder(
     let mut files = Vec::new();
     find(&args.file, &mut files).with_exit_code(Code::Io)?;
     files.sort();
-    let output = &args.to.output;
+    let output = &args.to.out;
     let made = fs::create_dir_all(output);
     made.with_context(|| format!("cannot make the folder {}", output.display()))
         .with_exit_code(Code::Io)?;
@@ -171,8 +171,8 @@ impl FolderImport<'_> {
                 }
             };
             let has_workload = !test.workload.batches.is_empty();
-            let output = to.output.join(self.name_of(&name));
-            let file = WholeFile::at(&output, "--output", to.force.existing());
+            let output = to.out.join(self.name_of(&name));
+            let file = WholeFile::at(&output, "--out", to.force.existing());
             let written = file.map_err(Failure::from);
             match written.and_then(|file| write(test, file, *batch, self.progress)) {
                 Ok(said) => {
