@@ -5,6 +5,7 @@ mod named;
 mod option;
 mod out;
 mod overrides;
+mod own_or;
 
 use std::{
     ffi::OsString,
@@ -43,6 +44,7 @@ pub use named::{NamedWork, ScenarioArgs, Which, which};
 pub use option::{as_option, set_keys};
 pub use out::{ForceArgs, OutputArgs, write};
 pub use overrides::{HowArgs, WorkArgs, names, of_flags, pair};
+pub use own_or::OwnOr;
 
 const DATA_DIR_HELP: &str = "Where state databases and baselines are kept [default: \
     $XDG_CACHE_HOME/stress or ~/.cache/stress]";

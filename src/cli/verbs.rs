@@ -3,7 +3,7 @@
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
-    args::{RunArgs, typed_words},
+    args::{OwnOr, RunArgs, typed_words},
     cmd::{
         client, compare, describe, doctor, export, gate, generate, help, import, report, run,
         scenarios, send, shard, state, sweep,
@@ -85,29 +85,29 @@ pub enum Command {
     #[command(help_template = HELP_TEMPLATE)]
     Run(Box<RunArgs>),
     /// Print a scenario with every key resolved, a workload file, or a JSON Schema
-    Show(scenarios::ShowArgs),
+    Show(OwnOr<scenarios::ShowArgs, scenarios::ShowCommand>),
     /// Check the keys and values of a scenario, without running it
     Validate(scenarios::ValidateArgs),
     /// Describe a workload: keys, conflicts, list sizes
     Describe(describe::DescribeArgs),
     /// Generate a workload file, to be run with --workload, or a scenario to start from
-    Generate(generate::GenerateVerb),
+    Generate(OwnOr<generate::GenerateArgs, generate::GenerateCommand>),
     /// Lay results side by side: settings, counters, figures
     Compare(compare::CompareArgs),
     /// Judge whether this build is slower than another one, or than a stored result; calibrate that
-    Gate(Box<gate::GateArgs>),
+    Gate(Box<OwnOr<gate::GateArgs, gate::GateCommand>>),
     /// Run a matrix of settings, cell by cell, also on a fleet, and join the results
     Sweep(sweep::SweepArgs),
     /// Write results as a page for a browser, Markdown, CSV or benchmark JSON, or as their history
     Report(report::ReportArgs),
     /// Check whether this machine is fit for benchmarking, or measure its raw reads
-    Doctor(doctor::DoctorArgs),
+    Doctor(OwnOr<doctor::DoctorArgs, doctor::DoctorCommand>),
     /// Make a workload file of a real block, to be run with --workload
     Import(import::ImportArgs),
     /// Write a workload as a chain that real clients take: genesis, Engine API calls, RLP, rows
     Export(export::ExportArgs),
     /// Run an exported block on a real client, beside our designs, or rank many workloads so
-    Client(Box<client::ClientVerb>),
+    Client(Box<OwnOr<client::ClientArgs, client::ClientCommand>>),
     /// Send a scenario's transactions to a live node, and measure until they are in blocks
     Send(Box<send::SendArgs>),
     /// List, verify or remove state databases and saved baselines
@@ -119,7 +119,7 @@ pub enum Command {
         command: shard::ShardCommand,
     },
     /// Print the help of a verb, a completion script or manual pages
-    Help(help::HelpArgs),
+    Help(OwnOr<help::HelpArgs, help::HelpCommand>),
 }
 
 impl Cli {
@@ -144,21 +144,21 @@ impl Command {
         match self {
             Self::List => scenarios::list(),
             Self::Run(args) => run::run(&args),
-            Self::Show(args) => scenarios::show(&args),
+            Self::Show(verb) => scenarios::show(&verb),
             Self::Validate(args) => scenarios::validate(&args),
             Self::Describe(args) => describe::describe(&args),
-            Self::Generate(verb) => verb.run(),
+            Self::Generate(verb) => generate::generate(&verb),
             Self::Compare(args) => compare::compare(&args),
-            Self::Gate(args) => gate::gate(&args),
+            Self::Gate(verb) => gate::gate(&verb),
             Self::Report(args) => report::report(&args),
-            Self::Doctor(args) => doctor::doctor(&args),
+            Self::Doctor(verb) => doctor::doctor(&verb),
             Self::Import(args) => import::import(&args),
             Self::Export(args) => export::export(&args),
-            Self::Client(verb) => verb.run(),
+            Self::Client(verb) => client::client(&verb),
             Self::Send(args) => send::send(&args),
             Self::State(args) => state::state(&args),
             Self::Shard { command } => command.run(),
-            Self::Help(args) => help::help(&args, Cli::command()),
+            Self::Help(verb) => help::help(&verb, Cli::command()),
             Self::Sweep(args) => sweep::sweep(&args),
         }
     }

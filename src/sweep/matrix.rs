@@ -227,7 +227,7 @@ mod tests {
         let (pairs, _) = left_out(&["threads=1,2", "--design", "sequential,batched-io"]);
         assert!(pairs.is_empty(), "{pairs:?}");
         // A key of the work is never without effect.
-        let (pairs, _) = left_out(&["gas=3M,4M", "present=0.5,1", "--design", "sequential"]);
+        let (pairs, _) = left_out(&["gas=3M,4M", "state.present=0.5,1", "--design", "sequential"]);
         assert!(pairs.is_empty(), "{pairs:?}");
     }
 

@@ -12,7 +12,7 @@ use super::{
     run::{show, show_kept},
 };
 use crate::{
-    cli::args::{DatabaseArgs, HowArgs, OpenArgs, ResultArgs, typed_words},
+    cli::args::{DatabaseArgs, HowArgs, OpenArgs, OwnOr, ResultArgs, typed_words},
     client::{self, Attached, ClientInput, Clients, StartFile},
     run::{RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
     terminal::{Code, Failure, WithExitCode},
@@ -40,43 +40,20 @@ pub const ROOT_HELP: &str = "When our designs compute the state root, as clients
 
 const URL_HELP: &str = "Engine API of a client that runs: http://127.0.0.1:8551";
 
-/// `stress client` and its verb.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct ClientVerb {
-    /// The block and the clients
-    #[command(flatten)]
-    own: Option<ClientArgs>,
-    /// The verb
-    #[command(subcommand)]
-    command: Option<ClientCommand>,
-}
-
 /// Verbs of `stress client`.
 #[derive(Debug, Subcommand)]
-enum ClientCommand {
+pub enum ClientCommand {
     /// Rank workloads by time on a client and in our designs, and explain where the ranks differ
     Rank(RankArgs),
-}
-
-impl ClientVerb {
-    /// Runs the clients of the arguments.
-    pub fn run(&self) -> Result<Code, Failure> {
-        match (&self.command, &self.own) {
-            (Some(ClientCommand::Rank(args)), _) => rank::rank(args),
-            (None, Some(args)) => client(args),
-            (None, None) => unreachable!("an export is required"),
-        }
-    }
 }
 
 /// Arguments of `stress client`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-struct ClientArgs {
+pub struct ClientArgs {
     /// A directory that `stress export` wrote: one block with siblings, or a chain of blocks
     #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    pub dir: PathBuf,
     /// Clients to start: a shipped start file's name (geth), or the paths of start files, separated
     /// by commas
     #[arg(
@@ -86,51 +63,55 @@ struct ClientArgs {
         required_unless_present = "url",
         conflicts_with = "url"
     )]
-    client: Vec<String>,
+    pub client: Vec<String>,
     /// The client's program [default: that of its start file]
     #[arg(long, value_name = "PATH", requires = "client")]
-    program: Option<PathBuf>,
+    pub program: Option<PathBuf>,
     /// Make databases from the export's rows, by the command `fill` of the start files, although there is
     /// a genesis.json; without one it is always done so
     #[arg(long, requires = "client")]
-    fill: bool,
+    pub fill: bool,
     /// Keep the clients' databases below this directory, each in one of its name
     #[arg(long, value_name = "DIR", requires = "client")]
-    datadir: Option<PathBuf>,
+    pub datadir: Option<PathBuf>,
     /// Engine API of a client that runs.
     #[arg(long, value_name = "URL", requires = "jwt", help = URL_HELP)]
-    url: Option<String>,
+    pub url: Option<String>,
     /// The file with the secret of that client
     #[arg(long, value_name = "FILE", requires = "url")]
-    jwt: Option<PathBuf>,
+    pub jwt: Option<PathBuf>,
     /// Process of that client on this machine, whose CPU time and reads are counted
     #[arg(long, value_name = "PID", requires = "url")]
-    pid: Option<u32>,
+    pub pid: Option<u32>,
     /// How long a client may take for an answer
     #[arg(long, value_name = "TIME", default_value = "10m")]
-    timeout: String,
+    pub timeout: String,
     /// Claim that no block takes longer on any client, nor in any design of the run: 4s
     #[arg(long, value_name = "TIME")]
-    deadline: Option<String>,
+    pub deadline: Option<String>,
     /// Samples and cache state of all, and our designs: they run first where --design names some
     #[command(flatten)]
-    how: HowArgs,
+    pub how: HowArgs,
     /// When our designs compute the state root.
     #[arg(long, value_name = "WHEN", requires = "design", help = ROOT_HELP)]
-    root: Option<String>,
+    pub root: Option<String>,
     /// Where the states of our designs are
     #[command(flatten)]
-    databases: DatabaseArgs,
+    pub databases: DatabaseArgs,
     /// Exit codes of open claims and figures
     #[command(flatten)]
-    open: OpenArgs,
+    pub open: OpenArgs,
     /// Where the result goes
     #[command(flatten)]
-    result: ResultArgs,
+    pub result: ResultArgs,
 }
 
 /// Carries out the arguments, and prints the result.
-fn client(args: &ClientArgs) -> Result<Code, Failure> {
+pub fn client(verb: &OwnOr<ClientArgs, ClientCommand>) -> Result<Code, Failure> {
+    let args = match verb {
+        OwnOr::Own(args) => args,
+        OwnOr::Verb(ClientCommand::Rank(args)) => return rank::rank(args),
+    };
     let finished = input(args)?.run()?;
     show(&finished, args.result.format)?;
     finished.code(args.open.codes())

@@ -10,7 +10,7 @@ use result::{
 
 use super::io::{self, IoArgs};
 use crate::{
-    cli::args::{DataDirArgs, Format},
+    cli::args::{DataDirArgs, Format, OwnOr},
     machine::environment,
     terminal::{Code, Failure},
 };
@@ -20,7 +20,6 @@ const WATCH: Duration = Duration::from_secs(1);
 
 /// Arguments of `stress doctor`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct DoctorArgs {
     /// Exit with 5 where there is a warning
     #[arg(long)]
@@ -31,23 +30,21 @@ pub struct DoctorArgs {
     /// Where state databases and baselines are
     #[command(flatten)]
     pub data_dir: DataDirArgs,
-    /// The verb
-    #[command(subcommand)]
-    command: Option<DoctorCommand>,
 }
 
 /// Verbs of `stress doctor`.
 #[derive(Debug, Subcommand)]
-enum DoctorCommand {
+pub enum DoctorCommand {
     /// Measure raw random reads of the stores, beside the device's rate
     Io(IoArgs),
 }
 
 /// Checks the machine, subject by subject.
-pub fn doctor(args: &DoctorArgs) -> Result<Code, Failure> {
-    if let Some(DoctorCommand::Io(args)) = &args.command {
-        return io::io(args);
-    }
+pub fn doctor(verb: &OwnOr<DoctorArgs, DoctorCommand>) -> Result<Code, Failure> {
+    let args = match verb {
+        OwnOr::Own(args) => args,
+        OwnOr::Verb(DoctorCommand::Io(args)) => return io::io(args),
+    };
     let environment = args.data_dir.environment();
     thread::sleep(WATCH);
     let checks = environment::checks(&environment);

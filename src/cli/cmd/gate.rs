@@ -17,7 +17,7 @@ use spec::Override;
 use variant::{Named, WholeRows};
 
 use crate::{
-    cli::args::{DriveArgs, Format, RunArgs, names, pair, typed_words},
+    cli::args::{DriveArgs, Format, OwnOr, RunArgs, names, pair, typed_words},
     client::StartFile,
     figures::metrics::MetricsFile,
     gate::{
@@ -73,7 +73,7 @@ const WROTE_HELP: &str = "The file that `stress gate calibrate` wrote [default: 
 
 /// Arguments of `stress gate`.
 #[derive(Debug, Args)]
-#[command(after_help = GATE_HELP, mut_args(in_help), args_conflicts_with_subcommands = true)]
+#[command(after_help = GATE_HELP, mut_args(in_help))]
 pub struct GateArgs {
     /// The build to compare with: a program that speaks the worker protocol
     #[arg(long, value_name = "BINARY", conflicts_with = "baseline")]
@@ -142,14 +142,11 @@ pub struct GateArgs {
     /// The work and the settings of both builds
     #[command(flatten)]
     pub run: RunArgs,
-    /// The verb
-    #[command(subcommand)]
-    command: Option<GateCommand>,
 }
 
 /// Verbs of `stress gate`.
 #[derive(Debug, Subcommand)]
-enum GateCommand {
+pub enum GateCommand {
     /// Estimate the smallest change that this machine can detect
     Calibrate(Box<CalibrateArgs>),
 }
@@ -160,10 +157,11 @@ fn metric_help() -> String {
 }
 
 /// Judges the builds or results of the arguments.
-pub fn gate(args: &GateArgs) -> Result<Code, Failure> {
-    if let Some(GateCommand::Calibrate(args)) = &args.command {
-        return calibrate::calibrate(args);
-    }
+pub fn gate(verb: &OwnOr<GateArgs, GateCommand>) -> Result<Code, Failure> {
+    let args = match verb {
+        OwnOr::Own(args) => args,
+        OwnOr::Verb(GateCommand::Calibrate(args)) => return calibrate::calibrate(args),
+    };
     if let (Some(dir), Some(parent_pid)) = (&args.only_run, args.parent) {
         return only_run(args, dir, parent_pid);
     }

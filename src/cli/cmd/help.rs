@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Args, Command, Subcommand};
 
 use crate::{
-    cli::args::{ForceArgs, print_help},
+    cli::args::{ForceArgs, OwnOr, print_help},
     terminal::{self, Code, Failure, WithExitCode, exit::fail},
 };
 
@@ -18,19 +18,15 @@ Examples:
 
 /// Arguments of `stress help`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct HelpArgs {
     /// The verb, and a verb of its own: gate calibrate
     #[arg(value_name = "VERB")]
     words: Vec<String>,
-    /// The other forms
-    #[command(subcommand)]
-    command: Option<HelpCommand>,
 }
 
 /// Verbs of `stress help`.
 #[derive(Debug, Subcommand)]
-enum HelpCommand {
+pub enum HelpCommand {
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS)]
     Completions {
@@ -43,7 +39,7 @@ enum HelpCommand {
 
 /// Arguments of `stress help man`.
 #[derive(Debug, Args)]
-struct ManArgs {
+pub struct ManArgs {
     /// The directory; `man -l DIR/stress.1` shows the first
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -53,11 +49,11 @@ struct ManArgs {
 }
 
 /// Prints help of the command line `line`, or makes its completion script or manual pages.
-pub fn help(args: &HelpArgs, line: Command) -> Result<Code, Failure> {
-    match &args.command {
-        Some(HelpCommand::Completions { shell }) => Ok(completions(*shell, line)),
-        Some(HelpCommand::Man(args)) => man(args, line),
-        None => of_verb(&args.words, line),
+pub fn help(verb: &OwnOr<HelpArgs, HelpCommand>, line: Command) -> Result<Code, Failure> {
+    match verb {
+        OwnOr::Own(args) => of_verb(&args.words, line),
+        OwnOr::Verb(HelpCommand::Completions { shell }) => Ok(completions(*shell, line)),
+        OwnOr::Verb(HelpCommand::Man(args)) => man(args, line),
     }
 }
 

@@ -7,7 +7,7 @@ use spec::{Diagnostic, Scenario, ScenarioError, shipped};
 
 use super::schema::{self, SchemaArgs};
 use crate::{
-    cli::args::{ScenarioArgs, Which},
+    cli::args::{OwnOr, ScenarioArgs, Which},
     run::prepare,
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
@@ -26,7 +26,7 @@ const CHECKED: &str = "  checked: every key and value, and the rules between key
 
 /// Arguments of `stress show`.
 #[derive(Debug, Args)]
-#[command(after_help = SHOW_EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(after_help = SHOW_EXAMPLES)]
 pub struct ShowArgs {
     /// The scenario
     #[command(flatten)]
@@ -37,14 +37,11 @@ pub struct ShowArgs {
     /// Print all of a workload file as JSON: state, blocks, lists, expected outcome
     #[arg(long)]
     pub json: bool,
-    /// The verb
-    #[command(subcommand)]
-    command: Option<ShowCommand>,
 }
 
 /// Verbs of `stress show`.
 #[derive(Debug, Subcommand)]
-enum ShowCommand {
+pub enum ShowCommand {
     /// Print the JSON Schema of scenarios, results, gates or sweeps
     Schema(SchemaArgs),
 }
@@ -108,10 +105,11 @@ fn in_columns(all: &[Listed], width: usize) -> String {
 }
 
 /// Prints a scenario with every key resolved, or a workload file.
-pub fn show(args: &ShowArgs) -> Result<Code, Failure> {
-    if let Some(ShowCommand::Schema(args)) = &args.command {
-        return schema::schema(args);
-    }
+pub fn show(verb: &OwnOr<ShowArgs, ShowCommand>) -> Result<Code, Failure> {
+    let args = match verb {
+        OwnOr::Own(args) => args,
+        OwnOr::Verb(ShowCommand::Schema(args)) => return schema::schema(args),
+    };
     match args.of.which(args.workload.as_deref()).with_exit_code(Code::Usage)? {
         Some(Which::Workload(path)) => show_workload(args, &path),
         _ if args.json => {

@@ -1,0 +1,38 @@
+//! A verb that has arguments of its own and further verbs.
+
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+
+/// A verb's own arguments, or one of its verbs.
+#[derive(Debug)]
+pub enum OwnOr<A, V> {
+    /// Its own arguments.
+    Own(A),
+    /// One of its verbs.
+    Verb(V),
+}
+
+impl<A: Args, V: Subcommand> FromArgMatches for OwnOr<A, V> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        match matches.subcommand() {
+            Some(_) => V::from_arg_matches(matches).map(Self::Verb),
+            None => A::from_arg_matches(matches).map(Self::Own),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<A: Args, V: Subcommand> Args for OwnOr<A, V> {
+    fn augment_args(line: Command) -> Command {
+        A::augment_args(V::augment_subcommands(line))
+            .args_conflicts_with_subcommands(true)
+            .subcommand_negates_reqs(true)
+    }
+
+    fn augment_args_for_update(line: Command) -> Command {
+        Self::augment_args(line)
+    }
+}
