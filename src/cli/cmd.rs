@@ -1,7 +1,6 @@
 //! Verbs, one file each: its arguments, their plain values, and its output.
 
 pub mod baseline;
-pub mod calibrate;
 pub mod client;
 pub mod compare;
 pub mod describe;

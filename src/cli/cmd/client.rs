@@ -8,7 +8,7 @@ use spec::{Override, RunSpec};
 use variant::{RootTime, TrieForm, WholeRows};
 
 use super::{
-    rank::{self, RankArgs},
+    rank::{self, ROOT_HELP, RankArgs},
     run::{show, show_kept},
 };
 use crate::{
@@ -33,10 +33,6 @@ Without --datadir the clients' databases are made beside DIR and removed after t
 Exit codes: 0 fine, 1 the deadline fails, 2 usage, another genesis or known blocks, 3 a client
 finds the block invalid, 6 a client gives no answer, 7 the deadline is not judged, 130 interrupted.
 docs/import-export.md says more.";
-
-/// Help of the option that says when our designs compute the state root.
-pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after, \
-    from-list or pipelined [default: after]";
 
 const URL_HELP: &str = "Engine API of a client that runs: http://127.0.0.1:8551";
 

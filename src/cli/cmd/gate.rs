@@ -37,9 +37,10 @@ use crate::{
     },
 };
 
-pub mod options;
+mod calibrate;
+mod options;
 
-use super::calibrate::{self, CalibrateArgs};
+use calibrate::CalibrateArgs;
 use options::in_help;
 
 /// Processes of a run whose times are judged: with fewer there is no interval.

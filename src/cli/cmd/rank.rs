@@ -5,7 +5,6 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::Args;
 use spec::Override;
 
-use super::client::ROOT_HELP;
 use crate::{
     cli::args::{DatabaseArgs, HowArgs, pair},
     client::{CalibrateInput, StartFile},
@@ -23,6 +22,10 @@ Examples:
 The same command again goes on where it ended. Each scenario has its result in --out
 (NAME/result.json); calibration.html there is the page. Exit codes: 0 fine, 2 usage, 3 a client
 finds a block invalid or designs disagree, 6 a scenario has no result, 130 interrupted.";
+
+/// Help of the option that says when our designs compute the state root.
+pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after, \
+    from-list or pipelined [default: after]";
 
 /// Arguments of `stress client rank`.
 #[derive(Debug, Args)]

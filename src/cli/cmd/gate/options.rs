@@ -32,9 +32,11 @@ pub fn in_help_of_calibrate(option: Arg) -> Arg {
 mod tests {
     use clap::{Args, Command, FromArgMatches};
 
-    use super::{super::GateArgs, *};
+    use super::{
+        super::{GateArgs, calibrate::CalibrateArgs},
+        *,
+    };
     use crate::cli::args::RunArgs;
-    use crate::cli::cmd::calibrate::CalibrateArgs;
 
     fn gate() -> Command {
         GateArgs::augment_args(Command::new("gate"))

@@ -8,11 +8,9 @@ use clap::Args;
 use report::{Existing, WholeFile};
 use result::gate::Calibration;
 
+use super::options::in_help_of_calibrate;
 use crate::{
-    cli::{
-        args::{DriveArgs, RunArgs},
-        cmd::gate::options::in_help_of_calibrate,
-    },
+    cli::args::{DriveArgs, RunArgs},
     gate::{
         Metric, Verdict,
         builds::{self, Trio},
