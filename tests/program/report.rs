@@ -248,7 +248,7 @@ fn scripts_and_manual_pages_cover_the_command_line() {
     let dir = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = fine(&["help", "completions", shell], dir.path());
-        for word in ["compare", "report", "io-threads", "flame-graph"] {
+        for word in ["compare", "report", "io-threads", "save-baseline"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
