@@ -100,10 +100,8 @@ pub fn with_side_work(
 impl From<report::Error> for Failure {
     fn from(error: report::Error) -> Self {
         let code = match error {
-            report::Error::IsThere { .. }
-            | report::Error::IsNamedTwice { .. }
-            | report::Error::IsStandardStream { .. } => Code::Usage,
-            _ => Code::Io,
+            report::Error::Usage(_) => Code::Usage,
+            report::Error::Result(_) | report::Error::Other(_) => Code::Io,
         };
         Self { code, error: error.into() }
     }

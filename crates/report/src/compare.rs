@@ -73,12 +73,15 @@ struct Counter {
 /// # Errors
 /// One of them disagrees with the reference or has no figure, or they are of different work.
 pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
-    let [first, others @ ..] = results else { return Err(Error::NoResult) };
+    let [first, others @ ..] = results else { return Err(Error::no_result()) };
     for stored in results {
         match stored.agrees() {
             Some(true) => {}
-            Some(false) => return Err(Error::Disagrees { path: stored.path.clone() }),
-            None => return Err(Error::NoSample { path: stored.path.clone() }),
+            Some(false) => {
+                let fault = "its designs disagree: no figure of it can be compared";
+                return Err(Error::of_result(&stored.path, fault));
+            }
+            None => return Err(Error::of_result(&stored.path, "it has no sample: run it again")),
         }
     }
     for other in others {
@@ -114,7 +117,12 @@ fn same_work(a: &Stored, b: &Stored) -> Result<(), Error> {
         .map(|change| format!("{} {} against {}", change.key, change.values[0], change.values[1]))
         .collect();
     let differences = if shown.is_empty() { "another digest".to_owned() } else { shown.join(", ") };
-    Err(Error::OtherWork { a: a.path.clone(), b: b.path.clone(), differences })
+    Err(Error::Other(format!(
+        "{} and {} did different work ({differences}): only times of the same work can be compared; \
+         run both on one workload file (`stress generate`)",
+        a.path.display(),
+        b.path.display()
+    )))
 }
 
 /// The first database of both is the same, as their work is. A pooled figure is comparable only
@@ -131,7 +139,12 @@ fn same_databases(a: &Stored, b: &Stored) -> Result<(), Error> {
             format!("databases of seeds {}", seeds.collect::<Vec<_>>().join(", "))
         }
     });
-    Err(Error::OtherDatabases { a: a.path.clone(), on_a, b: b.path.clone(), on_b })
+    Err(Error::Other(format!(
+        "{} ran on {on_a}, {} on {on_b}: a figure over databases is comparable only over the same \
+         ones; run both with one --databases and one --seed",
+        a.path.display(),
+        b.path.display()
+    )))
 }
 
 fn digest(database: &DatabaseFacts) -> &str {

@@ -28,27 +28,19 @@ pub struct Side {
     pub loads: Vec<StoredLoad>,
 }
 
-/// A figure that is compared.
-struct Figure {
-    /// Its key in a load.
-    key: &'static str,
-    of: fn(&SendResult) -> Option<f64>,
-}
-
-const fn figure(key: &'static str, of: fn(&SendResult) -> Option<f64>) -> Figure {
-    Figure { key, of }
-}
+/// A figure that is compared: its key in a load, and its value.
+type Figure = (&'static str, fn(&SendResult) -> Option<f64>);
 
 /// The figures, in the order of a table.
 const FIGURES: [Figure; 8] = [
-    figure("included_per_s", |load| load.included_per_s),
-    figure("gas_per_s", |load| load.gas_per_s),
-    figure("sent_per_s", |load| load.sent_per_s),
-    figure("latency.inclusion_ns.p50", |load| ns(load.latency.inclusion_ns.p50)),
-    figure("latency.inclusion_ns.p90", |load| ns(load.latency.inclusion_ns.p90)),
-    figure("latency.inclusion_ns.p99", |load| ns(load.latency.inclusion_ns.p99)),
-    figure("latency.acceptance_ns.p50", |load| ns(load.latency.acceptance_ns.p50)),
-    figure("latency.call_ns.p50", |load| ns(load.latency.call_ns.p50)),
+    ("included_per_s", |load| load.included_per_s),
+    ("gas_per_s", |load| load.gas_per_s),
+    ("sent_per_s", |load| load.sent_per_s),
+    ("latency.inclusion_ns.p50", |load| ns(load.latency.inclusion_ns.p50)),
+    ("latency.inclusion_ns.p90", |load| ns(load.latency.inclusion_ns.p90)),
+    ("latency.inclusion_ns.p99", |load| ns(load.latency.inclusion_ns.p99)),
+    ("latency.acceptance_ns.p50", |load| ns(load.latency.acceptance_ns.p50)),
+    ("latency.call_ns.p50", |load| ns(load.latency.call_ns.p50)),
 ];
 
 fn ns(time: Option<u64>) -> Option<f64> {
@@ -61,10 +53,11 @@ fn ns(time: Option<u64>) -> Option<f64> {
 /// A load that was interrupted, or loads of different work or pace.
 pub fn compare_loads(sides: &[Side]) -> Result<LoadComparison, Error> {
     let mut all = sides.iter().flat_map(|side| &side.loads).peekable();
-    let first = *all.peek().ok_or(Error::NoResult)?;
+    let first = *all.peek().ok_or_else(Error::no_result)?;
     for load in all {
         if load.result.interrupted {
-            return Err(Error::InterruptedLoad { path: load.path.clone() });
+            let fault = "the load was interrupted, and has no figure of all of it: send it again";
+            return Err(Error::of_result(&load.path, fault));
         }
         same_work(first, load)?;
     }
@@ -98,7 +91,12 @@ fn same_work(a: &StoredLoad, b: &StoredLoad) -> Result<(), Error> {
         .iter()
         .map(|change| format!("{} {} against {}", change.key, change.values[0], change.values[1]));
     let differences = shown.collect::<Vec<_>>().join(", ");
-    Err(Error::OtherLoad { a: a.path.clone(), b: b.path.clone(), differences })
+    Err(Error::Other(format!(
+        "{} and {} are different loads ({differences}): only equal ones can be compared; send both with the same \
+         scenario, --seed, --accounts, --transactions, --fork and pace",
+        a.path.display(),
+        b.path.display()
+    )))
 }
 
 fn facts(index: usize, side: &Side) -> LoadSide {
@@ -133,9 +131,9 @@ fn facts_of_loads(side: &Side) -> BTreeMap<String, Value> {
     all
 }
 
-fn row(sides: &[Side], figure: &Figure) -> LoadRow {
+fn row(sides: &[Side], (key, figure): &Figure) -> LoadRow {
     let values = sides.iter().map(|side| {
-        side.loads.iter().map(|load| (figure.of)(&load.result)).collect::<Option<Vec<f64>>>()
+        side.loads.iter().map(|load| figure(&load.result)).collect::<Option<Vec<f64>>>()
     });
     let values: Vec<_> = values.collect();
     let figures = values.iter().enumerate().map(|(index, own)| {
@@ -148,7 +146,7 @@ fn row(sides: &[Side], figure: &Figure) -> LoadRow {
         let median = stats::median(own)?;
         Some(LoadFigure { median, ci95: stats::median_interval(own), ratio, ratio_ci95 })
     });
-    LoadRow { key: figure.key.to_owned(), figures: figures.collect() }
+    LoadRow { key: (*key).to_owned(), figures: figures.collect() }
 }
 
 #[cfg(test)]

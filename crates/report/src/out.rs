@@ -3,8 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
 };
@@ -19,7 +18,7 @@ use result::{HistogramLog, LogKind, RunResult};
 
 use crate::{
     error::Error,
-    whole_file::{FileClaim, readable},
+    whole_file::{Existing, FileClaim, write_whole},
 };
 
 /// Programs that read interval logs show the largest value in milliseconds.
@@ -27,15 +26,9 @@ const NS_PER_MS: f64 = 1e6;
 /// Most names that are tried.
 const NAME_COUNT_MAX: u32 = 1_000;
 
-/// A directory for the files of one run. Writing again replaces this run's earlier files (so that
-/// a run can write after each round), never another run's files.
+/// A directory for the result of a run and its logs.
 #[derive(Debug)]
-pub struct Out {
-    dir: PathBuf,
-    /// Suffix of this run's file names, once it has written.
-    suffix: Option<String>,
-    _claim: FileClaim,
-}
+pub struct Out(JsonOut);
 
 impl Out {
     /// Makes the directory and tries that it can be written to.
@@ -43,8 +36,7 @@ impl Out {
     /// # Errors
     /// It cannot, or another option names its result.
     pub fn at(dir: &Path) -> Result<Self, Error> {
-        let claim = claim(dir, "result")?;
-        Ok(Self { dir: dir.to_owned(), suffix: None, _claim: claim })
+        JsonOut::at(dir, "result").map(Self)
     }
 
     /// Writes `result.json` and the logs. Where the directory holds another run's files, all
@@ -60,55 +52,34 @@ impl Out {
     ) -> Result<Vec<PathBuf>, Error> {
         let json = super::json(result)?;
         let texts = log_texts(result, logs)?;
-        let suffix = match &self.suffix {
-            Some(suffix) => {
-                replace(&self.result_path(suffix), json.as_bytes())?;
-                suffix.clone()
-            }
-            None => self.claim(result, &json, &texts)?,
-        };
-        let mut paths = vec![self.result_path(&suffix)];
+        let path = self.0.write_beside(result.started_unix_s, &json, |dir, suffix| {
+            texts.keys().all(|name| !log_path(dir, name, suffix).exists())
+        })?;
+        let mut paths = vec![path];
+        let JsonOut { dir, suffix, .. } = &self.0;
         for (name, text) in &texts {
-            let path = self.log_path(name, &suffix);
+            let path = log_path(dir, name, suffix.as_deref().unwrap_or_default());
             replace(&path, text)?;
             paths.push(path);
         }
-        self.suffix = Some(suffix);
         Ok(paths)
-    }
-
-    /// Writes the result under the first name that is free, for it and for its logs.
-    fn claim(&self, result: &RunResult, json: &str, texts: &Logs) -> Result<String, Error> {
-        for suffix in suffixes(result.started_unix_s) {
-            let path = self.result_path(&suffix);
-            let mut logs = texts.keys().map(|name| self.log_path(name, &suffix));
-            let is_taken = path.exists() || logs.any(|path| path.exists());
-            if !is_taken && write_new(&path, json)? {
-                return Ok(suffix);
-            }
-        }
-        Err(Error::NoFreeName { dir: self.dir.clone() })
-    }
-
-    fn result_path(&self, suffix: &str) -> PathBuf {
-        self.dir.join(format!("result{suffix}.json"))
-    }
-
-    fn log_path(&self, name: &LogName, suffix: &str) -> PathBuf {
-        let (variant, what) = name;
-        self.dir.join(format!("{variant}{suffix}.{}.hlog", what.name()))
     }
 }
 
-/// A directory for a JSON file of one run.
+fn log_path(dir: &Path, (variant, what): &LogName, suffix: &str) -> PathBuf {
+    dir.join(format!("{variant}{suffix}.{}.hlog", what.name()))
+}
+
+/// A directory for a JSON file of one run. Writing again replaces this run's earlier file (so that
+/// a run can write after each round), never another run's.
 #[derive(Debug)]
 pub struct JsonOut {
     dir: PathBuf,
     /// The file's name without its ending.
     stem: &'static str,
+    /// Suffix of this run's file names, once it has written.
+    suffix: Option<String>,
     _claim: FileClaim,
-    /// The file, once it was written.
-    path: Option<PathBuf>,
 }
 
 impl JsonOut {
@@ -117,38 +88,50 @@ impl JsonOut {
     /// # Errors
     /// It cannot, or another option names the file.
     pub fn at(dir: &Path, stem: &'static str) -> Result<Self, Error> {
-        let claim = claim(dir, stem)?;
-        Ok(Self { dir: dir.to_owned(), stem, _claim: claim, path: None })
+        let tried = fs::create_dir_all(dir).and_then(|()| NamedTempFile::new_in(dir));
+        tried.map_err(|cause| {
+            Error::Other(format!("cannot write to {}, named by --out: {cause}", dir.display()))
+        })?;
+        let path = dir.join(format!("{stem}.json"));
+        let claim = FileClaim::new(&path, &path, "--out")?;
+        Ok(Self { dir: dir.to_owned(), stem, suffix: None, _claim: claim })
     }
 
     /// Writes `<stem>.json`, or where another run's file is there `<stem>-<start>.json`, then
-    /// `<stem>-<start>-2.json`; writing again replaces the file of this run. Returns the path.
+    /// `<stem>-<start>-2.json`. Returns the path.
     ///
     /// # Errors
     /// The file cannot be written; the message names it.
     pub fn write(&mut self, started_unix_s: u64, text: &str) -> Result<PathBuf, Error> {
-        let stem = self.stem;
-        if let Some(path) = &self.path {
-            replace(path, text.as_bytes())?;
-            return Ok(path.clone());
+        self.write_beside(started_unix_s, text, |_, _| true)
+    }
+
+    /// Writes the file under the first name that is free, also for files beside it in this directory and with this
+    /// suffix.
+    fn write_beside(
+        &mut self,
+        started_unix_s: u64,
+        text: &str,
+        is_free: impl Fn(&Path, &str) -> bool,
+    ) -> Result<PathBuf, Error> {
+        if let Some(suffix) = &self.suffix {
+            let path = self.path(suffix);
+            replace(&path, text.as_bytes())?;
+            return Ok(path);
         }
         for suffix in suffixes(started_unix_s) {
-            let path = self.dir.join(format!("{stem}{suffix}.json"));
-            if !path.exists() && write_new(&path, text)? {
-                self.path = Some(path.clone());
+            let path = self.path(&suffix);
+            if !path.exists() && is_free(&self.dir, &suffix) && write_new(&path, text)? {
+                self.suffix = Some(suffix);
                 return Ok(path);
             }
         }
-        Err(Error::NoFreeName { dir: self.dir.clone() })
+        Err(Error::Other(format!("no free name for a result in {}", self.dir.display())))
     }
-}
 
-/// Makes `dir`, tries that it can be written to, and claims `<stem>.json` in it.
-fn claim(dir: &Path, stem: &str) -> Result<FileClaim, Error> {
-    let tried = fs::create_dir_all(dir).and_then(|()| NamedTempFile::new_in(dir));
-    tried.map_err(|cause| Error::Directory { dir: dir.to_owned(), cause })?;
-    let path = dir.join(format!("{stem}.json"));
-    FileClaim::new(&path, &path, "--out")
+    fn path(&self, suffix: &str) -> PathBuf {
+        self.dir.join(format!("{}{suffix}.json", self.stem))
+    }
 }
 
 /// A variant as part of a file name, and the kind of its log.
@@ -158,8 +141,7 @@ type Logs = BTreeMap<LogName, Vec<u8>>;
 fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs, Error> {
     let texts = logs.iter().map(|log| {
         let text = log_text(result, log).map_err(|reason| {
-            let variant = log.variant.clone();
-            Error::Histograms { variant, reason }
+            Error::Other(format!("cannot write histograms of {}: {reason}", log.variant))
         })?;
         Ok(((file_name(&log.variant), log.what), text))
     });
@@ -211,9 +193,7 @@ fn suffixes(started_unix_s: u64) -> impl Iterator<Item = String> {
 /// # Errors
 /// It cannot be written; the message names it.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let renamed = beside(path, bytes).map_err(Error::file(path))?.persist(path);
-    drop::<fs::File>(renamed.map_err(|e| Error::file(path)(e.error))?);
-    Ok(())
+    write_whole(path, bytes, Existing::Replace).map_err(Error::file(path))
 }
 
 /// Writes a file whole and returns true; an existing file stays, and the answer is false.
@@ -221,21 +201,10 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// # Errors
 /// It cannot be written; the message names it.
 pub fn write_new(path: &Path, text: &str) -> Result<bool, Error> {
-    let file = beside(path, text.as_bytes()).map_err(Error::file(path))?;
-    match file.persist_noclobber(path) {
-        Ok(_) => Ok(true),
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(e) => Err(Error::file(path)(e.error)),
+    match write_whole(path, text.as_bytes(), Existing::Refuse) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        written => written.map(|()| true).map_err(Error::file(path)),
     }
-}
-
-/// A whole file beside `path`, not yet under its name.
-fn beside(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
-    let dir = path.parent().unwrap_or_else(|| Path::new("."));
-    let mut file = readable(&mut tempfile::Builder::new()).tempfile_in(dir)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    Ok(file)
 }
 
 #[cfg(test)]

@@ -25,6 +25,9 @@ use crate::error::Error;
 /// Links that a name may lead through.
 const LINK_COUNT_MAX: usize = 40;
 
+/// The fault of a file that an option names and that stays.
+const IS_THERE: &str = "this file is there already; name another, or add --force to replace it";
+
 /// Name of the stream that has a verb's text.
 const STANDARD_OUTPUT: &str = "standard output";
 
@@ -73,25 +76,33 @@ impl WholeFile {
     /// It cannot, is there already and stays, or another option names it.
     pub fn at(path: &Path, option: &'static str, existing: Existing) -> Result<Self, Error> {
         let path = path.to_owned();
-        let target = target(&path).map_err(Error::named(&path, option))?;
+        let target = target(&path).map_err(|cause| Error::named(&path, option, cause))?;
         if is_descriptor(&target) {
             let claim = Some(FileClaim::new(&target, &path, option)?);
-            let file = opened(&target).map_err(Error::named(&path, option))?;
+            let file = opened(&target).map_err(|cause| Error::named(&path, option, cause))?;
             return Ok(Self { path, place: Place::Open(file), option, _claim: claim });
         }
         let metadata = fs::metadata(&path).ok();
         let as_file = metadata.as_ref().filter(|metadata| metadata.is_file());
         if let Some(stream) = as_file.and_then(standard_stream) {
-            return Err(Error::IsStandardStream { path, option, stream });
+            let fault = format!("{stream} goes to this file; name another");
+            return Err(Error::usage(&path, option, fault));
         }
         let found = metadata.map(|metadata| metadata.file_type());
         let place = match found {
-            Some(found) if found.is_dir() => return Err(Error::IsDirectory { path, option }),
+            Some(found) if found.is_dir() => {
+                let fault = "it is a directory: name a file in it";
+                return Err(Error::named(&path, option, fault));
+            }
             Some(found) if found.is_file() && existing == Existing::Refuse => {
-                return Err(Error::IsThere { path, option });
+                return Err(Error::usage(&path, option, IS_THERE));
             }
             Some(found) if found.is_fifo() || found.is_char_device() => Place::Through,
-            Some(found) if !found.is_file() => return Err(Error::IsNoFile { path, option }),
+            Some(found) if !found.is_file() => {
+                let fault =
+                    "it is a block device or a socket: name a file, a pipe or a character device";
+                return Err(Error::named(&path, option, fault));
+            }
             // A link to nothing yet is followed, too.
             _ => Place::Beside(target.clone(), existing),
         };
@@ -107,15 +118,18 @@ impl WholeFile {
 
     /// An empty file in the directory of `target`.
     fn beside(&self, target: &Path) -> Result<NamedTempFile, Error> {
-        let (path, option) = (self.path.clone(), self.option);
         let dir = directory(target);
         if !dir.is_dir() {
-            return Err(Error::NoDirectory { path, dir: dir.to_owned(), option });
+            let fault = format!(
+                "there is no directory {}: create it (mkdir -p), or name a file elsewhere",
+                dir.display()
+            );
+            return Err(Error::named(&self.path, self.option, fault));
         }
         let mut builder = tempfile::Builder::new();
         let beside = readable(&mut builder).tempfile_in(dir);
         // The error's own text names the file beside it, which nobody has heard of.
-        beside.map_err(|error| Error::named(path, option)(error.kind().into()))
+        beside.map_err(|error| Error::named(&self.path, self.option, error.kind()))
     }
 
     /// Lets `fill` write it and gives it its name, in place of an older file. Returns its path.
@@ -144,14 +158,18 @@ impl WholeFile {
         match written {
             // It was made meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(Error::IsThere { path: self.path, option: self.option })
+                Err(Error::usage(&self.path, self.option, IS_THERE))
             }
-            written => {
-                written.map_err(Error::named(&self.path, self.option))?;
-                Ok(self.path)
-            }
+            Err(cause) => Err(Error::named(&self.path, self.option, cause)),
+            Ok(()) => Ok(self.path),
         }
     }
+}
+
+/// Writes these bytes into a file that is there whole or not at all.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8], existing: Existing) -> io::Result<()> {
+    let beside = readable(&mut tempfile::Builder::new()).tempfile_in(directory(path))?;
+    named(filled(beside, |out| out.write_all(bytes))?, path, existing)
 }
 
 /// The file with all its bytes, on disk.
@@ -189,13 +207,15 @@ impl FileClaim {
     /// # Errors
     /// Another option named it.
     pub(crate) fn new(target: &Path, path: &Path, option: &'static str) -> Result<Self, Error> {
-        let dir = directory(target).canonicalize().map_err(Error::named(path, option))?;
+        let dir = directory(target).canonicalize();
+        let dir = dir.map_err(|cause| Error::named(path, option, cause))?;
         let target = dir.join(target.file_name().unwrap_or_default());
         let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, other)) =
             claims.iter().find(|(claimed, other)| *claimed == target && *other != option)
         {
-            return Err(Error::IsNamedTwice { path: path.to_owned(), option, other });
+            let fault = format!("{other} names this file, too; name another");
+            return Err(Error::usage(path, option, fault));
         }
         claims.push((target.clone(), option));
         Ok(Self(target, option))
@@ -276,7 +296,7 @@ fn directory(path: &Path) -> &Path {
 }
 
 /// Only the owner may read a temporary file; the umask decides the readers of a result.
-pub(crate) fn readable<'a, 'b>(
+fn readable<'a, 'b>(
     builder: &'a mut tempfile::Builder<'b, 'b>,
 ) -> &'a mut tempfile::Builder<'b, 'b> {
     builder.permissions(fs::Permissions::from_mode(0o666))
@@ -338,9 +358,9 @@ mod tests {
         symlink("result.json", &link).unwrap();
         let file = WholeFile::at(&path, "--metrics", Existing::Replace).unwrap();
         let error = WholeFile::at(&link, "--trace", Existing::Replace).unwrap_err();
-        assert!(matches!(error, Error::IsNamedTwice { other: "--metrics", .. }), "{error}");
+        assert!(error.to_string().contains(": --metrics names this file, too"), "{error}");
         let error = crate::Out::at(dir.path()).unwrap_err();
-        assert!(matches!(error, Error::IsNamedTwice { .. }), "{error}");
+        assert!(error.to_string().contains("names this file, too"), "{error}");
         drop(file);
         drop(WholeFile::at(&link, "--trace", Existing::Replace).unwrap());
     }
@@ -366,7 +386,7 @@ mod tests {
         let file = WholeFile::at(&path, "--metrics", Existing::Refuse).unwrap();
         fs::write(&path, "of another option").unwrap();
         let error = file.write(|out| out.write_all(b"mine")).unwrap_err();
-        assert!(matches!(error, Error::IsThere { .. }), "{error}");
+        assert!(matches!(&error, Error::Usage(text) if text.contains(IS_THERE)), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "of another option");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -380,7 +400,7 @@ mod tests {
         symlink("page.html", &link).unwrap();
         for name in [&path, &link] {
             let error = WholeFile::at(name, "--out", Existing::Refuse).unwrap_err();
-            assert!(matches!(error, Error::IsThere { .. }), "{error}");
+            assert!(matches!(&error, Error::Usage(text) if text.contains(IS_THERE)), "{error}");
         }
         assert_eq!(fs::read(&path).unwrap(), b"before");
     }
@@ -402,7 +422,7 @@ mod tests {
         assert!(written(&circle, "").unwrap_err().to_string().contains("circle"));
         let lost = dir.path().join("lost");
         symlink("no/such", &lost).unwrap();
-        assert!(matches!(written(&lost, "").unwrap_err(), Error::NoDirectory { .. }));
+        assert!(written(&lost, "").unwrap_err().to_string().contains("there is no directory"));
     }
 
     #[test]
@@ -426,7 +446,7 @@ mod tests {
         written(&null, "nothing").unwrap();
         let socket = dir.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        assert!(matches!(written(&socket, "").unwrap_err(), Error::IsNoFile { .. }));
+        assert!(written(&socket, "").unwrap_err().to_string().contains("a socket: name a file"));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
     }
 }

@@ -32,7 +32,7 @@ impl std::error::Error for Fault {}
 
 impl serde::ser::Error for Fault {
     fn custom<T: fmt::Display>(reason: T) -> Self {
-        Self(Error::NoJson(serde_json::Error::custom(reason)))
+        Self(Error::no_json(reason))
     }
 }
 
@@ -108,6 +108,15 @@ macro_rules! harmless {
     };
 }
 
+/// Declares the begin of values in a row or a map.
+macro_rules! begins {
+    ($($method:ident($($kind:ty),*): $begin:ident;)*) => {
+        $(fn $method(self $(, _: $kind)*) -> Result<Self, Fault> {
+            self.$begin()
+        })*
+    };
+}
+
 impl Serializer for &mut Finite {
     type Ok = ();
     type Error = Fault;
@@ -175,44 +184,14 @@ impl Serializer for &mut Finite {
         self.leave()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Fault> {
-        self.row()
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self, Fault> {
-        self.row()
-    }
-
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Fault> {
-        self.row()
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self, Fault> {
-        self.row()
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self, Fault> {
-        self.map()
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Fault> {
-        self.map()
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self, Fault> {
-        self.map()
+    begins! {
+        serialize_seq(Option<usize>): row;
+        serialize_tuple(usize): row;
+        serialize_tuple_struct(&'static str, usize): row;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize): row;
+        serialize_map(Option<usize>): map;
+        serialize_struct(&'static str, usize): map;
+        serialize_struct_variant(&'static str, u32, &'static str, usize): map;
     }
 }
 
@@ -274,7 +253,7 @@ impl SerializeMap for &mut Finite {
     type Error = Fault;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Fault> {
-        let text = serde_json::to_value(key).map_err(|cause| Fault(Error::NoJson(cause)))?;
+        let text = serde_json::to_value(key).map_err(|cause| Fault(Error::no_json(cause)))?;
         self.at(text.as_str().map_or_else(|| text.to_string(), str::to_owned));
         Ok(())
     }

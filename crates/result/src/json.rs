@@ -10,7 +10,7 @@ use crate::{error::Error, finite};
 /// [`Error::NotFinite`] where a number in it is not finite: it could not be read back.
 pub fn json(reported: &impl Serialize) -> Result<String, Error> {
     finite::check(reported)?;
-    let mut text = serde_json::to_string_pretty(reported).map_err(Error::NoJson)?;
+    let mut text = serde_json::to_string_pretty(reported).map_err(Error::no_json)?;
     text.push('\n');
     Ok(text)
 }

@@ -36,6 +36,16 @@ const LOAD_SCHEMA: &str = "stress.send/";
 const HEAD_BYTES: u64 = 200;
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+/// The fault of a load, which has no cells, in the place of a run.
+const OF_A_LOAD: &str = "is of a load on a live node (stress send), which has no designs to judge or to lay beside \
+    a run's; give loads alone: stress report shows them, stress compare BEFORE/ AFTER/ compares them with an \
+    interval (docs/send.md)";
+/// The fault of a file of another kind, such as a scenario.
+const NOT_JSON: &str = "is not a result: it is not JSON; a scenario is run by `stress FILE --out DIR`, which \
+    writes its result into DIR";
+/// What to give in place of a path without a result.
+const GIVE_A_RESULT: &str = "give a result file, or a directory that --out of a run, of `stress sweep` or of \
+    `stress gate` wrote";
 
 /// The result of a run from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +67,7 @@ impl Stored {
     /// # Errors
     /// A file that cannot be read, is no JSON, has another schema, or lacks a part.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        Error::unless_there(path)?;
+        unless_there(path)?;
         let path = match path.is_dir() {
             true => match (newest(path, RUN_NAME)?, files(path, LOAD_NAME)?.pop()) {
                 (Some(newest), _) => newest,
@@ -77,9 +87,14 @@ impl Stored {
     pub fn from_json(path: PathBuf, json: Value) -> Result<Self, Error> {
         match json["schema"].as_str() {
             Some(schema) if RunSchema::reads(schema) => {}
-            Some(load) if load.starts_with(LOAD_SCHEMA) => return Err(Error::OfALoad { path }),
-            Some(other) => return Err(Error::OtherSchema { path, found: other.to_owned() }),
-            None => return Err(Error::NoSchema { path }),
+            Some(load) if load.starts_with(LOAD_SCHEMA) => return Err(Error::at(&path, OF_A_LOAD)),
+            Some(other) => return Err(other_schema(&path, other, RunSchema::READ, "run again")),
+            None => {
+                let wanted = RunSchema::NAME;
+                let fault =
+                    format!("is no result of stress: it has no `schema`; wanted is {wanted}");
+                return Err(Error::at(&path, fault));
+            }
         }
         let result = typed(&path, json)?;
         Ok(Self { path, result })
@@ -88,11 +103,6 @@ impl Stored {
     /// Whether its variants reached the reference's outcome; `None` where nothing was compared.
     pub const fn agrees(&self) -> Option<bool> {
         self.result.agree
-    }
-
-    /// Whether its designs agree in every sample, so that its figures may be shown.
-    pub fn is_sound(&self) -> bool {
-        self.result.is_sound()
     }
 
     /// The cell of this name.
@@ -151,6 +161,25 @@ fn name_number(path: &Path) -> u64 {
     parts.next().and_then(|number| number.parse().ok()).unwrap_or(named)
 }
 
+/// Refuses the path of a result that is not there.
+fn unless_there(path: &Path) -> Result<(), Error> {
+    match path.try_exists() {
+        Ok(false) => Err(Error::Other(format!(
+            "cannot read {}: there is no such file or directory; {GIVE_A_RESULT}",
+            path.display()
+        ))),
+        // Whoever opens it gets the system's error.
+        Ok(true) | Err(_) => Ok(()),
+    }
+}
+
+/// The error of a file of another version, with the remedy.
+fn other_schema(path: &Path, found: &str, read: &[&str], remedy: &str) -> Error {
+    let read = read.join(", ");
+    let fault = format!("has the schema {found}, and this stress reads {read}");
+    Error::at(path, format!("{fault}; use the stress that wrote it, or {remedy}"))
+}
+
 /// The first characters of a file; `None` where it is no text.
 fn head(path: &Path) -> Result<Option<String>, Error> {
     let mut start = String::new();
@@ -162,19 +191,27 @@ fn head(path: &Path) -> Result<Option<String>, Error> {
 fn parse(path: &Path) -> Result<Value, Error> {
     let bytes = fs::metadata(path).map_err(Error::unreadable(path))?.len();
     if bytes > MAX_FILE_BYTES {
-        return Err(Error::TooLarge { path: path.to_owned(), bytes, most: MAX_FILE_BYTES });
+        let fault = format!("has {bytes} bytes; a result has at most {MAX_FILE_BYTES}");
+        return Err(Error::at(path, fault));
     }
     let text = fs::read_to_string(path).map_err(Error::unreadable(path))?;
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     if is_toml || text.trim_start().starts_with(|first| !matches!(first, '{' | '[')) {
-        return Err(Error::NotJson { path: path.to_owned() });
+        return Err(Error::at(path, NOT_JSON));
     }
-    serde_json::from_str(&text).map_err(|cause| Error::NotWhole { path: path.to_owned(), cause })
+    serde_json::from_str(&text).map_err(|cause| {
+        let fault =
+            format!("is not valid JSON (truncated?): {cause}; run `stress --out DIR` again");
+        Error::at(path, fault)
+    })
 }
 
 /// The typed value of `json`, found at `path`.
 fn typed<T: DeserializeOwned>(path: &Path, json: Value) -> Result<T, Error> {
-    serde_json::from_value(json).map_err(|cause| Error::Damaged { path: path.to_owned(), cause })
+    serde_json::from_value(json).map_err(|cause| {
+        let fault = "is damaged, or of a stress whose results this one does not know; run again";
+        Error::at(path, format!("{fault}: {cause}"))
+    })
 }
 
 #[cfg(test)]

@@ -63,12 +63,16 @@ impl Calibration {
             return Ok(None);
         }
         let text = fs::read_to_string(path).map_err(Error::unreadable(path))?;
-        let calibration: Self = serde_json::from_str(&text)
-            .map_err(|cause| Error::NoCalibration { path: path.to_owned(), cause })?;
-        if calibration.schema != SCHEMA {
-            let (path, found) = (path.to_owned(), calibration.schema);
-            return Err(Error::OtherCalibration { path, found, wanted: SCHEMA });
+        let calibration: Self = serde_json::from_str(&text).map_err(|cause| {
+            let fault = format!("is no calibration; run `stress calibrate` again: {cause}");
+            Error::at(path, fault)
+        })?;
+        match calibration.schema.as_str() {
+            SCHEMA => Ok(Some(calibration)),
+            found => {
+                let read = format!("has the schema {found}, and this stress reads {SCHEMA}");
+                Err(Error::at(path, format!("{read}; run `stress calibrate` again")))
+            }
         }
-        Ok(Some(calibration))
     }
 }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{LOAD_NAME, LOAD_SCHEMA, RUN_NAME, files, head, parse, typed};
+use super::{
+    LOAD_NAME, LOAD_SCHEMA, RUN_NAME, files, head, other_schema, parse, typed, unless_there,
+};
 use crate::{
     error::Error,
     send::{SendResult, SendSchema},
@@ -24,7 +26,7 @@ impl StoredLoad {
     /// # Errors
     /// A file that cannot be read, is no whole load, or is one of another version.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
-        Error::unless_there(path)?;
+        unless_there(path)?;
         if !path.is_dir() {
             return Ok(Self::read(path)?.into_iter().collect());
         }
@@ -49,7 +51,7 @@ impl StoredLoad {
         match json["schema"].as_str() {
             Some(schema) if SendSchema::reads(schema) => {}
             Some(other) if other.starts_with(LOAD_SCHEMA) => {
-                return Err(Error::OtherLoadSchema { path, found: other.to_owned() });
+                return Err(other_schema(&path, other, SendSchema::READ, "send the load again"));
             }
             Some(_) | None => return Ok(None),
         }

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-use super::{RUN_NAME, Stored, head, newest, parse, typed};
+use super::{GIVE_A_RESULT, RUN_NAME, Stored, head, newest, parse, typed, unless_there};
 
 /// Beginning of the names of a gate's results.
 const GATE_NAME: &str = "gate";
@@ -175,7 +175,7 @@ impl Shown {
     /// As [`Stored::read`], or a directory without a result. Files of other schemas in a directory
     /// are left out; one that is cut short is not.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
-        Error::unless_there(path)?;
+        unless_there(path)?;
         if !path.is_dir() {
             return Self::from_json(path, parse(path)?);
         }
@@ -209,7 +209,11 @@ impl Shown {
             }
         }
         if results.is_empty() {
-            return Err(Error::NoResult { dir: dir.to_owned() });
+            let fault = format!(
+                "holds no result of stress ({}), nor do directories below it",
+                RunSchema::NAME
+            );
+            return Err(Error::at(dir, format!("{fault}; {GIVE_A_RESULT}")));
         }
         Ok(results)
     }
@@ -260,7 +264,7 @@ impl Shown {
             all.push(shown.in_sweep(index, keys, &sweep, |index| run.contains(&index)));
         }
         if all.is_empty() {
-            return Err(Error::EmptySweep { path: path.to_owned() });
+            return Err(Error::at(path, "is of a sweep without a result"));
         }
         Ok(all)
     }

@@ -225,7 +225,13 @@ pub fn cell_count(axes: &[Axis]) -> Result<u64, Error> {
     let counts = axes.iter().map(|axis| axis.values.len() as u64);
     let product = counts.clone().try_fold(1_u64, u64::checked_mul);
     let within = product.filter(|count| *count <= CELL_COUNT_MAX);
-    within.ok_or_else(|| Error::TooManyCells { counts: counts.collect(), most: CELL_COUNT_MAX })
+    within.ok_or_else(|| {
+        let counts = counts.map(|count| count.to_string()).collect::<Vec<_>>().join(" × ");
+        Error::Other(format!(
+            "the axes make {counts} cells; a sweep has at most {CELL_COUNT_MAX}: give fewer values, or sweep in \
+             parts"
+        ))
+    })
 }
 
 /// `0-3, 7` of ascending indices.
