@@ -12,9 +12,9 @@ use executor::{place::RowPages, process, recover::Recovered, sample::Measurement
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
-    Bottleneck, CacheFacts, Cell, Counters, Estimate, Priority, SampleFacts, TimesAsFast,
+    BatchFigures, Bottleneck, CacheFacts, Cell, Counters, Estimate, Priority, SampleFacts,
+    TimesAsFast,
     stats::{self, Warmup},
-    sustained,
 };
 use variant::{CacheMode, Io, ReadTime, SampleKeys, Variant};
 
@@ -244,7 +244,7 @@ impl CellSamples {
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
             verifier_priority: self.verifier_priority,
             warm_up_found_share: self.median(found_share),
-            batch_figures: sustained::batch_figures(&samples.iter().collect::<Vec<_>>()),
+            batch_figures: BatchFigures::over(&samples.iter().collect::<Vec<_>>()),
             tx_latency_ns: stats::percentiles(&tx_latencies),
             read_latency_ns: stats::percentiles(&read_latencies),
             read_latency_of_batches: self.reads_at_once.is_some(),

@@ -6,7 +6,7 @@
 
 use std::{fmt, ops::RangeInclusive};
 
-use result::{Cell, ClientCell, ClientSample, RunResult, Shown, ranks, stats};
+use result::{Cell, ClientCell, ClientSample, RunResult, Shown, stats};
 use variant::{Design, Phase};
 
 use crate::facts;
@@ -240,7 +240,7 @@ fn design_figures(design: Design, index: usize, rows: &[Row<'_>]) -> DesignFigur
     DesignFigures {
         design,
         count: pairs.len(),
-        spearman: ranks::spearman(&times),
+        spearman: stats::spearman(&times),
         times_ours: stats::median(&pairs.iter().map(Pair::times).collect::<Vec<_>>()),
         parted: parted(&pairs, &times),
     }
@@ -248,7 +248,7 @@ fn design_figures(design: Design, index: usize, rows: &[Row<'_>]) -> DesignFigur
 
 fn parted(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<Parted> {
     let [theirs, ours] =
-        [0, 1].map(|side| ranks::ranks(&times.iter().map(|pair| pair[side]).collect::<Vec<_>>()));
+        [0, 1].map(|side| stats::ranks(&times.iter().map(|pair| pair[side]).collect::<Vec<_>>()));
     let least = PARTED_RANKS_MIN.max(PARTED_SHARE * pairs.len() as f64);
     let Some(usual) = stats::median(&pairs.iter().map(Pair::times).collect::<Vec<_>>()) else {
         return Vec::new();

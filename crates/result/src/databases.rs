@@ -8,10 +8,9 @@
 use variant::{BlockDuty, RootTime, SampleKeys};
 
 use crate::{
-    counters::Counters,
-    figures::{Estimate, HistogramLog, LogKind, Percentiles},
+    figures::{Counters, Estimate, HistogramLog, LogKind, Percentiles},
     run::{CacheFacts, Cell, SampleFacts},
-    stats, sustained,
+    stats,
     writes::BatchFigures,
 };
 
@@ -82,18 +81,28 @@ impl Cell {
         all
     }
 
-    /// How many times as long as `other` it takes, of samples of the same round: a disturbance of a
-    /// round slows both. On several databases it is over their medians.
-    pub fn times_as_long_as(&self, other: &Self) -> Estimate {
-        stats::estimate(&self.ratios_to(other))
-    }
-
-    /// The values that [`Self::times_as_long_as`] is over.
+    /// How many times as long as `other` it takes, in samples of the same round: a disturbance of a
+    /// round slows both. On several databases these are their medians.
     pub fn ratios_to(&self, other: &Self) -> Vec<f64> {
         let ratios: Vec<_> = round_ratios(self, other).into_iter().map(|(_, own)| own).collect();
         match (&self.databases, ratios.as_slice()) {
             (None, [one]) => one.clone(),
             (_, ratios) => medians(ratios),
+        }
+    }
+}
+
+impl BatchFigures {
+    /// Estimates the figures over all batches of `samples`.
+    pub fn over(samples: &[&SampleFacts]) -> Self {
+        let times = samples.iter().flat_map(|sample| sample.batch_ns.iter().copied());
+        let writes = samples.iter().filter_map(|sample| sample.writes.as_ref());
+        let of_device = writes.clone().filter_map(|writes| writes.device_amplification);
+        let of_store = writes.filter_map(|writes| writes.store_amplification);
+        Self {
+            time_ns: stats::percentiles_of(times),
+            device_amplification: stats::median(&of_device.collect::<Vec<_>>()),
+            store_amplification: stats::median(&of_store.collect::<Vec<_>>()),
         }
     }
 }
@@ -263,7 +272,7 @@ fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Optio
         batch_figures: BatchFigures {
             device_amplification: median(|cell| cell.batch_figures.device_amplification),
             store_amplification: median(|cell| cell.batch_figures.store_amplification),
-            ..sustained::batch_figures(&counted)
+            ..BatchFigures::over(&counted)
         },
         tx_latency_ns: percentiles(logs, variant, LogKind::Transactions),
         read_latency_ns: percentiles(logs, variant, LogKind::Reads),

@@ -1,10 +1,12 @@
-//! The machine that a result was made on: a fingerprint with `null` for unknown facts. How each is found out is
-//! the program's business.
+//! The machine that a result was made on: a fingerprint with `null` for unknown facts; and its checks
+//! (`stress.doctor/1`). How each fact is found out is the program's business.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+use crate::schema::schema;
 
 mod steal;
 
@@ -285,4 +287,20 @@ pub struct Check {
     pub found: String,
     /// The remedy, where it is not fine.
     pub remedy: Option<String>,
+}
+
+schema! {
+    /// The schema of a [`DoctorResult`].
+    DOCTOR_SCHEMA: DoctorSchema = "stress.doctor/1"
+}
+
+/// All checks, and the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DoctorResult {
+    /// Name and version of this format.
+    pub schema: DoctorSchema,
+    /// Subject by subject.
+    pub checks: Vec<Check>,
+    /// The machine.
+    pub environment: Environment,
 }

@@ -1,5 +1,7 @@
-//! Figures over samples: estimates with their intervals, percentiles, and the histograms of latencies that are kept
-//! beside a result.
+//! Figures over samples: estimates with their intervals, percentiles, the histograms of latencies that are kept beside
+//! a result, and exact counters. Counters do not depend on how long anything took: they are the same in every sample
+//! of a variant on one workload, so two builds whose counters differ do different work, and their times say nothing
+//! about each other.
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
@@ -69,4 +71,76 @@ pub struct HistogramLog {
     pub what: LogKind,
     /// Nanoseconds, of the samples of the cell that count: without those of a warm-up.
     pub histogram: Histogram<u64>,
+}
+
+/// Exact figures of a sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counters {
+    /// Gas used: the sum of all receipts.
+    pub gas: u64,
+    /// Digest of the outcomes of all transactions: status, gas, logs, output.
+    pub receipts: String,
+    /// Digest of the net changes of all batches.
+    pub net_changes: String,
+    /// Encoded length of the lists in the form that the variant takes.
+    pub list_bytes: u64,
+    /// Accounts and slots that the lists name.
+    pub unique_keys: u64,
+    /// Reads that the store was asked for; `null` for an engine whose reads depend on which
+    /// thread came first.
+    pub store_reads: Option<u64>,
+}
+
+impl Counters {
+    /// The figures that are not the same in `other`, as `store_reads: 5 → 6`.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        self.named()
+            .into_iter()
+            .zip(other.named())
+            .filter(|((_, before), (_, after))| before != after)
+            .map(|((name, before), (_, after))| format!("{name}: {before} → {after}"))
+            .collect()
+    }
+
+    /// The figures with their names.
+    fn named(&self) -> [(&'static str, String); 6] {
+        let reads = self.store_reads.map_or("unknown".to_owned(), |reads| reads.to_string());
+        [
+            ("gas", self.gas.to_string()),
+            ("receipts", self.receipts.clone()),
+            ("net_changes", self.net_changes.clone()),
+            ("list_bytes", self.list_bytes.to_string()),
+            ("unique_keys", self.unique_keys.to_string()),
+            ("store_reads", reads),
+        ]
+    }
+
+    /// The counters that both share: where the number of reads is not, it is unknown.
+    #[must_use]
+    pub fn in_common(self, other: &Self) -> Self {
+        let store_reads = self.store_reads.filter(|reads| other.store_reads == Some(*reads));
+        Self { store_reads, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_read_more_is_a_difference_and_is_named_with_both_values() {
+        let before = Counters { gas: 7, store_reads: Some(1_000), ..Counters::default() };
+        let after = Counters { store_reads: Some(1_001), ..before.clone() };
+        assert_eq!(before.differences(&after), ["store_reads: 1000 → 1001"]);
+        assert_eq!(before.differences(&before), Vec::<String>::new());
+    }
+
+    #[test]
+    fn reads_that_vary_are_unknown_and_unknown_reads_are_equal() {
+        let some = Counters { store_reads: Some(5), ..Counters::default() };
+        let other = Counters { store_reads: Some(6), ..Counters::default() };
+        let varying = some.in_common(&other);
+        assert_eq!(varying.store_reads, None);
+        assert_eq!(varying.differences(&Counters::default()), Vec::<String>::new());
+    }
 }

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    counters::Counters,
     environment::Environment,
+    figures::Counters,
     named::{Name, NameOrError},
     program::Program,
     run::{Expects, Tool, WorkloadFacts},

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     comparison::{CompareSchema, Comparison},
     description::{DescribeSchema, Described},
-    doctor::{DoctorResult, DoctorSchema},
+    environment::{DoctorResult, DoctorSchema},
     gate::{CALIBRATION_SCHEMA, Calibration, GateResult, GateSchema},
     io::{IoResult, IoSchema},
     load_comparison::{LoadCompareSchema, LoadComparison},

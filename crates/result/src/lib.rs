@@ -4,10 +4,8 @@
 
 mod clients;
 pub mod comparison;
-mod counters;
 pub mod databases;
 pub mod description;
-pub mod doctor;
 pub mod environment;
 mod error;
 #[cfg(any(test, feature = "example"))]
@@ -26,7 +24,6 @@ mod names;
 mod phases;
 mod pooled;
 mod program;
-pub mod ranks;
 pub mod ratios;
 mod run;
 mod schema;
@@ -34,16 +31,14 @@ pub mod send;
 pub mod simulation;
 pub mod stats;
 pub mod stored;
-pub mod sustained;
 pub mod sweep;
 mod ways;
 mod writes;
 
 pub use clients::{CLIENT_DISAGREES, ClientBlock, ClientCell, ClientSample};
-pub use counters::Counters;
 pub use environment::Environment;
 pub use error::Error;
-pub use figures::{HistogramLog, LogKind};
+pub use figures::{Counters, HistogramLog, LogKind};
 pub use json::json;
 pub use json_schema::{FileKind, json_schema};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};

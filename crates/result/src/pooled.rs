@@ -4,9 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    counters::Counters,
     facts::{Device, StoreFacts, WorkloadFacts},
-    figures::{Estimate, Percentiles},
+    figures::{Counters, Estimate, Percentiles},
     stats,
 };
 

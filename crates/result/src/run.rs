@@ -11,8 +11,8 @@ use variant::{
 
 use crate::{
     clients::ClientCell,
-    counters::Counters,
     environment::Environment,
+    figures::Counters,
     named::{Name, NameOrNone, NameOrNull},
     names::{Bottleneck, Bound, IoKind, Priority, Verdict},
     phases::PhasesNs,

@@ -2,25 +2,23 @@
 //! where enough values lie beyond them. An unknown value is `None`; nothing is ever NaN.
 //!
 //! Knows no design and no time: comparing variants is not done here. `trimmed` has means that a
-//! stray value does not move and their intervals, `steady` finds where a warm-up ends, `change` where
+//! stray value does not move and their intervals, `change` finds where a warm-up ends, and where
 //! a series in time changes its level.
 
 mod change;
 mod components;
-mod open;
 mod percentile;
 mod sample;
-mod steady;
 mod trimmed;
 
 use crate::figures::Estimate;
 
-pub use change::{ChangePoint, FALSE_ALARM_RATE, LEVEL_COUNT_MIN, change_points};
+pub use change::{ChangePoint, FALSE_ALARM_RATE, LEVEL_COUNT_MIN, Warmup, change_points, warm_up};
 pub use components::{CHANCE_P, Components, components};
-pub use open::percentiles_with_open;
-pub use percentile::{Percentile, percentiles, percentiles_of};
-pub use sample::{INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed};
-pub use steady::{Warmup, warm_up};
+pub use percentile::{percentiles, percentiles_of, percentiles_with_open};
+pub use sample::{
+    INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, ranks, spearman,
+};
 pub use trimmed::Trimmed;
 
 use sample::sorted;

@@ -3,10 +3,7 @@
 use std::{thread, time::Duration};
 
 use clap::{Args, Subcommand};
-use result::{
-    doctor::{DoctorResult, SCHEMA},
-    environment::Status,
-};
+use result::environment::{DOCTOR_SCHEMA, DoctorResult, Status};
 
 use super::io::{self, IoArgs};
 use crate::{
@@ -49,7 +46,7 @@ pub fn doctor(verb: &OwnOr<DoctorArgs, DoctorCommand>) -> Result<Code, Failure> 
     thread::sleep(WATCH);
     let checks = environment::checks(&environment);
     let doubtful = checks.iter().any(|check| check.status == Status::Warning);
-    let result = DoctorResult { schema: SCHEMA, checks, environment };
+    let result = DoctorResult { schema: DOCTOR_SCHEMA, checks, environment };
     args.format
         .print(&result, |result, width, paint| report::checks(&result.checks, width, paint))?;
     Ok(if doubtful && args.strict { Code::Untrusted } else { Code::Fine })

@@ -103,7 +103,7 @@ fn false_claims(run_count: u64) -> (usize, usize) {
             cell.samples.iter_mut().for_each(|sample| sample.wall_ns = draw());
             cells.push(cell);
         }
-        let of_pair = cells[1..].iter().map(|cell| cells[0].times_as_long_as(cell));
+        let of_pair = cells[1..].iter().map(|cell| stats::estimate(&cells[0].ratios_to(cell)));
         let best = of_pair.max_by(|a, b| a.median.partial_cmp(&b.median).unwrap()).unwrap();
         naive += usize::from(best.ci95.unwrap()[0] > 1.0);
         let result = RunResult { cells, ..example.clone() };

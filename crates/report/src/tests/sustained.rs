@@ -1,6 +1,6 @@
 //! Lines on runs over many blocks.
 
-use result::{SpaceFacts, StoreWriteFacts, WriteFacts, example, sustained};
+use result::{BatchFigures, SpaceFacts, StoreWriteFacts, WriteFacts, example};
 use variant::Phase;
 
 use crate::{Paint, table};
@@ -20,7 +20,7 @@ fn many_blocks_have_their_percentiles_their_writes_and_the_number_of_the_slowest
     sample.batch_ns =
         (1..=100).map(|block| if block == 37 { 900_000_000 } else { block * 1_000_000 }).collect();
     sample.phases_ns[Phase::Settle] = 321_000_000;
-    cell.batch_figures = sustained::batch_figures(&[&cell.samples[0]]);
+    cell.batch_figures = BatchFigures::over(&[&cell.samples[0]]);
     let page = |run: &result::RunResult| words(&table(run, 100, Paint::Plain));
     let text = page(&run);
     let line = "p50 51.0 ms, p90 91.0 ms, p99 -, max 900 ms over 100; number 37 is the slowest";

@@ -57,7 +57,7 @@ fn a_ratio_is_taken_on_each_database_and_what_slows_one_down_is_in_none() {
     let spread = b.time_ratio_spread.expect("seven databases");
     assert!(spread.between < 1e-9 && spread.within < 1e-9, "{spread:?}");
     assert!(b.time_spread.expect("seven databases").between > 0.5);
-    assert_eq!(cells[1].times_as_long_as(&cells[0]).ci95, Some([3.0, 3.0]));
+    assert_eq!(stats::estimate(&cells[1].ratios_to(&cells[0])).ci95, Some([3.0, 3.0]));
 }
 
 #[test]

@@ -13,8 +13,7 @@ use crate::{
         self, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, PartitionFacts, Sharded,
         SizeClass, TrafficFacts, TxFacts,
     },
-    doctor::{self, DoctorResult},
-    environment::{Check, Status},
+    environment::{Check, DOCTOR_SCHEMA, DoctorResult, Status},
     example,
     gate::{self, Calibration, GateResult},
     io::{self, DevicePoint, IoDevice, IoPoint, IoResult, IoState, IoStore},
@@ -351,7 +350,7 @@ fn doctor_result(of: &mut Figures<'_>) -> DoctorResult {
         check(Status::Warning, Some("performance")),
         check(Status::Unknown, Some("look yourself")),
     ];
-    DoctorResult { schema: doctor::SCHEMA, checks, environment }
+    DoctorResult { schema: DOCTOR_SCHEMA, checks, environment }
 }
 
 fn compared(of: &mut Figures<'_>) -> Comparison {

@@ -1,14 +1,13 @@
-//! Where a series of figures changes its level: the scan of Mann and Whitney's statistic over all
-//! splits (Pettitt, Applied Statistics 28, 1979; standardised for each split as by Hawkins and Deng,
-//! Journal of Quality Technology 42, 2010), judged by permutations, and again on both sides of a
-//! change (Matteson and James, JASA 109, 2014). Ranks alone decide whether there is a change, so that
-//! a stray value moves nothing and the law of the noise is of no matter; its place is where two levels
-//! fit best, by least absolute deviations. Values in a row must not depend on each other.
+//! Where a series of figures changes its level, and where its warm-up ends. Levels: the scan of Mann and Whitney's
+//! statistic over all splits (Pettitt, Applied Statistics 28, 1979; standardised for each split as by Hawkins and Deng,
+//! Journal of Quality Technology 42, 2010), judged by permutations, and again on both sides of a change (Matteson and
+//! James, JASA 109, 2014). Ranks alone decide whether there is a change, so that a stray value moves nothing and the
+//! law of the noise is of no matter; its place is where two levels fit best, by least absolute deviations. Values in a
+//! row must not depend on each other.
 
 use rand::{SeedableRng, rngs::ChaCha12Rng, seq::SliceRandom};
 
-use super::sample::sorted;
-use crate::ranks::ranks;
+use super::sample::{ranks, sorted};
 
 /// Fewest values between two changes, and before the first and behind the last.
 pub const LEVEL_COUNT_MIN: usize = 4;
@@ -108,9 +107,48 @@ fn deviation(values: &[f64]) -> f64 {
     high.iter().rev().zip(low).map(|(high, low)| high - low).sum()
 }
 
+/// Fewest values in which a warm-up can be told from chance.
+const WARM_UP_COUNT_MIN: usize = 10;
+
+/// The rule's finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warmup {
+    /// There are too few values to tell.
+    Unknown,
+    /// The first so many are no part of the steady state; none, mostly.
+    Found(usize),
+    /// No half of the values is steady: they still rise or fall at the end. None is to be left
+    /// out: the rest would be no better than the whole.
+    NoEnd,
+}
+
+/// Finds where the warm-up of a series ends. A value that is not finite makes it unknown.
+///
+/// White (1997), "An effective truncation heuristic for bias reduction in simulation output": of
+/// all ways to leave out the first values, the one after which the mean of the rest is surest
+/// (MSER). It weighs the error by a warm-up against that by fewer values, and has no parameter.
+pub fn warm_up(values: &[f64]) -> Warmup {
+    if values.len() < WARM_UP_COUNT_MIN || values.iter().any(|value| !value.is_finite()) {
+        return Warmup::Unknown;
+    }
+    let most = values.len() / 2;
+    let best = (0..=most)
+        .map(|from| (from, squared_error(&values[from..])))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map_or(0, |(from, _)| from);
+    if best == most { Warmup::NoEnd } else { Warmup::Found(best) }
+}
+
+/// Squared standard error of the mean.
+fn squared_error(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count.powi(2)
+}
+
 #[cfg(test)]
 mod tests {
-    use rand::RngExt;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -209,6 +247,41 @@ mod tests {
             let mirrored: Vec<_> =
                 change_points(&backwards, 0.01).iter().map(|c| c.index).collect();
             assert_eq!(mirrored, [25], "{seed}");
+        }
+    }
+
+    #[test]
+    fn a_slow_start_is_left_out_and_an_even_series_is_not_touched() {
+        let even = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.1, 0.9, 1.0];
+        assert_eq!(warm_up(&even), Warmup::Found(0));
+        let slow: Vec<_> = [9.0, 4.0, 2.0].iter().chain(&even).copied().collect();
+        assert_eq!(warm_up(&slow), Warmup::Found(3));
+    }
+
+    #[test]
+    fn a_series_that_never_settles_is_called_so() {
+        let falling: Vec<_> = (0..20).map(|i| f64::from(100 - 5 * i)).collect();
+        assert_eq!(warm_up(&falling), Warmup::NoEnd);
+    }
+
+    #[test]
+    fn few_values_tell_nothing() {
+        assert_eq!(warm_up(&[9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Warmup::Unknown);
+        assert_eq!(warm_up(&[f64::NAN; 20]), Warmup::Unknown);
+    }
+
+    proptest! {
+        #[test]
+        fn less_than_half_is_left_out_and_units_do_not_matter(
+            values in proptest::collection::vec(1.0..1e3, 0..60),
+        ) {
+            let found = warm_up(&values);
+            if let Warmup::Found(count) = found {
+                prop_assert!(count < values.len() / 2);
+            }
+            // By powers of two, so that nothing is rounded.
+            let scaled: Vec<_> = values.iter().map(|value| value * 1024.0).collect();
+            prop_assert_eq!(found, warm_up(&scaled));
         }
     }
 }

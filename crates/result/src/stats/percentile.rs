@@ -1,77 +1,39 @@
 //! Percentiles of many values, each where enough values lie beyond it.
+//!
+//! Of times of which some had not ended when the measurement did, each of those is known to be at least so long.
+//! Their distribution is estimated as Kaplan and Meier do (1958): a time that had not ended counts among those at
+//! risk for as long as it was seen, and as an end never.
 
 use hdrhistogram::Histogram;
 
 use crate::figures::Percentiles;
 
 /// A percentile needs this many values beyond it (`docs/methodology.md`).
-pub(super) const BEYOND_COUNT_MIN: u64 = 10;
+const BEYOND_COUNT_MIN: u64 = 10;
 
-/// A percentile that is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Percentile {
-    /// Half of all values are at most this.
-    P50,
-    /// 75 %.
-    P75,
-    /// 90 %.
-    P90,
-    /// 95 %.
-    P95,
-    /// 99 %.
-    P99,
-    /// 99.9 %.
-    P999,
-    /// 99.99 %.
-    P9999,
-}
-
-impl Percentile {
-    /// In hundredths of a per cent.
-    pub(super) const fn per_10k(self) -> u64 {
-        match self {
-            Self::P50 => 5_000,
-            Self::P75 => 7_500,
-            Self::P90 => 9_000,
-            Self::P95 => 9_500,
-            Self::P99 => 9_900,
-            Self::P999 => 9_990,
-            Self::P9999 => 9_999,
-        }
-    }
-
-    /// Whether ten of `count` values lie beyond it.
-    pub const fn is_valid(self, count: u64) -> bool {
-        count as u128 * (10_000 - self.per_10k()) as u128 >= BEYOND_COUNT_MIN as u128 * 10_000
-    }
-
-    /// Its value in `histogram`, within the histogram's precision.
-    pub fn of(self, histogram: &Histogram<u64>) -> Option<u64> {
-        self.is_valid(histogram.len())
-            .then(|| histogram.value_at_quantile(self.per_10k() as f64 / 10_000.0))
-    }
+/// Whether ten of `count` values lie beyond a percentile, given in hundredths of a per cent.
+const fn is_valid(per_10k: u64, count: u64) -> bool {
+    count as u128 * (10_000 - per_10k) as u128 >= BEYOND_COUNT_MIN as u128 * 10_000
 }
 
 /// A histogram in a few numbers of its unit; each is `None` where too few values lie beyond it.
 pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
-    let max = (!histogram.is_empty()).then(|| histogram.max());
-    each(histogram.len(), max, |percentile| percentile.of(histogram))
+    let (count, max) = (histogram.len(), (!histogram.is_empty()).then(|| histogram.max()));
+    each(count, max, |per_10k| {
+        is_valid(per_10k, count).then(|| histogram.value_at_quantile(per_10k as f64 / 10_000.0))
+    })
 }
 
-/// Each percentile as `of` has it, over `count` values.
-pub(super) fn each(
-    count: u64,
-    max: Option<u64>,
-    of: impl Fn(Percentile) -> Option<u64>,
-) -> Percentiles {
+/// Each percentile as `of` has it by its hundredths of a per cent, over `count` values.
+fn each(count: u64, max: Option<u64>, of: impl Fn(u64) -> Option<u64>) -> Percentiles {
     Percentiles {
-        p50: of(Percentile::P50),
-        p75: of(Percentile::P75),
-        p90: of(Percentile::P90),
-        p95: of(Percentile::P95),
-        p99: of(Percentile::P99),
-        p999: of(Percentile::P999),
-        p9999: of(Percentile::P9999),
+        p50: of(5_000),
+        p75: of(7_500),
+        p90: of(9_000),
+        p95: of(9_500),
+        p99: of(9_900),
+        p999: of(9_990),
+        p9999: of(9_999),
         max,
         count,
     }
@@ -82,24 +44,68 @@ pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
     let mut sorted: Vec<u64> = values.into_iter().collect();
     sorted.sort_unstable();
     let count = sorted.len() as u64;
-    each(count, sorted.last().copied(), |percentile| {
-        let rank = (u128::from(count) * u128::from(percentile.per_10k())).div_ceil(10_000);
+    each(count, sorted.last().copied(), |per_10k| {
+        let rank = (u128::from(count) * u128::from(per_10k)).div_ceil(10_000);
         let index = usize::try_from(rank.checked_sub(1)?).ok()?;
-        sorted.get(index).copied().filter(|_| percentile.is_valid(count))
+        sorted.get(index).copied().filter(|_| is_valid(per_10k, count))
     })
+}
+
+/// Rounding errors of a product of shares.
+const ROUNDING: f64 = 1e-9;
+
+/// Percentiles of the times in `ended` and of those that were longer than in `open`. A percentile is `None`
+/// where too few values lie beyond it, or where it lies beyond the times that ended; so is the maximum where
+/// one that had not ended was longer. Counts all of them.
+pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> Percentiles {
+    if open.is_empty() {
+        return percentiles(ended);
+    }
+    let count = ended.len() + open.len();
+    let steps = steps(ended, open);
+    let has_longest = !ended.is_empty() && open.max() < ended.max();
+    each(count, has_longest.then(|| ended.max()), |per_10k| {
+        let share = per_10k as f64 / 10_000.0;
+        let step = steps.iter().find(|step| step.ended_share >= share - ROUNDING)?;
+        let is_valid = is_valid(per_10k, count) && step.beyond_count >= BEYOND_COUNT_MIN;
+        is_valid.then_some(step.value)
+    })
+}
+
+/// A time that some ended at.
+struct Step {
+    value: u64,
+    /// Estimated share of all that are at most so long.
+    ended_share: f64,
+    /// Values that are known to be longer.
+    beyond_count: u64,
+}
+
+fn steps(ended: &Histogram<u64>, open: &Histogram<u64>) -> Vec<Step> {
+    let mut gone =
+        open.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value())).peekable();
+    let (mut at_risk, mut left_share) = (ended.len() + open.len(), 1.0);
+    let mut steps = Vec::new();
+    for (value, count) in
+        ended.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value()))
+    {
+        // Those that were seen for less than this time say nothing of it.
+        while let Some((_, gone_count)) = gone.next_if(|(until, _)| *until < value) {
+            at_risk -= gone_count;
+        }
+        left_share *= 1.0 - count as f64 / at_risk as f64;
+        at_risk -= count;
+        steps.push(Step { value, ended_share: 1.0 - left_share, beyond_count: at_risk });
+    }
+    steps
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::prelude::*;
 
-    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
-        let mut histogram = Histogram::new(3).expect("three digits");
-        for value in values {
-            histogram.record(value).expect("grows");
-        }
-        histogram
-    }
+    use super::super::tests::histogram;
+    use super::*;
 
     #[test]
     fn percentiles_of_values_are_values_with_their_share_at_or_below() {
@@ -115,20 +121,20 @@ mod tests {
     #[test]
     fn a_percentile_needs_ten_values_beyond_it() {
         let cases = [
-            (Percentile::P50, 20),
-            (Percentile::P75, 40),
-            (Percentile::P90, 100),
-            (Percentile::P95, 200),
-            (Percentile::P99, 1_000),
-            (Percentile::P999, 10_000),
-            (Percentile::P9999, 100_000),
+            (5_000, 20),
+            (7_500, 40),
+            (9_000, 100),
+            (9_500, 200),
+            (9_900, 1_000),
+            (9_990, 10_000),
+            (9_999, 100_000),
         ];
-        for (percentile, count) in cases {
-            assert!(percentile.is_valid(count), "{percentile:?}");
-            assert!(!percentile.is_valid(count - 1), "{percentile:?}");
+        for (per_10k, count) in cases {
+            assert!(is_valid(per_10k, count), "{per_10k}");
+            assert!(!is_valid(per_10k, count - 1), "{per_10k}");
         }
-        assert!(Percentile::P50.is_valid(u64::MAX));
-        assert!(!Percentile::P50.is_valid(0));
+        assert!(is_valid(5_000, u64::MAX));
+        assert!(!is_valid(5_000, 0));
     }
 
     #[test]
@@ -154,5 +160,50 @@ mod tests {
         near(many.p95, 95_000);
         near(many.p999, 99_900);
         near(many.p9999, 99_990);
+    }
+
+    #[test]
+    fn times_that_did_not_end_move_the_percentiles_of_those_that_did() {
+        // A node that stalls after a tenth of its work.
+        let of = percentiles_with_open(&histogram(1..=100), &histogram([1_000; 900]));
+        assert_eq!((of.p50, of.p99, of.max, of.count), (None, None, None, 1_000));
+        // It stalls after 60 %: the median is that of all, the 500th value.
+        let of = percentiles_with_open(&histogram(1..=600), &histogram([1_000; 400]));
+        assert_eq!((of.p50, of.p75, of.max), (Some(500), None, None));
+        // Those that were seen for a short time only say nothing of longer ones.
+        let of = percentiles_with_open(&histogram(1_001..=1_100), &histogram([5; 900]));
+        assert_eq!((of.p50, of.max, of.count), (Some(1_050), Some(1_100), 1_000));
+    }
+
+    #[test]
+    fn the_textbook_has_the_same_shares() {
+        // Six at risk; ends at 6 (three), open at 6, ends at 7, open at 9: S = 1/2, 1/2 · 1/2.
+        let (ended, open) = (histogram([6, 6, 6, 7]), histogram([6, 9]));
+        let shares: Vec<f64> = steps(&ended, &open).iter().map(|step| step.ended_share).collect();
+        assert!((shares[0] - 0.5).abs() < 1e-12 && (shares[1] - 0.75).abs() < 1e-12, "{shares:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn with_open_times_beyond_all_others_a_percentile_is_a_value_or_unknown(
+            ended in prop::collection::vec(1_u64..2_000, 1..400),
+            open_count in 1_usize..400,
+        ) {
+            let open = histogram(vec![1_000_000; open_count]);
+            let of = percentiles_with_open(&histogram(ended.iter().copied()), &open);
+            // Nearest rank of all values, the open ones as the longest.
+            let mut sorted = ended.clone();
+            sorted.sort_unstable();
+            let count = sorted.len() + open_count;
+            for (found, share, least) in [(of.p50, 50, 20), (of.p90, 90, 100), (of.p99, 99, 1_000)] {
+                let rank = (count * share).div_ceil(100);
+                if let Some(found) = found {
+                    prop_assert!(rank <= sorted.len());
+                    prop_assert!(found.abs_diff(sorted[rank - 1]) <= 1, "{} {}", found, sorted[rank - 1]);
+                } else {
+                    prop_assert!(rank > sorted.len() || count < least || open_count < 10);
+                }
+            }
+        }
     }
 }

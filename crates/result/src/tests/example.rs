@@ -8,12 +8,12 @@ use variant::{
 
 use crate::{
     Program,
-    counters::Counters,
     databases::{DatabaseFacts, Ran, pool},
     environment::{
         Build, Cgroup, Cpu, Disk, Environment, Ground, Host, Limit, Memory, StealClock,
         Virtualisation,
     },
+    figures::Counters,
     gate::{
         self, Attempt, DecidedBy, Gate, GateCell, GateResult, Judged, LookFacts, Metric, Mode,
         OctetFacts, PassFacts,
@@ -25,7 +25,7 @@ use crate::{
         RunResult, SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
     },
     stats::estimate,
-    sustained,
+    writes::BatchFigures,
 };
 
 #[path = "example/client.rs"]
@@ -292,7 +292,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         unverified_ms_per_batch: Estimate::default(),
         verifier_priority: None,
         warm_up_found_share: None,
-        batch_figures: sustained::batch_figures(&[&sample(ms)]),
+        batch_figures: BatchFigures::over(&[&sample(ms)]),
         tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
         read_latency_ns: read_latencies(p50),
         read_latency_of_batches: false,

@@ -1,7 +1,7 @@
 //! Pages of runs over many blocks.
 
 use super::*;
-use result::{Cell, SpaceFacts, StoreWriteFacts, WriteFacts, sustained};
+use result::{BatchFigures, Cell, SpaceFacts, StoreWriteFacts, WriteFacts};
 
 /// Times of `count` blocks, one of them far longer than the others.
 fn times(count: u64, cell: u64) -> Vec<u64> {
@@ -32,7 +32,7 @@ pub(super) fn many_blocks(count: u64) -> Shown {
             });
         }
         let samples: Vec<_> = cell.samples.iter().collect();
-        cell.batch_figures = sustained::batch_figures(&samples);
+        cell.batch_figures = BatchFigures::over(&samples);
     };
     result(|run| {
         run.cells.truncate(2);
