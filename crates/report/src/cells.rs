@@ -7,7 +7,7 @@ use result::{Cell, ClientCell, Estimate, RunResult, stats::INTERVAL_COUNT_MIN};
 
 use super::{
     certainty,
-    columns::{Column, fitted},
+    columns::{self, Column, fitted},
     facts::{self, OfStore, Reading},
     page::{INDENT, Page, Tone, clip, pad_right},
     units,
@@ -48,10 +48,10 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     let longest = labels.iter().map(|label| label.width()).max().unwrap_or(0);
     let longest = longest.min(MAX_LABEL_WIDTH);
     let label_width = longest.min(page.width() / 3);
-    let lines = Lines { cells: &cells, clients };
-    let mut all = columns_of_times(reading.time_is_per, lines);
-    all.extend(columns_of_clients(lines));
-    all.extend(columns(lines));
+    let lines = Lines { first: &cells, second: clients };
+    let mut all = columns_of_times(reading.time_is_per, &lines);
+    all.extend(columns_of_clients(&lines));
+    all.extend(columns(&lines));
     let fitted = fitted(all, page.width() - INDENT - label_width);
     fitted.heads(page, label_width);
     let labels: Vec<String> =
@@ -156,39 +156,10 @@ fn policy_words(cell: &Cell) -> Option<String> {
 }
 
 /// The lines of the table: designs, then clients.
-#[derive(Clone, Copy)]
-struct Lines<'a> {
-    cells: &'a [&'a Cell],
-    clients: &'a [ClientCell],
-}
-
-impl Lines<'_> {
-    /// A column that designs alone have.
-    fn column(
-        self,
-        rank: u8,
-        head: [&'static str; 2],
-        of_cell: impl Fn(&Cell) -> Option<String>,
-    ) -> Column {
-        self.shared(rank, head, of_cell, |_| None)
-    }
-
-    /// A column of both.
-    fn shared(
-        self,
-        rank: u8,
-        head: [&'static str; 2],
-        of_cell: impl Fn(&Cell) -> Option<String>,
-        of_client: impl Fn(&ClientCell) -> Option<String>,
-    ) -> Column {
-        let mut column = Column::ranked(rank, head, self.cells, |cell| of_cell(cell));
-        column.values.extend(self.clients.iter().map(|of| units::or_unknown(of_client(of))));
-        column
-    }
-}
+type Lines<'a> = columns::Lines<'a, &'a Cell, ClientCell>;
 
 /// Columns of threads and times.
-fn columns_of_times(time_is_per: &str, lines: Lines<'_>) -> Vec<Column> {
+fn columns_of_times(time_is_per: &str, lines: &Lines<'_>) -> Vec<Column> {
     let unit = time_unit(lines);
     let time_head = match (unit, time_is_per) {
         (TimeUnit::Seconds, "block") => ["s per", "block"],
@@ -196,67 +167,67 @@ fn columns_of_times(time_is_per: &str, lines: Lines<'_>) -> Vec<Column> {
         (TimeUnit::Milliseconds, "block") => ["ms per", "block"],
         (TimeUnit::Milliseconds, _) => ["ms per", "batch"],
     };
-    let is_scheduled = lines.cells.iter().any(|cell| cell.schedule != Schedule::BlockOrder);
+    let is_scheduled = lines.first.iter().any(|cell| cell.schedule != Schedule::BlockOrder);
     vec![
-        lines.column(0, ["", "threads"], |cell| Some(facts::threads(cell))),
-        lines.column(2, ["", "schedule"], |cell| {
+        lines.first(0, ["", "threads"], |cell| Some(facts::threads(cell))),
+        lines.first(2, ["", "schedule"], |cell| {
             is_scheduled.then(|| cell.schedule.name().to_owned())
         }),
-        lines.shared(
+        lines.both(
             0,
             time_head,
             |cell| Some(in_unit(facts::time_ms(cell)?, unit)),
             |client| Some(in_unit(client.ms_per_batch.median?, unit)),
         ),
-        lines.shared(
+        lines.both(
             0,
             ["", "95 %"],
             |cell| Some(interval(&cell.ms_per_batch, cell.value_count(), unit)),
             |client| Some(interval(&client.ms_per_batch, client.counted().len(), unit)),
         ),
-        lines.shared(
+        lines.both(
             0,
             ["", "MGas/s"],
             |cell| units::finite(cell.mgas_per_s.median, units::number),
             |client| units::finite(client.mgas_per_s.median, units::number),
         ),
-        lines.column(2, ["without", "verifying"], |cell| {
+        lines.first(2, ["without", "verifying"], |cell| {
             Some(in_unit(facts::unverified_ms(cell)?, unit))
         }),
     ]
 }
 
-fn columns(lines: Lines<'_>) -> Vec<Column> {
+fn columns(lines: &Lines<'_>) -> Vec<Column> {
     use units::{finite, number, percent, ratio, time_ns};
     vec![
-        lines.column(5, ["warm-up", "found %"], |cell| finite(cell.warm_up_found_share, percent)),
-        lines.shared(
+        lines.first(5, ["warm-up", "found %"], |cell| finite(cell.warm_up_found_share, percent)),
+        lines.both(
             // The headline: the last one that is left out.
             1,
             ["times", "in order"],
             |cell| compared(cell, cell.times.in_order),
             |client| finite(client.in_order_ratio, ratio).filter(|_| client.counted().len() > 1),
         ),
-        lines.column(3, ["times", "1 thread"], |cell| compared(cell, cell.times.one_thread)),
-        lines.column(2, KEYS, |cell| Some(units::count(cell.samples.first()?.unique_keys))),
-        lines.column(3, BLOCKS, |cell| finite(cell.blocks_per_present_key, ratio)),
-        lines.column(11, ["bytes", "a block"], |cell| finite(cell.device_bytes_per_block, number)),
-        lines.column(4, ["% of", "disk"], |cell| finite(cell.device_fraction, percent)),
-        lines.column(10, ["reads", "at once"], |cell| finite(facts::reads_at_once(cell), number)),
-        lines.column(5, READ_P50, |cell| {
+        lines.first(3, ["times", "1 thread"], |cell| compared(cell, cell.times.one_thread)),
+        lines.first(2, KEYS, |cell| Some(units::count(cell.samples.first()?.unique_keys))),
+        lines.first(3, BLOCKS, |cell| finite(cell.blocks_per_present_key, ratio)),
+        lines.first(11, ["bytes", "a block"], |cell| finite(cell.device_bytes_per_block, number)),
+        lines.first(4, ["% of", "disk"], |cell| finite(cell.device_fraction, percent)),
+        lines.first(10, ["reads", "at once"], |cell| finite(facts::reads_at_once(cell), number)),
+        lines.first(5, READ_P50, |cell| {
             let mark = if cell.read_latency_of_batches { " b" } else { "" };
             Some(format!("{}{mark}", units::ns(cell.read_latency_ns.p50?)))
         }),
-        lines.column(10, ["read", "p99"], |cell| cell.read_latency_ns.p99.map(units::ns)),
-        lines.column(12, ["ready", "%"], |cell| finite(cell.ready_share, percent)),
-        lines.column(13, ["CPU", "a read"], |cell| finite(cell.cpu_ns_per_read, time_ns)),
-        lines.column(6, ["longest", "tx %"], |cell| finite(cell.longest_tx_share, percent)),
-        lines.column(7, ["aborted", "%"], |cell| finite(cell.abort_rate, percent)),
-        lines.column(15, ["sched.", "quality"], |cell| finite(cell.scheduling_quality, ratio)),
-        lines.column(16, ["idle", "%"], |cell| finite(cell.idle_share, percent)),
-        lines.column(7, ["senders", "a s"], |cell| finite(cell.recover_tx_per_s, number)),
-        lines.column(14, ["tx", "p50"], |cell| cell.tx_latency_ns.p50.map(units::ns)),
-        lines.column(12, ["", "bottleneck"], |cell| Some(cell.bottleneck?.name().to_owned())),
+        lines.first(10, ["read", "p99"], |cell| cell.read_latency_ns.p99.map(units::ns)),
+        lines.first(12, ["ready", "%"], |cell| finite(cell.ready_share, percent)),
+        lines.first(13, ["CPU", "a read"], |cell| finite(cell.cpu_ns_per_read, time_ns)),
+        lines.first(6, ["longest", "tx %"], |cell| finite(cell.longest_tx_share, percent)),
+        lines.first(7, ["aborted", "%"], |cell| finite(cell.abort_rate, percent)),
+        lines.first(15, ["sched.", "quality"], |cell| finite(cell.scheduling_quality, ratio)),
+        lines.first(16, ["idle", "%"], |cell| finite(cell.idle_share, percent)),
+        lines.first(7, ["senders", "a s"], |cell| finite(cell.recover_tx_per_s, number)),
+        lines.first(14, ["tx", "p50"], |cell| cell.tx_latency_ns.p50.map(units::ns)),
+        lines.first(12, ["", "bottleneck"], |cell| Some(cell.bottleneck?.name().to_owned())),
     ]
 }
 
@@ -269,18 +240,18 @@ fn compared(cell: &Cell, ratio: Option<f64>) -> Option<String> {
 
 /// Columns of clients, their own time and the resources of their processes; without clients the
 /// bytes that the process read from the device, and the device's requests.
-fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
-    if lines.clients.is_empty() {
+fn columns_of_clients(lines: &Lines<'_>) -> Vec<Column> {
+    if lines.second.is_empty() {
         return columns_of_disk(lines, [15, 14]).into();
     }
     let mut columns = vec![
-        lines.shared(
+        lines.both(
             2,
             ["by its", "log"],
             |_| None,
             |client| Some(units::time_ns(client.own_ms_per_batch.median? * 1e6)),
         ),
-        lines.shared(
+        lines.both(
             4,
             ["", "CPU"],
             |cell| facts::median(cell, |sample| sample.cpu_ns).map(units::time_ns),
@@ -292,15 +263,15 @@ fn columns_of_clients(lines: Lines<'_>) -> Vec<Column> {
 }
 
 /// Bytes from the device and its requests, in columns of these ranks.
-fn columns_of_disk(lines: Lines<'_>, [of_bytes, of_requests]: [u8; 2]) -> [Column; 2] {
+fn columns_of_disk(lines: &Lines<'_>, [of_bytes, of_requests]: [u8; 2]) -> [Column; 2] {
     [
-        lines.shared(
+        lines.both(
             of_bytes,
             ["read from", "disk"],
             |cell| Some(units::bytes(facts::median(cell, |s| s.device_read_bytes)? as u64)),
             |client| Some(units::bytes(client.median(|s| s.device_read_bytes)? as u64)),
         ),
-        lines.shared(
+        lines.both(
             of_requests,
             ["disk", "requests"],
             |cell| facts::median(cell, |s| s.disk_requests).map(units::number),
@@ -309,9 +280,9 @@ fn columns_of_disk(lines: Lines<'_>, [of_bytes, of_requests]: [u8; 2]) -> [Colum
     ]
 }
 
-fn time_unit(lines: Lines<'_>) -> TimeUnit {
-    let cells = lines.cells.iter().filter_map(|cell| facts::time_ms(cell));
-    let clients = lines.clients.iter().filter_map(|client| client.ms_per_batch.median);
+fn time_unit(lines: &Lines<'_>) -> TimeUnit {
+    let cells = lines.first.iter().filter_map(|cell| facts::time_ms(cell));
+    let clients = lines.second.iter().filter_map(|client| client.ms_per_batch.median);
     let all_long = cells.chain(clients).all(|ms| ms >= 999.5);
     if all_long { TimeUnit::Seconds } else { TimeUnit::Milliseconds }
 }

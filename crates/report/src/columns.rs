@@ -83,6 +83,47 @@ impl Column {
     }
 }
 
+/// Lines of two kinds, all of the first above all of the second.
+pub(super) struct Lines<'a, A, B> {
+    pub(super) first: &'a [A],
+    pub(super) second: &'a [B],
+}
+
+impl<A, B> Lines<'_, A, B> {
+    /// A column that the first kind alone has.
+    pub(super) fn first(
+        &self,
+        rank: u8,
+        head: [&'static str; 2],
+        of_first: impl Fn(&A) -> Option<String>,
+    ) -> Column {
+        self.both(rank, head, of_first, |_| None)
+    }
+
+    /// A column that the second kind alone has.
+    pub(super) fn second(
+        &self,
+        rank: u8,
+        head: [&'static str; 2],
+        of_second: impl Fn(&B) -> Option<String>,
+    ) -> Column {
+        self.both(rank, head, |_| None, of_second)
+    }
+
+    /// A column of both.
+    pub(super) fn both(
+        &self,
+        rank: u8,
+        head: [&'static str; 2],
+        of_first: impl Fn(&A) -> Option<String>,
+        of_second: impl Fn(&B) -> Option<String>,
+    ) -> Column {
+        let mut column = Column::ranked(rank, head, self.first, of_first);
+        column.values.extend(self.second.iter().map(|of| units::or_unknown(of_second(of))));
+        column
+    }
+}
+
 /// The indices of the lines of a table, `None` of its head, each with its tone.
 pub(crate) fn lines(count: usize) -> impl Iterator<Item = (Tone, Option<usize>)> {
     let values = (0..count).map(|index| (Tone::Plain, Some(index)));

@@ -29,7 +29,7 @@ pub fn comparison(comparison: &Comparison, notes: &[String], width: usize, paint
     let mut page = Page::new(width);
     let work = &comparison.work;
     let gas = units::or_unknown(work.gas.map(units::count));
-    let digest: String = work.digest.chars().take(12).collect();
+    let digest = units::digest(&work.digest);
     let text = format!("{}, {gas} gas, workload {digest}: the same in all", work.scenario);
     page.labelled(Tone::Plain, "work", &text);
     for source in &comparison.results {

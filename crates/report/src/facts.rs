@@ -2,7 +2,7 @@
 
 use result::{
     CLIENT_DISAGREES, CacheFacts, Cell, ClientCell, HOST_CACHE_RATIO, RunResult, SampleFacts,
-    Shown, WorkloadFacts, stats,
+    WorkloadFacts, stats,
 };
 use variant::{CacheMode, Design, RootTime, StoreKind};
 
@@ -93,11 +93,6 @@ pub(super) fn ms_per<'a>(works: impl IntoIterator<Item = &'a WorkloadFacts>) -> 
         "block" => "ms per block",
         _ => "ms per batch",
     }
-}
-
-/// The heading of times of results.
-pub(super) fn ms_per_of(results: &[Shown]) -> &'static str {
-    ms_per(results.iter().filter_map(Shown::workload))
 }
 
 fn disagrees(result: &RunResult) -> bool {

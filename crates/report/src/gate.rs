@@ -60,7 +60,7 @@ pub fn gate(result: &GateResult, cache: Option<CacheMode>, width: usize, paint: 
 
 /// `sload-storm, 12M gas, a state of 200k slots, warm, workload 0x5f1e2d3c4b`.
 fn work_in_words(work: &WorkloadFacts, cache: Option<CacheMode>) -> String {
-    let digest: String = work.digest.chars().take(12).collect();
+    let digest = units::digest(&work.digest);
     let sized = work.sized_slot_count.filter(|count| *count > 0);
     let slots = units::things(sized.unwrap_or(work.state_slot_count), "slot");
     let cache = cache.map(|cache| format!(", {cache}")).unwrap_or_default();

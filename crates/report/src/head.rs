@@ -12,9 +12,6 @@ use super::{
     units,
 };
 
-/// Characters of the digest that are shown.
-const DIGEST_LENGTH: usize = 12;
-
 /// The work.
 pub(super) fn work(page: &mut Page, result: &RunResult) {
     workload(page, &result.workload);
@@ -42,7 +39,7 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
     );
     if workload.batch_count != workload.block_count {
         let of = units::count(workload.blocks_per_batch);
-        size.push_str(&format!(" in {} of {of}", units::batches(workload.batch_count)));
+        size.push_str(&format!(" in {} of {of}", units::things(workload.batch_count, "batch")));
     }
     if workload.header_gas != workload.gas {
         size.push_str(&format!(", header gas {}", units::count(workload.header_gas)));
@@ -65,7 +62,7 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
         units::things(keys, "key"),
     );
     page.labelled(Tone::Plain, "list", &text);
-    let digest: String = workload.digest.chars().take(DIGEST_LENGTH).collect();
+    let digest = units::digest(&workload.digest);
     let text = format!(
         "{}, {}, {} rows; workload {digest}",
         slots(workload),
@@ -104,10 +101,7 @@ pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     let Some(device) = &result.device else { return };
     let mut parts = Vec::new();
     let iops = device.ceiling_iops.filter(|iops| iops.is_finite());
-    parts.extend(iops.map(|iops| {
-        let how = device.method.as_ref().map(|method| format!(" ({method})")).unwrap_or_default();
-        format!("{} reads/s of 4 KiB at most{how}", units::number(iops))
-    }));
+    parts.extend(iops.map(|iops| ceiling_words(iops, device.method.as_ref())));
     let alone = device.depth1_p50_ns.map(units::ns);
     parts.extend(alone.map(|time| format!("{time} one alone")));
     let shared = device.shared.as_ref().filter(|_| iops.is_some());
@@ -116,6 +110,12 @@ pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     if !parts.is_empty() {
         page.labelled(Tone::Plain, "disk", &parts.join(", "));
     }
+}
+
+/// `185k reads/s of 4 KiB at most (io_uring depth 256)`.
+pub(super) fn ceiling_words(iops: f64, method: Option<&String>) -> String {
+    let how = method.map(|method| format!(" ({method})")).unwrap_or_default();
+    format!("{} reads/s of 4 KiB at most{how}", units::number(iops))
 }
 
 /// Age of figures that a sweep measured for all of its cells.

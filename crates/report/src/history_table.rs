@@ -74,7 +74,7 @@ fn head(page: &mut Page, groups: &[Group<'_>]) {
 /// `sload-storm, 640M gas, workload 123456789abc`, and on how many databases.
 pub(crate) fn work_words(group: &Group<'_>) -> String {
     let work = group.workload;
-    let digest: String = work.digest.chars().take(12).collect();
+    let digest = units::digest(&work.digest);
     let databases = match group.database_count() {
         0 => String::new(),
         count => format!(", {count} databases"),

@@ -135,7 +135,7 @@ fn work(report: &Report<'_>) -> String {
     let Some(source) = report.sources.first() else { return String::new() };
     let work = source.workload();
     let of = work.as_ref();
-    let digest: String = of.map_or("", |of| &of.digest).chars().take(12).collect();
+    let digest = units::digest(of.map_or("", |of| &of.digest));
     let facts = [
         (axes::GAS, format!("{} gas", markup::count(of.and_then(|of| figure!(of, gas))))),
         (axes::TRANSACTIONS, things(of.and_then(|of| figure!(of, tx_count)), "transaction")),

@@ -7,9 +7,9 @@ use result::{
 
 use super::{
     Paint,
-    columns::{Column, table},
+    columns::{self, Column, table},
     facts,
-    head::store_words,
+    head::{ceiling_words, store_words},
     page::{INDENT, Page, Tone},
     units,
 };
@@ -41,11 +41,8 @@ pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
     );
     page.labelled(Tone::Plain, "raw", &text);
     for store in &result.stores {
-        page.labelled(
-            Tone::Plain,
-            store.store.name(),
-            &store_words(store.store.name(), &store.facts),
-        );
+        let name = store.store.name();
+        page.labelled(Tone::Plain, name, &store_words(name, &store.facts));
         device_words(&mut page, store.device.as_ref());
         page.labelled(Tone::Plain, "cache", &cache_words(store));
         page.gap();
@@ -68,22 +65,15 @@ pub fn io_table(result: &IoResult, width: usize, paint: Paint) -> String {
 
 fn device_words(page: &mut Page, device: Option<&IoDevice>) {
     let Some(device) = device else { return };
-    let mut parts = Vec::new();
-    let how = device.ceiling_method.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
-    parts.extend(
-        device
-            .ceiling_iops
-            .map(|iops| format!("{} reads/s of 4 KiB at most{how}", units::number(iops))),
-    );
-    parts.extend(device.ceiling_start_iops.zip(device.ceiling_end_iops).map(|(start, end)| {
+    let ceiling =
+        device.ceiling_iops.map(|iops| ceiling_words(iops, device.ceiling_method.as_ref()));
+    let ends = device.ceiling_start_iops.zip(device.ceiling_end_iops).map(|(start, end)| {
         format!("{} before and {} after", units::number(start), units::number(end))
-    }));
-    parts.extend(
-        device
-            .host_cache_ratio
-            .map(|ratio| format!("second pass {} times as fast", units::ratio(ratio))),
-    );
-    parts.extend(device.reason.clone());
+    });
+    let ratio = device.host_cache_ratio.map(units::ratio);
+    let again = ratio.map(|ratio| format!("second pass {ratio} times as fast"));
+    let parts = [ceiling, ends, again, device.reason.clone()];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     page.labelled(Tone::Plain, "disk", &parts.join(", "));
     if device.ceiling_drift.is_some_and(|drift| (drift - 1.0).abs() > DRIFT_MAX) {
         let text = "the disk's ceiling changed by more than 10 % meanwhile: ratios to it are \
@@ -112,15 +102,14 @@ fn cache_words(store: &IoStore) -> String {
 }
 
 fn points(page: &mut Page, store: &IoStore) {
-    let sweep = store.device.iter().flat_map(|device| &device.sweep).map(device_line);
-    let lines: Vec<Line<'_>> = sweep
-        .chain(store.points.iter().map(|point| point_line(store.store.name(), point)))
-        .collect();
-    if lines.is_empty() {
+    let device = store.device.as_ref().map_or(&[][..], |device| device.sweep.as_slice());
+    let lines = Lines { first: device, second: &store.points };
+    if lines.first.is_empty() && lines.second.is_empty() {
         return;
     }
-    let labels: Vec<(Tone, &str)> = lines.iter().map(|line| (line.tone, line.label)).collect();
-    table(page, &labels, columns(&lines));
+    let of_device = lines.first.iter().map(|_| (Tone::Faint, "disk"));
+    let of_store = lines.second.iter().map(|_| (Tone::Plain, store.store.name()));
+    table(page, &of_device.chain(of_store).collect::<Vec<_>>(), columns(&lines));
     let ceiling = "% of the most single random reads a second: above 100 where neighbours come in one request";
     let mut legend = vec![ceiling.to_owned()];
     if store.points.iter().any(|point| point.latency_of_calls) {
@@ -135,89 +124,65 @@ fn points(page: &mut Page, store: &IoStore) {
     page.indented(Tone::Faint, INDENT, &legend.join("; "));
 }
 
-/// A line of the table: the device or a store.
-struct Line<'a> {
-    label: &'a str,
-    tone: Tone,
-    depth: String,
-    rate: f64,
-    marks: String,
-    ceiling_ratio: Option<f64>,
-    blocks_per_get: Option<f64>,
-    device_bytes: Option<f64>,
-    present: Percentiles,
-    absent: Percentiles,
-    of_calls: bool,
-    cpu_ns: Option<f64>,
-}
+/// The lines of the table: the device at each depth, then the points of the store.
+type Lines<'a> = columns::Lines<'a, DevicePoint, IoPoint>;
 
-fn device_line(point: &DevicePoint) -> Line<'static> {
-    Line {
-        label: "disk",
-        tone: Tone::Faint,
-        depth: units::count(point.depth),
-        rate: point.iops,
-        marks: String::new(),
-        ceiling_ratio: None,
-        blocks_per_get: None,
-        device_bytes: None,
-        present: point.latency_ns,
-        absent: Percentiles::default(),
-        of_calls: false,
-        cpu_ns: point.cpu_ns_per_read.map(|ns| ns as f64),
+/// Threads, and keys in a call where these are several.
+fn depth(point: &IoPoint) -> String {
+    let threads = units::count(point.threads);
+    match point.keys_per_call {
+        1 => threads,
+        keys => format!("{threads}x{}", units::count(keys)),
     }
 }
 
-fn point_line<'a>(label: &'a str, point: &IoPoint) -> Line<'a> {
-    let threads = units::count(point.threads);
+fn rate(point: &IoPoint) -> String {
     let early = if point.keys_exhausted { "e" } else { "" };
     let again = if point.earlier_passes > 0 { "r" } else { "" };
-    Line {
-        label,
-        tone: Tone::Plain,
-        depth: match point.keys_per_call {
-            1 => threads,
-            keys => format!("{threads}x{}", units::count(keys)),
-        },
-        rate: point.gets_per_s,
-        marks: format!("{early}{again}"),
-        ceiling_ratio: point.ceiling_ratio,
-        blocks_per_get: point.blocks_per_get,
-        device_bytes: point.device_bytes_per_get,
-        present: point.present_latency_ns,
-        absent: point.absent_latency_ns,
-        of_calls: point.latency_of_calls,
-        cpu_ns: point.cpu_ns_per_get,
-    }
+    format!("{}{early}{again}", units::number(point.gets_per_s))
 }
 
-impl Line<'_> {
-    /// A time, marked where it is that of a whole call.
-    fn time(&self, ns: Option<u64>) -> Option<String> {
-        let mark = if self.of_calls { "b" } else { "" };
-        Some(format!("{}{mark}", units::ns(ns?)))
-    }
+/// A time of a get, marked where it is that of a whole call.
+fn time(point: &IoPoint, ns: Option<u64>) -> Option<String> {
+    let mark = if point.latency_of_calls { "b" } else { "" };
+    Some(format!("{}{mark}", units::ns(ns?)))
 }
 
-fn columns(lines: &[Line<'_>]) -> Vec<Column> {
-    use units::{finite, number, percent, ratio, time_ns};
+/// A percentile of the device's reads, and of gets of keys that exist.
+fn latency(
+    lines: &Lines<'_>,
+    rank: u8,
+    name: &'static str,
+    of: fn(&Percentiles) -> Option<u64>,
+) -> Column {
+    lines.both(
+        rank,
+        ["", name],
+        |at| of(&at.latency_ns).map(units::ns),
+        |at| time(at, of(&at.present_latency_ns)),
+    )
+}
+
+fn columns(lines: &Lines<'_>) -> Vec<Column> {
+    use units::{count, finite, ns, number, percent, ratio, time_ns};
     vec![
-        Column::ranked(0, ["", "depth"], lines, |line| line.depth.clone()),
-        Column::ranked(0, ["gets", "a second"], lines, |line| {
-            format!("{}{}", number(line.rate), line.marks)
-        }),
-        Column::ranked(0, ["% of", "ceiling"], lines, |line| finite(line.ceiling_ratio, percent)),
-        Column::ranked(2, ["", "p50"], lines, |line| line.time(line.present.p50)),
-        Column::ranked(11, ["", "p90"], lines, |line| line.time(line.present.p90)),
-        Column::ranked(3, ["", "p99"], lines, |line| line.time(line.present.p99)),
-        Column::ranked(12, ["", "max"], lines, |line| line.time(line.present.max)),
-        Column::ranked(4, ["absent", "p50"], lines, |line| line.time(line.absent.p50)),
-        Column::ranked(5, ["absent", "p99"], lines, |line| line.time(line.absent.p99)),
-        Column::ranked(6, ["CPU", "a get"], lines, |line| finite(line.cpu_ns, time_ns)),
-        Column::ranked(7, ["blocks", "a get"], lines, |line| finite(line.blocks_per_get, ratio)),
-        Column::ranked(10, ["disk bytes", "a get"], lines, |line| {
-            finite(line.device_bytes, number)
-        }),
+        lines.both(0, ["", "depth"], |at| Some(count(at.depth)), |at| Some(depth(at))),
+        lines.both(0, ["gets", "a second"], |at| Some(number(at.iops)), |at| Some(rate(at))),
+        lines.second(0, ["% of", "ceiling"], |at| finite(at.ceiling_ratio, percent)),
+        latency(lines, 2, "p50", |of| of.p50),
+        latency(lines, 11, "p90", |of| of.p90),
+        latency(lines, 3, "p99", |of| of.p99),
+        latency(lines, 12, "max", |of| of.max),
+        lines.second(4, ["absent", "p50"], |at| time(at, at.absent_latency_ns.p50)),
+        lines.second(5, ["absent", "p99"], |at| time(at, at.absent_latency_ns.p99)),
+        lines.both(
+            6,
+            ["CPU", "a get"],
+            |at| at.cpu_ns_per_read.map(ns),
+            |at| finite(at.cpu_ns_per_get, time_ns),
+        ),
+        lines.second(7, ["blocks", "a get"], |at| finite(at.blocks_per_get, ratio)),
+        lines.second(10, ["disk bytes", "a get"], |at| finite(at.device_bytes_per_get, number)),
     ]
 }
 

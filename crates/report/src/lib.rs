@@ -33,7 +33,6 @@ mod one_sided;
 mod out;
 mod page;
 mod picture;
-mod profile;
 mod send;
 mod set_keys;
 mod simulation;

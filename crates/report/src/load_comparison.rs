@@ -17,7 +17,7 @@ use super::{
 pub fn load_comparison(comparison: &LoadComparison, width: usize, paint: Paint) -> String {
     let mut page = Page::new(width);
     let work = &comparison.work;
-    let digest: String = work.digest.chars().take(12).collect();
+    let digest = units::digest(&work.digest);
     let text = format!(
         "{}, {} {}, workload {digest}: the same in all",
         work.scenario, work.pace, work.pace_value

@@ -96,14 +96,18 @@ fn count_words(counts: &SendCounts) -> String {
 
 /// Counts of those that are not included.
 fn other_fates(counts: &SendCounts) -> Vec<String> {
-    let others = [
+    counted(&[
         (counts.reverted_count, "reverted"),
         (counts.pending_count, "in no block"),
         (counts.failed_count, "refused"),
         (counts.unsent_count, "never sent"),
-    ];
-    let others = others.iter().filter(|(count, _)| *count > 0);
-    others.map(|(count, word)| format!("{} {word}", units::count(*count))).collect()
+    ])
+}
+
+/// Counts above zero with their words: `3 reverted`.
+fn counted(all: &[(u64, &str)]) -> Vec<String> {
+    let some = all.iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, word)| format!("{} {word}", units::count(*count))).collect()
 }
 
 fn speed(page: &mut Page, result: &SendResult) {
@@ -166,19 +170,14 @@ fn troubles(page: &mut Page, result: &SendResult) {
         page.labelled(Tone::Plain, "pool", &text);
     }
     let attempts = &result.attempts;
-    let words = [
+    let parts = counted(&[
         (attempts.retry_count, "calls repeated with the same bytes"),
         (attempts.known_count, "known to the node already"),
         (attempts.resent_count, "sent again because the node had forgotten them"),
         (attempts.signed_anew_count, "signed anew"),
         (attempts.nonce_corrected_count, "nonces corrected from the node"),
         (attempts.twice_count, "IN BLOCKS TWICE"),
-    ];
-    let parts: Vec<String> = words
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{} {word}", units::count(*count)))
-        .collect();
+    ]);
     if !parts.is_empty() {
         page.labelled(Tone::Plain, "again", &parts.join(", "));
     }

@@ -19,7 +19,7 @@ pub fn simulation(simulation: &Simulation, width: usize, paint: Paint) -> String
         "{}: {} in {}; values come from memory, and no device is in the times",
         work.scenario,
         units::things(work.tx_count, "transaction"),
-        units::batches(work.batch_count)
+        units::things(work.batch_count, "batch")
     );
     page.labelled(Tone::Plain, "work", &text);
     page.labelled(Tone::Plain, "costs", &costs(&simulation.costs));

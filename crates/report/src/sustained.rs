@@ -84,7 +84,7 @@ fn by_store(cell: &Cell, store: &StoreWriteFacts, committed_bytes: u64) -> Strin
         [store.written_bytes(), store.log_bytes, store.flush_bytes, store.compaction_write_bytes];
     let [all, log, flushed, compacted] =
         parts.map(|bytes| units::ratio(bytes as f64 / committed_bytes.max(1) as f64));
-    let flushes = units::flushes(store.flush_count);
+    let flushes = units::things(store.flush_count, "flush");
     let compactions = units::things(store.compaction_count, "compaction");
     format!("by {} {all}: log {log}, {flushes} {flushed}, {compactions} {compacted}", cell.store)
 }

@@ -19,14 +19,12 @@ const DESIGNS: &str = "run.designs";
 /// work.
 struct Group<'m> {
     first: &'m Cell,
-    timed: Vec<Timed<'m>>,
+    /// Its rows with a time, the fastest first.
+    timed: Vec<&'m Point>,
 }
 
-/// A row with its time.
-#[derive(Clone, Copy)]
-struct Timed<'m> {
-    point: &'m Point,
-    ms: f64,
+fn ms(point: &Point) -> f64 {
+    point.ms_per_batch.unwrap_or(f64::NAN)
 }
 
 /// A line for each design; none where cells did different work, or nothing can be faster than another.
@@ -54,18 +52,17 @@ fn groups(merged: &Merged) -> Vec<Group<'_>> {
     for point in merged.points.iter().filter(|point| point.same_as.is_none()) {
         let result = merged.cells.iter().find(|cell| cell.index == point.cell);
         let cell = result.and_then(|cell| cell.result.cell(&point.variant));
-        let (Some(cell), Some(ms)) = (cell, point.ms_per_batch) else { continue };
-        let timed = Timed { point, ms };
+        let (Some(cell), Some(_)) = (cell, point.ms_per_batch) else { continue };
         let mut known = groups.iter_mut().map(|group| (group.first, group));
         let like =
             known.find(|(first, _)| first.design == cell.design && first.has_duties_of(cell));
         match like.map(|(_, group)| group) {
-            Some(group) => group.timed.push(timed),
-            None => groups.push(Group { first: cell, timed: vec![timed] }),
+            Some(group) => group.timed.push(point),
+            None => groups.push(Group { first: cell, timed: vec![point] }),
         }
     }
     for group in &mut groups {
-        group.timed.sort_by(|a, b| a.ms.total_cmp(&b.ms));
+        group.timed.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
     }
     groups
 }
@@ -83,19 +80,16 @@ fn name_of(cell: &Cell) -> String {
 /// `fastest: io_threads=4, 4.35 ms; not distinguishable from it by intervals: io_threads=8`.
 fn words(merged: &Merged, group: &Group<'_>) -> String {
     let [best, others @ ..] = group.timed.as_slice() else { return String::new() };
-    let name = keys(merged, group, best.point);
-    let time = units::time_ns(best.ms * 1e6);
-    let Some([_, high]) = best.point.ms_per_batch_ci95 else {
+    let name = keys(merged, group, best);
+    let time = units::time_ns(ms(best) * 1e6);
+    let Some([_, high]) = best.ms_per_batch_ci95 else {
         return format!(
             "fastest by medians alone: {name}, {time}; no interval yet (--samples {INTERVAL_COUNT_MIN})"
         );
     };
-    let (sure, unsure): (Vec<Timed<'_>>, Vec<Timed<'_>>) =
-        others.iter().partition(|row| row.point.ms_per_batch_ci95.is_some());
-    let alike = sure
-        .into_iter()
-        .filter(|row| row.point.ms_per_batch_ci95.is_some_and(|[low, _]| low <= high));
-    let alike: Vec<Timed<'_>> = alike.collect();
+    let (mut alike, unsure): (Vec<&Point>, Vec<&Point>) =
+        others.iter().partition(|row| row.ms_per_batch_ci95.is_some());
+    alike.retain(|row| row.ms_per_batch_ci95.is_some_and(|[low, _]| low <= high));
     let mut text = format!("fastest: {name}, {time}");
     if alike.is_empty() && unsure.is_empty() && !others.is_empty() {
         text.push_str("; its interval lies below all others");
@@ -113,8 +107,8 @@ fn words(merged: &Merged, group: &Group<'_>) -> String {
 }
 
 /// The first rows by their keys, and how many more there are.
-fn names(merged: &Merged, group: &Group<'_>, rows: &[Timed<'_>]) -> String {
-    let named = rows.iter().take(NAMED_COUNT).map(|row| keys(merged, group, row.point));
+fn names(merged: &Merged, group: &Group<'_>, rows: &[&Point]) -> String {
+    let named = rows.iter().take(NAMED_COUNT).map(|row| keys(merged, group, row));
     let more = Some(rows.len().saturating_sub(NAMED_COUNT)).filter(|more| *more > 0);
     named.chain(more.map(|more| format!("{more} more"))).collect::<Vec<_>>().join(", ")
 }
@@ -124,7 +118,7 @@ fn keys(merged: &Merged, group: &Group<'_>, point: &Point) -> String {
     let axes = merged.sweep.axes.iter().filter(|axis| axis.key != DESIGNS);
     let pairs = axes.filter_map(|axis| Some(pair(axis, point.keys.get(&axis.key)?)));
     let pairs = pairs.collect::<Vec<_>>().join(" ");
-    let is_alone = group.timed.iter().filter(|row| row.point.cell == point.cell).count() == 1;
+    let is_alone = group.timed.iter().filter(|row| row.cell == point.cell).count() == 1;
     match (pairs.is_empty(), is_alone) {
         (true, _) => point.variant.clone(),
         (false, true) => pairs,

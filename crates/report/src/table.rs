@@ -1,13 +1,13 @@
 //! The page that a user reads after a run, from the work to the finding.
 
-use result::{Bound, Claim, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
+use result::{Claim, ProfileFacts, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
 
 use super::{
     Paint, cells, certainty, conclude, databases,
     facts::{self, Reading},
     found, head,
-    page::{Page, Tone},
-    profile, sustained, units,
+    page::{INDENT, Page, Tone, pad_left},
+    sustained, units,
 };
 
 /// Differences that are shown; all are in the JSON.
@@ -20,6 +20,9 @@ const OUT_OPTION: &str = "--out";
 /// Both medians of two runs are unsure, so each needs a wider interval of its own.
 const SAMPLES: &str = "--samples 6: intervals; 7: also of ratios to another run";
 const DATABASES: &str = "--databases 6: intervals";
+
+/// Width of a share.
+const SHARE_WIDTH: usize = 6;
 
 /// The result as a page of `width` columns (at least 24), each line ended by a newline. Where
 /// the designs disagree it shows that first, and no figure.
@@ -53,7 +56,7 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         beside(&mut page, &reading);
         sustained::sustained(&mut page, &reading);
         databases::databases(&mut page, &reading);
-        profile::profile(&mut page, result.profile.as_ref());
+        profile(&mut page, result.profile.as_ref());
     }
     page.gap();
     if let Some(reason) = result.not_whole.as_deref().filter(|_| !disagrees) {
@@ -123,6 +126,35 @@ fn beside(page: &mut Page, reading: &Reading<'_>) {
     page.gap();
 }
 
+/// Adds where the CPU's time of a variant goes: the functions that ran most often, each with its share.
+fn profile(page: &mut Page, profile: Option<&ProfileFacts>) {
+    let Some(profile) = profile else { return };
+    let text = format!(
+        "{}: {} of {}; flame graph {}",
+        profile.variant,
+        units::things(profile.stack_count, "stack"),
+        units::things(profile.sample_count, "more sample"),
+        profile.flame_graph
+    );
+    page.labelled(Tone::Plain, "profile", &text);
+    page.line(Tone::Faint, &profile_line(["self %", "with %"], "function"));
+    for frame in &profile.frames {
+        let shares = [frame.self_share, frame.total_share].map(units::percent);
+        page.line(Tone::Plain, &profile_line(shares.each_ref().map(String::as_str), &frame.name));
+    }
+    page.indented(
+        Tone::Faint,
+        INDENT,
+        "self: the function itself ran; with: it, or a function that it called",
+    );
+    page.gap();
+}
+
+fn profile_line(shares: [&str; 2], name: &str) -> String {
+    let [own, all] = shares.map(|share| pad_left(share, SHARE_WIDTH));
+    format!("{}{own} {all} {name}", " ".repeat(INDENT))
+}
+
 fn remarks(page: &mut Page, result: &RunResult) {
     for text in &result.warnings {
         page.labelled(Tone::Warning, "warning", text);
@@ -159,13 +191,9 @@ fn claim_words(claim: &Claim) -> String {
     let on = claim.store.map(|store| format!(" on {store}")).unwrap_or_default();
     let value =
         claim.value.map_or_else(|| "is not known".to_owned(), |v| format!("is {}", figure(v)));
-    let side = if claim.bound == Bound::Min { "lower" } else { "upper" };
+    let (side, bound) = (claim.bound.side(), claim.bound.words());
     let end =
         claim.near_end.map(|end| format!(" ({side} end {})", figure(end))).unwrap_or_default();
-    let bound = match claim.bound {
-        Bound::Min => "at least",
-        Bound::Max => "at most",
-    };
     let why = claim.reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
     format!("{verdict}: {}{on} {value}{end}, claimed {bound} {}{why}", claim.metric, claim.limit)
 }

@@ -73,20 +73,19 @@ pub fn bytes(value: u64) -> String {
     format!("{digits} {prefix}B")
 }
 
-/// A number of things: `1 block`, `39 blocks`, `128M blocks`.
+/// A number of things: `1 block`, `39 blocks`, `128M blocks`, `2 batches`.
 pub fn things(value: u64, noun: &str) -> String {
-    let plural = if value == 1 { "" } else { "s" };
+    let plural = match value {
+        1 => "",
+        _ if noun.ends_with("ch") || noun.ends_with("sh") => "es",
+        _ => "s",
+    };
     format!("{} {noun}{plural}", count(value))
 }
 
-/// `1 batch`, `39 batches`.
-pub fn batches(value: u64) -> String {
-    format!("{} batch{}", count(value), if value == 1 { "" } else { "es" })
-}
-
-/// `1 flush`, `12 flushes`.
-pub fn flushes(value: u64) -> String {
-    format!("{} flush{}", count(value), if value == 1 { "" } else { "es" })
+/// The beginning of a digest.
+pub(crate) fn digest(digest: &str) -> String {
+    digest.chars().take(12).collect()
 }
 
 /// A time that is known roughly: `5.3 s`, `55 s`, `12 min`, `2.4 h`.

@@ -28,6 +28,24 @@ variant::named! {
     }
 }
 
+impl Bound {
+    /// `at least` or `at most`.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Min => "at least",
+            Self::Max => "at most",
+        }
+    }
+
+    /// The end of an interval that must keep it: `lower` or `upper`.
+    pub const fn side(self) -> &'static str {
+        match self {
+            Self::Min => "lower",
+            Self::Max => "upper",
+        }
+    }
+}
+
 variant::named! {
     /// The term that bounds the time of a cell from below.
     pub enum Bottleneck: "bottleneck" {

@@ -6,96 +6,89 @@ use variant::{CacheMode, ListForm};
 
 use crate::{page::clean, units::Exact};
 
-/// A column of a fact of `T`.
-pub(super) struct Column<T> {
-    pub(super) name: &'static str,
-    pub(super) field: fn(&T) -> String,
-}
-
-pub(super) const fn column<T>(name: &'static str, field: fn(&T) -> String) -> Column<T> {
-    Column { name, field }
-}
+/// A column of a fact of `T`: its name, and its field.
+pub(super) type Column<T> = (&'static str, fn(&T) -> String);
 
 /// Columns of the result.
 const OF_RESULT: [Column<RunResult>; 12] = [
-    column("agree", |run| bool(run.agree)),
-    column("interrupted", |run| run.interrupted.to_string()),
-    column("started_unix_s", |run| run.started_unix_s.text()),
-    column("commit", |run| word(run.tool.program.commit.as_deref())),
-    column("scenario", |run| field(&run.workload.scenario)),
-    column("fork", |run| field(&run.workload.fork)),
-    column("seed", |run| run.workload.seed.text()),
-    column("gas", |run| run.workload.gas.text()),
-    column("blocks_per_batch", |run| run.workload.blocks_per_batch.text()),
-    column("state_slot_count", |run| run.workload.state_slot_count.text()),
-    column("digest", |run| field(&run.workload.digest)),
-    column("ceiling_iops", |run| run.device.as_ref().and_then(|device| device.ceiling_iops).text()),
+    ("agree", |run| bool(run.agree)),
+    ("interrupted", |run| run.interrupted.to_string()),
+    ("started_unix_s", |run| run.started_unix_s.text()),
+    ("commit", |run| word(run.tool.program.commit.as_deref())),
+    ("scenario", |run| field(&run.workload.scenario)),
+    ("fork", |run| field(&run.workload.fork)),
+    ("seed", |run| run.workload.seed.text()),
+    ("gas", |run| run.workload.gas.text()),
+    ("blocks_per_batch", |run| run.workload.blocks_per_batch.text()),
+    ("state_slot_count", |run| run.workload.state_slot_count.text()),
+    ("digest", |run| field(&run.workload.digest)),
+    ("ceiling_iops", |run| run.device.as_ref().and_then(|device| device.ceiling_iops).text()),
 ];
 /// Columns of the cell for its variant.
 const OF_CELL: [Column<Cell>; 23] = [
-    column("variant", |cell| field(&cell.variant)),
-    column("store", |cell| field(cell.store.name())),
-    column("design", |cell| field(cell.design.name())),
-    column("list", |cell| field(cell.list.map_or("none", ListForm::name))),
-    column("engine", |cell| field(cell.engine.name())),
-    column("io", |cell| field(cell.io.name())),
-    column("schedule", |cell| field(cell.schedule.name())),
-    column("threads", |cell| cell.threads.text()),
-    column("fibers", |cell| cell.fibers.text()),
-    column("shards", |cell| cell.shards.text()),
-    column("partitioner", |cell| word(cell.sharding.map(|way| way.partitioner.name()))),
-    column("partition_time", |cell| word(cell.sharding.map(|way| way.partition_time.name()))),
-    column("micro_batch_keys", |cell| cell.sharding.map(|way| way.micro_batch_key_count).text()),
-    column("delay_ns", |cell| cell.sharding.map(|way| way.delay_ns).text()),
-    column("io_threads", |cell| cell.io_threads.text()),
-    column("prefetch_time", |cell| word(cell.prefetch.map(|prefetch| prefetch.time.name()))),
-    column("prefetch_order", |cell| word(cell.prefetch.map(|prefetch| prefetch.order.name()))),
-    column("cache", |cell| word(cell.cache.want.map(CacheMode::name))),
-    column("duties", |cell| field(&cell.duties.join("+"))),
-    column("root", |cell| field(cell.root.name())),
-    column("root_shards", |cell| cell.root_way.map(|way| way.root_shards).text()),
-    column("root_reads", |cell| word(cell.root_way.map(|way| way.root_reads.name()))),
-    column("root_cache", |cell| word(cell.root_way.map(|way| way.root_cache.name()))),
+    ("variant", |cell| field(&cell.variant)),
+    ("store", |cell| field(cell.store.name())),
+    ("design", |cell| field(cell.design.name())),
+    ("list", |cell| field(cell.list.map_or("none", ListForm::name))),
+    ("engine", |cell| field(cell.engine.name())),
+    ("io", |cell| field(cell.io.name())),
+    ("schedule", |cell| field(cell.schedule.name())),
+    ("threads", |cell| cell.threads.text()),
+    ("fibers", |cell| cell.fibers.text()),
+    ("shards", |cell| cell.shards.text()),
+    ("partitioner", |cell| word(cell.sharding.map(|way| way.partitioner.name()))),
+    ("partition_time", |cell| word(cell.sharding.map(|way| way.partition_time.name()))),
+    ("micro_batch_keys", |cell| cell.sharding.map(|way| way.micro_batch_key_count).text()),
+    ("delay_ns", |cell| cell.sharding.map(|way| way.delay_ns).text()),
+    ("io_threads", |cell| cell.io_threads.text()),
+    ("prefetch_time", |cell| word(cell.prefetch.map(|prefetch| prefetch.time.name()))),
+    ("prefetch_order", |cell| word(cell.prefetch.map(|prefetch| prefetch.order.name()))),
+    ("cache", |cell| word(cell.cache.want.map(CacheMode::name))),
+    ("duties", |cell| field(&cell.duties.join("+"))),
+    ("root", |cell| field(cell.root.name())),
+    ("root_shards", |cell| cell.root_way.map(|way| way.root_shards).text()),
+    ("root_reads", |cell| word(cell.root_way.map(|way| way.root_reads.name()))),
+    ("root_cache", |cell| word(cell.root_way.map(|way| way.root_cache.name()))),
 ];
 /// Columns of figures; empty where the designs of the result disagree.
 const FIGURES: [Column<Cell>; 30] = [
-    column("cold_is_proved", |cell| bool(cell.cache.proved)),
-    column("mgas_per_s", |cell| cell.mgas_per_s.median.text()),
-    column("mgas_per_s_low", |cell| low(cell.mgas_per_s)),
-    column("mgas_per_s_high", |cell| high(cell.mgas_per_s)),
-    column("ms_per_batch", |cell| cell.ms_per_batch.median.text()),
-    column("ms_per_batch_low", |cell| low(cell.ms_per_batch)),
-    column("ms_per_batch_high", |cell| high(cell.ms_per_batch)),
-    column("unverified_ms_per_batch", |cell| cell.unverified_ms_per_batch.median.text()),
-    column("tx_p50_ns", |cell| cell.tx_latency_ns.p50.text()),
-    column("tx_p90_ns", |cell| cell.tx_latency_ns.p90.text()),
-    column("tx_p99_ns", |cell| cell.tx_latency_ns.p99.text()),
-    column("tx_p999_ns", |cell| cell.tx_latency_ns.p999.text()),
-    column("tx_max_ns", |cell| cell.tx_latency_ns.max.text()),
-    column("read_p50_ns", |cell| cell.read_latency_ns.p50.text()),
-    column("read_p90_ns", |cell| cell.read_latency_ns.p90.text()),
-    column("read_p99_ns", |cell| cell.read_latency_ns.p99.text()),
-    column("read_p999_ns", |cell| cell.read_latency_ns.p999.text()),
-    column("read_max_ns", |cell| cell.read_latency_ns.max.text()),
-    column("unique_keys", |cell| cell.samples.first().map(|sample| sample.unique_keys).text()),
-    column("store_reads", |cell| cell.samples.first().map(|sample| sample.store_reads).text()),
-    column("device_fraction", |cell| cell.device_fraction.text()),
-    column("blocks_per_present_key", |cell| cell.blocks_per_present_key.text()),
-    column("device_bytes_per_block", |cell| cell.device_bytes_per_block.text()),
-    column("reads_in_flight", |cell| cell.reads_in_flight.text()),
-    column("ready_share", |cell| cell.ready_share.text()),
-    column("cpu_ns_per_read", |cell| cell.cpu_ns_per_read.text()),
-    column("longest_tx_share", |cell| cell.longest_tx_share.text()),
-    column("abort_rate", |cell| cell.abort_rate.text()),
-    column("idle_share", |cell| cell.idle_share.text()),
-    column("bottleneck", |cell| word(cell.bottleneck.map(Bottleneck::name))),
+    ("cold_is_proved", |cell| bool(cell.cache.proved)),
+    ("mgas_per_s", |cell| cell.mgas_per_s.median.text()),
+    ("mgas_per_s_low", |cell| low(cell.mgas_per_s)),
+    ("mgas_per_s_high", |cell| high(cell.mgas_per_s)),
+    ("ms_per_batch", |cell| cell.ms_per_batch.median.text()),
+    ("ms_per_batch_low", |cell| low(cell.ms_per_batch)),
+    ("ms_per_batch_high", |cell| high(cell.ms_per_batch)),
+    ("unverified_ms_per_batch", |cell| cell.unverified_ms_per_batch.median.text()),
+    ("tx_p50_ns", |cell| cell.tx_latency_ns.p50.text()),
+    ("tx_p90_ns", |cell| cell.tx_latency_ns.p90.text()),
+    ("tx_p99_ns", |cell| cell.tx_latency_ns.p99.text()),
+    ("tx_p999_ns", |cell| cell.tx_latency_ns.p999.text()),
+    ("tx_max_ns", |cell| cell.tx_latency_ns.max.text()),
+    ("read_p50_ns", |cell| cell.read_latency_ns.p50.text()),
+    ("read_p90_ns", |cell| cell.read_latency_ns.p90.text()),
+    ("read_p99_ns", |cell| cell.read_latency_ns.p99.text()),
+    ("read_p999_ns", |cell| cell.read_latency_ns.p999.text()),
+    ("read_max_ns", |cell| cell.read_latency_ns.max.text()),
+    ("unique_keys", |cell| cell.samples.first().map(|sample| sample.unique_keys).text()),
+    ("store_reads", |cell| cell.samples.first().map(|sample| sample.store_reads).text()),
+    ("device_fraction", |cell| cell.device_fraction.text()),
+    ("blocks_per_present_key", |cell| cell.blocks_per_present_key.text()),
+    ("device_bytes_per_block", |cell| cell.device_bytes_per_block.text()),
+    ("reads_in_flight", |cell| cell.reads_in_flight.text()),
+    ("ready_share", |cell| cell.ready_share.text()),
+    ("cpu_ns_per_read", |cell| cell.cpu_ns_per_read.text()),
+    ("longest_tx_share", |cell| cell.longest_tx_share.text()),
+    ("abort_rate", |cell| cell.abort_rate.text()),
+    ("idle_share", |cell| cell.idle_share.text()),
+    ("bottleneck", |cell| word(cell.bottleneck.map(Bottleneck::name))),
 ];
 
 /// The table, its names in the first line.
 pub fn csv(results: &[Shown]) -> String {
-    let of_result = OF_RESULT.iter().map(|column| column.name);
-    let of_cell = OF_CELL.iter().map(|column| column.name);
-    let figures = FIGURES.iter().map(|column| column.name);
+    let of_result = OF_RESULT.iter().map(|(name, _)| *name);
+    let of_cell = OF_CELL.iter().map(|(name, _)| *name);
+    let figures = FIGURES.iter().map(|(name, _)| *name);
     let run = of_result.chain(of_cell);
     let names: Vec<&str> =
         ["file"].into_iter().chain(run).chain(["samples", "databases"]).chain(figures).collect();
@@ -120,10 +113,10 @@ enum Row<'a> {
 
 impl Row<'_> {
     /// Its value in a column.
-    fn field(self, column: &Column<Cell>) -> String {
+    fn field(self, (name, field): &Column<Cell>) -> String {
         match self {
-            Self::Design(cell) => (column.field)(cell),
-            Self::Client(client) => client_field(column.name, client),
+            Self::Design(cell) => field(cell),
+            Self::Client(client) => client_field(name, client),
         }
     }
 
@@ -154,7 +147,7 @@ fn client_field(column: &str, client: &ClientCell) -> String {
 fn line(shown: &Shown, row: Row<'_>) -> String {
     let Some(run) = shown.run() else { return String::new() };
     let mut fields = vec![field(&shown.path.to_string_lossy())];
-    fields.extend(OF_RESULT.iter().map(|column| (column.field)(run)));
+    fields.extend(OF_RESULT.iter().map(|(_, field)| field(run)));
     fields.extend(OF_CELL.iter().map(|column| row.field(column)));
     fields.push(row.sample_count().to_string());
     fields.push(run.databases.len().max(1).to_string());

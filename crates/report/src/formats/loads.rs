@@ -5,7 +5,7 @@ use result::{Error, json, send::SendResult, stored::StoredLoad};
 use super::{
     Better,
     benchmark::Entry,
-    csv::{Column, column, field, word},
+    csv::{Column, field, word},
     markdown,
 };
 use crate::{
@@ -58,51 +58,51 @@ fn row(load: &SendResult) -> String {
 }
 
 const COLUMNS: [Column<SendResult>; 36] = [
-    column("interrupted", |load| load.interrupted.to_string()),
-    column("started_unix_s", |load| load.started_unix_s.text()),
-    column("commit", |load| word(load.tool.program.commit.as_deref())),
-    column("node_version", |load| word(load.node.version.as_deref())),
-    column("node_url", |load| field(&load.node.url)),
-    column("transport", |load| field(&load.node.transport)),
-    column("chain_id", |load| load.node.chain_id.text()),
-    column("scenario", |load| field(&load.work.scenario)),
-    column("fork", |load| field(&load.work.fork)),
-    column("seed", |load| load.work.seed.text()),
-    column("digest", |load| field(&load.work.digest)),
-    column("sender_count", |load| load.work.sender_count.text()),
-    column("pace", |load| field(&load.pace)),
-    column("pace_value", |load| load.pace_value.text()),
-    column("planned_count", |load| load.counts.planned_count.text()),
-    column("unsent_count", |load| load.counts.unsent_count.text()),
-    column("sent_count", |load| load.counts.sent_count.text()),
-    column("included_count", |load| load.counts.included_count.text()),
-    column("reverted_count", |load| load.counts.reverted_count.text()),
-    column("pending_count", |load| load.counts.pending_count.text()),
-    column("failed_count", |load| load.counts.failed_count.text()),
-    column("elapsed_ns", |load| load.elapsed_ns.text()),
-    column("sent_per_s", |load| load.sent_per_s.text()),
-    column("included_per_s", |load| load.included_per_s.text()),
-    column("gas_per_s", |load| load.gas_per_s.text()),
-    column("inclusion_p50_ns", |load| load.latency.inclusion_ns.p50.text()),
-    column("inclusion_p90_ns", |load| load.latency.inclusion_ns.p90.text()),
-    column("inclusion_p99_ns", |load| load.latency.inclusion_ns.p99.text()),
-    column("inclusion_max_ns", |load| load.latency.inclusion_ns.max.text()),
-    column("open_count", |load| load.latency.open_count.text()),
-    column("call_count", |load| load.attempts.call_count.text()),
-    column("retry_count", |load| load.attempts.retry_count.text()),
-    column("known_count", |load| load.attempts.known_count.text()),
-    column("acceptance_p50_ns", |load| load.latency.acceptance_ns.p50.text()),
-    column("call_p50_ns", |load| load.latency.call_ns.p50.text()),
-    column("warnings", |load| load.warnings.len().to_string()),
+    ("interrupted", |load| load.interrupted.to_string()),
+    ("started_unix_s", |load| load.started_unix_s.text()),
+    ("commit", |load| word(load.tool.program.commit.as_deref())),
+    ("node_version", |load| word(load.node.version.as_deref())),
+    ("node_url", |load| field(&load.node.url)),
+    ("transport", |load| field(&load.node.transport)),
+    ("chain_id", |load| load.node.chain_id.text()),
+    ("scenario", |load| field(&load.work.scenario)),
+    ("fork", |load| field(&load.work.fork)),
+    ("seed", |load| load.work.seed.text()),
+    ("digest", |load| field(&load.work.digest)),
+    ("sender_count", |load| load.work.sender_count.text()),
+    ("pace", |load| field(&load.pace)),
+    ("pace_value", |load| load.pace_value.text()),
+    ("planned_count", |load| load.counts.planned_count.text()),
+    ("unsent_count", |load| load.counts.unsent_count.text()),
+    ("sent_count", |load| load.counts.sent_count.text()),
+    ("included_count", |load| load.counts.included_count.text()),
+    ("reverted_count", |load| load.counts.reverted_count.text()),
+    ("pending_count", |load| load.counts.pending_count.text()),
+    ("failed_count", |load| load.counts.failed_count.text()),
+    ("elapsed_ns", |load| load.elapsed_ns.text()),
+    ("sent_per_s", |load| load.sent_per_s.text()),
+    ("included_per_s", |load| load.included_per_s.text()),
+    ("gas_per_s", |load| load.gas_per_s.text()),
+    ("inclusion_p50_ns", |load| load.latency.inclusion_ns.p50.text()),
+    ("inclusion_p90_ns", |load| load.latency.inclusion_ns.p90.text()),
+    ("inclusion_p99_ns", |load| load.latency.inclusion_ns.p99.text()),
+    ("inclusion_max_ns", |load| load.latency.inclusion_ns.max.text()),
+    ("open_count", |load| load.latency.open_count.text()),
+    ("call_count", |load| load.attempts.call_count.text()),
+    ("retry_count", |load| load.attempts.retry_count.text()),
+    ("known_count", |load| load.attempts.known_count.text()),
+    ("acceptance_p50_ns", |load| load.latency.acceptance_ns.p50.text()),
+    ("call_p50_ns", |load| load.latency.call_ns.p50.text()),
+    ("warnings", |load| load.warnings.len().to_string()),
 ];
 
 /// A table with a row for each load, its names in the first line; a figure that is not known is empty.
 pub fn csv_of_loads(loads: &[StoredLoad]) -> String {
-    let names = ["file"].into_iter().chain(COLUMNS.iter().map(|column| column.name));
+    let names = ["file"].into_iter().chain(COLUMNS.iter().map(|(name, _)| *name));
     let mut text = names.collect::<Vec<_>>().join(",") + "\n";
     for load in loads {
         let mut fields = vec![field(&load.path.to_string_lossy())];
-        fields.extend(COLUMNS.iter().map(|column| (column.field)(&load.result)));
+        fields.extend(COLUMNS.iter().map(|(_, field)| field(&load.result)));
         text.push_str(&(fields.join(",") + "\n"));
     }
     text

@@ -1,9 +1,7 @@
 //! A summary for a pull request or a job: the finding, the best of each design, the warnings.
 //! At most a screen, however many results there are.
 
-use result::{
-    Bottleneck, Bound, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict,
-};
+use result::{Bottleneck, Cell, Claim, ClientCell, Content, Estimate, RunResult, Shown, Verdict};
 use variant::steers_terminal;
 
 use crate::{
@@ -143,10 +141,7 @@ fn run_lines(run: &RunResult, name: &str) -> Vec<String> {
 
 /// A claim that does not hold.
 fn broken(claim: &Claim) -> String {
-    let bound = match claim.bound {
-        Bound::Min => "at least",
-        Bound::Max => "at most",
-    };
+    let bound = claim.bound.words();
     format!(
         "- **{}**: {} is {}, claimed {bound} {} {}",
         text(claim.verdict.name()),
@@ -178,7 +173,7 @@ fn table(results: &[Shown]) -> Vec<String> {
     let mut lines = vec![
         format!(
             "| each design at its best | MGas/s | 95 % | {} | % of disk | bottleneck |",
-            facts::ms_per_of(results)
+            facts::ms_per(results.iter().filter_map(Shown::workload))
         ),
         "|---|--:|--:|--:|--:|---|".to_owned(),
     ];

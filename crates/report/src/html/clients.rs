@@ -6,7 +6,7 @@ use variant::Design;
 use super::{
     data::{Report, Source},
     figure::{Figure, Part, figure, interval, part},
-    markup::{self, Section, esc, number, unknown},
+    markup::{self, Column, Section, esc, number, unknown},
 };
 use crate::{facts, units};
 
@@ -17,7 +17,6 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     if with_clients.is_empty() {
         return None;
     }
-    let rows = with_clients.iter().flat_map(|of| of.rows(report)).collect::<Vec<_>>();
     let clients = with_clients.iter().flat_map(|of| &of.run.value.clients);
     let includes = facts::distinct(clients.map(|client| client.time_includes.as_str()));
     let cells = with_clients.iter().flat_map(|of| &of.run.value.cells);
@@ -30,17 +29,6 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
             markup::table("Blocks of a chain", &heads, &chains)
         }
     };
-    let heads = [
-        "Client",
-        report.ms_per(),
-        "95 %",
-        "MGas/s",
-        "Times in order",
-        "By its log, ms",
-        "CPU",
-        "Read from disk",
-        "Cold",
-    ];
     Some(Section {
         id: "clients",
         title: "Clients on the same block",
@@ -50,7 +38,7 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
             includes.into_iter().map(esc).collect::<Vec<_>>().join("; or "),
             facts::commit_and_root(cells)
         ),
-        body: format!("{}{chains}", markup::table("Clients on the same block", &heads, &rows)),
+        body: format!("{}{chains}", table(report, &with_clients)),
         results: with_clients.iter().map(|of| of.source.index).collect(),
     })
 }
@@ -90,34 +78,47 @@ impl WithClients<'_, '_> {
         rows
     }
 
-    fn rows(&self, report: &Report<'_>) -> Vec<Vec<String>> {
+    /// The clients, each behind the label of its result.
+    fn rows(&self, report: &Report<'_>) -> Vec<(String, Part<'_, ClientCell>)> {
+        let label = report.label(self.source, " · ");
         let all = 0..self.run.value.clients.len();
         let clients = all.filter_map(|index| part!(self.run, clients[index]));
-        let label = report.label(self.source, " · ");
-        clients.map(|client| row(&label, &client)).collect()
+        clients.map(|client| (label.clone(), client)).collect()
     }
 }
 
-fn row(label: &str, client: &Part<'_, ClientCell>) -> Vec<String> {
-    let ends = interval!(client, ms_per_batch.ci95);
-    let version = client
-        .version
-        .as_deref()
-        .map_or_else(String::new, |version| format!("<br/><small>{}</small>", esc(version)));
-    let cpu = median(client, "cpu_ns", client.median(|sample| sample.cpu_ns));
-    let read =
-        median(client, "device_read_bytes", client.median(|sample| sample.device_read_bytes));
-    vec![
-        format!("{label}<code>{}</code>{version}", esc(&client.client)),
-        number(figure!(client, ms_per_batch.median), units::plain),
-        markup::interval(ends, client.counted().len(), units::plain),
-        number(figure!(client, mgas_per_s.median), units::number),
-        ratio(client),
-        number(figure!(client, own_ms_per_batch.median), units::plain),
-        number(cpu, units::time_ns),
-        markup::bytes(read),
-        esc(&facts::client_cache(client.value)),
-    ]
+fn table(report: &Report<'_>, with_clients: &[WithClients<'_, '_>]) -> String {
+    let columns: [Column<'_, (String, Part<'_, ClientCell>)>; 9] = [
+        ("Client", &|(label, client)| {
+            let version = client.version.as_ref();
+            let version = version.map(|version| format!("<br/><small>{}</small>", esc(version)));
+            let name = esc(&client.client);
+            format!("{label}<code>{name}</code>{}", version.unwrap_or_default())
+        }),
+        (report.ms_per(), &|(_, client)| {
+            number(figure!(client, ms_per_batch.median), units::plain)
+        }),
+        ("95 %", &|(_, client)| {
+            let ends = interval!(client, ms_per_batch.ci95);
+            markup::interval(ends, client.counted().len(), units::plain)
+        }),
+        ("MGas/s", &|(_, client)| number(figure!(client, mgas_per_s.median), units::number)),
+        ("Times in order", &|(_, client)| ratio(client)),
+        ("By its log, ms", &|(_, client)| {
+            number(figure!(client, own_ms_per_batch.median), units::plain)
+        }),
+        ("CPU", &|(_, client)| {
+            let cpu = median(client, "cpu_ns", client.median(|sample| sample.cpu_ns));
+            number(cpu, units::time_ns)
+        }),
+        ("Read from disk", &|(_, client)| {
+            let read = client.median(|sample| sample.device_read_bytes);
+            markup::bytes(median(client, "device_read_bytes", read))
+        }),
+        ("Cold", &|(_, client)| esc(&facts::client_cache(client.value))),
+    ];
+    let rows = with_clients.iter().flat_map(|of| of.rows(report));
+    markup::table_of("Clients on the same block", rows, &columns)
 }
 
 fn ratio(client: &Part<'_, ClientCell>) -> String {

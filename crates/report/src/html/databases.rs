@@ -4,7 +4,7 @@
 use super::{
     data::{Report, Row, Source},
     figure::{Figure, figure, interval},
-    markup::{self, Section, esc, interval, number, percent},
+    markup::{self, Column, Section, esc, interval, number, percent},
 };
 use result::{RunResult, stats::CHANCE_P};
 
@@ -49,13 +49,31 @@ fn source_html(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> S
     let caption = format!("<p class=\"lede\">{label}{words}, of seeds {}.</p>", seeds.join(", "));
     let own: Vec<&Row<'_>> =
         rows.iter().copied().filter(|row| row.source == source.index).collect();
-    let times = own.iter().map(|row| times(row)).collect::<Vec<_>>();
-    let ratios = own.iter().map(|row| ratios(row)).collect::<Vec<_>>();
-    let heads =
-        ["Variant", report.ms_per(), "95 %", "Least to most", "Between", "By chance", "Within"];
-    let times = markup::table("Time of a batch over the databases", &heads, &times);
-    let heads = ["Variant", "Time over the first", "95 %", "Least to most"];
-    let ratios = markup::table("Time over the first variant’s", &heads, &ratios);
+    let times: [Column<'_, &&Row<'_>>; 7] = [
+        ("Variant", &|row| esc(row.variant())),
+        (report.ms_per(), &|row| number(figure!(row.cell, ms_per_batch.median), units::plain)),
+        ("95 %", &|row| ends(row, interval!(row.cell, ms_per_batch.ci95), units::plain)),
+        ("Least to most", &|row| {
+            ends(row, interval!(row.cell, databases?.ms_per_batch_range), units::plain)
+        }),
+        ("Between", &|row| percent(figure!(row.cell, databases?.time_spread?.between))),
+        ("By chance", &|row| {
+            number(figure!(row.cell, databases?.time_spread?.between_p), units::probability)
+        }),
+        ("Within", &|row| percent(figure!(row.cell, databases?.time_spread?.within))),
+    ];
+    let times = markup::table_of("Time of a batch over the databases", &own, &times);
+    let ratios: [Column<'_, &&Row<'_>>; 4] = [
+        ("Variant", &|row| esc(row.variant())),
+        ("Time over the first", &|row| {
+            number(figure!(row.cell, databases?.time_ratio.median), units::ratio)
+        }),
+        ("95 %", &|row| ends(row, interval!(row.cell, databases?.time_ratio.ci95), units::ratio)),
+        ("Least to most", &|row| {
+            ends(row, interval!(row.cell, databases?.time_ratio_range), units::ratio)
+        }),
+    ];
+    let ratios = markup::table_of("Time over the first variant’s", &own, &ratios);
     let over = "<p class=\"lede\">Over the time of the first variant on the same store:</p>";
     format!("{caption}{times}{over}{ratios}{}", each(&run, &seeds, &own))
 }
@@ -67,29 +85,6 @@ fn seed(figure: &Figure) -> String {
 
 fn ends(row: &Row<'_>, ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
     interval(ends, row.cell.value_count(), text)
-}
-
-fn times(row: &Row<'_>) -> Vec<String> {
-    let cell = &row.cell;
-    vec![
-        esc(row.variant()),
-        number(figure!(cell, ms_per_batch.median), units::plain),
-        ends(row, interval!(cell, ms_per_batch.ci95), units::plain),
-        ends(row, interval!(cell, databases?.ms_per_batch_range), units::plain),
-        percent(figure!(cell, databases?.time_spread?.between)),
-        number(figure!(cell, databases?.time_spread?.between_p), units::probability),
-        percent(figure!(cell, databases?.time_spread?.within)),
-    ]
-}
-
-fn ratios(row: &Row<'_>) -> Vec<String> {
-    let cell = &row.cell;
-    vec![
-        esc(row.variant()),
-        number(figure!(cell, databases?.time_ratio.median), units::ratio),
-        ends(row, interval!(cell, databases?.time_ratio.ci95), units::ratio),
-        ends(row, interval!(cell, databases?.time_ratio_range), units::ratio),
-    ]
 }
 
 /// A table of single databases, one a row.

@@ -19,43 +19,35 @@ use crate::{
 /// Values of a fact that stand open where results differ; the others are folded away.
 const SHOWN_VALUE_COUNT: usize = 3;
 
-/// A fact that is shown first.
-struct First {
-    name: &'static str,
-    /// Its markup; `None` where it is not known.
-    text: fn(&Source<'_>) -> Option<String>,
-}
-
-const fn first(name: &'static str, text: fn(&Source<'_>) -> Option<String>) -> First {
-    First { name, text }
-}
+/// A fact that is shown first: its name, and its markup; `None` where it is not known.
+type First = (&'static str, fn(&Source<'_>) -> Option<String>);
 
 const FIRST: [First; 18] = [
-    first("Processor", |s| word(s.environment()?.cpu.model.as_deref())),
-    first("CPUs allowed", |s| count(figure!(s.environment()?, cpu.allowed_count))),
-    first("Governor", |s| word(s.environment()?.cpu.governor.as_deref())),
-    first("Turbo", |s| answer(s.environment()?.cpu.is_turbo_on)),
-    first("SMT", |s| answer(s.environment()?.cpu.is_smt_on)),
-    first("Memory", |s| bytes(figure!(s.environment()?, memory.total_bytes))),
-    first("Kernel", |s| word(s.environment()?.host.kernel.as_deref())),
-    first("System", |s| word(s.environment()?.host.os.as_deref())),
-    first("Virtual machine", |s| virtual_machine(&s.environment()?.host.virtualisation)),
-    first("File system", |s| word(s.environment()?.data_dir.file_system.as_deref())),
-    first("Disk", |s| word(s.environment()?.data_dir.model.as_deref())),
-    first("Device’s ceiling, reads a second", |s| {
+    ("Processor", |s| word(s.environment()?.cpu.model.as_deref())),
+    ("CPUs allowed", |s| count(figure!(s.environment()?, cpu.allowed_count))),
+    ("Governor", |s| word(s.environment()?.cpu.governor.as_deref())),
+    ("Turbo", |s| answer(s.environment()?.cpu.is_turbo_on)),
+    ("SMT", |s| answer(s.environment()?.cpu.is_smt_on)),
+    ("Memory", |s| bytes(figure!(s.environment()?, memory.total_bytes))),
+    ("Kernel", |s| word(s.environment()?.host.kernel.as_deref())),
+    ("System", |s| word(s.environment()?.host.os.as_deref())),
+    ("Virtual machine", |s| virtual_machine(&s.environment()?.host.virtualisation)),
+    ("File system", |s| word(s.environment()?.data_dir.file_system.as_deref())),
+    ("Disk", |s| word(s.environment()?.data_dir.model.as_deref())),
+    ("Device’s ceiling, reads a second", |s| {
         Some(number(&figure!(s.run()?, device?.ceiling_iops)?, units::number))
     }),
-    first("… found by", |s| word(s.run()?.device.as_ref()?.method.as_deref())),
-    first("One read alone", |s| {
+    ("… found by", |s| word(s.run()?.device.as_ref()?.method.as_deref())),
+    ("One read alone", |s| {
         Some(number(&figure!(s.run()?, device?.depth1_p50_ns)?, units::time_ns))
     }),
-    first("Stolen time", |s| {
+    ("Stolen time", |s| {
         let stolen = s.environment()?.figure("steal_ns", |of| of.steal.stolen_ns())?;
         Some(number(&stolen, units::time_ns))
     }),
-    first("Compiler", |s| word(s.environment()?.build.rustc.as_deref())),
-    first("revm", |s| word(Some(&s.shown.tool().revm))),
-    first("Commit", |s| word(s.shown.tool().program.commit.as_deref())),
+    ("Compiler", |s| word(s.environment()?.build.rustc.as_deref())),
+    ("revm", |s| word(Some(&s.shown.tool().revm))),
+    ("Commit", |s| word(s.shown.tool().program.commit.as_deref())),
 ];
 
 /// The same answer as that of `stress doctor`, with the machine's name: firmware has one of real
@@ -149,7 +141,7 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
 /// The machine and the stores.
 pub(super) fn environment(report: &Report<'_>) -> Section {
     let mut rows = Vec::new();
-    for First { name, text } in FIRST {
+    for (name, text) in FIRST {
         let texts = report.sources.iter().map(|source| text(source).unwrap_or_else(unknown));
         rows.push((name.to_owned(), texts.collect()));
     }

@@ -8,7 +8,7 @@ use super::{
     chart::{self, Chart, Guide, Point, Scale, Series},
     data::Report,
     figure::{Part, figure, interval, part},
-    markup::{self, Section, esc, number},
+    markup::{self, Column, Section, esc, number},
 };
 use crate::{
     certainty, facts,
@@ -209,21 +209,21 @@ fn cell<'a>(of: &history::Point<'a>) -> Option<Part<'a, Cell>> {
 /// The part with all points as a table.
 pub(super) fn points(report: &Report<'_>, groups: &[Group<'_>]) -> Section {
     let all = groups.iter().flat_map(|group| &group.series).flat_map(|series| &series.points);
-    let rows = all.map(|of| {
-        let cell = cell(of);
-        let time = cell.as_ref().and_then(|cell| figure!(cell, ms_per_batch.median));
-        let ends = cell.as_ref().and_then(|cell| interval!(cell, ms_per_batch.ci95));
-        vec![
-            format!("<code>{}</code>", esc(&of.cell.variant)),
-            report.sources[of.result].label.clone(),
-            esc(&units::moment(of.run.started_unix_s)),
-            format!("<code>{}</code>", esc(&commit(of.run))),
-            number(time, units::plain),
-            markup::interval(ends, of.cell.value_count(), units::plain),
-        ]
-    });
-    let heads = ["Variant", "Result", "Began", "Commit", report.ms_per(), "95 %"];
-    let table = markup::table("All points", &heads, &rows.collect::<Vec<_>>());
+    let columns: [Column<'_, &history::Point<'_>>; 6] = [
+        ("Variant", &|of| format!("<code>{}</code>", esc(&of.cell.variant))),
+        ("Result", &|of| report.sources[of.result].label.clone()),
+        ("Began", &|of| esc(&units::moment(of.run.started_unix_s))),
+        ("Commit", &|of| format!("<code>{}</code>", esc(&commit(of.run)))),
+        (report.ms_per(), &|of| {
+            let time = cell(of).and_then(|cell| figure!(cell, ms_per_batch.median));
+            number(time, units::plain)
+        }),
+        ("95 %", &|of| {
+            let ends = cell(of).and_then(|cell| interval!(cell, ms_per_batch.ci95));
+            markup::interval(ends, of.cell.value_count(), units::plain)
+        }),
+    ];
+    let table = markup::table_of("All points", all, &columns);
     Section {
         id: "points",
         title: "All points",

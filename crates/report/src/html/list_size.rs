@@ -4,7 +4,7 @@ use super::{
     chart::{Chart, Point, Scale, Series},
     data::{self, Report, Row},
     figure::{Figure, figure, interval},
-    markup::{self, Section, esc, number},
+    markup::{self, Column, Section, esc, number},
     settings::OF_VARIANT,
 };
 use variant::ListForm;
@@ -110,14 +110,11 @@ fn x_position(scale: Scale, bytes: f64) -> f64 {
 }
 
 fn table(report: &Report<'_>, rows: &[&Row<'_>]) -> String {
-    let rows = rows.iter().map(|row| {
-        vec![
-            format!("{}{}", report.prefix(row), esc(row.variant())),
-            esc(row.cell.list.map_or("none", ListForm::name)),
-            markup::bytes(list_bytes(report, row)),
-            number(row.throughput(), units::number),
-        ]
-    });
-    let heads = ["Variant", "List", "Length", "MGas/s"];
-    markup::table("List size and throughput", &heads, &rows.collect::<Vec<_>>())
+    let columns: [Column<'_, &&Row<'_>>; 4] = [
+        ("Variant", &|row| format!("{}{}", report.prefix(row), esc(row.variant()))),
+        ("List", &|row| esc(row.cell.list.map_or("none", ListForm::name))),
+        ("Length", &|row| markup::bytes(list_bytes(report, row))),
+        ("MGas/s", &|row| number(row.throughput(), units::number)),
+    ];
+    markup::table_of("List size and throughput", rows, &columns)
 }

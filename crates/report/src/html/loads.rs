@@ -7,7 +7,7 @@ use variant::Design;
 use super::{
     chart::{Chart, Guide, Point, Scale, Series, tick},
     figure::{Figure, Part, figure},
-    markup::{self, count, esc, number, section, unknown},
+    markup::{self, Column, count, esc, number, section, unknown},
     shell::{Parts, shell},
 };
 use crate::{send::conclude, units};
@@ -18,35 +18,6 @@ const MARK_COUNT_MAX: usize = 60;
 const ROOM: f64 = 1.3;
 /// Looks of the first and the second series of a chart.
 const LOOKS: [Design; 2] = [Design::Sequential, Design::BatchedIo];
-
-const HEADS: [&str; 15] = [
-    "Load",
-    "Planned",
-    "Included",
-    "Reverted",
-    "In no block",
-    "Refused",
-    "Never sent",
-    "Included a second",
-    "Gas a second",
-    "Inclusion p50",
-    "p90",
-    "p99",
-    "Max",
-    "Acceptance p50",
-    "Call p50",
-];
-
-const CALL_HEADS: [&str; 8] = [
-    "Load",
-    "Calls that sent",
-    "Repeated",
-    "Known already",
-    "Forgotten and sent again",
-    "Signed anew",
-    "Nonces corrected",
-    "In blocks twice",
-];
 
 /// A load, and where its figures stand.
 type Load<'a> = Part<'a, SendResult>;
@@ -83,7 +54,6 @@ fn header(loads: &[Load<'_>]) -> String {
     let lines = loads.iter().map(|load| {
         let node = &load.node;
         let version = node.version.as_deref().unwrap_or("a node without a version");
-        let digest: String = load.work.digest.chars().take(12).collect();
         format!(
             "<p class=\"work\">{}: {}, chain {}, by {}; rules of {}, workload <code>{}</code>; {}</p>\n",
             esc(&name(load)),
@@ -91,7 +61,7 @@ fn header(loads: &[Load<'_>]) -> String {
             number(figure!(load, node.chain_id), |id| format!("{id:.0}")),
             esc(&node.transport),
             esc(&load.work.fork),
-            esc(&digest),
+            esc(&units::digest(&load.work.digest)),
             esc(&units::moment(load.started_unix_s)),
         )
     });
@@ -122,29 +92,31 @@ fn verdict(loads: &[Load<'_>]) -> String {
 }
 
 fn figures(loads: &[Load<'_>]) -> String {
-    let rows = loads.iter().map(|load| {
-        vec![
-            esc(&name(load)),
-            count(figure!(load, counts.planned_count)),
-            count(figure!(load, counts.included_count)),
-            count(figure!(load, counts.reverted_count)),
-            count(figure!(load, counts.pending_count)),
-            count(figure!(load, counts.failed_count)),
-            count(figure!(load, counts.unsent_count)),
-            number(figure!(load, included_per_s), units::number),
-            number(figure!(load, gas_per_s), units::number),
-            number(figure!(load, latency.inclusion_ns.p50), units::time_ns),
-            number(figure!(load, latency.inclusion_ns.p90), units::time_ns),
-            number(figure!(load, latency.inclusion_ns.p99), units::time_ns),
-            number(figure!(load, latency.inclusion_ns.max), units::time_ns),
-            number(figure!(load, latency.acceptance_ns.p50), units::time_ns),
-            number(figure!(load, latency.call_ns.p50), units::time_ns),
-        ]
-    });
-    let rows: Vec<_> = rows.collect();
     let lede = "Times are from when a transaction was due. One that is in no block counts as longer than it had \
                 waited; a percentile among such is not known.";
-    section("figures", "Figures", lede, &markup::table("Figures of each load", &HEADS, &rows))
+    let columns: [Column<'_, &Load<'_>>; 15] = [
+        ("Load", &|load| esc(&name(load))),
+        ("Planned", &|load| count(figure!(load, counts.planned_count))),
+        ("Included", &|load| count(figure!(load, counts.included_count))),
+        ("Reverted", &|load| count(figure!(load, counts.reverted_count))),
+        ("In no block", &|load| count(figure!(load, counts.pending_count))),
+        ("Refused", &|load| count(figure!(load, counts.failed_count))),
+        ("Never sent", &|load| count(figure!(load, counts.unsent_count))),
+        ("Included a second", &|load| number(figure!(load, included_per_s), units::number)),
+        ("Gas a second", &|load| number(figure!(load, gas_per_s), units::number)),
+        ("Inclusion p50", &|load| time(figure!(load, latency.inclusion_ns.p50))),
+        ("p90", &|load| time(figure!(load, latency.inclusion_ns.p90))),
+        ("p99", &|load| time(figure!(load, latency.inclusion_ns.p99))),
+        ("Max", &|load| time(figure!(load, latency.inclusion_ns.max))),
+        ("Acceptance p50", &|load| time(figure!(load, latency.acceptance_ns.p50))),
+        ("Call p50", &|load| time(figure!(load, latency.call_ns.p50))),
+    ];
+    let table = markup::table_of("Figures of each load", loads, &columns);
+    section("figures", "Figures", lede, &table)
+}
+
+fn time(figure: Option<Figure>) -> String {
+    number(figure, units::time_ns)
 }
 
 /// The index of the highest value of each of at most [`MARK_COUNT_MAX`] groups of neighbours.
@@ -301,22 +273,19 @@ fn depth(load: &Load<'_>) -> String {
 }
 
 fn calls(loads: &[Load<'_>]) -> String {
-    let rows = loads.iter().map(|load| {
-        vec![
-            esc(&name(load)),
-            count(figure!(load, attempts.call_count)),
-            count(figure!(load, attempts.retry_count)),
-            count(figure!(load, attempts.known_count)),
-            count(figure!(load, attempts.resent_count)),
-            count(figure!(load, attempts.signed_anew_count)),
-            count(figure!(load, attempts.nonce_corrected_count)),
-            count(figure!(load, attempts.twice_count)),
-        ]
-    });
-    let rows: Vec<_> = rows.collect();
     let lede = "Calls that handed a transaction over, and signatures. Known already: the node had the transaction, \
                 since an earlier call had brought it.";
-    section("calls", "Calls", lede, &markup::table("Calls of each load", &CALL_HEADS, &rows))
+    let columns: [Column<'_, &Load<'_>>; 8] = [
+        ("Load", &|load| esc(&name(load))),
+        ("Calls that sent", &|load| count(figure!(load, attempts.call_count))),
+        ("Repeated", &|load| count(figure!(load, attempts.retry_count))),
+        ("Known already", &|load| count(figure!(load, attempts.known_count))),
+        ("Forgotten and sent again", &|load| count(figure!(load, attempts.resent_count))),
+        ("Signed anew", &|load| count(figure!(load, attempts.signed_anew_count))),
+        ("Nonces corrected", &|load| count(figure!(load, attempts.nonce_corrected_count))),
+        ("In blocks twice", &|load| count(figure!(load, attempts.twice_count))),
+    ];
+    section("calls", "Calls", lede, &markup::table_of("Calls of each load", loads, &columns))
 }
 
 fn faults(loads: &[Load<'_>]) -> String {

@@ -17,66 +17,28 @@ struct Look {
     dashes: Option<&'static str>,
 }
 
+// Marks, around (0, 0).
+const CIRCLE: &str = "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z";
+const SQUARE: &str = "M-4.2 -4.2h8.4v8.4h-8.4z";
+const PLUS: &str = "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z";
+const DIAMOND: &str = "M0 -5.8L5.8 0L0 5.8L-5.8 0z";
+const TRIANGLE: &str = "M0 -5.6L5.6 4.4H-5.6z";
+const TRIANGLE_UPSIDE_DOWN: &str = "M0 5.6L5.6 -4.4H-5.6z";
+const HEXAGON: &str = "M-2.7 -4.8h5.4l2.8 4.8l-2.8 4.8h-5.4l-2.8 -4.8z";
+const HOURGLASS: &str = "M-4.8 -5h9.6l-3.4 5l3.4 5h-9.6l3.4 -5z";
+const BAR: &str = "M-2.4 -5.8h4.8v11.6h-4.8z";
+
 /// The looks in the order of [`Design::ALL`], the last ones for designs to come.
 const LOOKS: [Look; 9] = [
-    // A circle.
-    Look {
-        shape: "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
-        light: "#4f5864",
-        dark: "#b3bac4",
-        dashes: None,
-    },
-    // A square.
-    Look {
-        shape: "M-4.2 -4.2h8.4v8.4h-8.4z",
-        light: "#8a6100",
-        dark: "#e0b04d",
-        dashes: Some("3 3"),
-    },
-    // A plus.
-    Look {
-        shape: "M-1.8 -5.4h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6v-3.6h3.6z",
-        light: "#73389c",
-        dark: "#c79be6",
-        dashes: Some("10 3 2 3"),
-    },
-    // A diamond.
-    Look {
-        shape: "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
-        light: "#0b62ad",
-        dark: "#74b7f2",
-        dashes: Some("7 4"),
-    },
-    // A triangle.
-    Look { shape: "M0 -5.6L5.6 4.4H-5.6z", light: "#b8400e", dark: "#ff9d6b", dashes: None },
-    // A triangle upside down.
-    Look {
-        shape: "M0 5.6L5.6 -4.4H-5.6z",
-        light: "#0d7057",
-        dark: "#62cfac",
-        dashes: Some("12 4"),
-    },
-    // A hexagon.
-    Look {
-        shape: "M-2.7 -4.8h5.4l2.8 4.8l-2.8 4.8h-5.4l-2.8 -4.8z",
-        light: "#a3195b",
-        dark: "#f48fb8",
-        dashes: Some("2 2 8 2"),
-    },
-    // An hourglass.
-    Look {
-        shape: "M-4.8 -5h9.6l-3.4 5l3.4 5h-9.6l3.4 -5z",
-        light: "#3d6400",
-        dark: "#a8d15c",
-        dashes: Some("1 3"),
-    },
-    // A bar.
-    Look {
-        shape: "M-2.4 -5.8h4.8v11.6h-4.8z",
-        light: "#6b4a33",
-        dark: "#d3b093",
-        dashes: Some("14 3 5 3"),
-    },
+    Look { shape: CIRCLE, light: "#4f5864", dark: "#b3bac4", dashes: None },
+    Look { shape: SQUARE, light: "#8a6100", dark: "#e0b04d", dashes: Some("3 3") },
+    Look { shape: PLUS, light: "#73389c", dark: "#c79be6", dashes: Some("10 3 2 3") },
+    Look { shape: DIAMOND, light: "#0b62ad", dark: "#74b7f2", dashes: Some("7 4") },
+    Look { shape: TRIANGLE, light: "#b8400e", dark: "#ff9d6b", dashes: None },
+    Look { shape: TRIANGLE_UPSIDE_DOWN, light: "#0d7057", dark: "#62cfac", dashes: Some("12 4") },
+    Look { shape: HEXAGON, light: "#a3195b", dark: "#f48fb8", dashes: Some("2 2 8 2") },
+    Look { shape: HOURGLASS, light: "#3d6400", dark: "#a8d15c", dashes: Some("1 3") },
+    Look { shape: BAR, light: "#6b4a33", dark: "#d3b093", dashes: Some("14 3 5 3") },
 ];
 
 const _: () = assert!(Design::ALL.len() <= LOOKS.len(), "each design needs a look: add to LOOKS");

@@ -119,6 +119,23 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> Stri
     text
 }
 
+/// A column of a table: its head, and its field in a row. Markup.
+pub(super) type Column<'a, R> = (&'a str, &'a dyn Fn(&R) -> String);
+
+/// A table with a line for each of `rows`, of which the first column has the name.
+pub(super) fn table_of<R>(
+    caption: &str,
+    rows: impl IntoIterator<Item = R>,
+    columns: &[Column<'_, R>],
+) -> String {
+    let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
+    let lines: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|row| columns.iter().map(|(_, field)| field(&row)).collect())
+        .collect();
+    table(caption, &heads, &lines)
+}
+
 /// A part that is folded away until it is asked for.
 pub(super) fn fold(summary: &str, body: &str) -> String {
     format!("<details><summary>{}</summary>{body}</details>\n", esc(summary))

@@ -5,7 +5,7 @@ use super::{
     chart::{self, Chart, Guide, Point, Scale, Series},
     data::{self, Report, Row},
     figure::{Figure, figure, interval},
-    markup::{self, Section, esc, number},
+    markup::{self, Column, Section, esc, number},
     settings::{DESIGN, IO_THREADS, OF_VARIANT, SOURCE, STORE, THREADS},
     throughput::disk_share,
 };
@@ -258,20 +258,20 @@ fn ideal(line: &Line<'_, '_>, x: Scale, y: Scale) -> Guide {
 }
 
 fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
-    let heads = ["Variant", "Threads", "I/O threads", "MGas/s", "95 %", "Share of the disk"];
-    let rows = lines.iter().flatten().map(|Counted { row, .. }| {
-        let values = row.cell.value_count();
-        let ends = interval!(row.cell, mgas_per_s.ci95);
-        let store = report.told_apart(row, &[DESIGN, THREADS, IO_THREADS, STORE]);
-        let store = if store.is_empty() { store } else { format!(" ({})", esc(&store)) };
-        vec![
-            format!("{}{}{store}", report.prefix(row), esc(row.variant())),
-            markup::count(figure!(row.cell, threads)),
-            markup::count(figure!(row.cell, io_threads)),
-            number(row.throughput(), units::number),
-            markup::interval(ends, values, units::number),
-            disk_share(row),
-        ]
-    });
-    markup::table(kind.title, &heads, &rows.collect::<Vec<_>>())
+    let columns: [Column<'_, &Row<'_>>; 6] = [
+        ("Variant", &|row| {
+            let store = report.told_apart(row, &[DESIGN, THREADS, IO_THREADS, STORE]);
+            let store = if store.is_empty() { store } else { format!(" ({})", esc(&store)) };
+            format!("{}{}{store}", report.prefix(row), esc(row.variant()))
+        }),
+        ("Threads", &|row| markup::count(figure!(row.cell, threads))),
+        ("I/O threads", &|row| markup::count(figure!(row.cell, io_threads))),
+        ("MGas/s", &|row| number(row.throughput(), units::number)),
+        ("95 %", &|row| {
+            let ends = interval!(row.cell, mgas_per_s.ci95);
+            markup::interval(ends, row.cell.value_count(), units::number)
+        }),
+        ("Share of the disk", &|row| disk_share(row)),
+    ];
+    markup::table_of(kind.title, lines.iter().flatten().map(|counted| counted.row), &columns)
 }

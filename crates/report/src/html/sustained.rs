@@ -4,7 +4,7 @@ use super::{
     chart::{Chart, Guide, Point, Scale, Series, tick},
     data::{Report, Row},
     figure::{Figure, figure},
-    markup::{self, Section, bytes, count, esc, number},
+    markup::{self, Column, Section, bytes, count, esc, number},
 };
 use result::{PhasesNs, SpaceFacts};
 use variant::Phase;
@@ -16,40 +16,17 @@ const MARK_COUNT_MAX: usize = 60;
 /// Room above and below the times of a chart, as a factor.
 const ROOM: f64 = 1.15;
 
-const HEADS: [&str; 13] = [
-    "Variant",
-    "Values",
-    "p50",
-    "p90",
-    "p99",
-    "max",
-    "Written ×",
-    "By store ×",
-    "Stalls",
-    "Settling",
-    "Before",
-    "Peak",
-    "After",
-];
-
 /// The part on many blocks; `None` without a run over many.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
-    let drawn: Vec<(&Row<'_>, usize)> = report
-        .rows
-        .iter()
-        .filter_map(|row| {
-            let sample = typical(row.cell.value)?;
-            Some((row, sample))
-        })
-        .collect();
+    let drawn: Vec<(&Row<'_>, usize)> =
+        report.rows.iter().filter_map(|row| Some((row, typical(row.cell.value)?))).collect();
     if drawn.is_empty() {
         return None;
     }
     let noun = if report.ms_per() == "ms per block" { "block" } else { "batch" };
     let mut body: String =
         drawn.iter().map(|(row, sample)| chart(report, row, *sample, noun)).collect();
-    let rows: Vec<_> = drawn.iter().map(|(row, _)| fields(report, row)).collect();
-    body.push_str(&markup::table("Blocks and writes by variant", &HEADS, &rows));
+    body.push_str(&table(report, drawn.iter().map(|(row, _)| *row)));
     Some(Section {
         id: "sustained",
         title: "Block after block",
@@ -114,27 +91,35 @@ fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> Strin
     chart.figure(&title, "")
 }
 
-/// A row of the table.
-fn fields(report: &Report<'_>, row: &Row<'_>) -> Vec<String> {
+fn table<'r, 'a: 'r>(report: &Report<'_>, rows: impl Iterator<Item = &'r Row<'a>>) -> String {
     let settle = format!("phases_ns/{}", PhasesNs::key(Phase::Settle));
-    let stalls = row.median("writes/store/stall_ns", |sample| {
-        Some(sample.writes.as_ref()?.store.as_ref()?.stall_ns)
-    });
-    vec![
-        format!("{}{}", report.prefix(row), esc(row.variant())),
-        count(figure!(row.cell, batch_figures.time_ns.count)),
-        number(figure!(row.cell, batch_figures.time_ns.p50), time_words),
-        number(figure!(row.cell, batch_figures.time_ns.p90), time_words),
-        number(figure!(row.cell, batch_figures.time_ns.p99), time_words),
-        number(figure!(row.cell, batch_figures.time_ns.max), time_words),
-        number(figure!(row.cell, batch_figures.device_amplification), units::ratio),
-        number(figure!(row.cell, batch_figures.store_amplification), units::ratio),
-        number(stalls, time_words),
-        number(row.median(&settle, |sample| Some(sample.phases_ns[Phase::Settle])), time_words),
-        space(row, "before_bytes", |space| space.before_bytes),
-        space(row, "peak_bytes", |space| space.peak_bytes),
-        space(row, "after_bytes", |space| space.after_bytes),
-    ]
+    let columns: [Column<'_, &Row<'_>>; 13] = [
+        ("Variant", &|row| format!("{}{}", report.prefix(row), esc(row.variant()))),
+        ("Values", &|row| count(figure!(row.cell, batch_figures.time_ns.count))),
+        ("p50", &|row| number(figure!(row.cell, batch_figures.time_ns.p50), time_words)),
+        ("p90", &|row| number(figure!(row.cell, batch_figures.time_ns.p90), time_words)),
+        ("p99", &|row| number(figure!(row.cell, batch_figures.time_ns.p99), time_words)),
+        ("max", &|row| number(figure!(row.cell, batch_figures.time_ns.max), time_words)),
+        ("Written ×", &|row| {
+            number(figure!(row.cell, batch_figures.device_amplification), units::ratio)
+        }),
+        ("By store ×", &|row| {
+            number(figure!(row.cell, batch_figures.store_amplification), units::ratio)
+        }),
+        ("Stalls", &|row| {
+            let stalls = row.median("writes/store/stall_ns", |sample| {
+                Some(sample.writes.as_ref()?.store.as_ref()?.stall_ns)
+            });
+            number(stalls, time_words)
+        }),
+        ("Settling", &|row| {
+            number(row.median(&settle, |sample| Some(sample.phases_ns[Phase::Settle])), time_words)
+        }),
+        ("Before", &|row| space(row, "before_bytes", |space| space.before_bytes)),
+        ("Peak", &|row| space(row, "peak_bytes", |space| space.peak_bytes)),
+        ("After", &|row| space(row, "after_bytes", |space| space.after_bytes)),
+    ];
+    markup::table_of("Blocks and writes by variant", rows, &columns)
 }
 
 /// The median of a number of bytes of the store's files.

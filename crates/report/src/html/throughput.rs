@@ -5,7 +5,7 @@ use super::{
     data::{self, Report, Row},
     figure::{Figure, figure, interval},
     look,
-    markup::{self, Section, esc, interval, number, unknown},
+    markup::{self, Column, Section, esc, interval, number, unknown},
     settings::OF_VARIANT,
 };
 use result::{Bottleneck, Cell};
@@ -191,46 +191,35 @@ fn picture(
 }
 
 fn table(report: &Report<'_>) -> String {
-    let heads = [
-        "Variant",
-        "Samples",
-        "MGas/s",
-        "95 %",
-        report.ms_per(),
-        "95 %",
-        "Keys",
-        "Blocks a key",
-        "Share of the disk",
-        "Disk requests",
-        "Read from disk",
-        "Reads at once",
-        "Longest tx",
-        "Bottleneck",
-    ];
-    let rows = report.rows.iter().map(|row| {
-        let cell = &row.cell;
-        let values = cell.value_count();
-        let bottleneck = cell.bottleneck.map(Bottleneck::name);
+    let columns: [Column<'_, &Row<'_>>; 14] = [
+        ("Variant", &|row| format!("{}{}", report.prefix(row), esc(row.variant()))),
+        ("Samples", &|row| row.cell.samples.len().to_string()),
+        ("MGas/s", &|row| number(row.throughput(), units::number)),
+        ("95 %", &|row| {
+            interval(interval!(row.cell, mgas_per_s.ci95), row.cell.value_count(), units::number)
+        }),
+        (report.ms_per(), &|row| number(figure!(row.cell, ms_per_batch.median), units::plain)),
+        ("95 %", &|row| {
+            interval(interval!(row.cell, ms_per_batch.ci95), row.cell.value_count(), units::plain)
+        }),
+        ("Keys", &|row| markup::count(figure!(row.cell, samples[FIRST].unique_keys))),
+        ("Blocks a key", &|row| number(figure!(row.cell, blocks_per_present_key), units::ratio)),
+        ("Share of the disk", &|row| disk_share(row)),
+        ("Disk requests", &|row| {
+            number(row.median("disk_requests", |sample| sample.disk_requests), units::number)
+        }),
+        ("Read from disk", &|row| {
+            markup::bytes(row.median("device_read_bytes", |sample| sample.device_read_bytes))
+        }),
         // 0 is no depth: see `facts::reads_at_once`.
-        let depth = figure!(cell, reads_in_flight).filter(|depth| depth.value > 0.0);
-        vec![
-            format!("{}{}", report.prefix(row), esc(row.variant())),
-            cell.samples.len().to_string(),
-            number(row.throughput(), units::number),
-            interval(interval!(cell, mgas_per_s.ci95), values, units::number),
-            number(figure!(cell, ms_per_batch.median), units::plain),
-            interval(interval!(cell, ms_per_batch.ci95), values, units::plain),
-            markup::count(figure!(cell, samples[FIRST].unique_keys)),
-            number(figure!(cell, blocks_per_present_key), units::ratio),
-            disk_share(row),
-            number(row.median("disk_requests", |sample| sample.disk_requests), units::number),
-            markup::bytes(row.median("device_read_bytes", |sample| sample.device_read_bytes)),
-            number(depth, units::number),
-            markup::percent(figure!(cell, longest_tx_share)),
-            bottleneck.map_or_else(unknown, esc),
-        ]
-    });
-    markup::table("All figures by variant", &heads, &rows.collect::<Vec<_>>())
+        ("Reads at once", &|row| {
+            let depth = figure!(row.cell, reads_in_flight).filter(|depth| depth.value > 0.0);
+            number(depth, units::number)
+        }),
+        ("Longest tx", &|row| markup::percent(figure!(row.cell, longest_tx_share))),
+        ("Bottleneck", &|row| row.cell.bottleneck.map(Bottleneck::name).map_or_else(unknown, esc)),
+    ];
+    markup::table_of("All figures by variant", &report.rows, &columns)
 }
 
 /// The share of the disk that a row got, or why there is none: a warm row reads from memory, and some stores have

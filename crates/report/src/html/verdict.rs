@@ -1,7 +1,7 @@
 //! The first part of the page: agreement of the designs, claims, the gate's verdict, the finding;
 //! and the last one, the list of results.
 
-use result::{Bound, Claim, RunResult, Verdict, gate};
+use result::{Claim, RunResult, Verdict, gate};
 
 use super::{
     data::{Report, Source, speed},
@@ -259,9 +259,9 @@ fn claim_line(claim: &Part<'_, Claim>) -> Line {
     let more = format!(
         ": {}, {} end {}; claimed {} {}{}",
         plain(figure!(claim, value)),
-        side(claim),
+        claim.bound.side(),
         plain(figure!(claim, near_end)),
-        bound(claim),
+        claim.bound.words(),
         plain(figure!(claim, limit)),
         why.unwrap_or_default()
     );
@@ -272,7 +272,7 @@ fn claim_line(claim: &Part<'_, Claim>) -> Line {
 fn claim_row(claim: &Part<'_, Claim>) -> Vec<String> {
     vec![
         esc(&format!("{}{}", claim.metric, on(claim))),
-        format!("{} {}", bound(claim), plain(figure!(claim, limit))),
+        format!("{} {}", claim.bound.words(), plain(figure!(claim, limit))),
         plain(figure!(claim, value)),
         plain(figure!(claim, near_end)),
     ]
@@ -280,21 +280,6 @@ fn claim_row(claim: &Part<'_, Claim>) -> Vec<String> {
 
 fn plain(figure: Option<Figure>) -> String {
     number(figure, units::plain)
-}
-
-/// The side of the interval whose end must keep the bound.
-const fn side(claim: &Claim) -> &'static str {
-    match claim.bound {
-        Bound::Min => "lower",
-        Bound::Max => "upper",
-    }
-}
-
-const fn bound(claim: &Claim) -> &'static str {
-    match claim.bound {
-        Bound::Min => "at least",
-        Bound::Max => "at most",
-    }
 }
 
 fn on(claim: &Claim) -> String {
@@ -328,8 +313,7 @@ pub(super) fn results(report: &Report<'_>) -> Section {
             None => "nothing compared",
         };
         let scenario = work.as_ref().map_or_else(unknown, |work| esc(&work.scenario));
-        let digest = work.as_ref().map_or("", |work| &work.digest);
-        let digest: String = digest.chars().take(12).collect();
+        let digest = units::digest(work.as_ref().map_or("", |work| &work.digest));
         let commit = source.shown.tool().program.commit.as_deref();
         let apart = best.map(|row| report.told_apart(row, &OF_VARIANT)).unwrap_or_default();
         let apart = if apart.is_empty() { apart } else { format!("<br/>{}", esc(&apart)) };

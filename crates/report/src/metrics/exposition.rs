@@ -7,30 +7,21 @@ use std::fmt::Write;
 pub(super) struct Metric {
     /// Its name: the unit last, and `_total` behind it of a counter.
     pub(super) name: &'static str,
-    /// Its type.
-    pub(super) kind: Kind,
+    /// Its type: `gauge` or `counter`.
+    pub(super) kind: &'static str,
     /// Its meaning, in a line.
     pub(super) help: &'static str,
-}
-
-/// The type of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A value as it is now.
-    Gauge,
-    /// A sum that only grows while a run goes on.
-    Counter,
 }
 
 impl Metric {
     /// A value as it is now.
     pub(super) const fn gauge(name: &'static str, help: &'static str) -> Self {
-        Self { name, kind: Kind::Gauge, help }
+        Self { name, kind: "gauge", help }
     }
 
-    /// A sum over the samples of a run.
+    /// A sum over the samples of a run, which only grows while it goes on.
     pub(super) const fn counter(name: &'static str, help: &'static str) -> Self {
-        Self { name, kind: Kind::Counter, help }
+        Self { name, kind: "counter", help }
     }
 }
 
@@ -81,10 +72,6 @@ impl Exposition {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for (Metric { name, kind, help }, samples) in &self.families {
-            let kind = match kind {
-                Kind::Gauge => "gauge",
-                Kind::Counter => "counter",
-            };
             let help = help.replace('\\', r"\\").replace('\n', r"\n");
             // Writing to a text does not fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

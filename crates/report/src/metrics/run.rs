@@ -25,48 +25,36 @@ const CEILING: Metric = Metric::gauge(
 /// The metrics of an estimate: its median, and the lower and the upper end of its interval.
 type Estimated = [Metric; 3];
 
-const BATCH_DURATION: Estimated = [
+const fn estimated(median: Metric, low: &'static str, high: &'static str) -> Estimated {
+    let of_low = "Lower end of the 95 % confidence interval of that median.";
+    let of_high = "Upper end of the 95 % confidence interval of that median.";
+    [median, Metric::gauge(low, of_low), Metric::gauge(high, of_high)]
+}
+
+const BATCH_DURATION: Estimated = estimated(
     Metric::gauge(
         "stress_batch_duration_median_seconds",
         "Time of a batch of blocks, median over the samples.",
     ),
-    Metric::gauge(
-        "stress_batch_duration_ci95_low_seconds",
-        "Lower end of the 95 % confidence interval of that median.",
-    ),
-    Metric::gauge(
-        "stress_batch_duration_ci95_high_seconds",
-        "Upper end of the 95 % confidence interval of that median.",
-    ),
-];
-const THROUGHPUT: Estimated = [
+    "stress_batch_duration_ci95_low_seconds",
+    "stress_batch_duration_ci95_high_seconds",
+);
+const THROUGHPUT: Estimated = estimated(
     Metric::gauge(
         "stress_throughput_median_gas_per_second",
         "Gas a second, median over the samples.",
     ),
-    Metric::gauge(
-        "stress_throughput_ci95_low_gas_per_second",
-        "Lower end of the 95 % confidence interval of that median.",
-    ),
-    Metric::gauge(
-        "stress_throughput_ci95_high_gas_per_second",
-        "Upper end of the 95 % confidence interval of that median.",
-    ),
-];
-const UTILIZATION: Estimated = [
+    "stress_throughput_ci95_low_gas_per_second",
+    "stress_throughput_ci95_high_gas_per_second",
+);
+const UTILIZATION: Estimated = estimated(
     Metric::gauge(
         "stress_device_utilization_ratio",
         "Block reads a second over the device's rate on the same blocks, median.",
     ),
-    Metric::gauge(
-        "stress_device_utilization_ci95_low_ratio",
-        "Lower end of the 95 % confidence interval of that median.",
-    ),
-    Metric::gauge(
-        "stress_device_utilization_ci95_high_ratio",
-        "Upper end of the 95 % confidence interval of that median.",
-    ),
-];
+    "stress_device_utilization_ci95_low_ratio",
+    "stress_device_utilization_ci95_high_ratio",
+);
 const SPEEDUP: Metric = Metric::gauge(
     "stress_speedup_in_order_ratio",
     "Speed as a multiple of that of sequential on the same store.",
@@ -89,66 +77,56 @@ struct Sum {
     per_unit: f64,
 }
 
+impl Sum {
+    const fn counter(
+        name: &'static str,
+        help: &'static str,
+        of: fn(&SampleFacts) -> Option<u64>,
+    ) -> Self {
+        Self { metric: Metric::counter(name, help), of, per_unit: 1.0 }
+    }
+
+    /// The same of nanoseconds, in seconds.
+    const fn in_seconds(self) -> Self {
+        Self { per_unit: NS_PER_S, ..self }
+    }
+}
+
 const NS_PER_S: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
 const GAS_PER_MGAS: f64 = 1e6;
 
 const SUMS: [Sum; 8] = [
-    Sum {
-        metric: Metric::counter("stress_wall_seconds_total", "Wall time of all samples."),
-        of: |sample| Some(sample.wall_ns),
-        per_unit: NS_PER_S,
-    },
-    Sum {
-        metric: Metric::counter("stress_cpu_seconds_total", "CPU time of all samples."),
-        of: |sample| sample.cpu_ns,
-        per_unit: NS_PER_S,
-    },
-    Sum {
-        metric: Metric::counter("stress_gas_total", "Gas of all samples."),
-        of: |sample| Some(sample.gas),
-        per_unit: 1.0,
-    },
-    Sum {
-        metric: Metric::counter(
-            "stress_store_reads_total",
-            "Reads that all samples asked of the store.",
-        ),
-        of: |sample| Some(sample.store_reads),
-        per_unit: 1.0,
-    },
-    Sum {
-        metric: Metric::counter(
-            "stress_blocks_read_total",
-            "Blocks that the store read from its files in all samples.",
-        ),
-        of: |sample| sample.blocks_read,
-        per_unit: 1.0,
-    },
-    Sum {
-        metric: Metric::counter(
-            "stress_block_read_bytes_total",
-            "Bytes that the store asked of its files in all samples.",
-        ),
-        of: |sample| sample.block_bytes,
-        per_unit: 1.0,
-    },
-    Sum {
-        metric: Metric::counter(
-            "stress_device_read_bytes_total",
-            "Bytes that the process read from devices in all samples.",
-        ),
-        of: |sample| sample.device_read_bytes,
-        per_unit: 1.0,
-    },
-    Sum {
-        metric: Metric::counter(
-            "stress_read_syscalls_total",
-            "System calls that read in all samples.",
-        ),
-        of: |sample| sample.read_syscalls,
-        per_unit: 1.0,
-    },
+    Sum::counter("stress_wall_seconds_total", "Wall time of all samples.", |of| Some(of.wall_ns))
+        .in_seconds(),
+    Sum::counter("stress_cpu_seconds_total", "CPU time of all samples.", |of| of.cpu_ns)
+        .in_seconds(),
+    Sum::counter("stress_gas_total", "Gas of all samples.", |of| Some(of.gas)),
+    Sum::counter(
+        "stress_store_reads_total",
+        "Reads that all samples asked of the store.",
+        |sample| Some(sample.store_reads),
+    ),
+    Sum::counter(
+        "stress_blocks_read_total",
+        "Blocks that the store read from its files in all samples.",
+        |sample| sample.blocks_read,
+    ),
+    Sum::counter(
+        "stress_block_read_bytes_total",
+        "Bytes that the store asked of its files in all samples.",
+        |sample| sample.block_bytes,
+    ),
+    Sum::counter(
+        "stress_device_read_bytes_total",
+        "Bytes that the process read from devices in all samples.",
+        |sample| sample.device_read_bytes,
+    ),
+    Sum::counter(
+        "stress_read_syscalls_total",
+        "System calls that read in all samples.",
+        |sample| sample.read_syscalls,
+    ),
 ];
 
 /// The metrics of a run that ends with this code.

@@ -61,7 +61,7 @@ pub(super) fn write(
     };
     let batches = match workload.batches.len() {
         count if count == numbers.len() => String::new(),
-        count => format!(" as {}", units::batches(count as u64)),
+        count => format!(" as {}", units::things(count as u64, "batch")),
     };
     let mut said = format!(
         "{}: {blocks}{batches} on {}, {} transactions, {} gas; state of {} and {}; digest {}\n",
