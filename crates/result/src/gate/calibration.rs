@@ -64,14 +64,14 @@ impl Calibration {
         }
         let text = fs::read_to_string(path).map_err(Error::unreadable(path))?;
         let calibration: Self = serde_json::from_str(&text).map_err(|cause| {
-            let fault = format!("is no calibration; run `stress calibrate` again: {cause}");
+            let fault = format!("is no calibration; run `stress gate calibrate` again: {cause}");
             Error::at(path, fault)
         })?;
         match calibration.schema.as_str() {
             SCHEMA => Ok(Some(calibration)),
             found => {
                 let read = format!("has the schema {found}, and this stress reads {SCHEMA}");
-                Err(Error::at(path, format!("{read}; run `stress calibrate` again")))
+                Err(Error::at(path, format!("{read}; run `stress gate calibrate` again")))
             }
         }
     }
