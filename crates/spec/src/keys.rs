@@ -1,5 +1,16 @@
-//! The keys of a scenario's tables, but for those of a kind of load, of `[run.rocksdb]` and of
-//! `[run.mdbx]`, which their own files list. `paths.rs` has them all.
+//! The keys of a scenario. Those of a run and of a kind of load are declared once, by a walk over them that lists,
+//! reads or writes them ([`Keyed`]). The others are lists here, and in the files of `[run.rocksdb]` and
+//! `[run.mdbx]`; `paths.rs` has them all.
+
+use std::fmt::Write;
+
+use variant::{Named, steers_terminal};
+use workload::Fork;
+
+use crate::fault::Fault;
+use crate::fields::{Fields, Range};
+use crate::quantity::underscored;
+use crate::state::StateSpec;
 
 /// The version of the format that this reader reads.
 pub(crate) const SCHEMA: i128 = 1;
@@ -12,52 +23,7 @@ pub(crate) const BLOCK: &[&str] =
 /// Keys of every load; each kind adds its own.
 pub(crate) const LOAD: &[&str] =
     &["kind", "share", "name", "tx_gas", "tx_gas_least", "sizes", "zipf", "seed"];
-pub(crate) const RUN: &[&str] = &[
-    "designs",
-    "stores",
-    "threads",
-    "fibers",
-    "shards",
-    "shard_addresses",
-    "partitioner",
-    "partition",
-    "shard_batch",
-    "shard_delay_us",
-    "io_threads",
-    "list",
-    "prefetch",
-    "prefetch_order",
-    "prefetch_accounts",
-    "prefetch_codes",
-    "prefetch_stop",
-    "prefetch_share",
-    "prefetch_chunk",
-    "warm_cache",
-    "schedule",
-    "read",
-    "checksums",
-    "cache_fill",
-    "commit",
-    "root",
-    "root_shards",
-    "root_reads",
-    "root_cache",
-    "trie",
-    "duties",
-    "execution_alone",
-    "whole",
-    "cache",
-    "keys",
-    "draw_seed",
-    "databases",
-    "samples",
-    "budget",
-    "rocksdb",
-    "mdbx",
-    "redis_addresses",
-    "recover_senders",
-];
-/// The keys of [`RUN`] that are tables.
+/// The keys of `[run]` that are tables.
 pub(crate) const RUN_TABLES: &[&str] = &["rocksdb", "mdbx"];
 pub(crate) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(crate) const WHEN: &[&str] = &["store", "cache"];
@@ -68,3 +34,314 @@ pub(crate) const ALTERNATIVES: &[(&str, &str, &str)] = &[
     ("block", "gas", "transactions"),
     ("load", "lengths", "hotspots"),
 ];
+
+/// The name of a key.
+pub(crate) type Key = &'static str;
+/// The meaning of a key that is left out.
+pub(crate) type Meaning = &'static str;
+/// A value as TOML, or the meaning of none.
+pub(crate) type Said = Result<String, Meaning>;
+/// A key and its value.
+pub(crate) type Entry = (Key, Said);
+/// The fault of a value that is read.
+pub(crate) type Checked = Result<(), Fault>;
+
+/// Meaning of a key of a load that is left out.
+pub(crate) const LEFT_OUT: &str = "left out";
+
+/// The facts that a load's rules depend on.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) fork: Fork,
+    pub(crate) state: &'a StateSpec,
+    pub(crate) state_fields: &'a Fields<'a>,
+    /// The most gas of any transaction.
+    pub(crate) tx_gas: u64,
+}
+
+/// Values of a table, with their keys.
+pub(crate) trait Keyed: Clone + Default {
+    /// Goes over the keys, in the order in which they are written. A rule is checked where they are read.
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked;
+}
+
+/// The keys of a table while a [`Keyed`] goes over them: read, or else listed and written.
+#[derive(Default)]
+pub(crate) struct Keys<'a> {
+    fields: Option<&'a Fields<'a>>,
+    around: Option<&'a Around<'a>>,
+    names: Vec<Key>,
+    entries: Vec<Entry>,
+}
+
+impl<'a> Keys<'a> {
+    /// The values that `fields` give a `T`; `around` is that of a load.
+    pub(crate) fn read<T: Keyed>(
+        fields: &'a Fields<'a>,
+        around: Option<&'a Around<'a>>,
+    ) -> Result<T, Fault> {
+        let mut value = T::default();
+        value.keys(&mut Self { fields: Some(fields), around, ..Self::default() })?;
+        Ok(value)
+    }
+
+    /// The names of the keys of a `T`.
+    pub(crate) fn names<T: Keyed>() -> Vec<Key> {
+        Self::written(&T::default()).names
+    }
+
+    /// The keys of `value` with their values.
+    pub(crate) fn entries(value: &impl Keyed) -> Vec<Entry> {
+        Self::written(value).entries
+    }
+
+    fn written<T: Keyed>(value: &T) -> Self {
+        let mut keys = Self::default();
+        // Only a value that is read can break a rule.
+        let _ = value.clone().keys(&mut keys);
+        keys
+    }
+
+    /// The fields that are read, for a rule between them.
+    pub(crate) const fn fields(&self) -> Option<&'a Fields<'a>> {
+        self.fields
+    }
+
+    /// The facts around a load that is read.
+    pub(crate) const fn around(&self) -> Option<&'a Around<'a>> {
+        self.around
+    }
+
+    /// Lists a key here that is written later.
+    pub(crate) fn listed(&mut self, key: Key) {
+        if !self.names.contains(&key) {
+            self.names.push(key);
+        }
+    }
+
+    /// Writes a key.
+    pub(crate) fn shown(&mut self, key: Key, said: Said) {
+        self.listed(key);
+        self.entries.push((key, said));
+    }
+
+    /// A count within `range`.
+    pub(crate) fn count(
+        &mut self,
+        key: Key,
+        value: &mut u64,
+        range: &Range,
+        default: u64,
+    ) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.count(key, range)?.unwrap_or(default),
+            None => self.shown(key, Ok(underscored(*value))),
+        }
+        Ok(())
+    }
+
+    /// A count within `range`, or none.
+    pub(crate) fn any_count(
+        &mut self,
+        key: Key,
+        value: &mut Option<u64>,
+        range: &Range,
+    ) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.count(key, range)?,
+            None => self.shown(key, value.map(underscored).ok_or(LEFT_OUT)),
+        }
+        Ok(())
+    }
+
+    /// A share.
+    pub(crate) fn share(&mut self, key: Key, value: &mut f64, default: f64) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.share(key)?.unwrap_or(default),
+            None => self.shown(key, Ok(float(*value))),
+        }
+        Ok(())
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn flag(&mut self, key: Key, value: &mut bool, default: bool) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.flag(key)?.unwrap_or(default),
+            None => self.shown(key, Ok(value.to_string())),
+        }
+        Ok(())
+    }
+
+    /// A name; the default's where none is given.
+    pub(crate) fn named<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.named(key)?.unwrap_or_default(),
+            None => self.shown(key, Ok(quoted(value.name()))),
+        }
+        Ok(())
+    }
+
+    /// The same, left out where it is the default's: the work is the same as before there was the key.
+    pub(crate) fn newer<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
+        match self.fields {
+            None if *value == T::default() => self.shown(key, Err(LEFT_OUT)),
+            _ => self.named(key, value)?,
+        }
+        Ok(())
+    }
+
+    /// A name, or none with the meaning `unsaid`.
+    pub(crate) fn any_named<T: Named>(
+        &mut self,
+        key: Key,
+        value: &mut Option<T>,
+        unsaid: Meaning,
+    ) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.named(key)?,
+            None => self.shown(key, any_name(*value, unsaid)),
+        }
+        Ok(())
+    }
+
+    /// A list of names.
+    pub(crate) fn named_list<T: Named>(
+        &mut self,
+        key: Key,
+        value: &mut Vec<T>,
+        default: &[T],
+    ) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.named_list(key)?.unwrap_or_else(|| default.to_vec()),
+            None => self.shown(key, Ok(name_list(value))),
+        }
+        Ok(())
+    }
+
+    /// A name, or a list of them; none has the meaning `unsaid`.
+    pub(crate) fn one_or_more<T: Named>(
+        &mut self,
+        key: Key,
+        value: &mut Vec<T>,
+        unsaid: Meaning,
+    ) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.one_or_more(key)?,
+            None => self.shown(key, one_or_more(value, unsaid)),
+        }
+        Ok(())
+    }
+
+    /// A list of counts within `range`.
+    pub(crate) fn counts(
+        &mut self,
+        key: Key,
+        value: &mut Vec<u32>,
+        range: &Range,
+        default: &[u32],
+    ) -> Checked {
+        match self.fields {
+            Some(fields) => {
+                *value = counts(fields, key, range)?.unwrap_or_else(|| default.to_vec())
+            }
+            None => self.shown(key, Ok(list(value))),
+        }
+        Ok(())
+    }
+
+    /// A list of counts within `range`; none has the meaning `unsaid`.
+    pub(crate) fn any_counts(
+        &mut self,
+        key: Key,
+        value: &mut Vec<u32>,
+        range: &Range,
+        unsaid: Meaning,
+    ) -> Checked {
+        match self.fields {
+            Some(fields) => *value = counts(fields, key, range)?.unwrap_or_default(),
+            None => self.shown(key, any_of(value, unsaid)),
+        }
+        Ok(())
+    }
+
+    /// Addresses, of which `example` is one.
+    pub(crate) fn addresses(
+        &mut self,
+        key: Key,
+        value: &mut Vec<String>,
+        example: &str,
+    ) -> Checked {
+        match self.fields {
+            Some(fields) => *value = fields.addresses(key, example)?,
+            None => self.shown(
+                key,
+                match value.is_empty() {
+                    true => Err("started on this host"),
+                    false => Ok(quoted(&value.join(","))),
+                },
+            ),
+        }
+        Ok(())
+    }
+}
+
+fn counts(fields: &Fields<'_>, key: &str, range: &Range) -> Result<Option<Vec<u32>>, Fault> {
+    let counts = fields.count_list(key, range)?;
+    Ok(counts.map(|counts| counts.into_iter().map(narrowed).collect()))
+}
+
+/// A count whose range has been checked to be far below 2^32.
+pub(crate) fn narrowed(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// A list of numbers.
+pub(crate) fn list(items: &[impl ToString]) -> String {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// The same, or the meaning of none.
+pub(crate) fn any_of(items: &[impl ToString], unsaid: Meaning) -> Said {
+    if items.is_empty() { Err(unsaid) } else { Ok(list(items)) }
+}
+
+fn name_list<T: Named>(names: &[T]) -> String {
+    list(&names.iter().map(|name| quoted(name.name())).collect::<Vec<_>>())
+}
+
+/// A name, or the meaning of none.
+pub(crate) fn any_name<T: Named>(name: Option<T>, unsaid: Meaning) -> Said {
+    name.map(|name| quoted(name.name())).ok_or(unsaid)
+}
+
+/// A list of names, or the meaning of none.
+pub(crate) fn one_or_more<T: Named>(names: &[T], unsaid: Meaning) -> Said {
+    if names.is_empty() { Err(unsaid) } else { Ok(name_list(names)) }
+}
+
+/// The shortest text that reads back as the same number, always with a point or an exponent.
+pub(crate) fn float(value: f64) -> String {
+    format!("{value:?}")
+}
+
+/// A TOML basic string.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if steers_terminal(c) => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -39,15 +39,7 @@ mod write;
 pub use durations::{duration, fine_duration};
 pub use error::{Diagnostic, Mistakes, ScenarioError};
 pub use fault::nearest;
-pub use load::{
-    AccountStorm, Airdrop, Amm, BalanceStorm, Bloated, BloatedOp, CalldataByte, Compute,
-    ContractChase, Delegate, Deploy, Erc20, Erc721, Load, LoadKind, Logs, NftMint, OneSlot,
-    PrefetchMiss, SloadStorm, SlotOrder, SstoreStorm, Transfers, WriteKeys, kinds,
-};
-pub use load::{
-    Chains, Dapps, Density, Deployed, GroupOrder, Groups, HashChain, NonConflicting, Outside,
-    PerUser, Shape, Through, Touch,
-};
+pub use load::*;
 pub use mdbx::MdbxSpec;
 pub use metric::{Bound, Expect, Metric, Scope, When};
 pub use names::{

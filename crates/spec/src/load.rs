@@ -1,60 +1,31 @@
-//! The loads of a scenario. One kind of load is one struct in its own file, which
-//! owns its parameters, their rules and how they are written; [`LoadKind`] lists them.
+//! The loads of a scenario. One kind of load is one struct, which owns its parameters; their keys and rules are
+//! declared beside it. [`LoadKind`] lists the kinds.
 
-mod account_storm;
-mod airdrop;
-mod amm;
-mod balance_storm;
-mod bloated;
 mod chains;
-mod compute;
-mod contract_chase;
 mod dapps;
-mod delegate;
-mod deploy;
-mod erc20;
-mod erc721;
 mod hash_chain;
-mod kind;
-mod logs;
-mod nft_mint;
-mod non_conflicting;
-mod one_slot;
-mod prefetch_miss;
+mod simple;
 mod sload_storm;
 mod sstore_storm;
-mod transfers;
+mod storms;
+mod tokens;
 
-pub use account_storm::AccountStorm;
-pub use airdrop::Airdrop;
-pub use amm::Amm;
-pub use balance_storm::BalanceStorm;
-pub use bloated::{Bloated, BloatedOp};
 pub use chains::{Chains, GroupOrder, Groups, Shape, Through, Touch};
-pub use compute::Compute;
-pub use contract_chase::ContractChase;
 pub use dapps::{Dapps, Outside, PerUser};
-pub use delegate::Delegate;
-pub use deploy::Deploy;
-pub use erc20::Erc20;
-pub use erc721::Erc721;
 pub use hash_chain::{Density, Deployed, HashChain};
-pub use logs::Logs;
-pub use nft_mint::NftMint;
-pub use non_conflicting::NonConflicting;
-pub use one_slot::OneSlot;
-pub use prefetch_miss::PrefetchMiss;
+pub use simple::{Compute, Delegate, Deploy, Logs, NonConflicting, OneSlot, Transfers};
 pub use sload_storm::{CalldataByte, SloadStorm, SlotOrder};
 pub use sstore_storm::{SstoreStorm, WriteKeys};
-pub use transfers::Transfers;
+pub use storms::{AccountStorm, BalanceStorm, Bloated, BloatedOp, ContractChase, PrefetchMiss};
+pub use tokens::{Airdrop, Amm, Erc20, Erc721, NftMint};
+
+use std::sync::LazyLock;
 
 use crate::fault::{Fault, Misfit, Remedy, listed, nearest, shown};
 use crate::fields::{Fields, NO_SUCH_KEY};
-use crate::keys;
+use crate::keys::{self, Around, Entry, Keys};
 use crate::sizes::{self, SizedLoad, Sizes};
 use crate::tree::{Node, Table, Value};
-
-pub(crate) use kind::{Around, Kind};
 
 /// A share of the gas of every block.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,10 +44,18 @@ pub struct Load {
     pub kind: LoadKind,
 }
 
-/// Makes [`LoadKind`], its names, its texts and [`KINDS`] of one list, so that no kind is in one of
-/// them alone: a module of a kind has its parameters as a struct with `entries`, and its `KIND`.
+/// A kind of load as the reader finds it.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    /// Its keys beside those of every load.
+    pub(crate) keys: Vec<&'static str>,
+    read: fn(&Fields<'_>, &Around<'_>) -> Result<LoadKind, Fault>,
+}
+
+/// Makes [`LoadKind`] and [`KINDS`] of one list: each kind with its name in a scenario and the struct of its
+/// parameters.
 macro_rules! load_kinds {
-    ($($(#[$doc:meta])* $kind:ident => $module:ident,)*) => {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
         /// A kind of load with its parameters.
         #[derive(Debug, Clone, PartialEq)]
         pub enum LoadKind {
@@ -87,79 +66,72 @@ macro_rules! load_kinds {
             /// The name of the kind in a scenario.
             pub const fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$kind(_) => $module::KIND.name,)*
+                    $(Self::$kind(_) => $name,)*
                 }
             }
 
-            /// Names of the kind's own keys.
-            pub(crate) const fn keys(&self) -> &'static [&'static str] {
+            /// The kind's own keys with their values as TOML.
+            pub(crate) fn entries(&self) -> Vec<Entry> {
                 match self {
-                    $(Self::$kind(_) => $module::KIND.keys,)*
-                }
-            }
-
-            /// The kind's own keys with their values as TOML, but for those that are left out.
-            pub(crate) fn entries(&self) -> Vec<(&'static str, String)> {
-                match self {
-                    $(Self::$kind(kind) => kind.entries(),)*
+                    $(Self::$kind(kind) => Keys::entries(kind),)*
                 }
             }
         }
 
         /// Every kind of load.
-        pub(crate) const KINDS: &[Kind<LoadKind>] = &[$(Kind {
-            name: $module::KIND.name,
-            keys: $module::KIND.keys,
-            read: |fields, around| ($module::KIND.read)(fields, around).map(LoadKind::$kind),
-        },)*];
+        pub(crate) static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| vec![$(Kind {
+            name: $name,
+            keys: Keys::names::<$kind>(),
+            read: |fields, around| Keys::read(fields, Some(around)).map(LoadKind::$kind),
+        },)*]);
     };
 }
 
 load_kinds! {
     /// Cold storage reads, nothing else.
-    SloadStorm => sload_storm,
+    SloadStorm = "sload-storm",
     /// Cold storage writes, nothing else.
-    SstoreStorm => sstore_storm,
+    SstoreStorm = "sstore-storm",
     /// Cold storage reads at keys that the transaction before decides.
-    PrefetchMiss => prefetch_miss,
+    PrefetchMiss = "prefetch-miss",
     /// Cold reads of accounts and codes, or calls.
-    AccountStorm => account_storm,
+    AccountStorm = "account-storm",
     /// Cold balances of a token.
-    BalanceStorm => balance_storm,
+    BalanceStorm = "balance-storm",
     /// A chain through contracts.
-    ContractChase => contract_chase,
+    ContractChase = "contract-chase",
     /// Slots of one account that delegates its code.
-    Bloated => bloated,
+    Bloated = "bloated",
     /// Transfers of ether, nothing else.
-    Transfers => transfers,
+    Transfers = "transfers",
     /// Transfers of an ERC-20 token.
-    Erc20 => erc20,
+    Erc20 = "erc20",
     /// Some work, then one slot that all read and write.
-    OneSlot => one_slot,
+    OneSlot = "one-slot",
     /// Users of many DApps with shared resources.
-    Dapps => dapps,
+    Dapps = "dapps",
     /// Dependencies by rate and by shape.
-    Chains => chains,
+    Chains = "chains",
     /// Groups that hash and meet in a slot, as the official benchmarks divide a block.
-    HashChain => hash_chain,
+    HashChain = "hash-chain",
     /// One account a transaction.
-    NonConflicting => non_conflicting,
+    NonConflicting = "non-conflicting",
     /// Swaps of tokens at pairs.
-    Amm => amm,
+    Amm = "amm",
     /// Transfers of tokens that are one of a kind.
-    Erc721 => erc721,
+    Erc721 = "erc721",
     /// Mints that share a counter.
-    NftMint => nft_mint,
+    NftMint = "nft-mint",
     /// A token given to many at once.
-    Airdrop => airdrop,
+    Airdrop = "airdrop",
     /// Deployments of contracts.
-    Deploy => deploy,
+    Deploy = "deploy",
     /// Delegations of code.
-    Delegate => delegate,
+    Delegate = "delegate",
     /// Work without state.
-    Compute => compute,
+    Compute = "compute",
     /// Logs.
-    Logs => logs,
+    Logs = "logs",
 }
 
 impl Load {
@@ -169,7 +141,7 @@ impl Load {
     }
 
     /// The keys of its sizes with their values as TOML, or with the meaning of leaving them out.
-    pub(crate) fn size_entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
+    pub(crate) fn size_entries(&self) -> Vec<Entry> {
         match &self.sizes {
             Some(sizes) => sizes.entries(),
             None if self.kind.fills_room() => vec![("tx_gas", Err(sizes::UNSAID))],
@@ -214,7 +186,7 @@ const NAME_CHARS_MAX: usize = 64;
 const SHARE_TOLERANCE: f64 = 1e-9;
 
 /// Reads every `[[load]]`; a single one needs no share.
-pub(crate) fn read(loads: &[Node], around: &Around<'_, '_>) -> Result<Vec<Load>, Fault> {
+pub(crate) fn read_all(loads: &[Node], around: &Around<'_>) -> Result<Vec<Load>, Fault> {
     let mut out = Vec::with_capacity(loads.len());
     let mut last = None;
     for (index, node) in loads.iter().enumerate() {
@@ -285,8 +257,8 @@ fn kind<'tree>(
     path: &str,
     table: &'tree Table,
     node: &'tree Node,
-    around: &Around<'_, '_>,
-) -> Result<(&'static Kind<LoadKind>, Fields<'tree>), Fault> {
+    around: &Around<'_>,
+) -> Result<(&'static Kind, Fields<'tree>), Fault> {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let all = listed(&names, "or");
     // Which keys are known depends on the kind: the first look takes any.
@@ -294,7 +266,7 @@ fn kind<'tree>(
     let fields = around.state_fields.within(path, table, &node.origin, &any)?;
     let Some(given) = fields.text("kind")? else {
         // A misspelt key is an error of its own.
-        let all_keys: Vec<&str> = KINDS.iter().flat_map(|kind| kind.keys).copied().collect();
+        let all_keys: Vec<&str> = KINDS.iter().flat_map(|kind| &kind.keys).copied().collect();
         let known = [keys::LOAD, &all_keys].concat();
         around.state_fields.within(path, table, &node.origin, &known)?;
         let advice = format!("kinds are {all}");
@@ -309,7 +281,7 @@ fn kind<'tree>(
         let rule = format!("{} is no kind of load", shown(given));
         return Err(fields.fault("kind", Misfit::new(rule, Remedy::advice(&advice))));
     };
-    let known = [keys::LOAD, kind.keys].concat();
+    let known = [keys::LOAD, &kind.keys].concat();
     let unknown = table.entries.iter().find(|entry| !known.contains(&entry.key.as_str()));
     if let Some((entry, misfit)) = unknown.and_then(|it| Some((it, of_other_kinds(&it.key, kind)?)))
     {
@@ -320,13 +292,13 @@ fn kind<'tree>(
 
 /// The misfit of a key that `kind` lacks and other kinds have; `None` of a key that no load has, or that
 /// the state or the block has too.
-fn of_other_kinds(key: &str, kind: &Kind<LoadKind>) -> Option<Misfit> {
+fn of_other_kinds(key: &str, kind: &Kind) -> Option<Misfit> {
     let others = KINDS.iter().filter(|other| other.keys.contains(&key)).map(|other| other.name);
     let others: Vec<&str> = others.collect();
     if others.is_empty() || keys::STATE.contains(&key) || keys::BLOCK.contains(&key) {
         return None;
     }
-    let own = match kind.keys {
+    let own = match kind.keys.as_slice() {
         [] => "which has no keys of its own".to_owned(),
         [only] => format!("whose key is {only}"),
         several => format!("whose keys are {}", listed(several, "and")),

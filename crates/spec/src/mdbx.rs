@@ -3,6 +3,7 @@
 
 use crate::fault::{Fault, Misfit, Remedy, listed};
 use crate::fields::Fields;
+use crate::keys::{Entry, quoted};
 use variant::{SlotTable, StoreKind};
 
 /// The path of the table.
@@ -19,8 +20,8 @@ pub struct MdbxSpec {
 
 impl MdbxSpec {
     /// The table's keys with their values as TOML.
-    pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
-        vec![("storage", Ok(format!("\"{}\"", self.storage.name())))]
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        vec![("storage", Ok(quoted(self.storage.name())))]
     }
 }
 

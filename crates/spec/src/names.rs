@@ -40,8 +40,10 @@ named! {
 
 named! {
     /// Which keys the transactions of a storm have in common.
+    #[derive(Default)]
     pub enum Overlap: "overlap" {
         /// None: every key is read once in the whole workload.
+        #[default]
         Nothing = "none",
         /// All: every transaction of a contract reads the same keys.
         All = "all",
@@ -50,10 +52,12 @@ named! {
 
 named! {
     /// The change of slots by the writes of a storm.
+    #[derive(Default)]
     pub enum WriteOp: "operation" {
         /// 0 becomes a value: slots that do not exist.
         Create = "create",
         /// A value becomes another.
+        #[default]
         Update = "update",
         /// A value becomes 0.
         Clear = "clear",
@@ -64,8 +68,10 @@ named! {
 
 named! {
     /// How a storm looks at an account.
+    #[derive(Default)]
     pub enum AccountOp: "operation" {
         /// BALANCE.
+        #[default]
         Balance = "balance",
         /// EXTCODESIZE.
         CodeSize = "code-size",
@@ -80,8 +86,10 @@ named! {
 
 named! {
     /// The accounts at the addresses of a storm.
+    #[derive(Default)]
     pub enum AccountTarget: "target" {
         /// Accounts without code.
+        #[default]
         Plain = "plain",
         /// Contracts.
         Contracts = "contracts",
@@ -92,8 +100,10 @@ named! {
 
 named! {
     /// Who gives to whom in transfers.
+    #[derive(Default)]
     pub enum Pattern: "pattern" {
         /// Pairs that have no account in common.
+        #[default]
         AToB = "a-to-b",
         /// Each to itself.
         AToA = "a-to-a",
@@ -108,8 +118,10 @@ named! {
 
 named! {
     /// The work of a transaction without state.
+    #[derive(Default)]
     pub enum Work: "sort of work" {
         /// Hashes of 4 KiB.
+        #[default]
         Keccak = "keccak",
         /// Powers of 256 bits, by the precompile (EIP-198).
         Modexp = "modexp",
@@ -122,8 +134,10 @@ named! {
 
 named! {
     /// By which operation contracts are deployed.
+    #[derive(Default)]
     pub enum Creation: "kind of deployment" {
         /// A transaction that creates.
+        #[default]
         Create = "create",
         /// A factory's CREATE2.
         Create2 = "create2",
@@ -132,8 +146,10 @@ named! {
 
 named! {
     /// Who receives an airdrop.
+    #[derive(Default)]
     pub enum Recipients: "sort of recipients" {
         /// Addresses that have none of the token.
+        #[default]
         Fresh = "fresh",
         /// Those who hold it.
         Holders = "holders",
@@ -142,8 +158,10 @@ named! {
 
 named! {
     /// How a storm's next key follows from the last.
+    #[derive(Default)]
     pub enum KeyOrder: "key order" {
         /// A keccak chain: random keys, known only by hashing.
+        #[default]
         Keccak = "keccak",
         /// A Weyl sequence: random-looking keys at the price of an addition.
         Weyl = "weyl",

@@ -1,15 +1,16 @@
 //! The path of every key that a scenario may have, for the overrides, an error's "did you mean"
 //! and the test of `docs/scenario.md`.
 
-use crate::keys::{BLOCK, EXPECT, LOAD, RUN, RUN_TABLES, STATE, WHEN};
+use crate::keys::{BLOCK, EXPECT, Keys, LOAD, RUN_TABLES, STATE, WHEN};
 use crate::load::KINDS;
+use crate::scenario::RunSpec;
 use crate::{mdbx, rocksdb};
 
 /// Every key path that may be given from outside, such as `block.gas` and `load.keys`.
 pub(crate) fn override_paths() -> Vec<String> {
     let plain = ["name", "description", "fork", "seed"].map(str::to_owned);
     let mut load_keys = LOAD.to_vec();
-    for key in KINDS.iter().flat_map(|kind| kind.keys) {
+    for key in KINDS.iter().flat_map(|kind| &kind.keys) {
         if !load_keys.contains(key) {
             load_keys.push(key);
         }
@@ -19,8 +20,11 @@ pub(crate) fn override_paths() -> Vec<String> {
         within("state", STATE),
         within("block", BLOCK),
         within("load", &load_keys),
-        within("run", RUN).into_iter().filter(|path| !is_run_table(path)).collect(),
-        within(rocksdb::PATH, rocksdb::KEYS),
+        within("run", &Keys::names::<RunSpec>())
+            .into_iter()
+            .filter(|path| !is_run_table(path))
+            .collect(),
+        within(rocksdb::PATH, &rocksdb::keys()),
         within(mdbx::PATH, mdbx::KEYS),
     ]
     .concat()

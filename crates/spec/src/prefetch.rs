@@ -3,36 +3,29 @@
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
+use crate::keys::{Checked, Keyed, Keys};
 use crate::scenario::PrefetchSpec;
 use variant::{AccountReads, CodeReads, ReadOrder, ReadTime};
 
-const CHUNK: Range = Range {
-    least: 1,
-    most: 1 << 20,
-    below: "the fewest keys that a reader can take",
-    above: "the most that is supported",
-};
+const CHUNK: Range = Range::supported(1, 1 << 20, "the fewest keys that a reader can take");
 
-/// Reads the keys that begin with `prefetch`.
-pub(crate) fn read(fields: &Fields<'_>) -> Result<PrefetchSpec, Fault> {
-    let counts = fields.count_list("prefetch_chunk", &CHUNK)?.unwrap_or_default();
-    let spec = PrefetchSpec {
-        times: fields.one_or_more("prefetch")?,
-        orders: fields.one_or_more("prefetch_order")?,
-        accounts: fields.one_or_more("prefetch_accounts")?,
-        codes: fields.one_or_more("prefetch_codes")?,
-        stops: fields.one_or_more("prefetch_stop")?,
-        shares: fields.one_or_more("prefetch_share")?,
-        chunk_key_counts: counts
-            .into_iter()
-            .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
-            .collect(),
-    };
-    check(fields, &spec)?;
-    Ok(spec)
+/// Meaning of no value.
+pub(crate) const UNSAID: &str = "chosen by the tool";
+
+impl Keyed for PrefetchSpec {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.one_or_more("prefetch", &mut self.times, UNSAID)?;
+        keys.one_or_more("prefetch_order", &mut self.orders, UNSAID)?;
+        keys.one_or_more("prefetch_accounts", &mut self.accounts, UNSAID)?;
+        keys.one_or_more("prefetch_codes", &mut self.codes, UNSAID)?;
+        keys.one_or_more("prefetch_stop", &mut self.stops, UNSAID)?;
+        keys.one_or_more("prefetch_share", &mut self.shares, UNSAID)?;
+        keys.counts("prefetch_chunk", &mut self.chunk_key_counts, &CHUNK, &[])
+    }
 }
 
-fn check(fields: &Fields<'_>, spec: &PrefetchSpec) -> Result<(), Fault> {
+/// Refuses values that could make no difference.
+pub(crate) fn check(spec: &PrefetchSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let beside = spec.times.contains(&ReadTime::While);
     let needs_while = Remedy::advice("add prefetch = \"while\", or leave it out");
     if spec.orders.contains(&ReadOrder::FirstWrite) && !beside {

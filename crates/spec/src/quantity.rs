@@ -315,6 +315,11 @@ pub(crate) struct Range {
 const ALL_OF_RANGE_MAX: u64 = 8;
 
 impl Range {
+    /// The counts from `least` to the most that is supported.
+    pub(crate) const fn supported(least: u64, most: u64, below: &'static str) -> Self {
+        Self { least, most, below, above: "the most that is supported" }
+    }
+
     /// A count that it has, as a user writes it.
     pub(crate) fn example(&self) -> String {
         let usual = [(640_000_000, "640M"), (100_000, "100k"), (8, "8")];

@@ -7,45 +7,33 @@ use workload::Fork;
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
 use crate::fields::{Fields, Range};
-use crate::load::{self, Around, Load};
-use crate::mdbx::MdbxSpec;
+use crate::keys::{self, Around, Checked, Keyed, Keys, Said, narrowed, quoted};
+use crate::load::{self, Load};
 use crate::names::{FORKS, LoadOrder};
 use crate::paths::all_paths;
-use crate::rocksdb::RocksdbSpec;
-use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario};
+use crate::quantity::underscored;
+use crate::scenario::{BlockSpec, BlockTarget, RunSpec, Scenario, WholeSpec};
 use crate::sizes::TX_GAS_MIN;
 use crate::state::StateSpec;
 use crate::tree::{Node, Table, Value};
-use crate::{keys, mdbx, metric, prefetch, redis, rocksdb, root, sharding, state, whole};
-use variant::{
-    CacheFill, CacheMode, Checksums, Design, Durability, Schedule, StoreKind, Variant, WarmCache,
-};
+use crate::whole::{self, Whole};
+use crate::{mdbx, metric, prefetch, redis, rocksdb, root, sharding, state};
+use variant::{Design, RootTime, Schedule, StoreKind, TrieForm, Variant, WholeRows};
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
 /// A day: a longer budget is a slip of the unit.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 const NAME_CHARS_MAX: usize = 64;
-const UNUSUAL: &str = "the most that is supported";
 
-const GAS: Range = Range {
-    least: TX_GAS_MIN,
-    most: 1_000_000_000_000,
-    below: "the least gas that one transaction needs",
-    above: UNUSUAL,
-};
-const TRANSACTIONS: Range =
-    Range { least: 1, most: 100_000_000, below: "the least a block has here", above: UNUSUAL };
-const BLOCKS: Range =
-    Range { least: 1, most: 1_000_000, below: "the fewest blocks of a workload", above: UNUSUAL };
-const FIBERS: Range =
-    Range { least: 1, most: 1_024, below: "the fewest transactions on a thread", above: UNUSUAL };
-const THREADS: Range =
-    Range { least: 1, most: 1_024, below: "the fewest threads that can run", above: UNUSUAL };
+const GAS: Range =
+    Range::supported(TX_GAS_MIN, 1_000_000_000_000, "the least gas that one transaction needs");
+const TRANSACTIONS: Range = Range::supported(1, 100_000_000, "the least a block has here");
+const BLOCKS: Range = Range::supported(1, 1_000_000, "the fewest blocks of a workload");
+const FIBERS: Range = Range::supported(1, 1_024, "the fewest transactions on a thread");
+const THREADS: Range = Range::supported(1, 1_024, "the fewest threads that can run");
 /// Each is built, and kept.
-const DATABASES: Range =
-    Range { least: 1, most: 64, below: "the fewest that can be run on", above: UNUSUAL };
-const SAMPLES: Range =
-    Range { least: 1, most: 100_000, below: "the fewest that can be measured", above: UNUSUAL };
+const DATABASES: Range = Range::supported(1, 64, "the fewest that can be run on");
+const SAMPLES: Range = Range::supported(1, 100_000, "the fewest that can be measured");
 
 /// The scenario that a tree says; `overridden` is kept for its expectations.
 pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario, Fault> {
@@ -66,12 +54,12 @@ pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario
         let remedy = Remedy::advice("add [[load]] with kind = \"sload-storm\"");
         return Err(top.fault("load", Misfit::new("no load is given", remedy)));
     }
-    let loads = load::read(load_nodes, &around)?;
+    let loads = load::read_all(load_nodes, &around)?;
     check_loads_fit(&loads, &block, &block_fields)?;
     let nothing = Table::default();
     let run_fields = match top.get("run") {
-        Some(_) => subtable(&top, "run", keys::RUN)?,
-        None => top.within("run", &nothing, &Origin::WholeFile, keys::RUN)?,
+        Some(_) => subtable(&top, "run", &Keys::names::<RunSpec>())?,
+        None => top.within("run", &nothing, &Origin::WholeFile, &Keys::names::<RunSpec>())?,
     };
     let run = run(&run_fields, &state)?;
     let expects = metric::read(tables(&top, "expect")?, &top)?;
@@ -224,48 +212,99 @@ fn check_fibers(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     Err(fields.fault("fibers", Misfit::new(rule, remedy)))
 }
 
+impl Keyed for RunSpec {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        let designs = [Design::Sequential, Design::ParallelIo, Design::BatchedIo];
+        keys.named_list("designs", &mut self.designs, &designs)?;
+        keys.named_list("stores", &mut self.stores, &[StoreKind::Rocksdb])?;
+        keys.counts("threads", &mut self.thread_counts, &THREADS, &[])?;
+        keys.counts("fibers", &mut self.fiber_counts, &FIBERS, &[1])?;
+        self.shards.keys(keys)?;
+        keys.counts("io_threads", &mut self.io_thread_counts, &THREADS, &[])?;
+        keys.one_or_more("list", &mut self.list_duties, prefetch::UNSAID)?;
+        self.prefetch.keys(keys)?;
+        keys.named("warm_cache", &mut self.warm_cache)?;
+        keys.listed("schedule");
+        keys.any_named("read", &mut self.read, "chosen by the tool")?;
+        keys.named("checksums", &mut self.checksums)?;
+        keys.named("cache_fill", &mut self.cache_fill)?;
+        keys.named_list("schedule", &mut self.schedules, &[Schedule::BlockOrder])?;
+        keys.named("commit", &mut self.commit)?;
+        // `whole` decides their defaults.
+        keys.shown("root", root_time(self));
+        self.root.keys(keys)?;
+        keys.shown("trie", trie(self));
+        keys.shown("duties", keys::one_or_more(&self.duties, "none"));
+        keys.flag("execution_alone", &mut self.execution_alone, true)?;
+        keys.shown("whole", keys::any_name(self.whole.rows, "chosen by the verb"));
+        keys.named("cache", &mut self.cache)?;
+        keys.any_named("keys", &mut self.keys, "chosen by the tool")?;
+        match keys.fields() {
+            Some(fields) => {
+                self.draw_seed = fields.seed_at("draw_seed")?;
+                self.database_count = fields.count("databases", &DATABASES)?.map_or(1, narrowed);
+                self.sample_count = fields.count("samples", &SAMPLES)?.map(narrowed);
+                self.budget = fields.duration("budget")?.unwrap_or(DEFAULT_BUDGET);
+            }
+            None => {
+                let draw_seed = self.draw_seed.map(underscored);
+                keys.shown("draw_seed", draw_seed.ok_or("another one each run"));
+                keys.shown("databases", Ok(self.database_count.to_string()));
+                let samples = self.sample_count.map(|count| count.to_string());
+                keys.shown("samples", samples.ok_or("as many as the budget allows"));
+                keys.shown("budget", Ok(quoted(&duration(self.budget))));
+            }
+        }
+        keys::RUN_TABLES.iter().for_each(|table| keys.listed(table));
+        keys.addresses("redis_addresses", &mut self.redis_addresses, "127.0.0.1:7000")?;
+        keys.flag("recover_senders", &mut self.recover_senders, false)
+    }
+}
+
+/// When the root is computed; left out where nothing is said, as a run that says `none` declines whole
+/// rows.
+fn root_time(run: &RunSpec) -> Said {
+    match (run.root.time, run.whole) {
+        (RootTime::Nothing, WholeSpec { rows: Some(WholeRows::One), root })
+            if root != RootTime::Nothing =>
+        {
+            Err("of whole rows alone")
+        }
+        (RootTime::Nothing, WholeSpec { rows: None, .. }) => Err("none"),
+        (time, _) => Ok(quoted(time.name())),
+    }
+}
+
+/// Nodes that states store, likewise.
+fn trie(run: &RunSpec) -> Said {
+    match (run.trie, run.whole.rows) {
+        (TrieForm::Nothing, None) => Err("none"),
+        (trie, _) => Ok(quoted(trie.name())),
+    }
+}
+
+/// In the largest unit in which it is whole.
+fn duration(duration: Duration) -> String {
+    let ms = duration.as_millis();
+    for (unit, unit_ms) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)] {
+        if ms.is_multiple_of(unit_ms) {
+            return format!("{}{unit}", ms / unit_ms);
+        }
+    }
+    format!("{ms}ms")
+}
+
 fn run(fields: &Fields<'_>, state: &StateSpec) -> Result<RunSpec, Fault> {
-    let designs = vec![Design::Sequential, Design::ParallelIo, Design::BatchedIo];
-    let stores = fields.named_list("stores")?.unwrap_or_else(|| vec![StoreKind::Rocksdb]);
-    let mdbx = match fields.get("mdbx") {
-        Some(_) => mdbx::read(&subtable(fields, "mdbx", mdbx::KEYS)?, &stores)?,
-        None => MdbxSpec::default(),
-    };
-    let whole = whole::read(fields)?;
-    let spec = RunSpec {
-        designs: fields.named_list("designs")?.unwrap_or(designs),
-        stores,
-        thread_counts: thread_counts(fields, "threads")?,
-        fiber_counts: fiber_counts(fields)?,
-        shards: sharding::read(fields)?,
-        io_thread_counts: thread_counts(fields, "io_threads")?,
-        list_duties: fields.one_or_more("list")?,
-        prefetch: prefetch::read(fields)?,
-        schedules: fields.named_list("schedule")?.unwrap_or_else(|| vec![Schedule::BlockOrder]),
-        warm_cache: fields.named("warm_cache")?.unwrap_or(WarmCache::Shared),
-        read: fields.named("read")?,
-        checksums: fields.named("checksums")?.unwrap_or(Checksums::Verified),
-        cache_fill: fields.named("cache_fill")?.unwrap_or(CacheFill::Always),
-        commit: fields.named("commit")?.unwrap_or(Durability::Logged),
-        root: root::read(fields, whole.root)?,
-        trie: whole.trie,
-        whole: whole.spec,
-        duties: whole.duties,
-        execution_alone: fields.flag("execution_alone")?.unwrap_or(true),
-        cache: fields.named("cache")?.unwrap_or(CacheMode::Cold),
-        keys: fields.named("keys")?,
-        draw_seed: fields.seed_at("draw_seed")?,
-        database_count: fields.count("databases", &DATABASES)?.map_or(1, narrowed),
-        sample_count: fields.count("samples", &SAMPLES)?.map(narrowed),
-        budget: fields.duration("budget")?.unwrap_or(DEFAULT_BUDGET),
-        rocksdb: match fields.get("rocksdb") {
-            Some(_) => rocksdb::read(&subtable(fields, "rocksdb", rocksdb::KEYS)?)?,
-            None => RocksdbSpec::default(),
-        },
-        mdbx,
-        redis_addresses: redis::addresses(fields)?,
-        recover_senders: fields.flag("recover_senders")?.unwrap_or(false),
-    };
+    let mut spec: RunSpec = Keys::read(fields, None)?;
+    let Whole { spec: whole, root, trie, duties } = whole::read(fields)?;
+    (spec.whole, spec.root.time, spec.trie, spec.duties) = (whole, root, trie, duties);
+    if fields.get("rocksdb").is_some() {
+        spec.rocksdb = rocksdb::read(&subtable(fields, "rocksdb", &rocksdb::keys())?)?;
+    }
+    if fields.get("mdbx").is_some() {
+        spec.mdbx = mdbx::read(&subtable(fields, "mdbx", mdbx::KEYS)?, &spec.stores)?;
+    }
+    prefetch::check(&spec.prefetch, fields)?;
     check_lists(&spec, fields)?;
     check_fibers(&spec, fields)?;
     sharding::check(&spec, fields)?;
@@ -303,24 +342,9 @@ fn check_lists(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn thread_counts(fields: &Fields<'_>, key: &str) -> Result<Vec<u32>, Fault> {
-    let counts = fields.count_list(key, &THREADS)?.unwrap_or_default();
-    Ok(counts.into_iter().map(narrowed).collect())
-}
-
-fn fiber_counts(fields: &Fields<'_>) -> Result<Vec<u32>, Fault> {
-    let counts = fields.count_list("fibers", &FIBERS)?.unwrap_or_else(|| vec![1]);
-    Ok(counts.into_iter().map(narrowed).collect())
-}
-
 /// Returns whether transactions can yield their thread in a row of the run.
 fn can_yield(run: &RunSpec) -> bool {
     let one = NonZeroUsize::MIN;
     run.stores.iter().any(|store| store.can_yield())
         && run.designs.iter().any(|design| Variant::of(*design, one, one).can_yield())
-}
-
-/// A count whose range has been checked to be far below 2^32.
-fn narrowed(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -8,11 +8,6 @@ use variant::{StoreKind, TrieForm};
 /// The key with the addresses.
 const ADDRESSES: &str = "redis_addresses";
 
-/// Reads the addresses.
-pub(crate) fn addresses(fields: &Fields<'_>) -> Result<Vec<String>, Fault> {
-    fields.addresses(ADDRESSES, "127.0.0.1:7000")
-}
-
 /// Refuses addresses where no store of the run has them, and tries where a store has none.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     if !spec.redis_addresses.is_empty() && !spec.stores.contains(&StoreKind::Redis) {

@@ -3,28 +3,17 @@
 
 use crate::fault::{Fault, Misfit, Remedy, shown};
 use crate::fields::{Fields, Range};
+use crate::keys::{Entry, float, narrowed, quoted};
 use crate::quantity::{self, grouped, underscored};
 use variant::{Compaction, FileAccess, FilterKind, IndexShape};
 
 /// The path of the table.
 pub(crate) const PATH: &str = "run.rocksdb";
-/// Its keys; those up to `aged` shape the files.
-pub(crate) const KEYS: &[&str] = &[
-    "block",
-    "filter",
-    "filter_bits",
-    "index",
-    "file",
-    "aged",
-    "block_cache",
-    "warm_cache",
-    "access",
-    "multi_get_keys",
-    "open_files",
-    "compaction",
-    "write_buffer",
-    "options",
-];
+
+/// Its keys.
+pub(crate) fn keys() -> Vec<&'static str> {
+    RocksdbSpec::default().entries().into_iter().map(|(key, _)| key).collect()
+}
 
 const FILTER_BITS: Range = Range {
     least: 1,
@@ -38,12 +27,7 @@ const MULTI_GET_KEYS: Range = Range {
     below: "the fewest that are many; run.read = \"get\" reads one by one",
     above: "the most that are read together here",
 };
-const OPEN_FILES: Range = Range {
-    least: 20,
-    most: 1_000_000,
-    below: "the fewest that RocksDB works with",
-    above: "the most that is supported",
-};
+const OPEN_FILES: Range = Range::supported(20, 1_000_000, "the fewest that RocksDB works with");
 
 /// Options that `options` does not take, each with the reason or the key in its place.
 const REFUSED: [(&str, &str); 13] = [
@@ -178,7 +162,7 @@ impl RocksdbSpec {
     }
 
     /// The table's keys with their values as TOML, or with the meaning of leaving them out.
-    pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
+    pub(crate) fn entries(&self) -> Vec<Entry> {
         let bits = match self.filter {
             FilterKind::Nothing => Err("none without a filter"),
             _ => Ok(self.filter_bits.to_string()),
@@ -191,7 +175,7 @@ impl RocksdbSpec {
             ("filter_bits", bits),
             ("index", Ok(quoted(self.index.name()))),
             ("file", Ok(quoted_size(self.file_bytes))),
-            ("aged", Ok(format!("{:?}", self.aged_share))),
+            ("aged", Ok(float(self.aged_share))),
             ("block_cache", Ok(quoted_size(self.block_cache_bytes))),
             ("warm_cache", Ok(quoted_size(self.warm_cache_bytes))),
             ("access", Ok(quoted(self.access.name()))),
@@ -246,14 +230,6 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
         write_buffer: size(fields, "write_buffer", &WRITE_BUFFER)?,
         options: options(fields)?,
     })
-}
-
-fn narrowed(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{text}\"")
 }
 
 fn quoted_size(bytes: u64) -> String {

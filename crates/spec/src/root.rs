@@ -3,6 +3,7 @@
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
+use crate::keys::{Checked, Keyed, Keys, any_of};
 use crate::scenario::{RootSpec, RunSpec};
 use crate::state::StateSpec;
 use variant::{RootTime, RootWay, TrieForm};
@@ -15,15 +16,20 @@ const SHARDS: Range = Range {
     above: "the first nibbles that a key can have",
 };
 
-/// Reads the keys that begin with `root`, but for the `time` itself.
-pub(crate) fn read(fields: &Fields<'_>, time: RootTime) -> Result<RootSpec, Fault> {
-    let counts = fields.count_list("root_shards", &SHARDS)?.unwrap_or_default();
-    Ok(RootSpec {
-        time,
-        shard_counts: counts.into_iter().map(|n| u8::try_from(n).unwrap_or(u8::MAX)).collect(),
-        reads: fields.one_or_more("root_reads")?,
-        caches: fields.one_or_more("root_cache")?,
-    })
+/// Those that begin with `root`, but for the time itself.
+impl Keyed for RootSpec {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        match keys.fields() {
+            Some(fields) => {
+                let counts = fields.count_list("root_shards", &SHARDS)?.unwrap_or_default();
+                let counts = counts.into_iter().map(|n| u8::try_from(n).unwrap_or(u8::MAX));
+                self.shard_counts = counts.collect();
+            }
+            None => keys.shown("root_shards", any_of(&self.shard_counts, "1")),
+        }
+        keys.one_or_more("root_reads", &mut self.reads, "by-level")?;
+        keys.one_or_more("root_cache", &mut self.caches, "cold")
+    }
 }
 
 /// A root needs tries, and tries need rows in the order of their hashes.

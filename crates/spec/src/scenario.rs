@@ -68,7 +68,7 @@ pub enum BlockTarget {
 }
 
 /// How to run a workload: no part of the work, not in the digest.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunSpec {
     /// Designs to compare; at least one.
     pub designs: Vec<Design>,
@@ -184,7 +184,7 @@ pub struct RootSpec {
 }
 
 /// Rows that run whole blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WholeSpec {
     /// Which; `None`: chosen by the verb.
     pub rows: Option<WholeRows>,

@@ -5,8 +5,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::guide;
-use crate::keys::{self, ALTERNATIVES};
-use crate::load::{KINDS, Kind, LoadKind};
+use crate::keys::{self, ALTERNATIVES, Keys};
+use crate::load::{KINDS, Kind};
+use crate::scenario::RunSpec;
 use crate::tree::{self, Shape, Table, Value as Toml};
 use crate::{mdbx, read, rocksdb};
 
@@ -38,12 +39,11 @@ type Asked = Vec<(String, Shape)>;
 
 /// The schema as JSON text.
 pub fn json_schema() -> String {
-    let probes: Vec<(&Kind<LoadKind>, Table)> =
-        KINDS.iter().map(|kind| (kind, probe(kind.name))).collect();
+    let probes: Vec<(&Kind, Table)> = KINDS.iter().map(|kind| (kind, probe(kind.name))).collect();
     let loads: Vec<Value> = probes.iter().map(|(kind, tree)| load(kind, tree)).collect();
     let tree = probes.first().map(|(_, tree)| tree.clone()).unwrap_or_default();
-    let mut run = object(&tree, "run", keys::RUN, &[]);
-    run["properties"]["rocksdb"] = object(&tree, rocksdb::PATH, rocksdb::KEYS, &[]);
+    let mut run = object(&tree, "run", &Keys::names::<RunSpec>(), &[]);
+    run["properties"]["rocksdb"] = object(&tree, rocksdb::PATH, &rocksdb::keys(), &[]);
     run["properties"]["mdbx"] = object(&tree, mdbx::PATH, mdbx::KEYS, &[]);
     let mut expect = object(&tree, "expect", keys::EXPECT, &["metric"]);
     let when = object(&tree, "expect.when", keys::WHEN, &[]);
@@ -74,8 +74,8 @@ fn probe(kind: &str) -> Table {
     tree
 }
 
-fn load(kind: &Kind<LoadKind>, tree: &Table) -> Value {
-    let known = [keys::LOAD, kind.keys].concat();
+fn load(kind: &Kind, tree: &Table) -> Value {
+    let known = [keys::LOAD, &kind.keys].concat();
     let mut load = table(&asked(tree, "load"), "load", &known, &["kind"], Some(kind.name));
     load["properties"]["kind"] = described(json!({ "const": kind.name }), "load.kind", None);
     load

@@ -5,15 +5,13 @@ use std::num::NonZeroUsize;
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
+use crate::keys::{Checked, Keyed, Keys};
 use crate::scenario::{RunSpec, ShardSpec};
 use variant::{Sharding, Variant};
 
-const UNUSUAL: &str = "the most that is supported";
 /// Each is a process.
-const SHARDS: Range =
-    Range { least: 1, most: 64, below: "the fewest that can execute", above: UNUSUAL };
-const KEYS: Range =
-    Range { least: 1, most: 1 << 16, below: "the fewest keys of a request", above: UNUSUAL };
+const SHARDS: Range = Range::supported(1, 64, "the fewest that can execute");
+const KEYS: Range = Range::supported(1, 1 << 16, "the fewest keys of a request");
 const DELAY_US: Range = Range {
     least: 0,
     most: 1_000_000,
@@ -21,21 +19,15 @@ const DELAY_US: Range = Range {
     above: "a second, which is more than any way on earth takes",
 };
 
-/// Reads the keys.
-pub(crate) fn read(fields: &Fields<'_>) -> Result<ShardSpec, Fault> {
-    Ok(ShardSpec {
-        counts: counts(fields, "shards", &SHARDS)?,
-        addresses: fields.addresses("shard_addresses", "127.0.0.1:7001")?,
-        partitioners: fields.one_or_more("partitioner")?,
-        partition_times: fields.one_or_more("partition")?,
-        micro_batch_key_counts: counts(fields, "shard_batch", &KEYS)?,
-        delays_us: counts(fields, "shard_delay_us", &DELAY_US)?,
-    })
-}
-
-fn counts(fields: &Fields<'_>, key: &str, range: &Range) -> Result<Vec<u32>, Fault> {
-    let counts = fields.count_list(key, range)?.unwrap_or_default();
-    Ok(counts.into_iter().map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect())
+impl Keyed for ShardSpec {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.any_counts("shards", &mut self.counts, &SHARDS, "none")?;
+        keys.addresses("shard_addresses", &mut self.addresses, "127.0.0.1:7001")?;
+        keys.one_or_more("partitioner", &mut self.partitioners, "by-sender")?;
+        keys.one_or_more("partition", &mut self.partition_times, "inside")?;
+        keys.any_counts("shard_batch", &mut self.micro_batch_key_counts, &KEYS, "256")?;
+        keys.any_counts("shard_delay_us", &mut self.delays_us, &DELAY_US, "0")
+    }
 }
 
 /// Refuses shards where no row of the run can have them, and the other keys where there are no shards.

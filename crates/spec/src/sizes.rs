@@ -2,6 +2,7 @@
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
+use crate::keys::{Entry, float, quoted};
 use crate::names::SizesName;
 use crate::quantity::{grouped, underscored};
 
@@ -34,14 +35,14 @@ pub struct Sizes {
 
 impl Sizes {
     /// Its keys with their values as TOML, or with the meaning of leaving them out.
-    pub(crate) fn entries(&self) -> Vec<(&'static str, Result<String, &'static str>)> {
+    pub(crate) fn entries(&self) -> Vec<Entry> {
         let has_least = self.shape != SizesName::Fixed;
         let is_zipf = self.shape == SizesName::Zipf;
         vec![
-            ("sizes", Ok(format!("\"{}\"", self.shape))),
+            ("sizes", Ok(quoted(self.shape.name()))),
             ("tx_gas", Ok(underscored(self.most_gas))),
             ("tx_gas_least", has_least.then(|| underscored(self.least_gas)).ok_or("tx_gas")),
-            ("zipf", is_zipf.then(|| format!("{:?}", self.exponent)).ok_or("none without zipf")),
+            ("zipf", is_zipf.then(|| float(self.exponent)).ok_or("none without zipf")),
         ]
     }
 }

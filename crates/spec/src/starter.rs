@@ -3,11 +3,11 @@
 
 use crate::error::ScenarioError;
 use crate::guide;
-use crate::keys;
+use crate::keys::{self, Entry, Keys, LEFT_OUT};
 use crate::load::KINDS;
 use crate::overrides::Override;
 use crate::scenario::Scenario;
-use crate::write::{Entry, load_entries, run_entries};
+use crate::write::load_entries;
 
 /// Small enough to run within seconds, without a database. Its loads follow.
 const BASE: &str = "\
@@ -31,8 +31,6 @@ const SLOTS: &str = "200k";
 const RUN_KEYS: [&str; 4] = ["designs", "stores", "cache", "samples"];
 /// Columns of a comment.
 const WIDTH: usize = 96;
-/// Said of a key that has no value.
-const LEFT_OUT: &str = "left out";
 
 /// The text of a scenario called `name` with a load of each of `kinds`, which share the block evenly.
 ///
@@ -69,7 +67,7 @@ pub fn starter(name: &str, kinds: &[&str]) -> Result<String, ScenarioError> {
         table(&mut out, "[[load]]", "load", &entries, Some(load.kind.name()));
     }
     let (run, others): (Vec<Entry>, Vec<Entry>) =
-        run_entries(&scenario.run).into_iter().partition(|(key, _)| RUN_KEYS.contains(key));
+        Keys::entries(&scenario.run).into_iter().partition(|(key, _)| RUN_KEYS.contains(key));
     table(&mut out, "[run]", "run", &run, None);
     let others = others.into_iter().map(|(key, _)| key).chain(keys::RUN_TABLES.iter().copied());
     let others: Vec<&str> = others.collect();

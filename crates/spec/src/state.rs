@@ -26,10 +26,8 @@ pub struct StateSpec {
 pub const ROW_BYTES: u64 = 76;
 
 const DEFAULT_ACCOUNT_COUNT: u64 = 100_000;
-const UNUSUAL: &str = "the most that is supported";
-const ACCOUNTS: Range = Range { least: 0, most: 1 << 32, below: "", above: UNUSUAL };
-const SLOTS: Range =
-    Range { least: 1, most: 1 << 40, below: "the least state to read from", above: UNUSUAL };
+const ACCOUNTS: Range = Range::supported(0, 1 << 32, "");
+const SLOTS: Range = Range::supported(1, 1 << 40, "the least state to read from");
 
 /// Reads `[state]`.
 pub(crate) fn read(fields: &Fields<'_>) -> Result<StateSpec, Fault> {

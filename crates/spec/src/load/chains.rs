@@ -3,15 +3,18 @@
 
 use variant::named;
 
-use super::kind::{Around, Kind, check_two_accounts};
+use super::tokens::check_two_accounts;
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
+use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, list};
 use crate::quantity::underscored;
 
 named! {
     /// On whom a transaction of a group depends.
+    #[derive(Default)]
     pub enum Shape: "shape of a group" {
         /// On all before it: they read and write one place in common.
+        #[default]
         Shared = "shared",
         /// On the one before it, whose place it reads; it writes its own.
         Relay = "relay",
@@ -24,8 +27,10 @@ named! {
 
 named! {
     /// Where in a block the transactions of a group are.
+    #[derive(Default)]
     pub enum GroupOrder: "order of groups" {
         /// Anywhere.
+        #[default]
         Shuffled = "shuffled",
         /// As far from each other as can be: groups take turns.
         Interleaved = "interleaved",
@@ -36,8 +41,10 @@ named! {
 
 named! {
     /// The kind of state through which transactions depend on each other.
+    #[derive(Default)]
     pub enum Through: "kind of dependency" {
         /// A storage slot.
+        #[default]
         Slot = "slot",
         /// The balance of an account.
         Account = "account",
@@ -46,10 +53,12 @@ named! {
 
 named! {
     /// When a transaction touches the shared state.
+    #[derive(Default)]
     pub enum Touch: "time of the shared access" {
         /// Before its work, which then depends on it.
         First = "first",
         /// After its work, which anybody can do ahead.
+        #[default]
         Last = "last",
     }
 }
@@ -63,8 +72,14 @@ pub enum Groups {
     Hotspots(u64),
 }
 
+impl Default for Groups {
+    fn default() -> Self {
+        Self::Lengths(vec![DEFAULT_LENGTH])
+    }
+}
+
 /// Transactions in groups whose members depend on each other.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chains {
     /// Share of the transactions that are in groups; the others depend on none.
     pub conflict_share: f64,
@@ -82,69 +97,56 @@ pub struct Chains {
     pub work: u64,
 }
 
-const UNUSUAL: &str = "the most that is supported";
-const LENGTHS: Range =
-    Range { least: 1, most: 100_000_000, below: "the shortest group", above: UNUSUAL };
+const LENGTHS: Range = Range::supported(1, 100_000_000, "the shortest group");
 /// Places are slots written out in the state's recipe: their number bounds its memory.
 const PLACES_MAX: u64 = 1_000_000;
-const WORK: Range = Range { least: 0, most: 50_000, below: "", above: UNUSUAL };
+const WORK: Range = Range::supported(0, 50_000, "");
 const DEFAULT_LENGTH: u64 = 5;
 /// A transaction then uses about 74,000 gas, as one of `dapps`.
 const DEFAULT_WORK: u64 = 250;
 
-pub(super) const KIND: Kind<Chains> = Kind {
-    name: "chains",
-    keys: &["conflict", "lengths", "hotspots", "shape", "order", "through", "touch", "work"],
-    read,
-};
-
-impl Chains {
-    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
-        let groups = match &self.groups {
-            Groups::Lengths(lengths) => {
-                let lengths: Vec<_> = lengths.iter().map(|length| underscored(*length)).collect();
-                ("lengths", format!("[{}]", lengths.join(", ")))
+impl Keyed for Chains {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        check_two_accounts(keys)?;
+        keys.share("conflict", &mut self.conflict_share, 1.0)?;
+        match (keys.fields(), keys.around(), &self.groups) {
+            (Some(fields), Some(around), _) => {
+                let account_count = around.state.account_count;
+                self.groups = groups(fields, account_count, self.conflict_share)?;
             }
-            Groups::Hotspots(count) => ("hotspots", underscored(*count)),
-        };
-        vec![
-            ("conflict", format!("{:?}", self.conflict_share)),
-            groups,
-            ("shape", format!("\"{}\"", self.shape)),
-            ("order", format!("\"{}\"", self.order)),
-            ("through", format!("\"{}\"", self.through)),
-            ("touch", format!("\"{}\"", self.touch)),
-            ("work", underscored(self.work)),
-        ]
+            (_, _, Groups::Lengths(lengths)) => {
+                let lengths: Vec<_> = lengths.iter().map(|length| underscored(*length)).collect();
+                keys.shown("lengths", Ok(list(&lengths)));
+                keys.shown("hotspots", Err(LEFT_OUT));
+            }
+            (_, _, Groups::Hotspots(count)) => {
+                keys.shown("lengths", Err(LEFT_OUT));
+                keys.shown("hotspots", Ok(underscored(*count)));
+            }
+        }
+        keys.named("shape", &mut self.shape)?;
+        keys.named("order", &mut self.order)?;
+        keys.named("through", &mut self.through)?;
+        keys.named("touch", &mut self.touch)?;
+        keys.count("work", &mut self.work, &WORK, DEFAULT_WORK)
     }
 }
 
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<Chains, Fault> {
-    check_two_accounts(around)?;
-    let conflict_share = fields.share("conflict")?.unwrap_or(1.0);
+fn groups(fields: &Fields<'_>, account_count: u64, conflict_share: f64) -> Result<Groups, Fault> {
     let lengths = fields.count_list("lengths", &LENGTHS)?;
     // Each has the place of an account, which does not send.
     let hotspots = Range {
         least: 1,
-        most: around.state.account_count.min(PLACES_MAX).saturating_sub(1).max(1),
+        most: account_count.min(PLACES_MAX).saturating_sub(1).max(1),
         below: "the fewest",
         above: "the accounts, at most 1,000,000, without one that sends",
     };
-    let groups = match (lengths, fields.count("hotspots", &hotspots)?) {
-        (None, None) => Groups::Lengths(vec![DEFAULT_LENGTH]),
-        (Some(lengths), None) => Groups::Lengths(checked(fields, lengths, conflict_share)?),
-        (None, Some(count)) => Groups::Hotspots(count),
-        _ => return Err(fields.exactly_one(["lengths", "hotspots"], Remedy::text("5"))),
-    };
-    Ok(Chains {
-        conflict_share,
-        groups,
-        shape: fields.named("shape")?.unwrap_or(Shape::Shared),
-        order: fields.named("order")?.unwrap_or(GroupOrder::Shuffled),
-        through: fields.named("through")?.unwrap_or(Through::Slot),
-        touch: fields.named("touch")?.unwrap_or(Touch::Last),
-        work: fields.count("work", &WORK)?.unwrap_or(DEFAULT_WORK),
-    })
+    match (lengths, fields.count("hotspots", &hotspots)?) {
+        (None, None) => Ok(Groups::default()),
+        (Some(lengths), None) => checked(fields, lengths, conflict_share).map(Groups::Lengths),
+        (None, Some(count)) => Ok(Groups::Hotspots(count)),
+        _ => Err(fields.exactly_one(["lengths", "hotspots"], Remedy::text("5"))),
+    }
 }
 
 /// Lengths in which somebody meets somebody, if any shall.

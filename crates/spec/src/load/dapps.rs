@@ -2,16 +2,18 @@
 
 use variant::named;
 
-use super::kind::{Around, Kind};
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
+use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float};
 use crate::quantity::underscored;
 
 named! {
     /// How many transactions a user has in a block.
+    #[derive(Default)]
     pub enum PerUser: "distribution of transactions per user" {
         /// Log-normal: exp(ln(mean) − σ²/2 + σZ) rounded, for a standard normal Z. Its mean is the
         /// mean.
+        #[default]
         LogNormal = "log-normal",
         /// As in the published generator: exp(ln(mean) + σZ) rounded, at most ten times the mean,
         /// then one taken from or given to user after user until the sum is right. Most users have
@@ -29,8 +31,14 @@ pub enum Outside {
     Count(u64),
 }
 
+impl Default for Outside {
+    fn default() -> Self {
+        Self::Home(DEFAULT_HOME_SHARE)
+    }
+}
+
 /// Conflict-heavy traffic: every transaction reads and writes a resource of a DApp.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Dapps {
     /// DApps; 1 to 100,000.
     pub dapp_count: u64,
@@ -50,95 +58,67 @@ pub struct Dapps {
     pub work: u64,
 }
 
-const UNUSUAL: &str = "the most that is supported";
-const DAPPS: Range =
-    Range { least: 1, most: 100_000, below: "the fewest that can be used", above: UNUSUAL };
+const DAPPS: Range = Range::supported(1, 100_000, "the fewest that can be used");
 /// Resources are slots written out in the state's recipe: their number bounds its memory.
 const RESOURCES_MAX: u64 = 1_000_000;
-const MEAN: Range =
-    Range { least: 1, most: 1_000, below: "less than a transaction a user", above: UNUSUAL };
-const OUTSIDE: Range = Range { least: 0, most: 1_000_000, below: "", above: UNUSUAL };
-const WORK: Range = Range { least: 0, most: 100_000, below: "", above: UNUSUAL };
+const MEAN: Range = Range::supported(1, 1_000, "less than a transaction a user");
+const OUTSIDE: Range = Range::supported(0, 1_000_000, "");
+const WORK: Range = Range::supported(0, 100_000, "");
 /// Of the log-normal: beyond, the mean is that of a few users, and of no sample.
 const SIGMA_MAX: f64 = 3.0;
 /// The standard deviation of the published generator's logarithm, in means.
 const PUBLISHED_SIGMA: f64 = 0.5;
 
-const DEFAULT_DAPP_COUNT: u64 = 400;
-const DEFAULT_RESOURCE_COUNT: u64 = 5;
 const DEFAULT_HOME_SHARE: f64 = 0.999;
-const DEFAULT_DEVIATION: f64 = 0.05;
-const DEFAULT_MEAN: u64 = 5;
 const DEFAULT_SIGMA: f64 = 1.0;
 /// A transaction then uses about 74,000 gas, as those of mainnet do: `docs/scenario.md`.
 const DEFAULT_WORK: u64 = 550;
 
-pub(super) const KIND: Kind<Dapps> = Kind {
-    name: "dapps",
-    keys: &[
-        "dapps",
-        "resources",
-        "home",
-        "outside",
-        "deviation",
-        "per_user",
-        "per_user_mean",
-        "per_user_sigma",
-        "work",
-    ],
-    read,
-};
-
-impl Dapps {
-    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("dapps", underscored(self.dapp_count)),
-            ("resources", underscored(self.resource_count)),
-            match self.outside {
-                Outside::Home(share) => ("home", format!("{share:?}")),
-                Outside::Count(count) => ("outside", underscored(count)),
-            },
-            ("deviation", format!("{:?}", self.deviation)),
-            ("per_user", format!("\"{}\"", self.per_user)),
-            ("per_user_mean", underscored(self.per_user_mean)),
-            ("per_user_sigma", format!("{:?}", self.per_user_sigma)),
-            ("work", underscored(self.work)),
-        ]
+impl Keyed for Dapps {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.count("dapps", &mut self.dapp_count, &DAPPS, 400)?;
+        let resources = Range {
+            least: 1,
+            most: RESOURCES_MAX / self.dapp_count.max(1),
+            below: "the fewest that can be used",
+            above: "1,000,000 resources of all DApps together",
+        };
+        keys.count("resources", &mut self.resource_count, &resources, 5)?;
+        match (keys.fields(), self.outside) {
+            (Some(fields), _) => self.outside = outside(fields)?,
+            (None, Outside::Home(share)) => {
+                keys.shown("home", Ok(float(share)));
+                keys.shown("outside", Err(LEFT_OUT));
+            }
+            (None, Outside::Count(count)) => {
+                keys.shown("home", Err(LEFT_OUT));
+                keys.shown("outside", Ok(underscored(count)));
+            }
+        }
+        keys.share("deviation", &mut self.deviation, 0.05)?;
+        keys.named("per_user", &mut self.per_user)?;
+        keys.count("per_user_mean", &mut self.per_user_mean, &MEAN, 5)?;
+        let (usual, most) = match self.per_user {
+            PerUser::LogNormal => (DEFAULT_SIGMA, SIGMA_MAX),
+            PerUser::Published => {
+                (PUBLISHED_SIGMA * self.per_user_mean as f64, PUBLISHED_SIGMA * MEAN.most as f64)
+            }
+        };
+        match keys.fields() {
+            Some(fields) => self.per_user_sigma = sigma(fields, most)?.unwrap_or(usual),
+            None => keys.shown("per_user_sigma", Ok(float(self.per_user_sigma))),
+        }
+        keys.count("work", &mut self.work, &WORK, DEFAULT_WORK)
     }
 }
 
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<Dapps, Fault> {
-    let dapp_count = fields.count("dapps", &DAPPS)?.unwrap_or(DEFAULT_DAPP_COUNT);
-    let resources = Range {
-        least: 1,
-        most: RESOURCES_MAX / dapp_count,
-        below: "the fewest that can be used",
-        above: "1,000,000 resources of all DApps together",
-    };
-    let resource_count = fields.count("resources", &resources)?.unwrap_or(DEFAULT_RESOURCE_COUNT);
-    let per_user_mean = fields.count("per_user_mean", &MEAN)?.unwrap_or(DEFAULT_MEAN);
-    let per_user = fields.named("per_user")?.unwrap_or(PerUser::LogNormal);
-    let (default_sigma, sigma_max) = match per_user {
-        PerUser::LogNormal => (DEFAULT_SIGMA, SIGMA_MAX),
-        PerUser::Published => {
-            (PUBLISHED_SIGMA * per_user_mean as f64, PUBLISHED_SIGMA * MEAN.most as f64)
-        }
-    };
-    Ok(Dapps {
-        dapp_count,
-        resource_count,
-        outside: match (fields.share("home")?, fields.count("outside", &OUTSIDE)?) {
-            (None, None) => Outside::Home(DEFAULT_HOME_SHARE),
-            (Some(share), None) => Outside::Home(share),
-            (None, Some(count)) => Outside::Count(count),
-            _ => return Err(fields.exactly_one(["home", "outside"], Remedy::text("0.999"))),
-        },
-        deviation: fields.share("deviation")?.unwrap_or(DEFAULT_DEVIATION),
-        per_user,
-        per_user_mean,
-        per_user_sigma: sigma(fields, sigma_max)?.unwrap_or(default_sigma),
-        work: fields.count("work", &WORK)?.unwrap_or(DEFAULT_WORK),
-    })
+fn outside(fields: &Fields<'_>) -> Result<Outside, Fault> {
+    match (fields.share("home")?, fields.count("outside", &OUTSIDE)?) {
+        (None, None) => Ok(Outside::default()),
+        (Some(share), None) => Ok(Outside::Home(share)),
+        (None, Some(count)) => Ok(Outside::Count(count)),
+        _ => Err(fields.exactly_one(["home", "outside"], Remedy::text("0.999"))),
+    }
 }
 
 fn sigma(fields: &Fields<'_>, most: f64) -> Result<Option<f64>, Fault> {

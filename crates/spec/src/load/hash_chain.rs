@@ -3,15 +3,16 @@
 
 use variant::named;
 
-use super::kind::{Around, Kind};
-use crate::fault::{Fault, Misfit, Remedy};
-use crate::fields::{Fields, Range};
-use crate::quantity::underscored;
+use crate::fault::{Misfit, Remedy};
+use crate::fields::Range;
+use crate::keys::{Checked, Keyed, Keys, LEFT_OUT};
 
 named! {
     /// Among how many transactions a block's gas is divided.
+    #[derive(Default)]
     pub enum Density: "density of transactions" {
         /// As few as can be: each has the most gas that a transaction may have, the last one the rest.
+        #[default]
         Greedy = "greedy",
         /// Half of the most that fit, all with equal gas.
         Half = "half",
@@ -22,8 +23,10 @@ named! {
 
 named! {
     /// When the contracts of the groups are deployed.
+    #[derive(Default)]
     pub enum Deployed: "time of deployment" {
         /// Before the block: the state has them.
+        #[default]
         Before = "before",
         /// In the block, each by the transaction before the only one that calls it.
         Pairs = "pairs",
@@ -33,7 +36,7 @@ named! {
 }
 
 /// Groups of transactions with a contract each, whose slot 0 they have in common.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct HashChain {
     /// Transactions of a group, of which all but whole ones are left out; `None`: all of a block are one.
     pub group_length: Option<u64>,
@@ -45,46 +48,39 @@ pub struct HashChain {
     pub contract_count: u64,
 }
 
-const UNUSUAL: &str = "the most that is supported";
-const GROUP: Range =
-    Range { least: 1, most: 1_000_000, below: "the shortest group", above: UNUSUAL };
+const GROUP: Range = Range::supported(1, 1_000_000, "the shortest group");
 /// Contracts are accounts written out in the state's recipe: their number bounds its memory.
-const CONTRACTS: Range = Range { least: 1, most: 100_000, below: "the fewest", above: UNUSUAL };
+const CONTRACTS: Range = Range::supported(1, 100_000, "the fewest");
 const DEFAULT_CONTRACT_COUNT: u64 = 10_000;
 
-pub(super) const KIND: Kind<HashChain> =
-    Kind { name: "hash-chain", keys: &["group", "density", "deployed", "contracts"], read };
-
-impl HashChain {
-    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
-        let mut entries = vec![
-            ("density", format!("\"{}\"", self.density)),
-            ("deployed", format!("\"{}\"", self.deployed)),
-        ];
-        if let Some(length) = self.group_length {
-            entries.push(("group", underscored(length)));
+impl Keyed for HashChain {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.listed("group");
+        keys.named("density", &mut self.density)?;
+        keys.named("deployed", &mut self.deployed)?;
+        let deployed = self.deployed;
+        let in_block = keys.fields().filter(|_| deployed != Deployed::Before);
+        for (fields, key) in in_block.into_iter().flat_map(|of| [(of, "group"), (of, "contracts")])
+        {
+            if fields.get(key).is_some() {
+                let rule =
+                    format!("deployed = \"{deployed}\" says which transactions have a contract");
+                let remedy =
+                    Remedy::advice(&format!("leave {key} out, or write deployed = \"before\""));
+                return Err(fields.fault(key, Misfit::new(rule, remedy)));
+            }
         }
-        if self.deployed == Deployed::Before {
-            entries.push(("contracts", underscored(self.contract_count)));
+        keys.any_count("group", &mut self.group_length, &GROUP)?;
+        match deployed {
+            Deployed::Before => {
+                let usual = DEFAULT_CONTRACT_COUNT;
+                keys.count("contracts", &mut self.contract_count, &CONTRACTS, usual)?;
+            }
+            Deployed::Pairs | Deployed::First => {
+                self.contract_count = DEFAULT_CONTRACT_COUNT;
+                keys.shown("contracts", Err(LEFT_OUT));
+            }
         }
-        entries
+        Ok(())
     }
-}
-
-fn read(fields: &Fields<'_>, _: &Around<'_, '_>) -> Result<HashChain, Fault> {
-    let deployed = fields.named("deployed")?.unwrap_or(Deployed::Before);
-    for key in ["group", "contracts"] {
-        if deployed != Deployed::Before && fields.get(key).is_some() {
-            let rule = format!("deployed = \"{deployed}\" says which transactions have a contract");
-            let remedy =
-                Remedy::advice(&format!("leave {key} out, or write deployed = \"before\""));
-            return Err(fields.fault(key, Misfit::new(rule, remedy)));
-        }
-    }
-    Ok(HashChain {
-        group_length: fields.count("group", &GROUP)?,
-        density: fields.named("density")?.unwrap_or(Density::Greedy),
-        deployed,
-        contract_count: fields.count("contracts", &CONTRACTS)?.unwrap_or(DEFAULT_CONTRACT_COUNT),
-    })
 }

@@ -2,17 +2,19 @@
 
 use variant::named;
 
-use super::kind::{Around, Kind};
 use crate::fault::{Fault, Misfit, Remedy};
-use crate::fields::{Fields, Range};
+use crate::fields::Range;
+use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float, quoted};
 use crate::names::{KeyOrder, Overlap};
-use crate::quantity::{grouped, underscored};
+use crate::quantity::grouped;
 use crate::state;
 
 named! {
     /// In which order a transaction asks for its keys.
+    #[derive(Default)]
     pub enum SlotOrder: "order of keys" {
         /// As the rule of the keys has them: near nothing, in no order of the store's.
+        #[default]
         Index = "index",
         /// As the rows lie in a store that sorts them.
         Ascending = "ascending",
@@ -23,8 +25,10 @@ named! {
 
 named! {
     /// Content of calldata that nobody reads.
+    #[derive(Default)]
     pub enum CalldataByte: "byte of calldata" {
         /// Random bytes that are not zero, which nobody can compress.
+        #[default]
         Random = "random",
         /// Zeros: they cost less, so that more of the gas is left for reads.
         Zero = "zero",
@@ -32,7 +36,7 @@ named! {
 }
 
 /// Cold storage reads over one contract or many.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SloadStorm {
     /// How the next key follows from the last.
     pub keys: KeyOrder,
@@ -54,108 +58,104 @@ pub(super) const PACKED_COUNT_MAX: u64 = 1 << 32;
 /// Contracts are accounts written out in the state's recipe: their number bounds its memory.
 const CONTRACTS_MAX: u64 = 1_000_000;
 
-pub(super) const KIND: Kind<SloadStorm> = Kind {
-    name: "sload-storm",
-    keys: &["keys", "contracts", "overlap", "order", "calldata", "calldata_byte"],
-    read,
-};
+impl Keyed for SloadStorm {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        check_slots(keys)?;
+        keys.named("keys", &mut self.keys)?;
+        contracts(keys, &mut self.contract_count, 1)?;
+        if self.keys == KeyOrder::Chase {
+            check_all_present(
+                keys,
+                "with keys = \"chase\": an absent slot ends the chain, because its value is the next key",
+                "or use keys = \"keccak\" or \"weyl\"",
+            )?;
+        }
+        keys.named("overlap", &mut self.overlap)?;
+        keys.newer("order", &mut self.order)?;
+        self.check_order(keys)?;
+        match keys.fields() {
+            Some(fields) => {
+                self.calldata_share = fields.share("calldata")?.unwrap_or(0.0);
+                self.calldata_byte = fields.named("calldata_byte")?.unwrap_or_default();
+            }
+            None if self.calldata_share == 0.0 => {
+                keys.shown("calldata", Err(LEFT_OUT));
+                keys.shown("calldata_byte", Err(LEFT_OUT));
+            }
+            None => {
+                keys.shown("calldata", Ok(float(self.calldata_share)));
+                keys.shown("calldata_byte", Ok(quoted(self.calldata_byte.name())));
+            }
+        }
+        self.check_calldata(keys)
+    }
+}
 
 impl SloadStorm {
-    pub(super) fn entries(&self) -> Vec<(&'static str, String)> {
-        let mut entries = vec![
-            ("keys", format!("\"{}\"", self.keys)),
-            ("contracts", underscored(self.contract_count)),
-            ("overlap", format!("\"{}\"", self.overlap)),
-        ];
-        // Left out where they are the default: the work is the same as before there were these
-        // keys.
-        if self.order != SlotOrder::Index {
-            entries.push(("order", format!("\"{}\"", self.order)));
+    /// In which order keys are asked for. Only a contract with the indices in its calldata can vary it.
+    fn check_order(&self, keys: &Keys<'_>) -> Checked {
+        let Self { order, keys: rule_of_keys, .. } = *self;
+        let (Some(fields), Some(around)) = (keys.fields(), keys.around()) else { return Ok(()) };
+        if order == SlotOrder::Index {
+            return Ok(());
         }
-        if self.calldata_share > 0.0 {
-            entries.push(("calldata", format!("{:?}", self.calldata_share)));
-            entries.push(("calldata_byte", format!("\"{}\"", self.calldata_byte)));
+        if rule_of_keys != KeyOrder::Keccak {
+            let rule = format!(
+                "{order} is an order of keys that are hashes, and keys = \"{rule_of_keys}\" are none"
+            );
+            let remedy = Remedy::text("index").and("or use keys = \"keccak\"");
+            return Err(fields.fault("order", Misfit::new(rule, remedy)));
         }
-        entries
-    }
-}
-
-fn read(fields: &Fields<'_>, around: &Around<'_, '_>) -> Result<SloadStorm, Fault> {
-    check_slots(around)?;
-    let keys = fields.named("keys")?.unwrap_or(KeyOrder::Keccak);
-    let contract_count = contracts(fields, around)?.unwrap_or(1);
-    if keys == KeyOrder::Chase {
+        if around.state.slot_count > PACKED_COUNT_MAX {
+            let rule = format!("{order} is for at most {} slots", grouped(PACKED_COUNT_MAX));
+            let remedy = Remedy::text("index").and("or lower state.slots");
+            return Err(fields.fault("order", Misfit::new(rule, remedy)));
+        }
         check_all_present(
-            around,
-            "with keys = \"chase\": an absent slot ends the chain, because its value is the next key",
-            "or use keys = \"keccak\" or \"weyl\"",
-        )?;
+            keys,
+            &format!("with order = \"{order}\", which is one of rows: an absent slot has none"),
+            "or leave load.order out",
+        )
     }
-    let overlap = fields.named("overlap")?.unwrap_or(Overlap::Nothing);
-    let order = order(fields, around, keys)?;
-    let (calldata_share, calldata_byte) = calldata(fields, keys)?;
-    Ok(SloadStorm { keys, contract_count, overlap, order, calldata_share, calldata_byte })
-}
 
-/// In which order keys are asked for. Only a contract with the indices in its calldata can vary it.
-fn order(fields: &Fields<'_>, around: &Around<'_, '_>, keys: KeyOrder) -> Result<SlotOrder, Fault> {
-    let order = fields.named("order")?.unwrap_or(SlotOrder::Index);
-    if order == SlotOrder::Index {
-        return Ok(order);
-    }
-    if keys != KeyOrder::Keccak {
-        let rule =
-            format!("{order} is an order of keys that are hashes, and keys = \"{keys}\" are none");
-        let remedy = Remedy::text("index").and("or use keys = \"keccak\"");
-        return Err(fields.fault("order", Misfit::new(rule, remedy)));
-    }
-    if around.state.slot_count > PACKED_COUNT_MAX {
-        let rule = format!("{order} is for at most {} slots", grouped(PACKED_COUNT_MAX));
-        let remedy = Remedy::text("index").and("or lower state.slots");
-        return Err(fields.fault("order", Misfit::new(rule, remedy)));
-    }
-    check_all_present(
-        around,
-        &format!("with order = \"{order}\", which is one of rows: an absent slot has none"),
-        "or leave load.order out",
-    )?;
-    Ok(order)
-}
-
-/// The share of the calldata that costs no more than its standard price, and its content.
-fn calldata(fields: &Fields<'_>, keys: KeyOrder) -> Result<(f64, CalldataByte), Fault> {
-    let share = fields.share("calldata")?.unwrap_or(0.0);
-    let byte = fields.named("calldata_byte")?;
-    if let Some(byte) = byte.filter(|_| share == 0.0) {
-        let rule = format!("{byte} bytes of no calldata");
-        let remedy = Remedy::advice("leave calldata_byte out, or write calldata = 1.0");
-        return Err(fields.fault("calldata_byte", Misfit::new(rule, remedy)));
-    }
-    if share > 0.0 && keys != KeyOrder::Weyl {
+    /// Checks that calldata goes beside the keys that cost least.
+    fn check_calldata(&self, keys: &Keys<'_>) -> Checked {
+        let Self { calldata_share: share, calldata_byte: byte, keys: rule_of_keys, .. } = *self;
+        let Some(fields) = keys.fields() else { return Ok(()) };
+        if share == 0.0 && fields.get("calldata_byte").is_some() {
+            let rule = format!("{byte} bytes of no calldata");
+            let remedy = Remedy::advice("leave calldata_byte out, or write calldata = 1.0");
+            return Err(fields.fault("calldata_byte", Misfit::new(rule, remedy)));
+        }
+        if share == 0.0 || rule_of_keys == KeyOrder::Weyl {
+            return Ok(());
+        }
         let rule = format!(
-            "{share:?} with keys = \"{keys}\": calldata goes beside the reads that cost least, so \
-             that list and calldata together are as large as they can be"
+            "{share:?} with keys = \"{rule_of_keys}\": calldata goes beside the reads that cost least, \
+             so that list and calldata together are as large as they can be"
         );
         let remedy = Remedy::bare(0.0).and("or use keys = \"weyl\"");
-        return Err(fields.fault("calldata", Misfit::new(rule, remedy)));
+        Err(fields.fault("calldata", Misfit::new(rule, remedy)))
     }
-    Ok((share, byte.unwrap_or(CalldataByte::Random)))
 }
 
 /// A storm over slots needs some.
-pub(super) fn check_slots(around: &Around<'_, '_>) -> Result<(), Fault> {
-    if around.state.slot_count == 0 {
-        return Err(around.state_fields.exactly_one(["slots", "size"], state::example()));
+pub(super) fn check_slots(keys: &Keys<'_>) -> Checked {
+    match keys.around() {
+        Some(around) if around.state.slot_count == 0 => {
+            Err(around.state_fields.exactly_one(["slots", "size"], state::example()))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
-/// Contracts that the slots are spread over, where that is said.
+/// Contracts that the slots are spread over; `usual` where there are as many slots.
 pub(super) fn contracts(
-    fields: &Fields<'_>,
-    around: &Around<'_, '_>,
-) -> Result<Option<u64>, Fault> {
-    let (most, above) = match around.state.slot_count {
+    keys: &mut Keys<'_>,
+    contract_count: &mut u64,
+    usual: u64,
+) -> Result<(), Fault> {
+    let (most, above) = match keys.around().map_or(0, |around| around.state.slot_count) {
         slot_count if slot_count < CONTRACTS_MAX => {
             (slot_count, "the number of slots: every contract has one")
         }
@@ -163,15 +163,17 @@ pub(super) fn contracts(
     };
     let below = "the fewest contracts a storm can read";
     let contracts = Range { least: 1, most, below, above };
-    fields.count("contracts", &contracts)
+    keys.count("contracts", contract_count, &contracts, usual.min(most))
 }
 
 /// A storm whose keys are values that it reads needs all of them: `why` goes on after the share.
-pub(super) fn check_all_present(around: &Around<'_, '_>, why: &str, or: &str) -> Result<(), Fault> {
-    let share = around.state.present_share;
-    if share == 1.0 {
-        return Ok(());
+pub(super) fn check_all_present(keys: &Keys<'_>, why: &str, or: &str) -> Checked {
+    match keys.around() {
+        Some(around) if around.state.present_share != 1.0 => {
+            let rule = format!("{} {why}", around.state.present_share);
+            let misfit = Misfit::new(rule, Remedy::bare(1.0).and(or));
+            Err(around.state_fields.fault("present", misfit))
+        }
+        _ => Ok(()),
     }
-    let misfit = Misfit::new(format!("{share} {why}"), Remedy::bare(1.0).and(or));
-    Err(around.state_fields.fault("present", misfit))
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{MINIMAL_SCENARIO, parse, parsed};
-use crate::load::KINDS;
 use crate::{ScenarioError, all_paths, json_schema, keys, kinds, quantity, shipped, starter};
+use crate::{keys::Keys, load::KINDS};
 
 fn schema() -> Value {
     serde_json::from_str(&json_schema()).expect("JSON")
@@ -169,7 +169,7 @@ fn every_key_is_in_the_schema_with_its_values_and_its_meaning() {
 
 #[test]
 fn a_scenario_to_start_from_is_valid_says_every_key_of_its_load_and_runs_small() {
-    for kind in KINDS {
+    for kind in KINDS.iter() {
         let text = starter("mine", &[kind.name]).expect("a starter");
         let scenario = parsed(&text);
         assert_eq!((scenario.name.as_str(), scenario.loads.len()), ("mine", 1));
@@ -182,7 +182,7 @@ fn a_scenario_to_start_from_is_valid_says_every_key_of_its_load_and_runs_small()
         let (state, block) = (until("[state]", "[block]"), until("[block]", "[[load]]"));
         let (load, run) = (until("[[load]]", "[run]"), after("[run]"));
         for (part, keys) in
-            [(state, keys::STATE), (block, keys::BLOCK), (load, keys::LOAD), (load, kind.keys)]
+            [(state, keys::STATE), (block, keys::BLOCK), (load, keys::LOAD), (load, &kind.keys)]
         {
             for key in keys {
                 let lines = [format!("{key} = "), format!("# {key} = ")];
@@ -191,7 +191,7 @@ fn a_scenario_to_start_from_is_valid_says_every_key_of_its_load_and_runs_small()
             }
         }
         let words: Vec<&str> = run.split([' ', ',', '.', '\n']).collect();
-        assert!(keys::RUN.iter().all(|key| words.contains(key)), "{run}");
+        assert!(Keys::names::<crate::RunSpec>().iter().all(|key| words.contains(key)), "{run}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         assert!(
             text.contains("# share of what fills the block"),

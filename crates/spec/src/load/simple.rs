@@ -1,0 +1,153 @@
+//! Loads of few parameters: payments, contracts that are deployed or delegated to, and plain work.
+
+use super::chains::Touch;
+use super::tokens::check_two_accounts;
+use crate::fault::{Misfit, Remedy};
+use crate::fields::Range;
+use crate::keys::{Checked, Keyed, Keys};
+use crate::names::{Creation, Pattern, Work};
+
+/// Transfers of ether between accounts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Transfers {
+    /// Who gives to whom.
+    pub pattern: Pattern,
+}
+
+impl Keyed for Transfers {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        check_two_accounts(keys)?;
+        keys.named("pattern", &mut self.pattern)
+    }
+}
+
+/// The worst conflict: one slot that every transaction reads and writes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OneSlot {
+    /// Hashes that a transaction computes; 0 to 50,000.
+    pub work: u64,
+    /// Time of the touch: before or after them.
+    pub touch: Touch,
+}
+
+const WORK: Range = Range::supported(0, 50_000, "");
+
+impl Keyed for OneSlot {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.count("work", &mut self.work, &WORK, 10)?;
+        keys.named("touch", &mut self.touch)
+    }
+}
+
+/// Transactions of distinct accounts that have nothing in common, or a total supply.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NonConflicting {
+    /// Whether each also changes the total supply of the token, which all have in common.
+    pub changes_supply: bool,
+}
+
+impl Keyed for NonConflicting {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.flag("supply", &mut self.changes_supply, false)
+    }
+}
+
+/// Deployments of contracts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Deploy {
+    /// By which operation.
+    pub creation: Creation,
+    /// Bytes of the code that is deployed; 32 to 24,576.
+    pub code_bytes: u64,
+    /// Later transactions that call the deployed contract.
+    pub call_count: u64,
+}
+
+const CODE: Range = Range {
+    least: 32,
+    most: 24_576,
+    below: "the smallest contract that counts its calls",
+    above: "the largest code of all forks (EIP-170)",
+};
+const CALLS: Range = Range::supported(0, 10_000, "");
+
+impl Keyed for Deploy {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.named("by", &mut self.creation)?;
+        keys.count("code", &mut self.code_bytes, &CODE, 4_096)?;
+        keys.count("calls", &mut self.call_count, &CALLS, 0)
+    }
+}
+
+/// Delegations of code.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Delegate {
+    /// Accounts that delegate; 1 to 1 million.
+    pub account_count: u64,
+    /// Delegations of a transaction; 1 to 100.
+    pub authorization_count: u64,
+    /// Later transactions that call the account that delegated first in a transaction.
+    pub call_count: u64,
+}
+
+const ACCOUNTS: Range = Range::supported(1, 1_000_000, "an account");
+const AUTHORIZATIONS: Range = Range::supported(1, 100, "a delegation");
+
+impl Keyed for Delegate {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.count("authorities", &mut self.account_count, &ACCOUNTS, 10_000)?;
+        keys.count("delegations", &mut self.authorization_count, &AUTHORIZATIONS, 1)?;
+        keys.count("calls", &mut self.call_count, &CALLS, 1)?;
+        let Self { account_count, authorization_count, .. } = *self;
+        match keys.fields() {
+            Some(fields) if authorization_count > account_count => {
+                let rule = format!("{authorization_count} is above authorities = {account_count}");
+                let remedy = Remedy::bare(account_count).and("or less, or raise authorities");
+                Err(fields.fault("delegations", Misfit::new(rule, remedy)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Work without state.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Compute {
+    /// Of which sort.
+    pub work: Work,
+    /// Rounds of a transaction; as many as its gas allows where it is not said.
+    pub round_count: Option<u64>,
+}
+
+const ROUNDS: Range = Range::supported(1, 1_000_000, "a round");
+
+impl Keyed for Compute {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.named("work", &mut self.work)?;
+        keys.any_count("rounds", &mut self.round_count, &ROUNDS)
+    }
+}
+
+/// Logs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Logs {
+    /// Topics of a log; 0 to 4.
+    pub topic_count: u64,
+    /// Bytes of data of a log; 0 to 100,000.
+    pub data_bytes: u64,
+    /// Logs of a transaction; as many as its gas allows where it is not said.
+    pub log_count: Option<u64>,
+}
+
+const TOPICS: Range =
+    Range { least: 0, most: 4, below: "", above: "the most topics, those of LOG4" };
+const DATA: Range = Range::supported(0, 100_000, "");
+const LOGS: Range = Range::supported(1, 100_000, "a log");
+
+impl Keyed for Logs {
+    fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
+        keys.count("topics", &mut self.topic_count, &TOPICS, 3)?;
+        keys.count("data", &mut self.data_bytes, &DATA, 32)?;
+        keys.any_count("logs", &mut self.log_count, &LOGS)
+    }
+}
