@@ -60,6 +60,7 @@ pub struct SenderFamily {
 /// How the keys of a slot family are made from an index. A rule's meaning never changes: a
 /// new one gets a new name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum KeyRule {
     /// key(i) = keccak(seed ‖ i), both as 32-byte big-endian words.
     Keccak,

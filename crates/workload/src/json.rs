@@ -14,7 +14,7 @@ use alloy_primitives::{Address, B256, Bytes};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    block::{Batch, Plan, Workload},
+    block::{Batch, BatchOutcome, Plan, Workload},
     file::FORMAT_VERSION,
     fork::ChainRules,
 };
@@ -108,7 +108,7 @@ fn batches<S: Serializer>(workload: &&Workload, serializer: S) -> Result<S::Ok, 
         plan: &batch.plan,
         list: list::ListJson(batch),
         blocks: Blocks(batch),
-        expected: block::Expected::new(&batch.expected),
+        expected: &batch.expected,
     }))
 }
 
@@ -118,7 +118,7 @@ struct BatchJson<'a> {
     plan: &'a Plan,
     list: list::ListJson<'a>,
     blocks: Blocks<'a>,
-    expected: block::Expected<'a>,
+    expected: &'a BatchOutcome,
 }
 
 /// Blocks of a batch.

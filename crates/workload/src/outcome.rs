@@ -7,6 +7,7 @@ use crate::genesis::AccountState;
 
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TxStatus {
     /// Receipt status 1.
     Success,

@@ -25,9 +25,26 @@ impl<'a> Recipe<'a> {
     }
 }
 
+fn slots<S: Serializer>(all: &&[SlotFamily], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Item<'a>(#[serde(with = "Slots")] &'a SlotFamily);
+    serializer.collect_seq(all.iter().map(Item))
+}
+
+#[derive(Serialize)]
+#[serde(remote = "SlotFamily")]
+struct Slots {
+    address: Address,
+    count: u64,
+    keys: KeyRule,
+    #[serde(with = "Values")]
+    values: ValueRule,
+    seed: B256,
+}
+
 /// A rule of values by its name, with its parameters.
 #[derive(Serialize)]
-#[serde(tag = "rule", rename_all = "kebab-case")]
+#[serde(remote = "ValueRule", tag = "rule", rename_all = "kebab-case")]
 enum Values {
     Random,
     NextKey,
@@ -35,61 +52,28 @@ enum Values {
     AfterKey,
 }
 
-fn slots<S: Serializer>(all: &&[SlotFamily], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Item<'a> {
-        address: &'a Address,
-        count: u64,
-        keys: &'static str,
-        values: Values,
-        seed: &'a B256,
-    }
-    serializer.collect_seq(all.iter().map(|family| {
-        let SlotFamily { address, count, keys, values, seed } = family;
-        let keys = match keys {
-            KeyRule::Keccak => "keccak",
-            KeyRule::Weyl => "weyl",
-            KeyRule::Balance => "balance",
-            KeyRule::Addressed => "addressed",
-            KeyRule::Index => "index",
-            KeyRule::Deep => "deep",
-        };
-        let values = match *values {
-            ValueRule::Random => Values::Random,
-            ValueRule::NextKey => Values::NextKey,
-            ValueRule::KeyElsewhere { address, ahead } => Values::KeyElsewhere { address, ahead },
-            ValueRule::AfterKey => Values::AfterKey,
-        };
-        Item { address, count: *count, keys, values, seed }
-    }))
-}
-
-/// A rule of codes by its name, with its parameters.
-#[derive(Serialize)]
-#[serde(tag = "rule", rename_all = "kebab-case")]
-enum Codes {
-    Nothing,
-    Jumpdests { bytes: u32, distinct_count: u64 },
-}
-
 fn account_families<S: Serializer>(
     all: &&[AccountFamily],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Item<'a> {
-        seed: &'a B256,
-        count: u64,
-        code: Codes,
-    }
-    serializer.collect_seq(all.iter().map(|family| {
-        let AccountFamily { seed, count, code } = family;
-        let code = match *code {
-            CodeRule::Nothing => Codes::Nothing,
-            CodeRule::Jumpdests { bytes, distinct_count } => {
-                Codes::Jumpdests { bytes, distinct_count }
-            }
-        };
-        Item { seed, count: *count, code }
-    }))
+    struct Item<'a>(#[serde(with = "Accounts")] &'a AccountFamily);
+    serializer.collect_seq(all.iter().map(Item))
+}
+
+#[derive(Serialize)]
+#[serde(remote = "AccountFamily")]
+struct Accounts {
+    seed: B256,
+    count: u64,
+    #[serde(with = "Codes")]
+    code: CodeRule,
+}
+
+/// A rule of codes by its name, with its parameters.
+#[derive(Serialize)]
+#[serde(remote = "CodeRule", tag = "rule", rename_all = "kebab-case")]
+enum Codes {
+    Nothing,
+    Jumpdests { bytes: u32, distinct_count: u64 },
 }

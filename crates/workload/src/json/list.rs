@@ -20,11 +20,10 @@ impl Serialize for ListJson<'_> {
             let error = format!("the list has {} bytes more than its RLP", rest.len());
             return Err(S::Error::custom(error));
         }
-        let ListSizes { parallel_io_bytes, batched_io_bytes, full_bytes } = self.0.list_sizes;
         let list = Whole {
             encoded,
             keccak256: keccak256(encoded),
-            sizes: Sizes { parallel_io_bytes, batched_io_bytes, full_bytes },
+            sizes: self.0.list_sizes,
             accounts: &decoded,
         };
         list.serialize(serializer)
@@ -35,16 +34,9 @@ impl Serialize for ListJson<'_> {
 struct Whole<'a> {
     encoded: &'a Bytes,
     keccak256: B256,
-    sizes: Sizes,
+    sizes: ListSizes,
     #[serde(serialize_with = "accounts")]
     accounts: &'a [AccountChanges],
-}
-
-#[derive(Serialize)]
-struct Sizes {
-    parallel_io_bytes: u64,
-    batched_io_bytes: u64,
-    full_bytes: u64,
 }
 
 #[derive(Serialize)]

@@ -52,16 +52,8 @@ struct Accounts<'a> {
 #[derive(Serialize)]
 struct AccountJson {
     address: Address,
-    nonce: u64,
-    balance: U256,
-    code_hash: B256,
-}
-
-impl AccountJson {
-    const fn new(address: Address, state: AccountState) -> Self {
-        let AccountState { nonce, balance, code_hash } = state;
-        Self { address, nonce, balance, code_hash }
-    }
+    #[serde(flatten)]
+    state: AccountState,
 }
 
 impl Serialize for Accounts<'_> {
@@ -73,7 +65,7 @@ impl Serialize for Accounts<'_> {
             for indices in chunks(range, family.count) {
                 for address in family.addresses(indices).map_err(S::Error::custom)? {
                     let state = AccountState { balance: family.balance, ..Default::default() };
-                    out.serialize_element(&AccountJson::new(address, state))?;
+                    out.serialize_element(&AccountJson { address, state })?;
                 }
             }
         }
@@ -85,7 +77,7 @@ impl Serialize for Accounts<'_> {
                 family.addresses(&indices, &mut addresses);
                 for (index, address) in indices.into_iter().zip(&addresses) {
                     let state = family.state(index, self.code_hash(range, family, index));
-                    out.serialize_element(&AccountJson::new(*address, state))?;
+                    out.serialize_element(&AccountJson { address: *address, state })?;
                 }
             }
         }
