@@ -46,7 +46,6 @@ use hash_chain::HashChains;
 use logs::LogWrites;
 use nft::{Mints, NftTransfers};
 use non_conflicting::NonConflicting;
-use one_slot::OneSlot;
 use prices::Callee;
 use transfers::{Asset, Parties, Transfers};
 
@@ -134,7 +133,7 @@ pub(crate) fn planner<'g>(
             let parties = Parties::new(load.pattern, load.holder_count, stream);
             boxed(Transfers::new(Asset::token(contract)?, parties, fork, people)?)
         }
-        LoadKind::OneSlot(load) => boxed(OneSlot::new(callee, load, people)?),
+        LoadKind::OneSlot(load) => boxed(one_slot::calls(callee, load, people)?),
         LoadKind::Dapps(load) => {
             let members = Members::new(index, 0..people.count(), batch);
             let place = dapps::Place { tag: &tag, fork };

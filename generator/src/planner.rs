@@ -39,6 +39,12 @@ pub(crate) struct PlannedTx {
 }
 
 impl PlannedTx {
+    /// A transaction of this price.
+    pub(crate) fn priced(cost: Cost) -> Self {
+        let Cost { gas, refund } = cost;
+        Self { gas_limit: cost.limit(), gas, refund, ..Self::default() }
+    }
+
     /// It as it is run, but for its fees.
     ///
     /// # Errors

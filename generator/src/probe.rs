@@ -68,12 +68,40 @@ impl Spent {
 }
 
 /// The price of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// Gas that it uses, after refunds.
     pub(crate) gas: u64,
     /// Gas that it must have beside that, because it comes back only at its end (EIP-3529).
     pub(crate) refund: u64,
+}
+
+impl Cost {
+    /// The gas limit that it needs.
+    pub(crate) const fn limit(self) -> u64 {
+        self.gas + self.refund
+    }
+}
+
+/// The largest size up to `guess` whose price is within `gas_limit`, with that price; `None` below 1. `guess` is at
+/// most a little too large, perhaps for any transaction.
+///
+/// # Errors
+/// That of `price` where it has none for 1.
+pub(crate) fn most_within(
+    guess: u64,
+    gas_limit: u64,
+    mut price: impl FnMut(u64) -> Result<Cost, GeneratorError>,
+) -> Result<Option<(u64, Cost)>, GeneratorError> {
+    let mut size = guess;
+    loop {
+        match price(size) {
+            Ok(cost) if cost.limit() <= gas_limit => return Ok(Some((size, cost))),
+            Err(error) if size == 1 => return Err(error),
+            Ok(_) if size == 1 => return Ok(None),
+            Ok(_) | Err(_) => size -= 1,
+        }
+    }
 }
 
 impl Probe {

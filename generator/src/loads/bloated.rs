@@ -12,7 +12,7 @@ use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
-    probe::{Absent, Cost, Probe, cost_by},
+    probe::{Absent, Cost, Probe, cost_by, most_within},
     state::Placed,
 };
 use spec::{BloatedOp, BlockTarget};
@@ -123,7 +123,7 @@ impl BloatedCalls {
         };
         let few = new.price(new.work(256))?;
         new.slot_gas = ((new.price(new.work(1_024))?.gas - few.gas) / (1_024 - 256)).max(1);
-        new.useful_gas = limit(new.price(new.work(USEFUL_COUNT))?);
+        new.useful_gas = new.price(new.work(USEFUL_COUNT))?.limit();
         new.stride = new.most_within(around.tx_gas)?.map_or(0, |(work, _)| work.count);
         new.jump_to = FIRST_KEY + new.stride;
         Ok(new)
@@ -154,18 +154,10 @@ impl BloatedCalls {
     /// The transaction of most slots within `gas_limit`; `None` where that is none.
     fn most_within(&mut self, gas_limit: u64) -> Result<Option<(Work, Cost)>, GeneratorError> {
         let Some(room) = gas_limit.checked_sub(self.useful_gas) else { return Ok(None) };
-        // Bytes of calldata that are not zero make the guess a little too large, perhaps for any
-        // transaction.
-        let mut count = USEFUL_COUNT + room / self.slot_gas;
-        loop {
-            let work = self.work(count);
-            match self.price(work) {
-                Ok(cost) if limit(cost) <= gas_limit => return Ok(Some((work, cost))),
-                Err(error) if count == 1 => return Err(error),
-                Ok(_) if count == 1 => return Ok(None),
-                Ok(_) | Err(_) => count -= 1,
-            }
-        }
+        // Bytes of calldata that are not zero make the guess a little too large.
+        let guess = USEFUL_COUNT + room / self.slot_gas;
+        let most = most_within(guess, gas_limit, |count| self.price(self.work(count)))?;
+        Ok(most.map(|(count, cost)| (self.work(count), cost)))
     }
 
     /// The slots that the next transaction touches, and where the one after it is.
@@ -189,10 +181,6 @@ impl BloatedCalls {
             }
         }
     }
-}
-
-const fn limit(cost: Cost) -> u64 {
-    cost.gas + cost.refund
 }
 
 impl Planner for BloatedCalls {
@@ -228,14 +216,12 @@ impl Planner for BloatedCalls {
         let slots = self.take(work.count);
         let slots = slots.into_iter().filter(|range| range.count > 0).collect();
         Ok(Some(PlannedTx {
-            gas_limit: if is_plant { limit(cost) } else { gas_limit },
-            gas: cost.gas,
-            refund: cost.refund,
+            gas_limit: if is_plant { cost.limit() } else { gas_limit },
             sender: people.in_turn(turn),
             to: Some(self.address),
             input: work.input(),
             touched: Touched { slots, ..Touched::default() },
-            ..PlannedTx::default()
+            ..PlannedTx::priced(cost)
         }))
     }
 

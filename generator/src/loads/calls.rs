@@ -40,8 +40,8 @@ pub(crate) struct Call<F> {
 }
 
 impl<F: Clone> Call<F> {
-    /// It without its gas.
-    fn planned(&self, people: &People<'_>) -> PlannedTx {
+    /// It at this price.
+    fn planned(&self, cost: Cost, people: &People<'_>) -> PlannedTx {
         PlannedTx {
             sender: self.sender,
             nonce: people.nonce(self.sender),
@@ -49,7 +49,7 @@ impl<F: Clone> Call<F> {
             input: self.input.clone(),
             authorizations: self.authorizations.clone(),
             touched: self.touched.clone(),
-            ..PlannedTx::default()
+            ..PlannedTx::priced(cost)
         }
     }
 }
@@ -163,7 +163,7 @@ impl<'g, S: Script> Calls<'g, S> {
         let (prices, largest) = (HashMap::new(), HashMap::new());
         let mut new = Self { script, around, prices, largest, useful_gas: 0 };
         let smallest = new.script.call(0, 1, people)?;
-        new.useful_gas = limit(new.price(&smallest, 1, people)?);
+        new.useful_gas = new.price(&smallest, 1, people)?.limit();
         if let Size::Asked(key, count) = new.script.size() {
             let (load, tx_gas) = (around.load, around.tx_gas);
             // Where not even the smallest fits, the filler says so.
@@ -189,7 +189,7 @@ impl<'g, S: Script> Calls<'g, S> {
             genesis: self.around.genesis,
             named: named.collect::<Result<_, _>>()?,
             before: call.before.clone(),
-            tx: call.planned(people).to_run(people)?,
+            tx: call.planned(Cost::default(), people).to_run(people)?,
         })
     }
 
@@ -230,7 +230,7 @@ impl<'g, S: Script> Calls<'g, S> {
         people: &mut People<'_>,
     ) -> Result<Option<u64>, GeneratorError> {
         let first = self.script.call(turn, 1, people)?;
-        let least_gas = limit(self.price(&first, 1, people)?);
+        let least_gas = self.price(&first, 1, people)?.limit();
         if least_gas > gas_limit {
             return Ok(None);
         }
@@ -275,15 +275,11 @@ impl<'g, S: Script> Calls<'g, S> {
             return Ok(found);
         }
         let call = self.script.call(turn, most, people)?;
-        if limit(self.price(&call, most, people)?) <= gas_limit {
+        if self.price(&call, most, people)?.limit() <= gas_limit {
             return Ok(Some(most));
         }
         if most == 1 { Ok(None) } else { self.search(turn, gas_limit, most - 1, people) }
     }
-}
-
-const fn limit(cost: Cost) -> u64 {
-    cost.gas + cost.refund
 }
 
 impl<S: Script> Planner for Calls<'_, S> {
@@ -295,8 +291,7 @@ impl<S: Script> Planner for Calls<'_, S> {
         let Some(size) = self.size_within(room, people)? else { return Ok(None) };
         let call = self.script.call(room.turn, size, people)?;
         let cost = self.price(&call, size, people)?;
-        let Cost { gas, refund } = cost;
-        let tx = PlannedTx { gas_limit: limit(cost), gas, refund, ..call.planned(people) };
+        let tx = call.planned(cost, people);
         self.script.placed(Taken { turn: room.turn, size }, &tx, people)?;
         Ok(Some(tx))
     }

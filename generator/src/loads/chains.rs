@@ -109,8 +109,8 @@ impl Chains {
             function,
             probe,
             prices: Prices::new(),
-            own: Cost { gas: 0, refund: 0 },
-            other: Cost { gas: 0, refund: 0 },
+            own: Cost::default(),
+            other: Cost::default(),
             members,
             random,
             sender_count: 0,
@@ -182,21 +182,18 @@ impl Chains {
         let input = calldata(self.function, &[from_word, to_word, word(first), word(last)]);
         self.probe.sender = people.address(sender)?;
         let form = (from == to, to == sender, from == sender);
-        let Cost { gas, refund } = self.prices.price(form, &self.probe, &input)?;
+        let cost = self.prices.price(form, &self.probe, &input)?;
         let senders = match self.spec.through {
             Through::Slot => Vec::new(),
             Through::Account => vec![from, to],
         };
         Ok(PlannedTx {
-            gas_limit: gas + refund,
-            gas,
-            refund,
             sender,
             to: Some(self.probe.to),
             value: self.probe.value,
             input,
             touched: Touched { senders, ..Touched::default() },
-            ..PlannedTx::default()
+            ..PlannedTx::priced(cost)
         })
     }
 
@@ -339,8 +336,7 @@ impl Planner for Chains {
     }
 
     fn useful_gas(&self) -> u64 {
-        let Cost { gas, refund } = self.most();
-        gas + refund
+        self.most().limit()
     }
 }
 

@@ -266,25 +266,21 @@ impl Planner for Dapps {
         let Some(Call { user, dapp, resource }) = self.drawn.last().copied() else {
             return Ok(None);
         };
-        let (input, Cost { gas, refund }) = self.resources[resource].clone();
-        if gas + refund > room.gas_limit {
+        let (input, cost) = self.resources[resource].clone();
+        if cost.limit() > room.gas_limit {
             return Ok(None);
         }
         self.drawn.pop();
         Ok(Some(PlannedTx {
-            gas_limit: gas + refund,
-            gas,
-            refund,
             sender: self.members.at(user),
             to: Some(self.contracts[dapp]),
             input,
-            ..PlannedTx::default()
+            ..PlannedTx::priced(cost)
         }))
     }
 
     fn useful_gas(&self) -> u64 {
-        let Cost { gas, refund } = self.most();
-        gas + refund
+        self.most().limit()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
-    probe::{Cost, Probe},
+    probe::{Cost, Probe, most_within},
     state::{Placed, numbered_contract},
     trial::Trial,
 };
@@ -107,7 +107,7 @@ impl HashChains {
             spec: spec.clone(),
             load: around.load,
             tag: tag.to_owned(),
-            limits: Limits { least: 0, deploy: limit(deployment), most: around.tx_gas },
+            limits: Limits { least: 0, deploy: deployment.limit(), most: around.tx_gas },
             hash_gas: 1,
             probe,
             prices: Prices::new(),
@@ -118,7 +118,7 @@ impl HashChains {
             steps: VecDeque::new(),
             is_planned: false,
         };
-        new.limits.least = limit(new.price(1)?);
+        new.limits.least = new.price(1)?.limit();
         // Both counts have one byte that is not zero, and cost more than the calldata's floor.
         let (few, many) = (new.price(2 << 8)?, new.price(2 << 16)?);
         new.hash_gas = ((many.gas - few.gas) / ((2 << 16) - (2 << 8))).max(1);
@@ -141,17 +141,8 @@ impl HashChains {
 
     fn search(&mut self, gas_limit: u64) -> Result<Option<(u64, Cost)>, GeneratorError> {
         let Some(room) = gas_limit.checked_sub(self.limits.least) else { return Ok(None) };
-        // Bytes of calldata that are not zero make the guess a little too large, perhaps for any
-        // transaction.
-        let mut count = 1 + room / self.hash_gas;
-        loop {
-            match self.price(count) {
-                Ok(cost) if limit(cost) <= gas_limit => return Ok(Some((count, cost))),
-                Err(error) if count == 1 => return Err(error),
-                Ok(_) if count == 1 => return Ok(None),
-                Ok(_) | Err(_) => count -= 1,
-            }
-        }
+        // Bytes of calldata that are not zero make the guess a little too large.
+        most_within(1 + room / self.hash_gas, gas_limit, |count| self.price(count))
     }
 
     /// The transactions of a block of `budget`.
@@ -202,21 +193,13 @@ impl HashChains {
         let sender = people.in_turn(turn);
         let address = people.address(sender)?.create(people.nonce(sender));
         self.deployed = Some(address);
-        let Cost { gas, refund } = self.deployment;
         Ok(PlannedTx {
-            gas_limit: gas + refund,
-            gas,
-            refund,
             sender,
             input: self.creation.clone(),
             touched: Touched { absent: vec![address], ..Touched::default() },
-            ..PlannedTx::default()
+            ..PlannedTx::priced(self.deployment)
         })
     }
-}
-
-const fn limit(cost: Cost) -> u64 {
-    cost.gas + cost.refund
 }
 
 fn calldata(count: u64) -> Bytes {
@@ -307,23 +290,20 @@ impl Planner for HashChains {
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let Some(step) = self.steps.front().copied() else { return Ok(None) };
         let tx = match step {
-            Step::Deploys if limit(self.deployment) > gas_limit => return Ok(None),
+            Step::Deploys if self.deployment.limit() > gas_limit => return Ok(None),
             Step::Deploys => self.deployment(turn, people)?,
             Step::Calls { group, limit: planned } => {
                 let most = self.most_within(planned.min(gas_limit))?;
-                let Some((count, Cost { gas, refund })) = most else { return Ok(None) };
+                let Some((count, cost)) = most else { return Ok(None) };
                 let absent = if group.is_none() { self.deployed } else { None };
                 let contract =
                     group.map(|group| numbered_contract(&self.tag, Contract::HashChain, group));
                 PlannedTx {
-                    gas_limit: gas + refund,
-                    gas,
-                    refund,
                     sender: people.in_turn(turn),
                     to: contract.or(self.deployed),
                     input: calldata(count),
                     touched: Touched { absent: absent.into_iter().collect(), ..Touched::default() },
-                    ..PlannedTx::default()
+                    ..PlannedTx::priced(cost)
                 }
             }
         };

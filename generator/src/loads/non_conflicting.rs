@@ -1,11 +1,11 @@
 //! One account a transaction, which destroys a unit of its own tokens and logs that; on request the
 //! total supply, which all have in common, goes down too.
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::U256;
 use workload::Genesis;
 
 use super::{
-    prices::Callee,
+    prices::{Callee, SameCall},
     solidity::{calldata, word},
 };
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
     holders::{holder_count, slots_of_holders},
     people::{Members, People},
     planner::{PlannedTx, Planner, Room, fitting},
-    probe::{Cost, Probe},
     state::{Placed, TOKEN_BALANCE, add_only, balance_key},
 };
 use spec::{BlockTarget, NonConflicting as Spec, Scenario};
@@ -39,33 +38,30 @@ pub(crate) fn place(
 /// Plans calls of `spend(uint256)`, or of `burn(uint256)`.
 #[derive(Debug)]
 pub(crate) struct NonConflicting {
-    contract: Address,
-    input: Bytes,
-    cost: Cost,
+    call: SameCall,
     members: Members,
     /// Transactions so far.
     tx_count: u64,
 }
 
 impl NonConflicting {
-    /// Calls of `contract` by `members`, who all hold its token.
+    /// Calls of `callee` by `members`, who all hold its token.
     pub(crate) fn new(
         spec: &Spec,
         members: Members,
-        Callee { contract, fork }: Callee,
+        callee: Callee,
         people: &mut People<'_>,
     ) -> Result<Self, GeneratorError> {
         let function = if spec.changes_supply { "burn(uint256)" } else { "spend(uint256)" };
         let input = calldata(function, &[word(1)]);
-        let cost =
-            Probe::new(Contract::Supply, fork, people.address(0)?, contract)?.cost(&input)?;
-        Ok(Self { contract, input, cost, members, tx_count: 0 })
+        let call = SameCall::new(Contract::Supply, callee, input, people)?;
+        Ok(Self { call, members, tx_count: 0 })
     }
 }
 
 impl Planner for NonConflicting {
     fn begin(&mut self, budget: BlockTarget) -> Result<(), GeneratorError> {
-        self.members.check(fitting(budget, self.cost))
+        self.members.check(fitting(budget, self.call.cost))
     }
 
     fn next(
@@ -73,24 +69,12 @@ impl Planner for NonConflicting {
         room: Room,
         _: &mut People<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        let Cost { gas, refund } = self.cost;
-        if gas + refund > room.gas_limit {
-            return Ok(None);
-        }
-        let sender = self.members.at(self.tx_count);
-        self.tx_count += 1;
-        Ok(Some(PlannedTx {
-            gas_limit: gas + refund,
-            gas,
-            refund,
-            sender,
-            to: Some(self.contract),
-            input: self.input.clone(),
-            ..PlannedTx::default()
-        }))
+        let tx = self.call.by(self.members.at(self.tx_count), room);
+        self.tx_count += u64::from(tx.is_some());
+        Ok(tx)
     }
 
     fn useful_gas(&self) -> u64 {
-        self.cost.gas + self.cost.refund
+        self.call.useful_gas()
     }
 }

@@ -1,5 +1,5 @@
 //! Prices of transactions by their form, which is all that their gas depends on: the first of each
-//! form is run on stock revm, the others cost the same.
+//! form is run on stock revm, the others cost the same. And the call of loads that always make the same.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -7,7 +7,10 @@ use alloy_primitives::{Address, Bytes};
 use workload::Fork;
 
 use crate::{
+    artifact::Contract,
     error::GeneratorError,
+    people::People,
+    planner::{PlannedTx, Planner, Room},
     probe::{Cost, Probe},
 };
 
@@ -44,5 +47,50 @@ impl<F: Copy + Eq + Hash> Prices<F> {
         let cost = probe.cost(input)?;
         self.of_form.insert(form, cost);
         Ok(cost)
+    }
+}
+
+/// Plans one call again and again, of accounts in turn.
+#[derive(Debug)]
+pub(crate) struct SameCall {
+    contract: Address,
+    input: Bytes,
+    pub(crate) cost: Cost,
+}
+
+impl SameCall {
+    /// Calls of `callee`, which has the code of `contract`, with `input`.
+    pub(crate) fn new(
+        contract: Contract,
+        callee: Callee,
+        input: Bytes,
+        people: &mut People<'_>,
+    ) -> Result<Self, GeneratorError> {
+        let probe = Probe::new(contract, callee.fork, people.address(0)?, callee.contract)?;
+        Ok(Self { contract: callee.contract, cost: probe.cost(&input)?, input })
+    }
+
+    /// The call by `sender`; `None` where it does not fit in `room`.
+    pub(crate) fn by(&self, sender: u64, room: Room) -> Option<PlannedTx> {
+        (self.cost.limit() <= room.gas_limit).then(|| PlannedTx {
+            sender,
+            to: Some(self.contract),
+            input: self.input.clone(),
+            ..PlannedTx::priced(self.cost)
+        })
+    }
+}
+
+impl Planner for SameCall {
+    fn next(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        Ok(self.by(people.in_turn(room.turn), room))
+    }
+
+    fn useful_gas(&self) -> u64 {
+        self.cost.limit()
     }
 }

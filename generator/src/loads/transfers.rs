@@ -168,7 +168,7 @@ impl Transfers {
             (Asset::Ether, true) => Absent::Account(recipient),
             (Asset::Token { .. }, true) => Absent::Slot(balance_key(&recipient)),
         };
-        let Cost { gas, refund } = match self.prices.get(&form) {
+        let cost = match self.prices.get(&form) {
             Some(cost) => *cost,
             None => {
                 let (name, fork) = (self.asset.name(), self.fork);
@@ -178,11 +178,8 @@ impl Transfers {
                 cost
             }
         };
-        let to = Some(to);
-        let gas_limit = gas + refund;
-        let sender = giver;
-        let plan = PlannedTx { gas_limit, gas, refund, sender, to, ..PlannedTx::default() };
-        Ok(PlannedTx { value, input, touched, ..plan })
+        let (sender, to) = (giver, Some(to));
+        Ok(PlannedTx { sender, to, value, input, touched, ..PlannedTx::priced(cost) })
     }
 }
 
