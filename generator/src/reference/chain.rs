@@ -7,14 +7,14 @@ use workload::{Batch, Block, TxOutcome, Workload};
 use super::{
     error::ReferenceError,
     planned::PlannedState,
-    run::{Answer, BatchReference, Watch, run_planned},
+    run::{Answer, BatchReference, Watch, of_plan, run_planned},
 };
 
 /// Runs blocks in order, one at a call, over the state that those before it left.
 #[derive(Debug)]
 pub(crate) struct ChainRun<'w> {
     workload: &'w Workload,
-    state: Option<PlannedState<'w>>,
+    state: PlannedState<'w>,
     block_count: usize,
 }
 
@@ -27,13 +27,12 @@ impl<'w> ChainRun<'w> {
         hash: B256,
     ) -> Result<Self, ReferenceError> {
         let state = PlannedState::new(workload)?.on_chain(number, hash);
-        Ok(Self { workload, state: Some(state), block_count: 0 })
+        Ok(Self { workload, state, block_count: 0 })
     }
 
     /// Makes the plan of `batch` the one that the reads of the next blocks must be in.
     pub(crate) fn plan(&mut self, index: usize, batch: &Batch) -> Result<(), ReferenceError> {
-        let state = self.state.as_mut().ok_or(ReferenceError::Cancelled)?;
-        state.plan(batch).map_err(|source| ReferenceError::Plan { batch: index, source })
+        self.state.plan(batch).map_err(of_plan(index))
     }
 
     /// Runs `block`. `on_tx` is shown the outcome and the logs of each transaction, and may stop the
@@ -43,24 +42,20 @@ impl<'w> ChainRun<'w> {
         block: Block,
         mut on_tx: impl FnMut(TxOutcome, &[Log]) -> A,
     ) -> Result<BatchReference, ReferenceError> {
-        let state = self.state.take().ok_or(ReferenceError::Cancelled)?;
         let alone = Batch { blocks: vec![block], ..Batch::default() };
         let mut watch = Watch {
             on_tx: &mut |ran| on_tx(ran.outcome, ran.logs).flow(),
             on_state: &mut |_, _| {},
         };
-        let (made, state) =
-            run_planned(self.workload, self.block_count, &alone, state, &mut watch)?;
-        made.check_item_count(self.block_count, &alone, self.workload.fork())?;
+        let (workload, index) = (self.workload, self.block_count);
+        let made = run_planned(workload, index, &alone, &mut self.state, &mut watch)?;
+        made.check_item_count(index, &alone, workload.fork())?;
         self.block_count += 1;
-        self.state = Some(state);
         Ok(made)
     }
 
     /// Tells the hash of the block that was run last, for BLOCKHASH.
     pub(crate) fn seal(&mut self, hash: B256) {
-        if let Some(state) = &mut self.state {
-            state.add_block_hash(hash);
-        }
+        self.state.add_block_hash(hash);
     }
 }

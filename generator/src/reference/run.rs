@@ -101,7 +101,7 @@ pub struct Ran<'a> {
 #[derive(Debug)]
 pub struct ReferenceRun<'w> {
     workload: &'w Workload,
-    state: Option<PlannedState<'w>>,
+    state: PlannedState<'w>,
     next: usize,
 }
 
@@ -111,7 +111,7 @@ impl<'w> ReferenceRun<'w> {
     /// # Errors
     /// [`ReferenceError::Inconsistent`] when a code of the genesis is none.
     pub fn new(workload: &'w Workload) -> Result<Self, ReferenceError> {
-        Ok(Self { workload, state: Some(PlannedState::new(workload)?), next: 0 })
+        Ok(Self { workload, state: PlannedState::new(workload)?, next: 0 })
     }
 
     /// Runs the next batch; `None` when all have been run. `on_tx` is called after each
@@ -157,35 +157,29 @@ impl<'w> ReferenceRun<'w> {
     ) -> Option<Result<BatchReference, ReferenceError>> {
         let watch = &mut Watch { on_tx, on_state };
         let batch = self.workload.batches.get(self.next)?;
-        let state = self.state.take()?;
-        let batch_index = self.next;
-        self.next += 1;
-        Some(self.run_batch(batch_index, batch, state, watch))
-    }
-
-    fn run_batch(
-        &mut self,
-        batch_index: usize,
-        batch: &Batch,
-        mut state: PlannedState<'w>,
-        watch: &mut Watch<'_>,
-    ) -> Result<BatchReference, ReferenceError> {
-        state.plan(batch).map_err(|source| ReferenceError::Plan { batch: batch_index, source })?;
-        let (made, state) = run_planned(self.workload, batch_index, batch, state, watch)?;
-        self.state = Some(state);
-        Ok(made)
+        let planned = self.state.plan(batch).map_err(of_plan(self.next));
+        let state = &mut self.state;
+        let made =
+            planned.and_then(|()| run_planned(self.workload, self.next, batch, state, watch));
+        self.next = if made.is_ok() { self.next + 1 } else { usize::MAX };
+        Some(made)
     }
 }
 
+/// The error of a plan of the batch at an index.
+pub(super) fn of_plan(batch: usize) -> impl Fn(PlanError) -> ReferenceError {
+    move |source| ReferenceError::Plan { batch, source }
+}
+
 /// Runs `batch`, at `batch_index` in `workload`, over the state before it, in whose plan its reads are.
-/// Gives the state after it back.
-pub(super) fn run_planned<'w>(
+/// The state is then the one after it.
+pub(super) fn run_planned(
     workload: &Workload,
     batch_index: usize,
     batch: &Batch,
-    state: PlannedState<'w>,
+    state: &mut PlannedState<'_>,
     watch: &mut Watch<'_>,
-) -> Result<(BatchReference, PlannedState<'w>), ReferenceError> {
+) -> Result<BatchReference, ReferenceError> {
     let db = State::builder().with_database(state).with_bal_builder().with_bundle_update().build();
     let mut runner = Runner::new(workload, db);
     let mut out = BatchReference::default();
@@ -227,9 +221,8 @@ pub(super) fn run_planned<'w>(
     let list = db.take_built_alloy_bal().unwrap_or_default();
     db.merge_transitions(BundleRetention::PlainState);
     out.changes = net_changes(&db.take_bundle());
-    let mut state = db.database;
-    out.full_list = full_list(&list, &state)
-        .map_err(|source| ReferenceError::Plan { batch: batch_index, source })?;
+    let state = db.database;
+    out.full_list = full_list(&list, state).map_err(of_plan(batch_index))?;
     out.list = list::encode(&list);
     let items = list.iter().map(|account| 1 + account.storage_slots().count() as u64);
     out.item_count = items.sum();
@@ -241,10 +234,8 @@ pub(super) fn run_planned<'w>(
     let fork = workload.fork();
     out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
     out.expected.net_changes = out.changes.digest();
-    state
-        .commit(&out.changes)
-        .map_err(|source| ReferenceError::Plan { batch: batch_index, source })?;
-    Ok((out, state))
+    state.commit(&out.changes).map_err(of_plan(batch_index))?;
+    Ok(out)
 }
 
 /// The `full` form of a list; `state` is the state before the batch.
@@ -326,7 +317,7 @@ fn admit(
 }
 
 fn run_step(
-    runner: &mut Runner<State<PlannedState<'_>>>,
+    runner: &mut Runner<State<&mut PlannedState<'_>>>,
     workload: &Workload,
     block: &Block,
     at: &At,
@@ -334,7 +325,7 @@ fn run_step(
 ) -> Result<StepOutput, ReferenceError> {
     let mut parts = Parts::default();
     let mut created_on_storage = None;
-    let commit = |db: &mut State<PlannedState<'_>>, mut changes: EvmState| {
+    let commit = |db: &mut State<&mut PlannedState<'_>>, mut changes: EvmState| {
         parts.join(&mut changes);
         if let StepKind::Transaction(tx_index) = at.kind {
             on_state(at.block, &changes);
@@ -365,21 +356,11 @@ fn run_step(
 /// [`ReferenceError`]; the workload is then as before.
 pub fn complete<A: Answer>(
     workload: &mut Workload,
-    mut on_tx: impl FnMut() -> A,
+    on_tx: impl FnMut() -> A,
 ) -> Result<(), ReferenceError> {
-    let mut run = ReferenceRun::new(workload)?;
-    let mut batches = Vec::with_capacity(workload.batches.len());
-    while let Some(made) = run.next_batch(&mut on_tx) {
-        // Neither is kept in a workload.
-        batches.push(BatchReference {
-            full_list: Bytes::new(),
-            changes: NetChanges::default(),
-            ..made?
-        });
-    }
-    for (batch, made) in workload.batches.iter_mut().zip(batches) {
-        (batch.list, batch.list_sizes, batch.expected) =
-            (made.list, made.list_sizes, made.expected);
+    let made = each(workload, on_tx, |made| (made.list, made.list_sizes, made.expected))?;
+    for (batch, made) in workload.batches.iter_mut().zip(made) {
+        (batch.list, batch.list_sizes, batch.expected) = made;
     }
     Ok(())
 }
@@ -390,14 +371,9 @@ pub fn complete<A: Answer>(
 /// [`ReferenceError`].
 pub fn run<A: Answer>(
     workload: &Workload,
-    mut on_tx: impl FnMut() -> A,
+    on_tx: impl FnMut() -> A,
 ) -> Result<Vec<BatchReference>, ReferenceError> {
-    let mut run = ReferenceRun::new(workload)?;
-    let mut out = Vec::with_capacity(workload.batches.len());
-    while let Some(batch) = run.next_batch(&mut on_tx) {
-        out.push(batch?);
-    }
-    Ok(out)
+    each(workload, on_tx, |made| made)
 }
 
 /// The list of every batch in its `full` form. A workload does not carry the values, so it is run
@@ -408,12 +384,21 @@ pub fn run<A: Answer>(
 /// [`ReferenceError`].
 pub fn full_lists<A: Answer>(
     workload: &Workload,
-    mut on_tx: impl FnMut() -> A,
+    on_tx: impl FnMut() -> A,
 ) -> Result<Vec<Bytes>, ReferenceError> {
+    each(workload, on_tx, |made| made.full_list)
+}
+
+/// Runs all batches and keeps a part of each outcome.
+fn each<T, A: Answer>(
+    workload: &Workload,
+    mut on_tx: impl FnMut() -> A,
+    kept: fn(BatchReference) -> T,
+) -> Result<Vec<T>, ReferenceError> {
     let mut run = ReferenceRun::new(workload)?;
     let mut out = Vec::with_capacity(workload.batches.len());
     while let Some(batch) = run.next_batch(&mut on_tx) {
-        out.push(batch?.full_list);
+        out.push(kept(batch?));
     }
     Ok(out)
 }
