@@ -5,6 +5,7 @@
 mod background;
 mod checked_trie;
 pub mod device;
+mod disagreement;
 pub mod engine;
 mod error;
 mod fiber;

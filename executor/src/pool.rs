@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use crate::lock::lock;
+use crate::{error::StoreError, lock::lock};
 
 /// How often who waits looks whether the user interrupted.
 const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
@@ -119,6 +119,35 @@ impl<'a, J> WorkerPool<'a, J> {
         });
         let given = given.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         Ok((led, given))
+    }
+
+    /// Starts workers that live for `work` on each job alone, and calls `lead` once all of them are idle.
+    ///
+    /// # Errors
+    /// [`StoreError`] of `user`, if a worker cannot begin.
+    pub(crate) fn run_all<R>(
+        &self,
+        name: &'static str,
+        user: &'static str,
+        work: impl Fn(&J) + Sync,
+        lead: impl FnOnce() -> R,
+    ) -> Result<R, StoreError>
+    where
+        J: Send + Sync,
+    {
+        let led = self.run(
+            |_| name,
+            |error| StoreError::no_thread(user, &error),
+            |_| {
+                self.serve(&work);
+                Ok(())
+            },
+            || {
+                self.wait_idle();
+                lead()
+            },
+        );
+        led.map(|(led, _)| led)
     }
 
     /// A worker's life: `work` is called with each job until the pool's lead has ended.

@@ -146,16 +146,8 @@ pub struct Usage {
 
 impl Usage {
     /// The figures now.
-    #[expect(unsafe_code, reason = "getrusage has no safe wrapper in std")]
     pub fn now() -> Option<Self> {
-        let mut raw = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `raw` is a writable `rusage`; all its bit patterns, zero too, are valid.
-        let raw = unsafe {
-            if libc::getrusage(libc::RUSAGE_SELF, raw.as_mut_ptr()) != 0 {
-                return None;
-            }
-            raw.assume_init()
-        };
+        let raw = usage_of(libc::RUSAGE_SELF)?;
         Some(Self {
             user: duration(raw.ru_utime)?,
             system: duration(raw.ru_stime)?,
@@ -187,20 +179,6 @@ impl Usage {
     pub const fn cpu(&self) -> Duration {
         self.user.saturating_add(self.system)
     }
-}
-
-/// CPU time of the calling thread so far, or `None` if the kernel does not tell.
-#[expect(unsafe_code, reason = "clock_gettime has no safe wrapper in std")]
-pub(crate) fn thread_cpu() -> Option<Duration> {
-    let mut raw = MaybeUninit::<libc::timespec>::zeroed();
-    // SAFETY: `raw` is a writable `timespec`; all its bit patterns, zero too, are valid.
-    let raw = unsafe {
-        if libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, raw.as_mut_ptr()) != 0 {
-            return None;
-        }
-        raw.assume_init()
-    };
-    Some(Duration::new(u64::try_from(raw.tv_sec).ok()?, u32::try_from(raw.tv_nsec).ok()?))
 }
 
 /// The process at one moment.
@@ -300,17 +278,16 @@ fn time_of(clock: libc::clockid_t) -> Option<Duration> {
 }
 
 /// Page faults of the calling thread that had to read from a device.
-#[expect(unsafe_code, reason = "getrusage has no safe wrapper in std")]
 pub fn thread_major_fault_count() -> Option<u64> {
+    u64::try_from(usage_of(libc::RUSAGE_THREAD)?.ru_majflt).ok()
+}
+
+/// The figures of `getrusage(2)` for the process or the calling thread.
+#[expect(unsafe_code, reason = "getrusage has no safe wrapper in std")]
+fn usage_of(who: libc::c_int) -> Option<libc::rusage> {
     let mut raw = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `raw` is a writable `rusage`; all its bit patterns, zero too, are valid.
-    let raw = unsafe {
-        if libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr()) != 0 {
-            return None;
-        }
-        raw.assume_init()
-    };
-    u64::try_from(raw.ru_majflt).ok()
+    unsafe { (libc::getrusage(who, raw.as_mut_ptr()) == 0).then(|| raw.assume_init()) }
 }
 
 /// How the scheduler treats a thread.

@@ -6,15 +6,16 @@
 //! recipe's: a wrong value is an error, never a rate.
 
 use std::{
-    panic::resume_unwind,
-    sync::{Condvar, Mutex, PoisonError},
-    thread,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use crate::{
     latency::Latencies,
-    lock::lock,
+    pool::WorkerPool,
     process::{Delta, Snapshot},
     store::{ReadCounters, Sample, Store},
 };
@@ -40,94 +41,35 @@ pub fn measure(store: &dyn Store, reads: &RawReads<'_>) -> Result<RawPoint, RawE
     point
 }
 
-/// Holds the threads until all are there, so that none is measured while others are made.
-#[derive(Default)]
-struct Gate {
-    state: Mutex<GateState>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct GateState {
-    waiting_count: usize,
-    verdict: Option<GateVerdict>,
-}
-
-/// End of the threads that wait.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum GateVerdict {
-    Read,
-    GiveUp,
-}
-
-impl Gate {
-    /// Waits for the verdict.
-    fn pass(&self) -> GateVerdict {
-        let mut state = lock(&self.state);
-        state.waiting_count += 1;
-        self.changed.notify_all();
-        loop {
-            if let Some(verdict) = state.verdict {
-                return verdict;
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Waits until `count` threads wait.
-    fn wait_for(&self, count: usize) {
-        let mut state = lock(&self.state);
-        while state.waiting_count < count {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn decide(&self, verdict: GateVerdict) {
-        lock(&self.state).verdict = Some(verdict);
-        self.changed.notify_all();
-    }
-}
-
 fn read(
     sample: &dyn Sample,
     store: &'static str,
     reads: &RawReads<'_>,
 ) -> Result<RawPoint, RawError> {
     let count = reads.thread_count.get();
-    let shared = Shared::new(reads, store);
-    let gate = Gate::default();
-    // Threads of their own: as many reads are under way as the caller asks, not as there are cores.
-    let (parts, process) = thread::scope(|scope| {
-        let (shared, gate) = (&shared, &gate);
-        let work = move || {
-            // A thread that cannot begin waits with the others, so that none waits for it.
-            let reader = worker::prepare(sample, shared);
-            if gate.pass() == GateVerdict::GiveUp {
-                return Err(RawError::Cancelled);
-            }
-            reader.and_then(|ready| ready.read(shared)).inspect_err(|_| shared.stop())
-        };
-        let mut workers = Vec::with_capacity(count);
-        for _ in 0..count {
-            match thread::Builder::new().spawn_scoped(scope, work) {
-                Ok(worker) => workers.push(worker),
-                Err(source) => {
-                    gate.decide(GateVerdict::GiveUp);
-                    return Err(RawError::NoThreads { count, source });
-                }
-            }
-        }
-        gate.wait_for(count);
-        let before = Snapshot::now();
-        gate.decide(GateVerdict::Read);
-        let join = |worker: thread::ScopedJoinHandle<'_, Result<Part, RawError>>| {
-            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        let parts: Vec<_> = workers.into_iter().map(join).collect();
-        Ok((parts, Snapshot::now().since(&before)))
-    })?;
-    let parts: Vec<Part> = parts.into_iter().collect::<Result<_, _>>()?;
-    if reads.cancel.load(std::sync::atomic::Ordering::Relaxed) {
+    let stop = AtomicBool::new(false);
+    let shared = Shared::new(reads, store, &stop);
+    // As many reads are under way as the caller asks, not as there are cores, and none begins while others are
+    // made ready.
+    let pool = WorkerPool::<()>::new(count, &stop, reads.cancel);
+    let (process, parts) = pool.run(
+        |_| "raw reader",
+        |source| RawError::NoThreads { count, source },
+        |_| {
+            let mut ready = worker::prepare(sample, &shared)?;
+            let mut done = Ok(());
+            pool.serve(|()| done = ready.read(&shared).inspect_err(|_| shared.stop()));
+            done.map(|()| ready.part)
+        },
+        || {
+            pool.wait_idle();
+            let before = Snapshot::now();
+            pool.post(Arc::new(()));
+            pool.wait_idle();
+            Snapshot::now().since(&before)
+        },
+    )?;
+    if reads.cancel.load(Ordering::Relaxed) {
         return Err(RawError::Cancelled);
     }
     Ok(merge(parts, process))

@@ -3,10 +3,7 @@
 
 mod bytes;
 mod compare;
-mod decoded;
-mod fault;
 mod header;
-mod outcome;
 mod signers;
 
 use std::sync::{Arc, atomic::AtomicBool};
@@ -18,12 +15,15 @@ use variant::{BlockDuties, BlockDuty, Phase, Variant};
 use workload::{Batch, ReceivedBlock, Workload};
 
 pub(crate) use self::compare::compare;
+pub use self::{
+    bytes::BlockFault,
+    signers::{DecodedBlocks, TxSigners},
+};
 use self::{
     bytes::{Envelope, decode},
-    outcome::BlockOutcome,
+    header::BlockOutcome,
     signers::Recovery,
 };
-pub use self::{decoded::DecodedBlocks, fault::BlockFault, signers::TxSigners};
 use crate::{error::StoreError, pool::WorkerPool, span::Spans};
 
 /// The blocks of a workload, and the duties on them.
@@ -73,17 +73,7 @@ impl<'a> Reception<'a> {
 
     /// Calls `lead` while the threads that recover wait.
     pub(crate) fn run<R>(&self, lead: impl FnOnce() -> R) -> Result<R, StoreError> {
-        let no_thread = |error| StoreError::no_thread("recoverer", &error);
-        let live = |_| {
-            self.pool.serve(|recovery| recovery.work(self.stop));
-            Ok(())
-        };
-        let lead = || {
-            self.pool.wait_idle();
-            lead()
-        };
-        let (led, _) = self.pool.run(|_| "recoverer", no_thread, live, lead)?;
-        Ok(led)
+        self.pool.run_all("recoverer", "recoverer", |recovery| recovery.work(self.stop), lead)
     }
 
     const fn duties(&self) -> BlockDuties {
@@ -169,7 +159,7 @@ fn of_blocks(
     let outcomes = blocks.map(|(block, decoded)| {
         let own;
         (own, results) = results.split_at(block.transactions.len().min(results.len()));
-        BlockOutcome::of(&decoded.body.transactions, own)
+        BlockOutcome::new(&decoded.body.transactions, own)
     });
     outcomes.collect()
 }

@@ -7,7 +7,7 @@
 mod sign;
 
 use std::{
-    io, mem,
+    mem,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -129,6 +129,7 @@ impl Curve {
 }
 
 /// One recovery of a whole workload, as its threads see it.
+#[derive(Default)]
 struct Job {
     next_chunk: AtomicUsize,
     parts: Mutex<Vec<Latencies>>,
@@ -156,29 +157,27 @@ pub fn recover(
     // The threads of the engines and not rayon's: the time is measured, thread by thread.
     let pool = WorkerPool::<Job>::new(thread_count.max(1), &stop, cancel);
     let curve = Curve::default();
-    let no_thread = |error: io::Error| RecoverError::Thread(error.to_string());
-    let live = |_| {
-        let check =
-            |tx: usize| check(&curve, tx, transactions[tx], workload.chain_id, &signatures[tx]);
-        let mut latencies = Latencies::ready();
-        pool.serve(|job| {
-            work(job, transactions.len(), &stop, mem::take(&mut latencies), check);
-        });
-        Ok(())
-    };
-    let lead = || {
-        pool.wait_idle();
-        let job = Job {
-            next_chunk: AtomicUsize::new(0),
-            parts: Mutex::default(),
-            failure: Mutex::default(),
-        };
-        let start = Instant::now();
-        pool.post(Arc::new(job));
-        let job = pool.finish().unwrap_or_else(|| panic!("a job was posted"));
-        (job, start.elapsed())
-    };
-    let ((job, wall), _) = pool.run(|_| "recoverer", no_thread, live, lead)?;
+    let ((job, wall), _) = pool.run(
+        |_| "recoverer",
+        |error| RecoverError::Thread(error.to_string()),
+        |_| {
+            let mut latencies = Latencies::ready();
+            pool.serve(|job| {
+                work(job, transactions.len(), &stop, mem::take(&mut latencies), |tx| {
+                    check(&curve, tx, transactions[tx], workload.chain_id, &signatures[tx])
+                });
+            });
+            Ok(())
+        },
+        || {
+            pool.wait_idle();
+            let job = Arc::new(Job::default());
+            let start = Instant::now();
+            pool.post(job);
+            let job = pool.finish().unwrap_or_else(|| panic!("a job was posted"));
+            (job, start.elapsed())
+        },
+    )?;
     let failure = lock(&job.failure).take();
     if let Some((_, failure)) = failure {
         return Err(failure);

@@ -10,17 +10,15 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `changes.rs`, `listed.rs`, `above.rs` | changes of a batch, from its net changes and from its list; the nodes above them |
+//! | `changes.rs`, `listed.rs` | changes of a batch, from its net changes and from its list; the nodes above them |
 //! | `way.rs`, `plan.rs`, `part.rs` | plans of tries and of their shards, and their reads |
-//! | `read.rs`, `kept.rs`, `known.rs` | threads that read; nodes in memory; nodes that were read ahead |
+//! | `read.rs`, `kept.rs` | threads that read, nodes that were read ahead; nodes in memory |
 //! | `fold.rs`, `compute.rs` | threads that fold; the phases |
-//! | `ahead.rs`, `aside.rs`, `follow.rs`, `written.rs` | work while a batch runs |
-//! | `threads.rs`, `warm.rs` | the start of all threads, and of the nodes in memory |
+//! | `ahead.rs`, `follow.rs`, `written.rs` | work while a batch runs |
+//! | `threads.rs` | the start of all threads, and of the nodes in memory |
 //! | `check.rs`, `walk.rs`, `overlaid.rs` | the check of a sample's roots |
 
-mod above;
 mod ahead;
-mod aside;
 mod changes;
 mod check;
 mod compute;
@@ -28,7 +26,6 @@ mod error;
 mod fold;
 mod follow;
 mod kept;
-mod known;
 mod listed;
 mod overlaid;
 mod part;
@@ -36,7 +33,6 @@ mod plan;
 mod read;
 mod threads;
 mod walk;
-mod warm;
 mod way;
 mod work;
 mod written;
@@ -48,21 +44,19 @@ use workload::NetChanges;
 
 use crate::{error::StoreError, pool::WorkerPool, span::Spans, tries::Tries};
 
-pub(crate) use above::nodes_above;
 use ahead::{Ahead, AheadJob, Prepared, Source};
 use changes::Changes;
-pub(crate) use check::{Fault, check, read_back};
+pub(crate) use check::{check, read_back};
 use compute::{Clock, Threads, compute};
 pub(crate) use error::RootError;
 use kept::Kept;
 pub use kept::KeptNodes;
-use known::Known;
-pub(crate) use listed::Lists;
+pub(crate) use listed::nodes_above;
 use plan::Planned;
+use read::Known;
 pub use threads::RootInputs;
-pub(crate) use threads::RootedSample;
 use threads::with_threads;
-pub(crate) use warm::kept_nodes;
+pub(crate) use threads::{RootedSample, kept_nodes};
 use way::Way;
 pub use work::{RootWork, Rooted};
 pub(crate) use written::Writing;
@@ -87,35 +81,33 @@ pub(crate) fn beside<R>(
     sample: RootedSample<'_>,
     lead: impl FnOnce(Option<Rooting<'_, '_>>) -> R,
 ) -> Result<R, RootError> {
-    let RootedSample { variant, lists, inputs, stop, cancel, .. } = sample;
+    let RootedSample { variant, workload, inputs, stop, cancel, .. } = sample;
     let root = variant.root;
     if root.is_none() {
         return Ok(lead(None));
     }
     let tries = sample.tries.ok_or(RootError::NoTries)?;
-    let way = Way::new(root, tries, &lists.workload.genesis)?;
+    let way = Way::new(root, tries, &workload.genesis)?;
     let kept = &Kept::new(root.cache, inputs.kept);
     let led = with_threads(&sample, tries, way, kept, |threads| {
         let work = RootWork::default();
         let source = match (root.time, inputs.written) {
-            (RootTime::FromList, _) => Source::List(lists),
-            (RootTime::Pipelined, Some(written)) => Source::Steps(written, lists.trace),
+            (RootTime::FromList, _) => Source::List,
+            (RootTime::Pipelined, Some(written)) => Source::Steps(written),
             (RootTime::Nothing | RootTime::After | RootTime::Pipelined, _) => {
                 return Ok(lead(Some(Rooting { tries, threads, kept, ahead: None, work })));
             }
         };
         let pool = WorkerPool::<AheadJob<'_>>::new(1, stop, cancel);
-        let no_thread = |error| StoreError::no_thread("root", &error);
-        let live = |_| {
-            pool.serve(|job| job.run(&threads));
-            Ok::<_, StoreError>(())
-        };
-        let lead = || {
-            pool.wait_idle();
-            let ahead = Some(Ahead { pool: &pool, source });
-            lead(Some(Rooting { tries, threads, kept, ahead, work }))
-        };
-        pool.run(|_| "root", no_thread, live, lead).map(|(led, _)| led)
+        pool.run_all(
+            "root",
+            "root",
+            |job| job.run(&threads),
+            || {
+                let ahead = Some(Ahead { pool: &pool, sample, source });
+                lead(Some(Rooting { tries, threads, kept, ahead, work }))
+            },
+        )
     })?;
     Ok(led?)
 }
@@ -151,7 +143,7 @@ impl<'l> Rooting<'_, 'l> {
         let rooted = match prepared {
             Prepared::Root(rooted) => rooted,
             Prepared::Nodes(known) => {
-                let planned = || Planned::new(self.threads.readers.way, &Changes::of(changes));
+                let planned = || Planned::new(self.threads.readers.way, &Changes::new(changes));
                 let clock = Clock::OfLead(spans);
                 compute(planned, known, &self.threads, &mut self.work, clock)?
             }

@@ -3,14 +3,14 @@
 
 use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256};
 use workload::{
     Workload,
     genesis::AccountState,
     list::{AccountId, ListBounds, ListIndex, SlotId},
-    outcome::TxOutcome,
 };
 
+pub use crate::disagreement::Disagreement;
 use crate::{
     engine::{
         self, EngineError, Executed, ReadTally, Reading, Task,
@@ -21,7 +21,7 @@ use crate::{
     process::{self, BlockDevice, DiskReads},
     received,
     replay::Requests,
-    root::{self, Fault, RootInputs},
+    root::{self, RootInputs},
     span::Spans,
     store::{
         Sample, Store,
@@ -36,86 +36,6 @@ mod roots;
 const WARMING_THREADS: usize = 16;
 /// Their name. They run outside any clock.
 pub const WARMING_THREAD: &str = "warm-up";
-
-/// Where a result is not the reference's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Disagreement {
-    /// A transaction ended otherwise.
-    #[error("batch {batch}, transaction {tx_index}{by}: expected {expected:?}, got {got:?}")]
-    Outcome {
-        /// 0-based place of the batch.
-        batch: usize,
-        /// 0-based place of the transaction in the batch.
-        tx_index: usize,
-        /// The shard that ran it, after a comma; empty without shards.
-        by: String,
-        /// The reference's.
-        expected: Option<TxOutcome>,
-        /// This execution's.
-        got: Option<TxOutcome>,
-    },
-    /// The state changed otherwise.
-    #[error("batch {batch}: net changes digest to {got}, the reference's to {expected}")]
-    NetChanges {
-        /// 0-based place of the batch.
-        batch: usize,
-        /// The reference's.
-        expected: B256,
-        /// This execution's.
-        got: B256,
-    },
-    /// A block was decoded otherwise.
-    #[error("batch {batch}, block {block}: {reason}")]
-    Decoded {
-        /// 0-based place of the batch.
-        batch: usize,
-        /// 0-based place of the block in the batch.
-        block: usize,
-        /// The difference.
-        reason: String,
-    },
-    /// The list is not the one that execution in order makes.
-    #[error("batch {batch}: the list is not the one that execution in order makes: {difference}")]
-    List {
-        /// 0-based place of the batch.
-        batch: usize,
-        /// Where they part.
-        difference: String,
-    },
-    /// The state root is wrong.
-    #[error("batch {batch}: state root {got}, and a walk over the state comes to {expected}")]
-    Root {
-        /// 0-based place of the batch.
-        batch: usize,
-        /// By the walk.
-        expected: B256,
-        /// This execution's.
-        got: B256,
-    },
-    /// The tries of the state below are wrong.
-    #[error("the tries of the state are wrong: {0}")]
-    Tries(String),
-    /// The store holds something else than was committed.
-    #[error("after the commit, {what} reads as {got}, and {expected} was written")]
-    ReadBack {
-        /// Which key.
-        what: String,
-        /// The committed value.
-        expected: String,
-        /// A fresh reader's value.
-        got: String,
-    },
-}
-
-impl Disagreement {
-    fn of_fault(fault: Fault) -> Self {
-        match fault {
-            Fault::Root { batch, expected, got } => Self::Root { batch, expected, got },
-            Fault::State(reason) => Self::Tries(reason),
-            Fault::Node { what, expected, got } => Self::ReadBack { what, expected, got },
-        }
-    }
-}
 
 /// The measurement of one sample.
 #[derive(Clone, Debug)]
@@ -227,8 +147,7 @@ fn take_by(
     sample.close()?;
     let mut measurement = checked?;
     if measurement.disagreement.is_none() && !task.variant.root.is_none() {
-        let fault = roots::check_roots(store, &measurement.executed)?;
-        measurement.disagreement = fault.map(Disagreement::of_fault);
+        measurement.disagreement = roots::check_roots(store, &measurement.executed)?;
     }
     if cache == CacheMode::Cold {
         store.forget_warm();
@@ -397,7 +316,7 @@ fn read_back(sample: &dyn Sample, executed: &Executed) -> Result<Option<Disagree
     drop(reader);
     let Some(tries) = sample.tries() else { return Ok(None) };
     let rooted = executed.batches.iter().filter_map(|batch| batch.rooted.as_ref());
-    Ok(root::read_back(tries.as_ref(), rooted)?.map(Disagreement::of_fault))
+    root::read_back(tries.as_ref(), rooted)
 }
 
 /// Encoded lists of all batches in the form a variant takes. The `full` form has values that the

@@ -10,7 +10,7 @@ use alloy_primitives::{B256, U256, keccak256};
 use alloy_trie::{HashBuilder, Nibbles};
 use rustix::time::{ClockId, clock_gettime};
 use trie::{
-    Builder, Format, Found, NodeKey, NodeSource, Nodes, Plan, RowRange, RowSource, Rows, SlotValue,
+    Builder, Format, Found, NodeKey, Nodes, Plan, Reading, RowRange, Rows, SlotValue, Source,
     StoreError, Update, Work,
 };
 use workload::keccak::{Messages, keccak256_many_isa};
@@ -21,14 +21,12 @@ struct Slots {
     nodes: HashMap<NodeKey, Vec<u8>>,
 }
 
-impl NodeSource for Slots {
+impl Source for Slots {
     fn nodes(&self, keys: &[NodeKey], found: &mut Found) -> Result<(), StoreError> {
         keys.iter().for_each(|key| found.push_node(self.nodes.get(key).map(Vec::as_slice)));
         Ok(())
     }
-}
 
-impl RowSource for Slots {
     fn rows(&self, ranges: &[RowRange], found: &mut Found) -> Result<(), StoreError> {
         let keys = self.rows.keys();
         for RowRange { first, last } in ranges {

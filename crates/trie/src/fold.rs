@@ -248,8 +248,8 @@ fn encode(
 ) -> Option<Reference> {
     match &job.kind {
         Kind::Branch { mask, children } => {
-            let child = |nibble: u8| &references[children[usize::from(nibble)] as usize];
-            let branch = Branch::new(*mask, child);
+            let branch =
+                Branch::new(*mask, |nibble| &references[children[usize::from(nibble)] as usize]);
             let node = Encoded { slot: job.slot, len: branch.len() };
             node.place(batch, kept.map(|kept| (kept, job.path)), |out| branch.write(out))
         }

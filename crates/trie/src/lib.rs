@@ -35,7 +35,7 @@ pub use parts::{Part, stored_root};
 pub use path::{NIBBLES_MAX, Path};
 pub use plan::{Plan, ShardCount, guess_nodes};
 pub use reference::Reference;
-pub use rows::{Found, NodeSource, Reads, RowRange, RowSource, Rows};
+pub use rows::{Found, Reading, Reads, RowRange, Rows, Source};
 pub use sink::{NodeKey, NodeSink, Nodes, StoreError};
 pub use size::ExpectedNodes;
 pub use update::{Folded, Shard, Update, join, update};

@@ -8,7 +8,7 @@ use crate::{
     builder::Builder,
     error::Error,
     format::Format,
-    rows::{Found, NodeSource, RowRange, RowSource, Rows},
+    rows::{Found, RowRange, Rows, Source},
     sink::{NodeKey, Nodes, StoreError},
     update::Folded,
 };
@@ -51,14 +51,12 @@ impl MemoryTrie {
     }
 }
 
-impl NodeSource for MemoryTrie {
+impl Source for MemoryTrie {
     fn nodes(&self, keys: &[NodeKey], found: &mut Found) -> Result<(), StoreError> {
         keys.iter().for_each(|key| found.push_node(self.nodes.get(key).map(Vec::as_slice)));
         Ok(())
     }
-}
 
-impl RowSource for MemoryTrie {
     fn rows(&self, ranges: &[RowRange], found: &mut Found) -> Result<(), StoreError> {
         for RowRange { first, last } in ranges {
             let rows = self.rows.range::<B256, _>(first..=last);

@@ -57,11 +57,12 @@ impl StoredNode {
             Node::Top(child) => record::write_top(child, &mut out),
             Node::Branch(children) if format == Format::All => {
                 // Children of such a branch are nodes alone.
-                let node = |nibble: u8| match &children[usize::from(nibble)] {
-                    Some(Child::Node(reference)) => reference,
-                    _ => &Reference::PENDING,
-                };
-                let branch = rlp::Branch::new(mask(children), node);
+                let branch = rlp::Branch::new(mask(children), |nibble| {
+                    match &children[usize::from(nibble)] {
+                        Some(Child::Node(reference)) => reference,
+                        _ => &Reference::PENDING,
+                    }
+                });
                 out.resize(branch.len(), 0);
                 branch.write(&mut out);
             }

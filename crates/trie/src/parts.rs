@@ -79,10 +79,10 @@ impl StoredNode {
             Node::Branch(children) => {
                 let children = (0..16_u8).zip(children.iter());
                 let children = children.filter_map(|(nibble, child)| Some((nibble, (*child)?)));
-                let part = |(nibble, child)| {
+                let parts = children.map(|(nibble, child)| {
                     Part::of_child(path.child(nibble).ok_or(NodeError::Path)?, &child)
-                };
-                children.map(part).collect()
+                });
+                parts.collect()
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     format::Format,
     path::Path,
-    rows::{Found, NodeSource, Reads, RowSource},
+    rows::{Found, Reading, Reads},
     sink::NodeKey,
     tree::{Scope, Tree},
 };
@@ -37,8 +37,11 @@ impl ShardCount {
 
     /// The first nibbles that each shard's keys may have, in order.
     pub fn nibbles(self) -> impl Iterator<Item = Range<u8>> {
-        let bound = move |shard: u8| (u16::from(shard) * 16 / u16::from(self.0)) as u8;
-        (0..self.0).map(move |shard| bound(shard)..bound(shard + 1))
+        (0..self.0).map(move |shard| self.first_nibble(shard)..self.first_nibble(shard + 1))
+    }
+
+    fn first_nibble(self, shard: u8) -> u8 {
+        (u16::from(shard) * 16 / u16::from(self.0)) as u8
     }
 }
 
@@ -77,38 +80,22 @@ impl Plan {
         Ok(Self { tree: Tree::new(format, scope, keys) })
     }
 
-    /// The next reads, all of one level of the trie. Empty for a complete plan.
-    pub const fn reads(&self) -> &Reads {
+    pub(crate) fn into_tree(self) -> Tree {
+        self.tree
+    }
+}
+
+impl Reading for Plan {
+    fn reads(&self) -> &Reads {
         self.tree.reads()
     }
 
-    /// Takes the answer to [`Plan::reads`].
-    ///
-    /// # Errors
-    /// It does not fit the requested reads, or contradicts earlier answers.
-    pub fn supply(&mut self, found: Found) -> Result<(), Error> {
+    fn supply(&mut self, found: Found) -> Result<(), Error> {
         self.tree.supply(found)
     }
 
-    /// Takes the answer to the nodes of [`Plan::reads`] and leaves the rows for later, so that nodes
-    /// that are there lead on to the next level, and the rows of all levels are read together.
-    ///
-    /// # Errors
-    /// As [`Plan::supply`].
-    pub fn supply_nodes(&mut self, found: &Found) -> Result<(), Error> {
+    fn supply_nodes(&mut self, found: &Found) -> Result<(), Error> {
         self.tree.supply_nodes(found)
-    }
-
-    /// Does all reads, a level at a time.
-    ///
-    /// # Errors
-    /// The source fails, or its nodes and rows make no trie.
-    pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
-        self.tree.read(source)
-    }
-
-    pub(crate) fn into_tree(self) -> Tree {
-        self.tree
     }
 }
 

@@ -121,17 +121,14 @@ impl Found {
     }
 }
 
-/// A store of the nodes of one trie.
-pub trait NodeSource {
+/// A store of the nodes and rows of one trie.
+pub trait Source {
     /// Adds the node of each key to `found`, in the order of the keys.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn nodes(&self, keys: &[NodeKey], found: &mut Found) -> Result<(), StoreError>;
-}
 
-/// A store of the rows of one trie.
-pub trait RowSource {
     /// Adds all rows of the ranges to `found`, in their order.
     ///
     /// # Errors
@@ -139,14 +136,39 @@ pub trait RowSource {
     fn rows(&self, ranges: &[RowRange], found: &mut Found) -> Result<(), StoreError>;
 }
 
-/// Does the next reads of a trie.
-pub(crate) fn read(source: &(impl NodeSource + RowSource), reads: &Reads) -> Result<Found, Error> {
-    let mut found = Found::default();
-    if !reads.nodes.is_empty() {
-        source.nodes(&reads.nodes, &mut found).map_err(Error::Source)?;
+/// A stage of a trie's change at which it asks for nodes and rows, level by level.
+pub trait Reading {
+    /// The next reads, all of one level of the trie. Empty once nothing is missing.
+    fn reads(&self) -> &Reads;
+
+    /// Takes the answer to [`Self::reads`].
+    ///
+    /// # Errors
+    /// It does not fit the requested reads, or contradicts earlier answers.
+    fn supply(&mut self, found: Found) -> Result<(), Error>;
+
+    /// Takes the answer to the nodes of [`Self::reads`] and leaves the rows for later, so that nodes
+    /// that are there lead on to the next level, and the rows of all levels are read together.
+    ///
+    /// # Errors
+    /// As [`Self::supply`].
+    fn supply_nodes(&mut self, found: &Found) -> Result<(), Error>;
+
+    /// Does all reads, a level at a time.
+    ///
+    /// # Errors
+    /// The source fails, or its nodes and rows make no trie.
+    fn read(&mut self, source: &impl Source) -> Result<(), Error> {
+        while !self.reads().is_empty() {
+            let (Reads { nodes, ranges }, mut found) = (self.reads(), Found::default());
+            if !nodes.is_empty() {
+                source.nodes(nodes, &mut found).map_err(Error::Source)?;
+            }
+            if !ranges.is_empty() {
+                source.rows(ranges, &mut found).map_err(Error::Source)?;
+            }
+            self.supply(found)?;
+        }
+        Ok(())
     }
-    if !reads.ranges.is_empty() {
-        source.rows(&reads.ranges, &mut found).map_err(Error::Source)?;
-    }
-    Ok(found)
 }

@@ -11,7 +11,7 @@ use crate::{
     path::Path,
     record,
     reference::Reference,
-    rows::{Found, NodeSource, Reads, RowRange, RowSource, Rows, below, read},
+    rows::{Found, Reads, RowRange, Rows, below},
     sink::NodeKey,
 };
 
@@ -121,15 +121,6 @@ impl Tree {
         &self.reads
     }
 
-    /// Reads from `source` until the plan is complete.
-    pub(crate) fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
-        while !self.reads.is_empty() {
-            let found = read(source, &self.reads)?;
-            self.supply(found)?;
-        }
-        Ok(())
-    }
-
     /// Takes the answer to all reads, from which new ones may follow.
     pub(crate) fn supply(&mut self, mut found: Found) -> Result<(), Error> {
         if found.nodes().len() != self.pending_nodes.len() {
@@ -187,7 +178,6 @@ impl Tree {
         bytes: Option<&[u8]>,
     ) -> Result<(), Error> {
         let path = key.path();
-        let invalid = |source| Error::InvalidNode { path, source };
         match (pending, bytes) {
             // No row at all.
             (PendingNode::Any(touch), None) if path.is_empty() => {
@@ -204,7 +194,7 @@ impl Tree {
             }
             (PendingNode::Any(touch), Some(bytes)) => {
                 self.opened.push(*key);
-                let top = record::read_top(self.format, bytes).map_err(invalid)?;
+                let top = record::read_top(self.format, bytes).map_err(invalid(path))?;
                 if self.place_child(touch, &top)? {
                     self.ask_rows(touch);
                 }
@@ -233,9 +223,8 @@ impl Tree {
                 Ok(true)
             }
             Child::Stored { extension, reference } => {
-                let at = path.join(extension);
-                let wrong = Error::InvalidNode { path, source: NodeError::Path };
-                self.place_branch(touch, at.ok_or(wrong)?, reference)?;
+                let at = path.join(extension).ok_or(NodeError::Path).map_err(invalid(path))?;
+                self.place_branch(touch, at, reference)?;
                 Ok(false)
             }
             Child::Node(reference) => {
@@ -274,10 +263,9 @@ impl Tree {
     /// Places a node of [`Format::All`]. Returns whether it stays as it is.
     fn place_node(&mut self, touch: usize, rlp: &[u8], own: &Reference) -> Result<bool, Error> {
         let path = self.touches[touch].path;
-        let invalid = |source| Error::InvalidNode { path, source };
-        match node::read_rlp(rlp, path.len()).map_err(invalid)? {
+        match node::read_rlp(rlp, path.len()).map_err(invalid(path))? {
             Node::Leaf { suffix, value } => {
-                let key = path.join(&suffix).ok_or(invalid(NodeError::Path))?;
+                let key = path.join(&suffix).ok_or(NodeError::Path).map_err(invalid(path))?;
                 let mut rows = Rows::default();
                 rows.push(key.first_key(), &value);
                 self.touches[touch].place = Place::Rows { batch: self.rows.len(), range: 0..1 };
@@ -285,7 +273,7 @@ impl Tree {
                 Ok(false)
             }
             Node::Extension { suffix, child } => {
-                let at = path.join(&suffix).ok_or(invalid(NodeError::Path))?;
+                let at = path.join(&suffix).ok_or(NodeError::Path).map_err(invalid(path))?;
                 self.place_branch(touch, at, &child)?;
                 Ok(false)
             }
@@ -297,19 +285,18 @@ impl Tree {
                 }
                 Ok(true)
             }
-            Node::Top(_) => Err(invalid(NodeError::Kind)),
+            Node::Top(_) => Err(invalid(path)(NodeError::Kind)),
         }
     }
 
     /// Opens the branch of a place, and places those of its children that must be known.
     fn open(&mut self, touch: usize, path: Path, bytes: &[u8]) -> Result<(), Error> {
-        let invalid = |source| Error::InvalidNode { path, source };
-        let children = node::read_branch(self.format, bytes, path.len()).map_err(invalid)?;
+        let children = node::read_branch(self.format, bytes, path.len()).map_err(invalid(path))?;
         let keys = below(&self.keys, &self.touches[touch].keys, &path);
         let start = self.touches.len();
         let mut placed = [None; 16];
         for nibble in (0..16_u8).filter(|nibble| !path.is_empty() || self.scope.has(*nibble)) {
-            let Some(at) = path.child(nibble) else { return Err(invalid(NodeError::Path)) };
+            let at = path.child(nibble).ok_or(NodeError::Path).map_err(invalid(path))?;
             let keys = below(&self.keys, &keys, &at);
             let child = &children[usize::from(nibble)];
             if !keys.is_empty() || child.is_some_and(|child| self.must_know(&path, &child)) {
@@ -383,6 +370,11 @@ impl Tree {
     pub(crate) fn children(&self, branch: usize) -> Result<Children, Error> {
         let OpenBranch { path, bytes, .. } = &self.branches[branch];
         let children = node::read_branch(self.format, &self.bytes[bytes.clone()], path.len());
-        children.map_err(|source| Error::InvalidNode { path: *path, source })
+        children.map_err(invalid(*path))
     }
+}
+
+/// The error of a stored node at a path.
+fn invalid(path: Path) -> impl FnOnce(NodeError) -> Error {
+    move |source| Error::InvalidNode { path, source }
 }

@@ -13,7 +13,7 @@ use crate::{
     format::{Child, Format, Weight},
     path::Path,
     plan::Plan,
-    rows::{Found, NodeSource, Reads, RowSource, Rows, below},
+    rows::{Found, Reading, Reads, Rows, Source, below},
     sink::{NodeKey, Nodes},
     tree::{Place, Scope, Tree},
 };
@@ -70,36 +70,6 @@ impl Update {
         let mut update = Self { tree, writes, deletes };
         update.ask_siblings()?;
         Ok(update)
-    }
-
-    /// The reads needed before folding: subtrees beside deleted rows, which will move up and are
-    /// known by their reference alone. Asked once, all at once.
-    pub const fn reads(&self) -> &Reads {
-        self.tree.reads()
-    }
-
-    /// Takes the answer to [`Update::reads`].
-    ///
-    /// # Errors
-    /// As [`Plan::supply`].
-    pub fn supply(&mut self, found: Found) -> Result<(), Error> {
-        self.tree.supply(found)
-    }
-
-    /// Takes the answer to the nodes of [`Update::reads`] and leaves the rows for later.
-    ///
-    /// # Errors
-    /// As [`Plan::supply`].
-    pub fn supply_nodes(&mut self, found: &Found) -> Result<(), Error> {
-        self.tree.supply_nodes(found)
-    }
-
-    /// Does all reads.
-    ///
-    /// # Errors
-    /// The source fails, or its nodes and rows make no trie.
-    pub fn read(&mut self, source: &(impl NodeSource + RowSource)) -> Result<(), Error> {
-        self.tree.read(source)
     }
 
     /// The new root of a whole trie, and the changes of its stored nodes.
@@ -196,9 +166,9 @@ impl Update {
         let mut left_count = 0;
         let mut opaque = None;
         for (nibble, child) in (0..16_u8).zip(&children) {
-            let is_touched =
-                |touch: &usize| self.tree.touches[*touch].path.nibble(path.len()) == nibble;
-            if let Some(touch) = touches.next_if(is_touched) {
+            let touch = touches
+                .next_if(|touch| self.tree.touches[*touch].path.nibble(path.len()) == nibble);
+            if let Some(touch) = touch {
                 left_count += usize::from(self.is_left(touch, siblings)?);
             } else if let Some(child) = child {
                 left_count += 1;
@@ -222,13 +192,14 @@ impl Update {
     ) -> Result<(), Error> {
         let touch = &self.tree.touches[touch];
         let keys = narrow(&self.tree.keys, &touch.keys, nibble);
-        let mut push = |key: &B256, value: &[u8]| builder.push_row(&Path::of_key(key), value);
         match &touch.place {
-            Place::Empty | Place::Rows { .. } => self.merge(keys, &touch.place, nibble, &mut push),
+            Place::Empty | Place::Rows { .. } => {
+                self.push_rows(keys, &touch.place, nibble, builder)
+            }
             Place::Opaque { reference, rows } => builder.push_opaque(&touch.path, reference, *rows),
             Place::Branch { path, reference, open } => {
                 let under = below(&self.tree.keys, &keys, path);
-                self.merge(keys.start..under.start, &Place::Empty, None, &mut push)?;
+                self.push_rows(keys.start..under.start, &Place::Empty, None, builder)?;
                 let is_inside = path.is_empty() || nibble.is_none_or(|own| own == path.nibble(0));
                 match open {
                     Some(branch) if is_inside => {
@@ -238,11 +209,21 @@ impl Update {
                     None if is_inside => builder.push_branch(path, reference, Weight::Stored)?,
                     _ => {}
                 }
-                let mut push =
-                    |key: &B256, value: &[u8]| builder.push_row(&Path::of_key(key), value);
-                self.merge(under.end..keys.end, &Place::Empty, None, &mut push)
+                self.push_rows(under.end..keys.end, &Place::Empty, None, builder)
             }
         }
+    }
+
+    fn push_rows(
+        &self,
+        keys: Range<usize>,
+        place: &Place,
+        nibble: Option<u8>,
+        builder: &mut Builder<Nodes>,
+    ) -> Result<(), Error> {
+        self.merge(keys, place, nibble, &mut |key, value| {
+            builder.push_row(&Path::of_key(key), value)
+        })
     }
 
     fn emit_branch(
@@ -257,13 +238,13 @@ impl Update {
         let mut touches = branch.touches.clone().peekable();
         let sibling = branch.sibling.map(|touch| (touch, self.tree.touches[touch].path));
         for (nibble, child) in (0..16_u8).zip(&children) {
-            let is_here = |path: &Path| path.nibble(depth) == nibble;
-            let touch = touches.next_if(|touch| is_here(&self.tree.touches[*touch].path));
+            let touch =
+                touches.next_if(|touch| self.tree.touches[*touch].path.nibble(depth) == nibble);
             if only.is_some_and(|only| only != nibble) {
                 continue;
             }
-            let read = sibling.filter(|(_, path)| is_here(path)).map(|(touch, _)| touch);
-            if let Some(touch) = touch.or(read) {
+            let read = sibling.filter(|(_, path)| path.nibble(depth) == nibble);
+            if let Some(touch) = touch.or(read.map(|(touch, _)| touch)) {
                 self.emit_touch(touch, None, builder)?;
             } else if let Some((child, at)) = child.as_ref().zip(branch.path.child(nibble)) {
                 emit_child(&at, child, builder)?;
@@ -306,6 +287,22 @@ impl Update {
             return Ok(());
         }
         each(&self.tree.keys[index], self.writes.value(index))
+    }
+}
+
+/// The reads are those before folding: subtrees beside deleted rows, which will move up and are known by their
+/// reference alone. They are asked once, all at once.
+impl Reading for Update {
+    fn reads(&self) -> &Reads {
+        self.tree.reads()
+    }
+
+    fn supply(&mut self, found: Found) -> Result<(), Error> {
+        self.tree.supply(found)
+    }
+
+    fn supply_nodes(&mut self, found: &Found) -> Result<(), Error> {
+        self.tree.supply_nodes(found)
     }
 }
 
@@ -381,11 +378,7 @@ pub fn join(mut shards: Vec<Shard>) -> Result<Folded, Error> {
 ///
 /// # Errors
 /// The keys do not ascend, the source fails, or its nodes and rows make no trie.
-pub fn update(
-    format: Format,
-    writes: Rows,
-    source: &(impl NodeSource + RowSource),
-) -> Result<Folded, Error> {
+pub fn update(format: Format, writes: Rows, source: &impl Source) -> Result<Folded, Error> {
     let mut plan = Plan::new(format, writes.keys().to_vec())?;
     plan.read(source)?;
     let mut update = Update::new(plan, writes)?;

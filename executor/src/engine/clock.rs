@@ -25,7 +25,7 @@ use crate::{
     pool::WorkerPool,
     process,
     received::Reception,
-    root::{self, Lists, RootedSample, Rooting},
+    root::{self, RootedSample, Rooting},
     span::Spans,
     store::Sample,
 };
@@ -139,14 +139,11 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
     let task = at.task;
     let sample = RootedSample {
         variant: &task.variant,
+        workload: task.workload,
+        lists: task.lists,
         tries: tries.as_deref(),
-        lists: Lists {
-            workload: task.workload,
-            lists: task.lists,
-            form: task.variant.list,
-            trace: task.trace,
-        },
         inputs: task.root,
+        trace: task.trace,
         stop: at.stop,
         cancel: task.cancel,
     };

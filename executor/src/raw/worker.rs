@@ -27,13 +27,16 @@ pub(super) struct Shared<'a> {
     /// Draws that are left until every key was asked for.
     left: AtomicU64,
     /// Set when one failed, so that the others end.
-    has_failed: AtomicBool,
+    has_failed: &'a AtomicBool,
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(reads: &'a RawReads<'a>, store: &'static str) -> Self {
-        let left = AtomicU64::new(reads.draw.period());
-        Self { reads, store, left, has_failed: AtomicBool::new(false) }
+    pub(super) fn new(
+        reads: &'a RawReads<'a>,
+        store: &'static str,
+        has_failed: &'a AtomicBool,
+    ) -> Self {
+        Self { reads, store, left: AtomicU64::new(reads.draw.period()), has_failed }
     }
 
     pub(super) fn stop(&self) {
@@ -73,7 +76,7 @@ pub(super) struct Ready<'a> {
     reader: Box<dyn Reader + 'a>,
     batch: Batch,
     batch_len: u64,
-    part: Part,
+    pub(super) part: Part,
 }
 
 /// Makes the calling thread ready.
@@ -103,7 +106,7 @@ pub(super) fn prepare<'a>(
 }
 
 impl Ready<'_> {
-    pub(super) fn read(mut self, shared: &Shared<'_>) -> Result<Part, RawError> {
+    pub(super) fn read(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {
         let cpu_before = thread_cpu_time();
         self.part.start = Instant::now();
         self.part.end = self.part.start;
@@ -122,7 +125,7 @@ impl Ready<'_> {
         }
         self.part.cpu = thread_cpu_time().zip(cpu_before).map(|(now, before)| now - before);
         self.part.counters = self.reader.counters();
-        Ok(self.part)
+        Ok(())
     }
 
     fn one_by_one(&mut self, shared: &Shared<'_>) -> Result<(), RawError> {

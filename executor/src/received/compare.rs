@@ -3,7 +3,10 @@
 use alloy_consensus::{Transaction as _, Typed2718 as _};
 use workload::{Batch, Transaction, TxType};
 
-use super::{bytes::Envelope, decoded::DecodedBlocks, signers::TxSigners};
+use super::{
+    bytes::Envelope,
+    signers::{DecodedBlocks, TxSigners},
+};
 
 /// The first difference between decoded blocks and those of `batch` that were executed: the block and the
 /// reason.

@@ -1,17 +1,51 @@
-//! A header against its block, the outcome of the block, and the list.
+//! A header against its block, the outcome of the block (root of the receipts, bloom, gas), and the list.
 
 use std::fmt::Display;
 
-use alloy_consensus::{Block, EMPTY_OMMER_ROOT_HASH, Header, Transaction as _, proofs};
-use alloy_primitives::{B64, B256, U256};
-use workload::Fork;
+use alloy_consensus::{
+    Block, EMPTY_OMMER_ROOT_HASH, Header, Receipt, ReceiptEnvelope, Transaction as _, proofs,
+};
+use alloy_primitives::{B64, B256, Bloom, U256};
+use evm::{BlockGas, TxResult};
+use workload::{Fork, TxStatus};
 
-use super::{bytes::Envelope, fault::BlockFault, outcome::BlockOutcome};
+use super::bytes::{BlockFault, Envelope};
 
 /// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
 const GAS_PER_BLOB: u64 = 1 << 17;
 /// The most bytes of extra data.
 const EXTRA_DATA_MAX: usize = 32;
+
+/// The outcome of one block.
+#[derive(Clone, Debug)]
+pub(super) struct BlockOutcome {
+    /// Root of the trie of receipts.
+    receipts_root: B256,
+    /// Bloom of all logs.
+    bloom: Bloom,
+    /// Gas in all senses.
+    gas: BlockGas,
+}
+
+impl BlockOutcome {
+    /// That of `transactions`, of which each has a result.
+    pub(super) fn new(transactions: &[Envelope], results: &[TxResult]) -> Self {
+        let (mut gas, mut bloom) = (BlockGas::default(), Bloom::ZERO);
+        let mut receipts = Vec::with_capacity(results.len());
+        for (transaction, result) in transactions.iter().zip(results) {
+            gas.add(&result.gas());
+            let receipt = Receipt {
+                status: (result.status == TxStatus::Success).into(),
+                cumulative_gas_used: gas.receipt_gas,
+                logs: result.logs.clone(),
+            };
+            let receipt = receipt.with_bloom();
+            bloom |= receipt.logs_bloom;
+            receipts.push(ReceiptEnvelope::from_typed(transaction.tx_type(), receipt));
+        }
+        Self { receipts_root: proofs::calculate_receipt_root(&receipts), bloom, gas }
+    }
+}
 
 /// The values that a header must have.
 #[derive(Clone, Copy, Debug)]

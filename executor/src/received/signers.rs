@@ -1,4 +1,5 @@
-//! Who signed the transactions of a batch and the delegations in them, recovered by several threads.
+//! The blocks of a batch as their bytes say, and who signed the transactions and the delegations in them,
+//! recovered by several threads.
 
 use std::sync::{
     Arc, Mutex, OnceLock,
@@ -9,11 +10,19 @@ use alloy_consensus::{Block, Transaction as _};
 use alloy_primitives::Address;
 use workload::signing::Signature;
 
-use super::{bytes::Envelope, fault::BlockFault};
+use super::bytes::{BlockFault, Envelope};
 use crate::{lock::lock, recover::Curve};
 
 /// Transactions that a thread takes at a time.
 const CHUNK: usize = 16;
+
+/// The blocks of a batch as their bytes say.
+#[derive(Clone, Debug, Default)]
+pub struct DecodedBlocks {
+    pub(super) blocks: Arc<Vec<Block<Envelope>>>,
+    /// Who signed each transaction, through all blocks; `None` without recovery.
+    pub(super) recovery: Option<Arc<Recovery>>,
+}
 
 /// The signers of one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::ThreadPoolBuilder;
 use workload::{
-    Transaction, Workload,
+    Workload,
     signing::{SignError, Signer, TxSignatures},
 };
 
@@ -26,14 +26,21 @@ pub fn sign(
     let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
     let pool = ThreadPoolBuilder::new().num_threads(thread_count.max(1)).build();
     let pool = pool.map_err(|error| RecoverError::Thread(error.to_string()))?;
-    let sign = |_: &mut (), index: usize, tx: &&Transaction| {
-        if cancel.load(Ordering::Relaxed) {
-            return Err(RecoverError::Cancelled);
-        }
-        signer.sign(tx, workload.chain_id).map_err(|error| match error {
-            SignError::UnknownSecret(account) => RecoverError::UnknownSecret { tx: index, account },
-            SignError::Invalid(reason) => RecoverError::Invalid { tx: index, reason },
-        })
-    };
-    pool.install(|| try_map(&transactions, || (), sign))
+    pool.install(|| {
+        try_map(
+            &transactions,
+            || (),
+            |(), index, tx| {
+                if cancel.load(Ordering::Relaxed) {
+                    return Err(RecoverError::Cancelled);
+                }
+                signer.sign(tx, workload.chain_id).map_err(|error| match error {
+                    SignError::UnknownSecret(account) => {
+                        RecoverError::UnknownSecret { tx: index, account }
+                    }
+                    SignError::Invalid(reason) => RecoverError::Invalid { tx: index, reason },
+                })
+            },
+        )
+    })
 }

@@ -1,47 +1,30 @@
 //! The thread that works for roots while batches run: from lists, or after the writes of steps.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::{
-    compute::Threads,
+    compute::{Clock, Threads},
     error::RootError,
-    follow::FollowJob,
-    known::Known,
-    listed::{ListedJob, Lists},
+    follow, listed,
+    read::Known,
+    threads::RootedSample,
     work::{RootWork, Rooted},
     written::{Writing, WrittenKeys},
 };
-use crate::{pool::WorkerPool, span::Spans, trace::Trace};
-
-/// Work beside a batch.
-pub(crate) enum AheadJob<'l> {
-    Listed(ListedJob<'l>),
-    Followed(FollowJob<'l>),
-}
-
-impl AheadJob<'_> {
-    /// Does it.
-    pub(super) fn run(&self, threads: &Threads<'_>) {
-        match self {
-            Self::Listed(job) => job.run(threads),
-            Self::Followed(job) => job.run(threads),
-        }
-    }
-}
+use crate::{
+    lock::lock,
+    pool::WorkerPool,
+    span::Spans,
+    trace::{Recorder, Track},
+};
 
 /// The thread's knowledge of a batch before the batch ends.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'l> {
     /// Its list.
-    List(Lists<'l>),
-    /// The writes of its steps, and where the sample is traced.
-    Steps(&'l WrittenKeys, Option<&'l Trace>),
-}
-
-/// The thread.
-pub(super) struct Ahead<'a, 'l> {
-    pub(super) pool: &'a WorkerPool<'a, AheadJob<'l>>,
-    pub(super) source: Source<'l>,
+    List,
+    /// The writes of its steps.
+    Steps(&'l WrittenKeys),
 }
 
 /// The result for a batch that has ended.
@@ -50,6 +33,43 @@ pub(super) enum Prepared {
     Root(Rooted),
     /// Nodes that its root needs.
     Nodes(Known),
+}
+
+/// Work beside a batch.
+pub(crate) struct AheadJob<'l> {
+    sample: RootedSample<'l>,
+    source: Source<'l>,
+    batch: usize,
+    spans: Arc<Spans>,
+    recorder: Mutex<Option<Box<Recorder>>>,
+    done: Mutex<Option<(Result<Prepared, RootError>, RootWork)>>,
+}
+
+impl AheadJob<'_> {
+    /// Does it, on its own track of a trace.
+    pub(super) fn run(&self, threads: &Threads<'_>) {
+        let mut work = RootWork::default();
+        let mut recorder = lock(&self.recorder).take();
+        let clock = Clock::OfWorker(&self.spans, recorder.as_deref_mut());
+        let result = match self.source {
+            Source::List => listed::root(&self.sample, self.batch, threads, &mut work, clock)
+                .map(Prepared::Root),
+            Source::Steps(written) => {
+                follow::read(written, &threads.readers, &mut work, clock).map(Prepared::Nodes)
+            }
+        };
+        if let Some(trace) = self.sample.trace {
+            trace.give(Track::Root, recorder);
+        }
+        *lock(&self.done) = Some((result, work));
+    }
+}
+
+/// The thread.
+pub(super) struct Ahead<'a, 'l> {
+    pub(super) pool: &'a WorkerPool<'a, AheadJob<'l>>,
+    pub(super) sample: RootedSample<'l>,
+    pub(super) source: Source<'l>,
 }
 
 impl<'l> Ahead<'_, 'l> {
@@ -62,14 +82,15 @@ impl<'l> Ahead<'_, 'l> {
         batch: usize,
         spans: &Arc<Spans>,
     ) -> Result<Option<Writing<'l>>, RootError> {
-        let (job, writing) = match self.source {
-            Source::List(lists) => (AheadJob::Listed(lists.job(batch, spans)?), None),
-            Source::Steps(written, trace) => {
-                let writing = written.begin();
-                (AheadJob::Followed(FollowJob::new(written, spans, trace)), Some(writing))
-            }
+        let Self { pool, sample, source } = *self;
+        let writing = match source {
+            Source::List if sample.variant.list.is_none() => return Err(RootError::NoList),
+            Source::List => None,
+            Source::Steps(written) => Some(written.begin()),
         };
-        self.pool.post(Arc::new(job));
+        let recorder = Mutex::new(sample.trace.map(|trace| trace.recorder(1)));
+        let (spans, done) = (Arc::clone(spans), Mutex::default());
+        pool.post(Arc::new(AheadJob { sample, source, batch, spans, recorder, done }));
         Ok(writing)
     }
 
@@ -79,18 +100,11 @@ impl<'l> Ahead<'_, 'l> {
     /// There is none.
     pub(super) fn finish(&self, work: &mut RootWork) -> Result<Prepared, RootError> {
         let job = self.pool.finish().ok_or(RootError::Cancelled)?;
-        match &*job {
-            AheadJob::Listed(job) => {
-                let done = job.aside.take().ok_or(RootError::Cancelled)?;
-                work.merge(&done.work);
-                Ok(Prepared::Root(done.result?))
-            }
-            AheadJob::Followed(job) => {
-                let done = job.aside.take().ok_or(RootError::Cancelled)?;
-                work.merge(&done.work);
-                work.ahead_node_count += done.work.node_count + done.work.cached_node_count;
-                Ok(Prepared::Nodes(done.result?))
-            }
+        let (result, done) = lock(&job.done).take().ok_or(RootError::Cancelled)?;
+        work.merge(&done);
+        if let Source::Steps(_) = self.source {
+            work.ahead_node_count += done.node_count + done.cached_node_count;
         }
+        result
     }
 }

@@ -3,9 +3,15 @@
 use std::{borrow::Cow, ops::Range};
 
 use alloy_primitives::{Address, B256, U256};
-use workload::{AccountState, NetChanges};
+use workload::{
+    AccountState, BlockAccessIndex, Layout, NetChanges,
+    list::{ListIndex, SlotId},
+};
 
 use crate::tries::SlotChange;
+
+/// Behind all steps.
+const END: BlockAccessIndex = BlockAccessIndex::MAX;
 
 /// Change of an account's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +56,24 @@ pub(super) struct Changes<'c> {
 }
 
 impl<'c> Changes<'c> {
+    /// The hashes of the addresses of the accounts.
+    pub(super) fn account_keys(&self) -> Vec<[u8; 32]> {
+        let addresses: Vec<_> = self.accounts.iter().map(|(address, ..)| *address).collect();
+        let mut keys = vec![[0; 32]; addresses.len()];
+        Layout::Hashed.account_key_parts(&addresses, &mut keys);
+        keys
+    }
+
+    /// The hashes of the keys of the slots.
+    pub(super) fn slot_keys(&self) -> Vec<[u8; 32]> {
+        let slots: Vec<_> = self.slots.iter().map(|(_, key, _)| *key).collect();
+        let mut keys = vec![[0; 32]; slots.len()];
+        Layout::Hashed.slot_key_parts(&slots, &mut keys);
+        keys
+    }
+
     /// Those that a batch's steps made.
-    pub(super) fn of(net: &'c NetChanges) -> Self {
+    pub(super) fn new(net: &'c NetChanges) -> Self {
         let mut accounts = Vec::with_capacity(net.accounts.len());
         let mut changed = net.accounts.iter().peekable();
         let mut first = 0;
@@ -67,6 +89,29 @@ impl<'c> Changes<'c> {
         }
         accounts.extend(changed.map(|(address, row)| (*address, Change::Row(*row), 0..0)));
         Self { accounts, slots: Cow::Borrowed(&net.slots) }
+    }
+
+    /// The last change of each key in a list.
+    pub(super) fn from_list(list: &ListIndex) -> Self {
+        let (mut accounts, mut slots) = (Vec::new(), Vec::new());
+        for id in list.accounts() {
+            let address = *list.address(id);
+            let first = slots.len();
+            for slot in list.slots_of(id).map(SlotId) {
+                if let Some(value) = list.slot_before(slot, END) {
+                    slots.push((address, list.slot_key(slot), value));
+                }
+            }
+            let fields = Fields {
+                nonce: list.nonce_before(id, END),
+                balance: list.balance_before(id, END),
+                code_hash: list.code_before(id, END).map(|code| code.hash),
+            };
+            if slots.len() > first || fields != Fields::default() {
+                accounts.push((address, Change::Fields(fields), first..slots.len()));
+            }
+        }
+        Self { accounts, slots: slots.into() }
     }
 }
 

@@ -9,10 +9,11 @@ use workload::NetChanges;
 
 use super::{
     overlaid::{HashedChanges, Overlaid},
-    walk::{Leaves, Moment, Walk, WalkError},
+    walk::{CheckError, Leaves, Moment, Walk, name},
     work::Rooted,
 };
 use crate::{
+    disagreement::Disagreement,
     error::StoreError,
     leaves,
     tries::{NodeChanges, StateTries, TrieId, TrieReader, Tries},
@@ -20,35 +21,6 @@ use crate::{
 
 /// Nodes that are read back together.
 const NODES_PER_CALL: usize = 256;
-
-/// A fault of a root, or of the nodes of tries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// A batch's root is wrong.
-    Root { batch: usize, expected: B256, got: B256 },
-    /// The nodes of the state below do not make its root.
-    State(String),
-    /// The store holds another node than was committed.
-    Node { what: String, expected: String, got: String },
-}
-
-enum CheckError {
-    Store(StoreError),
-    Fault(Fault),
-}
-
-impl From<StoreError> for CheckError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-fn name(trie: &TrieId) -> String {
-    match trie {
-        TrieId::Accounts => "the trie of accounts".to_owned(),
-        TrieId::Slots(account) => format!("the trie of the slots of {account}"),
-    }
-}
 
 /// The tries of a state and of the batches above it that are checked.
 struct Checked<'a> {
@@ -58,14 +30,7 @@ struct Checked<'a> {
 
 impl Checked<'_> {
     fn walk(&mut self, trie: TrieId, leaves: &Leaves, moment: Moment) -> Result<B256, CheckError> {
-        let walk = Walk::new(&mut self.reader, self.format, trie, leaves, moment);
-        walk.root().map_err(|error| match error {
-            WalkError::Store(error) => CheckError::Store(error),
-            WalkError::Node { key, reason } => {
-                let text = format!("{}, the node at {}: {reason}", name(&trie), key.path());
-                CheckError::Fault(Fault::State(text))
-            }
-        })
+        Walk::new(&mut self.reader, self.format, trie, leaves, moment).root()
     }
 
     /// The state root before or after changes.
@@ -109,7 +74,7 @@ impl Checked<'_> {
         let root = self.walk(trie, &leaves, moment)?;
         if moment == Moment::Before && root != stored {
             let text = format!("{}: nodes and rows make {root}, its top {stored}", name(&trie));
-            return Err(CheckError::Fault(Fault::State(text)));
+            return Err(CheckError::Fault(Box::new(Disagreement::Tries(text))));
         }
         Ok(root)
     }
@@ -126,13 +91,13 @@ pub(crate) fn check(
     base: &dyn Tries,
     known: &StateTries,
     batches: &[(&NetChanges, &Rooted)],
-) -> Result<Option<Fault>, StoreError> {
+) -> Result<Option<Disagreement>, StoreError> {
     let mut reader = base.reader()?;
     let reader = Overlaid::new(reader.as_mut());
     let mut checked = Checked { reader, format: base.format() };
     match check_by(&mut checked, known.root, batches) {
         Ok(()) => Ok(None),
-        Err(CheckError::Fault(fault)) => Ok(Some(fault)),
+        Err(CheckError::Fault(fault)) => Ok(Some(*fault)),
         Err(CheckError::Store(error)) => Err(error),
     }
 }
@@ -143,23 +108,22 @@ fn check_by(
     batches: &[(&NetChanges, &Rooted)],
 ) -> Result<(), CheckError> {
     for (batch, (made, rooted)) in batches.iter().enumerate() {
-        let changes = HashedChanges::of(made);
+        let changes = HashedChanges::new(made);
         if !changes.is_empty() {
             let before = checked.root(&changes, Moment::Before)?;
             if before != root {
                 let text = format!("before batch {batch} they make the root {before}, not {root}");
-                return Err(CheckError::Fault(Fault::State(text)));
+                return Err(CheckError::Fault(Box::new(Disagreement::Tries(text))));
             }
             root = checked.root(&changes, Moment::After)?;
         }
-        compare(batch, root, rooted.root).map_err(CheckError::Fault)?;
+        if root != rooted.root {
+            let wrong = Disagreement::Root { batch, expected: root, got: rooted.root };
+            return Err(CheckError::Fault(Box::new(wrong)));
+        }
         checked.reader.add(changes, &rooted.nodes);
     }
     Ok(())
-}
-
-fn compare(batch: usize, expected: B256, got: B256) -> Result<(), Fault> {
-    if expected == got { Ok(()) } else { Err(Fault::Root { batch, expected, got }) }
 }
 
 /// Reads back every node that the batches of a sample wrote or deleted.
@@ -169,7 +133,7 @@ fn compare(batch: usize, expected: B256, got: B256) -> Result<(), Fault> {
 pub(crate) fn read_back<'r>(
     tries: &dyn Tries,
     batches: impl Iterator<Item = &'r Rooted>,
-) -> Result<Option<Fault>, StoreError> {
+) -> Result<Option<Disagreement>, StoreError> {
     let mut expected = BTreeMap::<(TrieId, NodeKey), Option<&[u8]>>::new();
     for NodeChanges { trie, put, deleted } in batches.flat_map(|rooted| &rooted.nodes) {
         expected.extend(deleted.iter().map(|key| ((*trie, *key), None)));
@@ -183,7 +147,7 @@ pub(crate) fn read_back<'r>(
             let (trie, key) = &keys[index];
             let expected = expected.get(&keys[index]).copied().flatten();
             if expected != got {
-                fault.get_or_insert_with(|| Fault::Node {
+                fault.get_or_insert_with(|| Disagreement::ReadBack {
                     what: format!("{}, the node at {}", name(trie), key.path()),
                     expected: shown(expected),
                     got: shown(got),

@@ -8,10 +8,9 @@ use variant::Phase;
 use super::{
     error::RootError,
     fold::Folders,
-    known::Known,
-    part::Part,
+    part::{Part, read_all},
     plan::Planned,
-    read::Readers,
+    read::{Asks, Known, Readers},
     work::{RootWork, Rooted},
 };
 use crate::{
@@ -64,27 +63,26 @@ pub(super) fn compute(
     work: &mut RootWork,
     mut clock: Clock<'_>,
 ) -> Result<Rooted, RootError> {
-    let Threads { readers, folders } = threads;
     let mut planned = clock.time(Phase::RootPlan, planned)?;
-    clock.time(Phase::RootRead, || planned.read(&mut known, readers, work))?;
-    let mut slots = clock.time(Phase::RootFold, || planned.with_values())?;
-    clock.time(Phase::RootRead, || slots.read_siblings(readers, work))?;
-    let updates = slots.take_updates();
-    let folded = fold(updates, folders, work, &mut clock)?;
-    let mut accounts = clock.time(Phase::RootFold, || slots.with_roots(folded))?;
-    clock.time(Phase::RootRead, || accounts.read_siblings(readers, work))?;
-    let updates = accounts.take_updates();
-    let folded = fold(updates, folders, work, &mut clock)?;
-    Ok(accounts.rooted(folded))
+    clock.time(Phase::RootRead, || planned.read(&mut known, &threads.readers, work))?;
+    let updates = clock.time(Phase::RootFold, || planned.slot_updates())?;
+    let folded = fold(updates, threads, work, &mut clock)?;
+    let updates = clock.time(Phase::RootFold, || planned.account_updates(folded))?;
+    let folded = fold(updates, threads, work, &mut clock)?;
+    Ok(planned.rooted(folded))
 }
 
-/// Folds tries, and joins those that are in shards.
+/// Reads the subtrees that deletes leave alone, folds tries, and joins those that are in shards.
 fn fold(
-    updates: Vec<Part<Update>>,
-    folders: &Folders<'_>,
+    mut updates: Vec<Part<Update>>,
+    threads: &Threads<'_>,
     work: &mut RootWork,
     clock: &mut Clock<'_>,
 ) -> Result<Vec<(TrieId, Folded)>, RootError> {
+    let Threads { readers, folders } = threads;
+    clock.time(Phase::RootRead, || {
+        read_all(&mut updates, Asks::default(), &Known::default(), readers, work)
+    })?;
     let folded = clock.time(Phase::RootFold, || folders.fold(updates, work))?;
     let joined = match folders.thread_count {
         0 => folded.join(work),

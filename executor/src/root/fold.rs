@@ -16,7 +16,7 @@ use super::{
     part::{Extent, Part},
     work::RootWork,
 };
-use crate::{error::StoreError, lock::lock, pool::WorkerPool, process, tries::TrieId};
+use crate::{lock::lock, pool::WorkerPool, process, tries::TrieId};
 
 /// A trie or shard that is folded.
 #[derive(Debug)]
@@ -45,12 +45,6 @@ struct Done {
     error: Option<trie::Error>,
 }
 
-/// A thread's life.
-pub(super) fn live(pool: &WorkerPool<'_, FoldJob>) -> Result<(), StoreError> {
-    pool.serve(FoldJob::work);
-    Ok(())
-}
-
 fn fold(part: Part<Update>) -> Result<(TrieId, Made), trie::Error> {
     let Part { trie, extent, of } = part;
     let made = match extent {
@@ -62,10 +56,9 @@ fn fold(part: Part<Update>) -> Result<(TrieId, Made), trie::Error> {
 
 /// CPU time of the calling thread for `run`.
 fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
-    let start = process::thread_cpu();
+    let start = process::thread_cpu_time();
     let made = run();
-    let spent = process::thread_cpu().zip(start).map(|(end, start)| end.saturating_sub(start));
-    (made, spent.unwrap_or_default())
+    (made, process::thread_cpu_since(start))
 }
 
 impl FoldJob {
@@ -75,7 +68,7 @@ impl FoldJob {
     }
 
     /// Folds parts until there are none left.
-    fn work(&self) {
+    pub(super) fn work(&self) {
         let mut parts = Vec::new();
         let (folded, cpu) = timed(|| -> Result<(), trie::Error> {
             loop {

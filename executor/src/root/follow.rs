@@ -2,58 +2,40 @@
 //! written so far. Rows are not read: execution has read most of their blocks, and which ones are
 //! wanted is known when all keys are.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use alloy_primitives::{
     Address, B256, U256,
     map::{AddressMap, HashSet},
 };
-use trie::{NodeKey, Plan, guess_nodes};
+use trie::{NodeKey, Plan, Reading as _, guess_nodes};
 use variant::{Phase, RootReads};
 use workload::Layout;
 
 use super::{
-    aside::Aside,
-    compute::Threads,
+    compute::Clock,
     error::RootError,
-    known::Known,
     part::{Extent, Part},
-    read::{Asks, Readers},
+    read::{Asks, Known, Readers},
     way::Way,
     work::RootWork,
     written::{Keys, WrittenKeys},
 };
-use crate::{span::Spans, trace::Trace, tries::TrieId};
+use crate::tries::TrieId;
 
-/// The nodes above the keys that a batch's steps write.
-pub(crate) struct FollowJob<'a> {
-    written: &'a WrittenKeys,
-    pub(super) aside: Aside<'a, Known>,
-}
-
-impl<'a> FollowJob<'a> {
-    pub(super) fn new(
-        written: &'a WrittenKeys,
-        spans: &Arc<Spans>,
-        trace: Option<&'a Trace>,
-    ) -> Self {
-        Self { written, aside: Aside::new(spans, trace) }
+/// Reads nodes until the steps have ended.
+pub(super) fn read(
+    written: &WrittenKeys,
+    readers: &Readers<'_>,
+    work: &mut RootWork,
+    mut clock: Clock<'_>,
+) -> Result<Known, RootError> {
+    let (mut met, mut known) = (Met::default(), Known::default());
+    while let Some(keys) = written.next() {
+        let chunk = clock.time(Phase::RootPlan, || Chunk::new(&readers.way, keys, &mut met))?;
+        clock.time(Phase::RootRead, || chunk.read(&mut known, readers, written, work))?;
     }
-
-    /// Reads nodes until the steps have ended.
-    pub(super) fn run(&self, threads: &Threads<'_>) {
-        let Threads { readers, .. } = threads;
-        self.aside.run(|work, mut clock| {
-            let (mut met, mut known) = (Met::default(), Known::default());
-            while let Some(keys) = self.written.next() {
-                let planned = || Chunk::new(&readers.way, keys, &mut met);
-                let chunk = clock.time(Phase::RootPlan, planned)?;
-                let read = || chunk.read(&mut known, readers, self.written, work);
-                clock.time(Phase::RootRead, read)?;
-            }
-            Ok(known)
-        });
-    }
+    Ok(known)
 }
 
 /// Keys that came before.

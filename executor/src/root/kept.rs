@@ -24,23 +24,13 @@ type Nodes = HashMap<(TrieId, NodeKey), Option<Vec<u8>>>;
 #[derive(Debug, Default)]
 pub struct KeptNodes(Nodes);
 
-/// Nodes that are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
-    /// None.
-    Nothing,
-    /// Those at short paths that were there before, and those of batches.
-    Upper,
-    /// All that were there before, and those of batches.
-    All,
-    /// All that are read.
-    Read,
-}
-
 /// The nodes in memory while a sample runs.
 #[derive(Debug)]
 pub(crate) struct Kept<'a> {
-    rule: Rule,
+    /// Which nodes of before and of batches are kept.
+    cache: RootCache,
+    /// Nodes that are read are kept, too.
+    keeps_reads: bool,
     before: Option<&'a KeptNodes>,
     /// Nodes that came later; they replace those of before.
     later: RwLock<Nodes>,
@@ -49,30 +39,25 @@ pub(crate) struct Kept<'a> {
 impl<'a> Kept<'a> {
     /// The cache of a sample, with the nodes of before.
     pub(super) fn new(cache: RootCache, before: Option<&'a KeptNodes>) -> Self {
-        let rule = match cache {
-            RootCache::Cold => Rule::Nothing,
-            RootCache::UpperLevels => Rule::Upper,
-            RootCache::Warm => Rule::All,
-        };
-        Self { rule, before, later: RwLock::default() }
+        Self { cache, keeps_reads: false, before, later: RwLock::default() }
     }
 
     /// A cache that keeps all nodes that are read.
     pub(super) fn of_reads() -> Self {
-        Self { rule: Rule::Read, before: None, later: RwLock::default() }
+        Self { keeps_reads: true, ..Self::new(RootCache::Warm, None) }
     }
 
     fn keeps(&self, key: &NodeKey) -> bool {
-        match self.rule {
-            Rule::Nothing => false,
-            Rule::Upper => key.path().len() <= UPPER_NIBBLES,
-            Rule::All | Rule::Read => true,
+        match self.cache {
+            RootCache::Cold => false,
+            RootCache::UpperLevels => key.path().len() <= UPPER_NIBBLES,
+            RootCache::Warm => true,
         }
     }
 
     /// Takes in the changes of a batch.
     pub(super) fn commit(&self, changes: &[NodeChanges]) {
-        if self.rule == Rule::Nothing {
+        if self.cache == RootCache::Cold {
             return;
         }
         let mut later = self.later.write().unwrap_or_else(PoisonError::into_inner);
@@ -140,24 +125,24 @@ impl TrieReader for KeptReader<'_> {
         keys: &[(TrieId, NodeKey)],
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
-        if self.kept.rule == Rule::Nothing {
+        if self.kept.cache == RootCache::Cold {
             self.counts.read_count += keys.len() as u64;
             return self.reader.nodes(keys, sink);
         }
-        let places = self.look_up(keys, sink);
-        self.counts.read_count += places.len() as u64;
-        self.counts.cached_count += (keys.len() - places.len()) as u64;
-        if places.is_empty() {
+        let indices = self.look_up(keys, sink);
+        self.counts.read_count += indices.len() as u64;
+        self.counts.cached_count += (keys.len() - indices.len()) as u64;
+        if indices.is_empty() {
             return Ok(());
         }
-        let missing: Vec<_> = places.iter().map(|place| keys[*place]).collect();
+        let missing: Vec<_> = indices.iter().map(|index| keys[*index]).collect();
         let mut read = Vec::new();
-        let keeps_reads = self.kept.rule == Rule::Read;
+        let keeps_reads = self.kept.keeps_reads;
         self.reader.nodes(&missing, &mut |index, node| {
             if keeps_reads {
                 read.push((missing[index], node.map(<[u8]>::to_vec)));
             }
-            sink(places[index], node);
+            sink(indices[index], node);
         })?;
         if keeps_reads {
             self.kept.later.write().unwrap_or_else(PoisonError::into_inner).extend(read);

@@ -22,7 +22,7 @@ pub(super) struct HashedChanges {
 
 impl HashedChanges {
     /// Those of a batch.
-    pub(super) fn of(changes: &NetChanges) -> Self {
+    pub(super) fn new(changes: &NetChanges) -> Self {
         let accounts = changes.accounts.iter();
         let accounts = accounts.map(|(address, state)| (keccak256(address), *state)).collect();
         let mut slots = BTreeMap::new();
@@ -79,15 +79,15 @@ impl TrieReader for Overlaid<'_> {
         keys: &[(TrieId, NodeKey)],
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
-        let mut places = Vec::new();
-        for (place, id) in keys.iter().enumerate() {
+        let mut indices = Vec::new();
+        for (index, id) in keys.iter().enumerate() {
             match self.nodes.get(id) {
-                Some(node) => sink(place, node.as_deref()),
-                None => places.push(place),
+                Some(node) => sink(index, node.as_deref()),
+                None => indices.push(index),
             }
         }
-        let others: Vec<_> = places.iter().map(|place| keys[*place]).collect();
-        self.below.nodes(&others, &mut |index, node| sink(places[index], node))
+        let others: Vec<_> = indices.iter().map(|index| keys[*index]).collect();
+        self.below.nodes(&others, &mut |index, node| sink(indices[index], node))
     }
 
     fn slots(

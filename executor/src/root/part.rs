@@ -1,11 +1,10 @@
 //! Parts of tries on their way to a root, and the reads for all of them.
 
-use trie::{Found, NodeKey, Plan, Reads, Update};
+use trie::{Found, NodeKey, Reading, Reads};
 
 use super::{
     error::RootError,
-    known::Known,
-    read::{Answers, Asks, Readers},
+    read::{Answers, Asks, Known, Readers},
     work::RootWork,
 };
 use crate::tries::TrieId;
@@ -27,41 +26,6 @@ pub(super) struct Part<T> {
     pub(super) trie: TrieId,
     pub(super) extent: Extent,
     pub(super) of: T,
-}
-
-/// Stages of a part at which it asks for nodes and rows, level by level.
-pub(super) trait Reading {
-    fn reads(&self) -> &Reads;
-    fn supply(&mut self, found: Found) -> Result<(), trie::Error>;
-    fn supply_nodes(&mut self, found: &Found) -> Result<(), trie::Error>;
-}
-
-impl Reading for Plan {
-    fn reads(&self) -> &Reads {
-        self.reads()
-    }
-
-    fn supply(&mut self, found: Found) -> Result<(), trie::Error> {
-        self.supply(found)
-    }
-
-    fn supply_nodes(&mut self, found: &Found) -> Result<(), trie::Error> {
-        self.supply_nodes(found)
-    }
-}
-
-impl Reading for Update {
-    fn reads(&self) -> &Reads {
-        self.reads()
-    }
-
-    fn supply(&mut self, found: Found) -> Result<(), trie::Error> {
-        self.supply(found)
-    }
-
-    fn supply_nodes(&mut self, found: &Found) -> Result<(), trie::Error> {
-        self.supply_nodes(found)
-    }
 }
 
 /// Where the answers to a part begin.

@@ -8,14 +8,13 @@ use trie::{
     EMPTY_ROOT, Folded, Plan, Rows, ShardCount, SlotValue, Update, guess_nodes, stored_root,
 };
 use variant::RootReads;
-use workload::{AccountState, Layout};
+use workload::AccountState;
 
 use super::{
     changes::{Change, Changes},
     error::RootError,
-    known::Known,
     part::{Extent, Part, read_all},
-    read::{Answers, Asks, Readers},
+    read::{Asks, Known, Readers},
     way::Way,
     work::{RootWork, Rooted},
 };
@@ -123,15 +122,14 @@ pub(super) struct Planned {
     plans: Vec<Part<Plan>>,
     /// To each trie of slots.
     writes: Vec<Rows>,
+    /// Changes of the nodes of the tries of slots, once they are folded.
+    nodes: Vec<NodeChanges>,
 }
 
 impl Planned {
     /// Hashes the keys of a batch's changes and begins the plans of each trie.
     pub(super) fn new(way: Way, changes: &Changes<'_>) -> Result<Self, RootError> {
-        let addresses: Vec<_> = changes.accounts.iter().map(|(address, ..)| *address).collect();
-        let mut hashes = vec![[0; 32]; addresses.len()];
-        Layout::Hashed.account_key_parts(&addresses, &mut hashes);
-        let accounts = changes.accounts.iter().zip(hashes);
+        let accounts = changes.accounts.iter().zip(changes.account_keys());
         let accounts = accounts.map(|((_, change, slots), hash)| Account {
             key: B256::new(hash),
             change: *change,
@@ -141,9 +139,7 @@ impl Planned {
         });
         let mut accounts: Vec<_> = accounts.collect();
         accounts.sort_unstable_by_key(|account| account.key);
-        let keys: Vec<_> = changes.slots.iter().map(|(_, key, _)| *key).collect();
-        let mut hashes = vec![[0; 32]; keys.len()];
-        Layout::Hashed.slot_key_parts(&keys, &mut hashes);
+        let hashes = changes.slot_keys();
         let (mut plans, mut writes) = (Vec::new(), Vec::new());
         for account in accounts.iter().filter(|account| !account.slots.is_empty()) {
             let slots = account.slots.clone();
@@ -153,7 +149,7 @@ impl Planned {
         }
         let keys: Vec<_> = accounts.iter().map(|account| account.key).collect();
         add_plans(&mut plans, &way, TrieId::Accounts, &keys)?;
-        Ok(Self { way, accounts, plans, writes })
+        Ok(Self { way, accounts, plans, writes, nodes: Vec::new() })
     }
 
     /// Reads all that the plans want, the rows of accounts of which slots alone change, and the roots
@@ -183,16 +179,18 @@ impl Planned {
             self.guess(&mut asks, known);
         }
         let (keys, row_count) = (asks.nodes.clone(), asks.accounts.len());
-        let rows = |answers: &Answers| (0..row_count).map(|index| answers.account(index)).collect();
+        let answers = if is_at_once && !asks.is_empty() {
+            Some(readers.read(std::mem::take(&mut asks), work)?)
+        } else {
+            read_all(&mut self.plans, std::mem::take(&mut asks), known, readers, work)?
+        };
         let mut found = Vec::new();
-        if is_at_once && !asks.is_empty() {
-            let answers = readers.read(std::mem::take(&mut asks), work)?;
-            found = rows(&answers);
+        if let Some(answers) = answers {
+            found = (0..row_count).map(|index| answers.account(index)).collect();
             known.add(&keys, answers);
+        }
+        if is_at_once {
             read_all(&mut self.plans, asks, known, readers, work)?;
-        } else if let Some(answers) = read_all(&mut self.plans, asks, known, readers, work)? {
-            found = rows(&answers);
-            known.add(&keys, answers);
         }
         self.take_accounts(found, known)
     }
@@ -234,56 +232,29 @@ impl Planned {
         Ok(())
     }
 
-    /// Adds the values of the slots.
-    pub(super) fn with_values(self) -> Result<SlotUpdates, RootError> {
-        let Self { way: Way { shards, .. }, accounts, mut plans, writes } = self;
-        let of_slots = plans.iter().take_while(|part| part.trie != TrieId::Accounts).count();
-        let account_plans = plans.split_off(of_slots);
-        let updates = with_values(plans, writes, shards)?;
-        Ok(SlotUpdates { shards, accounts, account_plans, updates })
+    /// The updates of the tries of slots, with their values.
+    pub(super) fn slot_updates(&mut self) -> Result<Vec<Part<Update>>, RootError> {
+        let of_slots = self.plans.iter().take_while(|part| part.trie != TrieId::Accounts).count();
+        let account_plans = self.plans.split_off(of_slots);
+        let plans = std::mem::replace(&mut self.plans, account_plans);
+        Ok(with_values(plans, std::mem::take(&mut self.writes), self.way.shards)?)
     }
-}
 
-/// Updates of the tries of slots.
-#[derive(Debug)]
-pub(super) struct SlotUpdates {
-    shards: ShardCount,
-    accounts: Vec<Account>,
-    account_plans: Vec<Part<Plan>>,
-    updates: Vec<Part<Update>>,
-}
-
-impl SlotUpdates {
-    /// Reads the subtrees that deletes leave alone.
-    pub(super) fn read_siblings(
+    /// The update of the trie of accounts, whole or in shards, with their values: the roots of the folded tries
+    /// of slots are their last ones.
+    pub(super) fn account_updates(
         &mut self,
-        readers: &Readers<'_>,
-        work: &mut RootWork,
-    ) -> Result<(), RootError> {
-        let known = Known::default();
-        read_all(&mut self.updates, Asks::default(), &known, readers, work).map(drop)
-    }
-
-    /// The updates, to be folded.
-    pub(super) fn take_updates(&mut self) -> Vec<Part<Update>> {
-        std::mem::take(&mut self.updates)
-    }
-
-    /// Adds the values of the accounts. The roots of the folded tries of slots are their last ones.
-    pub(super) fn with_roots(
-        self,
         folded: Vec<(TrieId, Folded)>,
-    ) -> Result<AccountUpdates, RootError> {
-        let Self { shards, accounts, account_plans, .. } = self;
+    ) -> Result<Vec<Part<Update>>, RootError> {
         let mut folded = folded.into_iter();
-        let (mut nodes, mut writes, mut leaf) = (Vec::new(), Rows::default(), Vec::new());
-        for account in &accounts {
+        let (mut writes, mut leaf) = (Rows::default(), Vec::new());
+        for account in &self.accounts {
             let mut storage_root = account.storage_root;
             if !account.slots.is_empty()
                 && let Some((trie, folded)) = folded.next()
             {
                 storage_root = folded.root;
-                nodes.push(changed(trie, folded));
+                self.nodes.push(changed(trie, folded));
             }
             leaf.clear();
             if let Some(row) = &account.row {
@@ -291,36 +262,7 @@ impl SlotUpdates {
             }
             writes.push(account.key, &leaf);
         }
-        let updates = with_values(account_plans, vec![writes], shards)?;
-        Ok(AccountUpdates { updates, nodes })
-    }
-}
-
-fn changed(trie: TrieId, folded: Folded) -> NodeChanges {
-    NodeChanges { trie, put: folded.nodes, deleted: folded.deleted }
-}
-
-/// The update of the trie of accounts, whole or in shards.
-#[derive(Debug)]
-pub(super) struct AccountUpdates {
-    updates: Vec<Part<Update>>,
-    nodes: Vec<NodeChanges>,
-}
-
-impl AccountUpdates {
-    /// Reads the subtrees that deletes leave alone.
-    pub(super) fn read_siblings(
-        &mut self,
-        readers: &Readers<'_>,
-        work: &mut RootWork,
-    ) -> Result<(), RootError> {
-        let known = Known::default();
-        read_all(&mut self.updates, Asks::default(), &known, readers, work).map(drop)
-    }
-
-    /// The updates, to be folded.
-    pub(super) fn take_updates(&mut self) -> Vec<Part<Update>> {
-        std::mem::take(&mut self.updates)
+        Ok(with_values(std::mem::take(&mut self.plans), vec![writes], self.way.shards)?)
     }
 
     /// The state root, that of the folded trie of accounts.
@@ -333,4 +275,8 @@ impl AccountUpdates {
         }
         Rooted { root, nodes }
     }
+}
+
+fn changed(trie: TrieId, folded: Folded) -> NodeChanges {
+    NodeChanges { trie, put: folded.nodes, deleted: folded.deleted }
 }

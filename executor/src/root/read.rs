@@ -1,6 +1,6 @@
 //! Reads for roots: all that the plans of all tries want next is cut into pieces, which threads of
 //! their own take in turn. The leading thread waits: a store may count reads by thread, and those of
-//! an engine must stay its own.
+//! an engine must stay its own. Nodes that were read before a plan asks for them are known.
 
 use std::{
     ops::Range,
@@ -10,24 +10,19 @@ use std::{
     },
 };
 
-use alloy_primitives::B256;
+use alloy_primitives::{B256, map::HashMap};
 use trie::{Format, NodeKey, RowRange, Rows};
 use variant::RootReads;
 use workload::AccountState;
 
-use super::{
-    error::RootError,
-    kept::{Kept, KeptReader},
-    way::Way,
-    work::RootWork,
-};
+use super::{error::RootError, kept::KeptReader, way::Way, work::RootWork};
 use crate::{
     error::StoreError,
     leaves,
     lock::lock,
     pool::WorkerPool,
     read_counters::ReadCounters,
-    tries::{TrieId, TrieReader, Tries},
+    tries::{TrieId, TrieReader},
 };
 
 /// Pieces for each thread, so that one that is slower takes fewer.
@@ -118,18 +113,6 @@ struct Done {
     error: Option<StoreError>,
 }
 
-/// A thread's life: its reader, then jobs.
-pub(super) fn live(
-    tries: &dyn Tries,
-    kept: &Kept<'_>,
-    pool: &WorkerPool<'_, ReadJob>,
-) -> Result<(), StoreError> {
-    let mut reader = KeptReader::new(tries.reader()?, kept);
-    let format = tries.format();
-    pool.serve(|job| job.work(&mut reader, format));
-    Ok(())
-}
-
 impl ReadJob {
     fn new(asks: Asks, way: &Way, thread_count: usize) -> Self {
         let counts = [asks.nodes.len(), asks.ranges.len(), asks.accounts.len()];
@@ -151,7 +134,7 @@ impl ReadJob {
     }
 
     /// Reads pieces until there are none left.
-    fn work(&self, reader: &mut KeptReader<'_>, format: Format) {
+    pub(super) fn work(&self, reader: &mut KeptReader<'_>, format: Format) {
         if self.come_count.fetch_add(1, Ordering::Relaxed) >= self.thread_count_max {
             return;
         }
@@ -195,21 +178,22 @@ impl ReadJob {
             let keys = &self.asks.nodes[nodes.range(index, self.asks.nodes.len())];
             found.nodes = vec![None; keys.len()];
             let Piece { bytes, nodes, .. } = &mut found;
-            reader.nodes(keys, &mut |place, node| {
+            reader.nodes(keys, &mut |index, node| {
                 let start = bytes.len();
                 bytes.extend_from_slice(node.unwrap_or_default());
-                nodes[place] = node.map(|_| start..bytes.len());
+                nodes[index] = node.map(|_| start..bytes.len());
             })?;
             return Ok(found);
         }
         let index = index - nodes.count;
         if index < ranges.count {
             let ranges = &self.asks.ranges[ranges.range(index, self.asks.ranges.len())];
-            let is_of_slots = |(trie, _): &(TrieId, RowRange)| *trie != TrieId::Accounts;
-            for of_kind in ranges.chunk_by(|a, b| is_of_slots(a) && is_of_slots(b)) {
+            for of_kind in
+                ranges.chunk_by(|a, b| a.0 != TrieId::Accounts && b.0 != TrieId::Accounts)
+            {
                 let first = found.rows.len();
                 leaves::ranges(reader, format, of_kind, &mut found.rows, &mut found.row_ends)?;
-                if of_kind.first().is_some_and(|range| !is_of_slots(range)) {
+                if of_kind.first().is_some_and(|(trie, _)| *trie == TrieId::Accounts) {
                     found.leaf_node_count += (found.rows.len() - first) as u64;
                 }
             }
@@ -281,9 +265,9 @@ impl Answers {
     pub(super) fn rows(&self, index: usize) -> impl Iterator<Item = (B256, &[u8])> {
         let size = self.cuts[1].size;
         let piece = &self.pieces[self.cuts[0].count + index / size];
-        let place = index % size;
-        let first = place.checked_sub(1).map_or(0, |before| piece.row_ends[before]);
-        let rows = first..piece.row_ends[place];
+        let range = index % size;
+        let first = range.checked_sub(1).map_or(0, |before| piece.row_ends[before]);
+        let rows = first..piece.row_ends[range];
         rows.map(|row| (piece.rows.keys()[row], piece.rows.value(row)))
     }
 
@@ -292,5 +276,34 @@ impl Answers {
         let size = self.cuts[2].size;
         let piece = &self.pieces[self.cuts[0].count + self.cuts[1].count + index / size];
         piece.accounts[index % size]
+    }
+}
+
+/// Nodes that were read ahead.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    answers: Vec<Answers>,
+    /// Where each node is: among the answers, and in its own.
+    places: HashMap<(TrieId, NodeKey), [usize; 2]>,
+}
+
+impl Known {
+    /// Adds the answers to the nodes with these keys.
+    pub(super) fn add(&mut self, keys: &[(TrieId, NodeKey)], answers: Answers) {
+        let number = self.answers.len();
+        let places = keys.iter().enumerate().map(|(index, id)| (*id, [number, index]));
+        self.places.extend(places);
+        self.answers.push(answers);
+    }
+
+    /// Whether a node was read, present or not.
+    pub(super) fn has(&self, trie: TrieId, key: NodeKey) -> bool {
+        self.places.contains_key(&(trie, key))
+    }
+
+    /// A node that was read, `Some(None)` if the store has none.
+    pub(super) fn node(&self, trie: TrieId, key: NodeKey) -> Option<Option<&[u8]>> {
+        let [number, index] = self.places.get(&(trie, key))?;
+        Some(self.answers[*number].node(*index))
     }
 }

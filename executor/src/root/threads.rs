@@ -1,21 +1,29 @@
-//! The threads that read and fold for the roots of a sample. None of them has anything to do until it
-//! is asked.
+//! The threads that read and fold for the roots of a sample: none of them has anything to do until it
+//! is asked. And the nodes that are in memory when a sample starts: those that the roots of its batches read,
+//! found by computing the roots once from the lists, outside any clock and over a state of its own.
 
 use std::sync::atomic::AtomicBool;
 
-use variant::Variant;
+use alloy_primitives::Bytes;
+use variant::{RootReads, RootWay, Variant};
+use workload::{
+    Workload,
+    list::{ListBounds, ListIndex},
+};
 
 use super::{
-    compute::Threads,
+    changes::Changes,
+    compute::{Clock, Threads, compute},
     error::RootError,
-    fold::{self, FoldJob, Folders},
-    kept::{Kept, KeptNodes},
-    listed::Lists,
-    read::{self, ReadJob, Readers},
+    fold::{FoldJob, Folders},
+    kept::{Kept, KeptNodes, KeptReader},
+    plan::Planned,
+    read::{Known, ReadJob, Readers},
     way::Way,
+    work::RootWork,
     written::WrittenKeys,
 };
-use crate::{error::StoreError, pool::WorkerPool, tries::Tries};
+use crate::{error::StoreError, pool::WorkerPool, span::Spans, trace::Trace, tries::Tries};
 
 /// Inputs of the roots of a sample, beside its state.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,12 +39,16 @@ pub struct RootInputs<'a> {
 pub(crate) struct RootedSample<'a> {
     /// The way to execute.
     pub(crate) variant: &'a Variant,
+    /// The workload.
+    pub(crate) workload: &'a Workload,
+    /// A list for each batch, in the form that the variant takes.
+    pub(crate) lists: &'a [Bytes],
     /// The tries of its state, if it has any.
     pub(crate) tries: Option<&'a dyn Tries>,
-    /// Its lists.
-    pub(crate) lists: Lists<'a>,
     /// Its other inputs.
     pub(crate) inputs: RootInputs<'a>,
+    /// Where the sample is traced, if it is.
+    pub(crate) trace: Option<&'a Trace>,
     /// Set by a worker that fails.
     pub(crate) stop: &'a AtomicBool,
     /// Set by the user.
@@ -60,17 +72,47 @@ pub(super) fn with_threads<R>(
     let thread_count = if shard_count > 1 { shard_count } else { 0 };
     let fold_pool = WorkerPool::<FoldJob>::new(thread_count, stop, cancel);
     let folders = Folders { pool: &fold_pool, thread_count };
-    let no_thread = |error| StoreError::no_thread("root", &error);
-    let lead = || {
-        read_pool.wait_idle();
-        fold_pool.wait_idle();
-        lead(Threads { readers, folders })
-    };
-    let led = read_pool.run(
+    let (led, _) = read_pool.run(
         |_| "root reader",
-        no_thread,
-        |_| read::live(tries, kept, &read_pool),
-        || fold_pool.run(|_| "root folder", no_thread, |_| fold::live(&fold_pool), lead),
+        |error| StoreError::no_thread("root", &error),
+        |_| {
+            let mut reader = KeptReader::new(tries.reader()?, kept);
+            read_pool.serve(|job| job.work(&mut reader, way.format));
+            Ok(())
+        },
+        || {
+            read_pool.wait_idle();
+            let lead = || lead(Threads { readers, folders });
+            fold_pool.run_all("root folder", "root", FoldJob::work, lead)
+        },
     )?;
-    Ok(led.0?.0)
+    Ok(led?)
+}
+
+/// Reads the nodes that the cache of a sample has when it starts. Each batch changes the state as it
+/// was before all batches: nodes that batches write are kept when they are committed.
+///
+/// # Errors
+/// [`RootError`].
+pub(crate) fn kept_nodes(sample: &RootedSample<'_>) -> Result<KeptNodes, RootError> {
+    let RootedSample { workload, .. } = *sample;
+    let root = sample.variant.root;
+    let tries = sample.tries.ok_or(RootError::NoTries)?;
+    // Walks ask for the same nodes as levels do, one after the other.
+    let reads = match root.reads {
+        RootReads::OnDemand | RootReads::ByLevel => RootReads::ByLevel,
+        RootReads::AtOnce => RootReads::AtOnce,
+    };
+    let way = Way::new(RootWay { reads, ..root }, tries, &workload.genesis)?;
+    let kept = Kept::of_reads();
+    with_threads(sample, tries, way, &kept, |threads| {
+        let (spans, mut work) = (Spans::start(), RootWork::default());
+        for batch in &workload.batches {
+            let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork()))?;
+            let planned = || Planned::new(way, &Changes::from_list(&list));
+            compute(planned, Known::default(), &threads, &mut work, Clock::OfLead(&spans))?;
+        }
+        Ok::<_, RootError>(())
+    })??;
+    Ok(kept.into_nodes(root.cache))
 }

@@ -5,13 +5,14 @@
 //! Before the changes, the walk goes the same way. Its root is the state's only if every node and row
 //! that it met is right.
 
-use std::ops::Range;
+use std::{fmt::Display, ops::Range};
 
 use alloy_primitives::B256;
 use alloy_trie::{HashBuilder, Nibbles};
 use trie::{Format, NodeKey, Part, Path, Reference, RowRange, Rows, StoredNode};
 
 use crate::{
+    disagreement::Disagreement,
     error::StoreError,
     leaves,
     tries::{TrieId, TrieReader},
@@ -26,18 +27,23 @@ pub(super) enum Moment {
     After,
 }
 
-/// A walk that has no root.
-#[derive(Debug)]
-pub(super) enum WalkError {
-    /// The store failed.
+/// A check that found a fault, or could not be made.
+pub(super) enum CheckError {
     Store(StoreError),
-    /// A node is not there, or is none.
-    Node { key: NodeKey, reason: String },
+    Fault(Box<Disagreement>),
 }
 
-impl From<StoreError> for WalkError {
+impl From<StoreError> for CheckError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+/// The name of a trie.
+pub(super) fn name(trie: &TrieId) -> String {
+    match trie {
+        TrieId::Accounts => "the trie of accounts".to_owned(),
+        TrieId::Slots(account) => format!("the trie of the slots of {account}"),
     }
 }
 
@@ -66,7 +72,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The root. There is a change at least.
-    pub(super) fn root(mut self) -> Result<B256, WalkError> {
+    pub(super) fn root(mut self) -> Result<B256, CheckError> {
         let all = 0..self.leaves.len();
         let top = NodeKey::top(self.format);
         match self.read(&top)? {
@@ -84,21 +90,26 @@ impl<'a> Walk<'a> {
     }
 
     /// The bytes of a node that its parent names; nodes of [`Format::All`] below 32 bytes are in it.
-    fn named(&mut self, path: &Path, reference: &Reference) -> Result<Vec<u8>, WalkError> {
+    fn named(&mut self, path: &Path, reference: &Reference) -> Result<Vec<u8>, CheckError> {
         if let (Format::All, Some(inline)) = (self.format, reference.inline()) {
             return Ok(inline.to_vec());
         }
         let key = NodeKey::Node(*path);
-        let missing = WalkError::Node { key, reason: "it is missing".to_owned() };
-        self.read(&key)?.ok_or(missing)
+        self.read(&key)?.ok_or_else(|| self.invalid(&key, "it is missing"))
     }
 
-    fn parts(&self, key: &NodeKey, bytes: &[u8]) -> Result<(Vec<Part>, Kind), WalkError> {
-        let invalid =
-            |error: trie::NodeError| WalkError::Node { key: *key, reason: error.to_string() };
-        let node = StoredNode::decode(self.format, key, bytes).map_err(invalid)?;
+    fn parts(&self, key: &NodeKey, bytes: &[u8]) -> Result<(Vec<Part>, Kind), CheckError> {
+        let node = StoredNode::decode(self.format, key, bytes);
+        let node = node.map_err(|error| self.invalid(key, error))?;
         let kind = if node.child_count().is_some() { Kind::Branch } else { Kind::Other };
-        Ok((node.parts(&key.path()).map_err(invalid)?, kind))
+        let parts = node.parts(&key.path()).map_err(|error| self.invalid(key, error))?;
+        Ok((parts, kind))
+    }
+
+    /// The fault of a node that is not there, or is none.
+    fn invalid(&self, key: &NodeKey, reason: impl Display) -> CheckError {
+        let text = format!("{}, the node at {}: {reason}", name(&self.trie), key.path());
+        CheckError::Fault(Box::new(Disagreement::Tries(text)))
     }
 
     /// Goes on from a node, with the changes below its path.
@@ -107,7 +118,7 @@ impl<'a> Walk<'a> {
         key: &NodeKey,
         bytes: &[u8],
         changes: Range<usize>,
-    ) -> Result<(), WalkError> {
+    ) -> Result<(), CheckError> {
         let (parts, kind) = self.parts(key, bytes)?;
         match kind {
             Kind::Branch => self.branch(&key.path(), &parts, changes),
@@ -122,7 +133,7 @@ impl<'a> Walk<'a> {
         path: &Path,
         parts: &[Part],
         changes: Range<usize>,
-    ) -> Result<(), WalkError> {
+    ) -> Result<(), CheckError> {
         // Where leaves go, one child may be left and move up: its kind must be known.
         let goes = self.leaves[changes.clone()].iter().any(|(_, value)| value.is_empty());
         let siblings = if goes { Siblings::MayMove } else { Siblings::Stay };
@@ -144,7 +155,7 @@ impl<'a> Walk<'a> {
         part: &Part,
         changes: Range<usize>,
         siblings: Siblings,
-    ) -> Result<(), WalkError> {
+    ) -> Result<(), CheckError> {
         let stays = changes.is_empty() && siblings == Siblings::Stay;
         match part {
             Part::Row { key, value } => {

@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicBool;
 use variant::{CacheMode, RootCache};
 
 use crate::{
+    disagreement::Disagreement,
     engine::{EngineError, Executed, Task},
-    root::{self, Fault, KeptNodes, Lists, RootInputs, RootedSample},
+    root::{self, KeptNodes, RootInputs, RootedSample},
     store::Store,
 };
 
@@ -22,9 +23,11 @@ pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes
     let stop = AtomicBool::new(false);
     let kept = root::kept_nodes(&RootedSample {
         variant,
+        workload,
+        lists,
         tries: tries.as_deref(),
-        lists: Lists { workload, lists, form: variant.list, trace: None },
         inputs: RootInputs::default(),
+        trace: None,
         stop: &stop,
         cancel,
     });
@@ -37,7 +40,7 @@ pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes
 pub(super) fn check_roots(
     store: &dyn Store,
     executed: &Executed,
-) -> Result<Option<Fault>, EngineError> {
+) -> Result<Option<Disagreement>, EngineError> {
     let base = store.open_sample(CacheMode::Warm)?;
     let batches: Option<Vec<_>> = executed
         .batches

@@ -44,19 +44,13 @@ impl Emitter {
             self.record.clear();
             self.record.extend_from_slice(&branch.mask().to_be_bytes());
             for nibble in branch.nibbles() {
-                let reference = |slot| *fold.reference(slot);
-                let child = match (branch.weight(nibble), branch.below(nibble)) {
-                    (Weight::Small(rows), _) => {
-                        Child::Small { rows, reference: Some(reference(branch.slot(nibble))) }
-                    }
-                    (Weight::Stored, None) => {
-                        let reference = reference(branch.slot(nibble));
-                        Child::Stored { extension: Path::ROOT, reference }
-                    }
-                    (Weight::Stored, Some(below)) => {
-                        let reference = reference(below.branch);
-                        Child::Stored { extension: below.extension, reference }
-                    }
+                let own = (branch.slot(nibble), Path::ROOT);
+                let (slot, extension) =
+                    branch.below(nibble).map_or(own, |below| (below.branch, below.extension));
+                let reference = *fold.reference(slot);
+                let child = match branch.weight(nibble) {
+                    Weight::Small(rows) => Child::Small { rows, reference: Some(reference) },
+                    Weight::Stored => Child::Stored { extension, reference },
                 };
                 record::write_child(format, &child, &mut self.record);
             }

@@ -6,8 +6,8 @@ use alloy_primitives::{B256, keccak256};
 use alloy_trie::{HashBuilder, Nibbles};
 use proptest::prelude::*;
 use trie::{
-    Error, Folded, Format, Found, MemoryTrie, NodeKey, NodeSource, Path, Plan, RowSource, Rows,
-    ShardCount, Update, join, update,
+    Error, Folded, Format, Found, MemoryTrie, NodeKey, Path, Plan, Reading, Rows, ShardCount,
+    Source, Update, join, update,
 };
 
 pub(crate) type State = BTreeMap<B256, Vec<u8>>;
@@ -81,7 +81,7 @@ pub(crate) fn update_by(
     format: Format,
     shard_count: Option<u8>,
     writes: &Rows,
-    source: &(impl NodeSource + RowSource),
+    source: &impl Source,
 ) -> Result<Folded, Error> {
     let Some(count) = shard_count else { return update(format, writes.clone(), source) };
     let mut shards = Vec::new();

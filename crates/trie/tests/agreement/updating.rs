@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use alloy_primitives::{B256, keccak256};
 use proptest::prelude::*;
 use trie::{
-    EMPTY_ROOT, Error, Format, Found, MemoryTrie, NodeKey, Plan, RowSource, Rows, Update,
+    EMPTY_ROOT, Error, Format, Found, MemoryTrie, NodeKey, Plan, Reading, Rows, Source, Update,
     guess_nodes, join, update,
 };
 
@@ -116,7 +116,7 @@ fn formats_read_what_they_are_for() {
             levels += 1;
             nodes += plan.reads().nodes.len();
             let mut found = Found::default();
-            trie::NodeSource::nodes(&trie, &plan.reads().nodes, &mut found).expect("memory");
+            trie.nodes(&plan.reads().nodes, &mut found).expect("memory");
             let mut rows = Found::default();
             trie.rows(&plan.reads().ranges, &mut rows).expect("memory");
             row_count += plan
