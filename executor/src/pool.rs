@@ -101,7 +101,7 @@ impl<'a, J> WorkerPool<'a, J> {
             }
         };
         let led = thread::scope(|scope| {
-            let _end = self.guard();
+            let _end = Guard(self);
             for worker in 0..self.size {
                 let (live, end_life) = (&live, &end_life);
                 let begun = thread::Builder::new().name(name(worker).to_owned()).spawn_scoped(
@@ -212,11 +212,6 @@ impl<'a, J> WorkerPool<'a, J> {
         self.wait_idle();
         self.lock().job.take()
     }
-
-    /// Sends the workers home when the guard goes, in a panic too.
-    const fn guard(&self) -> Guard<'_, 'a, J> {
-        Guard(self)
-    }
 }
 
 /// Gives up for a worker that is dropped by a panic: nobody must wait for it.
@@ -230,7 +225,7 @@ impl<J> Drop for Absence<'_, '_, J> {
     }
 }
 
-/// Ends a pool when dropped.
+/// Ends a pool, and so its workers, when dropped, also by a panic.
 struct Guard<'c, 'a, J>(&'c WorkerPool<'a, J>);
 
 impl<J> Drop for Guard<'_, '_, J> {

@@ -167,10 +167,8 @@ fn row_pages(
     }
     let (mut rows, mut nodes) = (Vec::new(), Vec::new());
     let tries = store.tries().filter(|_| !task.variant.root.is_none());
-    for (place, batch) in task.workload.batches.iter().enumerate() {
-        let bounds = ListBounds::new(batch, task.workload.fork());
-        let list = ListIndex::decode(&batch.list, &bounds)
-            .map_err(|fault| EngineError::rejected(place, fault))?;
+    for index in 0..task.workload.batches.len() {
+        let list = decoded_list(task.workload, index)?;
         for account in (0..list.account_count()).map(AccountId) {
             let address = *list.address(account);
             rows.push(AskedRow::Account(address));
@@ -183,6 +181,13 @@ fn row_pages(
         }
     }
     Ok(store.row_pages(&rows, &nodes))
+}
+
+/// The list of the batch at `index`.
+fn decoded_list(workload: &Workload, index: usize) -> Result<ListIndex, EngineError> {
+    let batch = &workload.batches[index];
+    ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork()))
+        .map_err(|fault| EngineError::rejected(index, fault))
 }
 
 /// Rebuilds the lists of the task's workload by executing in order, outside any clock, and
@@ -218,10 +223,8 @@ pub fn check_lists(
 
 /// Reads all that the workload reads, once, through the caches that the sample will use.
 fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
-    for (place, batch) in task.workload.batches.iter().enumerate() {
-        let bounds = ListBounds::new(batch, task.workload.fork());
-        let list = ListIndex::decode(&batch.list, &bounds)
-            .map_err(|fault| EngineError::rejected(place, fault))?;
+    for index in 0..task.workload.batches.len() {
+        let list = decoded_list(task.workload, index)?;
         let values = Declared::new(&list);
         let codes = CodeRows::default();
         let target = Target { list: &list, values: &values, codes: &codes };
@@ -253,27 +256,27 @@ fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
 
 /// The first difference between the execution and the expected outcome.
 fn compare(workload: &Workload, executed: &Executed) -> Option<Disagreement> {
-    for (place, batch) in workload.batches.iter().enumerate() {
-        let (expected, got) = (&batch.expected.transactions, &executed.batches[place].outcomes);
+    for (index, batch) in workload.batches.iter().enumerate() {
+        let (expected, got) = (&batch.expected.transactions, &executed.batches[index].outcomes);
         let longer = expected.len().max(got.len());
         if let Some(tx_index) = (0..longer).find(|i| expected.get(*i) != got.get(*i)) {
             return Some(Disagreement::Outcome {
-                batch: place,
+                batch: index,
                 tx_index,
-                by: executed.by_shard(place, tx_index),
+                by: executed.by_shard(index, tx_index),
                 expected: expected.get(tx_index).copied(),
                 got: got.get(tx_index).copied(),
             });
         }
-        let (expected, got) = (batch.expected.net_changes, executed.digests[place]);
+        let (expected, got) = (batch.expected.net_changes, executed.digests[index]);
         if expected != got {
-            return Some(Disagreement::NetChanges { batch: place, expected, got });
+            return Some(Disagreement::NetChanges { batch: index, expected, got });
         }
-        let decoded = executed.batches[place].decoded.as_ref();
+        let decoded = executed.batches[index].decoded.as_ref();
         let differs =
             decoded.and_then(|decoded| received::compare(batch, workload.chain_id, decoded));
         if let Some((block, reason)) = differs {
-            return Some(Disagreement::Decoded { batch: place, block, reason });
+            return Some(Disagreement::Decoded { batch: index, block, reason });
         }
     }
     None
@@ -333,14 +336,12 @@ pub fn lists_for(
     if form == Some(ListForm::Full) {
         return Ok(full());
     }
-    let lists = workload.batches.iter().enumerate().map(|(place, batch)| match form {
+    let lists = workload.batches.iter().enumerate().map(|(index, batch)| match form {
         None | Some(ListForm::Full) => Ok(Bytes::new()),
         Some(ListForm::BatchedIo) => Ok(batch.list.clone()),
         Some(ListForm::ParallelIo) => {
-            let bounds = ListBounds::new(batch, workload.fork());
-            let index = ListIndex::decode(&batch.list, &bounds)
-                .map_err(|fault| EngineError::rejected(place, fault))?;
-            Ok(workload::list::encode(&workload::list::parallel_io_form(&index.to_changes())))
+            let changes = decoded_list(workload, index)?.to_changes();
+            Ok(workload::list::encode(&workload::list::parallel_io_form(&changes)))
         }
     });
     lists.collect()

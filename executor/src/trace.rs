@@ -104,7 +104,7 @@ struct Dropped {
 }
 
 /// The recorder of one thread. Threads have one for each tally.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     events: Vec<Event>,
     /// Reads and waits that may still be kept.
@@ -156,14 +156,7 @@ pub(crate) fn add_part(spans: &Spans, span: Span, recorder: Option<&mut Recorder
 #[derive(Debug, Default)]
 struct State {
     origin: Option<Instant>,
-    tracks: BTreeMap<Track, Recorded>,
-}
-
-/// The counts of a track.
-#[derive(Debug, Default)]
-struct Recorded {
-    events: Vec<Event>,
-    dropped: Dropped,
+    tracks: BTreeMap<Track, Recorder>,
 }
 
 /// The trace of one sample.

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Event, Key, Recorded, Trace, What, step_kind, step_name};
+use super::{Event, Key, Recorder, Trace, What, step_kind, step_name};
 
 /// The one process of a trace.
 const PROCESS: u32 = 1;
@@ -57,7 +57,7 @@ fn metadata(name: &str, thread: u64, args: &Value) -> Value {
 }
 
 /// The events of a track, and the dropped ones.
-fn summary(thread: u64, label: &str, recorded: &Recorded) -> Value {
+fn summary(thread: u64, label: &str, recorded: &Recorder) -> Value {
     json!({
         "tid": thread,
         "name": label,
