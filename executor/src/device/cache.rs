@@ -1,5 +1,5 @@
 //! The kernel's page cache below buffered files: dropping a file's pages, and counting those
-//! that are still there. Asking is not proof: `posix_fadvise` is advice, `mincore` the check.
+//! that are still there. Asking is not proof: `fadvise` is advice, `mincore` the check.
 
 use std::{
     fs::{File, OpenOptions},
@@ -7,6 +7,11 @@ use std::{
     os::{fd::AsRawFd, unix::fs::MetadataExt},
     path::Path,
     ptr,
+};
+
+use rustix::{
+    fs::{Advice, fadvise},
+    process::geteuid,
 };
 
 /// Bytes mapped at a time, so that the answer of `mincore` stays small (256 KiB).
@@ -21,7 +26,7 @@ pub fn fadvise_dontneed<P: AsRef<Path>>(paths: &[P]) -> io::Result<()> {
     for path in paths {
         let file = File::open(path)?;
         file.sync_data()?;
-        advise(&file, libc::POSIX_FADV_DONTNEED)?;
+        fadvise(&file, 0, None, Advice::DontNeed)?;
     }
     Ok(())
 }
@@ -32,16 +37,8 @@ pub fn fadvise_dontneed<P: AsRef<Path>>(paths: &[P]) -> io::Result<()> {
 /// It cannot be opened, or the kernel takes no advice on it.
 pub fn open_without_readahead(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
-    advise(&file, libc::POSIX_FADV_RANDOM)?;
+    fadvise(&file, 0, None, Advice::Random)?;
     Ok(file)
-}
-
-/// Advises the kernel on all of `file`.
-#[expect(unsafe_code, reason = "posix_fadvise has no safe wrapper in std")]
-fn advise(file: &File, advice: libc::c_int) -> io::Result<()> {
-    // SAFETY: the descriptor is open; no memory is passed.
-    let code = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
-    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
 /// Share of the pages of `paths` that lie in the kernel's cache, from 0 to 1.
@@ -91,7 +88,7 @@ fn open_with_known_pages(path: &Path) -> Option<(File, u64)> {
     let file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
     let is_told =
-        metadata.uid() == effective_user() || OpenOptions::new().write(true).open(path).is_ok();
+        metadata.uid() == geteuid().as_raw() || OpenOptions::new().write(true).open(path).is_ok();
     is_told.then_some((file, metadata.len()))
 }
 
@@ -121,10 +118,4 @@ fn page_bytes() -> io::Result<usize> {
     // SAFETY: takes and returns plain integers.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).map_err(io::Error::other)
-}
-
-#[expect(unsafe_code, reason = "geteuid has no safe wrapper in std")]
-fn effective_user() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
 }
