@@ -5,8 +5,8 @@
 //! purpose: a cache below would answer.
 //!
 //! `device/files.rs` opens the files; `unread.rs` gives the next block; `workers.rs` runs the
-//! reading threads, which read with `io_uring` (`ring.rs`) or `pread` (`threads.rs`); `cache.rs`
-//! drops and counts pages of buffered files; `file_system.rs` tells those that lie in memory.
+//! reading threads, which read with `io_uring` (`ring.rs`) or `pread`; `cache.rs` drops and counts
+//! pages of buffered files.
 //! Nothing here writes, and nothing knows a store. No figure is given when the reads did not reach
 //! a block device: an error gives the reason.
 
@@ -16,21 +16,22 @@ use crate::{latency::Latencies, process::IoCounters};
 
 mod cache;
 mod error;
-mod file_system;
 mod files;
 #[cfg(feature = "io-uring")]
 mod ring;
-mod threads;
 mod unread;
 mod workers;
 
 pub use cache::{fadvise_dontneed, open_without_readahead, resident_count, resident_fraction};
 pub use error::Unmeasured;
-pub(crate) use file_system::memory_file_system;
 use files::Access;
 pub use files::{BLOCK_BYTES, DirectFiles, Extent};
+pub(crate) use files::{Block, memory_file_system};
+#[cfg(feature = "io-uring")]
+pub(crate) use ring::Ring;
 use unread::UnreadBlocks;
-use workers::Work;
+pub(crate) use unread::{Permutation, ROUND_COUNT, mixed};
+use workers::{Part, Work};
 
 /// Depths at which one thread's `io_uring` is tried for the ceiling.
 const RING_DEPTHS: [usize; 2] = [64, 256];
@@ -158,6 +159,34 @@ pub struct ReadRate {
     pub latencies: Latencies,
     /// CPU time of the reading threads for one read, in nanoseconds; interrupts are not in it.
     pub cpu_ns_per_read: Option<u64>,
+}
+
+impl ReadRate {
+    /// Adds up the reads of threads. The time is that from the first thread's start to the last one's
+    /// end, so that threads that were late count against the rate.
+    fn of_parts(method: Method, parts: Vec<Part>) -> Self {
+        let start = parts.iter().map(|part| part.start).min();
+        let end = parts.iter().map(|part| part.end).max();
+        let elapsed = end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start);
+        let elapsed = elapsed.max(Duration::from_nanos(1));
+        let read_count: u64 = parts.iter().map(|part| part.read_count).sum();
+        let cpu: Option<Duration> = parts.iter().map(|part| part.cpu).sum();
+        let mut latencies = Latencies::default();
+        parts.iter().for_each(|part| latencies.merge(&part.latencies));
+        Self {
+            method,
+            iops: read_count as f64 / elapsed.as_secs_f64(),
+            read_count,
+            block_count: parts.iter().map(|part| part.block_count).sum(),
+            read_bytes: parts.iter().map(|part| part.read_bytes).sum(),
+            device_read_bytes: None,
+            elapsed,
+            latencies,
+            cpu_ns_per_read: cpu.and_then(|cpu| {
+                u64::try_from(cpu.as_nanos().checked_div(u128::from(read_count))?).ok()
+            }),
+        }
+    }
 }
 
 /// The most random 4-KiB reads a second that the device gave.
@@ -317,22 +346,23 @@ fn measure(
     cancel: &AtomicBool,
 ) -> Result<ReadRate, Unmeasured> {
     let before = IoCounters::now();
-    let outcome = match method {
+    let parts = match method {
         #[cfg(feature = "io-uring")]
         Method::Ring { depth, threads } => {
-            workers::read(files, threads, work, cancel, &|shared, draw| {
-                ring::read(shared, depth, draw)
-            })
+            workers::read(files, threads, work, cancel, &|shared| ring::read(shared, depth))
         }
         #[cfg(not(feature = "io-uring"))]
         Method::Ring { .. } => {
             Err(Unmeasured::RingRefused { reason: "built without the feature io-uring".into() })
         }
-        Method::Threads { count } => workers::read(files, count, work, cancel, &threads::read),
+        Method::Threads { count } => {
+            workers::read(files, count, work, cancel, &workers::read_one_by_one)
+        }
     }?;
-    let read_bytes = outcome.read_bytes;
     let device_read_bytes =
         IoCounters::now().zip(before).map(|(now, before)| now.since(&before).device_read_bytes);
+    let rate = ReadRate { device_read_bytes, ..ReadRate::of_parts(method, parts) };
+    let read_bytes = rate.read_bytes;
     if files.access() == Access::Direct
         && let Some(device_read_bytes) = device_read_bytes
         && u128::from(device_read_bytes) * 100
@@ -340,21 +370,7 @@ fn measure(
     {
         return Err(Unmeasured::NotFromDevice { read_bytes, device_read_bytes });
     }
-    let elapsed = outcome.elapsed.max(Duration::from_nanos(1));
-    let cpu_ns_per_read = outcome.cpu.and_then(|cpu| {
-        u64::try_from(cpu.as_nanos().checked_div(u128::from(outcome.read_count))?).ok()
-    });
-    Ok(ReadRate {
-        method,
-        iops: outcome.read_count as f64 / elapsed.as_secs_f64(),
-        read_count: outcome.read_count,
-        block_count: outcome.block_count,
-        read_bytes,
-        device_read_bytes,
-        elapsed,
-        latencies: outcome.latencies,
-        cpu_ns_per_read,
-    })
+    Ok(rate)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The error of stores. It lies below both the stores and the states that they are built in.
 
+use std::{fmt::Display, io};
+
 /// A store that failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
@@ -36,9 +38,26 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// A store cannot do something.
+    pub(crate) fn failed(
+        store: &'static str,
+        action: impl Into<String>,
+        reason: impl Display,
+    ) -> Self {
+        Self::Failed { store, action: action.into(), reason: reason.to_string() }
+    }
+
+    /// A row of a store does not fit.
+    pub(crate) fn damaged(
+        store: &'static str,
+        what: impl Into<String>,
+        reason: impl Display,
+    ) -> Self {
+        Self::Damaged { store, what: what.into(), reason: reason.to_string() }
+    }
+
     /// That an engine has no thread to execute with.
-    pub(crate) fn no_thread(engine: &'static str, error: &std::io::Error) -> Self {
-        let action = "start a thread to execute with".to_owned();
-        Self::Failed { store: engine, action, reason: error.to_string() }
+    pub(crate) fn no_thread(engine: &'static str, error: &io::Error) -> Self {
+        Self::failed(engine, "start a thread to execute with", error)
     }
 }

@@ -85,10 +85,9 @@ pub(crate) fn storage_roots(
     let mut roots = vec![Ok(B256::ZERO); accounts.len()];
     reader.nodes(&keys, &mut |index, node| roots[index] = stored_root(format, node))?;
     let roots = accounts.iter().zip(roots).map(|(account, root)| {
-        root.map_err(|error| StoreError::Damaged {
-            store: "tries",
-            what: format!("the node at {} of the slots of {account}", Path::ROOT),
-            reason: error.to_string(),
+        root.map_err(|error| {
+            let what = format!("the node at {} of the slots of {account}", Path::ROOT);
+            StoreError::damaged("tries", what, error)
         })
     });
     roots.collect()

@@ -3,7 +3,6 @@
 //! the workload.
 
 mod background;
-mod checked_trie;
 pub mod device;
 mod disagreement;
 pub mod engine;
@@ -31,4 +30,3 @@ pub mod store;
 pub mod trace;
 pub mod tries;
 mod try_map;
-mod warm_blocks;

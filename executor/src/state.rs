@@ -18,17 +18,15 @@ mod keep;
 mod lock;
 mod manifest;
 mod names;
-mod node_counts;
 
 pub use directory::{BuiltState, DataDir, SampleDir, default_data_dir};
 pub use error::StateError;
-pub(crate) use format::file_hash;
 pub use format::{
     BuildInput, BuildOutput, BuildPhase, BuildProgress, BuiltTries, Quiet, ScanInput, StateFormat,
     StateSpec, Watch,
 };
-pub use keep::{StateInfo, VerifiedState, WholeState};
+pub(crate) use format::{RowSink, file_hash};
+pub use keep::{StateInfo, VerifiedState};
 pub use lock::{is_named, lock_file};
-pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, NodeTotals, RowCounts};
+pub use manifest::{FileEntry, GROWING_EXTENSION, Manifest, NodeCounts, NodeTotals, RowCounts};
 pub(crate) use names::{is_marked, make_marked, remove_marked};
-pub use node_counts::NodeCounts;

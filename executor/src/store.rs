@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use ::rocksdb::Cache;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use trie::NodeKey;
 use variant::{CacheMode, StoreKind};
@@ -21,7 +22,6 @@ pub use crate::{
     background::{Background, Settled, WriteCounters},
     error::StoreError,
     read_counters::ReadCounters,
-    warm_blocks::WarmBlocks,
 };
 
 pub mod flat;
@@ -233,6 +233,17 @@ pub trait Sample: fmt::Debug + Sync {
     /// # Errors
     /// [`StoreError`].
     fn close(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// The block cache of warm samples. Blocks are keyed by the files that they lie in, whichever
+/// directory links to these: so a store that is closed and opened again finds them.
+#[derive(Clone)]
+pub struct WarmBlocks(pub(crate) Cache);
+
+impl fmt::Debug for WarmBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WarmBlocks").field(&self.0.get_usage()).finish()
+    }
 }
 
 /// A built state.

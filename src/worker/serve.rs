@@ -13,7 +13,7 @@ use executor::{
     engine::EngineError,
     process::{allocations, instructions},
     sample::{Keep, Measurement},
-    store::handicap::{Handicap, Handicapped},
+    store::handicap::Handicap,
 };
 use generator::GENERATOR_VERSION;
 use serde_json::Value;
@@ -211,8 +211,7 @@ impl Worker {
         let opened = if self.handicap.is_none() {
             opener.open(store, &self.run)?
         } else {
-            let memory = opener.memory(&self.run)?;
-            Box::new(Handicapped::new(memory, self.handicap))
+            Box::new(opener.memory(&self.run)?.with_handicap(self.handicap))
         };
         self.session.add(opened);
         Ok(self.session.stores().len() - 1)

@@ -1,15 +1,16 @@
-//! The files of a state, opened past the kernel's cache, seen as one row of 4-KiB blocks, and
-//! which of these blocks to read next.
+//! The files of a state, opened past the kernel's cache, seen as one row of 4-KiB blocks; and those file
+//! systems that have no device.
 
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::unix::fs::OpenOptionsExt,
+    os::{fd::AsFd, unix::fs::OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
 };
 
-use super::{error::Unmeasured, file_system::memory_file_system, unread::UnreadBlocks};
+use rustix::fs::fstatfs;
+
+use super::error::Unmeasured;
 
 /// Size and alignment of every read.
 pub const BLOCK_BYTES: usize = 4096;
@@ -20,11 +21,11 @@ const FILE_COUNT_MAX: usize = 256;
 /// Memory that `O_DIRECT` can read a block into.
 #[derive(Clone)]
 #[repr(C, align(4096))]
-pub(super) struct Block(pub(super) [u8; BLOCK_BYTES]);
+pub(crate) struct Block(pub(crate) [u8; BLOCK_BYTES]);
 
 impl Block {
     /// Zeros.
-    pub(super) const ZERO: Self = Self([0; BLOCK_BYTES]);
+    pub(crate) const ZERO: Self = Self([0; BLOCK_BYTES]);
 }
 
 /// Bytes of a file that are read in one request.
@@ -249,28 +250,21 @@ fn open_direct(path: &Path) -> Result<File, Unmeasured> {
     }
 }
 
-/// One worker's reads, one after another.
-pub(super) enum Draw<'a> {
-    /// Blocks that nobody has read, uniform over all files, so over each by its size.
-    Unread { files: &'a DirectFiles, blocks: &'a UnreadBlocks },
-    /// The next of a list of blocks that all workers share.
-    Listed { files: &'a DirectFiles, blocks: &'a [u64], cursor: &'a AtomicUsize },
-    /// The next of a list of extents that all workers share.
-    Extents { extents: &'a [Extent], cursor: &'a AtomicUsize },
-}
+/// `linux/magic.h`, of 32 bits.
+const TMPFS_MAGIC: u32 = 0x0102_1994;
+/// See [`TMPFS_MAGIC`].
+const RAMFS_MAGIC: u32 = 0x8584_58f6;
 
-impl Draw<'_> {
-    /// The next extent, or `None` at a list's end.
-    pub(super) fn next(&mut self) -> Option<Extent> {
-        match self {
-            Self::Unread { files, blocks } => Some(files.extent(blocks.next())),
-            Self::Listed { files, blocks, cursor } => {
-                let block = blocks.get(cursor.fetch_add(1, Ordering::Relaxed))?;
-                Some(files.extent(*block))
-            }
-            Self::Extents { extents, cursor } => {
-                extents.get(cursor.fetch_add(1, Ordering::Relaxed)).copied()
-            }
-        }
-    }
+/// The name of the file system of `file` if it lies in memory: since Linux 6.6 tmpfs takes
+/// `O_DIRECT` too.
+///
+/// # Errors
+/// The kernel's error.
+pub(crate) fn memory_file_system(file: &impl AsFd) -> io::Result<Option<&'static str>> {
+    // Its type differs from one architecture to the other; the magic numbers have 32 bits.
+    Ok(match fstatfs(file)?.f_type as u32 {
+        TMPFS_MAGIC => Some("tmpfs"),
+        RAMFS_MAGIC => Some("ramfs"),
+        _ => None,
+    })
 }

@@ -4,68 +4,71 @@
 //! **Invariant**: the kernel writes only into blocks that [`Ring`] owns, and these live until
 //! the last read in flight has come back.
 
-use std::{io, mem, time::Instant};
+use std::{io, mem, os::fd::RawFd, time::Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
 
 use super::{
     error::Unmeasured,
-    files::{Block, DirectFiles, Draw, Extent},
+    files::{Block, Extent},
     workers::{Part, Shared},
 };
 use crate::{latency::Latencies, process::thread_cpu_time};
 
-/// The state of a slot: a read in flight, or none.
+/// A ring over a few files, with the memory that it reads into.
+pub(crate) struct Ring {
+    ring: IoUring,
+    /// As many for each slot as the largest read takes; never moved while reads are in flight.
+    blocks: Box<[Block]>,
+    blocks_per_slot: usize,
+    /// Whether each slot has a read in flight.
+    busy: Vec<bool>,
+    in_flight_count: usize,
+    landed: Vec<(usize, i32)>,
+}
+
+/// A read in flight.
 #[derive(Clone, Copy)]
 struct Flight {
     extent: Extent,
     start: Instant,
 }
 
-/// One thread's ring with the memory that it reads into.
-struct Ring<'a> {
-    files: &'a DirectFiles,
-    ring: IoUring,
-    /// As many for each slot as the largest read takes; never moved while reads are in flight.
-    blocks: Box<[Block]>,
-    blocks_per_slot: usize,
-    flights: Vec<Option<Flight>>,
-    in_flight_count: usize,
-    /// Slot and result of the read that came back last.
-    landed: Vec<(usize, i32)>,
-}
-
 /// One thread's reads, `depth` of them in flight.
-pub(super) fn read(
-    shared: &Shared<'_>,
-    depth: usize,
-    mut draw: Draw<'_>,
-) -> Result<Part, Unmeasured> {
+pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, Unmeasured> {
     let files = shared.files;
-    let mut ring = Ring::new(files, depth, shared.read_block_count)
+    let mut ring = Ring::new(&files.descriptors(), depth, shared.read_block_count)
         .map_err(|source| Unmeasured::RingRefused { reason: source.to_string() })?;
+    let mut flights: Vec<Option<Flight>> = vec![None; depth];
     let mut latencies = Latencies::ready();
     let (mut read_count, mut read_bytes, mut block_count) = (0, 0, 0);
     let cpu_before = thread_cpu_time();
     let start = Instant::now();
     let mut now = start;
-    for slot in 0..depth {
-        if let Some(extent) = draw.next() {
-            ring.start(slot, Flight { extent, start: now });
+    for (slot, flight) in flights.iter_mut().enumerate() {
+        if let Some(extent) = shared.next() {
+            ring.start(slot, &extent);
+            *flight = Some(Flight { extent, start: now });
         }
     }
     while ring.in_flight_count > 0 {
         ring.wait().map_err(|source| files.failed(source))?;
         now = Instant::now();
         let is_over = shared.is_over(start, now)?;
-        for index in 0..ring.landed.len() {
-            let (slot, flight) = ring.land(index)?;
+        for index in 0..ring.landed().len() {
+            let (slot, result) = ring.landed()[index];
+            let flight = flights[slot]
+                .take()
+                .unwrap_or_else(|| panic!("slot {slot} came back without being in flight"));
+            let read = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
+            files.check_read(&flight.extent, read)?;
             latencies.record(now - flight.start);
             read_count += 1;
             read_bytes += u64::from(flight.extent.byte_count);
             block_count += u64::from(flight.extent.block_count);
-            if !is_over && let Some(extent) = draw.next() {
-                ring.start(slot, Flight { extent, start: now });
+            if !is_over && let Some(extent) = shared.next() {
+                ring.start(slot, &extent);
+                flights[slot] = Some(Flight { extent, start: now });
             }
         }
         if is_over {
@@ -76,8 +79,9 @@ pub(super) fn read(
     Ok(Part { read_count, read_bytes, block_count, start, end: now, latencies, cpu })
 }
 
-impl<'a> Ring<'a> {
-    fn new(files: &'a DirectFiles, depth: usize, blocks_per_slot: usize) -> io::Result<Self> {
+impl Ring {
+    /// A ring of `depth` reads over `files`, each of `blocks_per_slot` blocks at most.
+    pub(crate) fn new(files: &[RawFd], depth: usize, blocks_per_slot: usize) -> io::Result<Self> {
         let entry_count = u32::try_from(depth).map_err(io::Error::other)?;
         // Completions are handled when we wait, not in interrupts of our own thread: Linux 6.1.
         let ring = IoUring::builder()
@@ -85,13 +89,12 @@ impl<'a> Ring<'a> {
             .setup_defer_taskrun()
             .build(entry_count)
             .or_else(|_| IoUring::new(entry_count))?;
-        ring.submitter().register_files(&files.descriptors())?;
+        ring.submitter().register_files(files)?;
         Ok(Self {
-            files,
             ring,
             blocks: vec![Block::ZERO; depth * blocks_per_slot].into_boxed_slice(),
             blocks_per_slot,
-            flights: vec![None; depth],
+            busy: vec![false; depth],
             in_flight_count: 0,
             landed: Vec::with_capacity(2 * depth),
         })
@@ -105,9 +108,9 @@ impl<'a> Ring<'a> {
     /// # Panics
     /// The slot is not free.
     #[expect(unsafe_code, reason = "the kernel writes into the slot's block")]
-    fn start(&mut self, slot: usize, flight: Flight) {
-        assert!(self.flights[slot].is_none(), "slot {slot} is in flight");
-        let Extent { file, offset, byte_count, .. } = flight.extent;
+    pub(crate) fn start(&mut self, slot: usize, extent: &Extent) {
+        assert!(!self.busy[slot], "slot {slot} is in flight");
+        let Extent { file, offset, byte_count, .. } = *extent;
         let room = &mut self.blocks[slot * self.blocks_per_slot..][..self.blocks_per_slot];
         assert!(byte_count as usize <= size_of_val(room), "{byte_count} bytes have no room");
         let into = room.as_mut_ptr().cast::<u8>();
@@ -119,14 +122,14 @@ impl<'a> Ring<'a> {
         // was free, and `drop` frees the blocks only when no read is in flight.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.unwrap_or_else(|_| panic!("the queue has an entry for each of the slots"));
-        self.flights[slot] = Some(flight);
+        self.busy[slot] = true;
         self.in_flight_count += 1;
         // A failure here is met again by the next wait, which submits the rest.
         drop(self.ring.submit());
     }
 
     /// Submits the rest and waits until at least one read has come back.
-    fn wait(&mut self) -> io::Result<()> {
+    pub(crate) fn wait(&mut self) -> io::Result<()> {
         self.landed.clear();
         loop {
             match self.ring.submit_and_wait(1) {
@@ -140,24 +143,33 @@ impl<'a> Ring<'a> {
         for entry in self.ring.completion() {
             let slot = usize::try_from(entry.user_data()).unwrap_or(usize::MAX);
             self.landed.push((slot, entry.result()));
+            self.busy[slot] = false;
         }
         self.in_flight_count -= self.landed.len();
         Ok(())
     }
 
-    /// Frees the slot of a read that came back and checks its result.
-    fn land(&mut self, index: usize) -> Result<(usize, Flight), Unmeasured> {
-        let (slot, result) = self.landed[index];
-        let flight = self.flights[slot]
-            .take()
-            .unwrap_or_else(|| panic!("slot {slot} came back without being in flight"));
-        let read = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result));
-        self.files.check_read(&flight.extent, read)?;
-        Ok((slot, flight))
+    /// Slot and result of each read that came back in the last wait.
+    pub(crate) fn landed(&self) -> &[(usize, i32)] {
+        &self.landed
+    }
+
+    /// True while a read into the blocks of `slot` is in flight.
+    pub(crate) fn is_busy(&self, slot: usize) -> bool {
+        self.busy[slot]
+    }
+
+    /// The first block of a slot.
+    ///
+    /// # Panics
+    /// A read into it is in flight.
+    pub(crate) fn block(&self, slot: usize) -> &Block {
+        assert!(!self.busy[slot], "slot {slot} is in flight");
+        &self.blocks[slot * self.blocks_per_slot]
     }
 }
 
-impl Drop for Ring<'_> {
+impl Drop for Ring {
     /// Waits for reads in flight; where that fails, the memory is leaked: the kernel may
     /// still write into it.
     fn drop(&mut self) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rounds of the Feistel network: four make a pseudorandom permutation of pseudorandom functions
 /// (Luby and Rackoff 1988).
-const ROUND_COUNT: usize = 4;
+pub(crate) const ROUND_COUNT: usize = 4;
 
 /// All blocks in random order, handed out once each.
 #[derive(Debug)]
@@ -23,14 +23,16 @@ impl UnreadBlocks {
 
     /// The same, of which the first `taken_count` were handed out before.
     pub(super) const fn after(taken_count: u64, block_count: u64, seed: u64) -> Self {
-        let permutation = Permutation::new(block_count, seed);
+        let mut rng = SplitMix64(seed);
+        let keys = [rng.next(), rng.next(), rng.next(), rng.next()];
+        let permutation = Permutation::new(block_count, keys, SplitMix64::STEP);
         Self { permutation, taken_count: AtomicU64::new(taken_count) }
     }
 
     /// The next block. After the last one, the first one again.
     pub(super) fn next(&self) -> u64 {
         let index = self.taken_count.fetch_add(1, Ordering::Relaxed);
-        self.permutation.at(index % self.permutation.block_count)
+        self.permutation.at(index % self.permutation.count)
     }
 
     /// The next `count` blocks.
@@ -45,40 +47,45 @@ impl UnreadBlocks {
 
     /// Share of the blocks that were handed out.
     pub(super) fn taken_share(&self) -> f64 {
-        self.taken_count().min(self.permutation.block_count) as f64
-            / self.permutation.block_count as f64
+        self.taken_count().min(self.permutation.count) as f64 / self.permutation.count as f64
     }
 
     /// Number of those handed out a second time, or more often.
     pub(super) fn repeated_count(&self) -> u64 {
-        self.taken_count().saturating_sub(self.permutation.block_count)
+        self.taken_count().saturating_sub(self.permutation.count)
     }
 }
 
-/// A permutation of `0..block_count` that needs no memory: a Feistel network over the least even
+/// A permutation of `0..count` that needs no memory: a Feistel network over the least even
 /// number of bits that is enough, walked on from numbers outside.
 #[derive(Debug)]
-struct Permutation {
-    block_count: u64,
+pub(crate) struct Permutation {
+    count: u64,
     half_bits: u32,
     keys: [u64; ROUND_COUNT],
+    step: u64,
 }
 
 impl Permutation {
-    const fn new(block_count: u64, seed: u64) -> Self {
-        let bits = u64::BITS - block_count.saturating_sub(1).leading_zeros();
+    /// Rounds mix with `keys`, after `step` is added.
+    pub(crate) const fn new(count: u64, keys: [u64; ROUND_COUNT], step: u64) -> Self {
+        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         let half_bits = if bits < 2 { 1 } else { bits.div_ceil(2) };
-        let mut rng = SplitMix64(seed);
-        let keys = [rng.next(), rng.next(), rng.next(), rng.next()];
-        Self { block_count, half_bits, keys }
+        Self { count, half_bits, keys, step }
     }
 
-    fn at(&self, index: u64) -> u64 {
-        let mut block = index;
+    /// Numbers that are permuted.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The number at `index`.
+    pub(crate) fn at(&self, index: u64) -> u64 {
+        let mut number = index;
         loop {
-            block = self.shuffled(block);
-            if block < self.block_count {
-                return block;
+            number = self.shuffled(number);
+            if number < self.count {
+                return number;
             }
         }
     }
@@ -87,7 +94,8 @@ impl Permutation {
         let mask = (1 << self.half_bits) - 1;
         let (mut left, mut right) = (value >> self.half_bits, value & mask);
         for key in self.keys {
-            (left, right) = (right, left ^ (SplitMix64(right ^ key).next() & mask));
+            let round = mixed((right ^ key).wrapping_add(self.step));
+            (left, right) = (right, left ^ (round & mask));
         }
         left << self.half_bits | right
     }
@@ -102,10 +110,15 @@ impl SplitMix64 {
 
     const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(Self::STEP);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        mixed(self.0)
     }
+}
+
+/// The finaliser of `SplitMix64`, a bijection.
+pub(crate) const fn mixed(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]

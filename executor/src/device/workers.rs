@@ -10,10 +10,10 @@ use std::{
 
 use super::{
     error::Unmeasured,
-    files::{BLOCK_BYTES, DirectFiles, Draw, Extent},
+    files::{BLOCK_BYTES, Block, DirectFiles, Extent},
     unread::UnreadBlocks,
 };
-use crate::latency::Latencies;
+use crate::{latency::Latencies, process::thread_cpu_time};
 
 /// Which blocks to read.
 pub(super) enum Work<'a> {
@@ -26,15 +26,6 @@ pub(super) enum Work<'a> {
 }
 
 impl Work<'_> {
-    /// A worker's blocks; `cursor` is shared by all workers.
-    const fn draw<'a>(&'a self, files: &'a DirectFiles, cursor: &'a AtomicUsize) -> Draw<'a> {
-        match self {
-            Self::Unread { blocks, .. } => Draw::Unread { files, blocks },
-            Self::Listed(blocks) => Draw::Listed { files, blocks, cursor },
-            Self::Extents { extents, .. } => Draw::Extents { extents, cursor },
-        }
-    }
-
     /// Blocks of memory that the largest read takes.
     fn read_block_count(&self) -> usize {
         match self {
@@ -55,24 +46,15 @@ impl Work<'_> {
     }
 }
 
-/// The reads of a method.
-pub(super) struct Outcome {
-    pub(super) read_count: u64,
-    pub(super) read_bytes: u64,
-    pub(super) block_count: u64,
-    pub(super) elapsed: Duration,
-    pub(super) latencies: Latencies,
-    pub(super) cpu: Option<Duration>,
-}
-
 /// State that all threads share.
 pub(super) struct Shared<'a> {
-    /// The blocks to read.
+    /// The files to read.
     pub(super) files: &'a DirectFiles,
+    work: &'a Work<'a>,
+    /// Index of the next one in a list.
+    cursor: AtomicUsize,
     /// Blocks of memory that each read needs at most.
     pub(super) read_block_count: usize,
-    /// How long each thread reads from its first read on; to the end of a list without it.
-    time: Option<Duration>,
     cancel: &'a AtomicBool,
     /// Set when one failed, so that the others end.
     has_failed: AtomicBool,
@@ -98,22 +80,21 @@ pub(super) fn read(
     thread_count: usize,
     work: &Work<'_>,
     cancel: &AtomicBool,
-    reader: &(impl Fn(&Shared<'_>, Draw<'_>) -> Result<Part, Unmeasured> + Sync),
-) -> Result<Outcome, Unmeasured> {
-    let cursor = AtomicUsize::new(0);
+    reader: &(impl Fn(&Shared<'_>) -> Result<Part, Unmeasured> + Sync),
+) -> Result<Vec<Part>, Unmeasured> {
     let shared = Shared {
         files,
+        work,
+        cursor: AtomicUsize::new(0),
         read_block_count: work.read_block_count(),
-        time: work.time(),
         cancel,
         has_failed: AtomicBool::new(false),
     };
-    let parts: Result<Vec<Part>, Unmeasured> = thread::scope(|scope| {
+    thread::scope(|scope| {
         let shared = &shared;
         let workers = (0..thread_count).map(|_| {
-            let draw = work.draw(files, &cursor);
             let worker = thread::Builder::new()
-                .spawn_scoped(scope, move || reader(shared, draw).inspect_err(|_| shared.fail()));
+                .spawn_scoped(scope, move || reader(shared).inspect_err(|_| shared.fail()));
             worker.map_err(|source| {
                 shared.fail();
                 Unmeasured::NoThreads { count: thread_count, source }
@@ -123,8 +104,7 @@ pub(super) fn read(
         let workers: Vec<_> = workers.collect();
         let parts = workers.into_iter();
         parts.map(|worker| worker?.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    });
-    Ok(merge(parts?))
+    })
 }
 
 impl Shared<'_> {
@@ -132,35 +112,50 @@ impl Shared<'_> {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
+    /// The next extent to read, of those that all threads share; `None` at a list's end.
+    pub(super) fn next(&self) -> Option<Extent> {
+        match self.work {
+            Work::Unread { blocks, .. } => Some(self.files.extent(blocks.next())),
+            Work::Listed(blocks) => {
+                let block = blocks.get(self.cursor.fetch_add(1, Ordering::Relaxed))?;
+                Some(self.files.extent(*block))
+            }
+            Work::Extents { extents, .. } => {
+                extents.get(self.cursor.fetch_add(1, Ordering::Relaxed)).copied()
+            }
+        }
+    }
+
     /// Whether a thread that began to read at `start` is to end.
     pub(super) fn is_over(&self, start: Instant, now: Instant) -> Result<bool, Unmeasured> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Unmeasured::Cancelled);
         }
-        let is_late = self.time.is_some_and(|time| now - start >= time);
+        let is_late = self.work.time().is_some_and(|time| now - start >= time);
         Ok(is_late || self.has_failed.load(Ordering::Relaxed))
     }
 }
 
-/// The time is that from the first thread's start to the last one's end, so what threads were
-/// late counts against the rate.
-fn merge(parts: Vec<Part>) -> Outcome {
-    let start = parts.iter().map(|part| part.start).min();
-    let end = parts.iter().map(|part| part.end).max();
-    let mut outcome = Outcome {
-        read_count: 0,
-        read_bytes: 0,
-        block_count: 0,
-        elapsed: end.zip(start).map_or(Duration::ZERO, |(end, start)| end - start),
-        latencies: Latencies::default(),
-        cpu: Some(Duration::ZERO),
-    };
-    for part in parts {
-        outcome.read_count += part.read_count;
-        outcome.read_bytes += part.read_bytes;
-        outcome.block_count += part.block_count;
-        outcome.latencies.merge(&part.latencies);
-        outcome.cpu = outcome.cpu.zip(part.cpu).map(|(sum, cpu)| sum + cpu);
+/// The reads of a thread that waits for each `pread`, as every kernel can.
+pub(super) fn read_one_by_one(shared: &Shared<'_>) -> Result<Part, Unmeasured> {
+    let cpu_before = thread_cpu_time();
+    let mut blocks = vec![Block::ZERO; shared.read_block_count];
+    let mut latencies = Latencies::ready();
+    let (mut read_count, mut read_bytes, mut block_count) = (0, 0, 0);
+    let start = Instant::now();
+    let mut now = start;
+    while !shared.is_over(start, now)?
+        && let Some(span) = shared.next()
+    {
+        let room = (span.byte_count as usize).div_ceil(BLOCK_BYTES);
+        shared.files.read(&span, &mut blocks[..room])?;
+        let done = Instant::now();
+        latencies.record(done - now);
+        read_count += 1;
+        read_bytes += u64::from(span.byte_count);
+        block_count += u64::from(span.block_count);
+        now = done;
     }
-    outcome
+    let cpu = thread_cpu_time().zip(cpu_before).map(|(now, before)| now - before);
+    Ok(Part { read_count, read_bytes, block_count, start, end: now, latencies, cpu })
 }

@@ -10,10 +10,10 @@ use std::{
 use alloy_primitives::U256;
 use workload::SlotFamily;
 
+use crate::device::{Permutation, ROUND_COUNT, mixed};
+
 /// Name of the stream of draws; a recipe's seeds come from others.
 const STREAM: &str = "stress 2026 draw of raw reads";
-/// Rounds of the Feistel network; four are enough to look random to any cache.
-const ROUNDS: usize = 4;
 
 /// An endless sequence of indices, shared by threads and by the points of a run.
 #[derive(Debug)]
@@ -28,23 +28,23 @@ pub struct Draw {
 impl Draw {
     /// From `seed`, over the slots of `family`, of which `present_share` (0 to 1) shall exist.
     pub fn new(family: &SlotFamily, seed: u64, present_share: f64) -> Self {
-        let mut words = [0; 8 * (ROUNDS + 1)];
+        let mut words = [0; 8 * (ROUND_COUNT + 1)];
         let mut hasher = blake3::Hasher::new_derive_key(STREAM);
         hasher.update(&seed.to_le_bytes());
         hasher.finalize_xof().fill(&mut words);
-        let mut keys = [0; ROUNDS + 1];
+        let mut keys = [0; ROUND_COUNT + 1];
         for (key, bytes) in keys.iter_mut().zip(words.as_chunks::<8>().0) {
             *key = u64::from_le_bytes(*bytes);
         }
         let [rounds @ .., choice_key] = keys;
         let present = (present_share.clamp(0.0, 1.0) * (1_u128 << 64) as f64) as u128;
-        let permutation = Permutation::new(family.count.max(1), rounds);
+        let permutation = Permutation::new(family.count.max(1), rounds, 0);
         Self { permutation, present, choice_key, next: AtomicU64::new(0) }
     }
 
     /// Keys until the first is drawn again.
     pub const fn period(&self) -> u64 {
-        self.permutation.count
+        self.permutation.count()
     }
 
     /// Draws so far; above [`Self::period`] keys have come again.
@@ -60,54 +60,12 @@ impl Draw {
 
     /// The slot of a draw: its index, and whether it exists.
     fn slot(&self, draw: u64) -> (u64, bool) {
-        let place = draw % self.permutation.count;
-        let index = self.permutation.at(place);
-        let is_present = u128::from(mixed(place ^ self.choice_key)) < self.present;
+        let number = draw % self.permutation.count();
+        let index = self.permutation.at(number);
+        let is_present = u128::from(mixed(number ^ self.choice_key)) < self.present;
         // The key rule goes on beyond the slots that exist.
-        (if is_present { index } else { self.permutation.count + index }, is_present)
+        (if is_present { index } else { self.permutation.count() + index }, is_present)
     }
-}
-
-/// A bijection of 0..count: a Feistel network over the next power of four, walked until it comes
-/// back below `count`.
-#[derive(Debug)]
-struct Permutation {
-    count: u64,
-    half_bits: u32,
-    keys: [u64; ROUNDS],
-}
-
-impl Permutation {
-    fn new(count: u64, keys: [u64; ROUNDS]) -> Self {
-        let bits = u64::BITS - (count - 1).leading_zeros();
-        Self { count, half_bits: bits.div_ceil(2).max(1), keys }
-    }
-
-    fn at(&self, index: u64) -> u64 {
-        let mut at = index;
-        loop {
-            at = self.step(at);
-            if at < self.count {
-                return at;
-            }
-        }
-    }
-
-    fn step(&self, at: u64) -> u64 {
-        let mask = (1 << self.half_bits) - 1;
-        let (mut left, mut right) = (at >> self.half_bits, at & mask);
-        for key in self.keys {
-            (left, right) = (right, left ^ (mixed(right ^ key) & mask));
-        }
-        left << self.half_bits | right
-    }
-}
-
-/// The finaliser of `SplitMix64`, a bijection.
-const fn mixed(z: u64) -> u64 {
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// Keys and values of some draws; filled again without taking memory.

@@ -194,5 +194,5 @@ fn wrong(
 ) -> RawError {
     let store = shared.store;
     let reason = format!("it reads as {value:#x}, and the recipe says {expected:#x}");
-    StoreError::Damaged { store, what: format!("slot {key:#x}"), reason }.into()
+    StoreError::damaged(store, format!("slot {key:#x}"), reason).into()
 }

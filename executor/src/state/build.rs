@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64},
+    sync::atomic::AtomicBool,
     time::Instant,
 };
 
@@ -47,18 +47,7 @@ impl DataDir {
         if let Some(note) = spec.format.recover(&name, &dir)? {
             progress.note(&note);
         }
-        let modified = manifest.modification_times(&dir)?;
-        let samples = self.samples();
-        Ok(BuiltState {
-            name,
-            dir,
-            samples,
-            next_sample: AtomicU64::new(0),
-            manifest,
-            row_extension: spec.format.row_extension(),
-            modified,
-            _lock: lock,
-        })
+        self.built(manifest, spec.format.row_extension(), lock, &name)
     }
 
     /// Removes leftovers of dead processes, half-built states and samples: of state `name`, whose
@@ -177,7 +166,7 @@ impl DataDir {
         let scratch = self.new_place(name)?;
         let start = Instant::now();
         let (genesis, layout, threads) = (spec.genesis, spec.layout, spec.threads.max(1));
-        let input = BuildInput { name, genesis, layout, dir: place, scratch: &scratch, threads };
+        let input = BuildInput { genesis, layout, dir: place, scratch: &scratch, threads };
         let built = spec.format.build(&input, watch);
         remove_marked(&scratch)?;
         let built = built?;

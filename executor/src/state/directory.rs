@@ -65,6 +65,27 @@ impl DataDir {
         self.root.join(SAMPLES)
     }
 
+    /// The whole state `name`, whose files are those of its manifest.
+    pub(super) fn built(
+        &self,
+        manifest: Manifest,
+        row_extension: &'static str,
+        lock: StateLock,
+        name: &str,
+    ) -> Result<BuiltState, StateError> {
+        let dir = self.state(name);
+        Ok(BuiltState {
+            name: name.to_owned(),
+            samples: self.samples(),
+            next_sample: AtomicU64::new(0),
+            modified: manifest.modification_times(&dir)?,
+            dir,
+            manifest,
+            row_extension,
+            _lock: lock,
+        })
+    }
+
     /// The names of a directory's entries, sorted.
     pub(super) fn entries(&self, dir: &Path) -> Result<Vec<String>, StateError> {
         let mut names = Vec::new();
@@ -152,11 +173,7 @@ impl SampleDir {
     /// # Errors
     /// It cannot be removed.
     pub(crate) fn close(self, store: &'static str) -> Result<(), StoreError> {
-        remove_marked(&self.path).map_err(|error| StoreError::Failed {
-            store,
-            action: "end a sample".to_owned(),
-            reason: error.to_string(),
-        })
+        remove_marked(&self.path).map_err(|error| StoreError::failed(store, "end a sample", error))
     }
 }
 
@@ -170,15 +187,15 @@ impl Drop for SampleDir {
 /// A whole state, locked for this process until dropped.
 #[derive(Debug)]
 pub struct BuiltState {
-    pub(super) name: String,
-    pub(super) dir: PathBuf,
-    pub(super) samples: PathBuf,
-    pub(super) next_sample: AtomicU64,
-    pub(super) manifest: Manifest,
-    pub(super) row_extension: &'static str,
+    name: String,
+    dir: PathBuf,
+    samples: PathBuf,
+    next_sample: AtomicU64,
+    manifest: Manifest,
+    row_extension: &'static str,
     /// When each file of the manifest had last been written when the state was opened.
-    pub(super) modified: Vec<SystemTime>,
-    pub(super) _lock: StateLock,
+    modified: Vec<SystemTime>,
+    _lock: StateLock,
 }
 
 impl BuiltState {
@@ -202,6 +219,12 @@ impl BuiltState {
         self.manifest.files_with(self.row_extension, &self.dir)
     }
 
+    /// That this build of `store` does not know its shape.
+    pub(crate) fn unknown_shape(&self, store: &'static str) -> StoreError {
+        let reason = format!("this build does not know the shape {:?}", self.manifest.shape);
+        StoreError::failed(store, format!("open {}", self.name), reason)
+    }
+
     /// A new directory for a sample, on the state's file system, with nothing in it but its mark. Removed by the
     /// next run when this process dies before it does so itself.
     ///
@@ -221,11 +244,7 @@ impl BuiltState {
 
     /// The same for a sample of `store`.
     pub(crate) fn sample_dir_of(&self, store: &'static str) -> Result<SampleDir, StoreError> {
-        self.new_sample_dir().map_err(|error| StoreError::Failed {
-            store,
-            action: "make a sample".to_owned(),
-            reason: error.to_string(),
-        })
+        self.new_sample_dir().map_err(|error| StoreError::failed(store, "make a sample", error))
     }
 
     /// Proof that nobody wrote the state since it was opened: its files have the names and sizes
@@ -255,11 +274,7 @@ impl BuiltState {
                 what: "the state below the sample".to_owned(),
                 reason: error.to_string(),
             },
-            error => StoreError::Failed {
-                store,
-                action: "compare the state with its start".to_owned(),
-                reason: error.to_string(),
-            },
+            error => StoreError::failed(store, "compare the state with its start", error),
         })
     }
 }

@@ -2,7 +2,7 @@
 //! given for that.
 
 use std::{
-    fmt, fs, io,
+    fmt, fs, io, mem,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -12,8 +12,7 @@ use workload::{Genesis, Layout};
 
 use super::{
     error::StateError,
-    manifest::{FORMAT_VERSION, Manifest, RowCounts},
-    node_counts::NodeCounts,
+    manifest::{FORMAT_VERSION, Manifest, NodeCounts, RowCounts},
 };
 
 /// Work on a state.
@@ -79,13 +78,49 @@ impl Watch<'_> {
     pub fn check(&self) -> Result<(), StateError> {
         if self.cancel.load(Ordering::Relaxed) { Err(StateError::Cancelled) } else { Ok(()) }
     }
+
+    /// A count of rows, none yet.
+    pub(crate) const fn rows(&self) -> WatchedRows<'_> {
+        WatchedRows { watch: self, unreported: 0 }
+    }
+}
+
+/// Takes a row: its key and its value.
+pub(crate) type RowSink<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 'a;
+
+/// Rows between two looks at the cancel flag.
+const REPORT_ROWS: u64 = 1 << 16;
+
+/// Rows that are done one by one and reported by the ten thousand, the last ones on drop.
+pub(crate) struct WatchedRows<'a> {
+    watch: &'a Watch<'a>,
+    unreported: u64,
+}
+
+impl WatchedRows<'_> {
+    /// Counts a row.
+    ///
+    /// # Errors
+    /// [`StateError::Cancelled`].
+    pub(crate) fn add_one(&mut self) -> Result<(), StateError> {
+        self.unreported += 1;
+        if self.unreported < REPORT_ROWS {
+            return Ok(());
+        }
+        self.watch.progress.advance(mem::take(&mut self.unreported));
+        self.watch.check()
+    }
+}
+
+impl Drop for WatchedRows<'_> {
+    fn drop(&mut self) {
+        self.watch.progress.advance(self.unreported);
+    }
 }
 
 /// Input of a store's builder.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildInput<'a> {
-    /// The state's name, for errors.
-    pub name: &'a str,
     /// The recipe.
     pub genesis: &'a Genesis,
     /// How keys are made.

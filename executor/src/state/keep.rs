@@ -5,7 +5,7 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64},
+    sync::atomic::AtomicBool,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -14,9 +14,8 @@ use super::{
     error::StateError,
     format::{BuildOutput, BuildPhase, BuildProgress, ScanInput, StateFormat, Watch},
     lock::{Purpose, StateLock, current_holder, last_used_unix_s},
-    manifest::{Manifest, NodeTotals, RowCounts},
+    manifest::{Manifest, NodeCounts},
     names::{BUILDING, is_marked, is_state_name, make_marked, mark, remove_marked},
-    node_counts::NodeCounts,
 };
 
 /// Facts of one state.
@@ -28,7 +27,7 @@ pub struct StateInfo {
     /// counts once.
     pub byte_count: u64,
     /// Its manifest; `None` where it is half built, damaged or gone but for samples.
-    pub whole: Option<WholeState>,
+    pub whole: Option<Manifest>,
     /// Why it cannot be used, where it cannot.
     pub fault: Option<String>,
     /// Whether it is all that killed processes left: a half-built state, or samples without one.
@@ -50,23 +49,6 @@ impl StateInfo {
     pub fn needed_unix_s(&self) -> Option<u64> {
         self.last_used_unix_s.or(self.created_unix_s)
     }
-}
-
-/// A state's manifest, for a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WholeState {
-    /// The scenario that first asked for it.
-    pub scenario: String,
-    /// Rows of each table.
-    pub rows: RowCounts,
-    /// Name of the layout.
-    pub layout: &'static str,
-    /// Settings of the store that shape its files.
-    pub shape: String,
-    /// Stored nodes of its tries, if it has any and says so.
-    pub nodes: Option<NodeTotals>,
-    /// When it was built, in seconds since 1970.
-    pub created_unix_s: u64,
 }
 
 /// A state whose rows and nodes are those of its recipe.
@@ -106,7 +88,7 @@ impl DataDir {
             _ if half_built => (None, Some("half built".to_owned())),
             _ if !has_dir => (None, Some("only samples of killed runs are left".to_owned())),
             Err(error) => (None, Some(error.to_string())),
-            Ok(manifest) => (Some(summary(&manifest)), None),
+            Ok(manifest) => (Some(manifest), None),
         };
         let all: Vec<_> = samples.chain([dir.as_path()]).collect();
         let created_unix_s = match &whole {
@@ -141,17 +123,7 @@ impl DataDir {
         let manifest = Manifest::read(&dir, name)?;
         manifest.check_files(&dir, name)?;
         let row_extension = format_of(&manifest, name, formats)?.row_extension();
-        let modified = manifest.modification_times(&dir)?;
-        Ok(BuiltState {
-            name: name.to_owned(),
-            dir,
-            samples: self.samples(),
-            next_sample: AtomicU64::new(0),
-            manifest,
-            row_extension,
-            modified,
-            _lock: lock,
-        })
+        self.built(manifest, row_extension, lock, name)
     }
 
     /// Reads every row of state `name` and compares with its manifest.
@@ -296,17 +268,6 @@ fn format_of<'f>(
         let reason = format!("this build has no store called {}", manifest.store);
         StateError::untrusted(name, reason)
     })
-}
-
-fn summary(manifest: &Manifest) -> WholeState {
-    WholeState {
-        scenario: manifest.scenario.clone(),
-        rows: manifest.rows,
-        layout: manifest.layout.name(),
-        shape: manifest.shape.clone(),
-        nodes: manifest.nodes,
-        created_unix_s: manifest.created_unix_s,
-    }
 }
 
 /// Bytes of the files in `dirs`, one that is linked into several counted once. What a run

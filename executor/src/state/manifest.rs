@@ -8,9 +8,11 @@ use std::{
 
 use alloy_primitives::B256;
 use serde::{Deserialize, Serialize};
+use trie::NodeKey;
 use workload::{Genesis, Layout, Table};
 
 use super::{error::StateError, names::MARK};
+use crate::tries::TrieId;
 
 /// Name of the manifest in a state directory.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -34,12 +36,12 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
-    /// Sets the number of rows of `table`.
-    pub(crate) const fn set(&mut self, table: Table, count: u64) {
+    /// Adds rows of `table`.
+    pub(crate) const fn add(&mut self, table: Table, count: u64) {
         match table {
-            Table::Accounts => self.accounts = count,
-            Table::Slots => self.slots = count,
-            Table::Codes => self.codes = count,
+            Table::Accounts => self.accounts += count,
+            Table::Slots => self.slots += count,
+            Table::Codes => self.codes += count,
         }
     }
 
@@ -70,6 +72,49 @@ impl NodeTotals {
         self.count += other.count;
         self.bytes += other.bytes;
     }
+}
+
+/// The stored nodes of a state's tries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeCounts {
+    /// All of them, with the records of the tries' tops, which have no depth.
+    pub totals: NodeTotals,
+    /// Those of the trie of accounts by depth, which is the number of nibbles in their path.
+    pub accounts: Vec<NodeTotals>,
+    /// Those of all tries of slots together, by the depth in their own trie.
+    pub slots: Vec<NodeTotals>,
+}
+
+impl NodeCounts {
+    /// Adds a node of a trie; `row` is its key in the store.
+    pub(crate) fn add(&mut self, trie: &TrieId, key: &NodeKey, row: &[u8], node: &[u8]) {
+        self.totals.add(row, node);
+        let NodeKey::Node(path) = key else { return };
+        let depths = match trie {
+            TrieId::Accounts => &mut self.accounts,
+            TrieId::Slots(_) => &mut self.slots,
+        };
+        at(depths, path.len()).add(row, node);
+    }
+
+    /// Adds other nodes.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.totals.merge(&other.totals);
+        for (depths, others) in
+            [(&mut self.accounts, &other.accounts), (&mut self.slots, &other.slots)]
+        {
+            for (depth, totals) in others.iter().enumerate() {
+                at(depths, depth).merge(totals);
+            }
+        }
+    }
+}
+
+fn at(depths: &mut Vec<NodeTotals>, depth: usize) -> &mut NodeTotals {
+    if depths.len() <= depth {
+        depths.resize(depth + 1, NodeTotals::default());
+    }
+    &mut depths[depth]
 }
 
 /// One file of a state.

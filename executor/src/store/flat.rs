@@ -16,7 +16,6 @@ mod files;
 mod format;
 mod index;
 mod nodes;
-mod ranges;
 mod reader;
 #[cfg(feature = "io-uring")]
 mod ring;
@@ -39,7 +38,7 @@ use variant::{CacheMode, StoreKind};
 
 use files::Files;
 pub use format::FlatFormat;
-use sample::{FlatSample, SampleInput};
+use sample::FlatSample;
 pub use settings::FlatSettings;
 use settings::{NAME, failed_io};
 
@@ -65,21 +64,12 @@ impl FlatStore {
     /// when a file cannot be opened.
     pub fn open(state: BuiltState, settings: FlatSettings) -> Result<Self, StoreError> {
         let action = format!("open {}", state.dir().display());
-        let shape = &state.manifest().shape;
-        let format = FlatFormat::of_shape(shape).ok_or_else(|| StoreError::Failed {
-            store: NAME,
-            action: format!("open {}", state.name()),
-            reason: format!("this build does not know the shape {shape:?}"),
-        })?;
+        let format = FlatFormat::of_shape(&state.manifest().shape)
+            .ok_or_else(|| state.unknown_shape(NAME))?;
         let files = Files::open(state.dir(), state.manifest().layout, format.tries);
-        let files = files.map_err(|error| {
-            let reason = error.to_string();
-            match error.kind() {
-                io::ErrorKind::InvalidData => {
-                    StoreError::Damaged { store: NAME, what: state.name().to_owned(), reason }
-                }
-                _ => StoreError::Failed { store: NAME, action: action.clone(), reason },
-            }
+        let files = files.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => StoreError::damaged(NAME, state.name(), error),
+            _ => StoreError::failed(NAME, action.as_str(), error),
         })?;
         let dir = File::open(state.dir()).and_then(|dir| device::memory_file_system(&dir));
         let in_memory = dir.map_err(failed_io(action))?.is_some();
@@ -114,7 +104,7 @@ fn probe(files: &Files, depth: usize) -> Option<String> {
     #[cfg(feature = "io-uring")]
     {
         let file = files.slots.file.of(CacheMode::Cold);
-        let refused = ring::Ring::new(&[file], depth.max(1)).err()?;
+        let refused = ring::BlockRing::new(&[file], depth.max(1)).err()?;
         Some(format!("refused by the kernel: {refused}"))
     }
     #[cfg(not(feature = "io-uring"))]
@@ -135,14 +125,14 @@ impl Store for FlatStore {
             device::fadvise_dontneed(&self.files.all_paths())
                 .map_err(failed_io(format!("drop {} from the page cache", self.state.name())))?;
         }
-        let sample = FlatSample::open(SampleInput {
-            state: &self.state,
-            files: &self.files,
-            settings: self.settings,
-            #[cfg(feature = "io-uring")]
-            refused_rings: &self.refused_rings,
+        let sample = FlatSample::open(
+            &self.state,
+            &self.files,
+            self.settings,
             cache,
-        })?;
+            #[cfg(feature = "io-uring")]
+            &self.refused_rings,
+        )?;
         self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         Ok(Box::new(sample))
     }

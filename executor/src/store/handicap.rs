@@ -10,14 +10,9 @@ use std::{
 };
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use workload::{Layout, NetChanges, genesis::AccountState};
+use workload::genesis::AccountState;
 
-use super::{
-    Background, Batching, ReadCounters, Reader, Sample, SlotRow, Store, StoreError,
-    memory::MemoryStore,
-};
-use crate::tries::{StateTries, Tries};
-use variant::{CacheMode, StoreKind};
+use super::{ReadCounters, Reader, StoreError};
 
 /// Shortest delay that is spent at once.
 const LEAST_DELAY: Duration = Duration::from_micros(2);
@@ -37,118 +32,50 @@ impl Handicap {
     pub const fn is_none(&self) -> bool {
         self.read_delay.is_zero() && !self.reads_one_twice
     }
+
+    /// Both, for the facts of a store: names and values.
+    pub(super) fn facts(&self) -> [(String, String); 2] {
+        let delay = self.read_delay.as_nanos().to_string();
+        let twice = self.reads_one_twice.to_string();
+        [("handicap_read_delay_ns", delay), ("handicap_reads_one_twice", twice)]
+            .map(|(name, value)| (name.to_owned(), value))
+    }
 }
 
-/// The memory store under a handicap.
+/// The handicap of a sample.
 #[derive(Debug)]
-pub struct Handicapped {
-    store: MemoryStore,
-    handicap: Handicap,
-}
-
-impl Handicapped {
-    /// `store`, made worse.
-    pub const fn new(store: MemoryStore, handicap: Handicap) -> Self {
-        Self { store, handicap }
-    }
-}
-
-impl Store for Handicapped {
-    fn kind(&self) -> StoreKind {
-        self.store.kind()
-    }
-
-    fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
-        let Handicap { read_delay, reads_one_twice } = self.handicap;
-        let sample = self.store.open_sample(cache)?;
-        let is_due = AtomicBool::new(reads_one_twice);
-        Ok(Box::new(HandicappedSample { sample, read_delay, is_due }))
-    }
-
-    fn facts(&self) -> Vec<(String, String)> {
-        let mut facts = self.store.facts();
-        let delay = self.handicap.read_delay.as_nanos().to_string();
-        facts.push(("handicap_read_delay_ns".to_owned(), delay));
-        let twice = self.handicap.reads_one_twice.to_string();
-        facts.push(("handicap_reads_one_twice".to_owned(), twice));
-        facts
-    }
-
-    fn never_cold(&self) -> Option<&'static str> {
-        self.store.never_cold()
-    }
-
-    fn slots_per_block(&self) -> Option<f64> {
-        self.store.slots_per_block()
-    }
-
-    fn tries(&self) -> Option<StateTries> {
-        self.store.tries()
-    }
-}
-
-/// A sample of a store under a handicap.
-#[derive(Debug)]
-struct HandicappedSample<'s> {
-    sample: Box<dyn Sample + 's>,
+pub(super) struct SampleHandicap {
     read_delay: Duration,
     /// Whether a slot is still to be read twice.
     is_due: AtomicBool,
 }
 
-impl Sample for HandicappedSample<'_> {
-    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
-        let reader = self.sample.reader()?;
-        let owed = Duration::ZERO;
-        let (read_delay, is_due) = (self.read_delay, &self.is_due);
-        Ok(Box::new(HandicappedReader { reader, read_delay, owed, is_due }))
+impl SampleHandicap {
+    /// Before the sample's first read.
+    pub(super) const fn new(handicap: Handicap) -> Self {
+        let Handicap { read_delay, reads_one_twice } = handicap;
+        Self { read_delay, is_due: AtomicBool::new(reads_one_twice) }
     }
 
-    fn row_layout(&self) -> Option<Layout> {
-        self.sample.row_layout()
-    }
-
-    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        self.sample.commit(changes)
-    }
-
-    fn sync(&self) -> Result<(), StoreError> {
-        self.sample.sync()
-    }
-
-    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
-        self.sample.tries()
-    }
-
-    fn background(&self) -> Option<&dyn Background> {
-        self.sample.background()
-    }
-
-    fn file_bytes(&self) -> Option<u64> {
-        self.sample.file_bytes()
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StoreError> {
-        self.sample.close()
+    /// The reads of `reader`, under the handicap.
+    pub(super) fn on<'a, R: Reader + 'a>(&'a self, reader: R) -> Box<dyn Reader + 'a> {
+        Box::new(HandicappedReader { reader, handicap: self, owed: Duration::ZERO })
     }
 }
 
-/// One thread's reads under a handicap.
+/// One thread's reads under a handicap, one after the other.
 #[derive(Debug)]
-struct HandicappedReader<'a> {
-    reader: Box<dyn Reader + 'a>,
-    read_delay: Duration,
+struct HandicappedReader<'a, R> {
+    reader: R,
+    handicap: &'a SampleHandicap,
     /// Delay that is due and was not spent yet.
     owed: Duration,
-    is_due: &'a AtomicBool,
 }
 
-impl HandicappedReader<'_> {
-    /// Delays so many reads. Small delays are saved up: looking at the clock takes as long as
-    /// some of them.
-    fn delay(&mut self, read_count: usize) {
-        let count = u32::try_from(read_count).unwrap_or(u32::MAX);
-        self.owed += self.read_delay.saturating_mul(count);
+impl<R> HandicappedReader<'_, R> {
+    /// Delays a read. Small delays are saved up: looking at the clock takes as long as some of them.
+    fn delay(&mut self) {
+        self.owed += self.handicap.read_delay;
         if self.owed < LEAST_DELAY {
             return;
         }
@@ -162,72 +89,25 @@ impl HandicappedReader<'_> {
         };
         self.owed = self.owed.saturating_sub(spent);
     }
-
-    /// Reads a slot once more than is needed, where that is due.
-    fn read_again(&mut self, address: &Address, key: &U256) -> Result<(), StoreError> {
-        if self.is_due.load(Ordering::Relaxed) && self.is_due.swap(false, Ordering::Relaxed) {
-            self.reader.slot(address, key)?;
-        }
-        Ok(())
-    }
 }
 
-impl Reader for HandicappedReader<'_> {
+impl<R: Reader> Reader for HandicappedReader<'_, R> {
     fn is_timed(&self) -> bool {
         self.reader.is_timed()
     }
 
     fn account(&mut self, address: &Address) -> Result<Option<AccountState>, StoreError> {
-        self.delay(1);
+        self.delay();
         self.reader.account(address)
     }
 
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError> {
-        self.delay(1);
-        self.read_again(address, key)?;
+        self.delay();
+        let is_due = &self.handicap.is_due;
+        if is_due.load(Ordering::Relaxed) && is_due.swap(false, Ordering::Relaxed) {
+            self.reader.slot(address, key)?;
+        }
         self.reader.slot(address, key)
-    }
-
-    fn accounts(
-        &mut self,
-        addresses: &[Address],
-        sink: &mut dyn FnMut(usize, Option<AccountState>),
-    ) -> Result<(), StoreError> {
-        self.delay(addresses.len());
-        self.reader.accounts(addresses, sink)
-    }
-
-    fn slot_rows(
-        &mut self,
-        rows: &[SlotRow<'_>],
-        sink: &mut dyn FnMut(usize, U256),
-    ) -> Result<(), StoreError> {
-        self.delay(rows.len());
-        if let [first, ..] = rows {
-            self.read_again(first.address, &first.key)?;
-        }
-        self.reader.slot_rows(rows, sink)
-    }
-
-    fn slots(
-        &mut self,
-        address: &Address,
-        keys: &[U256],
-        sink: &mut dyn FnMut(usize, U256),
-    ) -> Result<(), StoreError> {
-        self.delay(keys.len());
-        if let [first, ..] = keys {
-            self.read_again(address, first)?;
-        }
-        self.reader.slots(address, keys, sink)
-    }
-
-    fn batching(&self) -> Batching {
-        self.reader.batching()
-    }
-
-    fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
-        self.reader.at_once(key_count, block_count)
     }
 
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
@@ -241,13 +121,15 @@ impl Reader for HandicappedReader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use variant::CacheMode;
     use workload::Genesis;
 
     use super::*;
+    use crate::store::{Store, memory::MemoryStore};
 
     fn counted(handicap: Handicap) -> u64 {
         let store = MemoryStore::build(&Genesis::default(), u64::MAX).unwrap();
-        let store = Handicapped::new(store, handicap);
+        let store = store.with_handicap(handicap);
         let sample = store.open_sample(CacheMode::Warm).unwrap();
         let mut reader = sample.reader().unwrap();
         for key in 0..5_u64 {
@@ -272,7 +154,7 @@ mod tests {
     fn the_facts_of_a_store_under_a_handicap_say_so() {
         let store = MemoryStore::build(&Genesis::default(), u64::MAX).unwrap();
         let read_delay = Duration::from_nanos(7);
-        let store = Handicapped::new(store, Handicap { read_delay, reads_one_twice: true });
+        let store = store.with_handicap(Handicap { read_delay, reads_one_twice: true });
         let facts = store.facts();
         let fact = |name: &str| facts.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         assert_eq!(fact("handicap_read_delay_ns"), Some("7"));

@@ -43,7 +43,7 @@ impl fmt::Display for RowName<'_> {
 /// The error for a value of another length than its table's.
 pub(super) fn wrong_length(store: &'static str, row: RowName<'_>, value: &[u8]) -> StoreError {
     let reason = format!("its value has {} bytes", value.len());
-    StoreError::Damaged { store, what: row.to_string(), reason }
+    StoreError::damaged(store, row.to_string(), reason)
 }
 
 /// The account in the row `row` of `store`.
@@ -95,10 +95,8 @@ impl CheckedCodes {
         hash: &B256,
         code: &[u8],
     ) -> Result<(), StoreError> {
-        self.compare(hash, code).map_err(|reason| {
-            let what = RowName::Code(hash).to_string();
-            StoreError::Damaged { store, what, reason }
-        })
+        self.compare(hash, code)
+            .map_err(|reason| StoreError::damaged(store, RowName::Code(hash).to_string(), reason))
     }
 
     /// Compares a code with its hash; the error is how it differs.

@@ -21,7 +21,6 @@ mod append;
 mod base;
 mod branches;
 mod environment;
-mod faults;
 mod format;
 mod leaves;
 mod nodes;
@@ -29,7 +28,6 @@ mod page;
 mod ranges;
 mod reader;
 mod sample;
-mod settings;
 mod slots;
 mod tables;
 mod trie_verify;
@@ -46,26 +44,27 @@ use std::{
 
 use signet_libmdbx::Stat;
 use trie::NodeKey;
-use workload::Table;
+use workload::{Layout, NetChanges, Table};
 
-use super::{Sample, Store};
+use super::{Background, Reader, Sample, Store};
 use crate::{
     device,
     error::StoreError,
     lock::lock,
-    place::{self, AskedRow, RowPages},
+    place::{self, AskedRow, BlockPlace, Places, RowPages},
     state::BuiltState,
-    tries::{StateTries, TrieId},
+    tries::{StateTries, TrieId, Tries},
 };
 use variant::{CacheMode, SlotTable, StoreKind};
 
 use base::{Base, RESIDENT_SHARE_MAX};
-use environment::failed_io;
+pub use environment::MdbxSettings;
+use environment::{NAME, failed_io};
 pub use format::MdbxFormat;
 use leaves::LeafPath;
+use reader::MdbxReader;
 use sample::MdbxSample;
-pub use settings::MdbxSettings;
-use settings::NAME;
+use tries::MdbxTries;
 
 /// Facts of an open sample.
 #[derive(Clone, Copy, Debug)]
@@ -96,12 +95,8 @@ impl MdbxStore {
     /// # Errors
     /// [`StoreError::Failed`] when its files cannot be read or have an unknown shape.
     pub fn open(state: BuiltState, settings: MdbxSettings) -> Result<Self, StoreError> {
-        let shape = &state.manifest().shape;
-        let format = MdbxFormat::of_shape(shape).ok_or_else(|| StoreError::Failed {
-            store: NAME,
-            action: format!("open {}", state.name()),
-            reason: format!("this build does not know the shape {shape:?}"),
-        })?;
+        let format = MdbxFormat::of_shape(&state.manifest().shape)
+            .ok_or_else(|| state.unknown_shape(NAME))?;
         let looked =
             Base::read(state.dir()).and_then(|base| Ok((never_cold(state.dir(), &base)?, base)));
         let (never_cold, base) =
@@ -137,14 +132,11 @@ impl MdbxStore {
         if let (None, Some(share)) = (self.never_cold, resident)
             && share > RESIDENT_SHARE_MAX
         {
-            return Err(StoreError::Failed {
-                store: NAME,
-                action: dropping,
-                reason: format!(
-                    "{share:.3} of its pages stayed, so the sample would not be cold; end what \
-                     else reads the file, or take run.cache = \"warm\""
-                ),
-            });
+            let reason = format!(
+                "{share:.3} of its pages stayed, so the sample would not be cold; end what else reads \
+                 the file, or take run.cache = \"warm\""
+            );
+            return Err(StoreError::failed(NAME, dropping, reason));
         }
         self.base.load_branches().map_err(failed_io("load the index pages"))?;
         Ok(resident)
@@ -249,6 +241,58 @@ impl Store for MdbxStore {
     fn slots_per_block(&self) -> Option<f64> {
         let slots = self.opened()?.statistics[1];
         (slots.leaf_pages() > 0).then(|| slots.entries() as f64 / slots.leaf_pages() as f64)
+    }
+}
+
+impl Sample for MdbxSample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
+        Ok(Box::new(MdbxReader::new(self)?))
+    }
+
+    fn row_layout(&self) -> Option<Layout> {
+        Some(self.layout())
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.write(changes, &[])
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sync_commits()
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        let format = self.tables().form().tries?;
+        Some(Box::new(MdbxTries { sample: self, format }))
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        None
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.length()
+    }
+
+    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+        let base = self.base();
+        let leaves = base.leaves(&place::keys(rows, self.layout()));
+        let mut places = Places { files: vec![base.path().to_owned()], ..Places::default() };
+        for (row, path) in leaves.map_err(|error| error.to_string())?.iter().enumerate() {
+            let mut pages = path.pages().map(|page| BlockPlace {
+                file: 0,
+                offset: u64::from(page) * environment::PAGE_BYTES as u64,
+                byte_count: environment::PAGE_BYTES as u32,
+                block_count: 1,
+            });
+            places.blocks.push(pages.next_back());
+            places.before.extend(pages.map(|block| (row, block)));
+        }
+        Ok(places)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        (*self).close()
     }
 }
 

@@ -12,7 +12,11 @@ use workload::{
 mod tries;
 
 use self::tries::{BaseTries, OverlaidTries, SampleTries};
-use super::{Background, ReadCounters, Reader, Sample, Store, StoreError, overlay::Overlay};
+use super::{
+    Background, ReadCounters, Reader, Sample, Store, StoreError,
+    handicap::{Handicap, SampleHandicap},
+    overlay::Overlay,
+};
 use crate::tries::{StateTries, Tries};
 use variant::{CacheMode, StoreKind};
 
@@ -76,6 +80,7 @@ struct Maps {
 pub struct MemoryStore {
     base: Maps,
     tries: Option<BaseTries>,
+    handicap: Option<Handicap>,
 }
 
 impl MemoryStore {
@@ -85,7 +90,7 @@ impl MemoryStore {
     /// [`MemoryError`].
     pub fn build(genesis: &Genesis, limit_bytes: u64) -> Result<Self, MemoryError> {
         check_size(genesis, 0, limit_bytes)?;
-        Self::of(genesis)
+        Self::from_genesis(genesis)
     }
 
     /// The same, and the nodes of all tries in `format`.
@@ -98,13 +103,19 @@ impl MemoryStore {
         limit_bytes: u64,
     ) -> Result<Self, MemoryError> {
         check_size(genesis, TRIE_BYTES_PER_ROW + node_bytes_per_row(format), limit_bytes)?;
-        let store = Self::of(genesis)?;
+        let store = Self::from_genesis(genesis)?;
         let tries = BaseTries::build(&store.base.accounts, &store.base.slots, format);
         let tries = tries.map_err(|error| MemoryError::Tries(error.to_string()))?;
         Ok(Self { tries: Some(tries), ..store })
     }
 
-    fn of(genesis: &Genesis) -> Result<Self, MemoryError> {
+    /// The same, made worse.
+    #[must_use]
+    pub fn with_handicap(self, handicap: Handicap) -> Self {
+        Self { handicap: Some(handicap), ..self }
+    }
+
+    fn from_genesis(genesis: &Genesis) -> Result<Self, MemoryError> {
         let mut maps = Maps::default();
         for account in &genesis.accounts {
             let state = account.state();
@@ -128,7 +139,7 @@ impl MemoryStore {
             slots.reserve(usize::try_from(family.count).unwrap_or(usize::MAX));
             slots.extend((0..family.count).map(|i| (family.key(i), family.value(i))));
         }
-        Ok(Self { base: maps, tries: None })
+        Ok(Self { base: maps, tries: None, handicap: None })
     }
 }
 
@@ -150,14 +161,15 @@ fn check_size(genesis: &Genesis, row_bytes: u64, limit_bytes: u64) -> Result<(),
 fn add_families(maps: &mut Maps, genesis: &Genesis) {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let hashes = CodeHashes::new(genesis, threads, &AtomicBool::new(false)).unwrap_or_default();
-    for (place, family) in genesis.account_families.iter().enumerate() {
+    for (family_index, family) in genesis.account_families.iter().enumerate() {
         for index in 0..family.count {
-            let row = family.state(index, hashes.get(place, family, index));
+            let row = family.state(index, hashes.get(family_index, family, index));
             maps.accounts.insert(family.address(index), row);
         }
     }
     let codes = hashes.iter();
-    let codes = codes.map(|(hash, place, code)| (hash, genesis.account_families[place].code(code)));
+    let codes =
+        codes.map(|(hash, family, code)| (hash, genesis.account_families[family].code(code)));
     maps.codes.extend(codes);
 }
 
@@ -171,12 +183,14 @@ impl Store for MemoryStore {
             base: &self.base,
             overlay: Overlay::default(),
             tries: self.tries.as_ref().map(SampleTries::new),
+            handicap: self.handicap.map(SampleHandicap::new),
         }))
     }
 
     fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![("rows".to_owned(), "hash maps, all in memory".to_owned())];
         facts.extend(self.tries().map(|tries| tries.fact()));
+        facts.extend(self.handicap.iter().flat_map(Handicap::facts));
         facts
     }
 
@@ -199,11 +213,16 @@ struct MemorySample<'s> {
     base: &'s Maps,
     overlay: Overlay,
     tries: Option<SampleTries<'s>>,
+    handicap: Option<SampleHandicap>,
 }
 
 impl Sample for MemorySample<'_> {
     fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
-        Ok(Box::new(MemoryReader { sample: self, last: None, key_count: 0 }))
+        let reader = MemoryReader { sample: self, last: None, key_count: 0 };
+        Ok(match &self.handicap {
+            Some(handicap) => handicap.on(reader),
+            None => Box::new(reader),
+        })
     }
 
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {

@@ -15,14 +15,16 @@ use workload::{ContentDigest, PartBuffers, RowSettings, RowStream, Table, rows::
 
 use crate::{
     lock::lock,
-    state::{BuildInput, BuildPhase, BuildProgress, StateError, Watch},
+    state::{BuildInput, BuildPhase, BuildProgress, RowSink, StateError, Watch},
 };
+
+/// Bytes that the row stream keeps of a slot and of an account between its passes.
+pub(super) const SCRATCH_SLOT_BYTES: u64 = 4;
+/// See [`SCRATCH_SLOT_BYTES`].
+pub(super) const SCRATCH_ACCOUNT_BYTES: u64 = 24;
 
 /// Rows of a part: some 13 MB of slots.
 const PART_ROW_COUNT_MAX: u64 = 1 << 17;
-
-/// Takes a row, key and value.
-pub(super) type RowSink<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 'a;
 
 /// Rows of a part, key and value of each one after the other.
 #[derive(Default)]

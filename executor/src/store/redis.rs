@@ -19,21 +19,19 @@ mod reader;
 mod row;
 mod sample;
 mod servers;
-mod shared;
 
 pub use self::{cluster::Credentials, error::RedisError, servers::RedisServers};
 use self::{
     cluster::Topology,
     error::NAME,
-    fill::{Filled, Wanted},
+    fill::Filled,
     held::{Held, Memory},
     lines::Pool,
-    sample::RedisSample,
+    sample::{RedisSample, Shared},
     servers::ServerDir,
-    shared::Shared,
 };
 use super::{Sample, Store, StoreError};
-use crate::state::Watch;
+use crate::state::{BuildInput, Watch};
 
 /// A state that is wanted in Redis.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +103,8 @@ impl RedisStore {
             (None, Some(servers)) => servers.dir(),
             (None, None) => data_dir,
         };
-        let wanted = Wanted { genesis, layout, scratch, threads };
+        let (dir, scratch) = (scratch, &scratch.join("scratch"));
+        let wanted = BuildInput { genesis, layout, dir, scratch, threads: threads.max(1) };
         let filled = fill::see_to_it(&held, &topology, &wanted, watch)?;
         let shared = Shared { layout, topology, pool: Pool::default() };
         let facts = facts(&shared.topology, &held, &filled, servers.as_ref())?;

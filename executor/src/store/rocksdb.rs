@@ -7,7 +7,6 @@
 
 mod age;
 mod build;
-mod counters;
 mod direct;
 mod format;
 mod options;
@@ -19,12 +18,10 @@ mod sample;
 mod scan;
 mod settings;
 mod sst;
-mod threads;
 mod trie_build;
 mod trie_rows;
 mod trie_verify;
 mod tries;
-mod uring;
 mod writes;
 
 use std::sync::{
@@ -33,19 +30,28 @@ use std::sync::{
 };
 
 use ::rocksdb::Cache;
+use workload::{Layout, NetChanges};
 
-use super::{Sample, Store, WarmBlocks};
-use crate::{device, error::StoreError, lock::lock, state::BuiltState, tries::StateTries};
+use super::{Background, Reader, Sample, Store, WarmBlocks};
+use crate::{
+    device,
+    error::StoreError,
+    lock::lock,
+    place::{AskedRow, Places},
+    state::BuiltState,
+    tries::{StateTries, Tries},
+};
 use variant::{CacheMode, Compaction, FilterKind, IndexShape, ReadMethod, StoreKind};
 
 pub use format::{Filter, PPM, RocksFormat, aged_ppm};
 pub use options::check_options;
 use places::Blocks;
+use reader::RocksReader;
 pub use sample::RocksSample;
 use sample::SampleInput;
+pub use settings::{IoUring, READS_AT_ONCE, RocksSettings, effective, io_uring_state};
 use settings::{NAME, failed_io};
-pub use settings::{READS_AT_ONCE, RocksSettings, effective};
-pub use uring::{IoUring, io_uring_state};
+use tries::RocksTries;
 
 /// About how many bytes a slot's row takes on disk.
 const ROW_BYTES: f64 = 76.0;
@@ -88,12 +94,8 @@ impl RocksStore {
     /// this build does not know.
     pub fn open(state: BuiltState, settings: RocksSettings) -> Result<Self, StoreError> {
         let access = direct::Access::probe(state.dir(), &state.table_files(), settings.access)?;
-        let shape = &state.manifest().shape;
-        let format = RocksFormat::of_shape(shape).ok_or_else(|| StoreError::Failed {
-            store: NAME,
-            action: format!("open {}", state.name()),
-            reason: format!("this build does not know the shape {shape:?}"),
-        })?;
+        let format = RocksFormat::of_shape(&state.manifest().shape)
+            .ok_or_else(|| state.unknown_shape(NAME))?;
         let mut store = Self {
             state,
             settings,
@@ -119,16 +121,6 @@ impl RocksStore {
     /// The state below.
     pub const fn state(&self) -> &BuiltState {
         &self.state
-    }
-
-    /// The settings that shape its files.
-    pub const fn format(&self) -> &RocksFormat {
-        &self.format
-    }
-
-    /// The settings.
-    pub const fn settings(&self) -> &RocksSettings {
-        &self.settings
     }
 
     /// [`Store::open_sample`] with the sample's own type.
@@ -332,7 +324,45 @@ impl Store for RocksStore {
     }
 
     fn slots_per_block(&self) -> Option<f64> {
-        Some(f64::from(self.format().block_bytes) / ROW_BYTES)
+        Some(f64::from(self.format.block_bytes) / ROW_BYTES)
+    }
+}
+
+impl Sample for RocksSample<'_> {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
+        Ok(Box::new(RocksReader::new(self)?))
+    }
+
+    fn row_layout(&self) -> Option<Layout> {
+        Some(self.layout())
+    }
+
+    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
+        self.write(changes, &[])
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.sync_commits()
+    }
+
+    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
+        Some(Box::new(RocksTries { sample: self, format: self.trie_format()? }))
+    }
+
+    fn background(&self) -> Option<&dyn Background> {
+        self.compacts().then_some(self)
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.bytes_on_disk()
+    }
+
+    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
+        self.blocks()?.locate(self.layout(), rows)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        (*self).close()
     }
 }
 

@@ -4,21 +4,32 @@
 use std::collections::VecDeque;
 
 use alloy_primitives::{B256, hex};
+use alloy_trie::{HashBuilder, Nibbles};
 use trie::{Builder, EMPTY_ROOT, Format, NodeKey, NodeSink, SlotValue, StoreError as SinkError};
-use workload::layout::{decode_account, decode_slot};
+use workload::{
+    Table,
+    layout::{decode_account, decode_slot},
+};
 
 use crate::{
-    checked_trie::{CheckedTrie, CheckedTrieError},
     error::StoreError,
     leaves,
-    state::{BuiltTries, NodeCounts, StateError},
+    state::{BuildPhase, BuiltTries, NodeCounts, RowSink, ScanInput, StateError, Watch},
     tries::TrieId,
 };
 
 /// Takes the nodes of all tries.
-pub(super) trait NodeRows {
+pub(super) trait NodeRows: Sized {
+    /// Name of the store.
+    const STORE: &'static str;
+
     /// Takes a node, under a key above all before.
-    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError>;
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError>;
+
+    /// Called after the last node.
+    fn end(self) -> Result<(), StateError> {
+        Ok(())
+    }
 }
 
 /// Implementations that hash.
@@ -30,19 +41,90 @@ pub(super) enum Hashing {
     Twice,
 }
 
-/// The purpose of a stream.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StreamOf {
-    /// Name of the store.
-    pub(super) store: &'static str,
-    /// Nodes that are stored.
-    pub(super) format: Format,
-    pub(super) hashing: Hashing,
+/// A trie that is built twice: by the builder, which stores nodes, and by `alloy_trie::HashBuilder`,
+/// which shares no code with it.
+struct CheckedTrie<S> {
+    builder: Builder<S>,
+    reference: HashBuilder,
+}
+
+/// A trie whose two roots are not one, or that cannot be built.
+#[derive(Debug, thiserror::Error)]
+enum CheckedTrieError {
+    /// The rows make no trie, or the sink failed.
+    #[error(transparent)]
+    Trie(#[from] trie::Error),
+    /// The roots differ.
+    #[error("its root is {got}, and by HashBuilder {expected}")]
+    Root {
+        /// By the reference.
+        expected: B256,
+        /// By the builder.
+        got: B256,
+    },
+}
+
+impl<S: NodeSink> CheckedTrie<S> {
+    fn new(builder: Builder<S>) -> Self {
+        Self { builder, reference: HashBuilder::default() }
+    }
+
+    /// Adds a row.
+    fn push(&mut self, key: &B256, value: &[u8]) -> Result<(), trie::Error> {
+        // First: it checks the order of the keys, by which the reference would panic.
+        self.builder.push(key.as_slice(), value)?;
+        self.reference.add_leaf(Nibbles::unpack(key), value);
+        Ok(())
+    }
+
+    /// The root and the sink.
+    fn finish(mut self) -> Result<(B256, S), CheckedTrieError> {
+        let built = self.builder.finish()?;
+        let (expected, got) = (self.reference.root(), built.root);
+        if expected != got {
+            return Err(CheckedTrieError::Root { expected, got });
+        }
+        Ok((got, built.sink))
+    }
+}
+
+/// Hands the tries of a state to `nodes`, which compares; `each_row` hands over the rows of a table.
+///
+/// # Errors
+/// [`StateError::Untrusted`] naming the first wrong node.
+pub(super) fn verify<N: NodeRows>(
+    input: &ScanInput<'_>,
+    watch: &Watch<'_>,
+    format: Format,
+    nodes: N,
+    each_row: impl FnMut(Table, &mut RowSink<'_>) -> Result<(), StateError>,
+) -> Result<BuiltTries, StateError> {
+    let rows = &input.manifest.rows;
+    watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
+    compare(watch, format, nodes, each_row).map_err(|error| error.of_check(input.name))
+}
+
+fn compare<N: NodeRows>(
+    watch: &Watch<'_>,
+    format: Format,
+    nodes: N,
+    mut each_row: impl FnMut(Table, &mut RowSink<'_>) -> Result<(), StateError>,
+) -> Result<BuiltTries, StateError> {
+    let mut tries = TrieStream::new(format, Hashing::Twice, nodes);
+    for table in [Table::Slots, Table::Accounts] {
+        let mut rows = watch.rows();
+        each_row(table, &mut |key, value| {
+            rows.add_one()?;
+            tries.row(table, key, value)
+        })?;
+    }
+    tries.finish()
 }
 
 /// Makes tries of rows.
 pub(super) struct TrieStream<N> {
-    of: StreamOf,
+    format: Format,
+    hashing: Hashing,
     /// Takes the nodes of the next trie; `None` while a trie is open.
     idle: Option<Sink<N>>,
     open: Option<(TrieId, OneTrie<Sink<N>>)>,
@@ -61,7 +143,7 @@ impl<N: NodeRows> NodeSink for Sink<N> {
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
         let row = self.trie.slots_first_key(key);
         self.counts.add(&self.trie, key, &row, node);
-        Ok(self.rows.node(&row, node)?)
+        self.rows.node(&row, node)
     }
 }
 
@@ -91,14 +173,24 @@ impl<S: NodeSink> OneTrie<S> {
 
 impl<N: NodeRows> TrieStream<N> {
     /// Before all rows; `rows` takes the nodes.
-    pub(super) fn new(of: StreamOf, rows: N) -> Self {
-        let idle = Sink { trie: TrieId::Accounts, rows, counts: NodeCounts::default() };
-        Self { of, idle: Some(idle), open: None, roots: VecDeque::new(), leaf: Vec::new() }
+    pub(super) fn new(format: Format, hashing: Hashing, rows: N) -> Self {
+        let idle = Some(Sink { trie: TrieId::Accounts, rows, counts: NodeCounts::default() });
+        let roots = VecDeque::new();
+        Self { format, hashing, idle, open: None, roots, leaf: Vec::new() }
+    }
+
+    /// Adds a row of `table`. Codes are in no trie.
+    pub(super) fn row(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), StateError> {
+        match table {
+            Table::Slots => self.slot(key, value),
+            Table::Accounts => self.account(key, value),
+            Table::Codes => Ok(()),
+        }
     }
 
     /// Adds a slot's row: the key is the account's and its own, both hashed.
-    pub(super) fn slot(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
-        let wrong = || wrong_row(self.of.store, key);
+    fn slot(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
+        let wrong = || wrong_row(N::STORE, key);
         let (account, part) = key.split_first_chunk::<32>().ok_or_else(wrong)?;
         let part = B256::try_from(part).map_err(|_| wrong())?;
         let value = decode_slot(value).and_then(|value| SlotValue::new(&value));
@@ -108,8 +200,8 @@ impl<N: NodeRows> TrieStream<N> {
     }
 
     /// Adds an account's row, after all slots.
-    pub(super) fn account(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
-        let wrong = || wrong_row(self.of.store, key);
+    fn account(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
+        let wrong = || wrong_row(N::STORE, key);
         let state = decode_account(value).ok_or_else(wrong)?;
         let key = B256::try_from(key).map_err(|_| wrong())?;
         self.close()?;
@@ -125,15 +217,16 @@ impl<N: NodeRows> TrieStream<N> {
         pushed
     }
 
-    /// The tries of all rows, and the sink.
-    pub(super) fn finish(mut self) -> Result<(BuiltTries, N), StateError> {
+    /// The tries of all rows.
+    pub(super) fn finish(mut self) -> Result<BuiltTries, StateError> {
         self.close()?;
         let accounts = match self.open.take() {
             Some((_, accounts)) => accounts,
             None => self.begin(TrieId::Accounts),
         };
-        let (root, sink) = accounts.finish().map_err(|error| no_trie(self.of.store, error))?;
-        Ok((BuiltTries { root, nodes: sink.counts }, sink.rows))
+        let (root, sink) = accounts.finish().map_err(|error| no_trie(N::STORE, error))?;
+        sink.rows.end()?;
+        Ok(BuiltTries { root, nodes: sink.counts })
     }
 
     fn push(&mut self, trie: TrieId, key: &B256, value: &[u8]) -> Result<(), StateError> {
@@ -142,13 +235,13 @@ impl<N: NodeRows> TrieStream<N> {
             self.open = Some((trie, self.begin(trie)));
         }
         let Some((_, open)) = &mut self.open else { return Ok(()) };
-        open.push(key, value).map_err(|error| no_trie(self.of.store, error.into()))
+        open.push(key, value).map_err(|error| no_trie(N::STORE, error.into()))
     }
 
     fn begin(&mut self, trie: TrieId) -> OneTrie<Sink<N>> {
         let Some(idle) = self.idle.take() else { unreachable!("one trie is open at a time") };
-        let builder = Builder::new(self.of.format, Sink { trie, ..idle });
-        match self.of.hashing {
+        let builder = Builder::new(self.format, Sink { trie, ..idle });
+        match self.hashing {
             Hashing::Once => OneTrie::Once(Box::new(builder)),
             Hashing::Twice => OneTrie::Twice(Box::new(CheckedTrie::new(builder))),
         }
@@ -158,7 +251,7 @@ impl<N: NodeRows> TrieStream<N> {
     fn close(&mut self) -> Result<(), StateError> {
         let open = self.open.take_if(|(trie, _)| matches!(trie, TrieId::Slots(_)));
         let Some((trie, open)) = open else { return Ok(()) };
-        let (root, sink) = open.finish().map_err(|error| no_trie(self.of.store, error))?;
+        let (root, sink) = open.finish().map_err(|error| no_trie(N::STORE, error))?;
         if let TrieId::Slots(account) = trie {
             self.roots.push_back((account, root));
         }
@@ -172,39 +265,36 @@ pub(super) type NodeRow = (Vec<u8>, Vec<u8>);
 
 /// Stored nodes, by ascending key.
 pub(super) trait StoredNodes {
+    /// Name of the store.
+    const STORE: &'static str;
+
     /// The next one: its key and itself.
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError>;
 }
 
-/// Compares the nodes that rows make with stored ones.
-pub(super) struct SameNodes<S> {
-    pub(super) store: &'static str,
-    pub(super) stored: S,
-}
+/// Compares the nodes that rows make with stored ones, of which there must be no more.
+pub(super) struct SameNodes<S>(pub(super) S);
 
 impl<S: StoredNodes> NodeRows for SameNodes<S> {
-    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
-        let reason = match self.stored.next()? {
+    const STORE: &'static str = S::STORE;
+
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError> {
+        let reason = match self.0.next()? {
             Some((stored_key, stored)) if stored_key == key && stored == node => return Ok(()),
             Some((stored_key, _)) if stored_key == key => "it is stored otherwise",
             _ => "it is not stored",
         };
-        let what = format!("node {}", hex::encode_prefixed(key));
-        Err(StoreError::Damaged { store: self.store, what, reason: reason.to_owned() })
+        Err(wrong_node(S::STORE, key, reason).into())
+    }
+
+    fn end(mut self) -> Result<(), StateError> {
+        let Some((key, _)) = self.0.next()? else { return Ok(()) };
+        Err(wrong_node(S::STORE, &key, "it is stored, and the rows make no such node").into())
     }
 }
 
-impl<S: StoredNodes> SameNodes<S> {
-    /// After all nodes of the rows.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`]: more nodes are stored.
-    pub(super) fn end(mut self) -> Result<(), StoreError> {
-        let Some((key, _)) = self.stored.next()? else { return Ok(()) };
-        let what = format!("node {}", hex::encode_prefixed(key));
-        let reason = "it is stored, and the rows make no such node".to_owned();
-        Err(StoreError::Damaged { store: self.store, what, reason })
-    }
+fn wrong_node(store: &'static str, key: &[u8], reason: &str) -> StoreError {
+    StoreError::damaged(store, format!("node {}", hex::encode_prefixed(key)), reason)
 }
 
 /// That the rows make no trie, or that the sink failed, with its reason.
@@ -213,13 +303,12 @@ fn no_trie(store: &'static str, error: CheckedTrieError) -> StateError {
         CheckedTrieError::Trie(trie::Error::Sink { source, .. }) => format!("{error}: {source}"),
         error => error.to_string(),
     };
-    StoreError::Failed { store, action: "make the tries".to_owned(), reason }.into()
+    StoreError::failed(store, "make the tries", reason).into()
 }
 
 fn wrong_row(store: &'static str, key: &[u8]) -> StateError {
-    let what = hex::encode_prefixed(key);
-    let reason = "its key or its value has another length".to_owned();
-    StoreError::Damaged { store, what, reason }.into()
+    let reason = "its key or its value has another length";
+    StoreError::damaged(store, hex::encode_prefixed(key), reason).into()
 }
 
 #[cfg(test)]
@@ -236,14 +325,18 @@ mod tests {
     use super::*;
     use crate::{state::NodeTotals, tries};
 
-    impl NodeRows for Vec<NodeRow> {
-        fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
+    impl NodeRows for &mut Vec<NodeRow> {
+        const STORE: &'static str = "test";
+
+        fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError> {
             self.push((key.to_vec(), node.to_vec()));
             Ok(())
         }
     }
 
     impl StoredNodes for std::vec::IntoIter<NodeRow> {
+        const STORE: &'static str = "test";
+
         fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
             Ok(Iterator::next(self))
         }
@@ -254,8 +347,8 @@ mod tests {
         format: Format,
         hashing: Hashing,
         rows: N,
-    ) -> Result<(BuiltTries, N), StateError> {
-        let mut tries = TrieStream::new(StreamOf { store: "test", format, hashing }, rows);
+    ) -> Result<BuiltTries, StateError> {
+        let mut tries = TrieStream::new(format, hashing, rows);
         for (account, count) in [(3_u8, 400_u64), (7, 1)] {
             for slot in 0..count {
                 let part: U256 = U256::from(slot) << 200;
@@ -302,16 +395,15 @@ mod tests {
     fn nodes_ascend_and_are_counted_and_the_root_is_one_in_every_format() {
         let mut roots = Vec::new();
         for format in formats() {
-            let (built, nodes) = streamed(format, Hashing::Once, Vec::new()).unwrap();
+            let mut nodes = Vec::new();
+            let built = streamed(format, Hashing::Once, &mut nodes).unwrap();
             assert!(nodes.windows(2).all(|pair| pair[0].0 < pair[1].0), "{format:?}");
             let bytes: usize = nodes.iter().map(|(key, node)| key.len() + node.len()).sum();
             let totals = NodeTotals { count: nodes.len() as u64, bytes: bytes as u64 };
             assert_eq!(built.nodes.totals, totals);
             assert_eq!(by_depth(&built.nodes), by_depth_of_rows(&nodes), "{format:?}");
-            let same = SameNodes { store: "test", stored: nodes.into_iter() };
-            let (again, same) = streamed(format, Hashing::Twice, same).unwrap();
-            assert_eq!(again, built);
-            same.end().unwrap();
+            let same = SameNodes(nodes.into_iter());
+            assert_eq!(streamed(format, Hashing::Twice, same).unwrap(), built);
             roots.push(built.root);
         }
         roots.dedup();
@@ -321,12 +413,11 @@ mod tests {
     #[test]
     fn a_wrong_a_lost_and_a_foreign_node_are_found() {
         for format in formats() {
-            let (_, nodes) = streamed(format, Hashing::Once, Vec::new()).unwrap();
+            let mut nodes = Vec::new();
+            streamed(format, Hashing::Once, &mut nodes).unwrap();
             let found = |stored: Vec<NodeRow>| {
-                let same = SameNodes { store: "test", stored: stored.into_iter() };
-                let ended = streamed(format, Hashing::Twice, same);
-                let ended = ended.and_then(|(_, same)| Ok(same.end()?));
-                ended.unwrap_err().to_string()
+                let same = SameNodes(stored.into_iter());
+                streamed(format, Hashing::Twice, same).unwrap_err().to_string()
             };
             for place in [0, nodes.len() / 2, nodes.len() - 1] {
                 let mut wrong = nodes.clone();
@@ -348,10 +439,10 @@ mod tests {
     #[test]
     fn no_rows_have_the_empty_root_and_a_short_row_is_an_error() {
         for format in formats() {
-            let of = StreamOf { store: "test", format, hashing: Hashing::Twice };
-            let (built, nodes) = TrieStream::new(of, Vec::new()).finish().unwrap();
+            let mut nodes = Vec::new();
+            let built = TrieStream::new(format, Hashing::Twice, &mut nodes).finish().unwrap();
             assert_eq!((built.root, nodes.len() as u64), (EMPTY_ROOT, built.nodes.totals.count));
-            let mut tries = TrieStream::new(of, Vec::new());
+            let mut tries = TrieStream::new(format, Hashing::Twice, &mut nodes);
             assert!(tries.slot(&[1; 63], &[1; 32]).is_err());
             assert!(tries.slot(&[1; 64], &[1; 31]).is_err());
             assert!(tries.account(&[1; 31], &[0; 72]).is_err());

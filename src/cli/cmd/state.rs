@@ -4,7 +4,7 @@ mod removal;
 
 use clap::{ArgGroup, Args, Subcommand};
 use executor::{
-    state::{DataDir, NodeCounts, NodeTotals, StateError, StateInfo, WholeState},
+    state::{DataDir, Manifest, NodeCounts, NodeTotals, StateError, StateInfo},
     store::{self, mdbx::MdbxFormat, rocksdb},
     tries,
 };
@@ -112,7 +112,7 @@ fn list(dir: &DataDir) -> Result<Code, Failure> {
             (Some(whole), _) => format!(
                 "{:>7} rows  {}{}  {}",
                 progress::count(whole.rows.total()),
-                whole.layout,
+                whole.layout.name(),
                 form(whole),
                 whole.scenario
             ),
@@ -239,7 +239,7 @@ fn conclude(outcome: Outcome, selection: &Selection, args: &RmArgs) -> Result<Co
 /// The state's form, where it is not the plain one: `aged 0.3` where this share was written again,
 /// `dupsort` where slots of an account are sorted duplicates. `tries cut at 16 rows (9.1 MB)` names
 /// the layout of its tries and the bytes of their nodes.
-fn form(whole: &WholeState) -> String {
+fn form(whole: &Manifest) -> String {
     let shape = &whole.shape;
     let slots = match MdbxFormat::of_shape(shape) {
         Some(MdbxFormat { slots: slots @ SlotTable::DupSort, .. }) => format!("  {slots}"),

@@ -10,20 +10,10 @@ use std::ops::Range;
 
 use workload::{Layout, Table, layout::ACCOUNT_VALUE_BYTES};
 
-/// Size and alignment of a block and of each read.
-pub(super) const BLOCK_BYTES: usize = 4096;
+pub(super) use crate::device::{BLOCK_BYTES, Block};
+
 /// Bytes before the rows.
 pub(super) const HEADER_BYTES: usize = 16;
-
-/// A block, where `O_DIRECT` can read it to.
-#[derive(Clone)]
-#[repr(C, align(4096))]
-pub(super) struct Block(pub(super) [u8; BLOCK_BYTES]);
-
-impl Block {
-    /// Zeros.
-    pub(super) const ZERO: Self = Self([0; BLOCK_BYTES]);
-}
 
 /// How the rows of a table lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,14 @@
 //! The files of a state, open for reading past the page cache or through it, with their indices.
 
-use std::{io, path::Path};
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+    ops::Range,
+    path::Path,
+};
 
 use alloy_primitives::{B256, map::HashMap};
-use trie::Format;
+use trie::{Format, RowRange};
 use workload::{Layout, Table};
 
 use super::{
@@ -12,7 +17,7 @@ use super::{
     nodes::NodeFile,
     two_ways::TwoWays,
 };
-use crate::store::sealed;
+use crate::{state::StateError, store::sealed};
 
 /// Bytes of an entry of the index of codes: hash, offset and length.
 const CODE_ENTRY_BYTES: usize = 48;
@@ -65,6 +70,49 @@ impl RowFile {
             io::Error::new(io::ErrorKind::InvalidData, reason)
         })
     }
+
+    /// The blocks that may hold rows of account number `account` (0 where accounts are the rows) whose
+    /// keys end within `range`.
+    pub(super) fn blocks_in(&self, account: usize, range: &RowRange) -> Range<usize> {
+        let first = self.index.locate(account, range.first.as_slice(), 0);
+        let last = self.index.locate(account, range.last.as_slice(), 0);
+        // A range before all rows has no last block; one that begins there has the first.
+        first.map_or(0, |found| found.first)..last.map_or(0, |found| found.last + 1)
+    }
+
+    /// Hands over all rows, each with the number of its block. `unreadable` makes the error of a read that
+    /// failed, or found damage.
+    pub(super) fn each_row(
+        &self,
+        unreadable: impl Fn(io::Error) -> StateError,
+        sink: &mut BlockRowSink<'_>,
+    ) -> Result<(), StateError> {
+        let mut reader = open_to_scan(self.file.path()).map_err(&unreadable)?;
+        let mut block = Box::new(Block::ZERO);
+        for number in 0..self.index.block_count() {
+            reader.read_exact(&mut block.0).map_err(&unreadable)?;
+            let rows = self.rows(&block, number as u64).map_err(&unreadable)?;
+            rows.iter().try_for_each(|(key, value)| sink(number, key, value))?;
+        }
+        match reader.read(&mut [0]).map_err(&unreadable)? {
+            0 => Ok(()),
+            _ => {
+                let reason = format!("{} has more blocks than its index", rows_name(self.table));
+                Err(unreadable(io::Error::new(io::ErrorKind::InvalidData, reason)))
+            }
+        }
+    }
+}
+
+/// Takes a row: the number of its block, its key and its value.
+type BlockRowSink<'s> = dyn FnMut(usize, &[u8], &[u8]) -> Result<(), StateError> + 's;
+
+/// Bytes of a scan that are read at a time.
+const SCAN_BUFFER_BYTES: usize = 1 << 20;
+
+/// Opens a file that is read from its beginning to its end.
+pub(super) fn open_to_scan(path: &Path) -> io::Result<BufReader<File>> {
+    Ok(BufReader::with_capacity(SCAN_BUFFER_BYTES, File::open(path)?))
 }
 
 /// Where a code lies.
@@ -152,4 +200,48 @@ fn read_code_places(path: &Path) -> io::Result<HashMap<B256, CodePlace>> {
         Ok((B256::from_slice(&entry[..32]), CodePlace { offset, byte_count }))
     });
     places.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use variant::CacheMode;
+
+    use super::*;
+    use crate::store::flat::index::Begins;
+
+    #[test]
+    fn the_blocks_of_a_range_are_those_with_its_rows() {
+        let shape = Shape::of(Table::Accounts, Layout::Hashed);
+        let per_block = shape.rows_per_block();
+        let mut index = Index::new(Table::Accounts, shape);
+        let keys: Vec<B256> = (0..3 * per_block).map(|i| key(2 * i + 10)).collect();
+        for (place, key) in keys.iter().enumerate() {
+            let begins = place.is_multiple_of(per_block);
+            index.add(key.as_slice(), if begins { Begins::Block } else { Begins::Nothing });
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("rows");
+        std::fs::write(&path, Block::ZERO.0).unwrap();
+        let file = TwoWays::open(path).unwrap();
+        assert!(file.of(CacheMode::Warm).metadata().unwrap().is_file());
+        let file = RowFile { table: Table::Accounts, file, index, shape };
+        let blocks =
+            |first, last| file.blocks_in(0, &RowRange { first: key(first), last: key(last) });
+        assert!(blocks(0, 9).is_empty());
+        assert_eq!(blocks(0, 10), 0..1);
+        assert_eq!(blocks(11, 13), 0..1);
+        let second = 2 * per_block + 10;
+        assert_eq!(blocks(second - 1, second - 1), 0..1);
+        // The key of a block's beginning may be that of the end of the one before, to the index.
+        assert_eq!(blocks(second, second), 0..2);
+        assert_eq!(blocks(12, 100_000), 0..3);
+        assert_eq!(blocks(second + 1, 100_000), 1..3);
+    }
+
+    /// Keys that differ in the bytes that an index holds.
+    fn key(number: usize) -> B256 {
+        let mut key = B256::ZERO;
+        key[..8].copy_from_slice(&(number as u64).to_be_bytes());
+        key
+    }
 }

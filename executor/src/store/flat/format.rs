@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufWriter, Write},
     path::Path,
 };
 
@@ -22,27 +22,22 @@ use crate::{
         BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
     },
     store::{
-        StoreError, ordered,
-        trie_stream::{Hashing, StreamOf, TrieStream},
+        StoreError,
+        ordered::{self, SCRATCH_ACCOUNT_BYTES, SCRATCH_SLOT_BYTES},
+        trie_stream::{Hashing, TrieStream},
     },
     tries,
 };
 
 /// Version of the files, part of a state's name.
 const FORMAT_VERSION: u32 = 1;
-/// Bytes that are written, or read, at a time.
+/// Bytes that are written at a time.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Bytes that the row stream keeps of a slot and of an account between its passes.
-const SCRATCH_SLOT_BYTES: u64 = 4;
-/// See [`SCRATCH_SLOT_BYTES`].
-const SCRATCH_ACCOUNT_BYTES: u64 = 24;
 /// Bytes of a node beside its own, as for the first node of a small trie: its key, most of which others share,
 /// lengths, its part of the index.
 const NODE_HEADER_BYTES: u64 = 50;
 /// The used share of blocks of nodes.
 const NODE_FILL: f64 = 0.9;
-/// Blocks between two looks at the cancel flag.
-const REPORT_BLOCKS: usize = 1 << 10;
 
 /// How states are built in flat files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -108,8 +103,7 @@ impl StateFormat for FlatFormat {
             Some(format) => {
                 let nodes =
                     NodeWriter::create(input.dir).map_err(failed_io("make a file of nodes"))?;
-                let of = StreamOf { store: NAME, format, hashing: Hashing::Once };
-                Some(TrieStream::new(of, nodes))
+                Some(TrieStream::new(format, Hashing::Once, nodes))
             }
             None => None,
         };
@@ -122,15 +116,9 @@ impl StateFormat for FlatFormat {
                 Table::Codes => write_codes(input, watch)?,
             };
             digest.merge(&written);
-            rows.set(table, written.row_count());
+            rows.add(table, written.row_count());
         }
-        let tries = match tries.map(TrieStream::finish).transpose()? {
-            Some((tries, nodes)) => {
-                nodes.finish(input.dir).map_err(failed_io("write nodes of tries"))?;
-                Some(tries)
-            }
-            None => None,
-        };
+        let tries = tries.map(TrieStream::finish).transpose()?;
         Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
     }
 
@@ -144,21 +132,16 @@ impl StateFormat for FlatFormat {
             .map_err(|error| unreadable(input.name, error))?;
         let mut digest = ContentDigest::default();
         let mut rows = RowCounts::default();
-        for (table, file) in [(Table::Accounts, &files.accounts), (Table::Slots, &files.slots)] {
-            let scanned = scan_rows(file, table, |row_count| {
-                watch.progress.advance(row_count);
-                watch.check().is_ok()
-            });
-            let of_table = scanned.map_err(|error| unreadable(input.name, error))?;
-            watch.check()?;
-            rows.set(table, of_table.row_count());
+        for file in [&files.accounts, &files.slots] {
+            let of_table = scan_rows(file, input, watch)?;
+            rows.add(file.table, of_table.row_count());
             digest.merge(&of_table);
         }
         let codes = scan_codes(&files).map_err(|error| unreadable(input.name, error))?;
-        rows.set(Table::Codes, codes.row_count());
+        rows.add(Table::Codes, codes.row_count());
         digest.merge(&codes);
         let tries = match &files.nodes {
-            Some(nodes) => Some(trie_verify::verify(input, &files, nodes, watch)?),
+            Some(nodes) => Some(trie_verify::verify(input, watch, &files, nodes)?),
             None => None,
         };
         Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
@@ -209,11 +192,7 @@ fn write_rows(
         index.add(key, if count == 0 { Begins::Block } else { Begins::Nothing });
         shape.put(&mut block, count, key, value);
         count += 1;
-        match (&mut tries, table) {
-            (Some(tries), Table::Slots) => tries.slot(key, value),
-            (Some(tries), Table::Accounts) => tries.account(key, value),
-            _ => Ok(()),
-        }
+        tries.as_mut().map_or(Ok(()), |tries| tries.row(table, key, value))
     })?;
     if count > 0 {
         write(&mut block, &mut count)?;
@@ -245,49 +224,33 @@ fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDiges
     Ok(digest)
 }
 
-fn damaged(reason: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, reason)
-}
-
-/// Digests all rows, as long as `go_on`, which is told of rows now and then, says so: each block
-/// sound, the keys ascending, and the index as the rows want it.
+/// Digests all rows: each block sound, the keys ascending, and the index as the rows want it.
 fn scan_rows(
     file: &RowFile,
-    table: Table,
-    mut go_on: impl FnMut(u64) -> bool,
-) -> io::Result<ContentDigest> {
-    let name = rows_name(table);
-    let mut reader = io::BufReader::with_capacity(BUFFER_BYTES, File::open(file.file.path())?);
-    let mut block = Box::new(Block::ZERO);
+    input: &ScanInput<'_>,
+    watch: &Watch<'_>,
+) -> Result<ContentDigest, StateError> {
+    let (table, name) = (file.table, rows_name(file.table));
     let mut index = Index::new(table, file.shape);
     let mut digest = ContentDigest::default();
-    let (mut last, mut told) = (Vec::new(), 0);
-    for number in 0..file.index.block_count() {
-        reader.read_exact(&mut block.0)?;
-        for (index_in_block, (key, value)) in file.rows(&block, number as u64)?.iter().enumerate() {
-            if last.as_slice() >= key {
-                return Err(damaged(format!("block {number} of {name} is out of order")));
-            }
-            last.clear();
-            last.extend_from_slice(key);
-            index.add(key, if index_in_block == 0 { Begins::Block } else { Begins::Nothing });
-            digest.add(table, key, value);
+    let (mut last, mut last_block, mut watched) = (Vec::new(), None, watch.rows());
+    let wrong = |reason: String| StateError::untrusted(input.name, reason);
+    let unreadable = |error| unreadable(input.name, error);
+    file.each_row(unreadable, &mut |number, key, value| {
+        if last.as_slice() >= key {
+            return Err(wrong(format!("block {number} of {name} is out of order")));
         }
-        if number.is_multiple_of(REPORT_BLOCKS) {
-            if !go_on(digest.row_count() - told) {
-                return Ok(digest);
-            }
-            told = digest.row_count();
-        }
+        last.clear();
+        last.extend_from_slice(key);
+        let is_first = last_block.replace(number) != Some(number);
+        index.add(key, if is_first { Begins::Block } else { Begins::Nothing });
+        digest.add(table, key, value);
+        watched.add_one()
+    })?;
+    match index == file.index {
+        true => Ok(digest),
+        false => Err(wrong(format!("{} does not fit {name}", index_name(table)))),
     }
-    go_on(digest.row_count() - told);
-    if reader.read(&mut [0])? > 0 {
-        return Err(damaged(format!("{name} has more blocks than its index")));
-    }
-    if index != file.index {
-        return Err(damaged(format!("{} does not fit {name}", index_name(table))));
-    }
-    Ok(digest)
 }
 
 fn scan_codes(files: &Files) -> io::Result<ContentDigest> {

@@ -12,17 +12,20 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use trie::Format;
+use trie::{Format, StoreError as SinkError};
 
 use super::{
     block::{BLOCK_BYTES, Block, HEADER_BYTES, seal_nodes, sealed_nodes},
-    settings::failed_io,
+    settings::{NAME, failed_io},
     two_ways::TwoWays,
 };
-use crate::store::{StoreError, sealed, trie_stream::NodeRows};
+use crate::{
+    state::StateError,
+    store::{sealed, trie_stream::NodeRows},
+};
 
 /// Name of the file.
 pub(super) const NODES: &str = "tries.flat";
@@ -172,6 +175,7 @@ pub(super) struct NodeWriter {
     count: u16,
     len: usize,
     last: Vec<u8>,
+    index_path: PathBuf,
 }
 
 impl NodeWriter {
@@ -184,14 +188,15 @@ impl NodeWriter {
             count: 0,
             len: HEADER_BYTES,
             last: Vec::new(),
+            index_path: dir.join(NODES_INDEX),
         })
     }
 
-    /// Writes the last block, and the index in `dir`.
-    pub(super) fn finish(mut self, dir: &Path) -> io::Result<()> {
+    /// Writes the last block, and the index.
+    fn finish(mut self) -> io::Result<()> {
         self.end_block()?;
         self.file.flush()?;
-        self.index.write(&dir.join(NODES_INDEX))
+        self.index.write(&self.index_path)
     }
 
     fn end_block(&mut self) -> io::Result<()> {
@@ -239,8 +244,14 @@ impl NodeWriter {
 }
 
 impl NodeRows for NodeWriter {
-    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
-        self.add(key, node).map_err(failed_io("write nodes of tries"))
+    const STORE: &'static str = NAME;
+
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError> {
+        Ok(self.add(key, node).map_err(failed_io("write nodes of tries"))?)
+    }
+
+    fn end(self) -> Result<(), StateError> {
+        Ok(self.finish().map_err(failed_io("write nodes of tries"))?)
     }
 }
 
@@ -268,7 +279,7 @@ mod tests {
     fn written(dir: &Path, rows: &[Row]) -> NodeFile {
         let mut writer = NodeWriter::create(dir).unwrap();
         rows.iter().for_each(|(key, node)| writer.node(key, node).unwrap());
-        writer.finish(dir).unwrap();
+        writer.finish().unwrap();
         NodeFile::open(dir, Format::All).unwrap()
     }
 

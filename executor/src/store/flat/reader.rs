@@ -19,7 +19,7 @@ use super::{
 };
 #[cfg(feature = "io-uring")]
 use super::{
-    ring::{BlockAt, Queue, Ring},
+    ring::{BlockAt, BlockRing, Queue},
     sample::{QUEUED_ACCOUNTS, QUEUED_SLOTS},
 };
 use crate::{
@@ -37,7 +37,7 @@ pub(super) struct FlatReader<'a> {
     sample: &'a FlatSample<'a>,
     layout: Layout,
     #[cfg(feature = "io-uring")]
-    ring: Option<Box<Ring>>,
+    ring: Option<Box<BlockRing>>,
     /// The queue of a fiber's reads, and its slot there.
     #[cfg(feature = "io-uring")]
     queue: Option<(Arc<Mutex<Queue>>, usize)>,

@@ -16,7 +16,7 @@ use workload::{
 };
 
 #[cfg(feature = "io-uring")]
-use super::ring::{Queue, Ring};
+use super::ring::{BlockRing, Queue};
 use super::{
     files::Files,
     settings::{FlatSettings, NAME, failed_io},
@@ -60,30 +60,26 @@ impl fmt::Debug for FlatSample<'_> {
     }
 }
 
-/// Settings of a sample's opening.
-pub(super) struct SampleInput<'a> {
-    pub(super) state: &'a BuiltState,
-    pub(super) files: &'a Files,
-    pub(super) settings: FlatSettings,
-    #[cfg(feature = "io-uring")]
-    pub(super) refused_rings: &'a AtomicU64,
-    pub(super) cache: CacheMode,
-}
-
 impl<'s> FlatSample<'s> {
-    pub(super) fn open(input: SampleInput<'s>) -> Result<Self, StoreError> {
-        let dir = input.state.sample_dir_of(NAME)?;
+    pub(super) fn open(
+        state: &'s BuiltState,
+        files: &'s Files,
+        settings: FlatSettings,
+        cache: CacheMode,
+        #[cfg(feature = "io-uring")] refused_rings: &'s AtomicU64,
+    ) -> Result<Self, StoreError> {
+        let dir = state.sample_dir_of(NAME)?;
         let log = File::create(dir.path().join("log")).map_err(failed_io("make a log"))?;
         Ok(Self {
-            state: input.state,
-            files: input.files,
-            layout: input.state.manifest().layout,
-            cache: input.cache,
-            settings: input.settings,
+            state,
+            files,
+            layout: state.manifest().layout,
+            cache,
+            settings,
             overlay: Overlay::default(),
-            tries: input.files.nodes.as_ref().map(|_| HashedOverlay::default()),
+            tries: files.nodes.as_ref().map(|_| HashedOverlay::default()),
             #[cfg(feature = "io-uring")]
-            refused_rings: input.refused_rings,
+            refused_rings,
             log: Mutex::new(log),
             dir,
         })
@@ -120,14 +116,14 @@ impl<'s> FlatSample<'s> {
 
     /// A ring for a reader, where the kernel gives one.
     #[cfg(feature = "io-uring")]
-    pub(super) fn ring(&self) -> Option<Box<Ring>> {
+    pub(super) fn ring(&self) -> Option<Box<BlockRing>> {
         self.ring_over(&[self.files.slots.file.of(self.cache)])
     }
 
     /// The same over other files.
     #[cfg(feature = "io-uring")]
-    pub(super) fn ring_over(&self, files: &[&File]) -> Option<Box<Ring>> {
-        self.granted(Ring::new(files, self.settings.depth.max(1))).map(Box::new)
+    pub(super) fn ring_over(&self, files: &[&File]) -> Option<Box<BlockRing>> {
+        self.granted(BlockRing::new(files, self.settings.depth.max(1))).map(Box::new)
     }
 
     /// The queue of the readers of `fiber_count` fibers, where the kernel gives a ring.

@@ -31,16 +31,15 @@ impl Default for FlatSettings {
 /// For `map_err` on a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
     let action = action.into();
-    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
+    move |error| StoreError::failed(NAME, action, error)
 }
 
 /// A read that failed, or found damage.
 pub(super) fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
-    let reason = error.to_string();
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            StoreError::Damaged { store: NAME, what: what(), reason }
+            StoreError::damaged(NAME, what(), error)
         }
-        _ => StoreError::Failed { store: NAME, action: format!("read {}", what()), reason },
+        _ => StoreError::failed(NAME, format!("read {}", what()), error),
     }
 }

@@ -7,22 +7,19 @@ use std::{
     io::{self, BufReader, Read},
 };
 
+use workload::Table;
+
 use super::{
     block::Block,
-    files::{Files, RowFile},
+    files::{Files, open_to_scan},
     nodes::{NodeFile, NodeIndex, each_node},
     settings::NAME,
 };
 use crate::{
     error::StoreError,
-    state::{BuildPhase, BuiltTries, ScanInput, StateError, Watch},
-    store::trie_stream::{Hashing, NodeRow, SameNodes, StoredNodes, StreamOf, TrieStream},
+    state::{BuiltTries, ScanInput, StateError, Watch},
+    store::trie_stream::{self, NodeRow, SameNodes, StoredNodes},
 };
-
-/// Bytes that are read at a time.
-const BUFFER_BYTES: usize = 1 << 20;
-/// Blocks between two looks at the cancel flag.
-const REPORT_BLOCKS: usize = 1 << 10;
 
 /// The tries, if all nodes are right.
 ///
@@ -30,56 +27,20 @@ const REPORT_BLOCKS: usize = 1 << 10;
 /// [`StateError::Untrusted`] naming the first wrong node.
 pub(super) fn verify(
     input: &ScanInput<'_>,
+    watch: &Watch<'_>,
     files: &Files,
     nodes: &NodeFile,
-    watch: &Watch<'_>,
 ) -> Result<BuiltTries, StateError> {
-    let rows = &input.manifest.rows;
-    watch.progress.begin(BuildPhase::Tries, rows.accounts + rows.slots);
-    compare(files, nodes, watch).map_err(|error| error.of_check(input.name))
-}
-
-fn compare(files: &Files, nodes: &NodeFile, watch: &Watch<'_>) -> Result<BuiltTries, StateError> {
-    let stored = SameNodes { store: NAME, stored: Stored::new(nodes)? };
-    let of = StreamOf { store: NAME, format: nodes.format, hashing: Hashing::Twice };
-    let mut tries = TrieStream::new(of, stored);
-    each_row(&files.slots, watch, &mut |key, value| tries.slot(key, value))?;
-    each_row(&files.accounts, watch, &mut |key, value| tries.account(key, value))?;
-    let (built, stored) = tries.finish()?;
-    stored.end()?;
-    Ok(built)
-}
-
-/// Takes a row: its key and its value.
-type RowSink<'s> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 's;
-
-/// Hands over all rows of a file.
-fn each_row(file: &RowFile, watch: &Watch<'_>, sink: &mut RowSink<'_>) -> Result<(), StateError> {
-    let mut reader = open(file.file.path()).map_err(damaged)?;
-    let mut block = Box::new(Block::ZERO);
-    let mut row_count = 0;
-    for number in 0..file.index.block_count() {
-        reader.read_exact(&mut block.0).map_err(damaged)?;
-        for (key, value) in file.rows(&block, number as u64).map_err(damaged)?.iter() {
-            sink(key, value)?;
-            row_count += 1;
-        }
-        if number.is_multiple_of(REPORT_BLOCKS) {
-            watch.progress.advance(std::mem::take(&mut row_count));
-            watch.check()?;
-        }
-    }
-    watch.progress.advance(row_count);
-    Ok(())
-}
-
-fn open(path: &std::path::Path) -> io::Result<BufReader<File>> {
-    Ok(BufReader::with_capacity(BUFFER_BYTES, File::open(path)?))
+    let stored =
+        Stored::new(nodes).map_err(|error| StateError::from(error).of_check(input.name))?;
+    trie_stream::verify(input, watch, nodes.format, SameNodes(stored), |table, sink| {
+        let file = if table == Table::Slots { &files.slots } else { &files.accounts };
+        file.each_row(|error| damaged(error).into(), &mut |_, key, value| sink(key, value))
+    })
 }
 
 fn damaged(error: io::Error) -> StoreError {
-    let reason = error.to_string();
-    StoreError::Damaged { store: NAME, what: "a trie".to_owned(), reason }
+    StoreError::damaged(NAME, "a trie", error)
 }
 
 /// The nodes of a file, one block after the other.
@@ -96,7 +57,7 @@ struct Stored<'f> {
 impl<'f> Stored<'f> {
     fn new(nodes: &'f NodeFile) -> Result<Self, StoreError> {
         let (block, read) = (Box::new(Block::ZERO), NodeIndex::default());
-        let reader = open(nodes.file.path()).map_err(damaged)?;
+        let reader = open_to_scan(nodes.file.path()).map_err(damaged)?;
         Ok(Self { nodes, reader, block, read, left: VecDeque::new() })
     }
 
@@ -124,6 +85,8 @@ impl<'f> Stored<'f> {
 }
 
 impl StoredNodes for Stored<'_> {
+    const STORE: &'static str = NAME;
+
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
         if self.left.is_empty() {
             if self.read.block_count() == self.nodes.index.block_count() {

@@ -10,7 +10,7 @@ use workload::{
 };
 
 #[cfg(feature = "io-uring")]
-use super::ring::{BlockAt, Ring};
+use super::ring::{BlockAt, BlockRing};
 use super::{
     block::{BLOCK_BYTES, Block},
     nodes::{NODES, NodeFile, each_node},
@@ -88,7 +88,7 @@ impl Tries for FlatTries<'_> {
 struct Reader<'a> {
     tries: FlatTries<'a>,
     #[cfg(feature = "io-uring")]
-    ring: Option<Box<Ring>>,
+    ring: Option<Box<BlockRing>>,
     block: Box<Block>,
     counters: ReadCounters,
 }

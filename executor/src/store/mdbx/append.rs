@@ -6,9 +6,10 @@ use std::cell::RefCell;
 use signet_libmdbx::{Environment, Rw, TxUnsync};
 use workload::{ContentDigest, Table};
 
+use trie::StoreError as SinkError;
+
 use super::{
-    environment::failed,
-    settings::NAME,
+    environment::{NAME, failed},
     tables::{TableKey, Tables},
 };
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     state::{BuildInput, BuildOutput, BuildPhase, RowCounts, StateError, Watch},
     store::{
         ordered,
-        trie_stream::{Hashing, NodeRows, StreamOf, TrieStream},
+        trie_stream::{Hashing, NodeRows, TrieStream},
     },
 };
 
@@ -35,10 +36,12 @@ pub(super) struct Appender<'e> {
 struct Nodes<'a, 'e>(&'a RefCell<Appender<'e>>);
 
 impl NodeRows for Nodes<'_, '_> {
-    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), StoreError> {
+    const STORE: &'static str = NAME;
+
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError> {
         let mut appender = self.0.borrow_mut();
         let tables = appender.tables;
-        appender.append(key.len() + node.len(), |tx| tables.append_node(tx, key, node))
+        Ok(appender.append(key.len() + node.len(), |tx| tables.append_node(tx, key, node))?)
     }
 }
 
@@ -55,10 +58,8 @@ impl<'e> Appender<'e> {
     ) -> Result<BuildOutput, StateError> {
         let format = self.tables.form().tries;
         let appender = RefCell::new(self);
-        let mut tries = format.map(|format| {
-            let of = StreamOf { store: NAME, format, hashing: Hashing::Once };
-            TrieStream::new(of, Nodes(&appender))
-        });
+        let mut tries =
+            format.map(|format| TrieStream::new(format, Hashing::Once, Nodes(&appender)));
         // The leaves of accounts have the roots of their slots.
         let order = match format {
             Some(_) => [Table::Slots, Table::Accounts, Table::Codes],
@@ -73,16 +74,12 @@ impl<'e> Appender<'e> {
             };
             let written = ordered::hand_over(input, watch, table, phase, &mut |key, value| {
                 appender.borrow_mut().row(TableKey { table, key }, value)?;
-                match (&mut tries, table) {
-                    (Some(tries), Table::Slots) => tries.slot(key, value),
-                    (Some(tries), Table::Accounts) => tries.account(key, value),
-                    _ => Ok(()),
-                }
+                tries.as_mut().map_or(Ok(()), |tries| tries.row(table, key, value))
             })?;
             digest.merge(&written);
-            rows.set(table, written.row_count());
+            rows.add(table, written.row_count());
         }
-        let tries = tries.map(TrieStream::finish).transpose()?.map(|(tries, _)| tries);
+        let tries = tries.map(TrieStream::finish).transpose()?;
         appender.borrow_mut().end()?;
         Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
     }

@@ -22,7 +22,7 @@ use super::{
     account_trees::AccountTrees,
     branches,
     environment::PAGE_BYTES,
-    leaves::{Above, LeafPath, Leaves},
+    leaves::{LeafPath, Leaves},
     tables::table_name,
 };
 use crate::{device, store::sealed};
@@ -177,9 +177,7 @@ impl Base {
     /// As [`Self::leaves`].
     pub(super) fn leaves_in(&self, keys: &[(&str, &[u8])]) -> io::Result<Vec<LeafPath>> {
         let file = device::open_without_readahead(&self.path)?;
-        let (metas, trees) = (&self.metas, &self.account_trees);
-        let above = Above { metas, index_pages: &self.branches, trees };
-        let mut leaves = Leaves::of(&file, above)?;
+        let mut leaves = Leaves::new(&file, &self.metas, &self.branches, &self.account_trees)?;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|index| keys[*index]);
         let mut found = vec![LeafPath::default(); keys.len()];

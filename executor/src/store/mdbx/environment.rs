@@ -1,4 +1,4 @@
-//! An MDBX environment over a state's file, and its errors.
+//! An MDBX environment over a state's file; the settings of a store in MDBX, its name and its errors.
 
 use std::{fs, io, path::Path};
 
@@ -6,10 +6,32 @@ use signet_libmdbx::{
     Environment, EnvironmentFlags, Geometry, MdbxError, Mode, ReadError, SyncMode, ffi,
     sys::PageSize,
 };
+use variant::Durability;
 use workload::Table;
 
-use super::settings::NAME;
 use crate::error::StoreError;
+
+/// The store's name in variants and errors.
+pub(super) const NAME: &str = "mdbx";
+
+/// How a state is committed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MdbxSettings {
+    /// The end of a commit. Synced: data and meta page are on the device. Logged: both are
+    /// with the kernel, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`). Unlogged: with
+    /// the kernel, and it does not (`UTTERLY_NOSYNC`): MDBX has no commit that stays in memory.
+    pub durability: Durability,
+}
+
+impl MdbxSettings {
+    pub(super) const fn sync_mode(self) -> (SyncMode, &'static str) {
+        match self.durability {
+            Durability::Synced => (SyncMode::Durable, "synced (SYNC_DURABLE)"),
+            Durability::Logged => (SyncMode::SafeNoSync, "logged (SAFE_NOSYNC)"),
+            Durability::Unlogged => (SyncMode::UtterlyNoSync, "unlogged (UTTERLY_NOSYNC)"),
+        }
+    }
+}
 
 /// Page size in bytes: that of the machine, and of the clients that use MDBX.
 pub(super) const PAGE_BYTES: usize = 4096;
@@ -102,11 +124,7 @@ pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
 /// For `map_err` on a call into MDBX.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> StoreError {
     // The text is made of an error alone: rows are written with this behind each call.
-    move |error| error_of(action.into(), error)
-}
-
-fn error_of(action: String, error: MdbxError) -> StoreError {
-    match error {
+    move |error| match error {
         MdbxError::Corrupted
         | MdbxError::PageNotFound
         | MdbxError::Invalid
@@ -114,21 +132,17 @@ fn error_of(action: String, error: MdbxError) -> StoreError {
         | MdbxError::CursorFull
         | MdbxError::PageFull
         | MdbxError::Problem
-        | MdbxError::Panic => {
-            StoreError::Damaged { store: NAME, what: action, reason: error.to_string() }
+        | MdbxError::Panic => StoreError::damaged(NAME, action, error),
+        MdbxError::ReadersFull => {
+            let reason =
+                format!("{READER_COUNT_MAX} threads read already; take fewer (run.threads)");
+            StoreError::failed(NAME, action, reason)
         }
-        MdbxError::ReadersFull => StoreError::Failed {
-            store: NAME,
-            action,
-            reason: format!("{READER_COUNT_MAX} threads read already; take fewer (run.threads)"),
-        },
         // A code of the system's: its text says more, such as that the device is full.
-        MdbxError::Other(code) => StoreError::Failed {
-            store: NAME,
-            action,
-            reason: io::Error::from_raw_os_error(code).to_string(),
-        },
-        error => StoreError::Failed { store: NAME, action, reason: error.to_string() },
+        MdbxError::Other(code) => {
+            StoreError::failed(NAME, action, io::Error::from_raw_os_error(code))
+        }
+        error => StoreError::failed(NAME, action, error),
     }
 }
 
@@ -136,14 +150,12 @@ fn error_of(action: String, error: MdbxError) -> StoreError {
 pub(super) fn failed_read(what: impl Into<String>) -> impl FnOnce(ReadError) -> StoreError {
     move |error| match error {
         ReadError::Mdbx(error) => failed(what)(error),
-        ReadError::Decoding(error) => {
-            StoreError::Damaged { store: NAME, what: what.into(), reason: error.to_string() }
-        }
+        ReadError::Decoding(error) => StoreError::damaged(NAME, what, error),
     }
 }
 
 /// For `map_err` on a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
     let action = action.into();
-    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
+    move |error| StoreError::failed(NAME, action, error)
 }

@@ -3,16 +3,14 @@
 
 use std::{fs, io, path::Path};
 
-use alloy_primitives::{B256, hex};
+use alloy_primitives::B256;
 use variant::SlotTable;
-use workload::{ContentDigest, Genesis, Layout, Table, layout::encode_slot};
+use workload::{ContentDigest, Genesis, Layout, Table};
 
 use super::{
     append::Appender,
     base::{Base, DATA},
-    environment::{self, PAGE_BYTES, Purpose, failed, failed_io, failed_read},
-    settings::NAME,
-    slots,
+    environment::{self, NAME, PAGE_BYTES, Purpose, failed, failed_io},
     tables::{Form, Tables},
     trie_verify, used,
 };
@@ -22,6 +20,7 @@ use crate::{
         BuildInput, BuildOutput, GROWING_EXTENSION, RowCounts, ScanInput, StateError, StateFormat,
         Watch, file_hash,
     },
+    store::ordered::{SCRATCH_ACCOUNT_BYTES, SCRATCH_SLOT_BYTES},
     tries,
 };
 
@@ -29,10 +28,6 @@ use crate::{
 const ROW_OVERHEAD_BYTES: u64 = 11;
 /// Most bytes of an account row, and of a code without its bytes: a page for a code's rest.
 const SMALL_ROW_BYTES: u64 = 128;
-/// Bytes that the row stream keeps of a slot and of an account between its passes.
-const SCRATCH_SLOT_BYTES: u64 = 4;
-/// See [`SCRATCH_SLOT_BYTES`].
-const SCRATCH_ACCOUNT_BYTES: u64 = 24;
 /// Bytes of a state without rows.
 const FIXED_BYTES: u64 = 4 << 20;
 
@@ -49,9 +44,6 @@ const ACCOUNT_BYTES: u64 = 96;
 const NODE_HEADER_BYTES: u64 = 56;
 /// The used share of pages of nodes.
 const NODE_FILL: f64 = 0.85;
-
-/// Rows between two looks at the cancel flag.
-const REPORT_ROWS: u64 = 1 << 16;
 
 /// How states are built in MDBX.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -220,49 +212,19 @@ fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateEr
     let mut rows = RowCounts::default();
     for table in Table::ALL {
         let mut of_table = ContentDigest::default();
-        let mut cursor =
-            tx.cursor(tables.handle(table)).map_err(failed(format!("table {table:?}")))?;
-        let mut all = cursor.iter_slices();
-        while let Some((key, value)) =
-            all.borrow_next().map_err(|error| failed_read(format!("table {table:?}"))(error))?
-        {
-            match (table, format.slots) {
-                (Table::Slots, SlotTable::DupSort) => add_slot(&mut of_table, &key, &value)?,
-                _ => of_table.add(table, &key, &value),
-            }
-            if of_table.row_count().is_multiple_of(REPORT_ROWS) {
-                watch.progress.advance(REPORT_ROWS);
-                watch.check()?;
-            }
-        }
-        watch.progress.advance(of_table.row_count() % REPORT_ROWS);
-        rows.set(table, of_table.row_count());
+        let mut watched = watch.rows();
+        tables.each_row(&tx, table, &mut |key, value| {
+            of_table.add(table, key, value);
+            watched.add_one()
+        })?;
+        rows.add(table, of_table.row_count());
         digest.merge(&of_table);
     }
     let tries = match format.tries {
-        Some(format) => Some(trie_verify::verify(input, &tables, &tx, format, watch)?),
+        Some(format) => Some(trie_verify::verify(input, watch, &tables, &tx, format)?),
         None => None,
     };
     Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
-}
-
-/// Digests a slot that is stored as a duplicate of its account as the row that it stands for.
-fn add_slot(
-    digest: &mut ContentDigest,
-    account: &[u8],
-    duplicate: &[u8],
-) -> Result<(), StoreError> {
-    let row = slots::parts(duplicate)
-        .and_then(|(subkey, value)| Some((subkey, slots::decode(SlotTable::DupSort, value)?)));
-    let Some((subkey, value)) = row else {
-        return Err(StoreError::Damaged {
-            store: NAME,
-            what: format!("a slot of account {}", hex::encode_prefixed(account)),
-            reason: format!("{} is no slot", hex::encode_prefixed(duplicate)),
-        });
-    };
-    digest.add(Table::Slots, &[account, subkey].concat(), &encode_slot(&value));
-    Ok(())
 }
 
 #[cfg(test)]

@@ -31,17 +31,6 @@ impl LeafPath {
     }
 }
 
-/// The pages above the rows, as they were found when the state was built.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Above<'f> {
-    /// The first pages of the file.
-    pub(super) metas: &'f [u8],
-    /// Numbers of the index pages, ascending.
-    pub(super) index_pages: &'f [u32],
-    /// The accounts' own trees.
-    pub(super) trees: &'f AccountTrees,
-}
-
 /// Finds the leaf pages of rows. Rows in the order of their keys find each branch page once.
 #[derive(Debug)]
 pub(super) struct Leaves<'f> {
@@ -56,12 +45,16 @@ pub(super) struct Leaves<'f> {
 }
 
 impl<'f> Leaves<'f> {
-    /// The trees of `file` below the pages `above`.
+    /// The trees of `file`, which begins with the pages `metas`. Numbers of `index_pages` ascend.
     ///
     /// # Errors
     /// The breach of the format, or the read that failed.
-    pub(super) fn of(file: &'f File, above: Above<'f>) -> io::Result<Self> {
-        let Above { metas, index_pages, trees } = above;
+    pub(super) fn new(
+        file: &'f File,
+        metas: &[u8],
+        index_pages: &'f [u32],
+        trees: &'f AccountTrees,
+    ) -> io::Result<Self> {
         let tables = branches::tables(file, metas)?;
         let (of_table, of_account) = (Levels::new(), Levels::new());
         Ok(Self { file, tables, trees, index_pages, of_table, of_account })
@@ -70,7 +63,7 @@ impl<'f> Leaves<'f> {
     /// The leaf pages for the row with `key` in the table `name`.
     ///
     /// # Errors
-    /// As [`Self::of`], or there is no such table.
+    /// As [`Self::new`], or there is no such table.
     pub(super) fn find(&mut self, name: &str, key: &[u8]) -> io::Result<LeafPath> {
         let table = self.tables.iter().find(|(table, _)| table == name.as_bytes());
         let (_, table) = table.ok_or_else(|| wrong(&format!("there is no table {name}")))?;

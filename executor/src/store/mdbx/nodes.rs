@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use signet_libmdbx::{Database, Rw, TransactionKind, WriteFlags, tx::Tx};
 
 use super::{
-    environment::{failed, failed_read},
-    settings::NAME,
+    environment::{NAME, failed, failed_read},
     tables::{NODES, Tables},
 };
 use crate::error::StoreError;
@@ -20,10 +19,9 @@ impl Tables {
     /// # Errors
     /// [`StoreError::Failed`]: the state has no tries.
     pub(super) fn nodes_table(&self) -> Result<Database, StoreError> {
-        self.nodes().ok_or_else(|| StoreError::Failed {
-            store: NAME,
-            action: format!("look into the table {NODES}"),
-            reason: "the state has no tries".to_owned(),
+        self.nodes().ok_or_else(|| {
+            let action = format!("look into the table {NODES}");
+            StoreError::failed(NAME, action, "the state has no tries")
         })
     }
 
@@ -82,9 +80,6 @@ fn check_key(key: &[u8]) -> Result<(), StoreError> {
     if (1..=KEY_BYTES_MAX).contains(&key.len()) {
         return Ok(());
     }
-    Err(StoreError::Failed {
-        store: NAME,
-        action: format!("use a key of {} bytes for {NODES}", key.len()),
-        reason: format!("its keys have 1 to {KEY_BYTES_MAX} bytes"),
-    })
+    let action = format!("use a key of {} bytes for {NODES}", key.len());
+    Err(StoreError::failed(NAME, action, format!("its keys have 1 to {KEY_BYTES_MAX} bytes")))
 }

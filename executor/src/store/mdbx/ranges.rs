@@ -12,15 +12,14 @@ use workload::{
 };
 
 use super::{
-    environment::{failed, failed_read},
-    settings::NAME,
+    environment::{NAME, failed, failed_read},
     slots,
     tables::Tables,
 };
-use crate::{error::StoreError, state::StateError};
-
-/// Takes a row: its key and its value in full.
-type RowSink<'s> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 's;
+use crate::{
+    error::StoreError,
+    state::{RowSink, StateError},
+};
 
 /// A row as the table has it.
 type Pair<'tx> = (Cow<'tx, [u8]>, Cow<'tx, [u8]>);
@@ -32,9 +31,8 @@ fn read<T>(result: Result<T, ReadError>) -> Result<T, StoreError> {
 }
 
 fn wrong(key: &[u8]) -> StoreError {
-    let what = hex::encode_prefixed(key);
-    let reason = "its key or its value has another length".to_owned();
-    StoreError::Damaged { store: NAME, what, reason }
+    let reason = "its key or its value has another length";
+    StoreError::damaged(NAME, hex::encode_prefixed(key), reason)
 }
 
 impl Tables {
@@ -125,28 +123,34 @@ impl Tables {
     /// in full.
     ///
     /// # Errors
-    /// [`StoreError`], and those of `sink`.
+    /// [`StoreError`] with the table's name, and those of `sink`.
     pub(super) fn each_row<K: TransactionKind>(
         &self,
         tx: &Tx<K>,
         table: Table,
         sink: &mut RowSink<'_>,
     ) -> Result<(), StateError> {
-        let mut cursor = self.rows_cursor(tx, table)?;
-        let mut next: Option<Pair<'_>> = read(cursor.first())?;
+        let name = format!("table {table:?}");
+        let mut cursor = tx.cursor(self.handle(table)).map_err(failed(name.as_str()))?;
+        let mut next: Option<Pair<'_>> = cursor.first().map_err(failed_read(name.as_str()))?;
         while let Some((key, value)) = next {
             match (table, self.form().slots) {
                 (Table::Slots, form @ SlotTable::DupSort) => {
                     let row = slots::parts(&value).and_then(|(subkey, value)| {
                         Some((subkey, encode_slot(&slots::decode(form, value)?)))
                     });
-                    let (subkey, value) = row.ok_or_else(|| wrong(&value))?;
+                    let (subkey, value) = row.ok_or_else(|| no_slot(&key, &value))?;
                     sink(&[&key[..], subkey].concat(), &value)?;
                 }
                 _ => sink(&key, &value)?,
             }
-            next = read(cursor.next())?;
+            next = cursor.next().map_err(|error| failed_read(name.as_str())(error))?;
         }
         Ok(())
     }
+}
+
+fn no_slot(account: &[u8], duplicate: &[u8]) -> StoreError {
+    let what = format!("a slot of account {}", hex::encode_prefixed(account));
+    StoreError::damaged(NAME, what, format!("{} is no slot", hex::encode_prefixed(duplicate)))
 }

@@ -4,21 +4,22 @@ use std::fmt;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use signet_libmdbx::{Ro, tx::Tx};
-use workload::{AccountState, Layout, NetChanges, Table, layout::RowKey};
+use workload::{AccountState, Table, layout::RowKey};
 
 use super::{
-    environment, faults::fault_counters, sample::MdbxSample, settings::NAME, slots,
-    tables::TableKey, tries::MdbxTries,
+    environment::{NAME, PAGE_BYTES},
+    sample::MdbxSample,
+    slots,
+    tables::TableKey,
 };
 use crate::{
     error::StoreError,
-    place::{self, AccountKeys, AskedRow, BlockPlace, Places},
+    place::AccountKeys,
     process::thread_major_fault_count,
     store::{
-        Background, ReadCounters, Reader, Sample,
+        ReadCounters, Reader,
         lookup::{self, CheckedCodes, RowName, SortedParts},
     },
-    tries::Tries,
 };
 
 /// One thread's reads of a sample.
@@ -27,14 +28,14 @@ use crate::{
 /// already counts for that one, a page in memory for none. Two readers on one thread each see
 /// the reads of both.
 pub(super) struct MdbxReader<'a> {
-    sample: &'a MdbxSample<'a>,
-    tx: Tx<Ro>,
+    pub(super) sample: &'a MdbxSample<'a>,
+    pub(super) tx: Tx<Ro>,
     /// Batches that had been committed when `tx` began.
     commit_count: u64,
     account_keys: AccountKeys,
     sorted: SortedParts,
     checked_codes: CheckedCodes,
-    key_count: u64,
+    pub(super) key_count: u64,
     start_fault_count: u64,
 }
 
@@ -45,7 +46,7 @@ impl fmt::Debug for MdbxReader<'_> {
 }
 
 impl<'a> MdbxReader<'a> {
-    fn new(sample: &'a MdbxSample<'a>) -> Result<Self, StoreError> {
+    pub(super) fn new(sample: &'a MdbxSample<'a>) -> Result<Self, StoreError> {
         // Before the transaction: a commit between the two only makes it begin again.
         let commit_count = sample.commit_count();
         Ok(Self {
@@ -64,20 +65,26 @@ impl<'a> MdbxReader<'a> {
         self.account_keys.key(self.sample.layout(), address)
     }
 
-    /// The row with `key` after all batches committed so far. Nothing is borrowed from the
-    /// transaction between two calls, so here it can begin again.
+    /// Begins the transaction again if a batch was committed. Nothing is borrowed from it between two calls.
     #[inline]
-    fn get<T>(
-        &mut self,
-        key: TableKey<'_>,
-        name: RowName<'_>,
-        decode: impl FnOnce(&[u8]) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
+    pub(super) fn renew(&mut self) -> Result<(), StoreError> {
         let commit_count = self.sample.commit_count();
         if commit_count != self.commit_count {
             self.tx = self.sample.begin_read()?;
             self.commit_count = commit_count;
         }
+        Ok(())
+    }
+
+    /// The row with `key` after all batches committed so far.
+    #[inline]
+    pub(super) fn get<T>(
+        &mut self,
+        key: TableKey<'_>,
+        name: RowName<'_>,
+        decode: impl FnOnce(&[u8]) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.renew()?;
         self.key_count += 1;
         self.sample.tables().get(&self.tx, key, name, decode)
     }
@@ -89,58 +96,6 @@ impl<'a> MdbxReader<'a> {
             slots::decode(form, value).ok_or_else(|| lookup::wrong_length(NAME, name, value))
         });
         Ok(value?.unwrap_or_default())
-    }
-}
-
-impl Sample for MdbxSample<'_> {
-    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
-        Ok(Box::new(MdbxReader::new(self)?))
-    }
-
-    fn row_layout(&self) -> Option<Layout> {
-        Some(self.layout())
-    }
-
-    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        self.write(changes, &[])
-    }
-
-    fn sync(&self) -> Result<(), StoreError> {
-        self.sync_commits()
-    }
-
-    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
-        let format = self.tables().form().tries?;
-        Some(Box::new(MdbxTries { sample: self, format }))
-    }
-
-    fn background(&self) -> Option<&dyn Background> {
-        None
-    }
-
-    fn file_bytes(&self) -> Option<u64> {
-        self.length()
-    }
-
-    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
-        let base = self.base();
-        let leaves = base.leaves(&place::keys(rows, self.layout()));
-        let mut places = Places { files: vec![base.path().to_owned()], ..Places::default() };
-        for (row, path) in leaves.map_err(|error| error.to_string())?.iter().enumerate() {
-            let mut pages = path.pages().map(|page| BlockPlace {
-                file: 0,
-                offset: u64::from(page) * environment::PAGE_BYTES as u64,
-                byte_count: environment::PAGE_BYTES as u32,
-                block_count: 1,
-            });
-            places.blocks.push(pages.next_back());
-            places.before.extend(pages.map(|block| (row, block)));
-        }
-        Ok(places)
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StoreError> {
-        (*self).close()
     }
 }
 
@@ -191,4 +146,12 @@ impl Reader for MdbxReader<'_> {
     fn counters(&self) -> ReadCounters {
         fault_counters(self.start_fault_count, self.key_count)
     }
+}
+
+/// Reads of the calling thread since it had `start_fault_count` page faults.
+fn fault_counters(start_fault_count: u64, key_count: u64) -> ReadCounters {
+    let faults = thread_major_fault_count().unwrap_or(0);
+    let block_count = faults.saturating_sub(start_fault_count);
+    let block_bytes = block_count * PAGE_BYTES as u64;
+    ReadCounters { key_count, block_count, block_bytes, cache_hit_count: 0 }
 }

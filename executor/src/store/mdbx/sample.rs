@@ -18,14 +18,14 @@ use workload::{
 
 use super::{
     base::{Base, DATA},
-    environment::{self, Purpose, failed, failed_io},
+    environment::{self, NAME, Purpose, failed, failed_io},
     format::MdbxFormat,
-    settings::NAME,
     tables::{TableKey, Tables},
 };
 use crate::{
     error::StoreError,
     lock::lock,
+    place::AccountKeys,
     state::{BuiltState, SampleDir},
     store::lookup::RowName,
     tries::NodeChanges,
@@ -153,17 +153,11 @@ impl<'s> MdbxSample<'s> {
             .map(|(address, row)| (layout.account_key(address), row.as_ref()))
             .collect();
         accounts.sort_unstable_by_key(|(key, _)| *key);
-        let mut slots = Vec::with_capacity(changes.slots.len());
-        // Slots come by address: its key is made once.
-        let mut last = None;
-        for (address, slot, value) in &changes.slots {
-            let account = match last {
-                Some((of, key)) if of == address => key,
-                _ => layout.account_key(address),
-            };
-            last = Some((address, account));
-            slots.push((layout.slot_key(&account, slot), value));
-        }
+        let mut account_keys = AccountKeys::default();
+        let slots = changes.slots.iter().map(|(address, slot, value)| {
+            (layout.slot_key(&account_keys.key(layout, address), slot), value)
+        });
+        let mut slots: Vec<_> = slots.collect();
         slots.sort_unstable_by_key(|(key, _)| *key);
         let nodes = sorted(nodes);
         let tx = self.environment.begin_rw_unsync().map_err(failed("begin a commit"))?;

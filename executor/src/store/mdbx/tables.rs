@@ -16,8 +16,7 @@ use workload::{
 };
 
 use super::{
-    environment::{failed, failed_read},
-    settings::NAME,
+    environment::{NAME, failed, failed_read},
     slots::{self, Duplicate},
 };
 use crate::{error::StoreError, store::lookup::RowName};
@@ -141,11 +140,8 @@ impl Tables {
         if key.len() == wanted {
             return Ok(());
         }
-        Err(StoreError::Failed {
-            store: NAME,
-            action: format!("use a key of {} bytes for {}", key.len(), table_name(table)),
-            reason: format!("its keys have {wanted} bytes"),
-        })
+        let action = format!("use a key of {} bytes for {}", key.len(), table_name(table));
+        Err(StoreError::failed(NAME, action, format!("its keys have {wanted} bytes")))
     }
 
     /// The row with `key`, in `tx`, handed to `decode`; of a slot the value as its table stores it.
@@ -270,9 +266,8 @@ fn seek<'tx, K: TransactionKind>(
 }
 
 fn duplicate(subkey: &[u8], value: &[u8]) -> Result<Duplicate, StoreError> {
-    Duplicate::new(subkey, value).ok_or_else(|| StoreError::Failed {
-        store: NAME,
-        action: format!("write a value of {} bytes for a slot", value.len()),
-        reason: "its values have 32 bytes".to_owned(),
+    Duplicate::new(subkey, value).ok_or_else(|| {
+        let action = format!("write a value of {} bytes for a slot", value.len());
+        StoreError::failed(NAME, action, "its values have 32 bytes")
     })
 }

@@ -2,16 +2,17 @@
 //! has no call that reads many. Reads that may be made together are under way in as many threads as read.
 
 use alloy_primitives::{B256, U256};
-use signet_libmdbx::{Ro, tx::Tx};
 use trie::{Format, NodeKey, RowRange};
 use workload::{AccountState, NetChanges, Table};
 
-use super::{faults::fault_counters, sample::MdbxSample, settings::NAME, tables::TableKey};
+use super::{environment::NAME, reader::MdbxReader, sample::MdbxSample, tables::TableKey};
 use crate::{
     error::StoreError,
-    process::thread_major_fault_count,
     read_counters::ReadCounters,
-    store::lookup::{self, RowName},
+    store::{
+        Reader,
+        lookup::{self, RowName},
+    },
     tries::{NodeChanges, NodeSink, TrieId, TrieReader, Tries},
 };
 
@@ -27,14 +28,7 @@ impl Tries for MdbxTries<'_> {
     }
 
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
-        let commit_count = self.sample.commit_count();
-        Ok(Box::new(Reader {
-            sample: self.sample,
-            tx: self.sample.begin_read()?,
-            commit_count,
-            key_count: 0,
-            start_fault_count: thread_major_fault_count().unwrap_or(0),
-        }))
+        Ok(Box::new(MdbxReader::new(self.sample)?))
     }
 
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
@@ -42,29 +36,7 @@ impl Tries for MdbxTries<'_> {
     }
 }
 
-/// One thread's reads.
-struct Reader<'a> {
-    sample: &'a MdbxSample<'a>,
-    tx: Tx<Ro>,
-    /// Batches that had been committed when `tx` began.
-    commit_count: u64,
-    key_count: u64,
-    start_fault_count: u64,
-}
-
-impl Reader<'_> {
-    /// Begins the transaction again if a batch was committed.
-    fn renew(&mut self) -> Result<(), StoreError> {
-        let commit_count = self.sample.commit_count();
-        if commit_count != self.commit_count {
-            self.tx = self.sample.begin_read()?;
-            self.commit_count = commit_count;
-        }
-        Ok(())
-    }
-}
-
-impl TrieReader for Reader<'_> {
+impl TrieReader for MdbxReader<'_> {
     fn nodes(
         &mut self,
         keys: &[(TrieId, NodeKey)],
@@ -105,15 +77,12 @@ impl TrieReader for Reader<'_> {
     }
 
     fn account(&mut self, key: &B256) -> Result<Option<AccountState>, StoreError> {
-        self.renew()?;
-        self.key_count += 1;
         let name = RowName::HashedAccount(key);
         let row = TableKey { table: Table::Accounts, key: key.as_slice() };
-        let tables = self.sample.tables();
-        tables.get(&self.tx, row, name, |value| lookup::account(NAME, name, value))
+        self.get(row, name, |value| lookup::account(NAME, name, value))
     }
 
     fn counters(&self) -> ReadCounters {
-        fault_counters(self.start_fault_count, self.key_count)
+        Reader::counters(self)
     }
 }

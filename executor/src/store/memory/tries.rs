@@ -2,16 +2,22 @@
 //! batches of a sample have committed.
 
 use alloy_primitives::{Address, B256, U256, keccak256, map::HashMap};
-use trie::{Builder, Format, NodeKey, NodeSink, RowRange, SlotValue, StoreError as SinkError};
-use workload::{AccountState, Layout, NetChanges};
+use trie::{Format, NodeKey, RowRange, StoreError as SinkError};
+use workload::{
+    AccountState, Layout, NetChanges, Table,
+    layout::{encode_account, encode_slot},
+};
 
 use crate::{
-    checked_trie::{CheckedTrie, CheckedTrieError},
     error::StoreError,
-    leaves,
     read_counters::ReadCounters,
-    store::{hashed_overlay::HashedOverlay, overlay::Overlay},
-    tries::{NodeChanges, NodeSink as FoundSink, StateTries, TrieId, TrieReader, Tries},
+    state::StateError,
+    store::{
+        hashed_overlay::HashedOverlay,
+        overlay::Overlay,
+        trie_stream::{Hashing, NodeRows, TrieStream},
+    },
+    tries::{NodeChanges, NodeSink, StateTries, TrieId, TrieReader, Tries},
 };
 
 type Slots = Vec<(B256, U256)>;
@@ -25,15 +31,14 @@ pub(super) struct BaseTries {
     nodes: HashMap<Vec<u8>, Vec<u8>>,
 }
 
-/// Takes the nodes of one trie.
-struct Sink<'a> {
-    trie: TrieId,
-    nodes: &'a mut HashMap<Vec<u8>, Vec<u8>>,
-}
+/// Takes the nodes of all tries.
+struct Nodes<'a>(&'a mut HashMap<Vec<u8>, Vec<u8>>);
 
-impl NodeSink for Sink<'_> {
-    fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
-        self.nodes.insert(self.trie.row_key(key), node.to_vec());
+impl NodeRows for Nodes<'_> {
+    const STORE: &'static str = "memory";
+
+    fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError> {
+        self.0.insert(key.to_vec(), node.to_vec());
         Ok(())
     }
 }
@@ -44,36 +49,27 @@ impl BaseTries {
         accounts: &HashMap<Address, AccountState>,
         slots_of: &HashMap<Address, HashMap<U256, U256>>,
         format: Format,
-    ) -> Result<Self, CheckedTrieError> {
-        let mut nodes = HashMap::default();
-        let mut slots = HashMap::default();
-        let mut roots = HashMap::<B256, B256>::default();
-        for (address, of_account) in slots_of {
-            let account = keccak256(address);
-            let rows = sorted_slots(of_account);
-            let sink = Sink { trie: TrieId::Slots(account), nodes: &mut nodes };
-            let mut checked = CheckedTrie::new(Builder::new(format, sink));
-            for (key, value) in &rows {
-                if let Some(value) = SlotValue::new(value) {
-                    checked.push(key, value.as_slice())?;
-                }
-            }
-            roots.insert(account, checked.finish()?.0);
-            slots.insert(account, rows);
-        }
+    ) -> Result<Self, StateError> {
+        let slots = slots_of.iter();
+        let slots = slots.map(|(address, slots)| (keccak256(address), sorted_slots(slots)));
+        let mut slots: Vec<_> = slots.collect();
+        slots.sort_unstable_by_key(|(account, _)| *account);
         let hashed = accounts.iter().map(|(address, state)| (keccak256(address), *state));
         let mut accounts: Vec<_> = hashed.collect();
         accounts.sort_unstable_by_key(|(key, _)| *key);
-        let sink = Sink { trie: TrieId::Accounts, nodes: &mut nodes };
-        let mut checked = CheckedTrie::new(Builder::new(format, sink));
-        let mut value = Vec::new();
-        for (key, state) in &accounts {
-            let storage_root = roots.get(key).copied().unwrap_or(trie::EMPTY_ROOT);
-            leaves::account(state, storage_root, &mut value);
-            checked.push(key, &value)?;
+        let mut nodes = HashMap::default();
+        let mut tries = TrieStream::new(format, Hashing::Twice, Nodes(&mut nodes));
+        for (account, rows) in &slots {
+            for (key, value) in rows {
+                let key = [account.as_slice(), key.as_slice()].concat();
+                tries.row(Table::Slots, &key, &encode_slot(value))?;
+            }
         }
-        let (root, _) = checked.finish()?;
-        Ok(Self { known: StateTries { format, root }, accounts, slots, nodes })
+        for (key, state) in &accounts {
+            tries.row(Table::Accounts, key.as_slice(), &encode_account(state))?;
+        }
+        let known = StateTries { format, root: tries.finish()?.root };
+        Ok(Self { known, accounts, slots: slots.into_iter().collect(), nodes })
     }
 }
 
@@ -133,14 +129,14 @@ impl TrieReader for Reader<'_> {
     fn nodes(
         &mut self,
         keys: &[(TrieId, NodeKey)],
-        sink: &mut FoundSink<'_>,
+        sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
         self.key_count += keys.len() as u64;
         let committed = self.tries.committed.committed();
         for (index, (trie, key)) in keys.iter().enumerate() {
             let node = match committed.node(*trie, *key) {
                 Some(node) => node,
-                None => self.tries.base.nodes.get(&trie.row_key(key)).map(Vec::as_slice),
+                None => self.tries.base.nodes.get(&trie.slots_first_key(key)).map(Vec::as_slice),
             };
             sink(index, node);
         }

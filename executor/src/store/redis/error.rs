@@ -1,5 +1,7 @@
 //! Why a state in Redis cannot be used, and the errors of reads.
 
+use std::fmt::Display;
+
 use redis::ServerErrorKind;
 
 use crate::{error::StoreError, state::StateError};
@@ -122,6 +124,6 @@ pub(super) fn failed<'a>(
     move |error| fault(format!("{action} {address}"), said(&error))
 }
 
-pub(super) fn fault(action: impl Into<String>, reason: impl Into<String>) -> StoreError {
-    StoreError::Failed { store: NAME, action: action.into(), reason: reason.into() }
+pub(super) fn fault(action: impl Into<String>, reason: impl Display) -> StoreError {
+    StoreError::failed(NAME, action, reason)
 }

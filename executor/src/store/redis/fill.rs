@@ -2,9 +2,9 @@
 //! pipelines. A marker without a number of rows comes first, so that a half-filled cluster is known for what it
 //! is.
 
-use std::{fs, path::Path, time::Instant};
+use std::{fs, time::Instant};
 
-use workload::{AccountFamily, ContentDigest, Genesis, Layout, Table};
+use workload::{AccountFamily, ContentDigest, Genesis, Table};
 
 use super::{
     cluster::Topology,
@@ -26,19 +26,6 @@ const PIPELINED_ROWS: usize = 500;
 const BYTES_PER_ROW: u64 = 230;
 /// About the bytes of an empty cluster and of buffers.
 const BYTES_AT_LEAST: u64 = 16 << 20;
-
-/// A state to be filled in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
-    /// The recipe.
-    pub(super) genesis: &'a Genesis,
-    /// How its rows are keyed.
-    pub(super) layout: Layout,
-    /// A directory for scratch files.
-    pub(super) scratch: &'a Path,
-    /// Threads that make rows.
-    pub(super) threads: usize,
-}
 
 /// A state that is in the cluster.
 #[derive(Clone, Debug)]
@@ -79,7 +66,7 @@ pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), Redi
 pub(super) fn see_to_it(
     held: &Held,
     topology: &Topology,
-    wanted: &Wanted<'_>,
+    wanted: &BuildInput<'_>,
     watch: &Watch<'_>,
 ) -> Result<Filled, RedisError> {
     let marker = Marker::begun(wanted.genesis.digest(), wanted.layout);
@@ -121,21 +108,13 @@ pub(super) fn see_to_it(
 /// Writes all rows.
 fn fill(
     topology: &Topology,
-    wanted: &Wanted<'_>,
+    wanted: &BuildInput<'_>,
     watch: &Watch<'_>,
 ) -> Result<ContentDigest, RedisError> {
-    let scratch = wanted.scratch.join("scratch");
-    fs::create_dir_all(&scratch).map_err(StateError::io("make", &scratch))?;
-    let input = BuildInput {
-        name: super::error::NAME,
-        genesis: wanted.genesis,
-        layout: wanted.layout,
-        dir: &scratch,
-        scratch: &scratch,
-        threads: wanted.threads.max(1),
-    };
-    let written = write_tables(topology, &input, watch);
-    fs::remove_dir_all(&scratch).map_err(StateError::io("remove", &scratch))?;
+    let scratch = wanted.scratch;
+    fs::create_dir_all(scratch).map_err(StateError::io("make", scratch))?;
+    let written = write_tables(topology, wanted, watch);
+    fs::remove_dir_all(scratch).map_err(StateError::io("remove", scratch))?;
     written
 }
 

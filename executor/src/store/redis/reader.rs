@@ -15,8 +15,7 @@ use super::{
     held::damaged,
     lines::Lines,
     row::{Key, unsealed},
-    sample::RedisSample,
-    shared::Shared,
+    sample::{RedisSample, Shared},
 };
 use crate::{
     error::StoreError,
@@ -282,22 +281,8 @@ impl Reader for RedisReader<'_> {
         keys: &[U256],
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
-        self.counters.key_count += keys.len() as u64;
-        for (first, chunk) in (0..).step_by(KEYS_PER_CALL).zip(keys.chunks(KEYS_PER_CALL)) {
-            self.batch.keys.clear();
-            for (number, key) in chunk.iter().enumerate() {
-                match self.sample.overlay.find(|changed| changed.slot(address, key)) {
-                    Some(value) => sink(first + number, value),
-                    None => {
-                        self.batch.slots.push(*key);
-                        self.batch.indices.push(first + number);
-                    }
-                }
-            }
-            self.make_keys(address);
-            self.fetch_slots(sink)?;
-        }
-        Ok(())
+        let rows = keys.iter().map(|key| SlotRow { address, key: *key, row: None });
+        self.slot_rows(&rows.collect::<Vec<_>>(), sink)
     }
 
     fn batching(&self) -> Batching {

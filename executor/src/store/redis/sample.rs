@@ -1,9 +1,38 @@
-//! A state in Redis open for one sample: commits stay in this process, above rows that nobody writes.
+//! A state in Redis open for one sample: commits stay in this process, above rows that nobody writes. And the
+//! parts of a store that its samples and their readers share.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
-use super::{held::Held, shared::Shared};
+use alloy_primitives::hex;
+use workload::Layout;
+
+use super::{
+    cluster::Topology,
+    held::{Held, damaged},
+    lines::Pool,
+    row::Key,
+};
 use crate::{error::StoreError, store::overlay::Overlay};
+
+/// The layout of its rows, its nodes, and the connections to them.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) layout: Layout,
+    pub(super) topology: Arc<Topology>,
+    pub(super) pool: Pool,
+}
+
+impl Shared {
+    /// The error of a row whose value is not as it was written.
+    pub(super) fn damaged(&self, key: &Key, reason: &str) -> StoreError {
+        let node = &self.topology.nodes()[self.topology.node_of(key.as_slice())];
+        let what = format!("the row {}", hex::encode_prefixed(key.as_slice()));
+        damaged(&what, &node.address, reason)
+    }
+}
 
 /// The rows of the cluster, below what the sample's batches have committed.
 #[derive(Debug)]

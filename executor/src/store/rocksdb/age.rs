@@ -89,12 +89,8 @@ pub(super) fn age(
     let files = db.live_files().map_err(failed("list the table files"))?;
     let again: u64 = files.iter().filter(|file| file.level == 0).map(|file| file.num_entries).sum();
     if again != count {
-        return Err(StoreError::Failed {
-            store: NAME,
-            action: "age the state".to_owned(),
-            reason: format!("{count} rows were written again, and {again} are in files"),
-        }
-        .into());
+        let reason = format!("{count} rows were written again, and {again} are in files");
+        return Err(StoreError::failed(NAME, "age the state", reason).into());
     }
     Ok(count)
 }
@@ -112,14 +108,10 @@ fn write_again(
     unlogged.disable_wal(true);
     let flush = || db.flush_cf(family).map_err(failed("flush rows of an aged state"));
     let mut batch = WriteBatch::default();
-    let (mut count, mut seen) = (0_u64, 0_u64);
+    let (mut count, mut watched) = (0_u64, watch.rows());
     let mut rows = Rows::new(db, family, options::scan_reads());
     while let Some((key, value)) = rows.next().map_err(failed("read the rows to age"))? {
-        seen += 1;
-        if seen.is_multiple_of(1 << 16) {
-            watch.progress.advance(1 << 16);
-            watch.check()?;
-        }
+        watched.add_one()?;
         if choice.generation(table, key) != Some(generation) {
             continue;
         }

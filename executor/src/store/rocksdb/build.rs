@@ -16,17 +16,16 @@ use super::{
     options,
     sample::family,
     scan,
-    settings::{NAME, TABLE_EXTENSION, failed, failed_io},
-    threads,
-    trie_build::{self, NodeFiles, TrieBuild, WrittenPart},
-    trie_rows::{LARGE_SLOT_COUNT, Part, PartTries},
+    settings::{NAME, TABLE_EXTENSION, failed, failed_io, pool},
+    trie_build::{self, TrieBuild},
+    trie_rows::{Hashed, LARGE_SLOT_COUNT, Part, PartTries},
 };
 use crate::{
     error::StoreError,
     state::{
         BuildInput, BuildOutput, BuildPhase, RowCounts, ScanInput, StateError, StateFormat, Watch,
     },
-    store::ordered,
+    store::ordered::{self, SCRATCH_ACCOUNT_BYTES, SCRATCH_SLOT_BYTES},
     try_map::try_map,
 };
 
@@ -39,16 +38,8 @@ const ROW_OVERHEAD_BYTES: u64 = 16;
 /// Most bytes of an account row, and of a code without its bytes.
 const SMALL_ROW_BYTES: u64 = 160;
 
-/// Bytes that the row stream keeps of a slot and of an account between its passes.
-const SCRATCH_SLOT_BYTES: u64 = 4;
-/// See [`SCRATCH_SLOT_BYTES`].
-const SCRATCH_ACCOUNT_BYTES: u64 = 24;
-
 /// Bytes of a state without rows.
 const FIXED_BYTES: u64 = 16 << 20;
-
-/// Rows between two looks at the cancel flag.
-const REPORT_ROWS: u64 = 1 << 16;
 
 impl StateFormat for RocksFormat {
     fn store(&self) -> &'static str {
@@ -101,12 +92,7 @@ impl StateFormat for RocksFormat {
             let written = job.write()?;
             digest.merge(&written.digest);
             hashed.extend(written.tries);
-            let count = written.digest.row_count();
-            match table {
-                Table::Accounts => rows.accounts = count,
-                Table::Slots => rows.slots = count,
-                Table::Codes => rows.codes = count,
-            }
+            rows.add(table, written.digest.row_count());
             ingest(&db, family(&db, options::family_of(table))?, written.paths)?;
         }
         let mut tries = None;
@@ -161,7 +147,7 @@ struct Written<'a> {
     /// By ascending key.
     paths: Vec<PathBuf>,
     digest: ContentDigest,
-    tries: Vec<WrittenPart<'a>>,
+    tries: Vec<Hashed<'a>>,
 }
 
 impl<'a> TableJob<'a> {
@@ -187,7 +173,7 @@ impl<'a> TableJob<'a> {
         let units = self.units(&stream, file_row_count)?;
         let options =
             options::writer(self.format).map_err(failed("set the options of table files"))?;
-        let pool = threads::pool(self.input.threads.min(units.len()))?;
+        let pool = pool(self.input.threads.min(units.len()))?;
         let rows = Rows { stream: &stream, options: &options };
         let write = |buffers: &mut PartBuffers, index: usize, unit: &Unit| {
             let tries = self.tries.map(|tries| tries.part(index));
@@ -230,7 +216,7 @@ impl<'a> TableJob<'a> {
         &self,
         rows: &Rows<'_>,
         unit: &Unit,
-        mut tries: Option<PartTries<NodeFiles<'a>>>,
+        mut tries: Option<PartTries<'a>>,
         buffers: &mut PartBuffers,
     ) -> Result<Written<'a>, StateError> {
         let mut written = Written::default();
@@ -252,13 +238,13 @@ impl<'a> TableJob<'a> {
         rows: &Rows<'_>,
         parts: Range<usize>,
         path: &Path,
-        mut tries: Option<&mut PartTries<NodeFiles<'a>>>,
+        mut tries: Option<&mut PartTries<'a>>,
         buffers: &mut PartBuffers,
     ) -> Result<ContentDigest, StateError> {
         let mut digest = ContentDigest::default();
         let mut file = SstFileWriter::create(rows.options);
         file.open(path).map_err(failed("begin a table file"))?;
-        let mut unreported = 0;
+        let mut watched = self.watch.rows();
         for part in parts {
             rows.stream.emit::<StateError>(part, buffers, &mut |key, value| {
                 digest.add(self.table, key, value);
@@ -266,17 +252,10 @@ impl<'a> TableJob<'a> {
                 if let Some(tries) = &mut tries {
                     tries.row(key, value)?;
                 }
-                unreported += 1;
-                if unreported == REPORT_ROWS {
-                    self.watch.progress.advance(unreported);
-                    unreported = 0;
-                    self.watch.check()?;
-                }
-                Ok(())
+                watched.add_one()
             })?;
         }
         file.finish().map_err(failed("finish a table file"))?;
-        self.watch.progress.advance(unreported);
         Ok(digest)
     }
 
@@ -326,11 +305,9 @@ fn check_shape(db: &DB, row_count: u64) -> Result<(), StoreError> {
     if in_files == row_count && stray.is_none() {
         return Ok(());
     }
-    Err(StoreError::Failed {
-        store: NAME,
-        action: "take in the table files".to_owned(),
-        reason: format!("{in_files} of {row_count} rows in files; above the last level: {stray:?}"),
-    })
+    let reason =
+        format!("{in_files} of {row_count} rows in files; above the last level: {stray:?}");
+    Err(StoreError::failed(NAME, "take in the table files", reason))
 }
 
 /// Logs and the lock file are of the process that built, not of the state.

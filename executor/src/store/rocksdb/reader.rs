@@ -4,30 +4,26 @@ use std::fmt;
 
 use ::rocksdb::{
     ColumnFamily, DB, DBPinnableSlice, ReadOptions,
-    perf::{PerfStatsLevel, set_perf_stats},
+    perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
 };
 use alloy_primitives::{Address, B256, Bytes, U256};
 use workload::{
-    AccountState, Layout, NetChanges,
+    AccountState, Layout,
     layout::{RowKey, decode_slot},
 };
 
 use super::{
-    counters::thread_counters,
     options::{ACCOUNTS, CODE, STORAGE},
     sample::RocksSample,
-    settings::{NAME, READS_AT_ONCE, effective, failed},
-    tries::RocksTries,
-    uring::{IoUring, io_uring_state},
+    settings::{IoUring, NAME, READS_AT_ONCE, effective, failed, io_uring_state},
 };
 use crate::{
     error::StoreError,
-    place::{AccountKeys, AskedRow, Places},
+    place::AccountKeys,
     store::{
-        Background, Batching, ReadCounters, Reader, Sample, SlotRow,
+        Batching, ReadCounters, Reader, SlotRow,
         lookup::{self, CheckedCodes, RowName, SortedParts},
     },
-    tries::Tries,
 };
 use variant::ReadMethod;
 
@@ -35,19 +31,19 @@ use variant::ReadMethod;
 ///
 /// RocksDB counts by thread: two readers on one thread each see the reads of both.
 pub(super) struct RocksReader<'a> {
-    db: &'a DB,
-    accounts: &'a ColumnFamily,
-    storage: &'a ColumnFamily,
+    pub(super) db: &'a DB,
+    pub(super) accounts: &'a ColumnFamily,
+    pub(super) storage: &'a ColumnFamily,
     code: &'a ColumnFamily,
-    single: ReadOptions,
-    many: ReadOptions,
+    pub(super) single: ReadOptions,
+    pub(super) many: ReadOptions,
     layout: Layout,
     /// Keys in a call of `MultiGet`; `None`: one `Get` after the other.
-    keys_per_call: Option<usize>,
+    pub(super) keys_per_call: Option<usize>,
     account_keys: AccountKeys,
     batch: Batch,
     checked_codes: CheckedCodes,
-    key_count: u64,
+    pub(super) key_count: u64,
     start: ReadCounters,
 }
 
@@ -70,7 +66,7 @@ impl fmt::Debug for RocksReader<'_> {
 }
 
 impl<'a> RocksReader<'a> {
-    fn new(sample: &'a RocksSample<'a>) -> Result<Self, StoreError> {
+    pub(super) fn new(sample: &'a RocksSample<'a>) -> Result<Self, StoreError> {
         // Counts only: times cost two looks at the clock for each block.
         set_perf_stats(PerfStatsLevel::EnableCount);
         let (single, many) = sample.read_options();
@@ -156,44 +152,6 @@ impl<'a> RocksReader<'a> {
             sink(index as usize, slot_value(value, name)?);
             Ok(())
         })
-    }
-}
-
-impl Sample for RocksSample<'_> {
-    fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError> {
-        Ok(Box::new(RocksReader::new(self)?))
-    }
-
-    fn row_layout(&self) -> Option<Layout> {
-        Some(self.layout())
-    }
-
-    fn commit(&self, changes: &NetChanges) -> Result<(), StoreError> {
-        self.write(changes, &[])
-    }
-
-    fn sync(&self) -> Result<(), StoreError> {
-        self.sync_commits()
-    }
-
-    fn tries(&self) -> Option<Box<dyn Tries + '_>> {
-        Some(Box::new(RocksTries { sample: self, format: self.trie_format()? }))
-    }
-
-    fn background(&self) -> Option<&dyn Background> {
-        self.compacts().then_some(self)
-    }
-
-    fn file_bytes(&self) -> Option<u64> {
-        self.bytes_on_disk()
-    }
-
-    fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
-        self.blocks()?.locate(self.layout(), rows)
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StoreError> {
-        (*self).close()
     }
 }
 
@@ -316,13 +274,19 @@ impl Reader for RocksReader<'_> {
     }
 
     fn counters(&self) -> ReadCounters {
-        let now = thread_counters();
-        ReadCounters {
-            key_count: self.key_count,
-            block_count: now.block_count - self.start.block_count,
-            block_bytes: now.block_bytes - self.start.block_bytes,
-            cache_hit_count: now.cache_hit_count - self.start.cache_hit_count,
-        }
+        let of_thread = thread_counters().since(&self.start);
+        ReadCounters { key_count: self.key_count, ..of_thread }
+    }
+}
+
+/// RocksDB's counters of this thread.
+fn thread_counters() -> ReadCounters {
+    let context = PerfContext::default();
+    ReadCounters {
+        block_count: context.metric(PerfMetric::BlockReadCount),
+        block_bytes: context.metric(PerfMetric::BlockReadByte),
+        key_count: 0,
+        cache_hit_count: context.metric(PerfMetric::BlockCacheHitCount),
     }
 }
 

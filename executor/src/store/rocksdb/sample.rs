@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
+    place::AccountKeys,
     state::{BuiltState, SampleDir},
     tries::NodeChanges,
 };
@@ -87,10 +88,8 @@ impl<'s> RocksSample<'s> {
         let of = |name| {
             let action = || format!("read {property} of {name}");
             let value = self.db.property_int_value_cf(self.family(name)?, property);
-            value.map_err(|error| failed(action())(error))?.ok_or_else(|| StoreError::Failed {
-                store: NAME,
-                action: action(),
-                reason: "this RocksDB has no such property".to_owned(),
+            value.map_err(|error| failed(action())(error))?.ok_or_else(|| {
+                StoreError::failed(NAME, action(), "this RocksDB has no such property")
             })
         };
         self.families().map(of).sum()
@@ -217,15 +216,9 @@ impl<'s> RocksSample<'s> {
                 None => batch.delete_cf(accounts, key),
             }
         }
-        // Slots come by address: its key is made once.
-        let mut last = None;
+        let (layout, mut account_keys) = (self.layout(), AccountKeys::default());
         for (address, slot, value) in &changes.slots {
-            let account = match last {
-                Some((of, key)) if of == address => key,
-                _ => self.layout().account_key(address),
-            };
-            last = Some((address, account));
-            let key = self.layout().slot_key(&account, slot);
+            let key = layout.slot_key(&account_keys.key(layout, address), slot);
             if value.is_zero() {
                 batch.delete_cf(storage, key);
             } else {
@@ -240,11 +233,8 @@ impl<'s> RocksSample<'s> {
 }
 
 pub(super) fn family<'a>(db: &'a DB, name: &'static str) -> Result<&'a ColumnFamily, StoreError> {
-    db.cf_handle(name).ok_or_else(|| StoreError::Damaged {
-        store: NAME,
-        what: format!("column family {name}"),
-        reason: "it is missing".to_owned(),
-    })
+    db.cf_handle(name)
+        .ok_or_else(|| StoreError::damaged(NAME, format!("column family {name}"), "it is missing"))
 }
 
 /// Makes `to` a database of the same content: table files, which RocksDB never writes again,

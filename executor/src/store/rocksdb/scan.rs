@@ -9,8 +9,8 @@ use super::{
     options,
     rows::Rows,
     sample,
-    settings::{TABLE_EXTENSION, failed},
-    threads, trie_verify,
+    settings::{TABLE_EXTENSION, failed, pool},
+    trie_verify,
 };
 use crate::{
     error::StoreError,
@@ -22,13 +22,6 @@ use variant::FileAccess;
 /// Where rows are taken in.
 const LAST_LEVEL: i32 = 6;
 const THREADS: usize = 2;
-const REPORT_ROWS: u64 = 1 << 16;
-
-#[derive(Clone, Copy, Default)]
-struct Scanned {
-    digest: ContentDigest,
-    rows: RowCounts,
-}
 
 /// Reads all files through a linked copy, checksums verified.
 pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
@@ -43,21 +36,19 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     let db = DB::open_cf_descriptors(&database, input.scratch, families)
         .map_err(|error| damaged(input, "the database cannot be opened", error))?;
     let stretches = stretches(&db)?;
-    let scanned = threads::pool(THREADS)?.install(|| {
+    let scanned = pool(THREADS)?.install(|| {
         try_map(&stretches, || (), |(), _, stretch| scan_stretch(input, &db, stretch, watch))
     })?;
-    let mut total = Scanned::default();
-    for scanned in scanned {
-        total.digest.merge(&scanned.digest);
-        total.rows.accounts += scanned.rows.accounts;
-        total.rows.slots += scanned.rows.slots;
-        total.rows.codes += scanned.rows.codes;
+    let (mut digest, mut rows) = (ContentDigest::default(), RowCounts::default());
+    for (stretch, scanned) in stretches.iter().zip(scanned) {
+        digest.merge(&scanned);
+        rows.add(stretch.table, scanned.row_count());
     }
     let tries = match format.tries {
-        Some(format) => Some(trie_verify::verify(input, &db, format, watch)?),
+        Some(format) => Some(trie_verify::verify(input, watch, &db, format)?),
         None => None,
     };
-    Ok(BuildOutput { content_digest: total.digest.finish(), rows: total.rows, tries })
+    Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
 }
 
 /// The keys from one file of the last level on up to the next one's. All of a table's together
@@ -83,16 +74,15 @@ fn stretches(db: &DB) -> Result<Vec<Stretch>, StateError> {
             of_table.clone().filter(|file| file.level == LAST_LEVEL).collect();
         last_level.sort_unstable_by(|a, b| a.start_key.cmp(&b.start_key));
         if last_level.is_empty() && of_table.count() > 0 {
-            let stray =
-                Stretch { table, file: "of the first level".to_owned(), first: None, end: None };
-            stretches.push(stray);
+            let file = "of the first level".to_owned();
+            stretches.push(Stretch { table, file, first: None, end: None });
         }
-        for (place, file) in last_level.iter().enumerate() {
+        for (index, file) in last_level.iter().enumerate() {
             stretches.push(Stretch {
                 table,
                 file: file.name.trim_start_matches('/').to_owned(),
-                first: file.start_key.clone().filter(|_| place > 0),
-                end: last_level.get(place + 1).and_then(|next| next.start_key.clone()),
+                first: file.start_key.clone().filter(|_| index > 0),
+                end: last_level.get(index + 1).and_then(|next| next.start_key.clone()),
             });
         }
     }
@@ -105,8 +95,8 @@ fn scan_stretch(
     db: &DB,
     stretch: &Stretch,
     watch: &Watch<'_>,
-) -> Result<Scanned, StateError> {
-    let mut scanned = Scanned::default();
+) -> Result<ContentDigest, StateError> {
+    let mut digest = ContentDigest::default();
     let table = stretch.table;
     let family = sample::family(db, options::family_of(table))?;
     let mut reads = options::scan_reads();
@@ -116,26 +106,14 @@ fn scan_stretch(
     if let Some(end) = &stretch.end {
         reads.set_iterate_upper_bound(end.clone());
     }
-    let mut unreported = 0;
+    let mut watched = watch.rows();
     let unreadable = |error| damaged(input, &format!("file {} is damaged", stretch.file), error);
     let mut rows = Rows::new(db, family, reads);
     while let Some((key, value)) = rows.next().map_err(unreadable)? {
-        scanned.digest.add(table, key, value);
-        unreported += 1;
-        if unreported == REPORT_ROWS {
-            watch.progress.advance(unreported);
-            watch.check()?;
-            unreported = 0;
-        }
+        digest.add(table, key, value);
+        watched.add_one()?;
     }
-    watch.progress.advance(unreported);
-    let count = scanned.digest.row_count();
-    match table {
-        Table::Accounts => scanned.rows.accounts = count,
-        Table::Slots => scanned.rows.slots = count,
-        Table::Codes => scanned.rows.codes = count,
-    }
-    Ok(scanned)
+    Ok(digest)
 }
 
 fn damaged(input: &ScanInput<'_>, what: &str, error: ::rocksdb::Error) -> StateError {

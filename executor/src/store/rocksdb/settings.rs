@@ -1,9 +1,16 @@
-//! The settings of a store in RocksDB, its name and its errors.
+//! The settings of a store in RocksDB, its name, its errors and its threads; and `io_uring`, with which a
+//! `MultiGet` reads when it is built in and the kernel agrees. Without it a `MultiGet` reads one block after
+//! another, and says nothing.
+//!
+//! RocksDB also asks the program whether to use it, through a function that `librocksdb-sys` 0.19 exports
+//! (`RocksDbIOUringEnable`). The test `io_uring` watches over the truth: by system calls, not by names.
+
+use std::fmt;
 
 use ::rocksdb::ErrorKind;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use variant::{CacheFill, Checksums, Compaction, Durability, FileAccess, ReadMethod};
 
-use super::uring::{IoUring, io_uring_state};
 use crate::error::StoreError;
 
 /// The store's name in variants and errors.
@@ -79,14 +86,63 @@ impl Default for RocksSettings {
     }
 }
 
+/// Whether `MultiGet` reads through `io_uring`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IoUring {
+    /// Built without the feature `io-uring`.
+    NotBuilt,
+    /// The kernel, or a sandbox around this process, refuses it.
+    Refused,
+    /// In use.
+    Available,
+}
+
+impl fmt::Display for IoUring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotBuilt => "not built in (feature io-uring)",
+            Self::Refused => "refused by the kernel",
+            Self::Available => "in use by MultiGet",
+        })
+    }
+}
+
+/// Whether `MultiGet` reads through `io_uring` in this process; asked of the kernel once.
+pub fn io_uring_state() -> IoUring {
+    #[cfg(feature = "io-uring")]
+    {
+        static STATE: std::sync::OnceLock<IoUring> = std::sync::OnceLock::new();
+        *STATE.get_or_init(probe)
+    }
+    #[cfg(not(feature = "io-uring"))]
+    IoUring::NotBuilt
+}
+
+/// A ring like those RocksDB makes.
+#[cfg(feature = "io-uring")]
+fn probe() -> IoUring {
+    let mut builder = io_uring::IoUring::<io_uring::squeue::Entry>::builder();
+    builder.setup_single_issuer().setup_defer_taskrun();
+    match builder.build(256) {
+        Ok(_) => IoUring::Available,
+        Err(_) => IoUring::Refused,
+    }
+}
+
+/// A pool of `count` threads, one at least.
+pub(super) fn pool(count: usize) -> Result<ThreadPool, StoreError> {
+    let pool = ThreadPoolBuilder::new().num_threads(count.max(1)).build();
+    pool.map_err(|error| StoreError::failed(NAME, format!("start {count} threads"), error))
+}
+
 /// For `map_err` on a call into RocksDB.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error) -> StoreError {
     // The text is made of an error alone: rows are read and written with this behind each call.
     move |error| {
         let (action, kind, reason) = (action.into(), error.kind(), error.into_string());
         match kind {
-            ErrorKind::Corruption => StoreError::Damaged { store: NAME, what: action, reason },
-            _ => StoreError::Failed { store: NAME, action, reason },
+            ErrorKind::Corruption => StoreError::damaged(NAME, action, reason),
+            _ => StoreError::failed(NAME, action, reason),
         }
     }
 }
@@ -94,5 +150,5 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error)
 /// For `map_err` on a file operation.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> StoreError {
     let action = action.into();
-    move |error| StoreError::Failed { store: NAME, action, reason: error.to_string() }
+    move |error| StoreError::failed(NAME, action, error)
 }

@@ -1,20 +1,26 @@
 //! Writing the nodes of all tries to table files. Slots are hashed as their rows are written; the accounts,
 //! once all rows are in the database.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use ::rocksdb::{DB, Options, SstFileWriter};
-use trie::{Format, NodeKey, NodeSink, StoreError as SinkError};
-use workload::Genesis;
+use ::rocksdb::{DB, Options};
+use alloy_primitives::B256;
+use trie::{Builder, EMPTY_ROOT, Format};
+use workload::{Genesis, layout::decode_account};
 
 use super::{
     format::RocksFormat,
     options,
-    settings::{TABLE_EXTENSION, failed},
-    trie_rows::{self, Hashed, NodeRange, NodeTarget, Part, PartTries, TrieRows},
+    rows::Rows,
+    sample,
+    settings::failed,
+    trie_rows::{self, Hashed, NodeFiles, Part, PartTries, no_trie, wrong_value},
 };
 use crate::{
-    error::StoreError,
+    leaves,
     state::{BuildInput, BuildPhase, BuiltTries, NodeCounts, RowCounts, StateError, Watch},
     tries::{self, TrieId},
 };
@@ -37,7 +43,6 @@ pub(super) fn node_bytes(format: Format, genesis: &Genesis) -> u64 {
 /// Tries whose rows are being written.
 pub(super) struct TrieBuild<'a> {
     format: Format,
-    input: &'a BuildInput<'a>,
     watch: &'a Watch<'a>,
     /// Where table files are written.
     files: &'a Path,
@@ -47,119 +52,88 @@ pub(super) struct TrieBuild<'a> {
     pub(super) parts: Vec<Part>,
 }
 
-/// A part whose nodes are in files.
-pub(super) type WrittenPart<'a> = Hashed<NodeFiles<'a>>;
-
 impl<'a> TrieBuild<'a> {
     /// Before all rows; none for a state without tries.
     pub(super) fn new(
         rocks: &RocksFormat,
-        input: &'a BuildInput<'a>,
+        input: &BuildInput<'_>,
         watch: &'a Watch<'a>,
         files: &'a Path,
     ) -> Result<Option<Self>, StateError> {
         let Some(format) = rocks.tries else { return Ok(None) };
         let options = options::writer(rocks).map_err(failed("set the options of table files"))?;
         let parts = trie_rows::parts(input.genesis);
-        let file_bytes = rocks.file_bytes;
-        Ok(Some(Self { format, input, watch, files, file_bytes, options, parts }))
+        Ok(Some(Self { format, watch, files, file_bytes: rocks.file_bytes, options, parts }))
     }
 
     /// The tries of a part, by its index, which takes its rows.
-    pub(super) fn part(&self, index: usize) -> PartTries<NodeFiles<'_>> {
-        let part = &self.parts[index];
-        PartTries::new(self.format, part, self.node_files(&part.nodes(index)))
+    pub(super) fn part(&self, index: usize) -> PartTries<'_> {
+        // There is room for a join behind each part.
+        PartTries::new(self.format, &self.parts[index], self.node_files(2 * index + 1))
     }
 
-    fn node_files(&self, range: &NodeRange) -> NodeFiles<'_> {
-        NodeFiles {
-            name: format!("{}-{:06}", options::TRIES, range.index),
-            files: self.files,
-            file_bytes: self.file_bytes,
-            options: &self.options,
-            open: None,
-            trie: TrieId::Accounts,
-            paths: Vec::new(),
-            nodes: NodeCounts::default(),
-        }
+    fn node_files(&self, index: usize) -> NodeFiles<'_> {
+        NodeFiles::new(index, self.files, self.file_bytes, &self.options)
     }
 
-    /// The tries of all rows, which are in the database, and the files of their nodes. `hashed` has all
-    /// parts.
-    pub(super) fn finish(
-        &self,
+    /// The tries of all rows, which are in the database, and the files of their nodes by the order of their
+    /// keys. Joins the shards of large tries and hashes the accounts; `hashed` has all parts in their order.
+    pub(super) fn finish<'s>(
+        &'s self,
         db: &DB,
         rows: &RowCounts,
-        hashed: Vec<WrittenPart<'_>>,
+        hashed: Vec<Hashed<'s>>,
     ) -> Result<(BuiltTries, Vec<PathBuf>), StateError> {
         self.watch.progress.begin(BuildPhase::Tries, rows.accounts);
-        let rows = TrieRows {
-            db,
-            format: self.format,
-            genesis: self.input.genesis,
-            watch: self.watch,
-            threads: self.input.threads,
-        };
-        let (root, written) = rows.join(hashed, |range| Ok(self.node_files(&range)))?;
+        let (mut written, mut roots) = (Vec::new(), BTreeMap::new());
+        let mut shards = Vec::new();
+        for (index, hashed) in hashed.into_iter().enumerate() {
+            written.push(hashed.nodes);
+            roots.extend(hashed.roots);
+            let Some((account, floating)) = hashed.floating else { continue };
+            shards.push(floating);
+            if shards.len() == 16 {
+                // It follows the last shard of its trie.
+                let mut nodes = self.node_files(2 * index + 2);
+                nodes.begin(TrieId::Slots(account));
+                let mut builder = Builder::new(self.format, nodes);
+                for floating in shards.drain(..) {
+                    builder.push_floating(&floating).map_err(no_trie)?;
+                }
+                let built = builder.finish().map_err(no_trie)?;
+                roots.insert(account, built.root);
+                written.push(built.sink);
+            }
+        }
+        // The accounts come before all.
+        let (root, accounts) = self.hash_accounts(db, &roots)?;
+        written.insert(0, accounts);
         let (mut paths, mut nodes) = (Vec::new(), NodeCounts::default());
         for mut files in written {
             files.close()?;
-            nodes.merge(&files.nodes);
+            nodes.merge(&files.counts);
             paths.append(&mut files.paths);
         }
         Ok((BuiltTries { root, nodes }, paths))
     }
-}
 
-/// Table files that nodes are written to, in the order of their keys.
-pub(super) struct NodeFiles<'a> {
-    name: String,
-    files: &'a Path,
-    file_bytes: u64,
-    options: &'a Options,
-    /// The last file, and its bytes so far.
-    open: Option<(SstFileWriter<'a>, u64)>,
-    trie: TrieId,
-    paths: Vec<PathBuf>,
-    nodes: NodeCounts,
-}
-
-impl NodeFiles<'_> {
-    fn write(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), StoreError> {
-        if self.open.as_ref().is_some_and(|(_, bytes)| *bytes >= self.file_bytes) {
-            self.close()?;
+    fn hash_accounts(
+        &self,
+        db: &DB,
+        roots: &BTreeMap<B256, B256>,
+    ) -> Result<(B256, NodeFiles<'_>), StateError> {
+        let mut builder = Builder::new(self.format, self.node_files(0));
+        let (mut leaf, mut watched) = (Vec::new(), self.watch.rows());
+        let accounts = sample::family(db, options::ACCOUNTS)?;
+        let mut rows = Rows::new(db, accounts, options::scan_reads());
+        while let Some((key, value)) = rows.next().map_err(failed("read the rows of tries"))? {
+            let state = decode_account(value).ok_or_else(|| wrong_value(key))?;
+            let root = roots.get(key).copied().unwrap_or(EMPTY_ROOT);
+            leaves::account(&state, root, &mut leaf);
+            builder.push(key, &leaf).map_err(no_trie)?;
+            watched.add_one()?;
         }
-        if self.open.is_none() {
-            let name = format!("{}-{:06}.{TABLE_EXTENSION}", self.name, self.paths.len());
-            let path = self.files.join(name);
-            let writer = SstFileWriter::create(self.options);
-            writer.open(&path).map_err(failed("begin a table file"))?;
-            self.paths.push(path);
-            self.open = Some((writer, 0));
-        }
-        if let Some((writer, bytes)) = &mut self.open {
-            let row = self.trie.row_key(key);
-            *bytes += (row.len() + node.len()) as u64;
-            self.nodes.add(&self.trie, key, &row, node);
-            writer.put(row, node).map_err(failed("write a table file"))?;
-        }
-        Ok(())
-    }
-
-    fn close(&mut self) -> Result<(), StoreError> {
-        let Some((mut writer, _)) = self.open.take() else { return Ok(()) };
-        writer.finish().map_err(failed("finish a table file"))
-    }
-}
-
-impl NodeSink for NodeFiles<'_> {
-    fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
-        Ok(self.write(key, node)?)
-    }
-}
-
-impl NodeTarget for NodeFiles<'_> {
-    fn begin(&mut self, trie: TrieId) {
-        self.trie = trie;
+        let built = builder.finish().map_err(no_trie)?;
+        Ok((built.root, built.sink))
     }
 }

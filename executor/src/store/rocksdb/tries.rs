@@ -1,6 +1,6 @@
 //! Reads and commits of tries: nodes in a column family of their own, rows by iterators.
 
-use ::rocksdb::{ColumnFamily, DB, ReadOptions};
+use ::rocksdb::ColumnFamily;
 use alloy_primitives::{B256, U256};
 use trie::{Format, NodeKey, RowRange};
 use workload::{
@@ -9,17 +9,17 @@ use workload::{
 };
 
 use super::{
-    counters::thread_counters,
-    options::{ACCOUNTS, STORAGE, TRIES},
+    options::TRIES,
+    reader::RocksReader,
     sample::RocksSample,
-    settings::{NAME, effective, failed},
+    settings::{NAME, failed},
 };
 use crate::{
     error::StoreError,
     read_counters::ReadCounters,
+    store,
     tries::{NodeChanges, NodeSink, TrieId, TrieReader, Tries},
 };
-use variant::ReadMethod;
 
 /// The tries of a sample.
 pub(super) struct RocksTries<'a> {
@@ -33,22 +33,8 @@ impl Tries for RocksTries<'_> {
     }
 
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError> {
-        ::rocksdb::perf::set_perf_stats(::rocksdb::perf::PerfStatsLevel::EnableCount);
-        let (single, many) = self.sample.read_options();
-        Ok(Box::new(Reader {
-            sample: self.sample,
-            accounts: self.sample.family(ACCOUNTS)?,
-            storage: self.sample.family(STORAGE)?,
-            tries: self.sample.family(TRIES)?,
-            single,
-            many,
-            keys_per_call: match effective(self.sample.settings().read_method) {
-                ReadMethod::Get => None,
-                ReadMethod::MultiGet => Some(self.sample.settings().multi_get_key_count.max(1)),
-            },
-            key_count: 0,
-            start: thread_counters(),
-        }))
+        let (sample, tries) = (self.sample, self.sample.family(TRIES)?);
+        Ok(Box::new(Reader { sample, tries, rows: RocksReader::new(sample)? }))
     }
 
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError> {
@@ -59,15 +45,8 @@ impl Tries for RocksTries<'_> {
 /// One thread's reads.
 struct Reader<'a> {
     sample: &'a RocksSample<'a>,
-    accounts: &'a ColumnFamily,
-    storage: &'a ColumnFamily,
     tries: &'a ColumnFamily,
-    single: ReadOptions,
-    many: ReadOptions,
-    /// Keys in a call of `MultiGet`; `None`: one `Get` after the other.
-    keys_per_call: Option<usize>,
-    key_count: u64,
-    start: ReadCounters,
+    rows: RocksReader<'a>,
 }
 
 /// Takes the index of a range, a row's key behind the prefix, and its value.
@@ -90,12 +69,8 @@ impl Span<'_> {
 }
 
 impl Reader<'_> {
-    const fn db(&self) -> &DB {
-        self.sample.db()
-    }
-
     /// Reads the rows of spans by one iterator, as making one costs more than a seek.
-    fn rows(
+    fn read(
         &mut self,
         family: &ColumnFamily,
         spans: &[Span<'_>],
@@ -105,12 +80,12 @@ impl Reader<'_> {
         let mut options = self.sample.read_options().1;
         // The bound is the first key that is not wanted.
         options.set_iterate_upper_bound([end, vec![0]].concat());
-        let mut rows = self.sample.db().raw_iterator_cf_opt(family, options);
+        let mut rows = self.rows.db.raw_iterator_cf_opt(family, options);
         for (index, span) in spans.iter().enumerate() {
             let last = span.last();
             rows.seek(span.first());
             while let Some((key, value)) = rows.item().filter(|(key, _)| *key <= last.as_slice()) {
-                self.key_count += 1;
+                self.rows.key_count += 1;
                 let part = key.get(span.prefix.len()..).filter(|part| part.len() == 32);
                 let part = part.ok_or_else(|| damaged(key, "has a key of another length"))?;
                 sink(index, B256::from_slice(part), value)?;
@@ -124,7 +99,7 @@ impl Reader<'_> {
 
 fn damaged(key: &[u8], reason: &str) -> StoreError {
     let what = format!("row {}", alloy_primitives::hex::encode_prefixed(key));
-    StoreError::Damaged { store: NAME, what, reason: reason.to_owned() }
+    StoreError::damaged(NAME, what, reason)
 }
 
 const WRONG_VALUE: &str = "has a value of another length";
@@ -136,20 +111,21 @@ impl TrieReader for Reader<'_> {
         keys: &[(TrieId, NodeKey)],
         sink: &mut NodeSink<'_>,
     ) -> Result<(), StoreError> {
-        self.key_count += keys.len() as u64;
+        self.rows.key_count += keys.len() as u64;
         let mut rows: Vec<(Vec<u8>, usize)> =
             keys.iter().zip(0..).map(|((trie, key), index)| (trie.row_key(key), index)).collect();
-        let Some(per_call) = self.keys_per_call else {
+        let RocksReader { db, single, many, keys_per_call, .. } = &self.rows;
+        let Some(per_call) = *keys_per_call else {
             for (row, index) in rows {
-                let node = self.db().get_pinned_cf_opt(self.tries, row, &self.single);
+                let node = db.get_pinned_cf_opt(self.tries, row, single);
                 sink(index, node.map_err(failed(READ_NODES))?.as_deref());
             }
             return Ok(());
         };
         rows.sort_unstable();
-        for rows in rows.chunks(per_call) {
+        for rows in rows.chunks(per_call.max(1)) {
             let keys = rows.iter().map(|(row, _)| row);
-            let found = self.db().batched_multi_get_cf_opt(self.tries, keys, true, &self.many);
+            let found = db.batched_multi_get_cf_opt(self.tries, keys, true, many);
             for (node, (_, index)) in found.into_iter().zip(rows) {
                 sink(*index, node.map_err(failed(READ_NODES))?.as_deref());
             }
@@ -174,7 +150,7 @@ impl TrieReader for Reader<'_> {
         let spans =
             ranges.iter().map(|(account, range)| Span { prefix: account.as_slice(), range });
         let spans: Vec<_> = spans.collect();
-        self.rows(self.storage, &spans, &mut |index, key, value| {
+        self.read(self.rows.storage, &spans, &mut |index, key, value| {
             let value = decode_slot(value);
             sink(index, key, value.ok_or_else(|| damaged(key.as_slice(), WRONG_VALUE))?);
             Ok(())
@@ -186,7 +162,7 @@ impl TrieReader for Reader<'_> {
         range: &RowRange,
         sink: &mut dyn FnMut(B256, AccountState),
     ) -> Result<(), StoreError> {
-        self.rows(self.accounts, &[Span { prefix: &[], range }], &mut |_, key, value| {
+        self.read(self.rows.accounts, &[Span { prefix: &[], range }], &mut |_, key, value| {
             let state = decode_account(value);
             sink(key, state.ok_or_else(|| damaged(key.as_slice(), WRONG_VALUE))?);
             Ok(())
@@ -194,15 +170,14 @@ impl TrieReader for Reader<'_> {
     }
 
     fn account(&mut self, key: &B256) -> Result<Option<AccountState>, StoreError> {
-        self.key_count += 1;
-        let row = self.db().get_pinned_cf_opt(self.accounts, key, &self.single);
+        self.rows.key_count += 1;
+        let row = self.rows.db.get_pinned_cf_opt(self.rows.accounts, key, &self.rows.single);
         let Some(row) = row.map_err(failed("read an account"))? else { return Ok(None) };
         let state = decode_account(&row);
         state.map(Some).ok_or_else(|| damaged(key.as_slice(), WRONG_VALUE))
     }
 
     fn counters(&self) -> ReadCounters {
-        let of_thread = thread_counters().since(&self.start);
-        ReadCounters { key_count: self.key_count, ..of_thread }
+        store::Reader::counters(&self.rows)
     }
 }

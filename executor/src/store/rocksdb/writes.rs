@@ -83,10 +83,9 @@ impl Background for RocksSample<'_> {
     }
 
     fn counters(&self) -> Result<WriteCounters, StoreError> {
-        let statistics = self.statistics().ok_or_else(|| StoreError::Failed {
-            store: NAME,
-            action: "count flushes and compactions".to_owned(),
-            reason: "the sample was opened without statistics".to_owned(),
+        let statistics = self.statistics().ok_or_else(|| {
+            let reason = "the sample was opened without statistics";
+            StoreError::failed(NAME, "count flushes and compactions", reason)
         })?;
         let ticker = |ticker| statistics.get_ticker_count(ticker);
         let times = |histogram| statistics.get_histogram_data(histogram).count();
