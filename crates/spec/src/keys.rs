@@ -65,6 +65,13 @@ pub(crate) trait Keyed: Clone + Default {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked;
 }
 
+/// A value that is true or false.
+pub(crate) struct Flag<'a> {
+    pub(crate) value: &'a mut bool,
+    /// Its value where none is given.
+    pub(crate) default: bool,
+}
+
 /// The keys of a table while a [`Keyed`] goes over them: read, or else listed and written.
 #[derive(Default)]
 pub(crate) struct Keys<'a> {
@@ -164,10 +171,10 @@ impl<'a> Keys<'a> {
     }
 
     /// `true` or `false`.
-    pub(crate) fn flag(&mut self, key: Key, value: &mut bool, default: bool) -> Checked {
+    pub(crate) fn flag(&mut self, key: Key, flag: Flag<'_>) -> Checked {
         match self.fields {
-            Some(fields) => *value = fields.flag(key)?.unwrap_or(default),
-            None => self.shown(key, Ok(value.to_string())),
+            Some(fields) => *flag.value = fields.flag(key)?.unwrap_or(flag.default),
+            None => self.shown(key, Ok(flag.value.to_string())),
         }
         Ok(())
     }

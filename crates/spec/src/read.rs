@@ -7,7 +7,7 @@ use workload::Fork;
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
 use crate::fields::{Fields, Range};
-use crate::keys::{self, Around, Checked, Keyed, Keys, Said, narrowed, quoted};
+use crate::keys::{self, Around, Checked, Flag, Keyed, Keys, Said, narrowed, quoted};
 use crate::load::{self, Load};
 use crate::names::{FORKS, LoadOrder};
 use crate::paths::all_paths;
@@ -235,7 +235,7 @@ impl Keyed for RunSpec {
         self.root.keys(keys)?;
         keys.shown("trie", trie(self));
         keys.shown("duties", keys::one_or_more(&self.duties, "none"));
-        keys.flag("execution_alone", &mut self.execution_alone, true)?;
+        keys.flag("execution_alone", Flag { value: &mut self.execution_alone, default: true })?;
         keys.shown("whole", keys::any_name(self.whole.rows, "chosen by the verb"));
         keys.named("cache", &mut self.cache)?;
         keys.any_named("keys", &mut self.keys, "chosen by the tool")?;
@@ -257,7 +257,7 @@ impl Keyed for RunSpec {
         }
         keys::RUN_TABLES.iter().for_each(|table| keys.listed(table));
         keys.addresses("redis_addresses", &mut self.redis_addresses, "127.0.0.1:7000")?;
-        keys.flag("recover_senders", &mut self.recover_senders, false)
+        keys.flag("recover_senders", Flag { value: &mut self.recover_senders, default: false })
     }
 }
 

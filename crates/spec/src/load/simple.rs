@@ -4,7 +4,7 @@ use super::chains::Touch;
 use super::tokens::check_two_accounts;
 use crate::fault::{Misfit, Remedy};
 use crate::fields::Range;
-use crate::keys::{Checked, Keyed, Keys};
+use crate::keys::{Checked, Flag, Keyed, Keys};
 use crate::names::{Creation, Pattern, Work};
 
 /// Transfers of ether between accounts.
@@ -48,7 +48,7 @@ pub struct NonConflicting {
 
 impl Keyed for NonConflicting {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
-        keys.flag("supply", &mut self.changes_supply, false)
+        keys.flag("supply", Flag { value: &mut self.changes_supply, default: false })
     }
 }
 
