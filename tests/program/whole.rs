@@ -117,12 +117,11 @@ fn work_that_cannot_be_whole_runs_alone_and_one_line_says_why() {
     let plain = ["--set", "state.layout=plain"];
     let args = [&RUN[..], &DESIGNS, &plain].concat();
     let page = printed(&args, dir.path());
-    let line =
-        "\nwhole    not run: rows of the plain layout have no tries; --set state.layout=hashed\n";
+    let line = "\nwhole    not run: the plain layout has no tries; --set state.layout=hashed\n";
     assert!(page.contains(line), "{page}");
     let json = run(&plain, dir.path());
     assert_eq!(variants(&json), ALONE);
-    assert!(json["not_whole"].as_str().unwrap().starts_with("rows of the plain layout"));
+    assert!(json["not_whole"].as_str().unwrap().starts_with("the plain layout"));
     assert_eq!(
         run(&["--set", "state.layout=plain", "--no-whole"], dir.path())["not_whole"],
         Value::Null

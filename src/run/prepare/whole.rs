@@ -29,7 +29,7 @@ pub fn with_whole(run: RunSpec, open: WholeRows, workload: &Workload) -> WithWho
 /// The reason why `workload` cannot run whole under `run`, and the remedy.
 fn obstacle(run: &RunSpec, workload: &Workload) -> Option<String> {
     if workload.layout == Layout::Plain {
-        let reason = "rows of the plain layout have no tries; --set state.layout=hashed";
+        let reason = "the plain layout has no tries; --set state.layout=hashed";
         return Some(reason.to_owned());
     }
     if let Some(store) = run.stores.iter().find(|store| !store.has_tries()) {

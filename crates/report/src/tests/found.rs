@@ -225,7 +225,7 @@ fn one_whole_row_each_gives_the_finding_and_the_rows_of_all_depths_give_theirs()
 
 #[test]
 fn a_run_that_could_not_be_whole_says_so_in_one_line_with_the_remedy() {
-    let reason = "rows of the plain layout have no tries; --set state.layout=hashed";
+    let reason = "the plain layout has no tries; --set state.layout=hashed";
     let result = RunResult { not_whole: Some(reason.to_owned()), ..example::typical() };
     let page = table(&result, 80, Paint::Plain);
     let line = page.lines().find(|line| line.starts_with("whole")).unwrap_or_default();
