@@ -235,6 +235,11 @@ fn the_kubernetes_manifest_has_an_address_for_each_replica() {
     assert_eq!(after("--set=run.shard_addresses="), expected.join(","));
     let most = after("--shards=").split(',').map(|n| n.parse::<usize>().unwrap()).max();
     assert_eq!(most, Some(count));
+    // The program knows the words of the container: with one that it does not, help is an error.
+    let words: Vec<String> = serde_json::from_str(&after("command:")).unwrap();
+    let words: Vec<&str> = words[1..].iter().map(String::as_str).chain(["--help"]).collect();
+    let output = stress(&words, Path::new("."));
+    assert!(output.status.success(), "{words:?}: {}", text(&output.stderr));
 }
 
 #[test]
