@@ -1,4 +1,4 @@
-//! What samples come to: the cells of a result, claims about them, counters, and facts beside them.
+//! Figures of samples: the cells of a result, claims about them, counters, and facts beside them.
 
 pub mod cells;
 pub mod claims;

@@ -1,4 +1,4 @@
-//! Work that a store does beside commits: flushes and compactions, and the counts that it keeps of them.
+//! Background work of a store: flushes and compactions, with the store's counts of them.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -6,8 +6,8 @@ use crate::error::StoreError;
 
 /// Flushes and compactions of a sample.
 pub trait Background {
-    /// Lets compactions begin. Called once, when the clock has started; a sample without a clock makes
-    /// none.
+    /// Lets compactions begin. Called once after the clock has started, and never for a sample
+    /// without a clock.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -22,7 +22,7 @@ pub trait Background {
     /// Counts since the sample was opened.
     ///
     /// # Errors
-    /// [`StoreError`]: the store does not tell one of them.
+    /// [`StoreError`]: a count is unavailable.
     fn counters(&self) -> Result<WriteCounters, StoreError>;
 }
 
@@ -31,7 +31,7 @@ pub trait Background {
 pub enum Settled {
     /// All work has ended.
     Waited,
-    /// The user interrupted; work may go on until the sample is closed.
+    /// The user interrupted; work may continue until the sample is closed.
     Cancelled,
 }
 

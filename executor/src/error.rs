@@ -1,4 +1,4 @@
-//! The error of stores. It lies below both the stores and the states that they are built in.
+//! The error of stores, for the stores and for the states that they are built in.
 
 use std::{fmt::Display, io};
 
@@ -20,17 +20,17 @@ pub enum StoreError {
     Damaged {
         /// The store's name.
         store: &'static str,
-        /// Whose row.
+        /// Name of the row.
         what: String,
         /// The fault.
         reason: String,
     },
-    /// After a sample the state was not as before it.
+    /// A sample did not leave the state as it found it.
     #[error("{store}: {what} is not back at its start: {reason}")]
     NotRestored {
         /// The store's name.
         store: &'static str,
-        /// Which key.
+        /// Name of the key.
         what: String,
         /// The value found.
         reason: String,
@@ -38,7 +38,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// A store cannot do something.
+    /// Error of an operation that a store cannot do.
     pub(crate) fn failed(
         store: &'static str,
         action: impl Into<String>,
@@ -47,7 +47,7 @@ impl StoreError {
         Self::Failed { store, action: action.into(), reason: reason.to_string() }
     }
 
-    /// A row of a store does not fit.
+    /// Error of a row that is damaged.
     pub(crate) fn damaged(
         store: &'static str,
         what: impl Into<String>,
@@ -56,7 +56,7 @@ impl StoreError {
         Self::Damaged { store, what: what.into(), reason: reason.to_string() }
     }
 
-    /// That an engine has no thread to execute with.
+    /// Error where an engine cannot start a thread to execute with.
     pub(crate) fn no_thread(engine: &'static str, error: &io::Error) -> Self {
         Self::failed(engine, "start a thread to execute with", error)
     }

@@ -1,9 +1,9 @@
-//! Fibers: several pieces of work on one thread, each with a stack of its own. One that waits for a
-//! read, or for a value that another is reading, yields the thread to the others; the thread itself
-//! waits only when all of them do.
+//! Fibers: several pieces of work on one thread, each with its own stack. A fiber that waits for a
+//! read, or for a value that another fiber reads, yields the thread to the others. The thread
+//! itself waits only when all its fibers wait.
 //!
-//! revm executes a transaction in one call, and asks for state in the midst of it: it has no point
-//! from which it could be resumed. So the stack is kept, not the state of a future.
+//! revm executes a transaction in one call, and reads state within that call. The call has no point
+//! from which it could be resumed. So a fiber keeps its stack, and not the state of a future.
 
 use std::{
     any::Any,
@@ -15,26 +15,26 @@ use std::{
 
 use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
 
-/// Bytes of a fiber's stack, as a thread of Rust's standard library has; only pages that are touched take
+/// Bytes of a fiber's stack, as for a thread of Rust's standard library. Only touched pages take
 /// memory.
 const STACK_BYTES: usize = 2 << 20;
 
 /// The thing that a fiber waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// A read of its own, which is under way.
+    /// A read of its own, which is in flight.
     Read,
-    /// A value that somebody else reads, maybe another fiber of this thread.
+    /// A value that another fiber or thread reads.
     Value,
 }
 
-/// The way to go on with a wait.
+/// Next action of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Look again; if it is still missing, wait again.
+    /// Look again; if the value is still missing, wait again.
     Look,
-    /// Nobody else of this thread can go on: let the thread wait, but a value not for long, since
-    /// values of other fibers may come meanwhile.
+    /// No other fiber of this thread can go on: block the thread. A wait for a value must be short,
+    /// since values of other fibers may come meanwhile.
     Block,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Turn {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     awaited: Awaited,
-    /// True if it has looked since it began to wait and found nothing.
+    /// True if the fiber has looked again since its wait began, and found nothing.
     is_again: bool,
 }
 
@@ -50,37 +50,38 @@ type Panic = Box<dyn Any + Send>;
 type Fiber = Coroutine<Turn, Waiting, Result<(), Panic>, DefaultStack>;
 
 thread_local! {
-    /// The way out of the fiber that runs on this thread; null outside of fibers.
+    /// Yielder of the fiber that runs on this thread; null outside of fibers.
     static YIELDER: Cell<*const Yielder<Turn, Waiting>> = const { Cell::new(ptr::null()) };
 }
 
-/// True on a fiber.
+/// Whether the caller runs on a fiber.
 pub(crate) fn is_inside() -> bool {
     !YIELDER.get().is_null()
 }
 
-/// A wait for one thing. No lock may be held meanwhile.
+/// A wait for one thing. The caller must hold no lock.
 #[derive(Debug)]
 pub(crate) struct Wait {
     next: Waiting,
 }
 
 impl Wait {
-    /// A wait that begins.
+    /// Begins a wait.
     pub(crate) const fn new(awaited: Awaited) -> Self {
         Self { next: Waiting { awaited, is_again: false } }
     }
 
-    /// Lets the other fibers of this thread run, and returns the way to go on: at once [`Turn::Block`]
-    /// outside of fibers.
+    /// Lets the other fibers of this thread run, and returns the next action. Outside of fibers,
+    /// returns [`Turn::Block`] at once.
     #[expect(unsafe_code, reason = "the yielder is found by its address")]
     pub(crate) fn turn(&mut self) -> Turn {
         let yielder = YIELDER.get();
         if yielder.is_null() {
             return Turn::Block;
         }
-        // SAFETY: a fiber sets its own yielder when it begins and after each wait, and `resume` takes it
-        // away when it stops: it is that of the fiber on whose stack this call is, and lives as long.
+        // SAFETY: a fiber sets its own yielder when it begins and after each wait. `resume` takes
+        // the yielder away when the fiber stops. So this yielder is that of the fiber on whose
+        // stack this call is, and lives as long.
         let turn = unsafe { &*yielder }.suspend(self.next);
         YIELDER.set(yielder);
         self.next.is_again = true;
@@ -115,8 +116,8 @@ impl Fibers {
         Ok(Self { stacks: stacks.collect::<Result<_, _>>()? })
     }
 
-    /// Runs `works`, one on each fiber, to their ends. `on_panic` is called when one panics, and must see
-    /// to it that the others end; then the panic goes on.
+    /// Runs `works`, one on each fiber, to their ends. If one panics, calls `on_panic`, which must
+    /// make the others end. Then the panic resumes.
     pub(crate) fn run<W: FnOnce()>(&mut self, works: Vec<W>, on_panic: &dyn Fn()) {
         assert!(works.len() <= self.stacks.len(), "a fiber has a stack");
         assert!(!is_inside(), "a fiber has no fibers");
@@ -144,7 +145,7 @@ impl Fibers {
             if has_progress || live.is_empty() {
                 continue;
             }
-            // A read of this thread comes by itself; a value may need one of these reads.
+            // A read of this thread completes by itself; a value may need one of these reads.
             let reads = |waiting: &Live| waiting.awaited == Awaited::Read;
             let blocking = live.iter().position(reads).unwrap_or(0);
             if let CoroutineResult::Return(ended) = resume(&mut live[blocking], Turn::Block) {
@@ -156,7 +157,7 @@ impl Fibers {
         }
     }
 
-    /// Takes the stack back, and the panic.
+    /// Takes back the stack of an ended fiber, and its panic.
     fn end(
         &mut self,
         live: Live,
@@ -172,15 +173,15 @@ impl Fibers {
     }
 }
 
-/// A fiber that has `work` before it.
+/// Begins a fiber that will run `work`.
 #[expect(unsafe_code, reason = "the work borrows from the caller of `Fibers::run`")]
 fn begun<W: FnOnce()>(stack: DefaultStack, work: W) -> Fiber {
     let body = |yielder: &Yielder<Turn, Waiting>, _: Turn| {
         YIELDER.set(yielder);
         catch_unwind(AssertUnwindSafe(work))
     };
-    // SAFETY: `Fibers::run` drives each fiber to its end before it returns, and drops it, which
-    // unwinds its stack, if a panic of its own ends it. The borrows of `work` outlive that call.
+    // SAFETY: `Fibers::run` drives each fiber to its end before it returns. If it panics itself, it
+    // drops the fiber, which unwinds the fiber's stack. The borrows of `work` outlive that call.
     unsafe { Coroutine::with_stack_unchecked(stack, body) }
 }
 
@@ -200,7 +201,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits for a value until `is_there`, and returns how often it was told to block.
+    /// Waits for a value until `is_there`. Returns the number of [`Turn::Block`]s.
     fn await_value(is_there: impl Fn() -> bool) -> usize {
         let (mut wait, mut block_count) = (Wait::new(Awaited::Value), 0);
         while !is_there() {
@@ -218,7 +219,7 @@ mod tests {
             let work = |number: usize| {
                 let told = &told;
                 move || {
-                    // The last one needs nobody, each other the one behind it.
+                    // The last fiber waits for none, and each other fiber for the one behind it.
                     let blocked = await_value(|| told.borrow().len() == 2 - number);
                     assert_eq!(blocked, 0, "another could go on");
                     told.borrow_mut().push(number);

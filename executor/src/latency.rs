@@ -4,13 +4,13 @@ use std::{sync::OnceLock, time::Duration};
 
 use hdrhistogram::Histogram;
 
-/// Longest time kept apart: ten minutes. Longer ones count as this.
+/// Longest recorded time: ten minutes. Longer times count as this.
 const LONGEST_NS: u64 = 600_000_000_000;
 
 /// Latencies in nanoseconds with three significant digits.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// Made with the first latency: it has 248 KiB, and many are never used.
+    /// Made with the first latency: a histogram has 248 KiB, and many are never used.
     histogram: Option<Histogram<u64>>,
     total: Duration,
 }
@@ -21,25 +21,25 @@ fn empty() -> Histogram<u64> {
 }
 
 impl Latencies {
-    /// None yet, with memory for them: a clock may run.
+    /// Makes an empty recorder with its memory, to be used while a clock runs.
     pub(crate) fn ready() -> Self {
         Self { histogram: Some(empty()), total: Duration::ZERO }
     }
 
-    /// Records one.
+    /// Records one latency.
     pub fn record(&mut self, latency: Duration) {
         self.record_batch(latency, 1);
     }
 
-    /// Records a batch of `count` reads that took `latency` together: each of them waited for
-    /// the whole.
+    /// Records a batch of `count` reads that took `latency` together. Each read waited for the
+    /// whole batch.
     pub fn record_batch(&mut self, latency: Duration, count: u64) {
         let ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
         self.histogram.get_or_insert_with(empty).saturating_record_n(ns.max(1), count);
         self.total += latency;
     }
 
-    /// Adds another worker's.
+    /// Adds another worker's latencies.
     ///
     /// # Panics
     /// In no case: all histograms have the same bounds.

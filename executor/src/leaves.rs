@@ -1,5 +1,5 @@
-//! Rows of flat state as leaves have them. An account's leaf has the root of its slots, which is in
-//! no row: the topmost node of their trie stands for it.
+//! Rows of flat state in the form of leaves. An account's leaf has the root of its slots, which is
+//! in no row. The root comes from the topmost node of their trie.
 
 use alloy_primitives::{B256, U256};
 use trie::{AccountValue, Format, NodeKey, Path, RowRange, Rows, SlotValue, stored_root};
@@ -10,7 +10,7 @@ use crate::{
     tries::{TrieId, TrieReader},
 };
 
-/// The value of an account's leaf.
+/// Writes the value of an account's leaf to `out`.
 pub(crate) fn account(state: &AccountState, storage_root: B256, out: &mut Vec<u8>) {
     let AccountState { nonce, balance, code_hash } = *state;
     AccountValue { nonce, balance, storage_root, code_hash }.encode_to(out);
@@ -37,7 +37,7 @@ pub(crate) fn ranges(
     };
     let first = ends.len();
     reader.slot_ranges(&of_slots, &mut |index, key, value| {
-        // The ranges before have all of their rows.
+        // All rows of the ranges before have been added.
         ends.resize((first + index).max(ends.len()), out.len());
         let value = SlotValue::new(&value);
         out.push(key, value.as_ref().map_or(&[], SlotValue::as_slice));

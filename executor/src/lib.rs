@@ -1,6 +1,6 @@
-//! Executes workloads: stores of flat state, ways to read them, engines, and what one sample
-//! measures. Knows no scenario, no TOML and no terminal; what a batch must come to is told by
-//! the workload.
+//! Executes workloads: stores of flat state, ways to read them, engines, and the measurements of a
+//! sample. This crate knows no scenario, no TOML and no terminal. The workload gives the expected
+//! result of each batch.
 
 mod background;
 pub mod device;

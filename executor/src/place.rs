@@ -1,12 +1,12 @@
-//! Positions of a state's rows in its files, for reading the same blocks without the store, and for
-//! finding whether they are in memory.
+//! Positions of a state's rows in its files. They serve to read the same blocks without the store,
+//! and to check whether these are in memory.
 
 use std::path::PathBuf;
 
 use alloy_primitives::{Address, B256, U256};
 use workload::{Layout, Table, layout::RowKey};
 
-/// A row that is asked for.
+/// A row to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AskedRow {
     /// An account.
@@ -17,7 +17,7 @@ pub enum AskedRow {
     Code(B256),
 }
 
-/// Keys of accounts. Slots come in runs of one account, so that its key is made once.
+/// Keys of accounts. Slots come in runs of one account, so an account's key is made once.
 #[derive(Debug, Default)]
 pub(crate) struct AccountKeys(Option<(Address, RowKey)>);
 
@@ -55,25 +55,25 @@ pub(crate) fn keys(rows: &[AskedRow], layout: Layout) -> Vec<(Table, RowKey)> {
 pub struct BlockPlace {
     /// Index of the file in [`Places::files`].
     pub file: u32,
-    /// Its beginning.
+    /// Offset in the file.
     pub offset: u64,
     /// Bytes that the store reads.
     pub byte_count: u32,
-    /// Blocks that the store counts for them.
+    /// Blocks that the store counts for these bytes.
     pub block_count: u32,
 }
 
 /// Blocks of rows.
 ///
-/// Most stores read one block a row. MDBX reads more where an account has a tree of its own.
+/// Most stores read one block per row. MDBX reads more where an account has its own tree.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// The files.
     pub files: Vec<PathBuf>,
-    /// By row: the block that is read for it; `None` if an index or a filter answers.
+    /// Block that is read for each row; `None` if an index or a filter answers.
     pub blocks: Vec<Option<BlockPlace>>,
-    /// Blocks that are read on the way to a row's own, each with the row's index; by row, in the
-    /// order in which they are read.
+    /// Blocks that are read on the way to a row's own, each with the row's index. Sorted by row,
+    /// then in the order of the reads.
     pub before: Vec<(usize, BlockPlace)>,
 }
 
@@ -82,10 +82,10 @@ pub struct Places {
 pub struct RowPages {
     /// Distinct pages with rows.
     pub page_count: u64,
-    /// Those that lay in the page cache.
+    /// Pages with rows that were in the page cache.
     pub resident_count: u64,
     /// Distinct pages where nodes of tries are or would be.
     pub node_page_count: u64,
-    /// Those that lay in the page cache.
+    /// Pages with nodes that were in the page cache.
     pub resident_node_count: u64,
 }

@@ -1,8 +1,8 @@
-//! Threads that wait for jobs: started before the clock, given work inside it. A panic in
-//! one cancels the job and goes on unwinding in whoever waits for it.
+//! Threads that wait for jobs: started before the clock, with jobs inside it. A panic in a worker
+//! cancels the job, and resumes in the thread that waits for it.
 //!
-//! Not rayon's: each worker holds a reader of the store from before the clock, takes every job
-//! once, and is measured.
+//! The pool is not rayon's. Each worker holds a reader of the store from before the clock, takes
+//! every job once, and is measured.
 
 use std::{
     any::Any,
@@ -18,7 +18,7 @@ use std::{
 
 use crate::{error::StoreError, lock::lock};
 
-/// How often who waits looks whether the user interrupted.
+/// Polling interval for the interrupt flag.
 const INTERRUPT_CHECK: Duration = Duration::from_millis(20);
 
 struct State<J> {
@@ -27,13 +27,13 @@ struct State<J> {
     job_number: u64,
     /// Workers that have nothing to do.
     idle_count: usize,
-    /// Workers that never began, or went in a panic.
+    /// Workers that never began, or ended by a panic.
     absent_count: usize,
     has_ended: bool,
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// The meeting point of one who posts jobs and `size` workers.
+/// A pool of `size` workers for one thread that posts jobs.
 pub(crate) struct WorkerPool<'a, J> {
     size: usize,
     state: Mutex<State<J>>,
@@ -44,8 +44,8 @@ pub(crate) struct WorkerPool<'a, J> {
 }
 
 impl<'a, J> WorkerPool<'a, J> {
-    /// For `size` workers. A panic of one sets `stop`, and so does `interrupt`, which whoever
-    /// waits looks at now and then.
+    /// Makes a pool for `size` workers. A worker's panic sets `stop`. A thread that waits polls
+    /// `interrupt`, and sets `stop` when it is set.
     pub(crate) fn new(size: usize, stop: &'a AtomicBool, interrupt: &'a AtomicBool) -> Self {
         let state = State {
             job: None,
@@ -69,12 +69,12 @@ impl<'a, J> WorkerPool<'a, J> {
         lock(&self.state)
     }
 
-    /// Starts the workers, each of which lives in `live`, and calls `lead` beside them. What is
-    /// returned is that of `lead` and, in no order, that of the workers. Debuggers and profiles
-    /// show the `name` of each.
+    /// Starts the workers, each of which runs `live`, and calls `lead` beside them. Returns the
+    /// value of `lead`, and those of the workers in no order. Debuggers and profilers show each
+    /// worker's `name`.
     ///
     /// # Errors
-    /// The first of a worker, or the error of `no_thread` when one cannot begin.
+    /// The first error of a worker, or the error of `no_thread` when one cannot begin.
     pub(crate) fn run<T: Send, R, E: Send>(
         &self,
         name: impl Fn(usize) -> &'static str,
@@ -92,7 +92,7 @@ impl<'a, J> WorkerPool<'a, J> {
             match (life, &mut *given) {
                 (Ok(life), Ok(given)) => given.push(life),
                 (Err(error), Ok(_)) => *given = Err(error),
-                // The first failure is told.
+                // Only the first failure is reported.
                 (_, Err(_)) => {}
             }
             drop(given);
@@ -121,7 +121,7 @@ impl<'a, J> WorkerPool<'a, J> {
         Ok((led, given))
     }
 
-    /// Starts workers that live for `work` on each job alone, and calls `lead` once all of them are idle.
+    /// Starts workers that only run `work` on each job, and calls `lead` once all of them are idle.
     ///
     /// # Errors
     /// [`StoreError`] of `user`, if a worker cannot begin.
@@ -150,7 +150,7 @@ impl<'a, J> WorkerPool<'a, J> {
         led.map(|(led, _)| led)
     }
 
-    /// A worker's life: `work` is called with each job until the pool's lead has ended.
+    /// Calls `work` with each job until the pool's lead has ended.
     pub(crate) fn serve(&self, mut work: impl FnMut(&J)) {
         let mut done = 0;
         loop {
@@ -174,14 +174,14 @@ impl<'a, J> WorkerPool<'a, J> {
         }
     }
 
-    /// For a worker that cannot begin: nobody waits for it, and the work of the others is lost.
+    /// Marks a failed worker as absent, and stops the others. Nobody waits for it.
     fn give_up(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.lock().absent_count += 1;
         self.idle.notify_all();
     }
 
-    /// Waits until all workers are idle, but for those that gave up.
+    /// Waits until all workers are idle, without the absent ones.
     pub(crate) fn wait_idle(&self) {
         let mut state = self.lock();
         while state.idle_count + state.absent_count < self.size {
@@ -198,7 +198,7 @@ impl<'a, J> WorkerPool<'a, J> {
         }
     }
 
-    /// Gives all workers, which are idle, a job.
+    /// Gives all workers a job; all must be idle.
     pub(crate) fn post(&self, job: Arc<J>) {
         let mut state = self.lock();
         state.job = Some(job);
@@ -214,7 +214,7 @@ impl<'a, J> WorkerPool<'a, J> {
     }
 }
 
-/// Gives up for a worker that is dropped by a panic: nobody must wait for it.
+/// Marks a worker as absent when a panic drops it: nobody may wait for it.
 struct Absence<'c, 'a, J>(&'c WorkerPool<'a, J>);
 
 impl<J> Drop for Absence<'_, '_, J> {
@@ -225,7 +225,7 @@ impl<J> Drop for Absence<'_, '_, J> {
     }
 }
 
-/// Ends a pool, and so its workers, when dropped, also by a panic.
+/// Ends the pool, and so its workers, on drop, also while unwinding.
 struct Guard<'c, 'a, J>(&'c WorkerPool<'a, J>);
 
 impl<J> Drop for Guard<'_, '_, J> {

@@ -1,10 +1,10 @@
 //! Activity of this process between two moments: system calls, device bytes, CPU time, memory,
-//! faults, context switches, time stolen by the hypervisor, and, where they are counted, allocations
-//! and instructions.
+//! faults, context switches, time stolen by the hypervisor. Allocations and instructions are
+//! included where they are counted.
 //!
-//! Figures come from `/proc` and `getrusage(2)`. A figure that the machine does not tell is
-//! `None`, never zero. A snapshot itself makes about ten small reads of `/proc`, which the next
-//! one sees in `read_call_count` and `read_call_bytes` (never in `device_read_bytes`).
+//! Figures come from `/proc` and `getrusage(2)`. A figure that the machine does not give is `None`,
+//! never zero. A snapshot itself makes about ten small reads of `/proc`. The next snapshot sees
+//! these in `read_call_count` and `read_call_bytes`, never in `device_read_bytes`.
 
 use std::{
     fs,
@@ -35,17 +35,17 @@ pub struct IoCounters {
 }
 
 impl IoCounters {
-    /// The counters now, or `None` where the kernel does not keep them.
+    /// Reads the counters now; `None` where the kernel does not keep them.
     pub fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/self/io").ok()?)
     }
 
-    /// Those of the calling thread alone, or `None` where the kernel does not keep them.
+    /// Reads the counters of the calling thread alone; `None` where the kernel does not keep them.
     pub fn of_this_thread() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/thread-self/io").ok()?)
     }
 
-    /// Those of the process `pid`, or `None` where it is gone, another user's, or not counted.
+    /// Reads the counters of process `pid`; `None` if it is gone, another user's, or not counted.
     pub fn of_process(pid: u32) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
     }
@@ -91,8 +91,8 @@ impl BlockDevice {
         Some(Self { number: path.metadata().ok()?.dev() })
     }
 
-    /// Its reads since the machine started, for all processes; `None` if the kernel does not tell,
-    /// as of file systems over several devices.
+    /// Reads of the device since the machine started, for all processes. `None` if the kernel does
+    /// not count, as for file systems over several devices.
     pub fn reads(self) -> Option<DiskReads> {
         let (major, minor) = (libc::major(self.number), libc::minor(self.number));
         let text = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).ok()?;
@@ -127,7 +127,7 @@ impl DiskReads {
     }
 }
 
-/// The figures of `getrusage(2)` for all threads of the process, those that ended included.
+/// Figures of `getrusage(2)` for all threads of the process, ended threads included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time in user mode.
@@ -229,14 +229,14 @@ impl Snapshot {
 pub struct Delta {
     /// Time by the wall clock.
     pub wall: Duration,
-    /// Bytes and calls.
+    /// Counters of reads and writes.
     pub io: Option<IoCounters>,
     /// CPU time, faults, switches.
     pub usage: Option<Usage>,
-    /// Time that the hypervisor kept from the CPUs of the whole machine, summed over them. Zero
-    /// also where it does not tell.
+    /// Time that the hypervisor withheld from the CPUs of the whole machine, summed over them. Zero
+    /// also where the hypervisor does not report it.
     pub steal: Option<Duration>,
-    /// The largest resident size since the process began (not since the earlier snapshot).
+    /// Largest resident size since the process began, not since the earlier snapshot.
     pub peak_resident_bytes: Option<u64>,
     /// Allocations of Rust code, where they are counted.
     pub allocation_count: Option<u64>,
@@ -249,14 +249,14 @@ pub fn thread_cpu_time() -> Option<Duration> {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of the calling thread since it was `before`; zero where the system does not tell.
+/// CPU time of the calling thread since it was `before`; zero where the system does not report it.
 pub fn thread_cpu_since(before: Option<Duration>) -> Duration {
     let times = thread_cpu_time().zip(before);
     times.map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before))
 }
 
-/// CPU time of all threads of the process `pid`, those that ended included, without its children;
-/// `None` where it is gone.
+/// CPU time of all threads of the process `pid`, ended ones included, without its children. `None`
+/// if the process is gone.
 #[expect(unsafe_code, reason = "clock_getcpuclockid has no safe wrapper in std")]
 pub fn cpu_time_of(pid: u32) -> Option<Duration> {
     let (pid, mut clock) = (libc::pid_t::try_from(pid).ok()?, 0);
@@ -290,14 +290,15 @@ fn usage_of(who: libc::c_int) -> Option<libc::rusage> {
     unsafe { (libc::getrusage(who, raw.as_mut_ptr()) == 0).then(|| raw.assume_init()) }
 }
 
-/// How the scheduler treats a thread.
+/// Priority of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Priority {
-    /// It runs when no other thread wants the CPU, or next to never (`SCHED_IDLE`).
+    /// The thread runs only when no other thread wants the CPU, with rare exceptions
+    /// (`SCHED_IDLE`).
     Idle,
-    /// It has the smallest share of the CPU among others (nice 19).
+    /// The thread has the smallest share of the CPU (nice 19).
     Nice19,
-    /// As all threads: the system refused both.
+    /// The thread runs like all threads: the system refused both.
     Normal,
 }
 
@@ -312,8 +313,7 @@ impl Priority {
     }
 }
 
-/// Gives the calling thread the lowest priority there is, for as long as it lives, and says
-/// which one it got.
+/// Gives the calling thread the lowest available priority for its whole life, and returns it.
 #[expect(unsafe_code, reason = "the scheduler's calls have no safe wrapper in std")]
 pub fn lower_priority() -> Priority {
     let parameter = libc::sched_param { sched_priority: 0 };

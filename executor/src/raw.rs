@@ -1,8 +1,8 @@
-//! Raw random reads of a store: as many threads as asked, each with a reader of its own, ask for
-//! one slot after the other, or for many at once. No EVM, no list, no hand-over: the rate of
-//! the store itself, beside the device's ([`crate::device`]).
+//! Raw random reads of a store. Each thread has its own reader, and reads one slot after the other,
+//! or many at once. There is no EVM, no list and no hand-over. The rate is that of the store
+//! itself, to compare with the device's ([`crate::device`]).
 //!
-//! `raw/keys.rs` says which keys, `raw/worker.rs` is one thread. Every value is compared with the
+//! `raw/keys.rs` chooses the keys; `raw/worker.rs` is one thread. Every value is compared with the
 //! recipe's: a wrong value is an error, never a rate.
 
 use std::{
@@ -36,7 +36,7 @@ use worker::{Part, Shared};
 pub fn measure(store: &dyn Store, reads: &RawReads<'_>) -> Result<RawPoint, RawError> {
     let sample = store.open_sample(CacheMode::Cold)?;
     let point = read(sample.as_ref(), store.kind().name(), reads);
-    // The state is put back whatever came out.
+    // The state is restored, whatever the result.
     sample.close()?;
     point
 }
@@ -49,8 +49,8 @@ fn read(
     let count = reads.thread_count.get();
     let stop = AtomicBool::new(false);
     let shared = Shared::new(reads, store, &stop);
-    // As many reads are under way as the caller asks, not as there are cores, and none begins while others are
-    // made ready.
+    // The caller sets the number of reads in flight, not the number of cores. No thread reads
+    // before all are ready.
     let pool = WorkerPool::<()>::new(count, &stop, reads.cancel);
     let (process, parts) = pool.run(
         |_| "raw reader",

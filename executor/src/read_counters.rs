@@ -1,20 +1,20 @@
-//! Counts of reads. They lie below both the stores and the tries in them.
+//! Counts of reads, for stores and the tries in them.
 
 /// Reads of one thread as its store counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounters {
-    /// Keys asked for, present or not.
+    /// Keys that were requested, present or not.
     pub key_count: u64,
     /// Blocks that the store read from its files.
     pub block_count: u64,
-    /// Bytes of those blocks as the store asked for them.
+    /// Bytes of those blocks as the store requested them.
     pub block_bytes: u64,
     /// Blocks found in the store's own cache.
     pub cache_hit_count: u64,
 }
 
 impl ReadCounters {
-    /// Adds another thread's.
+    /// Adds another thread's counts.
     pub fn add(&mut self, other: &Self) {
         self.key_count += other.key_count;
         self.block_count += other.block_count;

@@ -1,5 +1,6 @@
-//! Duties on blocks that a client receives as bytes: decoding them and recovering who signed, before a batch
-//! is executed; receipts, bloom and header, after it. Each is a phase inside the clock.
+//! Duties on blocks that a client receives as bytes. Decoding and recovery of the signers come
+//! before a batch is executed; receipts, bloom and header come after it. Each duty is a phase
+//! inside the clock.
 
 mod bytes;
 mod compare;
@@ -31,27 +32,27 @@ use crate::{error::StoreError, pool::WorkerPool, span::Spans};
 pub(crate) struct Received<'a> {
     /// The work.
     pub(crate) workload: &'a Workload,
-    /// Its blocks as bytes, by batch.
+    /// Encoded blocks, by batch.
     pub(crate) blocks: &'a [Vec<ReceivedBlock>],
     /// The hash of each batch's list, where the list is the one that headers name.
     pub(crate) list_hashes: &'a [B256],
     /// The duties, and the threads that recover signers.
     pub(crate) variant: &'a Variant,
-    /// Set from outside to stop.
+    /// Set by another thread to stop.
     pub(crate) cancel: &'a AtomicBool,
 }
 
-/// No further batch is executed.
+/// Reason for executing no further batch.
 #[derive(Debug)]
 pub(crate) enum ReceivedError {
     /// A block is rejected.
     Rejected {
-        /// 0-based place of the block in the batch.
+        /// 0-based index of the block in the batch.
         block: usize,
         /// The reason.
         fault: BlockFault,
     },
-    /// Someone asked to stop.
+    /// The run was cancelled.
     Cancelled,
 }
 
@@ -64,14 +65,14 @@ pub(crate) struct Reception<'a> {
 }
 
 impl<'a> Reception<'a> {
-    /// Signers are recovered by as many threads as the variant executes with.
+    /// Makes the reception. As many threads recover signers as the variant executes with.
     pub(crate) fn new(received: Received<'a>, stop: &'a AtomicBool) -> Self {
         let recovers = received.variant.block_duties.has(BlockDuty::Recover);
         let thread_count = if recovers { received.variant.thread_count } else { 0 };
         Self { received, pool: WorkerPool::new(thread_count, stop, received.cancel), stop }
     }
 
-    /// Calls `lead` while the threads that recover wait.
+    /// Calls `lead` while the recovery threads wait for jobs.
     pub(crate) fn run<R>(&self, lead: impl FnOnce() -> R) -> Result<R, StoreError> {
         self.pool.run_all("recoverer", "recoverer", |recovery| recovery.work(self.stop), lead)
     }
@@ -80,7 +81,7 @@ impl<'a> Reception<'a> {
         self.received.variant.block_duties
     }
 
-    /// Decodes the blocks of the batch at `index`, and recovers who signed.
+    /// Decodes the blocks of the batch at `index`, and recovers their signers.
     ///
     /// # Errors
     /// Bytes that are no block, or an invalid signature.
@@ -112,10 +113,11 @@ impl<'a> Reception<'a> {
         Ok(Some(DecodedBlocks { blocks, recovery: Some(recovery) }))
     }
 
-    /// Makes the receipts of the batch at `index` from its `results`, and compares the headers with them.
+    /// Makes the receipts of the batch at `index` from its `results`, and compares the headers with
+    /// them.
     ///
     /// # Errors
-    /// A header that says otherwise.
+    /// A header that differs.
     pub(crate) fn check(
         &self,
         index: usize,
@@ -149,7 +151,7 @@ impl<'a> Reception<'a> {
     }
 }
 
-/// The outcome of each block of a batch from the results of its transactions.
+/// Computes the outcome of each block of a batch from its transactions' results.
 fn of_blocks(
     batch: &Batch,
     decoded: &[Block<Envelope>],

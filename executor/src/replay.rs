@@ -1,6 +1,6 @@
-//! The device's rate for one sample: the requests for the sample's own rows, in its files, in its
-//! order, and joined as its store joins them, made once more by a plain ring. Nothing of a store or
-//! an engine is in that time.
+//! The device's rate for one sample. A plain ring repeats the requests for the sample's own rows,
+//! in its files and in its order. Requests are joined as the sample's store joins them. The time
+//! has no work of a store or an engine.
 
 use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool, time::Duration};
 
@@ -10,19 +10,19 @@ use crate::{
     store::{Sample, Store, recorded::ReadLog},
 };
 
-/// Requests are not joined beyond this.
+/// Maximal bytes of a joined request.
 const JOINED_BYTES_MAX: u64 = 64 << 10;
-/// Bytes that offsets and lengths of direct reads are multiples of: every file system takes pages.
+/// Alignment of offsets and lengths of direct reads: every file system takes pages.
 const ALIGNMENT: u64 = BLOCK_BYTES as u64;
 
-/// The blocks of requests that are made again.
+/// Blocks of the repeated requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// The sample's own: of samples that all read the same.
+    /// The sample's own blocks, for samples that all read the same.
     SameBlocks,
-    /// Others of the same files at the same distances from each other, by a shift that the seed
-    /// says: of samples with keys of their own. A cache below this machine has the blocks that a
-    /// sample has just read; of others it has as few as it had of the sample's.
+    /// Other blocks of the same files at the same distances, for samples with their own keys. The
+    /// seed gives the shift. A cache below this machine has the blocks that a sample has just read.
+    /// Of other blocks it has as few as it had of the sample's.
     Moved {
         /// The seed of the shift.
         seed: u64,
@@ -34,7 +34,7 @@ pub enum Again {
 pub struct Requests {
     /// The files.
     pub files: Vec<PathBuf>,
-    /// In their order.
+    /// Bytes to read, in the order of the requests.
     pub extents: Vec<Extent>,
 }
 
@@ -59,12 +59,12 @@ impl Requests {
         Ok(Self { files: places.files, extents: joining.extents })
     }
 
-    /// Blocks that they read.
+    /// Number of blocks that the requests read.
     pub fn block_count(&self) -> u64 {
         self.extents.iter().map(|extent| u64::from(extent.block_count)).sum()
     }
 
-    /// Makes them again for the time given at most, past the kernel's cache.
+    /// Repeats the requests past the page cache, for the given time at most.
     ///
     /// # Errors
     /// [`Unmeasured`].
@@ -87,8 +87,8 @@ impl Requests {
     }
 }
 
-/// The blocks of rows, each with the index of its row, by row and in the order in which they are read;
-/// `asked` has the indices of the located rows, ascending.
+/// Blocks of rows, each with the index of its row, by row and in the order of their reads. `asked`
+/// has the indices of the located rows, ascending.
 fn in_order_of_rows(asked: &[usize], places: &Places) -> Vec<(usize, BlockPlace)> {
     let mut before = places.before.iter().peekable();
     let mut blocks = Vec::with_capacity(asked.len() + places.before.len());
@@ -101,7 +101,8 @@ fn in_order_of_rows(asked: &[usize], places: &Places) -> Vec<(usize, BlockPlace)
     blocks
 }
 
-/// Requests in the making. A call reads a block once, and later calls do not if the store keeps it.
+/// Requests under construction. A call reads a block once. Later calls do not read it again if the
+/// store keeps blocks.
 #[derive(Default)]
 struct Joining {
     keeps_blocks: bool,
@@ -110,7 +111,7 @@ struct Joining {
 }
 
 impl Joining {
-    /// Adds the blocks of a call, up to `most` in one request.
+    /// Adds the blocks of a call, at most `most` in one request.
     fn call(&mut self, blocks: impl Iterator<Item = BlockPlace>, most: usize) {
         if !self.keeps_blocks {
             self.read.clear();
@@ -141,7 +142,7 @@ impl Joining {
     }
 }
 
-/// Returns whether `next`, not before `last`, is joined to it.
+/// Returns whether `next`, which does not begin before `last`, is joined to it.
 fn touch(last: &Extent, next: &Extent) -> bool {
     let end = next.offset + u64::from(next.byte_count);
     last.file == next.file

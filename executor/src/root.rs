@@ -1,11 +1,12 @@
-//! The state root of a batch: from its net changes to plans, to the nodes and rows that they ask for,
-//! to the root and the nodes that change. After execution; or from the batch's list while it is
-//! executed and the list is checked; or after execution, with nodes that were read while it ran.
+//! The state root of a batch. Net changes give plans, plans give reads of nodes and rows, and these
+//! give the root and the changed nodes. The work is done after execution, with or without nodes
+//! that were read meanwhile. Or it uses the batch's list, during execution and the check of the
+//! list.
 //!
-//! A batch has four phases. *Plan* hashes the changed keys. *Read* asks threads of its own for all
-//! that the plans of all tries want next, level by level, or for all nodes that may be wanted. *Fold*
-//! hashes storage tries first, since their roots are part of the accounts, then the trie of accounts;
-//! *join* makes one trie of its shards. Where a delete leaves a branch with one child, its fold
+//! A batch has four phases. *Plan* hashes the changed keys. *Read* has its own threads: they read
+//! level by level for the plans of all tries, or all nodes that may be wanted. *Fold* hashes
+//! storage tries first, since their roots are part of the accounts, then the trie of accounts.
+//! *Join* makes one trie of its shards. Where a delete leaves a branch with one child, its fold
 //! needs another read.
 //!
 //! | file | owns |

@@ -1,15 +1,15 @@
-//! In which order the threads of the `bal` engine take a batch's steps, and how good an order
-//! was. Any order is right there, because each step has its own state; it only decides how long
-//! the threads that are done wait for the last one. List scheduling and its bound: Graham,
-//! "Bounds on multiprocessing timing anomalies", 1969.
+//! Order in which the threads of the `bal` engine take a batch's steps, and its quality. Any order
+//! is correct, because each step has its own state. The order decides how long idle threads wait
+//! for the last one. List scheduling and its bound: Graham, "Bounds on multiprocessing timing
+//! anomalies", 1969.
 
 use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 
 use variant::Schedule;
 use workload::{Batch, BlockAccessIndex, StepKind, Steps, list::ListIndex};
 
-/// The order of a batch's steps by the batch and its list; `None` for the order of
-/// their indices. Equal ones stay in the order of the block.
+/// Order of a batch's steps by the batch and its list; `None` for the order of their indices. Equal
+/// steps stay in the order of the block.
 pub(crate) fn order(
     schedule: Schedule,
     batch: &Batch,
@@ -32,7 +32,7 @@ pub(crate) fn order(
     }
 }
 
-/// The order by times that are known, one per step.
+/// Order by known times, one per step.
 pub(crate) fn by_known_cost(costs: &[Duration]) -> Vec<BlockAccessIndex> {
     // A batch has fewer than 2^32 steps.
     largest_first(costs.len() as u32, |index| costs[index as usize])
@@ -47,8 +47,8 @@ fn largest_first<K: Ord>(
     order
 }
 
-/// How long `thread_count` threads take for steps of these times where whoever is free takes
-/// the next one: list scheduling, without the price of handing out.
+/// Time that `thread_count` threads take for steps of these times. Each idle thread takes the next
+/// step (list scheduling); dispatch costs nothing.
 pub fn makespan(times: impl IntoIterator<Item = Duration>, thread_count: usize) -> Duration {
     let mut free_at: BinaryHeap<_> =
         (0..thread_count.max(1)).map(|_| Reverse(Duration::ZERO)).collect();
@@ -68,9 +68,9 @@ pub fn makespan_longest_first(times: &[Duration], thread_count: usize) -> Durati
     makespan(sorted, thread_count)
 }
 
-/// Scheduling quality M = (T − A) / (T − L) of transactions that took `total` together and
-/// `longest` the longest, in a `makespan` A: 0 where it took as long
-/// as in order, below where it took longer. `None` where no order could help: T = L.
+/// Scheduling quality M = (T − A) / (T − L): transactions took T = `total` together, the longest L
+/// = `longest`, and A is `makespan`. 0: as long as in order. Negative: longer than in order.
+/// `None`: no order could help, because T = L.
 pub fn quality(total: Duration, longest: Duration, makespan: Duration) -> Option<f64> {
     let gain = total.as_secs_f64() - makespan.as_secs_f64();
     let most = total.as_secs_f64() - longest.as_secs_f64();

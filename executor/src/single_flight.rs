@@ -1,5 +1,5 @@
-//! Values by key where no list says beforehand which keys there will be: a sharded map in
-//! which each key is read once, by whoever comes first, while others wait.
+//! Values by key, where no list names the keys beforehand. A sharded map in which each key is read
+//! once, by the first thread that needs it, while others wait.
 
 use std::{
     fmt,
@@ -18,21 +18,22 @@ use crate::{
     lock::lock,
 };
 
-/// Shards; far more than threads, so that they seldom meet.
+/// Number of shards of the map; far more than threads, so that threads seldom contend.
 const SHARD_COUNT: usize = 256;
-/// How often a waiter looks whether the run was cancelled.
+/// Polling interval of a waiter for the cancel flag.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
-/// Longest sleep of a fiber that waits: values that other fibers of its thread wait for do not wake it.
+/// Longest sleep of a fiber that waits. Values that other fibers of its thread wait for do not wake
+/// the thread.
 const FIBER_CHECK: Duration = Duration::from_micros(500);
 
 /// A wait or a read ended because the run was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cancelled;
 
-/// How a value came.
+/// Source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It was there.
+    /// The value was there.
     Ready,
     /// The caller read it itself.
     Read,
@@ -42,7 +43,7 @@ pub(crate) enum Arrival {
 
 #[derive(Debug)]
 struct Shard<K, V> {
-    /// `None` while someone reads the key.
+    /// Values by key; `None` while a thread reads the key.
     map: Mutex<HashMap<K, Option<V>>>,
     arrived: Condvar,
 }
@@ -50,7 +51,7 @@ struct Shard<K, V> {
 /// A map in which each key is read once.
 pub(crate) struct SingleFlight<K, V> {
     shards: Vec<Shard<K, V>>,
-    /// Randomly seeded, as the maps' own: keys may be crafted to collide.
+    /// Randomly seeded, as the maps' own hasher: keys may be crafted to collide.
     hasher: DefaultHashBuilder,
 }
 
@@ -75,8 +76,8 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         &self.shards[self.hasher.hash_one(key) as usize % SHARD_COUNT]
     }
 
-    /// The value of `key`: there, read by `read` if nobody has, or waited for. A read that fails
-    /// leaves the key to a waiter, or the next caller.
+    /// Returns the value of `key`. Calls `read` if no thread has read or claimed the key, and waits
+    /// if another reads it. A failed read leaves the key to a waiter, or to the next caller.
     ///
     /// # Errors
     /// The error of `read`, or [`Cancelled`].
@@ -106,7 +107,7 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         Ok((value, Arrival::Read))
     }
 
-    /// Reads `key`, which the caller has claimed, and hands it over.
+    /// Reads `key`, which the caller has claimed, and publishes the value.
     fn read_claimed<E>(
         shard: &Shard<K, V>,
         key: K,
@@ -127,7 +128,8 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         read
     }
 
-    /// Claims `key` if nobody has it or is about to; the caller then has to [`Self::put`] it.
+    /// Claims `key` if no thread has read or claimed it. The caller must then [`Self::put`] its
+    /// value.
     pub(crate) fn claim(&self, key: K) -> bool {
         match lock(&self.shard(&key).map).entry(key) {
             Entry::Occupied(_) => false,
@@ -138,14 +140,14 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         }
     }
 
-    /// Hands over the value of `key`, which the caller has claimed.
+    /// Publishes the value of `key`, which the caller has claimed.
     pub(crate) fn put(&self, key: K, value: V) {
         let shard = self.shard(&key);
         lock(&shard.map).insert(key, Some(value));
         shard.arrived.notify_all();
     }
 
-    /// Reads `key` if nobody has or is about to; does not wait.
+    /// Reads `key` if no thread has read or claimed it; does not wait.
     ///
     /// # Errors
     /// The error of `read`.
@@ -156,8 +158,8 @@ impl<K: Hash + Eq + Copy, V: Clone> SingleFlight<K, V> {
         }
     }
 
-    /// Waits for the value of `key`. `None`: its read has failed, and the caller has now claimed
-    /// it.
+    /// Waits for the value of `key`. `None`: the read failed, and the caller has now claimed the
+    /// key.
     fn wait<'s>(
         shard: &'s Shard<K, V>,
         mut map: MutexGuard<'s, HashMap<K, Option<V>>>,

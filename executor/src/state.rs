@@ -1,14 +1,15 @@
 //! State directories: databases built once from a recipe and kept under a data directory.
 //!
-//! A state's name is its store and a hash of all that shapes it: recipe, layout, store, the
+//! A state's name has its store and a hash of all that shapes the state: recipe, layout, the
 //! store's settings, format version. Blocks are no part of it.
 //!
-//! **Invariant**: a directory with a state's name is whole. It is built as
-//! `<name>.building-<pid>`, synced, described by a manifest, and renamed; files that a killed build
-//! leaves are removed by the next run and never opened. A directory goes only with its mark.
+//! **Invariant**: a directory with a state's name is complete. A build writes to
+//! `<name>.building-<pid>`, syncs it, adds a manifest, and renames it. The next run removes the
+//! files that a killed build left, and never opens them. A directory is removed only if it has this
+//! program's mark.
 //!
-//! **Invariant**: whoever builds, measures, verifies or removes a state holds the lock
-//! `<name>.lock`. So leftovers found while holding it are those of the dead.
+//! **Invariant**: a process that builds, measures, verifies or removes a state holds the lock
+//! `<name>.lock`. So leftovers found under the lock belong to dead processes.
 
 mod build;
 mod directory;

@@ -1,8 +1,8 @@
 //! The interface of a store of flat state to engines, and the facts that it reports.
 //!
-//! Adding a store means implementing three traits: [`Store`] (a built state), [`Sample`] (that
-//! state open for one timed execution) and [`Reader`] (one thread's reads). A store is chosen when
-//! the program runs: engines see trait objects, and are compiled once for all stores.
+//! A new store implements three traits: [`Store`] (a built state), [`Sample`] (that state open for
+//! one timed execution) and [`Reader`] (one thread's reads). A store is chosen at run time: engines
+//! see trait objects, and are compiled once for all stores.
 
 use std::fmt;
 
@@ -39,12 +39,12 @@ pub mod rocksdb;
 mod sealed;
 mod trie_stream;
 
-/// A slot to read, with the key of its row where who asks has made it already.
+/// A slot to read, with the key of its row where the caller has made it already.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotRow<'a> {
     /// The account that has it.
     pub address: &'a Address,
-    /// Its key.
+    /// Key of the slot.
     pub key: U256,
     /// Key of its row in the layout of [`Sample::row_layout`].
     pub row: Option<RowKey>,
@@ -53,19 +53,19 @@ pub struct SlotRow<'a> {
 /// Batches that suit a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batching {
-    /// Keys to give [`Reader::slots`] in a call if they do not come in the order of their rows.
+    /// Keys for one call of [`Reader::slots`], if they do not come in the order of their rows.
     pub slots_per_call: usize,
-    /// Keys to give in a call if they do.
+    /// Keys for one call, if they come in the order of their rows.
     pub rows_per_call: usize,
-    /// True if [`Reader::accounts`] reads together too.
+    /// True if [`Reader::accounts`] reads together, too.
     pub reads_accounts_together: bool,
-    /// Maximal number of reads that a call for many slots makes together, so that each key takes as
-    /// long as all; `None`: one after the other.
+    /// Maximal number of reads that a call for many slots makes together. Each key then takes as
+    /// long as all. `None`: one after the other.
     pub reads_at_once: Option<usize>,
 }
 
 impl Batching {
-    /// Of a reader that reads one key after the other.
+    /// Batching of a reader that reads one key after the other.
     pub const ONE_BY_ONE: Self = Self {
         slots_per_call: 32,
         rows_per_call: 32,
@@ -81,7 +81,7 @@ impl Batching {
 
 /// One thread's view of the state below the batch.
 pub trait Reader: fmt::Debug + Send {
-    /// Whether a read is long enough to be timed one by one: a clock costs about 50 ns a read.
+    /// Whether each read is long enough to be timed: a clock costs about 50 ns a read.
     fn is_timed(&self) -> bool;
 
     /// The account, or `None` where it does not exist.
@@ -96,8 +96,8 @@ pub trait Reader: fmt::Debug + Send {
     /// [`StoreError`].
     fn slot(&mut self, address: &Address, key: &U256) -> Result<U256, StoreError>;
 
-    /// Reads accounts, in whatever order suits the store; `sink` gets the place of each in
-    /// `addresses`, once, with its row.
+    /// Reads accounts, in any order. Calls `sink` once for each, with its index in `addresses` and
+    /// its row.
     ///
     /// # Errors
     /// [`StoreError`]; some accounts may have reached `sink` before.
@@ -112,8 +112,8 @@ pub trait Reader: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Reads slots of any accounts, those of an account beside each other; `sink` gets the place
-    /// of each in `rows`, once, with its value.
+    /// Reads slots of any accounts; slots of an account are adjacent. Calls `sink` once for each,
+    /// with its index in `rows` and its value.
     ///
     /// # Errors
     /// [`StoreError`]; some slots may have reached `sink` before.
@@ -134,8 +134,8 @@ pub trait Reader: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Reads `keys` of one account, in whatever order suits the store; `sink` gets the place
-    /// of each key in `keys`, once, with its value.
+    /// Reads `keys` of one account, in any order. Calls `sink` once for each, with its index in
+    /// `keys` and its value.
     ///
     /// # Errors
     /// [`StoreError`]; some keys may have reached `sink` before.
@@ -151,13 +151,13 @@ pub trait Reader: fmt::Debug + Send {
         Ok(())
     }
 
-    /// Batches that suit this reader.
+    /// Batch sizes that suit this reader.
     fn batching(&self) -> Batching {
         Batching::ONE_BY_ONE
     }
 
-    /// Average reads of the device under way in a call that reads `key_count` keys together and so
-    /// read `block_count` blocks: never more than these.
+    /// Average number of device reads in flight during a call that reads `key_count` keys together,
+    /// and `block_count` blocks for them. At most `block_count`.
     fn at_once(&self, _key_count: usize, _block_count: u64) -> f64 {
         1.0
     }
@@ -180,8 +180,9 @@ pub trait Sample: fmt::Debug + Sync {
     /// [`StoreError`].
     fn reader(&self) -> Result<Box<dyn Reader + '_>, StoreError>;
 
-    /// Readers for as many fibers of the calling thread. Where the store can, one that waits for the device
-    /// lets the other fibers run; otherwise it holds the thread, as [`Sample::reader`]'s does.
+    /// Readers for as many fibers of the calling thread. Where the store can, a reader that waits
+    /// for the device lets the other fibers run. Otherwise it blocks the thread, as that of
+    /// [`Sample::reader`] does.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -189,8 +190,8 @@ pub trait Sample: fmt::Debug + Sync {
         (0..count).map(|_| self.reader()).collect()
     }
 
-    /// How rows are keyed where they lie in the order of their keys; `None` where no order is
-    /// better than another.
+    /// Key layout if rows lie in the order of their keys; `None` where no order is better than
+    /// another.
     fn row_layout(&self) -> Option<Layout> {
         None
     }
@@ -201,8 +202,8 @@ pub trait Sample: fmt::Debug + Sync {
     /// [`StoreError`].
     fn commit(&self, changes: &NetChanges) -> Result<(), StoreError>;
 
-    /// Returns once the device has all commits, whatever the end of a commit is by the store's settings. A
-    /// store without files has nothing to wait for.
+    /// Returns once the device has all commits, whatever the store's settings say about the end of
+    /// a commit. A store without files has nothing to wait for.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -213,11 +214,11 @@ pub trait Sample: fmt::Debug + Sync {
         None
     }
 
-    /// Its work beside commits; `None` for a store that does all of it inside its calls. A wrapper hands
-    /// out that of the sample below: so there is no default.
+    /// Work beside commits; `None` for a store that does all of it inside its calls. There is no
+    /// default, since a wrapper must hand out that of the sample below.
     fn background(&self) -> Option<&dyn Background>;
 
-    /// Bytes of the sample's files now; `None` where there are none or they cannot be looked at.
+    /// Bytes of the sample's files now; `None` where there are none or they cannot be read.
     fn file_bytes(&self) -> Option<u64>;
 
     /// Places of `rows` in the store's files: the blocks that this sample reads.
@@ -235,8 +236,8 @@ pub trait Sample: fmt::Debug + Sync {
     fn close(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// The block cache of warm samples. Blocks are keyed by the files that they lie in, whichever
-/// directory links to these: so a store that is closed and opened again finds them.
+/// The block cache of warm samples. A block's key names its file, whichever directory links to the
+/// file. So a store that is closed and opened again finds its blocks.
 #[derive(Clone)]
 pub struct WarmBlocks(pub(crate) Cache);
 
@@ -248,33 +249,34 @@ impl fmt::Debug for WarmBlocks {
 
 /// A built state.
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Its kind, whose name variants have.
+    /// Kind of the store, which variants name.
     fn kind(&self) -> StoreKind;
 
-    /// Opens the state for one sample, with indices and filters loaded and, when `cache` is
-    /// cold, no value cached.
+    /// Opens the state for one sample, with indices and filters loaded. If `cache` is cold, no
+    /// value is cached.
     ///
     /// # Errors
     /// [`StoreError`].
     fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError>;
 
-    /// Forgets the blocks that warm samples share, where the store keeps any. The check of a cold sample leaves
-    /// some there, of keys that no other sample reads.
+    /// Forgets the blocks that warm samples share, where the store keeps any. The check of a cold
+    /// sample leaves some blocks there, which other samples do not read.
     fn forget_warm(&self) {}
 
-    /// The blocks of its warm samples; `None` before the first one, and where it keeps none.
+    /// Blocks of the store's warm samples; `None` before the first one, and where the store keeps
+    /// none.
     fn warm_blocks(&self) -> Option<WarmBlocks> {
         None
     }
 
-    /// Lets its warm samples find `blocks`, which a store over the same state had before; without
-    /// effect once it had a warm sample of its own.
+    /// Gives `blocks` to its warm samples, from an earlier store over the same state. Has no effect
+    /// after its own first warm sample.
     fn keep_warm(&self, _blocks: &WarmBlocks) {}
 
     /// Facts of the files and settings for the result: names and values.
     fn facts(&self) -> Vec<(String, String)>;
 
-    /// Why the store cannot have been cold, if so: `memory` never is.
+    /// Reason why a sample cannot be cold; `memory` always has one.
     fn never_cold(&self) -> Option<&'static str>;
 
     /// Facts of the state's tries; `None` where it has none.
@@ -282,33 +284,34 @@ pub trait Store: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The files below, where there are any.
+    /// The state's files, where there are any.
     fn built_state(&self) -> Option<&BuiltState> {
         None
     }
 
-    /// Why [`Sample::locate`] fails on this store: its rows move while a sample runs. `None` where they stay.
+    /// Reason for a failure of [`Sample::locate`]: rows of this store move during a sample. `None`
+    /// where they stay.
     fn moves_rows(&self) -> Option<&'static str> {
         None
     }
 
-    /// True if a block is read for a row that does not exist: not if a filter says so.
+    /// True if a block is read for a row that does not exist; false if a filter answers.
     fn reads_absent_rows(&self) -> bool {
         true
     }
 
-    /// True if a block that one call has read is in memory for the calls after it.
+    /// True if a block that one call has read is in memory for later calls.
     fn keeps_blocks(&self) -> bool {
         true
     }
 
-    /// Maximal number of touching blocks of one call in one request.
+    /// Maximal number of adjacent blocks that one request reads for a call.
     fn merged_block_count_max(&self) -> usize {
         1
     }
 
-    /// Number of pages that hold `rows`, or nodes of tries with these keys, and of those in memory, if a
-    /// cold sample reads through the page cache; `None` if it reads past it.
+    /// Counts the pages that hold `rows` or the given nodes of tries, and those of them in memory.
+    /// `None` if a cold sample reads past the page cache.
     fn row_pages(
         &self,
         _rows: &[AskedRow],
@@ -317,7 +320,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         None
     }
 
-    /// About how many slots lie in one block of 4 KiB; `None` where there are no blocks, or it
-    /// is not known yet.
+    /// Approximate number of slots in a block of 4 KiB; `None` where there are no blocks, or the
+    /// number is not known yet.
     fn slots_per_block(&self) -> Option<f64>;
 }

@@ -1,5 +1,5 @@
-//! Tries of a state: their nodes by key, and the rows below by range. A store that keeps tries hands
-//! out a [`Tries`] with each sample; it knows no root and folds nothing.
+//! Tries of a state: their nodes by key, and the rows below by range. A store with tries hands out
+//! a [`Tries`] with each sample. The store knows no root and hashes nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use workload::{
 
 use crate::{error::StoreError, read_counters::ReadCounters};
 
-/// Rows of the largest subtree without a stored node, where nodes are cut.
+/// Maximal number of rows of a subtree without stored nodes, where nodes are cut.
 const CUT_ROWS: u8 = 16;
 
-/// The format of a form, `None` for no tries.
+/// Format of a form; `None` for no tries.
 ///
 /// # Panics
-/// In no case: the cut is one that the format has.
+/// In no case: the format has this cut.
 pub fn format_of(form: TrieForm) -> Option<Format> {
     match form {
         TrieForm::Nothing => None,
@@ -33,7 +33,7 @@ pub fn format_of(form: TrieForm) -> Option<Format> {
     }
 }
 
-/// The format in words, part of a state's name: those that exist never change.
+/// Name of the format, a part of a state's name: existing names never change.
 pub(crate) fn format_name(format: Format) -> String {
     match format {
         Format::Cut(cut) => format!("cut at {} rows", cut.rows()),
@@ -43,41 +43,42 @@ pub(crate) fn format_name(format: Format) -> String {
     }
 }
 
-/// The format of these words.
+/// Format with this name.
 pub(crate) fn format_named(name: &str) -> Option<Format> {
     let formats = TrieForm::ALL.iter().filter_map(|form| format_of(*form));
     formats.into_iter().find(|format| format_name(*format) == name)
 }
 
-/// Before the format of the tries in a shape.
+/// Text before the format of the tries in a shape.
 const IN_SHAPE: &str = "tries ";
 
-/// The end of the shape of a state with tries in a format; nothing for one without.
+/// End of the shape of a state with tries in a format; empty for a state without tries.
 pub(crate) fn shape_part(format: Option<Format>) -> String {
     format.map_or(String::new(), |format| format!(";{IN_SHAPE}{}", format_name(format)))
 }
 
-/// The format of the tries in a state of this shape, in words; `None` for a state without tries.
+/// Name of the format of the tries in a state of this shape; `None` for a state without tries.
 pub fn name_in_shape(shape: &str) -> Option<&str> {
     shape.split(';').find_map(|part| part.strip_prefix(IN_SHAPE))
 }
 
-/// No tries, and every format that states are built in.
+/// All formats that states are built in, and `None` for no tries.
 pub(crate) fn all_formats() -> impl Iterator<Item = Option<Format>> {
     TrieForm::ALL.iter().map(|form| format_of(*form))
 }
 
-/// Bytes of an account in its leaf, at most about.
+/// Approximate maximal bytes of an account in its leaf.
 const ACCOUNT_BYTES: u64 = 90;
-/// Bytes of a slot in its leaf, at most.
+/// Maximal bytes of a slot in its leaf.
 const SLOT_BYTES: u64 = 33;
-/// Branches above the deepest slot of a contract with mined slots, at most, and the bytes of each.
+/// Maximal number of branches above the deepest slot of a contract with mined slots, and their
+/// bytes.
 const DEEP_NODES: ExpectedNodes = ExpectedNodes { count: 10.0, bytes: 1_000.0 };
 
-/// The nodes that the tries of a state are expected to have in a format.
+/// Expected nodes of a state's tries in a format.
 pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes {
     let accounts = format.expected_nodes(genesis.account_count(), ACCOUNT_BYTES);
-    // Many contracts have as many slots each.
+    // Many contracts have the same number of slots.
     let mut tries_by_rows = BTreeMap::<u64, u64>::new();
     for rows in slot_counts(genesis) {
         *tries_by_rows.entry(rows).or_default() += 1;
@@ -89,19 +90,19 @@ pub(crate) fn expected_nodes(format: Format, genesis: &Genesis) -> ExpectedNodes
     slots.plus(deep as f64, DEEP_NODES)
 }
 
-/// The number of tries of slots that have rows.
+/// Number of tries of slots with rows.
 pub(crate) fn slot_trie_count(genesis: &Genesis) -> u64 {
     slot_counts(genesis).filter(|rows| *rows > 0).count() as u64
 }
 
-/// The slots of each account that may have any.
+/// Number of slots of each account that may have any.
 fn slot_counts(genesis: &Genesis) -> impl Iterator<Item = u64> {
     let explicit = genesis.accounts.iter().map(|account| account.storage.len() as u64);
     explicit.chain(genesis.slots.iter().map(|family| family.count))
 }
 
-/// Bytes that expected nodes take with so many bytes of key and header each, in blocks of which some bytes
-/// are left free, and with a tenth more for the chance that they are more.
+/// Estimates the bytes of expected nodes, each with `header_bytes` of key and header, in blocks
+/// that are filled to the share `fill`. Adds a tenth, in case there are more nodes.
 pub(crate) fn byte_estimate(nodes: ExpectedNodes, header_bytes: u64, fill: f64) -> u64 {
     let bytes = nodes.bytes + nodes.count * header_bytes as f64;
     (bytes / fill * 1.1) as u64
@@ -110,15 +111,15 @@ pub(crate) fn byte_estimate(nodes: ExpectedNodes, header_bytes: u64, fill: f64) 
 /// A trie of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrieId {
-    /// That of all accounts.
+    /// The trie of all accounts.
     Accounts,
-    /// That of the slots of the account whose address has this hash.
+    /// The trie of the slots of the account whose address has this hash.
     Slots(B256),
 }
 
 impl TrieId {
-    /// Key of the row that holds a node. The nodes of a trie lie together, in their order; those
-    /// of the accounts come first.
+    /// Key of the row that holds a node. Nodes of a trie lie together, in their order; nodes of
+    /// accounts come first.
     pub fn row_key(&self, key: &NodeKey) -> Vec<u8> {
         let key = key.to_bytes();
         match self {
@@ -127,8 +128,8 @@ impl TrieId {
         }
     }
 
-    /// The same for a store that is built in one pass over its rows: the tries of slots come first,
-    /// since accounts have their roots.
+    /// Key of the row in a store that is built in one pass over its rows. The tries of slots come
+    /// first, since accounts have their roots.
     pub fn slots_first_key(&self, key: &NodeKey) -> Vec<u8> {
         let key = key.to_bytes();
         match self {
@@ -141,14 +142,14 @@ impl TrieId {
 /// Facts of the tries of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateTries {
-    /// Which nodes are stored.
+    /// Format that decides which nodes are stored.
     pub format: Format,
     /// The state root.
     pub root: B256,
 }
 
 impl StateTries {
-    /// Both, for the facts of a store: a name and a value.
+    /// Format and root as a fact of a store: name and value.
     pub(crate) fn fact(&self) -> (String, String) {
         ("tries".to_owned(), format!("{}, state root {}", format_name(self.format), self.root))
     }
@@ -167,7 +168,7 @@ pub struct NodeChanges {
 
 /// The tries of a state that is open for a sample.
 pub trait Tries: Sync {
-    /// Which nodes are stored.
+    /// Format that decides which nodes are stored.
     fn format(&self) -> Format;
 
     /// A reader for the calling thread.
@@ -176,24 +177,24 @@ pub trait Tries: Sync {
     /// [`StoreError`].
     fn reader(&self) -> Result<Box<dyn TrieReader + '_>, StoreError>;
 
-    /// Ranges of slots that suit a call of [`TrieReader::slot_ranges`].
+    /// Number of ranges of slots that suit a call of [`TrieReader::slot_ranges`].
     fn ranges_per_call(&self) -> usize {
         16
     }
 
-    /// Writes the changes of a batch to flat state, and with them those of the stored nodes.
+    /// Writes the changes of a batch to flat state, together with the changes of the stored nodes.
     ///
     /// # Errors
     /// [`StoreError`].
     fn commit(&self, changes: &NetChanges, nodes: &[NodeChanges]) -> Result<(), StoreError>;
 }
 
-/// Takes a node's index among those asked for, and its bytes.
+/// Takes the bytes of a node, with its index among the requested ones.
 pub type NodeSink<'s> = dyn FnMut(usize, Option<&[u8]>) + 's;
 
 /// One thread's reads of tries.
 pub trait TrieReader {
-    /// Reads nodes; `sink` gets each once, in any order.
+    /// Reads nodes. Calls `sink` once for each, in any order.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -214,8 +215,8 @@ pub trait TrieReader {
         sink: &mut dyn FnMut(B256, U256),
     ) -> Result<(), StoreError>;
 
-    /// Reads several ranges of slots, together if the store can; `sink` gets the index of the range with
-    /// each slot, range by range, each in order.
+    /// Reads several ranges of slots, together if the store can. Calls `sink` for each slot with
+    /// the index of its range: range by range, each in order.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -251,15 +252,16 @@ pub trait TrieReader {
         Ok(found)
     }
 
-    /// Counts of this reader's reads on the calling thread since it was made. A row of a range counts as
-    /// a key.
+    /// Counts of this reader's reads on the calling thread since it was made. Each row of a range
+    /// counts as a key.
     fn counters(&self) -> ReadCounters;
 }
 
-/// A slot's account and key, and its value.
+/// Account, key and value of a slot.
 pub(crate) type SlotChange = (Address, U256, U256);
 
-/// Sorted slots account by account, each with its part of `hashes`, which has one for each slot.
+/// Groups sorted slots by account, each group with its part of `hashes`, which has one hash per
+/// slot.
 pub(crate) fn by_account<'c>(
     slots: &'c [SlotChange],
     hashes: &'c [[u8; 32]],

@@ -1,15 +1,15 @@
-//! Fallible work on rayon's threads. After a failure nothing above it begins, and the failure that
-//! is reported is the same on any number of threads.
+//! Fallible work on rayon's threads. After a failure no later item begins. The reported failure is
+//! the same on any number of threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// The results of `each` for the items, in their order. Each share of the work has a state of its
-/// own, made by `init`.
+/// Returns the results of `each` for the items, in their order. Each share of the work has its own
+/// state, made by `init`.
 ///
 /// # Errors
-/// That of the failing item with the lowest index: all items below it are done.
+/// The error of the failing item with the lowest index: all items below it are done.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     init: impl Fn() -> S + Send + Sync,

@@ -1,5 +1,6 @@
-//! `MultiGet` really reads through `io_uring`. RocksDB does not say, so system calls are counted;
-//! the only test of its binary, as they are counted for the whole process.
+//! `MultiGet` really reads through `io_uring`. RocksDB does not report it, so the test counts
+//! system calls of the whole process. It is the only test of its binary, since other tests would
+//! make calls.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "stores/common.rs"]
@@ -15,7 +16,7 @@ use executor::store::{
 use variant::{CacheMode, ReadMethod};
 use workload::Layout;
 
-/// Calls of the `read` family by this process so far. Submissions to `io_uring` are none.
+/// Calls of the `read` family by this process so far. Submissions to `io_uring` do not count.
 fn read_calls() -> u64 {
     let text = fs::read_to_string("/proc/self/io").unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("syscr: ")).unwrap();
@@ -33,7 +34,7 @@ fn multi_get_reads_through_io_uring_and_get_does_not() {
     let read = |read_method| -> (ReadCounters, u64) {
         let settings = RocksSettings { read_method, ..RocksSettings::default() };
         let store = store(data.path(), &genesis, Layout::Hashed, settings);
-        // What the store found out for itself when it was opened.
+        // Result of the store's own probe at its opening.
         let is_available = io_uring_state() == IoUring::Available;
         let expected = (read_method != ReadMethod::Get && is_available).then_some(true);
         assert_eq!(store.multi_get_io_uring(), expected);

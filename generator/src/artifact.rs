@@ -109,7 +109,7 @@ struct Artifact {
 }
 
 impl Contract {
-    /// Of a storm: operations in one unrolled block; the rest of a count costs more each.
+    /// Operations in one unrolled block of a storm; the rest of a count costs more each.
     pub(crate) const fn unrolled_count(self) -> u64 {
         match self {
             Self::KeccakStorm
@@ -122,18 +122,17 @@ impl Contract {
         }
     }
 
-    /// Of a storm: whether calldata gives it the number of keys, and it finds the start by itself.
+    /// Whether a storm's calldata has only the number of keys; the storm finds the start itself.
     pub(crate) const fn takes_count_alone(self) -> bool {
         matches!(self, Self::ChaseStorm | Self::HopStorm | Self::RangePointer | Self::ChainPointer)
     }
 
-    /// Of a storm: whether calldata has each index, packed, and not ranges of them.
+    /// Whether a storm's calldata has each index, packed, in the place of ranges.
     pub(crate) const fn takes_indices(self) -> bool {
         matches!(self, Self::IndexStorm | Self::IndexWriteStorm)
     }
 
-    /// Of a storm: whether calldata gives it the number of ranges, and it ignores the words after
-    /// them.
+    /// Whether a storm's calldata has the number of ranges; the storm ignores the words after them.
     pub(crate) const fn takes_padding(self) -> bool {
         matches!(self, Self::PaddedStorm)
     }

@@ -21,7 +21,7 @@ pub const PRIORITY_FEE: u128 = 1_000_000_000;
 pub const MAX_FEE: u128 = 2 * BASE_FEE as u128 + PRIORITY_FEE;
 /// Withdrawals of a block (EIP-4895: at most 16).
 pub const WITHDRAWAL_COUNT: usize = 16;
-/// Those of them that go to addresses without an account.
+/// Withdrawals of a block that go to addresses without an account.
 pub const FRESH_WITHDRAWAL_COUNT: usize = 2;
 
 /// Unix time of the first block: 2026-11-21.

@@ -1,9 +1,9 @@
-//! Exports a workload as a chain that any client takes: a genesis block number 0 and blocks on top of
-//! it, signed, with headers, roots and lists, in the forms that clients read.
+//! Exports a workload as a chain that any client takes: a genesis block, number 0, and signed
+//! blocks on top, with headers, roots and lists.
 //!
-//! A workload has no headers. The hash of a block's parent is state (EIP-2935), and so are the fees
-//! that follow from the block before: so the blocks are run once more by the reference, one at a time,
-//! each on the headers of those before it. The workload itself stays as it is.
+//! A workload has no headers. The parent's hash is state (EIP-2935), and so are fees that follow
+//! from the parent's header. So the reference runs the blocks once more, one at a time, each on the
+//! headers before it. The workload itself does not change.
 
 mod block;
 mod chain;

@@ -1,5 +1,5 @@
-//! The genesis of a scenario: the needs of `[state]` and the loads, independent of `[block]`, so
-//! that blocks of any size run on the same state database.
+//! The genesis of a scenario: the needs of `[state]` and of the loads. It is independent of
+//! `[block]`, so blocks of any size run on the same state database.
 
 use alloy_primitives::U256;
 use evm::system;

@@ -1,6 +1,6 @@
-//! Imports blocks that others have made: files of go-ethereum's transition tool, the
-//! `blockchain_test` JSON of execution-spec-tests, and blocks of a running node. The facts of a
-//! block are compared with the reference's; none is taken over.
+//! Imports blocks from elsewhere: files of go-ethereum's transition tool, the `blockchain_test`
+//! JSON of execution-spec-tests, and blocks of a running node. Facts of a block are compared with
+//! those of the reference and never taken over.
 
 mod blockchain_test;
 mod complete;
@@ -150,7 +150,7 @@ impl fmt::Display for SaidReceipt {
     }
 }
 
-/// Why blocks cannot be imported.
+/// Blocks that cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A file is no JSON.
@@ -166,7 +166,7 @@ pub enum ImportError {
     Field {
         /// The file.
         file: String,
-        /// Where in the file.
+        /// Path in the file.
         path: String,
         /// The value.
         got: String,
@@ -188,7 +188,7 @@ pub enum ImportError {
         block: u64,
         /// The transaction in the block, 0-based.
         tx_index: usize,
-        /// Who sends it.
+        /// The sender.
         sender: Address,
         /// The reference's value.
         reason: String,
@@ -224,15 +224,15 @@ pub enum ImportError {
     /// The reference makes something else of a block than the files or the node say.
     #[error("block {block}: {what} is {said} {source_name}, and {made} by the reference")]
     Differs {
-        /// Who says it.
+        /// Source of `said`.
         source_name: Source,
         /// Number of the block.
         block: u64,
         /// The part that differs.
         what: String,
-        /// As the file says.
+        /// The source's value.
         said: String,
-        /// As the reference says.
+        /// The reference's value.
         made: String,
     },
 }

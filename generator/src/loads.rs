@@ -49,7 +49,7 @@ use non_conflicting::NonConflicting;
 use prices::Callee;
 use transfers::{Asset, Parties, Transfers};
 
-/// A load whose part of a genesis is to be made.
+/// A load that adds its part to a genesis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'s> {
     pub(crate) scenario: &'s Scenario,

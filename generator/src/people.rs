@@ -31,7 +31,7 @@ impl<'g> People<'g> {
         self.family.count
     }
 
-    /// Who it is at `turn`, when all take turns.
+    /// The account at `turn`, when all take turns.
     pub(crate) const fn in_turn(&self, turn: u64) -> u64 {
         turn % self.family.count
     }
@@ -62,8 +62,8 @@ impl<'g> People<'g> {
     }
 }
 
-/// Accounts that a load uses one after another. From the last on: away from loads whose senders
-/// take turns.
+/// Accounts that a load uses one after another. They are taken from the last on, away from loads
+/// with senders that take turns.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     load: usize,

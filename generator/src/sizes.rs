@@ -1,5 +1,5 @@
-//! How large the transactions of a load are: the gas limit of each, drawn from the load's own
-//! stream by its number in the load, so that nothing else changes it.
+//! Sizes of a load's transactions: the gas limit of each. The load's own stream draws it by the
+//! transaction's number in the load, so nothing else changes it.
 
 use alloy_primitives::U256;
 use workload::stream::stream_seed;
@@ -13,7 +13,7 @@ pub(crate) struct SizeDraw {
     sizes: Sizes,
     seed: u64,
     stream: String,
-    /// Of multiples of the least.
+    /// Zipf's law of the multiples of the least gas.
     zipf: Zipf,
 }
 

@@ -137,7 +137,7 @@ impl Home {
             return Ok(false);
         }
         let unfinished = self.own.join("unfinished");
-        // Of a run that was killed while the client grew its state.
+        // Leftover of a run that was killed while the client grew its state.
         leftover::end(&self.note_path(), &unfinished);
         let emptied = remove_dir(&unfinished).and_then(|()| fs::create_dir(&unfinished));
         emptied.with_context(|| unfinished.display().to_string()).with_exit_code(Code::Io)?;

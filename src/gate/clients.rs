@@ -68,7 +68,7 @@ impl<'a> ClientTrio<'a> {
         shown: &dyn Fn(u64),
     ) -> Result<Self, Failure> {
         for (side, start) in starts.iter().enumerate() {
-            // It is made here, put in order by a first start, and copied from here.
+            // The database is made here, put in order by a first start, and copied from here.
             SampledClient::new(&source(start, &first_dir(dir.path(), side)), task, shown)?;
         }
         let begun = Instant::now();

@@ -181,7 +181,7 @@ impl Limits {
         }
     }
 
-    /// The bounds of B that decide. A pass leaves room for the far end of a wide null: where A or N
+    /// The bounds of B that decide. A pass leaves room for the far end of a wide null. Where A or N
     /// is slower than its twin, B seems faster, and noise may hide that.
     pub fn bounds(self, look: &Look) -> [f64; 2] {
         let room = if self.null(look.null) == Null::Holds { 0.0 } else { far_end(look.null) };

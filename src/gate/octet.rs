@@ -1,6 +1,6 @@
 //! The order of samples. Two builds have eight slots, ABBA then BAAB or the other way round, so
-//! that steady drift and the position in a half cancel. Four slots of a second process of A, a pair
-//! in each half, are a null: the same build must not seem to differ from itself.
+//! steady drift and the position in a half cancel. Four slots of a second process of A, a pair in
+//! each half, are a null. The same build must not seem to differ from itself.
 //!
 //! Short samples take an octet in several passes over its slots. A machine's speed jumps within
 //! seconds, so compared samples must lie within milliseconds.

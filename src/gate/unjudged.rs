@@ -1,5 +1,5 @@
-//! What a comparison with a stored result leaves out: times of another day, and variants of the stored side
-//! alone. It is seen and told, and no verdict passes over it.
+//! The parts that a comparison with a stored result leaves out: times of another day, and variants
+//! of the stored side alone. They are shown, and no verdict ignores them.
 
 use result::{gate::Shift, stored::Stored};
 

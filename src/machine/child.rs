@@ -124,7 +124,7 @@ pub fn end_with_parent(parent_pid: u32) -> Result<bool> {
 fn end_by(signal: Signal, parent_pid: u32) -> Result<bool> {
     let asked = set_parent_process_death_signal(Some(signal));
     asked.context("cannot be told of the end of the parent")?;
-    // It may have ended before.
+    // The parent may have ended before.
     Ok(getppid().map(Pid::as_raw_nonzero).is_some_and(|pid| pid.get().unsigned_abs() == parent_pid))
 }
 

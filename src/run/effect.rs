@@ -95,7 +95,7 @@ impl Effect {
             whole: _,
             duties: _,
             execution_alone: _,
-            // Those above are in the variants, those below in the stores' settings.
+            // The settings above are in the variants, the settings below in the stores'.
             read: _,
             checksums: _,
             cache_fill: _,
@@ -105,7 +105,7 @@ impl Effect {
             mdbx: _,
             redis_addresses: _,
             cache,
-            // By variant.
+            // Effective by variant, in `are_fresh`.
             keys: _,
             draw_seed,
             database_count,

@@ -34,7 +34,7 @@ impl Finished {
             (Some(false), Some(failure), _) => Err(Failure { code: Code::Disagree, ..failure }),
             (_, Some(failure), _) => Err(failure),
             (_, None, true) => Ok(Code::Interrupted),
-            // By its plan, and all designs agree.
+            // The run ended by its plan, and all designs agree.
             (Some(true), None, false) => Ok(claims::code(&result.expects.claims, open)),
             (None, None, false) => {
                 Err(anyhow!("the run ended without a sample")).with_exit_code(Code::Io)

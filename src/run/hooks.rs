@@ -155,7 +155,7 @@ fn stop(child: &mut Child) {
         thread::sleep(LOOK_INTERVAL[0]);
     }
     child::send(child, Signal::KILL, Reach::Group);
-    // It has ended, or does so now.
+    // The child has ended, or ends now.
     drop(child.wait());
 }
 

@@ -237,5 +237,5 @@ impl<'a> Measuring<'a> {
 const READ_AGAIN_MAX: Duration = Duration::from_secs(1);
 
 /// Permitted difference between the blocks that a sample read and the blocks of its rows, as a
-/// share: filters fail, and a cache may evict a block.
+/// share. Filters fail, and a cache may evict a block.
 const OTHER_BLOCKS_MAX: f64 = 0.05;

@@ -136,7 +136,7 @@ fn first_line(out: impl Read + Send + 'static, most: Duration) -> Result<String>
 impl Drop for Children {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // It may have ended by itself.
+            // The child may have ended by itself.
             drop(child.kill());
             drop(child.wait());
         }

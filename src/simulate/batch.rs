@@ -1,5 +1,5 @@
-//! The work of a batch for the simulation: keys as numbers of the list, the keys that each step
-//! touches in the reference run, and each step's time.
+//! The work of a batch for the simulation. It has keys as numbers of the list, each step's touched
+//! keys in the reference run, and each step's time.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

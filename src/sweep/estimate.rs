@@ -129,8 +129,8 @@ pub struct Took {
     pub once: Once,
 }
 
-/// `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`: the last cell of `took`, with
-/// `left_count` cells and then `end` still to come.
+/// Times in words: `took 4.82 s, 4.04 s of it once for all cells, about 5.3 s left`. They are of
+/// the last cell of `took`, with `left_count` cells and then `end` to come.
 pub fn took_in_words(took: &[Took], left_count: usize, end: Duration) -> String {
     let Some(last) = took.last() else { return String::new() };
     let mut words = format!("took {}", units::time(last.wall));

@@ -32,7 +32,7 @@ pub struct MatrixInput {
 /// The matrix of `input`; every cell of it is a valid scenario, and no two are the same.
 ///
 /// # Errors
-/// Of usage: an unknown key, a value that the key cannot have, too many cells.
+/// Errors of usage: an unknown key, a value that the key cannot have, too many cells.
 pub fn from_input(input: MatrixInput) -> Result<Matrix, Failure> {
     let MatrixInput { scenario, size, fixed, axes } = input;
     let cell_count = cell_count(&axes).with_exit_code(Code::Usage)?;

@@ -43,7 +43,7 @@ fn confine_to(pid: u32, set: &CpuSet) -> io::Result<()> {
         let thread = thread?;
         let id = thread.file_name().to_str().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
         match sched_setaffinity(Some(id.ok_or(io::ErrorKind::InvalidData)?), set) {
-            // It ended meanwhile.
+            // The thread ended meanwhile.
             Ok(()) | Err(rustix::io::Errno::SRCH) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,5 +1,5 @@
-//! The clock over a store that works beside commits: its order of calls, the figures that it takes, the time
-//! that they cost, and the end of a run that is interrupted while it waits.
+//! The clock over a store with background work: the order of its calls, its figures, their cost in
+//! time, and an interrupt during the wait.
 
 use std::{
     sync::{
@@ -34,19 +34,19 @@ const DUE_BYTES: u64 = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     Nothing,
-    /// Counts are unknown once it has settled.
+    /// Counts are unknown after the wait.
     UnknownCounts,
-    /// The user interrupts while it settles.
+    /// The user interrupts during the wait.
     Interrupted,
 }
 
-/// A sample that says what its background work is to be.
+/// A sample with scripted background work.
 #[derive(Debug)]
 struct Scripted<'s> {
     inner: Box<dyn Sample + 's>,
     works: bool,
     fault: Fault,
-    /// Duration of `begin` and of each look at the files.
+    /// Duration of `begin` and of each read of the files' size.
     pause: Duration,
     calls: Mutex<Vec<&'static str>>,
     commit_count: AtomicU64,
@@ -208,7 +208,7 @@ fn work_begins_inside_the_clock_and_settles_in_a_phase_of_its_own() {
     assert_eq!(settled.len(), 1);
     let mut committed = executed.spans.iter().filter(|span| span.phase == Phase::Commit);
     assert!(committed.all(|span| span.end <= settled[0].start));
-    // Letting it begin and looking at files are no part of the wall time.
+    // The wall time excludes `begin` and the reads of the files' size.
     let pauses = pause * (3 + BLOCK_COUNT as u32);
     assert!(executed.wall + pauses <= elapsed, "{:?} of {elapsed:?}", executed.wall);
     let of_blocks: Duration = executed.batch_times.iter().sum();

@@ -1,4 +1,4 @@
-//! The common part of several suites: variants and policies, loads, and blocks of others.
+//! The common part of several suites: variants and policies, loads, and foreign blocks.
 
 pub(crate) mod agree;
 pub(crate) mod loads;

@@ -1,5 +1,5 @@
-//! The table of duties in `docs/methodology.md` against samples: a phase in the clock of a design
-//! has a span in each batch, and one outside has none.
+//! Compares the table of duties in `docs/methodology.md` with samples. A phase in the clock of a
+//! design has a span in each batch, and one outside the clock has none.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use variant::{
 };
 use workload::Workload;
 
-/// Phases that are no duty of a client: ways to fulfil one, and the work that a store puts off.
+/// Phases that are no duty of a client: ways to fulfil a duty, and deferred work of a store.
 const WAYS: [Phase; 13] = [
     Phase::Schedule,
     Phase::Partition,
@@ -35,7 +35,8 @@ fn cells(line: &str) -> Vec<&str> {
     line.trim_matches('|').split('|').map(str::trim).collect()
 }
 
-/// The designs of the table, and of each duty with a phase the phase and its word for each design.
+/// Reads the designs of the table, and the duties with a phase: the phase, and its word for each
+/// design.
 fn table() -> (Vec<Design>, Vec<(Phase, Vec<String>)>) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/methodology.md");
     let page = std::fs::read_to_string(page).unwrap();

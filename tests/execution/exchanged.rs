@@ -1,5 +1,5 @@
-//! Two values in each other's place are found: a storm that only reads leaves nothing but its result,
-//! and the order of the values is part of that.
+//! Two exchanged values are found. A storm that only reads leaves nothing but its result, and the
+//! result depends on the order of the values.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ use workload::{GenesisAccount, Workload};
 
 const STORM: Address = Address::repeat_byte(0xaa);
 const SEED: U256 = U256::from_limbs([7, 0, 0, 0]);
-/// As large as a block of the unrolled loop, and a rest.
+/// More than one block of the unrolled loop, with a rest.
 const SLOT_COUNT: u64 = 70;
 
 fn key(index: u64) -> U256 {
@@ -56,7 +56,7 @@ fn disagreement(store: &MemoryStore, workload: &Workload, design: Design) -> Opt
 #[test]
 fn two_values_of_a_store_in_each_others_place_are_a_disagreement() {
     let workload = workload();
-    // The list of a full one has the values, and rejects them before.
+    // A full list has the values, and so rejects them earlier.
     let designs = Design::ALL.iter().copied().filter(|design| *design != Design::Full);
     for (one, other) in [(0, 1), (0, 2), (3, 69), (67, 68), (31, 64)] {
         let mut genesis = workload.genesis.clone();

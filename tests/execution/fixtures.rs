@@ -1,4 +1,4 @@
-//! Files made by an earlier build: they are still read, and the generator still makes the same.
+//! Files of an earlier build can still be read, and the generator still makes the same.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A list is measured first, then hashed, and only then decoded: one that is too long costs no hash, and one
+//! Order of a list's checks: length, hash, decoding. A list that is too long costs no hash. A list
 //! with another hash than the header's costs no read.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool};
@@ -20,7 +20,7 @@ fn a_list_that_is_not_the_one_that_the_header_names_is_rejected_before_it_is_rea
     let workload = storm();
     let store = memory(&workload);
     let cancel = AtomicBool::new(false);
-    // Engines without a list may build it: it is right if its hash is the header's.
+    // Engines without a list may build it: it is correct if its hash is the header's.
     let building = [(Design::Sequential, 1), (Design::Prewarm, 1), (Design::Prewarm, 3)];
     let building = building.map(|(design, threads)| {
         let variant = Variant::of(design, NonZeroUsize::new(threads).unwrap(), NonZeroUsize::MIN);
@@ -41,7 +41,8 @@ fn a_list_that_is_not_the_one_that_the_header_names_is_rejected_before_it_is_rea
         assert_eq!(taken.disagreement, None, "{variant}");
         let hashed = taken.executed.spans.iter().filter(|span| span.phase == phase);
         assert_eq!(hashed.clone().count(), workload.batches.len(), "{variant}");
-        // The list is measured before its hash and read after it, in a phase of their own.
+        // The length is checked before the hash, and the list is decoded after it, each in its own
+        // phase.
         let has_decode = |at: &dyn Fn(&Span) -> bool| {
             taken.executed.spans.iter().any(|span| span.phase == Phase::Decode && at(span))
         };
@@ -54,7 +55,7 @@ fn a_list_that_is_not_the_one_that_the_header_names_is_rejected_before_it_is_rea
                 fault: ListFault::WrongHash { got, header }, spent, ..
             }) => {
                 assert_eq!((got, header), (right, B256::ZERO));
-                // A list that was given is rejected before anything is read.
+                // A given list is rejected before anything is read.
                 assert_eq!(spent.counters.key_count == 0, variant.list.is_some(), "{variant}");
             }
             other => panic!("{variant}: {:?}", other.map(|taken| taken.disagreement)),

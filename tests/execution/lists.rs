@@ -1,5 +1,5 @@
-//! A list is checked, not trusted: what a wrong one is rejected for, and what a right one with
-//! unusual reads is not. And whatever fails in a worker ends the run with its reason.
+//! A list is checked, not trusted. A wrong list is rejected for its fault, and a correct list with
+//! unusual reads is accepted. Any failure in a worker ends the run with its reason.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -91,7 +91,7 @@ fn memory(workload: &Workload) -> MemoryStore {
     MemoryStore::build(&workload.genesis, 1 << 30).unwrap()
 }
 
-/// Init code that reads slot 5 and returns no code, and the same that reverts.
+/// Init code that reads slot 5 and returns no code, and init code that reads it and reverts.
 const INIT_CODES: [[u8; 7]; 2] = [hex!("600554505f5ff3"), hex!("600554505f5ffd")];
 
 #[test]
@@ -117,7 +117,7 @@ fn a_slot_read_by_a_constructor_is_declared_even_if_the_creation_reverts() {
     }
 }
 
-/// The fault of an error that is an undeclared read.
+/// Fault of an error that must be an undeclared read.
 fn undeclared(error: &EngineError) -> ListFault {
     match error {
         EngineError::List { fault: ListFault::Undeclared { index, read }, .. } => {
@@ -164,7 +164,7 @@ fn the_form_without_reads_is_rejected_for_wrong_missing_and_surplus_changes() {
     assert!(surplus.contains("changes and the step made"), "{surplus}");
 }
 
-/// A store whose readers fail where they are told to.
+/// A store whose readers fail at chosen reads.
 #[derive(Debug)]
 struct Failing {
     inner: MemoryStore,
@@ -284,7 +284,7 @@ fn a_worker_that_cannot_begin_or_read_ends_the_run_with_the_stores_reason() {
     }
 }
 
-/// The designs that run in order on one thread: in a state of ours, and in revm's.
+/// Designs that run in order on one thread: over our state, and over revm's.
 const IN_ORDER: [Design; 2] = [Design::Sequential, Design::BareRevm];
 
 #[test]

@@ -1,5 +1,5 @@
-//! Laws of reading ahead, under every policy: each declared key is read once and nothing else is,
-//! orders are what they are called, and a failure or an interrupt ends the run.
+//! Laws of reading ahead, under every policy. Each declared key is read once, and no other key is
+//! read. Orders are as named. A failure or an interrupt ends the run.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -45,7 +45,7 @@ enum Trouble {
     Interrupt { at: usize },
 }
 
-/// A sample in memory that says that its rows lie by hash, and keeps its reads, in order.
+/// A sample in memory that claims that its rows lie by hash, and records its reads in order.
 #[derive(Debug)]
 struct Watched<'s> {
     inner: Box<dyn Sample + 's>,
@@ -162,7 +162,7 @@ fn variant(policy: Prefetch, threads: usize, io_threads: usize) -> Variant {
     Variant { io: Io::Batched(policy), ..variant }
 }
 
-/// Runs the workload and returns the outcome, and the reads in their order.
+/// Runs the workload. Returns the outcome, and the reads in their order.
 fn run(
     Work { workload, store }: &Work,
     variant: Variant,
@@ -243,7 +243,7 @@ fn read_by_one(work: &Work, order: ReadOrder) -> (Vec<Address>, Vec<(Address, U2
 #[test]
 fn the_order_on_disk_is_that_of_the_rows_keys() {
     let layout = Layout::Hashed;
-    // The larger one is sorted by several threads, where there are several cores.
+    // Several threads sort the larger workload, where there are several cores.
     for (gas, slot_count) in [("3M", 1_000), ("60M", 20_000)] {
         let (accounts, slots) = read_by_one(&storm(gas), ReadOrder::OnDisk);
         assert!(accounts.len() > 6 && slots.len() > slot_count, "{}", slots.len());

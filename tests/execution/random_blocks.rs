@@ -1,7 +1,6 @@
-//! Every variant must come to what the reference came to on 200 small random blocks, and the
-//! blocks must do all that they are for. `STRESS_RANDOM_BLOCKS` sets how many blocks there are,
-//! `STRESS_RANDOM_SEED` the first seed; `scripts/test --all` runs 800 more. A failing chain is
-//! made as small as it still fails.
+//! Every variant must equal the reference on 200 small random blocks, and the blocks must use all
+//! features. `STRESS_RANDOM_BLOCKS` sets the number of blocks, and `STRESS_RANDOM_SEED` the first
+//! seed. `scripts/test --all` runs 800 more. A failing chain is reduced as far as it still fails.
 
 #![expect(clippy::print_stderr, reason = "what is to be repeated is printed before it ends")]
 
@@ -19,15 +18,17 @@ use workload::Workload;
 
 use crate::common::agree;
 
-/// Blocks of a chain: one workload, and so one start of threads for each variant.
+/// Blocks of a chain: one workload, so threads start once per variant and chain.
 const CHAIN_LEN: u64 = 10;
-/// The blocks that the law is about.
+/// Number of blocks of the test.
 const BLOCK_COUNT: u64 = 200;
-/// Each feature occurs at least once in as many blocks.
+/// Number of blocks in which each feature must occur at least once.
 const BLOCKS_PER_FEATURE: u64 = 100;
-/// How often a smaller chain is run before it counts as one that agrees: threads meet by chance.
+/// Number of runs without a failure after which a smaller chain counts as correct: thread timing
+/// varies.
 const TRIES: usize = 5;
-/// Silence after which the seed is printed: an execution that does not end says nothing itself.
+/// Time without a result after which the seed is printed, since an execution that hangs prints
+/// nothing.
 const SILENCE: Duration = Duration::from_secs(60);
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -75,7 +76,7 @@ fn assert_covers(coverage: &Coverage, least_count: u64) {
     assert!(10 * count(Feature::LeftOut) < tx_count, "most drafts are valid: {coverage:#?}");
 }
 
-/// A variant that disagrees; `None` stands for the lists.
+/// A variant that disagrees; `None` means that the lists are wrong.
 struct Failure {
     variant: Option<Variant>,
     what: String,
@@ -87,7 +88,7 @@ fn first_failure(built: &Built) -> Option<Failure> {
         .find_map(|variant| failure_of(built, variant).map(|what| Failure { variant, what }))
 }
 
-/// Where a variant parts from the reference, or how it panicked.
+/// First difference between a variant and the reference, or its panic.
 fn failure_of(built: &Built, variant: Option<Variant>) -> Option<String> {
     let workload = &built.workload;
     let run = || {
@@ -101,7 +102,7 @@ fn failure_of(built: &Built, variant: Option<Variant>) -> Option<String> {
         .unwrap_or_else(|_| Some("it panicked; see above".to_owned()))
 }
 
-/// Where `variant` parts from the reference; `None` where it agrees.
+/// First difference between `variant` and the reference; `None` if they agree.
 fn disagreement(store: &MemoryStore, workload: &Workload, variant: Variant) -> Option<String> {
     let lists = match agree::lists(workload, variant.list) {
         Ok(lists) => lists,
@@ -113,7 +114,7 @@ fn disagreement(store: &MemoryStore, workload: &Workload, variant: Variant) -> O
     }
 }
 
-/// Prints `seed` when `run` says nothing for long.
+/// Prints `seed` whenever `run` takes long.
 fn watched<T>(seed: u64, run: impl FnOnce() -> T) -> T {
     let (done, waits) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -143,7 +144,8 @@ fn report(seed: u64, blocks: &RandomBlocks, failure: &Failure) -> ! {
     )
 }
 
-/// The smallest chain that is found by leaving out blocks, then transactions, then withdrawals.
+/// Reduces a chain by leaving out blocks, then transactions, then withdrawals, while it still
+/// fails.
 fn shrunk(mut blocks: RandomBlocks, failure: &Failure) -> (RandomBlocks, String) {
     let mut what = failure.what.clone();
     loop {
@@ -157,7 +159,7 @@ fn shrunk(mut blocks: RandomBlocks, failure: &Failure) -> (RandomBlocks, String)
     }
 }
 
-/// The chain with one thing left out, in every way, large things first.
+/// All chains with one part left out, large parts first.
 fn candidates(blocks: &RandomBlocks) -> Vec<RandomBlocks> {
     let changed = |change: &dyn Fn(&mut Vec<Draft>)| {
         let mut smaller = blocks.clone();

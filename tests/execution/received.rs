@@ -1,5 +1,5 @@
-//! Duties on blocks: every design does them and agrees, each is a phase that can be left out, and no wrong
-//! byte of a block passes.
+//! Duties on blocks: every design does them and agrees. Each duty is a phase that can be left out.
+//! No wrong byte of a block passes.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool};
 
@@ -52,7 +52,7 @@ fn take(
     sample::take(store, &Task { blocks, list_hashes: &hashes, ..task }, CacheMode::Cold)
 }
 
-/// A block of all kinds of load that have logs, over a small state.
+/// A block of all kinds of load with logs, over a small state.
 fn transfers() -> Workload {
     let text = "schema = 1\nname = \"s\"\ndescription = \"\"\n[state]\naccounts = 50\nslots = 500\n\
         [block]\ngas = \"1M\"\n[[load]]\nkind = \"erc20\"\nshare = 0.5\n[[load]]\nkind = \
@@ -108,8 +108,8 @@ fn whole_blocks_with_a_root_and_a_built_list_agree() {
     }
 }
 
-/// The phases that duties have are there once a batch, and no others of them; on one thread no moment
-/// belongs to two phases.
+/// Each requested duty has one phase per batch, and no other duty has a phase. On one thread,
+/// phases do not overlap.
 #[test]
 fn a_duty_is_one_phase_of_each_batch_and_is_left_out_with_its_switch() {
     let workload = RandomBlocks::draw(7, 9).build().unwrap().workload;
@@ -140,7 +140,7 @@ fn decoded(mut rlp: &[u8]) -> Block {
     Block::decode(&mut rlp).unwrap()
 }
 
-/// The workload's one block, changed by `change`, under a hash that fits.
+/// The workload's one block, changed by `change`, with the correct hash.
 fn changed(blocks: &[Vec<ReceivedBlock>], change: impl FnOnce(&mut Block)) -> ReceivedBlock {
     let mut block = decoded(&blocks[0][0].rlp);
     change(&mut block);
@@ -148,7 +148,7 @@ fn changed(blocks: &[Vec<ReceivedBlock>], change: impl FnOnce(&mut Block)) -> Re
     ReceivedBlock { rlp: alloy_rlp::encode(&block).into(), hash }
 }
 
-/// Why a sample of `block` is refused.
+/// Fault for which a sample of `block` is refused.
 fn fault(workload: &Workload, block: ReceivedBlock, design: Design) -> BlockFault {
     let (store, variant) = (memory(workload), variant(design, BlockDuties::all()));
     match take(&store, workload, &[vec![block]], variant) {
@@ -194,14 +194,14 @@ fn each_wrong_field_of_a_header_is_named() {
             assert!(matches!(fault, BlockFault::Field { field, .. } if field == name), "{fault}");
         }
     }
-    // The list that headers name is that of these designs, and the full form another one.
+    // Headers name the list of these designs; the full form is another list.
     for design in [Design::BatchedIo, Design::BlockStm, Design::Sequential] {
         let wrong = Some(B256::repeat_byte(1));
         let block = changed(&blocks, |block| block.header.block_access_list_hash = wrong);
         let fault = fault(&workload, block, design).to_string();
         assert!(fault.contains("block access list hash 0x0101"), "{fault}");
     }
-    // Fields that nothing else tells are in the hash.
+    // Only the hash covers these fields.
     let [state_root, requests]: [Change; 2] = [
         |of| of.state_root = B256::repeat_byte(9),
         |of| of.requests_hash = Some(B256::repeat_byte(9)),
@@ -229,7 +229,8 @@ fn other_transactions_signatures_and_withdrawals_never_pass() {
     assert!(fault_of_longer.to_string().contains("1 bytes follow it"), "{fault_of_longer}");
 }
 
-/// One bit of any byte: the block is refused, or decoded to another one and found after the clock.
+/// Flips one bit of some bytes. The block must be refused, or its decoded form must differ after
+/// the clock.
 #[test]
 fn no_flipped_bit_of_a_block_passes() {
     let workload = transfers();
@@ -243,7 +244,7 @@ fn no_flipped_bit_of_a_block_passes() {
         let block = ReceivedBlock { rlp: bytes.clone().into(), hash };
         match take(&store, &workload, &[vec![block]], variant) {
             Err(EngineError::Block { .. }) => {}
-            // A decoder may be lenient about the header of a string around a transaction.
+            // A decoder may accept another header of the string around a transaction.
             Ok(taken) if taken.disagreement.is_none() => {
                 assert_eq!(decoded(&bytes), decoded(rlp), "byte {at} of {}", rlp.len());
             }

@@ -1,5 +1,5 @@
-//! Sender recovery on transactions that nobody here signed: the signatures of the test vectors
-//! give the senders that the vectors name. And generated workloads can be signed and recovered.
+//! Sender recovery on foreign transactions: the signatures of the test vectors give the senders of
+//! the vectors. Generated workloads can be signed and recovered.
 
 #![expect(
     clippy::unwrap_used,
@@ -26,13 +26,13 @@ fn number(value: &Value) -> U256 {
     value.as_str().unwrap().parse().unwrap()
 }
 
-/// r, s, and the parity as `parity` has it, of a transaction or an authorization.
+/// Signature of a transaction or an authorization: r and s from its JSON, and the given parity.
 fn signature(from: &Value, y_parity: u8) -> Signature {
     Signature { y_parity, r: number(&from["r"]), s: number(&from["s"]) }
 }
 
-/// Recovers the sender of a transaction from its JSON; returns whether it was signed for one
-/// chain, and its kind.
+/// Recovers the sender of a transaction from its JSON. Returns whether it was signed for one chain,
+/// and its kind.
 fn assert_recovers(curve: &Curve, tx: &Transaction, from: &Value, chain_id: u64) {
     let v = number(&from["v"]).to::<u64>();
     let authorizations = from["authorizationList"].as_array().map_or(&[][..], |list| list);
@@ -55,7 +55,7 @@ fn assert_recovers(curve: &Curve, tx: &Transaction, from: &Value, chain_id: u64)
     }
 }
 
-/// Recovers all senders of a file; adds up its transactions by kind.
+/// Recovers all senders of a file, and adds up its transactions by kind.
 fn check_file(path: &Path, counts: &mut [usize; 5]) {
     let text = std::fs::read_to_string(path).unwrap();
     let json: Value = serde_json::from_str(&text).unwrap();
@@ -125,7 +125,7 @@ fn every_generated_transaction_can_be_signed_and_its_sender_recovered() {
         let recovered = recover::recover(&workload, &signatures, threads, &go).unwrap();
         assert_eq!(recovered.tx_count, workload.tx_count());
     }
-    // Without the families nobody knows the secrets.
+    // Without the families the secrets are unknown.
     workload.genesis.senders.clear();
     let refused = recover::sign(&workload, 2, &go);
     assert!(matches!(refused, Err(RecoverError::UnknownSecret { tx: 0, .. })), "{refused:?}");

@@ -1,5 +1,5 @@
-//! The store in a Redis Cluster: what is in it is checked to be the state before it is used, and a fault of a
-//! server or of a row ends the sample.
+//! The store in a Redis Cluster. Its content is checked to be the state before use, and a fault of
+//! a server or of a row ends the sample.
 
 use std::{
     net::TcpListener, num::NonZeroUsize, path::Path, process::Command, thread, time::Duration,
@@ -56,7 +56,7 @@ fn fact(store: &RedisStore, name: &str) -> String {
     store.facts().into_iter().find(|(fact, _)| fact == name).unwrap().1
 }
 
-/// A sample in order, which must fail. Returns its error.
+/// Runs a sample in order, which must fail. Returns its error.
 fn fails(store: &RedisStore, workload: &Workload) -> String {
     let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);
     let lists = agree::lists(workload, variant.list).unwrap();
@@ -93,7 +93,7 @@ fn every_read_is_that_of_the_state_in_memory_alone_and_in_batches_under_both_lay
         );
         let (mut there, mut here) = (open.0.reader().unwrap(), open.1.reader().unwrap());
         let family = &workload.genesis.slots[0];
-        // More than one exchange has, and some that do not exist.
+        // More keys than one exchange takes, some of which do not exist.
         let keys: Vec<_> =
             (family.count - 700..family.count + 100).map(|i| family.key(i)).collect();
         let mut together = vec![None; keys.len()];
@@ -134,7 +134,7 @@ fn a_state_that_is_there_is_used_as_it_is_and_a_half_filled_one_is_filled_again(
     let store = open(&first).unwrap();
     assert!(fact(&store, "filled").contains("rows in"), "{:?}", store.facts());
     let rows = key_count(&servers);
-    // Others may read the same state, and nobody may replace it meanwhile.
+    // Another process may read the same state, and must not replace it meanwhile.
     let again = open(&first).unwrap();
     assert_eq!(fact(&again, "filled"), "before this run");
     agrees(&again, &first);
@@ -143,7 +143,7 @@ fn a_state_that_is_there_is_used_as_it_is_and_a_half_filled_one_is_filled_again(
     drop((store, again));
     assert_eq!(key_count(&servers), rows, "samples write nothing");
 
-    // A row that is gone.
+    // A lost row.
     let mut nodes = connected(&servers);
     let row = keys(&mut nodes[0]).into_iter().find(|key| key[0] == 2).unwrap();
     redis::cmd("DEL").arg(&row).exec(&mut nodes[0]).unwrap();
@@ -152,7 +152,7 @@ fn a_state_that_is_there_is_used_as_it_is_and_a_half_filled_one_is_filled_again(
     assert_eq!(key_count(&servers), rows);
     agrees(&store, &first);
     drop(store);
-    // A marker of a state that was not filled to its end.
+    // A marker of a half-filled state.
     let mut marked = nodes.iter_mut().filter_map(|node| {
         let text: Option<String> = redis::cmd("GET").arg("stress:state").query(node).ok()?;
         text.map(|text| (node, text))
@@ -164,7 +164,7 @@ fn a_state_that_is_there_is_used_as_it_is_and_a_half_filled_one_is_filled_again(
     let store = open(&first).unwrap();
     assert!(fact(&store, "filled").contains("rows in"), "{:?}", store.facts());
     drop(store);
-    // Another state takes its place.
+    // Another state replaces it.
     let store = open(&other).unwrap();
     agrees(&store, &other);
     assert_ne!(key_count(&servers), rows);
@@ -180,7 +180,7 @@ fn data_of_others_are_left_as_they_are() {
     let workload = small();
     let open = || cluster::open(&workload, dir.path(), servers.addresses());
     let mut nodes = connected(&servers);
-    // The one of three nodes that has the key takes it.
+    // Only the node that owns the key accepts it.
     let set = |nodes: &mut [Connection]| {
         let written = nodes.iter_mut().filter_map(|node| {
             redis::cmd("SET").arg("user:1").arg("precious").query::<Value>(node).ok()
@@ -194,7 +194,7 @@ fn data_of_others_are_left_as_they_are() {
     for node in &mut nodes {
         redis::cmd("FLUSHALL").exec(node).unwrap();
     }
-    // Beside a whole state, too: it is not used, and not filled again.
+    // A foreign key beside a complete state: the state is not used, and not filled again.
     drop(open().unwrap());
     set(&mut nodes);
     let rows = key_count(&servers);
@@ -215,7 +215,7 @@ fn a_row_that_goes_or_is_damaged_ends_the_sample() {
     agrees(&store, &workload);
     let mut nodes = connected(&servers);
     let all: Vec<Vec<Vec<u8>>> = nodes.iter_mut().map(keys).collect();
-    // A byte of every value, so that the next read meets one.
+    // Changes a byte of every value, so that the next read meets one.
     for (node, keys) in nodes.iter_mut().zip(&all) {
         for key in keys.iter().filter(|key| key[0] < 4) {
             redis::cmd("SETRANGE").arg(key).arg(1).arg("?").exec(node).unwrap();
@@ -223,7 +223,7 @@ fn a_row_that_goes_or_is_damaged_ends_the_sample() {
     }
     let error = fails(&store, &workload);
     assert!(error.contains("is damaged") && error.contains("FLUSHALL"), "{error}");
-    // A value that is short, and one of another kind.
+    // Values that are too short, and values of another type.
     for (node, keys) in nodes.iter_mut().zip(&all) {
         for (number, key) in keys.iter().filter(|key| key[0] < 4).enumerate() {
             redis::cmd("DEL").arg(key).exec(node).unwrap();
@@ -233,7 +233,7 @@ fn a_row_that_goes_or_is_damaged_ends_the_sample() {
     }
     let error = fails(&store, &workload);
     assert!(error.contains("is damaged") || error.contains("WRONGTYPE"), "{error}");
-    // Gone while a sample runs, and before one.
+    // A row that is lost during a sample, and one lost before a sample.
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     redis::cmd("DEL").arg(&all[1][0]).exec(&mut nodes[1]).unwrap();
     let error = sample.close().unwrap_err().to_string();
@@ -260,11 +260,11 @@ fn a_node_that_ends_in_a_batch_ends_the_sample_with_its_address() {
     assert_eq!(count, slots.len());
     let victim = &servers.addresses()[1];
     let mut node = connected(&servers).remove(1);
-    // It answers nothing more, so the command fails.
+    // The server does not answer this command, so it fails.
     drop(redis::cmd("SHUTDOWN").arg("NOSAVE").exec(&mut node));
     let error = reader.slots(&family.address, &slots, &mut |_, _| ()).unwrap_err().to_string();
     assert!(error.contains(victim), "{error}");
-    // Its answers so far are no answers to other keys.
+    // Earlier answers must not be taken for those of other keys.
     let again = reader.slots(&family.address, &slots[..1], &mut |_, _| ()).unwrap_err().to_string();
     assert!(again.contains("was lost before"), "{again}");
     drop(reader);
@@ -305,7 +305,7 @@ fn a_server_that_is_no_cluster_and_an_address_without_one_are_said_so() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let error = said(cluster::open(&workload, dir.path(), std::slice::from_ref(&nobody)));
     assert!(error.contains(&nobody) && error.contains("run.redis_addresses"), "{error}");
-    // A listener that says nothing.
+    // A listener that never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     let error = said(cluster::open(&workload, dir.path(), std::slice::from_ref(&address)));

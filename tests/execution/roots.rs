@@ -1,6 +1,6 @@
-//! State roots: those of all engines, list forms and formats of tries are one, and are those that a
-//! walk over the state and headers of blocks have. A wrong node, a wrong row beside a delete, a lost
-//! change and a lost delete of a node are found.
+//! State roots. All engines, list forms and formats of tries give the same root: that of a walk
+//! over the state, and of the blocks' headers. A wrong node, a wrong row beside a delete, and a
+//! lost change or delete of a node are found.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -47,8 +47,8 @@ fn rooted(variant: Variant) -> Variant {
     Variant { root: RootWay::at(RootTime::After), ..variant }
 }
 
-/// One variant of each design with the root after execution, with nodes that are read meanwhile, and
-/// with the root from the list where the design takes one.
+/// Variants of each design with the root after execution, and with nodes that are read while steps
+/// run. Designs with a list also have the root from the list.
 fn designs() -> Vec<Variant> {
     let two = NonZeroUsize::new(2).unwrap();
     let variants: Vec<_> =
@@ -57,13 +57,13 @@ fn designs() -> Vec<Variant> {
     variants.into_iter().chain(pipelined).chain(listed).collect()
 }
 
-/// The variants with nodes that are read while steps run.
+/// Variants whose nodes are read while steps run.
 fn pipelined(variants: &[Variant]) -> Vec<Variant> {
     let root = RootWay::at(RootTime::Pipelined);
     variants.iter().map(|variant| Variant { root, ..*variant }).collect()
 }
 
-/// Those of the variants that take a list, with the root from it.
+/// Variants with the root from the list, of those that take a list.
 fn listed(variants: &[Variant]) -> Vec<Variant> {
     let takes_list = variants.iter().filter(|variant| variant.list.is_some());
     let root = RootWay::at(RootTime::FromList);
@@ -76,7 +76,7 @@ fn meeting(head: &str, loads: &str) -> Workload {
     generator::generate(&scenario, |_| ()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A sample, which agrees.
+/// Takes a sample, which must agree.
 fn take(store: &dyn Store, workload: &Workload, variant: Variant, name: &str) -> Measurement {
     let lists = agree::lists(workload, variant.list).unwrap();
     let taken = agree::take(store, workload, &lists, variant);
@@ -89,7 +89,7 @@ fn roots(taken: &Measurement) -> Vec<B256> {
     taken.executed.batches.iter().map(|batch| batch.rooted.as_ref().unwrap().root).collect()
 }
 
-/// The roots of all variants over a store, which are one.
+/// Roots over a store, which must be the same for all variants.
 fn roots_over(
     store: &dyn Store,
     workload: &Workload,
@@ -105,7 +105,7 @@ fn roots_over(
     all[0].clone()
 }
 
-/// The roots over memory in every format, which are one.
+/// Roots over memory, which must be the same in every format.
 fn roots_in_memory(workload: &Workload, variants: &[Variant], name: &str) -> Vec<B256> {
     let of_form = |form| {
         roots_over(&in_memory(workload, form), workload, variants, &format!("{name}, {form}"))
@@ -166,8 +166,7 @@ fn all_designs_come_to_one_root_on_random_blocks() {
     }
 }
 
-/// Compares the roots of all blocks of a file with those in their headers; returns how many there
-/// were.
+/// Compares the roots of all blocks of a file with their headers. Returns the number of blocks.
 fn compare_headers(path: &Path) -> usize {
     let json = std::fs::read_to_string(path).unwrap();
     let tests =
@@ -217,10 +216,11 @@ fn writes_change_as_many_tries_as_contracts_and_deep_paths_have_ten_branches() {
         let (deep_count, deep) = of_load("keys = \"deep\"", form);
         assert!(one == 1 && first_count > 100, "{first_count} contracts");
         assert_eq!(deep_count, first_count);
-        // The account trie, and those of system contracts, change with each load.
+        // Each load changes the account trie, and those of system contracts.
         assert_eq!(first.trie_count, nibble.trie_count - 1 + first_count, "{form}");
         assert_eq!(deep.trie_count, first.trie_count, "{form}");
-        // As many slots in each contract, but ten branches on the path in place of one or two.
+        // The number of slots per contract is the same, but the path has ten branches in place of
+        // one or two.
         let more = deep.written_node_count - first.written_node_count;
         assert!(more > 7 * deep_count && deep.written_node_count > 10 * deep_count, "{more}");
     }
@@ -238,7 +238,7 @@ fn a_state_without_tries_has_no_root() {
     assert!(error.to_string().contains("run.trie"), "{error}");
 }
 
-/// With tries in the state and no root, samples are what they are without tries.
+/// Tries in the state do not change a sample without a root.
 #[test]
 fn tries_alone_change_nothing_that_is_counted() {
     let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n";
@@ -259,8 +259,8 @@ fn tries_alone_change_nothing_that_is_counted() {
     }
 }
 
-/// A root from a list is worth nothing until execution has checked the list. Nor does a rejected list
-/// keep the thread that follows the steps.
+/// A root from a list is provisional until execution has checked the list. After a rejected list,
+/// the thread that follows the steps ends, too.
 #[test]
 fn a_wrong_list_is_rejected_whatever_root_it_has() {
     let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n";
@@ -275,7 +275,7 @@ fn a_wrong_list_is_rejected_whatever_root_it_has() {
     }
 }
 
-/// A trace shows the phases of a root from a list on a track of their own.
+/// A trace shows the phases of a root from a list on their own track.
 #[test]
 fn a_root_from_a_list_has_a_track() {
     let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\n";

@@ -1,4 +1,4 @@
-//! Execution on shards: every kind of load and random blocks equal the reference, on servers that are reached by
+//! Execution on shards: every kind of load and random blocks equal the reference, on servers over
 //! gRPC.
 
 use std::{
@@ -69,7 +69,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
-        // It ends once its connections have: a failed test may still hold one.
+        // The server ends after its connections, and a failed test may still hold one.
         if !thread::panicking() {
             self.thread.take().unwrap().join().unwrap();
         }
@@ -111,7 +111,7 @@ fn variant(sharding: Sharding, threads: usize) -> Variant {
     Variant::of(Design::BatchedIo, threads, threads).on_shards(sharding)
 }
 
-/// A sample of `block-stm`.
+/// Takes a sample of `block-stm`.
 fn sample_optimistic(
     workload: &Workload,
     shards: &dyn Shards,
@@ -148,7 +148,7 @@ pub(crate) fn running(count: usize) -> Running {
     Running { cluster: Cluster::connect(&reach(&addresses)).unwrap(), servers }
 }
 
-/// Three shards in ways that differ in all but the partitioner.
+/// Three shardings on three shards that differ in everything but the partitioner.
 pub(crate) fn in_three_ways(partitioner: Partitioner) -> [Sharding; 3] {
     let way = |(partition_time, micro_batch_key_count, delay_us)| Sharding {
         partitioner,
@@ -189,7 +189,7 @@ fn every_kind_of_load_equals_the_reference_on_shards() {
     }
 }
 
-/// What shards ask for is read once of the store, whichever of them ask, and no more than is declared.
+/// The store reads each requested key once, for all shards together, and only declared keys.
 #[test]
 fn shards_have_each_declared_key_read_once() {
     let running = running(2);
@@ -207,7 +207,7 @@ fn shards_have_each_declared_key_read_once() {
     assert!(shared_count > 400, "the other shard asks for the same keys: {on_demand:?}");
 }
 
-/// Shards that are sent a workload when the user interrupts.
+/// Shards that receive a workload when the user interrupts.
 #[derive(Debug)]
 struct Interrupted<'c>(&'c AtomicBool);
 

@@ -1,5 +1,5 @@
-//! Runs over many blocks, each committed and rooted, while RocksDB flushes and compacts: every design
-//! agrees, times of blocks fill the clock, the state is as it was, and a lost write is found.
+//! Runs over many blocks, each with a commit and a root, while RocksDB flushes and compacts. Every
+//! design agrees, block times fill the clock, the state is unchanged, and a lost write is found.
 
 use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, sync::atomic::AtomicBool};
 
@@ -35,7 +35,7 @@ fn workload() -> Workload {
     generator::generate(&scenario, |_| ()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A build of the state for `store` in `dir`, and its name.
+/// Builds a state in `dir` and opens it. Returns the store and the state's name.
 fn built<S>(
     dir: &Path,
     workload: &Workload,
@@ -54,7 +54,7 @@ fn rocks_format() -> RocksFormat {
     RocksFormat { tries: tries::format_of(TrieForm::Cut), ..RocksFormat::default() }
 }
 
-/// With flushes every few blocks.
+/// Opens a store with a flush every few blocks.
 fn rocks(dir: &Path, workload: &Workload, compaction: Compaction) -> (RocksStore, String) {
     let settings = RocksSettings {
         compaction,
@@ -65,7 +65,7 @@ fn rocks(dir: &Path, workload: &Workload, compaction: Compaction) -> (RocksStore
     built(dir, workload, &rocks_format(), |state| RocksStore::open(state, settings).unwrap())
 }
 
-/// Each file of a directory with its content.
+/// Hash of each file of a directory, by path.
 fn contents(dir: &Path) -> BTreeMap<String, blake3::Hash> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let content = |path: std::path::PathBuf| {
@@ -85,7 +85,7 @@ fn take(store: &dyn Store, workload: &Workload, variant: Variant) -> Measurement
     taken.unwrap_or_else(|error| panic!("{variant}: {error}"))
 }
 
-/// Times of the blocks are there, one for each, and no longer than the clock ran.
+/// Checks that each block has a time, and that these fit within the clock.
 fn assert_timed(taken: &Measurement, variant: Variant) {
     assert_eq!(taken.disagreement, None, "{variant}");
     let executed = &taken.executed;
@@ -99,7 +99,7 @@ fn assert_timed(taken: &Measurement, variant: Variant) {
     );
     let commits = span::total(&executed.spans, Phase::Commit);
     assert!(executed.batch_times.iter().all(|time| !time.is_zero()) && commits < of_blocks);
-    // A key and a value for each of some 160 slots of a block, and more.
+    // Each block writes at least a key and a value for some 160 slots.
     assert!(executed.writes.committed_bytes > BLOCK_COUNT as u64 * 160 * 96, "{variant}");
 }
 

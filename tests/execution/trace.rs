@@ -1,5 +1,5 @@
-//! What a trace says is what the sample's tallies say, thread by thread: its JSON is parsed, its
-//! events nest, and their sums are the measurement's.
+//! A trace says the same as the sample's tallies, thread by thread. Its JSON is parsed, its events
+//! nest, and their sums equal the measurement's.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -68,7 +68,7 @@ struct Event {
 }
 
 fn ns(micros: &Value) -> u64 {
-    // The file has three decimals; a double holds a day of nanoseconds exactly enough to round.
+    // The file has three decimals. A double is exact enough to round a day's nanoseconds.
     (micros.as_f64().unwrap() * 1e3).round() as u64
 }
 
@@ -87,8 +87,8 @@ fn events(json: &Value) -> Vec<Event> {
         .collect()
 }
 
-/// Every event lies within the last one of its thread that is still open, and none begins before
-/// the one that is written before it.
+/// Checks that each event lies within the last open event of its thread, and that events are
+/// ordered by their start.
 fn assert_nested(events: &[Event], wall: u64, name: &str) {
     let mut open = BTreeMap::<u64, Vec<u64>>::new();
     let mut last = BTreeMap::<u64, u64>::new();
@@ -123,7 +123,7 @@ fn variants() -> Vec<Variant> {
     ways.chain(others).collect()
 }
 
-/// Events of steps sum up to what is told of them; runs before their turn come on top.
+/// Events of steps sum up to the tallies; runs before their turn come on top.
 fn assert_sum(variant: Variant, events: u64, told: u64) {
     if variant.engine.runs_steps_once() {
         assert_eq!(events, told, "{variant}");
@@ -216,7 +216,7 @@ fn what_has_no_room_is_counted_with_its_time_and_no_step_is_lost() {
     assert!(count(&cut, "read") <= 20, "ten a thread at most");
     let tracks = cut["otherData"]["tracks"].as_array().unwrap();
     let total = |key: &str| tracks.iter().map(|track| track[key].as_u64().unwrap()).sum::<u64>();
-    // Waits differ from run to run; reads do not.
+    // Waits vary from run to run; reads do not.
     assert!(count(&cut, "read") + total("dropped_count") >= count(&whole, "read"));
     assert!(total("dropped_ns") > 0);
 }

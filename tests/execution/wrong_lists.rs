@@ -1,5 +1,6 @@
-//! Wrong lists of every kind are rejected with the reason by every way to execute that takes a
-//! list, before they cost what they ask for; and a store that is wrong is found by a right list.
+//! Wrong lists of every kind are rejected with their reason, by every way to execute that takes a
+//! list. They are rejected before they cost the reads that they declare. A correct list finds a
+//! wrong store.
 
 #![expect(
     clippy::unwrap_used,
@@ -61,14 +62,14 @@ struct Rejection {
     spent: Spent,
 }
 
-/// Whether `fault` is what a list of this kind and form is to be rejected for.
+/// Whether `fault` is the expected reason for a list of this kind and form.
 fn is_the_reason(what: &str, form: ListForm, fault: &ListFault) -> bool {
     use ListFault as F;
     let changes_only = form == ListForm::ParallelIo;
     match what {
         "a wrong value" => matches!(fault, F::WrongValue { .. }),
         "a wrong change" => matches!(fault, F::WrongChange { .. }),
-        // On the state that such a list gives, the sender's next transaction has a wrong nonce.
+        // On the state of such a list, the sender's next transaction has a wrong nonce.
         "a missing key" if changes_only => {
             matches!(fault, F::WrongChange { .. } | F::InvalidStep { .. })
         }
@@ -93,7 +94,7 @@ fn is_the_reason(what: &str, form: ListForm, fault: &ListFault) -> bool {
 #[test]
 fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
     let mut workload = storm();
-    // Room in the list for more phantom reads than may cost nothing.
+    // A higher gas limit allows more phantom reads in the list than may be free.
     workload.batches[0].blocks[0].env.gas_limit += 1_000_000;
     reference::complete(&mut workload, || ()).unwrap();
     let store = memory(&workload);
@@ -121,7 +122,7 @@ fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
     }
 }
 
-/// Asked for its balance in [`small`], and not there.
+/// An account whose balance [`small`] reads, and which does not exist.
 const ABSENT: Address = Address::with_last_byte(0xbb);
 
 /// A workload of one block whose account 0xaa writes a slot and reads another.
@@ -189,16 +190,16 @@ fn each_field_that_is_wrong_in_the_list_is_named_with_both_values() {
         assert!(reason(3).contains(absent), "{}", reason(3));
         assert!(reason(4).contains("slot 0x5 of 0xaAaA"), "{}", reason(4));
         assert!(reason(4).contains("is 0x4d in the state") && reason(4).contains("has 0x6"));
-        // Without its code the account does nothing, so steps fail too; the cause is told.
+        // Without its code the account does nothing, so steps fail, too; the error names the cause.
         assert!(reason(2).contains("account 0xaAaA"), "{}", reason(2));
         assert!(reason(2).contains("is there in the state before the batch"), "{}", reason(2));
     }
 }
 
-/// Threads that execute and threads that verify, with which a full list is rejected.
+/// Numbers of executing and of verifying threads that reject a full list.
 const CREWS: [(usize, usize); 6] = [(1, 0), (1, 1), (2, 0), (2, 2), (8, 0), (8, 3)];
 
-/// The `full` design on these threads.
+/// The `full` design with these threads.
 fn full_on((threads, io_thread_count): (usize, usize)) -> Variant {
     let threads = NonZeroUsize::new(threads).unwrap();
     Variant { io_thread_count, ..Variant::of(Design::Full, threads, NonZeroUsize::MIN) }
@@ -207,7 +208,7 @@ fn full_on((threads, io_thread_count): (usize, usize)) -> Variant {
 #[test]
 fn of_several_faults_of_a_full_list_the_same_one_is_told_however_threads_meet() {
     const REPEATS: usize = 20;
-    // Far enough apart for three verifiers to read them at once, and two of one chunk.
+    // Far enough apart for three verifiers to read them at once; two of them share a chunk.
     const WRONG_SLOTS: &[usize] = &[300, 303, 340, 2_000];
     let workload = storm();
     let store = memory(&workload);
@@ -224,7 +225,7 @@ fn of_several_faults_of_a_full_list_the_same_one_is_told_however_threads_meet() 
         }
     };
     let key = index.slot_key(SlotId(WRONG_SLOTS[0] as u32));
-    // The first and the last transaction with a balance in the list.
+    // First and last transaction with a balance in the list.
     let mut wrong_changes = index.to_changes();
     let mut balances: Vec<_> =
         wrong_changes.iter_mut().flat_map(|account| &mut account.balance_changes).collect();
@@ -270,7 +271,8 @@ fn a_wrong_code_hash_is_a_rejected_list_whoever_meets_it_first() {
             |address: &Address, key: &U256| right.slot(index.slot_id(id(address), key).unwrap());
         full_encode(&index.to_changes(), account, slot)
     };
-    // Of no code at all; and of another code of the state, which then runs in place of this one.
+    // A hash without code, and the hash of another code of the state, which then runs in place of
+    // this one.
     let other = workload.genesis.accounts.iter().map(GenesisAccount::state);
     let other = other.map(|state| state.code_hash).find(|hash| {
         ![KECCAK256_EMPTY, right.account(id(&Address::repeat_byte(0xaa))).unwrap().code_hash]
@@ -313,7 +315,8 @@ fn wrong_lists_of_another_client_are_rejected_in_every_form_that_they_can_take()
         lists["variants"].as_array().unwrap().iter().filter(|entry| entry["valid"] == false);
     for entry in wrong {
         let bytes: Bytes = entry["blockAccessList"].as_str().unwrap().parse().unwrap();
-        // What is no list at all has no other form; a wrong read none without reads.
+        // An undecodable list has no other form. If only its reads are wrong, its form without
+        // reads is correct.
         let changes = ListIndex::decode(&bytes, &bounds).map(|index| index.to_changes());
         let writes = changes.as_ref().map(|changes| list::parallel_io_form(changes));
         let forms = [
@@ -386,7 +389,7 @@ fn the_warm_up_finds_all_that_a_storm_reads_and_only_a_shared_one_saves_the_read
         let task = Task::new(&workload, &[], variant, &cancel);
         let executed = sample::take(&store, &task, CacheMode::Cold).unwrap().executed;
         let warm_up = executed.warm_up.unwrap();
-        // All but what only system calls read, a few keys each: they are not run ahead.
+        // The run ahead misses only the keys of system calls, a few per call.
         assert!(warm_up.asked_count - warm_up.found_count < 100, "{warm_up:?}");
         assert!(warm_up.found_count > 3_000, "{warm_up:?}");
         assert_eq!(warm_up.unused_count, 0, "{warm_up:?}");
@@ -420,7 +423,7 @@ fn a_run_in_order_that_nobody_waits_for_reads_each_key_once_with_those_who_run_a
             let (count, warm_up) = read_count(of(threads));
             let warm_up = warm_up.unwrap();
             assert_eq!(warm_up.asked_count, alone, "{threads}: {warm_up:?}");
-            // Threads ahead may read keys that nobody then asks for, and nothing twice.
+            // Threads ahead may read keys that are not needed, but no key twice.
             assert_eq!(count, alone + warm_up.unused_count, "{threads}: {warm_up:?}");
             assert_eq!(warm_up.read_count, warm_up.found_count + warm_up.unused_count);
             if threads == 1 {

@@ -1,5 +1,5 @@
-//! Nodes of others that tests start, and the line that says which of them is missing: it passes a test's
-//! captured output, so that a test which was skipped is seen also where all pass.
+//! Nodes of others that tests start, and the line that names a missing one. The line passes a
+//! test's captured output, so a skipped test is visible also where all pass.
 
 use std::{
     ffi::OsStr,

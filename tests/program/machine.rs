@@ -1,4 +1,4 @@
-//! Who has the machine: a program that decides by times runs while no other test's program does.
+//! Shares the machine: a program that decides by times runs while no other test's program does.
 
 use std::{
     cell::Cell,

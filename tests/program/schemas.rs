@@ -1,4 +1,4 @@
-//! The JSON Schemas: those in the repository are the program's, and every file that a test's program
+//! The JSON Schemas: those in the repository are the program's. Every file that a test's program
 //! writes or prints keeps to its own (`machine.rs` asks for it after each program that it runs).
 
 use std::{

@@ -1,5 +1,5 @@
-//! Nodes behind TLS, over https and wss. Their certificate signs itself, and only a client that
-//! `SSL_CERT_FILE` tells of it trusts it: it and its key are for these tests alone.
+//! Nodes behind TLS, over https and wss. Their certificate signs itself, so a client trusts it only
+//! by `SSL_CERT_FILE`. The certificate and its key are for these tests alone.
 
 use std::{
     io::Write,

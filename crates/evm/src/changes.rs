@@ -1,5 +1,5 @@
-//! Writes of a step, from its EVM output: the changes that a block-level access list
-//! records (EIP-7928), and those that make up the next state.
+//! Writes of a step, from its EVM output: the changes for a block-level access list (EIP-7928), and
+//! the changes for the next state.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::state::{Account, EvmState};

@@ -22,7 +22,7 @@ pub enum DepositFault {
     /// A number of the data's head or of a field's length is another.
     #[error("the word at byte {at} of its data is {got:#x} instead of {expected}")]
     Word {
-        /// Where it begins.
+        /// Its offset in the data.
         at: usize,
         /// Its value.
         got: U256,

@@ -1,6 +1,6 @@
-//! Running a transaction with the beneficiary's fee kept apart: an engine that runs transactions
-//! of a block at once cannot let each of them read and write the same account. All else is
-//! stock revm; the fee itself is the one that stock revm would have paid.
+//! Runs a transaction and keeps the beneficiary's fee apart. An engine that runs transactions of a
+//! block in parallel cannot let each of them read and write that account. All else is stock revm;
+//! the fee itself is the one that stock revm would pay.
 
 use std::{cell::Cell, fmt, marker::PhantomData};
 
@@ -18,11 +18,11 @@ use revm::{
 /// Treatment of the fee that a transaction pays to the block's beneficiary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fees {
-    /// It is added to the beneficiary's balance, as in a block.
+    /// The fee is added to the beneficiary's balance, as in a block.
     #[default]
     Paid,
-    /// It is handed back beside the state changes, unless the transaction met the beneficiary's
-    /// account itself: then it is paid.
+    /// The fee is returned beside the state changes. If the transaction itself touched the
+    /// beneficiary's account, the fee is paid.
     Apart,
 }
 

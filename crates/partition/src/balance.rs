@@ -3,9 +3,9 @@
 /// Gas that a shard may have above the mean, as one part of this many: 3 %.
 const SLACK_PARTS: u128 = 33;
 
-/// The most gas of a shard where so many share transactions of this gas: 3 % above the mean, or the
-/// gas of the largest transaction above it where that is more. Some shard has room for any
-/// transaction while it holds.
+/// The most gas of a shard where `shard_count` shards share transactions of this gas. It is 3 %
+/// above the mean, or the mean plus the largest transaction where that is more. Within this limit
+/// some shard has room for any transaction.
 pub fn gas_limit(gas: &[u64], shard_count: u32) -> u64 {
     let total: u128 = gas.iter().map(|gas| u128::from(*gas)).sum();
     let mean = total.div_ceil(u128::from(shard_count.max(1)));

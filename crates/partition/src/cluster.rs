@@ -1,6 +1,6 @@
-//! Clusters of vertices that belong together, for the levels of the search. Moves of single vertices
-//! cannot take a user's transactions to another shard one after the other, as the first of them costs
-//! more than it gains; moves of clusters do.
+//! Clusters of related vertices, for the levels of the search. Moves of single vertices cannot take
+//! a user's transactions to another shard one by one: the first move costs more than it gains.
+//! Moves of clusters can.
 
 use crate::{hypergraph::Hypergraph, random::Random};
 
@@ -16,13 +16,13 @@ pub(crate) const EDGE_RATING: u64 = 1 << 32;
 pub(crate) struct Clusters {
     /// The cluster of each vertex, below `count`.
     pub(crate) of: Vec<u32>,
-    /// Their number.
+    /// Number of clusters.
     pub(crate) count: usize,
 }
 
-/// Visits each vertex once, in a random order. One that is alone joins the neighbouring cluster that
-/// it shares most edges with, small edges above large ones, if both together weigh `weight_max` at
-/// most.
+/// Visits each vertex once, in a random order. A vertex that is alone joins the neighbouring
+/// cluster with which it shares most edges; small edges count more. Both together weigh at most
+/// `weight_max`.
 pub(crate) fn clusters(graph: &Hypergraph, weight_max: u64, random: &mut Random) -> Clusters {
     let count = graph.vertex_count();
     let mut cluster_of: Vec<u32> = (0..count as u32).collect();

@@ -86,9 +86,9 @@ impl Hypergraph {
         self.edges.row(vertex as usize)
     }
 
-    /// The hypergraph in the format of hMETIS, which other partitioners read: a line with the number
-    /// of edges, of vertices, and 10 for weights of vertices; a line for each edge with its vertices,
-    /// counted from 1; a line for each weight.
+    /// The hypergraph in the format of hMETIS, for other partitioners. The first line has the
+    /// number of edges, of vertices, and 10 for weights of vertices. A line for each edge follows
+    /// with its vertices, counted from 1, then a line for each weight.
     pub fn to_hmetis(&self) -> String {
         let mut text = format!("{} {} 10\n", self.edge_count(), self.vertex_count());
         for edge in self.pins.all() {

@@ -1,8 +1,8 @@
-//! Partitions of a batch's transactions over shards of execution. Transactions are vertices, keys are
-//! hyperedges, both plain numbers. The partitioner minimises fanout, the mean number of shards that
-//! touch a key, with shards of about equal gas; round-robin, by sender and by component are its
-//! baselines. Deterministic: a partition is a function of its input and the seed. `simulate` predicts the time of a
-//! partitioned batch.
+//! Partitions of a batch's transactions over shards of execution. Transactions are vertices, keys
+//! are hyperedges, both plain numbers. The partitioner minimises fanout, the mean number of shards
+//! that touch a key, with shards of about equal gas. Its baselines are round-robin, by sender and
+//! by component. Deterministic: a partition is a function of its input and the seed. `simulate`
+//! predicts the time of a partitioned batch.
 //!
 //! ```
 //! use partition::{Access, Partition, Quality, Transactions, Tx};

@@ -1,9 +1,9 @@
-//! The search on several levels: vertices are joined to clusters again and again, the few clusters
-//! that are left are placed and moved, then the clusters within them, down to the transactions.
+//! The search on several levels. Vertices are joined to clusters again and again. The few clusters
+//! left are placed and moved, then the clusters within them, down to the transactions.
 //!
-//! A level minimises the probabilistic fanout of its own vertices: on all but the last, an edge counts
-//! the clusters that a shard has of it. With the transactions of the clusters a gain would vanish where
-//! a shard has dozens, although the edge can still leave the shard as a few clusters.
+//! A level minimises the probabilistic fanout of its own vertices: above the last level, an edge
+//! counts the clusters of a shard. If it counted their transactions, a gain would vanish where a
+//! shard has dozens of them. But the edge can still leave that shard as a few clusters.
 
 use crate::{
     balance::{Bounds, cluster_limit},

@@ -1,23 +1,24 @@
 //! An order that lessens back-and-forth between shards, made in one pass: transactions of the first
-//! shard, then those of the next. Transactions of one sender stay in their order, since their nonces
-//! do. Where each sender is on one shard, values go from earlier shards to later ones only, and a key
-//! costs at most one value for each further shard. A sender on several shards goes back and forth as
-//! before.
+//! shard, then those of the next. Transactions of one sender keep their order, since their nonces
+//! do. Where each sender is on one shard, values go only from earlier shards to later ones. Then a
+//! key costs at most one value for each further shard. A sender on several shards goes back and
+//! forth as before.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// The transactions in the order of their shards, as far as their senders allow: of those that come
-/// next for their senders the one on the first shard, and there the one that came first.
+/// Orders the transactions by their shards, as far as their senders allow. The candidates are each
+/// sender's next transactions. The one on the first shard is taken, of several there the first of
+/// the block.
 ///
-/// It makes another block of the same transactions, for a builder to choose; a block that exists
+/// The result is another block of the same transactions, for a builder to choose; an existing block
 /// keeps its order.
 pub fn shard_order(transactions: &Transactions, partition: &Partition) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let count = transactions.count();
     let sender_count = transactions.senders().iter().max().map_or(0, |most| *most as usize + 1);
-    // Of each transaction the next one of its sender, found from the end.
+    // The next transaction of each transaction's sender, found from the end.
     let (mut next_of_sender, mut next) = (vec![NONE; sender_count], vec![NONE; count]);
     for tx in (0..count).rev() {
         let of_sender = &mut next_of_sender[transactions.senders()[tx] as usize];

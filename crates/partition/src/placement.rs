@@ -1,8 +1,8 @@
 //! Vertices on shards, and the objective: probabilistic fanout (Kabiljo et al., *Social Hash
-//! Partitioner*, 2017). With p = 1/2 an edge with n vertices on a shard counts 1 - 2^-n there, so that
-//! a shard which loses one of few vertices of an edge is better than one which loses one of many. It
-//! is counted in whole numbers, units of 2^-32: sums are exact, in any order. Memory is 4 bytes for each
-//! edge and shard.
+//! Partitioner*, 2017). With p = 1/2 an edge with n vertices on a shard counts 1 - 2^-n there. So
+//! removing one of few vertices of an edge from a shard gains more than one of many. The objective
+//! counts whole units of 2^-32, so sums are exact in any order. Memory is 4 bytes for each edge and
+//! shard.
 
 use crate::hypergraph::Hypergraph;
 
@@ -29,7 +29,7 @@ pub(crate) struct Placement<'g> {
     shard_count: u32,
     shard_of: Vec<u32>,
     loads: Vec<u64>,
-    /// Of each edge, its vertices on each shard.
+    /// Number of vertices on each shard, by edge.
     counts: Vec<u32>,
 }
 

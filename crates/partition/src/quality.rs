@@ -2,16 +2,16 @@
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// Keys, shards that touch them, and gas of the shards. Those of batches add up.
+/// Keys, shards that touch them, and gas of the shards. Batches add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quality {
     /// Keys that two or more transactions touch.
     shared_key_count: u64,
-    /// Shards that touch each of them, summed.
+    /// Shards that touch each shared key, summed.
     shared_shard_count: u64,
-    /// Keys at which transactions are in conflict: two or more touch one, and one of them writes it.
+    /// Keys in conflict: two or more transactions touch one, and one of them writes it.
     conflict_key_count: u64,
-    /// Shards that touch each of them, summed.
+    /// Shards that touch each key in conflict, summed.
     conflict_shard_count: u64,
     /// Gas of all transactions.
     gas: u64,
@@ -30,7 +30,7 @@ struct Key {
 }
 
 impl Quality {
-    /// That of a partition.
+    /// The quality of a partition.
     pub fn new(transactions: &Transactions, partition: &Partition) -> Self {
         let mut keys = vec![Key::default(); transactions.key_count()];
         let mut loads = vec![0; partition.shard_count() as usize];
@@ -64,7 +64,7 @@ impl Quality {
         quality
     }
 
-    /// Adds those of another batch on as many shards.
+    /// Adds the quality of another batch on as many shards.
     pub fn add(&mut self, other: &Self) {
         self.shared_key_count += other.shared_key_count;
         self.shared_shard_count += other.shared_shard_count;
@@ -75,13 +75,12 @@ impl Quality {
         self.shard_count = other.shard_count;
     }
 
-    /// Mean number of shards that touch a key, of keys that two or more transactions touch; 1 where
-    /// there is none.
+    /// Mean number of shards that touch a shared key; 1 where no key is shared.
     pub fn fanout(&self) -> f64 {
         mean(self.shared_shard_count, self.shared_key_count)
     }
 
-    /// The same of keys that one of these transactions writes.
+    /// Mean number of shards that touch a key in conflict; 1 where there is none.
     pub fn conflict_fanout(&self) -> f64 {
         mean(self.conflict_shard_count, self.conflict_key_count)
     }

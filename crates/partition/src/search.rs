@@ -1,6 +1,6 @@
-//! Local search: a vertex moves to the shard where the objective falls most, if that has room; where
-//! it has none, two vertices that want each other's shard are swapped. No accepted move makes the
-//! objective grow or a shard heavier than its limit.
+//! Local search: a vertex moves to the shard where the objective falls most, if that has room.
+//! Where it has none, two vertices that want each other's shard are swapped. No accepted move makes
+//! the objective grow or a shard heavier than its limit.
 
 use crate::{placement::Placement, random::Random};
 
@@ -51,7 +51,7 @@ impl<'p, 'g> Search<'p, 'g> {
         let weight = self.placement.graph().weights()[vertex as usize];
         self.placement.growths(vertex, &mut self.growths);
         let loads = self.placement.loads();
-        // Of equal growths the lightest shard: it costs nothing, and makes room elsewhere.
+        // Among equal growths the lightest shard: that costs nothing and makes room elsewhere.
         let rank = |shard: &u32| (self.growths[*shard as usize], loads[*shard as usize]);
         let shards = 0..self.placement.shard_count();
         let with_room = |shard: &u32| {

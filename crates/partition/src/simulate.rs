@@ -1,6 +1,6 @@
-//! The time of a batch on shards of execution, by a discrete-event simulation: threads take steps and wait for
-//! values, messages take a delay, the coordinator has one thread for each shard, and the threads of a host
-//! share its cores. `docs/shards.md` says what it leaves out.
+//! The time of a batch on shards of execution, by a discrete-event simulation. Threads take steps
+//! and wait for values, and messages take a delay. The coordinator has one thread for each shard.
+//! The threads of a host share its cores. `docs/shards.md` says what it leaves out.
 //!
 //! ```
 //! use partition::simulate::{BatchWork, Costs, Hosts, Knowledge, Setting, StepWork, simulate};
@@ -36,7 +36,8 @@ use network::{Arrival, Network, Report};
 use plan::{Plan, chain_ns};
 use shard::{ShardState, Thread, Value};
 
-/// Results that are sent together at most, and the time for which one waits for others: those of a shard.
+/// A shard's rule for sending results: most results of a message, and the longest wait for further
+/// ones.
 const SENT_STEP_COUNT: u64 = 128;
 const WAIT_NS: f64 = 500_000.0;
 
@@ -86,13 +87,14 @@ struct Simulation<'a> {
     setting: &'a Setting,
     now: f64,
     network: Network,
-    /// The coordinator's first; those of the shards follow, where they have hosts of their own.
+    /// The processors: the coordinator's first, then those of the shards, where they have their own
+    /// hosts.
     cpus: Vec<Cpu<Actor>>,
     shards: Vec<ShardState>,
     /// Messages that wait for the coordinator's thread of a shard, the one that it takes in first.
     sides: Vec<VecDeque<Report>>,
     side_work: Vec<f64>,
-    /// Of each step the values and steps that it waits for, without a list.
+    /// Number of values and steps that each step waits for, without a list.
     missing: Vec<u32>,
     simulated: Simulated,
 }

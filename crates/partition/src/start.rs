@@ -24,8 +24,8 @@ pub(crate) fn scattered<'g>(
     placement
 }
 
-/// Fills one shard after the other, each from a random vertex on: the next vertex is the one that most
-/// edges join with those of the shard, small edges above large ones.
+/// Fills one shard after the other, each from a random vertex on. The next vertex is the one with
+/// most edges to the shard's vertices; small edges count more.
 pub(crate) fn grown<'g>(
     graph: &'g Hypergraph,
     bounds: Bounds,

@@ -2,7 +2,7 @@
 
 use crate::{partition::Partition, transactions::Transactions};
 
-/// Values between shards. Those of batches add up: batches run one after the other.
+/// Values between shards. The values of batches add up, since batches run one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Values that a transaction of one shard wrote and one of another shard reads next; each once
@@ -55,7 +55,7 @@ impl Traffic {
         traffic
     }
 
-    /// Adds that of the next batch.
+    /// Adds the values of the next batch.
     pub const fn add(&mut self, other: Self) {
         self.value_count += other.value_count;
         self.hop_count += other.hop_count;

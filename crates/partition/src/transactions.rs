@@ -8,14 +8,14 @@ use crate::rows::Rows;
 pub struct Access {
     /// Number of the key: from 0 on without gaps, as memory grows with the largest.
     pub key: u32,
-    /// Whether it is left with another value; otherwise it is only read.
+    /// Whether the transaction leaves another value at the key. Otherwise it only reads the key.
     pub writes: bool,
 }
 
 /// One transaction.
 #[derive(Clone, Debug, Default)]
 pub struct Tx {
-    /// Its gas, which stands for its time.
+    /// Gas of the transaction, which stands for its time.
     pub gas: u64,
     /// Number of its sender: from 0 on without gaps, in the order of their first transactions.
     pub sender: u32,

@@ -14,8 +14,8 @@ pub(super) struct Axis {
     pub(super) values: Vec<String>,
 }
 
-/// Returns whether the results are cells of one sweep, which has several: a single result is all of
-/// them where the others were left out for it.
+/// Returns whether the results are cells of one sweep, which has several. A single result counts
+/// where it left the others out.
 pub(super) fn is_sweep(results: &[&Shown]) -> bool {
     let has_several = results.len() > 1 || results.iter().any(|shown| !shown.left_out.is_empty());
     has_several && results.iter().all(|shown| !shown.swept.is_empty())

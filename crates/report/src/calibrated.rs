@@ -1,8 +1,9 @@
-//! A client against our designs over many workloads: the figures of both on each, the rank correlation of
-//! their times, and the workloads on which their ranks differ.
+//! A client against our designs over many workloads: both figures on each, the rank correlation of
+//! their times, and the workloads whose ranks differ.
 //!
-//! The terms of a time are device reads a key, CPU time and the root. A term explains why ranks differ
-//! where the client's share of it, relative to ours, is as far from the usual one as that of the time.
+//! The terms of a time are device reads a key, CPU time and the root. Each is the client's over
+//! ours, relative to the usual ratio over all workloads. A term explains a difference of ranks
+//! where it deviates as far as the time does.
 
 use std::{fmt, ops::RangeInclusive};
 
@@ -27,7 +28,7 @@ const ROOT_SHARE_MIN: f64 = 0.1;
 pub struct Unfinished {
     /// Its scenario.
     pub scenario: String,
-    /// Why it has none.
+    /// Reason that it has none.
     pub reason: String,
 }
 

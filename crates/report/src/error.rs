@@ -3,7 +3,7 @@
 
 use std::{fmt::Display, io, path::Path};
 
-/// Why a file cannot be written, or results cannot be compared.
+/// A file that cannot be written, or results that cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A result that cannot be read or written.

@@ -168,7 +168,7 @@ fn claims(page: &mut Page, result: &GateResult) {
     }
 }
 
-/// How to find the cause of a regression between builds.
+/// Ways to find the cause of a regression between builds.
 fn next(page: &mut Page, result: &GateResult) {
     let gate = &result.gate;
     let are_builds = result.binaries.iter().all(|binary| binary.client.is_none());
@@ -311,7 +311,7 @@ mod tests {
         let line = |arm: &str| text.lines().find(|line| line.starts_with(arm)).unwrap_or_default();
         assert!(line("A ").ends_with(", with run.read = multi-get (default)"), "{text}");
         assert!(line("B ").ends_with(", with run.read = get"), "{text}");
-        // Of a client: the arguments that the other one does not get.
+        // A client's line has the arguments that the other one does not get.
         result.binaries[0].effective_settings.clear();
         result.binaries[0].settings = vec!["--cache=1".to_owned()];
         let text = gate(&result, None, 120, Paint::Plain);

@@ -277,7 +277,7 @@ mod tests {
         turned.reverse();
         turned.swap(3, 11);
         assert_eq!(by_time(turned), sorted);
-        // Those of one second, by their paths.
+        // Results of one second sort by their paths.
         let mut at_once = results(&[1.0, 2.0, 3.0]);
         for shown in &mut at_once {
             let result::Content::Run(run) = &mut shown.content else { panic!("a run") };

@@ -82,7 +82,7 @@ pub(crate) fn work_words(group: &Group<'_>) -> String {
     format!("{}, {} gas, workload {digest}{databases}", work.scenario, units::count(work.gas))
 }
 
-/// How a change point is found, in a sentence.
+/// Method of finding change points, in a sentence.
 pub(crate) fn note(judged_count: usize) -> String {
     format!(
         "a change point is a scan of the rank sums of the results' medians, judged by permutations: where \

@@ -1,5 +1,5 @@
-//! The table of all shipped scenarios in Markdown, for `docs/workloads.md`, with a paragraph for
-//! each: its effect on a client, in the words at the head of its file.
+//! The table of all shipped scenarios in Markdown, for `docs/workloads.md`. Each has a paragraph on
+//! its effect on a client, from the head of its file.
 
 use super::units;
 
@@ -15,7 +15,7 @@ pub struct KindRow {
     pub operation: &'static str,
     /// Gas of one.
     pub operation_gas: f64,
-    /// How many are in 2^24 gas, the most that a transaction may have (EIP-7825).
+    /// Operations in 2^24 gas, the most that a transaction may have (EIP-7825).
     pub operations_per_tx_cap: f64,
     /// Bytes of the EIP-7928 list for each million gas.
     pub list_bytes_per_mgas: f64,

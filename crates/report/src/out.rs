@@ -34,7 +34,7 @@ impl Out {
     /// Makes the directory and tries that it can be written to.
     ///
     /// # Errors
-    /// It cannot, or another option names its result.
+    /// The directory cannot be written, or another option names its result.
     pub fn at(dir: &Path) -> Result<Self, Error> {
         JsonOut::at(dir, "result").map(Self)
     }
@@ -86,7 +86,7 @@ impl JsonOut {
     /// Makes the directory and tries that `<stem>.json` can be written to it.
     ///
     /// # Errors
-    /// It cannot, or another option names the file.
+    /// The directory cannot be written, or another option names the file.
     pub fn at(dir: &Path, stem: &'static str) -> Result<Self, Error> {
         let tried = fs::create_dir_all(dir).and_then(|()| NamedTempFile::new_in(dir));
         tried.map_err(|cause| {
@@ -148,8 +148,8 @@ fn log_texts(result: &RunResult, logs: &[HistogramLog]) -> Result<Logs, Error> {
     texts.collect()
 }
 
-/// An HdrHistogram interval log (V2, compressed) of one interval: it begins with the run and
-/// lasts as long as the samples of the cell that are in it. An error is the log writer's message.
+/// An HdrHistogram interval log (V2, compressed) of one interval. The interval begins with the run
+/// and lasts as long as the samples of the cell in it. An error is the log writer's message.
 fn log_text(result: &RunResult, log: &HistogramLog) -> Result<Vec<u8>, String> {
     let cell = result.cells.iter().find(|cell| cell.variant == log.variant);
     let counted = cell.iter().flat_map(|cell| cell.counted()).flatten();
@@ -191,7 +191,7 @@ fn suffixes(started_unix_s: u64) -> impl Iterator<Item = String> {
 /// Writes a file whole, in place of one that may be there.
 ///
 /// # Errors
-/// It cannot be written; the message names it.
+/// The file cannot be written; the message names it.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_whole(path, bytes, Existing::Replace).map_err(Error::file(path))
 }
@@ -199,7 +199,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// Writes a file whole and returns true; an existing file stays, and the answer is false.
 ///
 /// # Errors
-/// It cannot be written; the message names it.
+/// The file cannot be written; the message names it.
 pub fn write_new(path: &Path, text: &str) -> Result<bool, Error> {
     match write_whole(path, text.as_bytes(), Existing::Refuse) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),

@@ -17,7 +17,7 @@ const UNITS: [&str; 16] = [
     "%", "ns", "µs", "ms", "s", "h", "B", "kB", "MB", "GB", "TB", "io", "KiB", "MiB", "GiB", "gas",
 ];
 
-/// How a line is set apart.
+/// Emphasis of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Plain,

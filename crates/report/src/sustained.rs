@@ -12,8 +12,8 @@ use super::{
 /// So many batches make a run over many: their median has ten values beyond it.
 pub(crate) const MANY_BATCHES: usize = 20;
 
-/// Index of the sample of a cell over many batches whose wall time is the median of those that count, the
-/// lower of two; `None` of a cell over few batches.
+/// Index of the sample with the median wall time of a cell over many batches, the lower of two.
+/// Only samples that count are compared. `None` for a cell over few batches.
 pub(crate) fn typical(cell: &Cell) -> Option<usize> {
     let counted = cell.counted();
     let mut drawn: Vec<(usize, &SampleFacts)> = cell.samples.iter().enumerate().collect();

@@ -17,7 +17,7 @@ use super::{
 const SHOWN_LINE_COUNT: usize = 200;
 /// Warnings that are shown; all are in the JSON.
 const SHOWN_WARNING_COUNT: usize = 8;
-/// Said of rows whose design does not have the threads of its cell.
+/// Note on rows whose design does not have the threads of its cell.
 const OWN_THREADS: &str = "threads are those that a row ran on; a design that they do not change has its own in every cell";
 /// Space at the left of figures that have no room beside their cell's name.
 const INDENT: usize = 4;

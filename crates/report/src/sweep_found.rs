@@ -1,5 +1,5 @@
-//! The finding of a sweep whose cells did the same work: the fastest values of its axes for each design,
-//! and those that intervals do not tell from them.
+//! The finding of a sweep whose cells did the same work. It has each design's fastest values of the
+//! axes, and values that intervals cannot tell from them.
 
 use result::{
     Cell,

@@ -1,7 +1,7 @@
-//! A file that an option names: the one way in which verbs write one. A regular file is there whole or not at
-//! all, and is tried before any work is done for it. Another thing with that name keeps its place: a link's
-//! target is written, and a pipe, a character device or an open descriptor gets the bytes. No two options name
-//! one file.
+//! A file that an option names: the one way in which verbs write one. A regular file is there whole
+//! or not at all, and is tried before any work for it. Another thing with that name keeps its
+//! place. A link's target is written; a pipe, a character device or an open descriptor gets the
+//! bytes. No two options name one file.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -58,7 +58,7 @@ pub struct WholeFile {
     _claim: Option<FileClaim>,
 }
 
-/// Where the bytes go.
+/// Target of the bytes.
 #[derive(Debug)]
 enum Place {
     /// Beside the file of this name, until it is whole.
@@ -73,7 +73,7 @@ impl WholeFile {
     /// Tries that the file can be written.
     ///
     /// # Errors
-    /// It cannot, is there already and stays, or another option names it.
+    /// The file cannot be written, exists and stays, or another option names it.
     pub fn at(path: &Path, option: &'static str, existing: Existing) -> Result<Self, Error> {
         let path = path.to_owned();
         let target = target(&path).map_err(|cause| Error::named(&path, option, cause))?;
@@ -128,14 +128,14 @@ impl WholeFile {
         }
         let mut builder = tempfile::Builder::new();
         let beside = readable(&mut builder).tempfile_in(dir);
-        // The error's own text names the file beside it, which nobody has heard of.
+        // The error's own text names the temporary file beside it, which the user does not know.
         beside.map_err(|error| Error::named(&self.path, self.option, error.kind()))
     }
 
     /// Lets `fill` write it and gives it its name, in place of an older file. Returns its path.
     ///
     /// # Errors
-    /// It cannot be written, or `fill` failed.
+    /// The file cannot be written, or `fill` failed.
     pub fn write(
         self,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -156,7 +156,7 @@ impl WholeFile {
             }),
         };
         match written {
-            // It was made meanwhile.
+            // The file was made meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(Error::usage(&self.path, self.option, IS_THERE))
             }

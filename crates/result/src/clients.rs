@@ -1,26 +1,26 @@
-//! A run's facts of a real client that took its blocks by the Engine API. A client has none of the axes
-//! of a design: its cells stand beside those of the designs, not among them.
+//! Facts of a real client that executed the run's blocks by the Engine API. A client has no axes of
+//! a design, so its cells are kept apart from those of the designs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{facts::CacheFacts, figures::Estimate, stats};
 
-/// Beginning of a disagreement of a run that is a client's: it found a block invalid.
+/// Beginning of a disagreement of a client, which found a block invalid.
 pub const CLIENT_DISAGREES: &str = "client ";
 
 /// A client on the blocks of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCell {
-    /// Its name: that of its start file, or `attached`.
+    /// Name of the client: that of its start file, or `attached`.
     pub client: String,
-    /// Name, version and commit by its own word; `null` where it does not tell.
+    /// Name, version and commit as the client reports them; `null` where it does not.
     pub version: Option<String>,
-    /// The command that started it; empty where it ran already.
+    /// The command that started the client; empty where it ran already.
     pub start: Vec<String>,
-    /// Work that its time includes, in one sentence.
+    /// Work that the client's time includes, in one sentence.
     pub time_includes: String,
-    /// The first samples that count for no figure.
+    /// Number of warm-up samples at the start, which count for no figure.
     pub warm_up_sample_count: u64,
     /// All samples in the order they were taken.
     pub samples: Vec<ClientSample>,
@@ -30,9 +30,10 @@ pub struct ClientCell {
     pub ms_per_batch: Estimate,
     /// Milliseconds per batch by the client's own log.
     pub own_ms_per_batch: Estimate,
-    /// Its speed as a multiple of the first `sequential` cell, from medians; `null` without one.
+    /// The client's speed as a multiple of the first `sequential` cell, from medians; `null`
+    /// without one.
     pub in_order_ratio: Option<f64>,
-    /// Whether it was cold.
+    /// Whether the state was cold.
     pub cache: CacheFacts,
 }
 
@@ -47,15 +48,15 @@ pub struct ClientSample {
     pub cpu_ns: Option<u64>,
     /// Bytes that the client's process read from devices.
     pub device_read_bytes: Option<u64>,
-    /// System calls of it that read.
+    /// System calls of the client's process that read.
     pub read_syscalls: Option<u64>,
-    /// Read requests of the whole device meanwhile, those of other processes too.
+    /// Read requests of the whole device during the sample, those of other processes too.
     pub disk_requests: Option<u64>,
-    /// Bytes of them.
+    /// Bytes of these read requests.
     pub disk_bytes: Option<u64>,
     /// Bytes of the data directory just before the first request, of a cold sample.
     pub data_bytes: Option<u64>,
-    /// Those of them that were in the page cache.
+    /// Bytes of the data directory that were in the page cache just before the first request.
     pub resident_data_bytes: Option<u64>,
     /// The blocks.
     pub blocks: Vec<ClientBlock>,
@@ -64,32 +65,32 @@ pub struct ClientSample {
 /// One block that a client found valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientBlock {
-    /// Its hash. Each sample of a single block has another one with the same work.
+    /// Hash of the block. Each sample of a single block has another hash and the same work.
     pub block_hash: String,
     /// From the request to the answer on a new payload.
     pub new_payload_ns: u64,
-    /// The same of the update of the fork choice.
+    /// From the request to the answer on the update of the fork choice.
     pub forkchoice_ns: u64,
-    /// Time by the client's own log; `null` where it does not tell.
+    /// Time by the client's own log; `null` where the log has none.
     pub own_ns: Option<u64>,
-    /// Part of that in which it hashed the state; `null` where it does not tell.
+    /// Part of the client's own time in which it hashed the state; `null` where the log has none.
     pub own_root_ns: Option<u64>,
 }
 
 impl ClientBlock {
-    /// Both calls.
+    /// Time of both calls.
     pub const fn wall_ns(&self) -> u64 {
         self.new_payload_ns.saturating_add(self.forkchoice_ns)
     }
 }
 
 impl ClientSample {
-    /// Time of all blocks by the client's own log; `None` where it does not tell one.
+    /// Time of all blocks by the client's own log; `None` where the log lacks one.
     pub fn own_ns(&self) -> Option<u64> {
         self.blocks.iter().map(|block| block.own_ns).sum()
     }
 
-    /// Time in which it hashed the state, by its own log; `None` where it does not tell one.
+    /// Time of hashing the state by the client's own log; `None` where the log lacks one.
     pub fn own_root_ns(&self) -> Option<u64> {
         self.blocks.iter().map(|block| block.own_root_ns).sum()
     }
@@ -124,7 +125,7 @@ impl ClientCell {
             .collect()
     }
 
-    /// The median over the samples that count; `None` where one does not tell.
+    /// The median over the samples that count; `None` where a sample has no such figure.
     pub fn median(&self, figure: impl Fn(&ClientSample) -> Option<u64>) -> Option<f64> {
         let values = self.counted().iter().map(|sample| Some(figure(sample)? as f64));
         stats::median(&values.collect::<Option<Vec<_>>>()?)

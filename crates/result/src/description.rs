@@ -26,7 +26,8 @@ pub struct Described {
     pub tool: Tool,
     /// The workload.
     pub workload: WorkloadFacts,
-    /// Of the slots that transactions are planned to ask for by a rule, the share that exists in the state.
+    /// Share of the slots that exist, among those that transactions are planned to ask for by a
+    /// rule.
     pub present_share: f64,
     /// Bytes of the `batched-io` list for each million gas.
     pub list_bytes_per_mgas: f64,
@@ -36,11 +37,11 @@ pub struct Described {
     pub block_calldata_bytes_max: u64,
     /// Bytes of calldata and of the `batched-io` list together, for each million gas.
     pub wire_bytes_per_mgas: f64,
-    /// Its loads, in the order of the scenario; none are known of a workload file.
+    /// The loads, in the order of the scenario; empty for a workload file.
     pub loads: Vec<LoadFacts>,
     /// All transactions.
     pub all: TxFacts,
-    /// Where they meet.
+    /// Conflicts between transactions.
     pub conflicts: Conflicts,
     /// Partitions over shards of execution, for each number of `--shards`.
     #[serde(default)]
@@ -50,14 +51,14 @@ pub struct Described {
 /// One load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadFacts {
-    /// Its name in the scenario; `null` where it has none.
+    /// Name of the load in the scenario; `null` where it has none.
     #[serde(default)]
     pub name: Option<String>,
-    /// Its kind.
+    /// Kind of the load.
     pub kind: String,
     /// Share of the gas of all.
     pub gas_share: f64,
-    /// Its transactions.
+    /// Transactions of the load.
     #[serde(flatten)]
     pub transactions: TxFacts,
 }
@@ -65,24 +66,24 @@ pub struct LoadFacts {
 /// Figures of some transactions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TxFacts {
-    /// Their number.
+    /// Number of transactions.
     pub tx_count: u64,
-    /// Their gas.
+    /// Gas of the transactions.
     pub gas: u64,
-    /// Gas of one.
+    /// Gas of one transaction.
     pub gas_per_tx: Spread,
-    /// Accounts and slots that one reads; it reads all that it writes.
+    /// Accounts and slots that one transaction reads. A transaction reads all that it writes.
     pub reads_per_tx: Spread,
-    /// Accounts and slots that one leaves with another value.
+    /// Accounts and slots that one transaction leaves with another value.
     pub writes_per_tx: Spread,
 }
 
-/// A mean and the most.
+/// A mean and a maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// The mean; 0 of nothing.
+    /// The mean; 0 without values.
     pub mean: f64,
-    /// The most.
+    /// The maximum.
     pub max: u64,
 }
 
@@ -91,7 +92,7 @@ pub struct Spread {
 pub struct Conflicts {
     /// Components: transactions that conflicts join, directly or through others.
     pub component_count: u64,
-    /// Transactions of the largest.
+    /// Transactions of the largest component.
     pub largest_tx_count: u64,
     /// The most gas of a component.
     pub largest_gas: u64,
@@ -103,26 +104,28 @@ pub struct Conflicts {
     /// Conflicts of reads with writes: one transaction only reads a key that another writes.
     #[serde(default)]
     pub read_write: Meetings,
-    /// The most transactions of a chain: each reads a key that one before it wrote.
+    /// The most transactions of a chain. Each transaction of a chain reads a key that an earlier
+    /// one wrote.
     pub longest_chain_tx_count: u64,
     /// The most gas of a chain.
     pub longest_chain_gas: u64,
-    /// The key that most transactions meet at.
+    /// The key at which most transactions meet.
     pub hottest: Option<HotKey>,
     /// Ideal speed-up without a list, by threads.
     pub ideal: Vec<Ideal>,
-    /// The same without a bound on threads: gas over that of the longest chain.
+    /// Ideal speed-up without a bound on threads: gas over the gas of the longest chain.
     pub ideal_unbounded: f64,
-    /// Components by their transactions, the smallest first.
+    /// Components by their number of transactions, the smallest first.
     pub sizes: Vec<SizeClass>,
 }
 
 /// Conflicts of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Meetings {
-    /// Transactions that are in such a conflict with another; those of both kinds count in both.
+    /// Transactions that are in such a conflict with another. A transaction with conflicts of both
+    /// kinds counts in both.
     pub tx_count: u64,
-    /// Keys at which they are.
+    /// Keys that have such conflicts.
     pub key_count: u64,
 }
 
@@ -131,35 +134,35 @@ pub struct Meetings {
 pub struct HotKey {
     /// The account.
     pub account: String,
-    /// Its slot; `null` for the account's own row.
+    /// The slot; `null` for the account's own row.
     pub slot: Option<String>,
-    /// Transactions that touch it.
+    /// Transactions that touch the key.
     pub tx_count: u64,
-    /// Those that write it.
+    /// Transactions that write the key.
     pub writer_count: u64,
 }
 
-/// The best gain of so many threads.
+/// The ideal speed-up on a number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ideal {
     /// Executing threads.
     pub threads: u64,
-    /// Gas over the gas done one after the other.
+    /// Gas of all transactions over the gas that is done one after the other.
     pub speedup: f64,
 }
 
 /// Components of about one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeClass {
-    /// The fewest transactions of one.
+    /// The fewest transactions of a component.
     pub least_tx_count: u64,
-    /// The most.
+    /// The most transactions of a component.
     pub most_tx_count: u64,
-    /// Components.
+    /// Number of components.
     pub component_count: u64,
-    /// Their transactions.
+    /// Transactions of all these components.
     pub tx_count: u64,
-    /// Their gas.
+    /// Gas of all these components.
     pub gas: u64,
 }
 
@@ -181,13 +184,13 @@ pub struct PartitionFacts {
     /// Mean number of shards that touch a key, of keys that two or more transactions touch; 1 where
     /// there is none.
     pub fanout: f64,
-    /// The same of keys that one of these transactions writes.
+    /// Mean number of shards that touch a key, of keys that one of these transactions writes.
     pub conflict_fanout: f64,
     /// Gas of the fullest shard above the mean, as a share of the mean.
     pub imbalance: f64,
     /// Values that shards read and send, in the order of the block.
     pub in_block_order: TrafficFacts,
-    /// The same in an order by shards, which keeps that of each sender.
+    /// Values that shards read and send, in an order by shards that keeps the order of each sender.
     pub in_shard_order: TrafficFacts,
     /// Wall time of the partitioner.
     pub partition_ns: u64,
@@ -198,10 +201,10 @@ pub struct PartitionFacts {
 pub struct TrafficFacts {
     /// Values that a transaction of one shard wrote and one of another shard reads next.
     pub cross_shard_value_count: u64,
-    /// The most of them of which each waits for the one before.
+    /// The longest chain of these values, in which each waits for the one before.
     pub hop_count: u64,
-    /// Values that shards read from the state before the batch: keys that no transaction before has
-    /// written, each once for a shard.
+    /// Values that shards read from the state before the batch. No earlier transaction wrote these
+    /// keys, and each counts once for a shard.
     pub state_read_count: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The machine that a result was made on: a fingerprint with `null` for unknown facts; and its checks
-//! (`stress.doctor/1`). How each fact is found out is the program's business.
+//! The machine that a result was made on: a fingerprint with `null` for unknown facts, and its
+//! checks (`stress.doctor/1`). The program finds the facts; this file only has their types.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ mod steal;
 
 pub use steal::StealClock;
 
-/// How a limit that there is not is written.
+/// Text for an absent limit.
 const UNLIMITED: &str = "unlimited";
 
-/// Where a result was made.
+/// The machine that made a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    /// The processor and how it is run.
+    /// The processor and its settings.
     pub cpu: Cpu,
-    /// Limits set from outside.
+    /// Limits of the control group.
     pub cgroup: Cgroup,
     /// Memory and swap.
     pub memory: Memory,
@@ -28,7 +28,7 @@ pub struct Environment {
     pub host: Host,
     /// The device below the data directory.
     pub data_dir: Disk,
-    /// Abilities of that file system and the kernel.
+    /// Abilities of the data directory's file system and of the kernel.
     pub ground: Ground,
     /// The binary that runs.
     pub build: Build,
@@ -49,8 +49,8 @@ impl Environment {
         }
     }
 
-    /// The environment at the end of a run: the clock of stolen time stands still, so that all that
-    /// is written of it says the same.
+    /// The environment at the end of a run. The clock of stolen time is stopped, so that every
+    /// output of the run gives the same value.
     #[must_use]
     pub fn at_end(&self) -> Self {
         Self { steal: StealClock::stopped(self.steal.stolen_ns()), ..self.clone() }
@@ -64,13 +64,13 @@ const fn unknown_steal() -> StealClock {
 /// The processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// Its name, or implementer and part where the kernel gives no name (ARM).
+    /// Name of the processor, or implementer and part where the kernel gives no name (ARM).
     pub model: Option<String>,
     /// CPUs that are online, hardware threads counted apart.
     pub logical_count: Option<u64>,
     /// CPUs that this process may run on.
     pub allowed_count: Option<u64>,
-    /// The same as a list: `0-3,8`.
+    /// List of the CPUs that this process may run on: `0-3,8`.
     pub allowed: Option<String>,
     /// Frequency governor; several are joined by commas.
     pub governor: Option<String>,
@@ -78,25 +78,25 @@ pub struct Cpu {
     pub is_turbo_on: Option<bool>,
     /// Whether two hardware threads share a core.
     pub is_smt_on: Option<bool>,
-    /// The kernel's clock source: with another than `tsc` reading the clock costs a call.
+    /// The kernel's clock source. With any other than `tsc`, reading the clock costs a system call.
     pub clock_source: Option<String>,
 }
 
-/// Limits of versions 1 and 2; `null` where no group was found.
+/// Limits of control groups (versions 1 and 2); `null` where no group was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cgroup {
     /// CPU time a second, in thousandths of a CPU.
     pub cpu_limit_millicpus: Option<Limit>,
-    /// Memory.
+    /// Memory that the group may use.
     pub memory_limit_bytes: Option<Limit>,
 }
 
 /// A limit that is known; written as a number or `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
-    /// Up to this.
+    /// At most this much.
     At(u64),
-    /// There is none.
+    /// No limit.
     Unlimited,
 }
 
@@ -140,7 +140,7 @@ impl<'de> Deserialize<'de> for Limit {
 /// Memory of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// All of it.
+    /// All memory.
     pub total_bytes: Option<u64>,
     /// Memory that was free at the probe without swapping.
     pub available_bytes: Option<u64>,
@@ -157,7 +157,7 @@ pub struct Swap {
     pub path: String,
     /// Whether it is compressed memory (zram) rather than a disk.
     pub is_zram: bool,
-    /// Its size.
+    /// Size of the area.
     pub size_bytes: u64,
     /// The used part.
     pub used_bytes: u64,
@@ -172,7 +172,7 @@ pub struct Host {
     pub os: Option<String>,
     /// The architecture that the binary is built for.
     pub architecture: String,
-    /// Whether this is a machine of its own.
+    /// The hypervisor and the container, if there are any.
     pub virtualisation: Virtualisation,
     /// Runnable and waiting threads, averaged over 1, 5 and 15 minutes before the probe.
     pub load_average: Option<[f64; 3]>,
@@ -183,11 +183,11 @@ pub struct Host {
 pub struct Virtualisation {
     /// Whether the processor says that a hypervisor runs it; x86 only.
     pub has_hypervisor: Option<bool>,
-    /// Maker and product by the firmware's tables, such as `QEMU Standard PC`.
+    /// Maker and product in the firmware's tables, such as `QEMU Standard PC`.
     pub product: Option<String>,
-    /// The hypervisor's own word (Xen).
+    /// The hypervisor's name, if it reports one (Xen).
     pub hypervisor: Option<String>,
-    /// `docker`, `podman`, or systemd's word; `null` also outside a container.
+    /// `docker`, `podman`, or the name that systemd reports; `null` also outside a container.
     pub container: Option<String>,
 }
 
@@ -196,9 +196,9 @@ pub struct Virtualisation {
 pub struct Disk {
     /// The directory, or the nearest one above that existed at the probe.
     pub path: String,
-    /// Where the file system is mounted.
+    /// Mount point of the file system.
     pub mount_point: Option<String>,
-    /// Its type: `ext4`, `tmpfs`, `overlay`.
+    /// Type of the file system: `ext4`, `tmpfs`, `overlay`.
     pub file_system: Option<String>,
     /// Options of the mount and of the file system.
     pub mount_options: Option<String>,
@@ -206,18 +206,18 @@ pub struct Disk {
     pub source: Option<String>,
     /// The whole device below a partition: `nvme0n1`.
     pub device: Option<String>,
-    /// The maker's name for it.
+    /// The device's model, as the maker names it.
     pub model: Option<String>,
-    /// Whether the device says that it rotates; virtual ones often say so without truth.
+    /// Whether the device reports that it rotates. Virtual devices often report so wrongly.
     pub is_rotational: Option<bool>,
 }
 
-/// Abilities of a directory's file system and the kernel; `null` where it could not be tried.
+/// Abilities of a directory's file system and of the kernel; `null` where a test was not possible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ground {
     /// Whether files can be read with `O_DIRECT`, past the kernel's page cache.
     pub has_direct_reads: Option<bool>,
-    /// Whether the kernel drops a file's pages when it is asked to.
+    /// Whether the kernel drops a file's pages on request.
     pub can_drop_pages: Option<bool>,
     /// Whether `io_uring` can be used.
     pub has_io_uring: bool,
@@ -225,13 +225,13 @@ pub struct Ground {
     pub free_bytes: Option<u64>,
 }
 
-/// The binary that runs, as `build.rs` saw it being made.
+/// The binary that runs, with the facts that `build.rs` recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Build {
     /// The commit, with `-dirty` when its sources differ; `null` outside a
     /// repository of its own.
     pub commit: Option<String>,
-    /// The program's features; `null` of a build that did not tell.
+    /// The program's features; `null` if the build did not record them.
     #[serde(default)]
     pub features: Option<Vec<String>>,
     /// BLAKE3 of the program's file; `null` where it cannot be read.
@@ -243,11 +243,11 @@ pub struct Build {
     pub profile: String,
     /// Cargo's `opt-level`.
     pub opt_level: String,
-    /// Link-time optimisation: `fat`, `thin`, or `thin-local` within each crate; `null` of a build
-    /// that did not tell.
+    /// Link-time optimisation: `fat`, `thin`, or `thin-local` within each crate; `null` if the
+    /// build did not record it.
     #[serde(default)]
     pub lto: Option<String>,
-    /// Cargo's `codegen-units`; `null` of a build that did not tell.
+    /// Cargo's `codegen-units`; `null` if the build did not record it.
     #[serde(default)]
     pub codegen_units: Option<u32>,
     /// Whether `debug_assert!` is compiled in.
@@ -264,15 +264,15 @@ impl Build {
     }
 }
 
-/// How a subject stands.
+/// State of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// As it should be.
+    /// Fit for benchmarking.
     Ok,
-    /// It makes figures doubtful.
+    /// Makes figures doubtful.
     Warning,
-    /// This machine does not tell.
+    /// Unknown: this machine does not report it.
     Unknown,
 }
 
@@ -281,7 +281,7 @@ pub enum Status {
 pub struct Check {
     /// The subject: `governor`.
     pub name: String,
-    /// How it stands.
+    /// State of the subject.
     pub status: Status,
     /// The finding.
     pub found: String,
@@ -299,7 +299,7 @@ schema! {
 pub struct DoctorResult {
     /// Name and version of this format.
     pub schema: DoctorSchema,
-    /// Subject by subject.
+    /// The checks, one for each subject.
     pub checks: Vec<Check>,
     /// The machine.
     pub environment: Environment,

@@ -1,7 +1,9 @@
-//! Figures over samples: estimates with their intervals, percentiles, the histograms of latencies that are kept beside
-//! a result, and exact counters. Counters do not depend on how long anything took: they are the same in every sample
-//! of a variant on one workload, so two builds whose counters differ do different work, and their times say nothing
-//! about each other.
+//! Figures over samples: estimates with their intervals, percentiles, exact counters, and the
+//! histograms of latencies that are kept beside a result.
+//!
+//! Counters do not depend on time: they are the same in every sample of a variant on one workload.
+//! If the counters of two builds differ, the builds do different work, and their times cannot be
+//! compared.
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
@@ -86,8 +88,8 @@ pub struct Counters {
     pub list_bytes: u64,
     /// Accounts and slots that the lists name.
     pub unique_keys: u64,
-    /// Reads that the store was asked for; `null` for an engine whose reads depend on which
-    /// thread came first.
+    /// Reads that the store was asked for; `null` for an engine whose reads depend on the timing of
+    /// threads.
     pub store_reads: Option<u64>,
 }
 
@@ -115,7 +117,7 @@ impl Counters {
         ]
     }
 
-    /// The counters that both share: where the number of reads is not, it is unknown.
+    /// The counters that both share. The number of reads is unknown where it differs.
     #[must_use]
     pub fn in_common(self, other: &Self) -> Self {
         let store_reads = self.store_reads.filter(|reads| other.store_reads == Some(*reads));

@@ -27,18 +27,18 @@ schema! {
     SCHEMA: GateSchema = "stress.gate/2"
 }
 
-/// All that a gate says.
+/// A whole result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateResult {
     /// Name and version of this format.
     pub schema: GateSchema,
     /// The program.
     pub tool: Tool,
-    /// The command line, to make it again.
+    /// The command line, to repeat the gate.
     pub command: Vec<String>,
-    /// When it began, seconds since 1970.
+    /// Start of the gate, seconds since 1970.
     pub started_unix_s: u64,
-    /// How long it took.
+    /// Duration of the gate.
     pub took_s: f64,
     /// The work; `null` where two files were compared.
     pub workload: Option<WorkloadFacts>,
@@ -58,27 +58,27 @@ pub struct GateResult {
 /// A build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Binary {
-    /// `A` or `B`.
+    /// Side of the comparison: `A` or `B`.
     #[schemars(extend("enum" = ["A", "B"]))]
     pub arm: char,
-    /// How it was called.
+    /// Path of the program, as the user gave it.
     pub path: String,
     /// The program that answered.
     #[serde(flatten)]
     pub program: Program,
-    /// Name of its start file and version by its own word, of a real client; `null` of a build.
+    /// A real client's start file, and its name and version as it reports them; `null` for a build.
     #[serde(default)]
     pub client: Option<String>,
-    /// Keys of the run that are set for this build alone, with their values: `run.read=get`; arguments
-    /// of a client that the other one does not get.
+    /// Keys of the run that are set for this build alone, with their values: `run.read=get`. For a
+    /// client, arguments that the other side does not get.
     #[serde(default)]
     pub settings: Vec<String>,
     /// Keys of the run that are set for A or B alone, with the values that this build has.
     #[serde(default)]
     pub effective_settings: Vec<EffectiveSetting>,
-    /// Nanoseconds that each read was made slower, to judge the gate; 0 in earnest.
+    /// Nanoseconds added to each read, to test the gate; 0 otherwise.
     pub slow_read_ns: u64,
-    /// Whether it was made to read a key twice; `false` in earnest.
+    /// Whether the build was made to read a key twice, to test the gate; `false` otherwise.
     pub reads_one_twice: bool,
 }
 
@@ -97,9 +97,9 @@ impl Binary {
 pub struct EffectiveSetting {
     /// The key: `run.read`.
     pub key: String,
-    /// Its value in this build.
+    /// Value of the key in this build.
     pub value: String,
-    /// Whether that is the default.
+    /// Whether the value is the default.
     pub is_default: bool,
 }
 
@@ -116,16 +116,16 @@ pub struct Gate {
     /// `against` another build, or a `baseline`.
     #[serde(with = "Name::<Mode>")]
     pub mode: Mode,
-    /// `None`, written as `error`, where something failed before there was one.
+    /// The verdict; `error` where something failed before there was one.
     #[serde(with = "NameOrError::<Verdict>")]
     pub verdict: Option<Verdict>,
     /// The exit code.
     pub exit_code: u8,
-    /// Why, in one line.
+    /// The reason, in one line.
     pub reason: String,
     /// The largest allowed change, as a share.
     pub delta: f64,
-    /// The attempts, the last one last: it has the verdict.
+    /// The attempts, in their order. The last one has the verdict.
     pub attempts: Vec<Attempt>,
     /// The comparison with a stored result; `null` against another build.
     pub baseline: Option<Compared>,
@@ -135,7 +135,7 @@ pub struct Gate {
 const INTERRUPTED: u8 = 130;
 
 impl Gate {
-    /// The verdict for readers, who tell an error from a gate that they ended.
+    /// The verdict in words. Distinguishes an error from a gate that the user ended.
     pub fn verdict_name(&self) -> &'static str {
         match self.verdict {
             Some(verdict) => verdict.name(),
@@ -145,46 +145,46 @@ impl Gate {
     }
 }
 
-/// One try.
+/// An attempt to decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
-    /// Its verdict.
+    /// Verdict of the attempt.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// Why.
+    /// The reason of the verdict.
     pub reason: String,
-    /// Seed of the coin that says which build begins an octet.
+    /// Seed of the coin that decides which build begins an octet.
     pub coin_seed: u64,
     /// Causes of lost time: steal, throttling.
     pub disturbances: Vec<String>,
-    /// By variant.
+    /// The results by variant.
     pub cells: Vec<GateCell>,
 }
 
 /// A variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateCell {
-    /// Its name.
+    /// Name of the variant.
     pub variant: String,
     /// The exact counters of a sample of A.
     pub counters: Counters,
     /// Counters of B that are not the same, as `store_reads: 5 → 6`.
     pub counter_changes: Vec<String>,
-    /// Samples of the warm-up, of A, B and N: they count for nothing.
+    /// Warm-up samples of A, B and N, which count for nothing.
     pub warm_up_sample_counts: [u64; 3],
-    /// Passes over its slots that an octet has.
+    /// Passes over the slots in each octet.
     pub passes_per_octet: u64,
     /// Samples of a slot in each pass.
     pub samples_per_slot: u64,
-    /// Its verdict.
+    /// Verdict on the variant.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// Which figures decided: `all`, or on a cold disk `counters`.
+    /// Figures that decided: `all`, or on a cold disk `counters`.
     #[serde(with = "Name::<DecidedBy>")]
     pub decided_by: DecidedBy,
-    /// The judged metric.
+    /// The judged figures.
     pub figures: Vec<Judged>,
-    /// All slots, octet by octet.
+    /// All octets with their slots.
     pub octets: Vec<OctetFacts>,
 }
 
@@ -194,34 +194,34 @@ pub struct Judged {
     /// The judged metric.
     #[serde(with = "Name::<Metric>")]
     pub metric: Metric,
-    /// Its verdict.
+    /// Verdict on the figure.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// The largest allowed change, as a share: δ, or the floor of the metric where that is more.
+    /// The largest allowed change, as a share: δ, or the floor of the metric where that is larger.
     pub delta: f64,
     /// Median of a sample of A: nanoseconds, or what the metric counts.
     pub base: u64,
-    /// Samples of each build that would decide, at this noise; `null` where it is decided, and
-    /// where none would.
+    /// Samples of each build that would decide at this noise. `null` where the figure is decided,
+    /// and where no number of samples would decide.
     pub samples_to_decide: Option<u64>,
-    /// The δ that noise of this size decides in most runs in which nothing differs; `null`
-    /// where the figure is decided, where the noise leaves room enough at `delta`, and above 1.
+    /// The δ that noise of this size decides in most runs without a difference. `null` where the
+    /// figure is decided, where the noise is small enough for `delta`, and above 1.
     #[serde(default)]
     pub delta_to_decide: Option<f64>,
-    /// Each look at the octets so far; the last one decided.
+    /// The looks at the octets so far, in their order. The last one decided.
     pub looks: Vec<LookFacts>,
 }
 
-/// A look.
+/// A look at the octets so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LookFacts {
-    /// Octets.
+    /// Number of octets.
     pub octet_count: u64,
     /// How much longer B took, as a share: the trimmed mean.
     pub change: f64,
-    /// Its lower bound, as a share: above δ it is a regression.
+    /// Lower bound of the change, as a share. Above δ it is a regression.
     pub lower: f64,
-    /// Its upper bound, as a share: below δ it passes.
+    /// Upper bound of the change, as a share. Below δ it passes.
     pub upper: f64,
     /// 99 % interval of how much longer the second process of A took, as a share.
     pub null: [f64; 2],
@@ -230,36 +230,36 @@ pub struct LookFacts {
 /// An octet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OctetFacts {
-    /// The CPUs that all of its samples were confined to; `null`: they could use all.
+    /// CPUs of all samples of the octet; `null`: all CPUs.
     pub cpus: Option<Vec<usize>>,
-    /// The passes over its slots.
+    /// Passes over the slots.
     pub passes: Vec<PassFacts>,
 }
 
 /// A pass over an octet's slots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassFacts {
-    /// Passes of the same number used the same three processes.
+    /// Generation of processes. Passes with the same number used the same three processes.
     pub generation: u64,
-    /// The slots: `NABBANBNAANB`.
+    /// Order of the slots: `NABBANBNAANB`.
     pub order: String,
     /// Wall time of each slot.
     pub wall_ns: Vec<u64>,
     /// CPU time of each slot.
     pub cpu_ns: Vec<Option<u64>>,
-    /// Blocks that each slot read from the store's files; empty where they are not judged.
+    /// Blocks that each slot read from the store's files; empty where blocks are not judged.
     #[serde(default)]
     pub blocks: Vec<Option<u64>>,
-    /// Bytes that each slot read from devices; as above.
+    /// Bytes that each slot read from devices; empty where bytes are not judged.
     #[serde(default)]
     pub bytes: Vec<Option<u64>>,
-    /// System calls of each slot that read; as above.
+    /// System calls of each slot that read; empty where requests are not judged.
     #[serde(default)]
     pub requests: Vec<Option<u64>>,
-    /// Allocations of each slot; as above.
+    /// Allocations of each slot; empty where allocations are not judged.
     #[serde(default)]
     pub allocations: Vec<Option<u64>>,
-    /// Instructions of each slot; as above.
+    /// Instructions of each slot; empty where instructions are not judged.
     #[serde(default)]
     pub instructions: Vec<Option<u64>>,
 }
@@ -279,12 +279,12 @@ impl PassFacts {
     }
 }
 
-/// The comparison.
+/// The comparison with a stored result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// The stored result, or the directory of several.
+    /// The stored result, or the directory with several.
     pub path: String,
-    /// Processes whose results were compared: of the stored side, and of the new one.
+    /// Number of processes with a result: of the stored side, and of the new side.
     pub process_counts: [u64; 2],
     /// Settings in which both sides differ, as `rocksdb.checksums: verify → skip`.
     #[serde(default)]
@@ -293,17 +293,18 @@ pub struct Compared {
     pub counter_changes: Vec<String>,
     /// Number of counters that were compared.
     pub counter_count: u64,
-    /// Variants that only one of both has: not compared.
+    /// Variants that only one side has. They are not compared.
     pub only_in_one: Vec<String>,
-    /// The variant that the others are set against, inside each run.
+    /// The reference of the ratios: in each run, the time of every other variant is divided by its
+    /// time.
     pub reference: Option<String>,
     /// Each variant's time over the reference's.
     pub ratios: Vec<Shift>,
-    /// Each variant's time; where it was not judged, the change that was seen.
+    /// Each variant's time. Where it was not judged, the observed change.
     pub times: Vec<Shift>,
     /// Counts of each variant on a cold disk.
     pub counts: Vec<CountShift>,
-    /// Why times were judged or not.
+    /// The reason for judging the times or not.
     pub times_note: String,
 }
 
@@ -312,31 +313,31 @@ pub struct Compared {
 pub struct Shift {
     /// The variant.
     pub variant: String,
-    /// Its verdict.
+    /// Verdict on the figure.
     #[serde(with = "Name::<Verdict>")]
     pub verdict: Verdict,
-    /// How much longer it takes now, as a share: a difference of trimmed means of logarithms; on
-    /// several databases the trimmed mean of the databases' differences.
+    /// How much longer the new result takes, as a share: a difference of trimmed means of
+    /// logarithms. On several databases, the trimmed mean of the databases' differences.
     pub change: Option<f64>,
-    /// Its lower bound, as a share.
+    /// Lower bound of the change, as a share.
     pub lower: Option<f64>,
-    /// Its upper bound, as a share.
+    /// Upper bound of the change, as a share.
     pub upper: Option<f64>,
-    /// Values of each side (samples, processes or databases) that would decide, at this noise;
-    /// `null` where it is decided, and where none would.
+    /// Values of each side (samples, processes or databases) that would decide at this noise.
+    /// `null` where the figure is decided, and where no number of values would decide.
     pub values_to_decide: Option<u64>,
-    /// The δ that noise of this size decides in most comparisons in which nothing differs;
-    /// `null` where it is decided, where the noise leaves room enough, and above 1.
+    /// The δ that noise of this size decides in most comparisons without a difference. `null` where
+    /// the figure is decided, where the noise is small enough, and above 1.
     #[serde(default)]
     pub delta_to_decide: Option<f64>,
 }
 
-/// How a count changed.
+/// Change of a count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountShift {
     /// `blocks`, `bytes`, `requests`, `allocations` or `instructions`.
     #[serde(with = "Name::<Metric>")]
     pub metric: Metric,
-    /// By how much.
+    /// Change of the count, with its bounds.
     pub shift: Shift,
 }

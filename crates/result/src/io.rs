@@ -32,9 +32,9 @@ pub struct IoResult {
     pub schema: IoSchema,
     /// The program.
     pub tool: Tool,
-    /// The command line, to make it again.
+    /// The command line, to repeat the measurement.
     pub command: Vec<String>,
-    /// When it began, seconds since 1970.
+    /// Start of the measurement, seconds since 1970.
     pub started_unix_s: u64,
     /// The machine.
     pub environment: Environment,
@@ -45,19 +45,19 @@ pub struct IoResult {
     pub read: ReadMethod,
     /// Seed of the draw of keys.
     pub seed: u64,
-    /// How long each point reads.
+    /// Duration of each point.
     pub seconds: f64,
-    /// In which order things were measured.
+    /// Order of the measurements, in words.
     pub order: String,
-    /// One for each store.
+    /// The stores.
     pub stores: Vec<IoStore>,
-    /// Whether it ended before its plan did.
+    /// Whether the measurement ended before its plan did.
     pub interrupted: bool,
     /// Reasons for doubt, each with its remedy.
     pub warnings: Vec<String>,
 }
 
-/// The rows.
+/// The rows that are read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoState {
     /// Slots.
@@ -68,27 +68,27 @@ pub struct IoState {
     pub key_bytes: u64,
     /// Bytes of a row's value.
     pub value_bytes: u64,
-    /// Share of the keys asked for that exist.
+    /// Share of the requested keys that exist.
     pub present_share: f64,
 }
 
 /// A store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoStore {
-    /// Its name.
+    /// Name of the store.
     #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
-    /// Settings and sizes, by names of the store's own.
+    /// Settings and sizes, with the store's own names.
     #[schemars(with = "BTreeMap<String, Fact>")]
     pub facts: serde_json::Map<String, serde_json::Value>,
-    /// The device below it; `null` for a store without files.
+    /// The device below the store; `null` for a store without files.
     pub device: Option<IoDevice>,
-    /// The order of the measurements.
+    /// The points, in the order of measurement.
     pub points: Vec<IoPoint>,
 }
 
 impl IoStore {
-    /// A store of which nothing was measured yet.
+    /// A store before its first measurement.
     pub fn new(facts: StoreFacts) -> Self {
         Self { store: facts.store, facts: facts.facts, device: None, points: Vec::new() }
     }
@@ -97,31 +97,31 @@ impl IoStore {
 /// The device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoDevice {
-    /// The larger of the two ceilings: fractions are of this one.
+    /// The larger of the two ceilings. Fractions are shares of this one.
     pub ceiling_iops: Option<f64>,
-    /// How it was reached.
+    /// Method of the ceiling: `io_uring depth 256`.
     pub ceiling_method: Option<String>,
-    /// Before the points.
+    /// Ceiling before the points.
     pub ceiling_start_iops: Option<f64>,
-    /// After them.
+    /// Ceiling after the points.
     pub ceiling_end_iops: Option<f64>,
-    /// The second by the first: how much the device changed meanwhile.
+    /// The ceiling after the points over that before them.
     pub ceiling_drift: Option<f64>,
-    /// How much faster a second pass over the same blocks was.
+    /// Speed-up of a second pass over the same blocks.
     pub host_cache_ratio: Option<f64>,
-    /// Reads of all of these that were of a block read before, because there were no others left:
-    /// a cache below may have answered them.
+    /// Reads for these figures that repeated a block, because no other blocks were left. A cache
+    /// below this machine may have answered them.
     pub repeated_read_count: u64,
     /// One thread's `io_uring` at each depth.
     pub sweep: Vec<DevicePoint>,
-    /// Why something is not known.
+    /// Reason for unknown figures.
     pub reason: Option<String>,
 }
 
 /// The device at one depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DevicePoint {
-    /// How: `io_uring depth 16`.
+    /// Method of reading: `io_uring depth 16`.
     pub method: String,
     /// Reads under way.
     pub depth: u64,
@@ -129,7 +129,7 @@ pub struct DevicePoint {
     pub iops: f64,
     /// Time of a read.
     pub latency_ns: Percentiles,
-    /// CPU time of the reading thread for a read.
+    /// CPU time of the reading thread for each read.
     pub cpu_ns_per_read: Option<u64>,
 }
 
@@ -140,13 +140,13 @@ pub struct IoPoint {
     pub threads: u64,
     /// Keys in a call: 1 for `get`.
     pub keys_per_call: u64,
-    /// Gets that threads and calls let be under way.
+    /// Most gets under way: threads times keys per call.
     pub depth: u64,
     /// Gets made.
     pub gets: u64,
-    /// Those of keys that exist.
+    /// Gets of keys that exist.
     pub present_gets: u64,
-    /// First get to last.
+    /// Time from the first get to the last.
     pub elapsed_ns: u64,
     /// Gets a second.
     pub gets_per_s: f64,
@@ -154,7 +154,7 @@ pub struct IoPoint {
     pub blocks_per_s: Option<f64>,
     /// Block reads for each get.
     pub blocks_per_get: Option<f64>,
-    /// Bytes that the store asked of its files for a block.
+    /// Bytes that the store requested from its files for each block.
     pub bytes_per_block: Option<f64>,
     /// Bytes from the device for each get.
     pub device_bytes_per_get: Option<f64>,
@@ -164,16 +164,16 @@ pub struct IoPoint {
     pub cpu_ns_per_get: Option<f64>,
     /// Time of a get of a key that exists.
     pub present_latency_ns: Percentiles,
-    /// Time of a get of a key that does not.
+    /// Time of a get of a key that does not exist.
     pub absent_latency_ns: Percentiles,
-    /// Whether keys were asked for together and each get counts as long as its call.
+    /// Whether keys were requested together. Then each get counts as long as its call.
     pub latency_of_calls: bool,
-    /// Block reads a second over the ceiling, which is of single random reads: above 1 where neighbours come in
-    /// one request.
+    /// Block reads a second over the ceiling of single random reads. Above 1 where neighbouring
+    /// blocks come in one request.
     pub ceiling_ratio: Option<f64>,
-    /// Whether the point ended early because every key had been asked for.
+    /// Whether the point ended early because every key had been requested.
     pub keys_exhausted: bool,
-    /// Times that keys had been asked for before by earlier points: 0 where none had.
+    /// Complete passes over the keys that earlier points made; 0 where they made none.
     pub earlier_passes: u64,
     /// Whether the state was cold.
     pub cache: CacheFacts,

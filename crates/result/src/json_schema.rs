@@ -1,5 +1,5 @@
-//! The JSON Schemas of all files that the program writes: from the types that are written, so that
-//! keys, types and names are theirs; descriptions are the comments of the fields.
+//! The JSON Schemas of all files that the program writes. They are made from the Rust types, so
+//! keys and names are the same; descriptions are the doc comments of the fields.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;

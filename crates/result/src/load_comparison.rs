@@ -10,18 +10,18 @@ schema! {
     SCHEMA: LoadCompareSchema = "stress.send-compare/1"
 }
 
-/// Loads side by side: of each side one or more, all of the same work at the same pace.
+/// Loads side by side. Each side has one or more loads; all have the same work at the same pace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadComparison {
     /// Name and version of this format.
     pub schema: LoadCompareSchema,
-    /// The work of all.
+    /// The work of all loads.
     pub work: LoadWork,
     /// The sides, in the order given; the others are compared with the first.
     pub sides: Vec<LoadSide>,
     /// Facts of node and tool that are not the same on all sides.
     pub changes: Vec<Change>,
-    /// One for each figure.
+    /// One row for each figure.
     pub rows: Vec<LoadRow>,
 }
 
@@ -32,35 +32,35 @@ pub struct LoadWork {
     pub scenario: String,
     /// The workload's digest.
     pub digest: String,
-    /// `rate`, `in-flight` or `pool-depth`.
+    /// Kind of the pace: `rate`, `in-flight` or `pool-depth`.
     pub pace: String,
-    /// The number of that.
+    /// Value of the pace.
     pub pace_value: f64,
 }
 
 /// Loads of a side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSide {
-    /// `A`, `B`, …: how a table names it.
+    /// Name in tables: `A`, `B`, ….
     pub label: String,
     /// The file or directory.
     pub path: String,
     /// Number of loads.
     pub load_count: u64,
-    /// Transactions that they were to send.
+    /// Transactions that the loads were to send.
     pub planned_count: u64,
-    /// Those that are in blocks and succeeded.
+    /// Transactions that are in blocks and succeeded.
     pub included_count: u64,
-    /// Number of their warnings.
+    /// Number of the loads' warnings.
     pub warning_count: u64,
 }
 
 /// A figure of all sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadRow {
-    /// Where a load has it: `included_per_s`, `latency.inclusion_ns.p50`.
+    /// Path of the figure in a load's result: `included_per_s`, `latency.inclusion_ns.p50`.
     pub key: String,
-    /// In the order of the sides; `null` where a load of the side has not got it.
+    /// The figures in the order of the sides; `null` where a load of the side does not have it.
     pub figures: Vec<Option<LoadFigure>>,
 }
 
@@ -73,6 +73,6 @@ pub struct LoadFigure {
     pub ci95: Option<[f64; 2]>,
     /// The median over that of the first side.
     pub ratio: Option<f64>,
-    /// 95 % confidence interval of that; `null` of the first side, and with too few loads.
+    /// 95 % confidence interval of the ratio; `null` of the first side, and with too few loads.
     pub ratio_ci95: Option<[f64; 2]>,
 }

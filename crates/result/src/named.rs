@@ -1,9 +1,9 @@
 //! Enums that are written and read as their names.
 //!
-//! `#[serde(with = "Name::<Design>")]` is for a value, [`NameOrNull`] for one that may be `null`,
-//! [`NameOrNone`] for one whose absence is written as `none`, [`NameOrError`] as `error`. `default`
-//! beside [`NameOrNull`] reads a missing key as an absent value. The same types tell the JSON Schema
-//! which names there are.
+//! `#[serde(with = "Name::<Design>")]` is for a value, [`NameOrNull`] for a value or `null`. For an
+//! absent value [`NameOrNone`] writes `none`, and [`NameOrError`] writes `error`. `default` beside
+//! [`NameOrNull`] reads a missing key as an absent value. The same types give the JSON Schema its
+//! lists of names.
 
 use std::{borrow::Cow, marker::PhantomData};
 

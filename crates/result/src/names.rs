@@ -1,4 +1,4 @@
-//! The closed sets of names in a result that are no axes.
+//! The closed sets of names in a result, without those of axes.
 
 use variant::{Io, ReadTime};
 
@@ -7,7 +7,7 @@ variant::named! {
     pub enum Verdict: "verdict on a claim" {
         /// The end of the interval that must keep the bound keeps it.
         Holds = "holds",
-        /// That end does not keep it.
+        /// The end of the interval that must keep the bound does not keep it.
         Fails = "fails",
         /// There are too few samples to tell.
         Inconclusive = "inconclusive",
@@ -19,11 +19,11 @@ variant::named! {
 }
 
 variant::named! {
-    /// Which end of a figure a claim bounds.
+    /// The end of a figure that a claim bounds.
     pub enum Bound: "bound" {
-        /// The figure is this much at least.
+        /// The figure is at least the limit.
         Min = "min",
-        /// The figure is this much at most.
+        /// The figure is at most the limit.
         Max = "max",
     }
 }
@@ -37,7 +37,7 @@ impl Bound {
         }
     }
 
-    /// The end of an interval that must keep it: `lower` or `upper`.
+    /// The end of an interval that must keep the bound: `lower` or `upper`.
     pub const fn side(self) -> &'static str {
         match self {
             Self::Min => "lower",
@@ -53,19 +53,19 @@ variant::named! {
         Device = "device",
         /// CPU time.
         Cpu = "cpu",
-        /// Reads that follow one another.
+        /// Reads that one thread makes one after the other.
         Chain = "chain",
     }
 }
 
 variant::named! {
-    /// How the scheduler treated the threads that verify.
+    /// Priority of the threads that verify.
     pub enum Priority: "priority" {
-        /// They run when no other thread wants the CPU, or next to never (`SCHED_IDLE`).
+        /// They run when no other thread wants the CPU, or hardly ever (`SCHED_IDLE`).
         Idle = "idle",
         /// They have the smallest share of the CPU among others (nice 19).
         Nice19 = "nice 19",
-        /// They run as all threads: the system refused both.
+        /// They have the normal priority: the system refused both others.
         Normal = "normal",
     }
 }
@@ -73,13 +73,13 @@ variant::named! {
 variant::named! {
     /// How state below the batch is read, without the policy of reading ahead.
     pub enum IoKind: "I/O" {
-        /// When the EVM asks.
+        /// On demand of the EVM.
         OnDemand = "on-demand",
         /// All declared keys, before any transaction begins.
         Batched = "batched",
         /// All declared keys, while transactions run.
         BatchedWhile = "batched-while",
-        /// Not at all: values come from the list.
+        /// No reads: values come from the list.
         FromList = "from-list",
     }
 }

@@ -1,4 +1,4 @@
-//! The figures of a run on several databases: of each, and of all of them as one.
+//! The figures of a run on several databases: of each database, and pooled over all.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ use crate::{
 /// A database of a run on several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseFacts {
-    /// The workload generated for it; its seed is the database's.
+    /// The workload that was generated for the database; its seed is the database's.
     pub workload: WorkloadFacts,
-    /// The device under it, as it was then.
+    /// The device under the database during its samples.
     pub device: Option<Device>,
-    /// Its stores.
+    /// The stores of the database.
     pub stores: Vec<StoreFacts>,
 }
 
@@ -25,32 +25,32 @@ pub struct DatabaseFacts {
 pub struct CellDatabases {
     /// Each database, in the order of the run; the cell's samples are in the same order.
     pub each: Vec<OfDatabase>,
-    /// The least and the largest of the databases' throughputs.
+    /// Lowest and highest of the databases' throughputs.
     pub mgas_per_s_range: Option<[f64; 2]>,
-    /// The least and the largest of the databases' times.
+    /// Lowest and highest of the databases' times.
     pub ms_per_batch_range: Option<[f64; 2]>,
-    /// How far samples' times lie apart, and how much of that is the databases'.
+    /// Spread of the samples' times, between databases and within them.
     pub time_spread: Option<Spread>,
-    /// The variant whose time the ratio is over: the first of the same store.
+    /// The base of the time ratio: the first variant of the same store.
     pub time_ratio_over: String,
-    /// This variant's time over that one's, over the databases' ratios.
+    /// This variant's time over the base's, estimated over the databases' ratios.
     pub time_ratio: Estimate,
-    /// The least and the largest of the databases' ratios.
+    /// Lowest and highest of the databases' ratios.
     pub time_ratio_range: Option<[f64; 2]>,
     /// The spread of the ratios round by round.
     pub time_ratio_spread: Option<Spread>,
 }
 
-/// A cell on one database: its figures are over its samples.
+/// A cell on one database. The figures are over the samples on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OfDatabase {
     /// The database's seed.
     pub seed: u64,
     /// Samples that were taken on it.
     pub sample_count: u64,
-    /// The first of them that belong to the warm-up; `null` where it is not known where it ends.
+    /// Number of warm-up samples at the start; `null` where the end of the warm-up is not known.
     pub warm_up_sample_count: Option<u64>,
-    /// The exact counters of every sample of it.
+    /// The exact counters of every sample on this database.
     pub counters: Option<Counters>,
     /// Gas per second.
     pub mgas_per_s: Estimate,
@@ -60,22 +60,22 @@ pub struct OfDatabase {
     pub tx_latency_ns: Percentiles,
     /// Block reads per second over the device's rate on the same blocks; median.
     pub device_fraction: Option<f64>,
-    /// Time over that of the variant which the cell names, median of the rounds.
+    /// Time over that of the variant that the cell names as base; median of the rounds.
     pub time_ratio: Option<f64>,
 }
 
 /// A spread in two parts, as standard deviations of logarithms: 0.02 is about 2 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// Of the part that all samples of a database have in common; 0 where the databases lie no
-    /// further apart than chance puts them on average.
+    /// Deviation of the part that all samples of a database have in common; 0 where the databases
+    /// differ no more than chance explains on average.
     pub between: f64,
-    /// Of the samples of one database.
+    /// Deviation of the samples within one database.
     pub within: f64,
-    /// How probable databases so far apart are where they do not differ; `null` where no sample
-    /// differs from another.
+    /// Probability of databases this far apart if they do not differ; `null` where all samples are
+    /// equal.
     pub between_p: Option<f64>,
-    /// Share of the variance of a sample that is between databases; `null` where there is none.
+    /// Share of a sample's variance that is between databases; `null` where there is no variance.
     pub between_share: Option<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! The program of a result. Two results are of one program if its sources, features and generator
-//! are the same. The commit names the sources, unless files differed from it: then only the hash of
-//! the program's file does.
+//! are the same. The commit identifies the sources. If files differed from the commit, only the
+//! hash of the program's file identifies them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,27 +20,28 @@ fn short(hash: &str) -> String {
 pub struct Program {
     /// Version.
     pub version: String,
-    /// Commit, with `-dirty` where files differed; `None` outside a repository.
+    /// Commit, with `-dirty` where files differed; `null` outside a repository.
     pub commit: Option<String>,
-    /// Its features; `None` if the build did not name them.
+    /// Features of the program; `null` if the build did not name them.
     #[serde(default)]
     pub features: Option<Vec<String>>,
-    /// BLAKE3 of its file, which distinguishes builds of uncommitted sources; `None` if unreadable.
+    /// BLAKE3 of the program's file, which distinguishes builds of uncommitted sources; `null` if
+    /// unreadable.
     #[serde(default)]
     pub binary_hash: Option<String>,
-    /// Cargo's profile with its optimisation in words; `None` if the build did not name them.
+    /// Cargo's profile with its optimisation in words; `null` if the build did not name them.
     #[serde(default)]
     pub build_profile: Option<String>,
-    /// Libraries in it that are not those of its lockfile, with their sources: `revm=../revm`.
+    /// Libraries that do not come from the lockfile, with their sources: `revm=../revm`.
     #[serde(default)]
     pub patched: Vec<String>,
-    /// Version of the generator: workloads are comparable under one only.
+    /// Version of the generator. Workloads are comparable only under the same version.
     pub generator_version: u32,
 }
 
 impl Program {
-    /// Whether both are one program. Builds of one clean commit are, wherever they were compiled;
-    /// builds of uncommitted sources only where their files are the same.
+    /// Whether both are one program. Builds of one clean commit are the same, wherever they were
+    /// compiled. Builds of uncommitted sources are the same only if their files are equal.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
         let is_like = Self { binary_hash: None, ..self.clone() }

@@ -1,8 +1,8 @@
-//! The name and version that a file begins with: a type for each, so that a value read has the
-//! schema it says.
+//! The name and version that a file begins with. Each schema is a type, so that a value read from a
+//! file has the schema that it names.
 
-/// Declares the type of a schema, written as its name, and its value. Files of the versions behind `or` are read, too:
-/// their keys are aliases of today's.
+/// Declares the type of a schema, written as its name, and its value. Files of the versions behind
+/// `or` are read, too: their keys are aliases of the present keys.
 macro_rules! schema {
     ($(#[$doc:meta])* $value:ident: $kind:ident = $name:literal $(, or $older:literal)*) => {
         $(#[$doc])*

@@ -1,5 +1,6 @@
-//! `stress send`: a load on a live node, as it is written (`stress.send/2`, explained in `docs/send.md`).
-//! An unknown value is `null`. Times are of the sending machine's clock unless said otherwise.
+//! `stress send`: the result of a load on a live node (`stress.send/2`, explained in
+//! `docs/send.md`). An unknown value is `null`. Times are by the sending machine's clock unless
+//! said otherwise.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,8 @@ use crate::{
 };
 
 schema! {
-    /// The schema of a [`SendResult`]. Version 1 counted a transaction that was known already among the errors,
-    /// and its counts of fates had names without `_count`. It is not read.
+    /// The schema of a [`SendResult`]. Version 1 is not read: it counted an already known
+    /// transaction among the errors, and its counts of fates had names without `_count`.
     SCHEMA: SendSchema = "stress.send/2"
 }
 
@@ -25,7 +26,7 @@ pub struct SendResult {
     pub tool: Tool,
     /// The command line, without the parts of URLs that may be secret.
     pub command: Vec<String>,
-    /// When it began, seconds since 1970.
+    /// Start of the load, seconds since 1970.
     pub started_unix_s: u64,
     /// The sending machine.
     pub environment: Environment,
@@ -33,35 +34,36 @@ pub struct SendResult {
     pub node: SendNode,
     /// The work.
     pub work: SendWork,
-    /// When transactions were sent: `rate` (a second), `in-flight` or `pool-depth`.
+    /// Kind of the pace: `rate` (transactions a second), `in-flight` or `pool-depth`.
     pub pace: String,
-    /// The number of that.
+    /// Value of the pace.
     pub pace_value: f64,
-    /// Accounts and contracts that were made before.
+    /// Accounts and contracts that were made before the load.
     pub setup: SendSetup,
     /// Transactions by their fate.
     pub counts: SendCounts,
-    /// From the first to the end of the wait for the last.
+    /// Time from the first transaction to the end of the wait for the last.
     pub elapsed_ns: u64,
-    /// From the start to when the last was handed over.
+    /// Time from the start until the last transaction was handed over.
     pub sending_ns: u64,
     /// Transactions handed over a second.
     pub sent_per_s: Option<f64>,
-    /// Transactions in blocks a second that succeeded, until the last block with one of the load was seen.
+    /// Transactions that succeeded in blocks, a second, until the last block with one of the load
+    /// was seen.
     pub included_per_s: Option<f64>,
-    /// Gas of the load a second, until the same time.
+    /// Gas of the load a second, until the last block with one of its transactions was seen.
     pub gas_per_s: Option<f64>,
-    /// Times.
+    /// Times of transactions and calls.
     pub latency: SendLatency,
-    /// Calls that sent.
+    /// Calls that sent transactions.
     pub attempts: SendAttempts,
-    /// Failed calls that sent, or asked for a transaction, by kind.
+    /// Failed calls that sent transactions or asked for one, by kind.
     pub errors: Vec<SendErrors>,
     /// Failed calls that read blocks, by kind.
     pub read_errors: Vec<SendErrors>,
     /// Blocks of the chain since the start, in order.
     pub blocks: Vec<SendBlock>,
-    /// Depth of the pool over time; empty where the node does not tell it.
+    /// Depth of the pool over time; empty where the node does not report it.
     pub pool: Vec<SendPool>,
     /// Reorganisations.
     pub reorgs: SendReorgs,
@@ -69,7 +71,7 @@ pub struct SendResult {
     pub confirmations: SendConfirmations,
     /// The node's CPU profile, where one was asked for.
     pub profile: Option<SendProfile>,
-    /// Whether the user ended it.
+    /// Whether the user ended the load.
     pub interrupted: bool,
     /// Reasons for doubt, each with its remedy.
     pub warnings: Vec<String>,
@@ -82,7 +84,7 @@ pub struct SendNode {
     pub url: String,
     /// `http` or `websocket`.
     pub transport: String,
-    /// Name and version by its own word.
+    /// Name and version as the node reports them.
     pub version: Option<String>,
     /// Chain id.
     pub chain_id: u64,
@@ -93,19 +95,19 @@ pub struct SendNode {
 pub struct SendWork {
     /// Name of the scenario.
     pub scenario: String,
-    /// Its seed.
+    /// Seed of the scenario.
     pub seed: u64,
-    /// Rules by which it was made.
+    /// Fork of the workload.
     pub fork: String,
     /// Digest of the workload.
     pub digest: String,
     /// Accounts that send.
     pub sender_count: u64,
-    /// Contracts that they call.
+    /// Contracts that the senders call.
     pub contract_count: u64,
 }
 
-/// Accounts and contracts that were made before.
+/// Accounts and contracts that were made before the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SendSetup {
     /// Senders that were paid.
@@ -116,60 +118,63 @@ pub struct SendSetup {
     pub contract_count: u64,
     /// Transactions of the setup; none of them is in `counts`.
     pub tx_count: u64,
-    /// How long it took.
+    /// Time of the setup.
     pub time_ns: u64,
 }
 
-/// Transactions by their fate: `planned_count` = `unsent_count` + `sent_count`, and `sent_count` = `included_count` +
-/// `reverted_count` + `pending_count` + `failed_count`.
+/// Transactions by their fate. `planned_count` = `unsent_count` + `sent_count`. `sent_count` =
+/// `included_count` + `reverted_count` + `pending_count` + `failed_count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendCounts {
-    /// All of the load.
+    /// All transactions of the load.
     pub planned_count: u64,
-    /// Never handed to the node.
+    /// Transactions never handed to the node.
     pub unsent_count: u64,
-    /// Handed to the node at least once.
+    /// Transactions handed to the node at least once.
     pub sent_count: u64,
-    /// In a block, and they succeeded.
+    /// Transactions in a block that succeeded.
     pub included_count: u64,
-    /// In a block, and they reverted.
+    /// Transactions in a block that reverted.
     pub reverted_count: u64,
-    /// In no block at the end, and not refused.
+    /// Transactions in no block at the end, and not refused.
     pub pending_count: u64,
-    /// Refused for good.
+    /// Transactions refused for good.
     pub failed_count: u64,
 }
 
-/// Times of transactions. Those that were due and had the event not by the end of the load count as at least as
-/// long as they had waited (estimate of Kaplan and Meier): a percentile that lies among them is `null`, and so is
-/// the maximum where one of them was longest.
+/// Times of transactions. A due transaction that had not reached the event at the end counts as at
+/// least as long as it had waited (Kaplan-Meier estimate).
+///
+/// A percentile in the range of such transactions is `null`. So is the maximum where one of them
+/// waited longest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SendLatency {
-    /// From when a transaction was due to when it was first handed over.
+    /// From when a transaction was due until it was first handed over.
     pub delay_ns: Percentiles,
-    /// From when it was due to when the node had taken it, or a block had it.
+    /// From when a transaction was due until the node had taken it, or a block had it.
     pub acceptance_ns: Percentiles,
-    /// From when it was due to when the block with it was seen; blocks are looked for ten times a second.
+    /// From when a transaction was due until its block was seen. Blocks are polled ten times a
+    /// second.
     pub inclusion_ns: Percentiles,
-    /// Transactions that were due and in no block at the end; they are in the count of `inclusion_ns`.
+    /// Due transactions in no block at the end. The count of `inclusion_ns` includes them.
     pub open_count: u64,
-    /// How long the longest of them had waited.
+    /// Longest wait of these open transactions.
     pub open_longest_ns: Option<u64>,
-    /// The times of `inclusion_ns` by ranges, each a quarter longer than the one before, from the first that has
-    /// one to the last.
+    /// Histogram of `inclusion_ns`, from the first range with a time to the last. Each range is a
+    /// quarter longer than the one before.
     pub inclusion_histogram: Vec<SendBucket>,
-    /// Of each call that handed one over and was answered.
+    /// Time of each answered call that handed a transaction over.
     pub call_ns: Percentiles,
 }
 
-/// Transactions with a time in a range.
+/// Transactions with a time in one range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendBucket {
-    /// The longest time of the range; above that of the range before.
+    /// The longest time of the range. Its shortest time is above that of the range before.
     pub up_to_ns: u64,
-    /// Those that were in a block after such a time.
+    /// Transactions that were in a block after a time in the range.
     pub included_count: u64,
-    /// Those that had waited for such a time, and were in no block at the end.
+    /// Transactions that had waited for a time in the range and were in no block at the end.
     pub open_count: u64,
 }
 
@@ -178,10 +183,10 @@ pub struct SendBucket {
 pub struct SendAttempts {
     /// Calls that handed a transaction over.
     pub call_count: u64,
-    /// Those of them that repeated a call.
+    /// Calls that repeated an earlier call.
     pub retry_count: u64,
-    /// Calls that were answered by "already known" or "nonce too low", and the node had the transaction: an earlier call
-    /// had brought it.
+    /// Calls answered by "already known" or "nonce too low" for a transaction that the node had. An
+    /// earlier call had delivered it.
     pub known_count: u64,
     /// Transactions that the node had taken and forgotten, and that were sent again.
     pub resent_count: u64,
@@ -189,37 +194,37 @@ pub struct SendAttempts {
     pub signed_anew_count: u64,
     /// Nonces that were corrected from the node.
     pub nonce_corrected_count: u64,
-    /// Transactions that two signatures brought into blocks.
+    /// Transactions of which two signatures got into blocks.
     pub twice_count: u64,
 }
 
 /// Failed calls of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendErrors {
-    /// The kind: `connection`, `timeout`, `http-status`, `malformed`, `internal`, `rate-limit`, `pool-full`, `nonce`,
-    /// `underpriced`, `funds`, `rejected`, or `claimed-known`: the node says that it knows the transaction already, and
-    /// does not have it.
+    /// The kind: `connection`, `timeout`, `http-status`, `malformed`, `internal`, `rate-limit`,
+    /// `pool-full`, `nonce`, `underpriced`, `funds`, `rejected` or `claimed-known`.
+    /// `claimed-known`: the node says that it already knows the transaction, but does not have it.
     pub kind: String,
-    /// How many.
+    /// Number of failed calls.
     pub count: u64,
-    /// Words of the first.
+    /// Message of the first failure.
     pub first: String,
 }
 
 /// A block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendBlock {
-    /// Its number.
+    /// Number of the block.
     pub number: u64,
-    /// Its hash.
+    /// Hash of the block.
     pub hash: String,
-    /// Its own time, seconds since 1970.
+    /// Timestamp of the block, seconds since 1970.
     pub timestamp_unix_s: u64,
-    /// When it was seen, since the start.
+    /// Time from the start until the block was seen.
     pub seen_ns: u64,
     /// Transactions.
     pub tx_count: u64,
-    /// Those of the load.
+    /// Transactions of the load.
     pub own_tx_count: u64,
     /// Gas used.
     pub gas: u64,
@@ -234,43 +239,44 @@ pub struct SendBlock {
 /// The pool at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendPool {
-    /// When, since the start.
+    /// Time of the observation, from the start.
     pub at_ns: u64,
     /// Transactions that may go into the next block.
     pub pending_count: u64,
-    /// Those that wait for others.
+    /// Transactions that wait for others.
     pub queued_count: u64,
 }
 
-/// Blocks above the last one with a transaction of the load: reorganisations of fewer blocks were seen.
+/// Blocks above the last one with a transaction of the load. Reorganisations of fewer blocks were
+/// seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendConfirmations {
-    /// Those that were waited for.
+    /// Blocks to wait for.
     pub wanted_count: u64,
-    /// Those that were seen.
+    /// Blocks that were seen.
     pub seen_count: u64,
 }
 
 /// Reorganisations of the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendReorgs {
-    /// How many.
+    /// Number of reorganisations.
     pub count: u64,
-    /// Blocks that they removed.
+    /// Blocks that reorganisations removed.
     pub removed_block_count: u64,
-    /// Inclusions that they undid.
+    /// Inclusions that reorganisations undid.
     pub undone_count: u64,
 }
 
 /// A CPU profile of the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendProfile {
-    /// Scheme, host and port of where it came from.
+    /// Scheme, host and port of the profile's source.
     pub url: String,
-    /// The file; `null` where there is none.
+    /// File of the profile; `null` where there is none.
     pub file: Option<String>,
-    /// Its size.
+    /// Size of the file.
     pub size_bytes: Option<u64>,
-    /// Why there is none.
+    /// Reason for the lack of a profile.
     pub reason: Option<String>,
 }

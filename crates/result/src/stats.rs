@@ -1,9 +1,10 @@
-//! Figures over few samples and many latencies: medians with their confidence, percentiles
-//! where enough values lie beyond them. An unknown value is `None`; nothing is ever NaN.
+//! Figures over few samples and many latencies: medians with their confidence intervals, and
+//! percentiles where enough values lie beyond them. An unknown value is `None`; nothing is ever
+//! NaN.
 //!
-//! Knows no design and no time: comparing variants is not done here. `trimmed` has means that a
-//! stray value does not move and their intervals, `change` finds where a warm-up ends, and where
-//! a series in time changes its level.
+//! Knows no design and no time, and does not compare variants. `trimmed` has means that an outlier
+//! does not move, with their intervals. `change` finds the end of a warm-up, and changes of level
+//! in a time series.
 
 mod change;
 mod components;
@@ -23,7 +24,7 @@ pub use trimmed::Trimmed;
 
 use sample::sorted;
 
-/// The confidence of an interval where nothing else is said.
+/// Default confidence of an interval.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The median and the trimmed mean of a figure over samples, with the intervals that hold them.
@@ -47,26 +48,27 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The interval that holds the median of the values' distribution with at least 95 % confidence,
-/// for any distribution. `None` below six values: not even the whole range is that sure.
+/// for any distribution. `None` below six values, whose whole range does not have that confidence.
 pub fn median_interval(values: &[f64]) -> Option<[f64; 2]> {
     median_interval_at(values, CONFIDENCE)
 }
 
-/// The same with at least this confidence. `None` below [`interval_count_min`] values.
+/// The interval that holds the median with at least this confidence. `None` below
+/// [`interval_count_min`] values.
 pub fn median_interval_at(values: &[f64], confidence: f64) -> Option<[f64; 2]> {
     let sorted = sorted(values)?;
     let (low, high) = median_ranks(sorted.len(), (1.0 - confidence) / 2.0)?;
     Some([sorted[low], sorted[high]])
 }
 
-/// The confidence that each of `count` intervals needs for all of them to hold at once with
-/// [`CONFIDENCE`], also where they depend on each other (Bonferroni).
+/// Confidence of each of `count` intervals such that all of them hold at once with [`CONFIDENCE`].
+/// The intervals may depend on each other (Bonferroni).
 pub fn confidence_of_each(count: usize) -> f64 {
     1.0 - (1.0 - CONFIDENCE) / count.max(1) as f64
 }
 
-/// The fewest values of which the whole range holds the median with this confidence, below 1: it
-/// misses where all lie on one side.
+/// The fewest values whose whole range holds the median with this confidence, which is below 1. The
+/// range misses the median where all values lie on one side.
 pub fn interval_count_min(confidence: f64) -> usize {
     (1.0 - (1.0 - confidence).log2()).ceil() as usize
 }
@@ -76,17 +78,17 @@ pub fn mgas_per_s(gas: u64, wall_ns: u64) -> Option<f64> {
     (wall_ns > 0).then(|| gas as f64 * 1e3 / wall_ns as f64)
 }
 
-/// Places of the middle two of `count` sorted values.
+/// Indices of the middle two of `count` sorted values.
 fn middle(count: usize) -> Option<(usize, usize)> {
     Some((count.checked_sub(1)? / 2, count / 2))
 }
 
-/// Places of the two order statistics that enclose the median, where each end may miss it with a
-/// probability of `tail_max`.
+/// Indices of the two order statistics that enclose the median. Each end misses it with a
+/// probability of at most `tail_max`.
 ///
-/// The number of values below the true median is binomial (count, 1/2). With k values left out
-/// at each end the interval misses when at most k of them lie on one side: the largest k for
-/// which that has a probability of at most `tail_max` is taken.
+/// The number of values below the true median is binomial (count, 1/2). With k values left out at
+/// each end, the interval misses when at most k values lie on one side. The result uses the largest
+/// k for which this has a probability of at most `tail_max`.
 fn median_ranks(count: usize, tail_max: f64) -> Option<(usize, usize)> {
     let mut left_out = None;
     // Logarithms, since 2^-count is zero for large counts.

@@ -1,4 +1,4 @@
-//! State roots and execution on shards in a result: the way of each, and its work.
+//! State roots and execution on shards in a result: the settings and the work of each.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use crate::named::Name;
 /// How state roots are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RootWayFacts {
-    /// Shards of the accounts' trie and of large tries of slots, each folded on a thread.
+    /// Shards of the accounts' trie and of large storage tries. Each is folded on a thread of its
+    /// own.
     pub root_shards: u64,
     /// How nodes are read.
     #[serde(with = "Name::<RootReads>")]
@@ -26,36 +27,36 @@ pub struct RootFacts {
     pub state_root: String,
     /// Time from the end of execution to the root, summed over the batches.
     pub lag_ns: u64,
-    /// Tries that changed: of slots, and that of the accounts.
+    /// Tries that changed: storage tries and the accounts' trie.
     pub tries: u64,
-    /// Nodes that were needed, present or not: with the unused nodes that were read ahead they are the
-    /// sum of the next two.
+    /// Nodes that were needed, present or not. `nodes_read` + `nodes_cached` = these nodes + unused
+    /// nodes that were read ahead.
     #[serde(default)]
     pub nodes_used: u64,
-    /// Nodes that were asked of the store, present or not.
+    /// Nodes that the store was asked for, present or not.
     pub nodes_read: u64,
     /// Nodes that were in memory.
     #[serde(default)]
     pub nodes_cached: u64,
-    /// Nodes of the last two counts that `pipelined` had read, or found in memory, while blocks were
-    /// executed.
+    /// Part of `nodes_read` and `nodes_cached` that `pipelined` had read, or found in memory, while
+    /// blocks were executed.
     #[serde(default)]
     pub nodes_ahead: u64,
     /// Rows that were read by range.
     pub rows_read: u64,
-    /// Blocks that the store read for both; no part of those of the sample.
+    /// Blocks that the store read for nodes and rows. The sample's own blocks do not include them.
     pub root_blocks_read: Option<u64>,
-    /// Bytes of them.
+    /// Bytes of these blocks.
     pub root_block_bytes: Option<u64>,
     /// Nodes that were committed.
     pub nodes_written: u64,
-    /// Bytes of them, without keys.
+    /// Bytes of the committed nodes, without keys.
     pub node_bytes_written: u64,
     /// Nodes that were deleted.
     pub nodes_deleted: u64,
     /// Nodes that were hashed.
     pub hashes: u64,
-    /// Permutations of Keccak for them.
+    /// Keccak permutations for these hashes.
     pub permutations: u64,
     /// CPU time of all threads that folded and joined tries.
     #[serde(default)]
@@ -68,12 +69,12 @@ pub struct ShardWayFacts {
     /// Partitioner of the transactions.
     #[serde(with = "Name::<Partitioner>")]
     pub partitioner: Partitioner,
-    /// When it runs: `inside` the clock, or `before` it.
+    /// When the partitioner runs: `inside` the clock, or `before` it.
     #[serde(with = "Name::<PartitionTime>")]
     pub partition_time: PartitionTime,
-    /// Keys of a request that a shard makes ahead.
+    /// Keys in a request that a shard makes ahead.
     pub micro_batch_key_count: u64,
-    /// Delay of each message in one direction that the transport adds.
+    /// Delay that the transport adds to each message, in one direction.
     pub delay_ns: u64,
 }
 
@@ -86,17 +87,18 @@ pub struct ShardWorkFacts {
     pub value_wait_ns: u64,
     /// Requests ahead of steps: micro-batches.
     pub ahead_request_count: u64,
-    /// Keys of those.
+    /// Keys of the requests ahead.
     pub ahead_key_count: u64,
     /// Requests that a step waited for, one key each.
     pub demand_request_count: u64,
-    /// Values that a step of one shard wrote and another shard was sent; 0 where shards execute by a list.
+    /// Values that a step of one shard wrote and that were sent to another shard; 0 where shards
+    /// execute by a list.
     #[serde(default)]
     pub cross_shard_value_count: u64,
-    /// Results that came in the place of one of an earlier run of the step.
+    /// Results that replaced the result of an earlier run of the step.
     #[serde(default)]
     pub replaced_result_count: u64,
-    /// Results whose reads were stale when it was their turn to be committed: lower steps had left other values.
+    /// Results whose reads were stale when their commit was due: lower steps had left other values.
     #[serde(default)]
     pub stale_result_count: u64,
 }

@@ -1,5 +1,5 @@
-//! Batches and writes of a sample: the writes that its commits caused in a store, and the space that its files
-//! took.
+//! Batches and writes of a sample: the writes that its commits caused in a store, and the space of
+//! the store's files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,11 @@ use crate::figures::Percentiles;
 pub struct WriteFacts {
     /// Bytes of the keys and values of all commits: rows, and nodes of tries.
     pub committed_bytes: u64,
-    /// Bytes that this process sent, or is to send, to devices; `null` if the kernel does not tell.
+    /// Bytes that this process sent, or will send, to devices; `null` if the kernel does not report
+    /// them.
     pub device_write_bytes: Option<u64>,
-    /// Those over the bytes of the commits; `null` for a store that commits in memory.
+    /// Bytes sent to devices over the bytes of the commits; `null` for a store that commits in
+    /// memory.
     pub device_amplification: Option<f64>,
     /// Counts of the store; `null` if it does not compact files.
     pub store: Option<StoreWriteFacts>,
@@ -30,33 +32,35 @@ pub struct BatchFigures {
     pub time_ns: Percentiles,
     /// Bytes sent to devices over the bytes of the commits; median of the samples.
     pub device_amplification: Option<f64>,
-    /// Bytes of the store's log, flushes and compactions over the bytes of the commits; as above.
+    /// Bytes of the store's log, flushes and compactions over the bytes of the commits; median of
+    /// the samples.
     pub store_amplification: Option<f64>,
 }
 
-/// Counts of a store that flushes write buffers and compacts files, from the start of the clock to its end.
+/// Counts of a store that flushes write buffers and compacts files, from the start of the clock to
+/// its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreWriteFacts {
     /// Bytes of the write-ahead log.
     pub log_bytes: u64,
     /// Flushes of write buffers.
     pub flush_count: u64,
-    /// Bytes that they wrote.
+    /// Bytes that flushes wrote.
     pub flush_bytes: u64,
     /// Compactions.
     pub compaction_count: u64,
-    /// Bytes that they read.
+    /// Bytes that compactions read.
     pub compaction_read_bytes: u64,
-    /// Bytes that they wrote.
+    /// Bytes that compactions wrote.
     pub compaction_write_bytes: u64,
-    /// Time that commits were held back or slowed down because flushes or compactions lagged behind.
+    /// Time that commits were stopped or slowed down because flushes or compactions lagged behind.
     pub stall_ns: u64,
-    /// Compaction that was due after the last commit, as the store estimates it: the phase `settle`
-    /// waited for it.
+    /// Bytes to compact after the last commit, as the store estimates them. The phase `settle`
+    /// waited for them.
     pub due_bytes: u64,
-    /// The same at the end of the clock.
+    /// Bytes to compact at the end of the clock, as the store estimates them.
     pub pending_bytes: u64,
-    /// Memory of write buffers at the end of the clock; an empty buffer has some, too.
+    /// Memory of write buffers at the end of the clock. An empty buffer also has some.
     pub buffered_bytes: u64,
 }
 
@@ -67,13 +71,14 @@ impl StoreWriteFacts {
     }
 }
 
-/// Bytes of a store's files, those of the state below the sample included.
+/// Bytes of a store's files, including those of the state below the sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpaceFacts {
-    /// Before the clock.
+    /// Bytes before the clock.
     pub before_bytes: u64,
-    /// The most before the clock, after any batch if the store works beside commits, and after the clock.
+    /// Largest of the bytes before the clock, after the clock, and after any batch if the store
+    /// works in the background.
     pub peak_bytes: u64,
-    /// After the clock.
+    /// Bytes after the clock.
     pub after_bytes: u64,
 }

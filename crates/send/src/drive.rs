@@ -1,7 +1,7 @@
-//! Sends the transactions. One task decides: it releases transactions by the pace, hands each sender's over
-//! one after the other, and keeps the books; calls and the reading of blocks run beside it and tell it by
-//! messages. A transaction is signed when its turn comes, and its bytes are kept: a call whose fate is open
-//! is repeated with the same bytes, so that the chain can take it only once.
+//! Sends the transactions. One task decides: it releases transactions by the pace, hands each
+//! sender's over one after the other, and keeps the books. Calls and the reading of blocks run
+//! beside it and report by messages. A transaction is signed at its turn, and its bytes are kept. A
+//! call with an open result is repeated with the same bytes, so the chain can take it only once.
 
 use std::time::{Duration, Instant};
 

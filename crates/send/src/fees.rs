@@ -1,5 +1,5 @@
-//! The fees that transactions offer: far above the base fee, which rises by an eighth a block at most
-//! (EIP-1559); the base fee and the tip are paid.
+//! The fees that transactions offer. They are far above the base fee, which rises by at most an
+//! eighth a block (EIP-1559). Only the base fee and the tip are paid.
 
 /// Wei of a gwei.
 const GWEI: u128 = 1_000_000_000;

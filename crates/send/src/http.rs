@@ -1,5 +1,6 @@
-//! HTTP by one policy, for every part of the program: an answer is bounded in time and size, and a redirect
-//! stays on its host and keeps its encryption. Certificates are those that the system and Mozilla trust. Knows no JSON.
+//! HTTP by one policy for the whole program: an answer is bounded in time and size. A redirect
+//! stays on its host and keeps its encryption. Certificates are those that the system and Mozilla
+//! trust. Knows no JSON.
 
 use std::{
     error::Error,
@@ -13,12 +14,12 @@ use reqwest::{
     redirect::{Action, Attempt, Policy},
 };
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
-// It opens the WebSockets; the workspace states its features.
+// Opens the WebSockets; the workspace states its features.
 use tokio_tungstenite as _;
 
-/// How long a connection may take, whatever the answer may.
+/// Limit for connecting, whatever the limit of the answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// How long a connection is kept without a call.
+/// Longest life of a connection without a call.
 const IDLE_MAX: Duration = Duration::from_secs(15);
 /// Redirects that a call follows.
 const REDIRECT_COUNT_MAX: usize = 10;
@@ -64,7 +65,7 @@ pub struct HttpAnswer {
     pub body: Vec<u8>,
 }
 
-/// Why a call has no answer. No text shows a URL's path or password.
+/// Reason of a call without an answer. No text shows a URL's path or password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// No connection.
@@ -226,8 +227,8 @@ fn redirected(attempt: Attempt<'_>) -> Action {
     attempt.error(text)
 }
 
-/// Encryption with the root certificates of the system, which `SSL_CERT_FILE` names too, and of Mozilla,
-/// as a small container has none of its own.
+/// Encryption with root certificates of the system, also those of `SSL_CERT_FILE`, and of Mozilla.
+/// A small container has no certificates of its own.
 fn tls() -> &'static ClientConfig {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     CONFIG.get_or_init(|| {

@@ -1,6 +1,6 @@
 //! The fate of each transaction: sent or not, in a block or not, refused or not. Plain bookkeeping
-//! without time and network, so that its laws can be tested: each transaction has one fate, all fates add
-//! up to the plan, and a transaction counts once whatever happened to its bytes.
+//! without time and network, so tests can check its laws. Each transaction has one fate, and all
+//! fates add up to the plan. A transaction counts once, however often its bytes were sent.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -90,7 +90,7 @@ impl Tally {
 pub(crate) struct Inclusion {
     pub(crate) block: u64,
     pub(crate) hash: B256,
-    /// When the block was seen.
+    /// Time of the block's first sight.
     pub(crate) at: Duration,
     pub(crate) has_succeeded: bool,
     pub(crate) gas: u64,
@@ -99,19 +99,19 @@ pub(crate) struct Inclusion {
 /// A transaction's times and inclusion; times are since the start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// When it was to be sent.
+    /// Its due time.
     pub(crate) due: Option<Duration>,
-    /// When it was first handed over.
+    /// Time of its first call.
     pub(crate) sent: Option<Duration>,
-    /// When the node took it.
+    /// Time at which the node took it.
     pub(crate) taken: Option<Duration>,
     pub(crate) inclusion: Option<Inclusion>,
-    /// Why it was refused for good.
+    /// Reason for its final refusal.
     pub(crate) failure: Option<ErrorKind>,
 }
 
 impl Entry {
-    /// When a block with it was seen.
+    /// First sight of a block with it.
     pub(crate) fn included_at(&self) -> Option<Duration> {
         Some(self.inclusion.as_ref()?.at)
     }
@@ -133,7 +133,7 @@ impl Entry {
 pub(crate) struct Counted {
     /// Without its hashes of transactions.
     pub(crate) header: Header,
-    /// When it was seen.
+    /// Time of its first sight.
     pub(crate) at: Duration,
     /// All its transactions.
     pub(crate) tx_count: u64,

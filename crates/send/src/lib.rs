@@ -1,9 +1,10 @@
-//! A workload sent to a live node over JSON-RPC: accounts are funded, contracts created, transactions
-//! signed and sent at a pace, and read back from the node's blocks. Owns the fate of each transaction. Knows no executor, no scenario and no terminal.
+//! Sends a workload to a live node over JSON-RPC. Funds accounts, creates contracts, sends signed
+//! transactions at a pace, and reads them back from the node's blocks. Owns the fate of each
+//! transaction. Knows no executor, no scenario and no terminal.
 //!
-//! How to read it: [`Plan`] turns a workload into transactions of a live chain; [`Session`] connects,
-//! `setup` makes the accounts and contracts, `drive` sends; `ledger` has the fate of each transaction,
-//! from the blocks that `watch` reads.
+//! How to read it: [`Plan`] turns a workload into transactions of a live chain, and [`Session`]
+//! connects. `setup` makes the accounts and contracts, and `drive` sends. `ledger` has the fate of
+//! each transaction, from the blocks that `watch` reads.
 
 mod account;
 mod codes;

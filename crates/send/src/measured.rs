@@ -37,13 +37,13 @@ pub struct Measured {
     pub reorgs: Reorgs,
     /// Blocks above the last one with a transaction of the load.
     pub confirmations: Confirmations,
-    /// How it ended.
+    /// Its end.
     pub end: End,
     /// The last failed call.
     pub last_failure: Option<CallError>,
 }
 
-/// How a load ended.
+/// End of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// All transactions are in blocks or refused for good.
@@ -65,8 +65,9 @@ pub struct Confirmations {
     pub seen: u64,
 }
 
-/// Nanoseconds from when transactions were due to an event. Those that had it not by the end of the load have
-/// waited for so long at least: without them a node that stalls would look as fast as in its good time.
+/// Nanoseconds from the due time of transactions to an event. A transaction without the event waits
+/// until the end of the load, at least. Without such open waits a node that stalls would look as
+/// fast as in its good time.
 #[derive(Clone, Debug)]
 pub struct Waits {
     /// Waits of transactions that had the event.
@@ -78,11 +79,11 @@ pub struct Waits {
 /// Times in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Latencies {
-    /// From when a transaction was due to when it was first handed over.
+    /// From the due time of a transaction to its first call.
     pub delay: Waits,
-    /// From when it was due to when the node had taken it, or a block had it.
+    /// From its due time until the node had taken it, or a block had it.
     pub acceptance: Waits,
-    /// From when it was due to when the block with it was seen.
+    /// From its due time to the first sight of its block.
     pub inclusion: Waits,
     /// Times of answered calls.
     pub call: Histogram<u64>,
@@ -113,7 +114,7 @@ pub struct Attempts {
 pub struct ErrorCount {
     /// The kind.
     pub kind: ErrorKind,
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// Words of the first.
     pub first: String,
@@ -128,7 +129,7 @@ pub struct Block {
     pub hash: String,
     /// Unix time in seconds.
     pub timestamp: u64,
-    /// When it was seen, since the start.
+    /// Time of its first sight, since the start.
     pub seen: Duration,
     /// Transactions.
     pub tx_count: u64,
@@ -158,7 +159,7 @@ pub struct PoolDepth {
 /// Reorganisations of the chain during the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reorgs {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// Blocks that they removed.
     pub removed_blocks: u64,

@@ -92,7 +92,7 @@ impl Node {
     /// Connects to `url`; HTTP sends nothing yet.
     ///
     /// # Errors
-    /// The URL is none of a node, or nobody listens at it in time.
+    /// The URL is none of a node, or no node answers there in time.
     pub(crate) async fn connect(url: &NodeUrl, limit: Duration) -> Result<Self, SendError> {
         let link = Link::connect(url, limit).await;
         let link = link.map_err(|error| SendError::Connect(error.message))?;

@@ -1,17 +1,18 @@
-//! When transactions are sent: at a fixed rate whatever the node does (open loop), at most so many that are
-//! not in a block (closed loop), or as many as keep the node's pool at a depth.
+//! The pace of sending. It is a fixed rate whatever the node does (open loop), a limit of pending
+//! transactions (closed loop), or a depth of the pool.
 
 use std::time::Duration;
 
-/// How fast transactions are sent.
+/// Pace of sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// So many a second, planned before the first: one that is late counts its delay.
+    /// Transactions a second, planned before the first: a late one counts its delay.
     Rate(f64),
-    /// At most so many that are sent and not in a block.
+    /// The most transactions that are sent and in no block.
     InFlight(u64),
-    /// So many that the pool holds about this many: more by steps while it holds fewer, half as many once
-    /// it holds more, is full, or all calls wait (additive increase, multiplicative decrease).
+    /// The pool's depth. While it is lower, the window of transactions in flight grows by steps.
+    /// The window is halved once the pool is deeper or full, or all calls wait (additive increase,
+    /// multiplicative decrease).
     PoolDepth(u64),
 }
 
@@ -65,7 +66,7 @@ impl Release {
         Some((self.released - 1, due))
     }
 
-    /// When the next one is due, where that is known before.
+    /// Due time of the next one, where that is known before.
     pub(crate) fn next_due(&self) -> Option<Duration> {
         match self.pace {
             Pace::Rate(rate) if self.released < self.total => Some(due(self.released, rate)),

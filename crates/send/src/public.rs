@@ -9,7 +9,7 @@ use crate::error::SendError;
 /// Chains of developer nodes. Ids beside these are public: 13371 is one.
 const DEVELOPERS: [NamedChain; 3] = [NamedChain::Dev, NamedChain::Cannon, NamedChain::AnvilHardhat];
 
-/// Whether chain `id` is one of developer nodes, whose money is worth nothing.
+/// Whether chain `id` is one of developer nodes, with worthless money.
 pub(crate) fn is_developers(id: u64) -> bool {
     DEVELOPERS.iter().any(|chain| u64::from(*chain) == id)
 }
@@ -22,7 +22,7 @@ fn developer_ids() -> String {
 /// Checks that a load on chain `id` is meant; `named` is the chain that the user named.
 ///
 /// # Errors
-/// It is another chain than the named one, or none was named and it is not one of developer nodes.
+/// The chain is not the named one; or none was named and it is not one of developer nodes.
 pub(crate) fn check(id: u64, named: Option<u64>) -> Result<(), SendError> {
     match (named, NamedChain::try_from(id)) {
         (Some(asked), _) if asked != id => Err(SendError::OtherChain { id, asked }),

@@ -16,14 +16,14 @@ pub struct Settings {
     pub url: NodeUrl,
     /// The chain that the user named, if any.
     pub chain_id: Option<u64>,
-    /// How long a call may take.
+    /// Time limit of a call.
     pub timeout: Duration,
     /// Calls under way at a time.
     pub connection_count: usize,
-    /// How long nothing may happen before the load is given up: no transaction taken or included once all
-    /// were to be sent, or no answer at all.
+    /// The load is given up after so long without any answer. Once all transactions are due, also
+    /// after so long without one taken or included.
     pub patience: Duration,
-    /// How long a transaction that was taken may be in no block before the node is asked for it.
+    /// Longest time of a taken transaction in no block before the node is asked for it.
     pub forgotten_after: Duration,
     /// Refusals one after the other that time may remedy, before the transaction has failed.
     pub patient_try_count: u32,
@@ -56,7 +56,7 @@ pub struct NodeFacts {
     pub version: Option<String>,
     /// Chain id.
     pub chain_id: u64,
-    /// How calls reach it.
+    /// Transport of its calls.
     pub transport: Transport,
     /// Whether its blocks have access lists (Amsterdam).
     pub has_lists: bool,
@@ -64,7 +64,7 @@ pub struct NodeFacts {
     pub is_developers: bool,
 }
 
-/// How far a load is.
+/// Progress of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// Since the start.

@@ -55,7 +55,7 @@ pub struct SetupFacts {
     pub contract_count: u64,
     /// Transactions.
     pub tx_count: u64,
-    /// How long it took.
+    /// Its duration.
     pub time: Duration,
 }
 
@@ -84,7 +84,7 @@ struct Task {
     creates: Option<Address>,
 }
 
-/// Where a setup is made.
+/// Input of a setup.
 pub(crate) struct SetupRun<'a> {
     pub(crate) node: &'a Node,
     pub(crate) facts: &'a NodeFacts,
@@ -155,7 +155,7 @@ impl SetupRun<'_> {
         if cost.is_zero() || !self.facts.is_developers || !matches!(funder, Funder::Node) {
             return Ok(least);
         }
-        // Where it has none, the maker may still have enough.
+        // If the node has no account, the maker may still have enough.
         let own = self.node.accounts().await.unwrap_or_default();
         let Some(account) = own.first() else { return Ok(least) };
         let funds = self.node.balance(*account).await.map_err(needed("eth_getBalance"))?;

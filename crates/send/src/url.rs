@@ -1,10 +1,10 @@
-//! The URL of a node. A path often holds a key, and an authority a password: only scheme, host and port are
-//! shown, and the rest is taken out of the words of others.
+//! The URL of a node. A path often holds a key, and an authority a password. So only scheme, host
+//! and port are shown, and the rest is removed from the texts of others.
 
 use std::fmt;
 
 variant::named! {
-    /// How calls reach a node.
+    /// Transport of calls to a node.
     pub enum Transport: "transport" {
         /// HTTP or HTTPS: a request for each call.
         Http = "http",
@@ -79,7 +79,7 @@ impl NodeUrl {
         &self.text
     }
 
-    /// How calls reach it; `None` where it is no URL of a node.
+    /// Transport of its calls; `None` where it is no URL of a node.
     pub fn transport(&self) -> Option<Transport> {
         Transport::of(&self.text)
     }

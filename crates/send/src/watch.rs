@@ -1,6 +1,7 @@
-//! Reads a chain's blocks as they come, each once and in order, and finds those that a reorganisation
-//! removed. Also samples the pool. One task looks for new blocks and notes when they are there, another reads
-//! them with their receipts: a node that tells receipts slowly delays no time.
+//! Reads a chain's blocks as they come, each once and in order, and finds blocks that a
+//! reorganisation removed. Also samples the pool. One task looks for new blocks and notes their
+//! time, another reads them with their receipts. So a node that is slow with receipts delays no
+//! time.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +39,7 @@ pub(crate) enum Seen {
     Alive,
     /// A block that extends the chain.
     Block(Box<SeenBlock>),
-    /// The last block that was told is not in the chain any more.
+    /// The last reported block is not in the chain any more.
     Removed {
         /// Its number.
         number: u64,
@@ -57,12 +58,12 @@ pub(crate) enum Seen {
 #[derive(Clone, Debug)]
 pub(crate) struct SeenBlock {
     pub(crate) header: Header,
-    /// When it was seen, since the start.
+    /// Time of its first sight, since the start.
     pub(crate) at: Duration,
     pub(crate) receipts: Vec<Receipt>,
 }
 
-/// Sends each newest block of the node to `heads` once, and errors to `out`, until nobody receives them.
+/// Sends each newest block to `heads` once, and errors to `out`, until the receivers are gone.
 pub(crate) async fn heads(
     node: Node,
     began: Instant,
@@ -90,7 +91,7 @@ pub(crate) async fn heads(
     }
 }
 
-/// Sends blocks behind `base`, up to the newest of `heads`, to `out` until nobody receives them.
+/// Sends blocks behind `base`, up to the newest of `heads`, to `out` until its receiver is gone.
 pub(crate) async fn blocks(
     node: Node,
     base: Header,
@@ -140,7 +141,7 @@ async fn ancestors(node: &Node, base: &Header) -> Vec<Header> {
 enum Step {
     /// An event of the chain.
     Seen(Seen),
-    /// A change below the blocks that are told.
+    /// A change below the reported blocks.
     Untold,
     /// The node does not tell the block yet.
     Missing,
@@ -235,7 +236,7 @@ fn check(header: &Header, receipts: &[Receipt]) -> Result<(), CallError> {
     Err(CallError { kind: ErrorKind::Malformed, message })
 }
 
-/// Sends the depth of the pool to `out` until nobody receives it or the node does not tell it.
+/// Sends the depth of the pool to `out` until the receiver is gone or the node does not tell it.
 pub(crate) async fn pool(node: Node, began: Instant, out: UnboundedSender<Seen>) {
     let mut is_told = false;
     loop {
@@ -246,7 +247,7 @@ pub(crate) async fn pool(node: Node, began: Instant, out: UnboundedSender<Seen>)
                     return;
                 }
             }
-            // It does not know the method.
+            // The node does not know the method.
             Err(error) if !is_told && error.kind == ErrorKind::Rejected => return,
             Err(error) => {
                 if out.send(Seen::Failed(error)).is_err() {

@@ -39,7 +39,7 @@ use crate::{
     },
 };
 
-/// How shards are reached.
+/// Settings of the connections to shards.
 #[derive(Clone)]
 pub struct Reach {
     /// Addresses, as `127.0.0.1:7001`.
@@ -78,12 +78,12 @@ struct Connected {
     loaded: Mutex<Option<B256>>,
 }
 
-/// The metadata of each call: who the coordinator is.
+/// The metadata of each call, which identify the coordinator.
 #[derive(Clone, Debug)]
 struct Caller {
     token: Option<MetadataValue<Ascii>>,
     program: MetadataValue<Ascii>,
-    /// A number of its own.
+    /// Random number by which shards tell coordinators apart.
     coordinator: MetadataValue<Ascii>,
 }
 
@@ -150,7 +150,7 @@ impl Cluster {
     }
 }
 
-/// How a shard at an address is started.
+/// Words on how to start a shard at an address.
 fn start_words(address: &str) -> String {
     let (host, port) = address.rsplit_once(':').unwrap_or((address, "7001"));
     let is_here = address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_loopback());
@@ -255,7 +255,8 @@ impl Shards for Cluster {
         });
         let request = caller.call(tokio_stream::iter(pieces));
         let mut client = client.clone();
-        // It is one silence after the last piece, in which a workload is decoded: ten times the patience.
+        // After the last piece the shard is silent while it decodes the workload: so wait ten times
+        // as long.
         let patience = Patience { most: 10 * self.deadline, stop, progress: Some(&sent_count) };
         let sent = patience.wait(&self.runtime, client.load(request))?;
         let got = sent.map_err(|status| ended(&status))?.into_inner().digest;
@@ -301,7 +302,8 @@ impl Cluster {
         let (to, from) = mpsc::channel(WINDOW);
         let to = Outgoing::new(to, delay);
         let mut messages = first_messages(digest, assignment, way);
-        // As many as there is room for are under way before the shard has answered the call.
+        // Fills the channel before the call, so that these travel with it. The first that does not
+        // fit, and the rest, follow once the shard reads.
         let waiting = messages.find_map(|message| to.post(message).err());
         let request = caller.call(ReceiverStream::new(from));
         let mut client = client.clone();

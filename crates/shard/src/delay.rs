@@ -1,7 +1,8 @@
 //! A delay line: messages leave it in order, each a fixed time after it came. Threads wait by the
-//! system's clock, as timers of the runtime have whole milliseconds. It delays alone. What a network of that delay
-//! has on its way is in it. Messages whose time is over and that are not taken wait for a side that is behind: of
-//! these there are few, as there are without a line.
+//! system's clock, because timers of the runtime have whole milliseconds. The line only delays.
+//!
+//! It holds the messages that a network of that delay would have under way. A delayed message also
+//! waits here while its receiver is behind; as without a line, such messages are few.
 
 use std::{
     collections::VecDeque,
@@ -20,7 +21,7 @@ struct Held<T> {
     messages: VecDeque<(Instant, T)>,
     /// No further message comes.
     is_closed: bool,
-    /// Nobody takes messages any more.
+    /// The receiver is gone.
     is_left: bool,
 }
 
@@ -47,7 +48,7 @@ impl<T> Line<T> {
     }
 }
 
-/// A line of this delay, in which `due_max` messages wait at most for one who takes them.
+/// A line of this delay. At most `due_max` messages wait at its end for a receiver.
 pub(crate) fn line<T>(delay: Duration, due_max: usize) -> (Entry<T>, Exit<T>) {
     let held = Held { messages: VecDeque::new(), is_closed: false, is_left: false };
     let (held, came, left) = (Mutex::new(held), Condvar::new(), Notify::new());
@@ -62,11 +63,11 @@ pub(crate) struct Entry<T>(Arc<Line<T>>);
 /// The fate of a message that was to enter.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entered<T> {
-    /// It is in the line.
+    /// The message is in the line.
     Held,
     /// There is no room for it.
     Full(T),
-    /// Nobody wants messages any more.
+    /// The receiver is gone.
     Unwanted,
 }
 
@@ -86,7 +87,8 @@ impl<T> Entry<T> {
         Entered::Held
     }
 
-    /// Takes a message once there is room for it. Returns whether somebody wants it. For one task at a time.
+    /// Takes a message once there is room for it. Returns whether there is a receiver. For one task
+    /// at a time.
     pub(crate) async fn enter_with_room(&self, mut message: T) -> bool {
         loop {
             message = match self.enter(message) {
@@ -111,7 +113,7 @@ impl<T> Drop for Entry<T> {
 #[derive(Debug)]
 pub(crate) struct Exit<T>(Arc<Line<T>>);
 
-/// What leaves a line.
+/// Result of taking a message from a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Left<T> {
     /// A message.

@@ -25,7 +25,7 @@ pub(crate) fn within<T>(
     runtime.block_on(async { timeout(most, call).await.ok() })
 }
 
-/// How long a thread waits.
+/// Limits of a thread's wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience<'a> {
     /// The longest time without progress.

@@ -148,7 +148,7 @@ mod tests {
         for _ in 0..10 * WINDOW {
             assert!(matches!(held.next(LONG), Left::Message(Ok(Some(_)))));
         }
-        // It waits for room, and is told that there will be none.
+        // The reading waits for room, and learns that there will be none.
         let silent = Silent { message_count: 10 * WINDOW, _is_alive: Arc::clone(&alive) };
         let (entry, full) = line(Duration::ZERO, WINDOW);
         let other = Reading::start(&runtime, silent, entry);

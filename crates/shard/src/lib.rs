@@ -1,5 +1,5 @@
-//! Shards of execution over gRPC: the server of a shard, and the coordinator's connections. What a shard
-//! executes and how results are checked is the executor's; messages are in `proto/shard.proto`.
+//! Shards of execution over gRPC: the server of a shard, and the coordinator's connections. The
+//! executor runs the steps and checks the results; messages are in `proto/shard.proto`.
 
 mod cluster;
 mod convert;

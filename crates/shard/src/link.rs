@@ -46,7 +46,7 @@ impl Link {
     /// Hands an answer to the thread that waits for it.
     ///
     /// # Errors
-    /// Words for an answer that nobody asked for, or that is malformed.
+    /// Words for an answer without a request, or for a malformed one.
     pub(crate) fn answered(&self, values: proto::Values) -> Result<(), String> {
         let request = values.request;
         let values = convert::values_of_wire(values)?;
@@ -59,7 +59,7 @@ impl Link {
         Ok(())
     }
 
-    /// The coordinator has gone: nobody waits any longer.
+    /// The coordinator has gone: no thread waits any longer.
     pub(crate) fn close(&self) {
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

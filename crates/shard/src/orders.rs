@@ -61,7 +61,7 @@ impl Orders {
         Ok(())
     }
 
-    /// The coordinator has gone: nobody waits any longer.
+    /// The coordinator has gone: no thread waits any longer.
     pub(crate) fn close(&self) {
         *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

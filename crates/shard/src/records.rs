@@ -1,5 +1,5 @@
-//! Keys with their values as records of a fixed length, many in one field: a message of its own for each would be
-//! most of a result's cost. A record that cannot be is an error in words.
+//! Keys with their values as records of a fixed length, many in one field. One message for each
+//! record would be most of a result's cost. An invalid record is an error in words.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::AccountWrite;

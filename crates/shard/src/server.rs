@@ -46,12 +46,12 @@ use crate::{
 /// Longest silence of a coordinator: it answers pings at least.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
-/// How a shard serves.
+/// Settings of a shard's server.
 #[derive(Clone)]
 pub struct Serving {
-    /// Where it listens.
+    /// Address to listen at.
     pub listen: SocketAddr,
-    /// The token that callers must have; `None`: none is asked for.
+    /// The token that callers must have; `None`: none is needed.
     pub token: Option<String>,
     /// Name and version of this program, which callers must have too.
     pub program: String,
@@ -248,9 +248,9 @@ impl Shard for Service {
 /// The coordinator of a batch under way, as its threads see it.
 #[derive(Clone)]
 enum Side {
-    /// Of a batch with a list.
+    /// Coordinator of a batch with a list.
     ByList(Arc<Link>),
-    /// Of one without.
+    /// Coordinator of a batch without a list.
     Optimistic(Arc<Orders>),
 }
 
@@ -411,7 +411,7 @@ async fn assignment(
         steps,
         thread_count: thread_count as usize,
         micro_batch_key_count: begin.micro_batch_key_count,
-        // It is the coordinator's side that holds messages back, in both directions.
+        // The coordinator's side delays messages, in both directions.
         delay: Duration::ZERO,
     };
     Ok((assignment, way))

@@ -1,5 +1,5 @@
-//! A batch under way on a shard, as the coordinator's thread sees it: messages out and in, each held back by
-//! the delay that the run adds to the network.
+//! A batch under way on a shard, as the coordinator's thread sees it. The delay of the run holds
+//! back each message, out and in.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -71,14 +71,14 @@ impl Outgoing {
             },
             Self::Delayed(line) => match line.enter(wrapped) {
                 Entered::Full(back) => back.message,
-                // A line that has ended tells the same.
+                // The end of the line tells the same.
                 Entered::Held | Entered::Unwanted => None,
             },
         };
         back.map_or(Ok(()), Err)
     }
 
-    /// Sends a message. Returns whether somebody wants it.
+    /// Sends a message. Returns whether it has a receiver.
     async fn send(&self, message: Message) -> bool {
         let message = FromCoordinator { message: Some(message) };
         match self {
@@ -104,7 +104,7 @@ struct MessageSender<'c> {
 }
 
 impl MessageSender<'_> {
-    /// Sends a message, and waits while the shard is behind. Returns whether somebody wants it.
+    /// Sends a message, and waits while the shard is behind. Returns whether it has a receiver.
     fn send(&self, message: Message) -> Result<bool, ShardError> {
         self.patience.wait(self.runtime, self.to.send(message))
     }

@@ -14,8 +14,9 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// Messages in a direction that wait for the network: a sender beyond that waits itself.
 pub(crate) const WINDOW: usize = 8;
 
-/// Bytes of a batch's messages that the network has on its way, and of all calls on a connection: as many as one of
-/// 10 Gbit/s and 3 ms. Smaller windows, as HTTP/2 has them by itself, would wake both sides for every 64 KiB.
+/// Window in bytes of a batch's messages on the network, and of all calls on a connection. The size
+/// suits a network of 10 Gbit/s and 3 ms. HTTP/2's default windows would wake both sides for every
+/// 64 KiB.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 4 * STREAM_WINDOW_BYTES;
 
@@ -38,10 +39,10 @@ pub(crate) const THREAD_COUNT_MAX: u32 = 1 << 10;
 /// Key of the shared token in the metadata of a call.
 pub(crate) const TOKEN_KEY: &str = "stress-shard-token";
 
-/// How a batch is executed.
+/// Way of executing a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// By its list.
+    /// Executes a batch by its list.
     ByList,
     /// Without one.
     Optimistic,

@@ -8,7 +8,7 @@ use crate::{
     quantity,
 };
 
-/// The longest duration of an option: a longer one is a slip of the unit.
+/// The longest duration of an option. A longer one is a slip of the unit.
 const MOST: Duration = Duration::from_secs(24 * 3_600);
 
 /// A duration as scenarios have them, in whole milliseconds from 1ms to 24h: `200ms`, `1.5s`, `10m`. Errors call

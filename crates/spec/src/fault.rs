@@ -1,18 +1,18 @@
-//! Faults of a scenario, before it is known how to show them: a misfit of one value, and a
-//! fault, which is a misfit at a key and a place. `error.rs` turns faults into text for people.
+//! Faults of a scenario, independent of how they are shown. A misfit is a fault of one value; a
+//! fault is a misfit with its key and place. `error.rs` turns faults into text for people.
 
 use std::ops::Range;
 
 use variant::steers_terminal;
 
-/// Where a value came from.
+/// Origin of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Origin {
     /// Bytes of the scenario's text.
     File(Range<usize>),
     /// The scenario as a whole: something is missing from it.
     WholeFile,
-    /// From outside, as the user gave it, such as `--gas 640M`.
+    /// A value from outside, as the user gave it, such as `--gas 640M`.
     Outside { origin: String, value: String },
 }
 
@@ -21,11 +21,11 @@ pub(crate) enum Origin {
 pub(crate) struct Remedy {
     /// The value to write instead.
     pub(crate) write: Option<Literal>,
-    /// Further text, or all of it; may be empty.
+    /// Further advice, or the whole remedy; may be empty.
     pub(crate) advice: String,
 }
 
-/// A value as a remedy shows it: in a file quoted, or in brackets; bare on the command line.
+/// A value as a remedy shows it: quoted or in brackets in a file, bare on the command line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Literal {
     Text(String),
@@ -35,7 +35,7 @@ pub(crate) enum Literal {
 }
 
 impl Literal {
-    /// As a scenario file has it.
+    /// The value as a scenario file writes it.
     pub(crate) fn in_file(&self) -> String {
         match self {
             Self::Text(text) => format!("\"{text}\""),
@@ -44,7 +44,7 @@ impl Literal {
         }
     }
 
-    /// As an option has it.
+    /// The value as an option takes it.
     pub(crate) fn on_command_line(&self) -> String {
         match self {
             Self::Text(text) | Self::Bare(text) => text.clone(),
@@ -79,7 +79,7 @@ impl Remedy {
 /// One value that breaks a rule, wherever it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Misfit {
-    /// The value given and the rule it breaks.
+    /// The value and the rule that it breaks.
     pub(crate) rule: String,
     pub(crate) remedy: Remedy,
 }
@@ -106,7 +106,7 @@ pub(crate) struct Fault {
 /// The longest excerpt of a user's value that an error repeats, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
 
-/// The fewest characters that are looked for in names.
+/// The fewest characters of a part that is searched in names.
 const PART_CHARS_MIN: usize = 3;
 
 /// A user's text as an error may repeat it: short, on one line, without control characters.
@@ -138,8 +138,8 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
     near.into_iter().min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }
 
-/// At most `count_max` of `candidates` that may have been meant: those that are near, the nearest
-/// first, then those that have `given` in their names.
+/// At most `count_max` of `candidates` that may have been meant. Near names come first, nearest
+/// first; then names that contain `given`.
 pub(crate) fn nearest_few<'a>(
     given: &str,
     candidates: &[&'a str],
@@ -161,7 +161,7 @@ pub(crate) fn nearest_few<'a>(
 
 /// The candidates that are near enough, with their distances.
 fn near<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
-    // Distance costs the product of the lengths; nothing that long is a slip of a name.
+    // Distance costs the product of the lengths; a text this long is no misspelt name.
     if given.len() > SHOWN_CHARS_MAX {
         return Vec::new();
     }
@@ -175,8 +175,8 @@ fn near<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<(
     measured.collect()
 }
 
-/// Whether `given` is the beginning of a name. The table before the `.` of a key, or the folder before a
-/// `/`, is not.
+/// Whether `given` is the beginning of a name. The table before the `.` of a key does not count,
+/// nor the folder before a `/`.
 fn is_begun(given: &str, name: &str) -> bool {
     let rest = name.strip_prefix(given).filter(|_| given.len() >= PART_CHARS_MIN);
     rest.is_some_and(|rest| !given.ends_with('.') && !rest.starts_with(['.', '/']))

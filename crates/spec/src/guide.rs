@@ -1,5 +1,5 @@
 //! The text of `docs/scenario.md` on a key: the one place where keys are explained. The page is
-//! embedded, so that a scenario to start from and the schema for editors say the same.
+//! embedded, so that starter scenarios and the schema for editors have the same text.
 
 /// The page.
 const PAGE: &str = include_str!("../../../docs/scenario.md");
@@ -7,16 +7,16 @@ const PAGE: &str = include_str!("../../../docs/scenario.md");
 /// A row of one of the page's tables of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row<'page> {
-    /// The values that it takes.
+    /// Values that the key takes.
     pub(crate) takes: &'page str,
-    /// Its default; empty where the table has none.
+    /// Default of the key; empty where the table has none.
     pub(crate) default: &'page str,
-    /// Its effect.
+    /// Effect of the key.
     pub(crate) what: &'page str,
 }
 
-/// The row of the key at `path`, such as `load.keys`; where several kinds of load have one, that
-/// below the paragraph that names `kind`.
+/// The row of the key at `path`, such as `load.keys`. Where several kinds of load have the key, the
+/// row below the paragraph that names `kind`.
 pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
     let start = format!("| `{path}` |");
     let named = kind.map(|kind| format!("`{kind}`"));
@@ -39,7 +39,7 @@ pub(crate) fn row(path: &str, kind: Option<&str>) -> Option<Row<'static>> {
     first
 }
 
-/// The cells after the first: its values, its default (not in all tables), its effect.
+/// The cells after the first: the key's values, its default (not in all tables), its effect.
 fn cells_of(cells: &str) -> Option<Row<'_>> {
     let cells: Vec<&str> = cells.trim().trim_end_matches('|').split('|').map(str::trim).collect();
     match cells[..] {
@@ -49,7 +49,7 @@ fn cells_of(cells: &str) -> Option<Row<'_>> {
     }
 }
 
-/// Markdown as plain text: without the marks of code and with links as their words.
+/// Converts Markdown to plain text: drops the marks of code, and keeps the words of links.
 pub(crate) fn plain(markdown: &str) -> String {
     let mut out = String::with_capacity(markdown.len());
     let mut rest = markdown;

@@ -1,5 +1,5 @@
-//! The loads of a scenario. One kind of load is one struct, which owns its parameters; their keys and rules are
-//! declared beside it. [`LoadKind`] lists the kinds.
+//! The loads of a scenario. Each kind of load is a struct that owns its parameters; their keys and
+//! rules are declared beside it. [`LoadKind`] lists the kinds.
 
 mod chains;
 mod dapps;
@@ -30,30 +30,30 @@ use crate::tree::{Node, Table, Value};
 /// A share of the gas of every block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
-    /// Share of the block's gas, or of its transactions where these are counted, above 0; the shares of
-    /// all loads sum to 1.
+    /// Share above 0 of the block's gas, or of its transactions where the block counts these. The
+    /// shares of all loads sum to 1.
     pub share: f64,
-    /// The name of its streams, instead of its index among the loads: a named load stays the same at
-    /// any index.
+    /// Name of the load. Its random streams are named by it, instead of by the load's index. So a
+    /// named load stays the same at any index.
     pub name: Option<String>,
-    /// How large its transactions are; `None`: as large as `block.tx_gas` lets them be.
+    /// Sizes of the transactions; `None`: as large as `block.tx_gas` allows.
     pub sizes: Option<Sizes>,
     /// Seed of this load's stream, in place of the derived one.
     pub seed: Option<u64>,
-    /// Its kind.
+    /// Kind of the load.
     pub kind: LoadKind,
 }
 
 /// A kind of load as the reader finds it.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
-    /// Its keys beside those of every load.
+    /// Keys of the kind beside those of every load.
     pub(crate) keys: Vec<&'static str>,
     read: fn(&Fields<'_>, &Around<'_>) -> Result<LoadKind, Fault>,
 }
 
-/// Makes [`LoadKind`] and [`KINDS`] of one list: each kind with its name in a scenario and the struct of its
-/// parameters.
+/// Makes [`LoadKind`] and [`KINDS`] from one list. It has each kind with its name in a scenario and
+/// the struct of its parameters.
 macro_rules! load_kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
         /// A kind of load with its parameters.
@@ -106,13 +106,13 @@ load_kinds! {
     Transfers = "transfers",
     /// Transfers of an ERC-20 token.
     Erc20 = "erc20",
-    /// Some work, then one slot that all read and write.
+    /// Some work, then one slot that all transactions read and write.
     OneSlot = "one-slot",
     /// Users of many DApps with shared resources.
     Dapps = "dapps",
     /// Dependencies by rate and by shape.
     Chains = "chains",
-    /// Groups that hash and meet in a slot, as the official benchmarks divide a block.
+    /// Groups of transactions that hash and share a slot, as in the official benchmarks.
     HashChain = "hash-chain",
     /// One account a transaction.
     NonConflicting = "non-conflicting",
@@ -135,7 +135,7 @@ load_kinds! {
 }
 
 impl Load {
-    /// The load at `index` in the names of its streams, as in `load[0]`.
+    /// The load at `index` in the names of its random streams, such as `load[0]`.
     pub fn tag(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| index.to_string())
     }
@@ -151,7 +151,7 @@ impl Load {
 }
 
 impl LoadKind {
-    /// Whether its transactions ask for as many cold keys as fit, and do little else.
+    /// Whether transactions of the load touch as many cold keys as fit, and do little else.
     pub const fn is_storm(&self) -> bool {
         matches!(
             self,
@@ -165,7 +165,7 @@ impl LoadKind {
         )
     }
 
-    /// Whether a transaction of it uses up any gas that it is given. Others have a fixed need.
+    /// Whether a transaction of the load uses up any gas limit. Others need a fixed amount of gas.
     pub const fn fills_room(&self) -> bool {
         match self {
             Self::Compute(compute) => compute.round_count.is_none(),
@@ -182,7 +182,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 
 const NAME_CHARS_MAX: usize = 64;
 
-/// The shares of all loads sum to 1 within this.
+/// Tolerance within which the shares of all loads sum to 1.
 const SHARE_TOLERANCE: f64 = 1e-9;
 
 /// Reads every `[[load]]`; a single one needs no share.
@@ -233,7 +233,7 @@ pub(crate) const fn is_of_name(c: char) -> bool {
     matches!(c, 'a'..='z' | '0'..='9' | '-')
 }
 
-/// A load's name: not one that a load has already, nor a number, which is a place.
+/// A load's name. It must not be the name of another load, nor a number, which is an index.
 fn name(fields: &Fields<'_>, others: &[Load]) -> Result<Option<String>, Fault> {
     let Some(name) = fields.text("name")? else { return Ok(None) };
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -261,7 +261,7 @@ fn kind<'tree>(
 ) -> Result<(&'static Kind, Fields<'tree>), Fault> {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let all = listed(&names, "or");
-    // Which keys are known depends on the kind: the first look takes any.
+    // The known keys depend on the kind, so the first look accepts any key.
     let any: Vec<&str> = table.entries.iter().map(|entry| entry.key.as_str()).collect();
     let fields = around.state_fields.within(path, table, &node.origin, &any)?;
     let Some(given) = fields.text("kind")? else {
@@ -290,8 +290,8 @@ fn kind<'tree>(
     Ok((kind, around.state_fields.within(path, table, &node.origin, &known)?))
 }
 
-/// The misfit of a key that `kind` lacks and other kinds have; `None` of a key that no load has, or that
-/// the state or the block has too.
+/// The misfit of a key that `kind` lacks and other kinds have. `None` for a key that no load has,
+/// or that the state or the block also has.
 fn of_other_kinds(key: &str, kind: &Kind) -> Option<Misfit> {
     let others = KINDS.iter().filter(|other| other.keys.contains(&key)).map(|other| other.name);
     let others: Vec<&str> = others.collect();

@@ -1,5 +1,5 @@
-//! `[run.mdbx]`: how the MDBX store lays out its file. No key is work: a state of another shape has
-//! the same rows.
+//! `[run.mdbx]`: the file layout of the MDBX store. Its keys are no work keys: states of every
+//! layout have the same rows.
 
 use crate::fault::{Fault, Misfit, Remedy, listed};
 use crate::fields::Fields;
@@ -8,10 +8,10 @@ use variant::{SlotTable, StoreKind};
 
 /// The path of the table.
 pub(crate) const PATH: &str = "run.mdbx";
-/// Its keys.
+/// Keys of the table.
 pub(crate) const KEYS: &[&str] = &["storage"];
 
-/// How the MDBX store lays out its file.
+/// File layout of the MDBX store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MdbxSpec {
     /// Form of the table of slots.
@@ -25,7 +25,7 @@ impl MdbxSpec {
     }
 }
 
-/// The table's keys, each at its default where it is left out. A form that is asked for is an error
+/// Reads the table, each key at its default where it is left out. A requested form is an error
 /// where none of `stores` has it.
 pub(crate) fn read(fields: &Fields<'_>, stores: &[StoreKind]) -> Result<MdbxSpec, Fault> {
     let storage = fields.named("storage")?.unwrap_or_default();

@@ -14,28 +14,28 @@ use variant::{CacheMode, Design, ListForm, Named, StoreKind};
 pub struct Expect {
     /// The bounded metric.
     pub metric: Metric,
-    /// The rows that it is read from.
+    /// The rows that the metric is read from.
     pub scope: Scope,
     /// The bound, inclusive.
     pub bound: Bound,
-    /// The runs it is judged in.
+    /// The runs in which the claim is judged.
     pub when: When,
 }
 
 variant::named! {
-    /// The rows that a claim is on. One that names none is on whole blocks: a validator waits for these.
+    /// The rows of a claim. By default these are whole blocks, since a validator waits for them.
     #[derive(Default)]
     pub enum Scope: "scope of a claim" {
         /// Rows that run whole blocks.
         #[default]
         Whole = "whole",
-        /// Rows beside them: execution alone, or with some duties.
+        /// Rows beside whole blocks: execution alone, or with some duties.
         Execution = "execution",
     }
 }
 
 impl Expect {
-    /// Whether it is judged on rows that run whole blocks.
+    /// Whether the claim is judged on rows that run whole blocks.
     pub fn is_on_whole_blocks(&self) -> bool {
         self.scope == Scope::Whole && !matches!(self.metric, Metric::BalBytes(_))
     }
@@ -48,7 +48,7 @@ impl Expect {
         }
     }
 
-    /// The same with any scope written out.
+    /// The metric with any scope written out.
     pub fn scoped(&self) -> String {
         match self.metric {
             Metric::BalBytes(_) => self.metric.to_string(),
@@ -60,29 +60,29 @@ impl Expect {
 /// An inclusive bound, finite, in the metric's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
-    /// The metric is at least this.
+    /// The metric is at least this value.
     Min(f64),
-    /// The metric is at most this.
+    /// The metric is at most this value.
     Max(f64),
 }
 
-/// The runs an expectation is judged in; a field that is `None` takes any.
+/// The runs in which an expectation is judged; a field that is `None` takes any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct When {
-    /// Only with this store.
+    /// Only runs with this store.
     pub store: Option<StoreKind>,
-    /// Only with this cache state.
+    /// Only runs with this cache state.
     pub cache: Option<CacheMode>,
 }
 
 /// A figure of a run's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// `speedup(a, b)`: how many times as fast as `b` design `a` is.
+    /// `speedup(a, b)`: the speed of design `a` as a multiple of that of design `b`.
     Speedup {
-        /// The design that is to be faster.
+        /// The design `a`.
         of: Design,
-        /// The design it is compared with.
+        /// The design `b`, the base.
         over: Design,
     },
     /// `mgas_per_s(d)`: throughput in millions of gas a second.
@@ -98,7 +98,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The designs that a run must have for it.
+    /// The designs that a run needs for the metric.
     pub fn designs(self) -> Vec<Design> {
         match self {
             Self::Speedup { of, over } => vec![of, over],
@@ -142,7 +142,7 @@ impl Kind {
         format!("{self}({arguments})")
     }
 
-    /// The metric of arguments that fit.
+    /// An example of the metric with valid arguments.
     pub(crate) fn example(self) -> String {
         match self {
             Self::Speedup => format!("{self}(batched-io, parallel-io)"),
@@ -150,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// The metric of these arguments; `text` is all that was given.
+    /// The metric with these arguments; `text` is the whole text that the user gave.
     fn of(self, arguments: &[&str], text: &str) -> Result<Metric, Misfit> {
         let rule = match (self, arguments) {
             (Self::Speedup, [of, over]) => {

@@ -1,5 +1,5 @@
-//! The closed sets of names that only scenarios use. Those that the executor shares are in the
-//! crate `variant`.
+//! The closed sets of names that only scenarios use. The crate `variant` has the names that the
+//! executor shares.
 
 use variant::named;
 use workload::{Fork, Layout};
@@ -17,21 +17,21 @@ pub(crate) const LAYOUTS: [(&str, Layout); 2] =
     [(Layout::Hashed.name(), Layout::Hashed), (Layout::Plain.name(), Layout::Plain)];
 
 named! {
-    /// How the loads of a block follow one another.
+    /// Order of the loads of a block.
     pub enum LoadOrder: "order of loads" {
-        /// They take turns, each by its share.
+        /// Loads take turns, each by its share.
         Interleaved = "interleaved",
-        /// One after the other, as the scenario has them.
+        /// One load after the other, in the order of the scenario.
         Phases = "phases",
     }
 }
 
 named! {
-    /// How large the transactions of a load are.
+    /// Sizes of the transactions of a load.
     pub enum SizesName: "distribution of sizes" {
-        /// All have the most.
+        /// The largest size for all.
         Fixed = "fixed",
-        /// Evenly from the least to the most.
+        /// Evenly distributed from the least to the most.
         Range = "range",
         /// Multiples of the least by Zipf's law: many small, few large.
         Zipf = "zipf",
@@ -39,13 +39,13 @@ named! {
 }
 
 named! {
-    /// Which keys the transactions of a storm have in common.
+    /// Keys that the transactions of a storm share.
     #[derive(Default)]
     pub enum Overlap: "overlap" {
-        /// None: every key is read once in the whole workload.
+        /// No keys: every key is read once in the whole workload.
         #[default]
         Nothing = "none",
-        /// All: every transaction of a contract reads the same keys.
+        /// All keys: every transaction of a contract reads the same ones.
         All = "all",
     }
 }
@@ -67,7 +67,7 @@ named! {
 }
 
 named! {
-    /// How a storm looks at an account.
+    /// Operation of a storm on an account.
     #[derive(Default)]
     pub enum AccountOp: "operation" {
         /// BALANCE.
@@ -93,25 +93,25 @@ named! {
         Plain = "plain",
         /// Contracts.
         Contracts = "contracts",
-        /// Nothing.
+        /// No accounts: nothing is at the addresses.
         Absent = "absent",
     }
 }
 
 named! {
-    /// Who gives to whom in transfers.
+    /// Pattern of senders and recipients in transfers.
     #[derive(Default)]
     pub enum Pattern: "pattern" {
         /// Pairs that have no account in common.
         #[default]
         AToB = "a-to-b",
-        /// Each to itself.
+        /// Each account to itself.
         AToA = "a-to-a",
-        /// One to all others in turn.
+        /// One account to all others in turn.
         AToMany = "a-to-many",
-        /// All others in turn to one.
+        /// All other accounts in turn to one.
         ManyToA = "many-to-a",
-        /// Each to an address that does not exist.
+        /// Each transfer to an address that does not exist.
         Fresh = "fresh",
     }
 }
@@ -133,7 +133,7 @@ named! {
 }
 
 named! {
-    /// By which operation contracts are deployed.
+    /// Operation that deploys contracts.
     #[derive(Default)]
     pub enum Creation: "kind of deployment" {
         /// A transaction that creates.
@@ -145,19 +145,19 @@ named! {
 }
 
 named! {
-    /// Who receives an airdrop.
+    /// Accounts that receive an airdrop.
     #[derive(Default)]
     pub enum Recipients: "sort of recipients" {
         /// Addresses that have none of the token.
         #[default]
         Fresh = "fresh",
-        /// Those who hold it.
+        /// Accounts that hold the token.
         Holders = "holders",
     }
 }
 
 named! {
-    /// How a storm's next key follows from the last.
+    /// Rule from one key of a storm to the next.
     #[derive(Default)]
     pub enum KeyOrder: "key order" {
         /// A keccak chain: random keys, known only by hashing.

@@ -1,4 +1,4 @@
-//! Scenarios that a wrong name or path may mean: files in its directory, and shipped ones.
+//! Scenarios that a wrong name or path may mean: files in its directory, and shipped scenarios.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::fault;
 use crate::shipped;
 
-/// Most names that an unknown one is answered with.
+/// Most names in the answer to an unknown one.
 const NEAREST_COUNT: usize = 3;
 /// Most entries of a directory that are compared.
 const ENTRY_COUNT_MAX: usize = 10_000;
@@ -39,7 +39,7 @@ fn files(path: &Path, stem: &str) -> Vec<String> {
         Some(name.strip_suffix(ENDING)?.strip_suffix('.')?.to_owned())
     });
     let mut names: Vec<String> = names.collect();
-    // The order of a directory is that of its system.
+    // Sorted, because the order of a directory depends on the system.
     names.sort();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let near = fault::nearest_few(stem, &names, NEAREST_COUNT).into_iter();

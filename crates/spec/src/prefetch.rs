@@ -1,5 +1,5 @@
-//! How the readers of batched I/O read, as a scenario says it: one value or a list for each
-//! axis. Refused is a value that could make no difference, as it would be measured for nothing.
+//! How the readers of batched I/O read, in a scenario: one value or a list for each axis. A value
+//! that could make no difference is refused, since its measurement would be wasted.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
@@ -9,7 +9,7 @@ use variant::{AccountReads, CodeReads, ReadOrder, ReadTime};
 
 const CHUNK: Range = Range::supported(1, 1 << 20, "the fewest keys that a reader can take");
 
-/// Meaning of no value.
+/// Meaning of an absent value.
 pub(crate) const UNSAID: &str = "chosen by the tool";
 
 impl Keyed for PrefetchSpec {

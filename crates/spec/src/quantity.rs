@@ -1,13 +1,13 @@
-//! Numbers with suffixes and units: counts ("640M"), sizes ("10GiB"), durations ("60s").
-//! Reads exactly, without floating point; a misfit has the given value, the rule and the remedy.
+//! Numbers with suffixes and units: counts ("640M"), sizes ("10GiB"), durations ("60s"). They are
+//! read exactly, without floating point. A misfit has the given value, the rule and the remedy.
 
 use std::time::Duration;
 
 use crate::fault::{Misfit, Remedy, listed, shown};
 
-/// Counts and gas: decimal, because they are.
+/// Suffixes of counts and gas, which are decimal.
 const SI: [(&str, u64); 4] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
-/// Sizes: binary, because memory and disks' blocks are.
+/// Suffixes of sizes, which are binary, like memory and blocks of disks.
 const BINARY: [(&str, u64); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 /// Durations in whole milliseconds.
@@ -17,7 +17,7 @@ const WHOLE_MS: TimeScale = TimeScale {
     unsaid: "s",
     examples: ["500ms", "60s"],
 };
-/// Durations in whole nanoseconds. A microsecond has either of the two characters that look like a mu.
+/// Durations in whole nanoseconds. A microsecond may have either of the two characters for mu.
 const WHOLE_NS: TimeScale = TimeScale {
     units: &[
         ("ns", 1),
@@ -120,16 +120,16 @@ fn decimal_size(text: &str, unit: &'static str) -> (String, &'static str) {
 
 /// Units of a duration.
 struct TimeScale {
-    /// Each with its multiple of the smallest.
+    /// Units, each with its multiple of the smallest.
     units: &'static [(&'static str, u64)],
     smallest: &'static str,
-    /// The unit of the remedy where none is given.
+    /// Unit of the remedy where the user gave none.
     unsaid: &'static str,
     examples: [&'static str; 2],
 }
 
 impl TimeScale {
-    /// `ms, s, m and h`, as anybody can type them.
+    /// `ms, s, m and h`, in characters that every keyboard has.
     fn names(&self, conjunction: &str) -> String {
         let names = self.units.iter().map(|(name, _)| *name).filter(|name| name.is_ascii());
         listed(&names.collect::<Vec<_>>(), conjunction)
@@ -175,8 +175,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Misfit> {
     WHOLE_MS.read(text).map(Duration::from_millis)
 }
 
-/// A duration in whole nanoseconds; the unit is required. No key of a scenario is one: they are written
-/// back in milliseconds at least.
+/// A duration in whole nanoseconds; the unit is required. No key of a scenario uses it, because
+/// scenarios are written in milliseconds or more.
 pub(crate) fn fine_duration(text: &str) -> Result<Duration, Misfit> {
     WHOLE_NS.read(text).map(Duration::from_nanos)
 }
@@ -220,7 +220,7 @@ fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, multiplier)| *multiplier)
 }
 
-/// The count's suffix that someone meant who wrote bytes.
+/// Suffix of a count in the place of a mistaken unit of bytes.
 fn byte_prefix(unit: &str) -> Option<&'static str> {
     match unit {
         "B" | "b" => Some(""),
@@ -231,7 +231,7 @@ fn byte_prefix(unit: &str) -> Option<&'static str> {
     }
 }
 
-/// The count's suffix that someone meant who named the unit as well.
+/// Suffix of a count in the place of a suffix with a unit, such as `Mgas`.
 fn gas_prefix(unit: &str) -> Option<&'static str> {
     match unit.trim_start_matches(['k', 'K', 'M', 'G']).trim() {
         "gas" | "slots" | "tx" | "txs" => match unit.chars().next() {
@@ -264,7 +264,7 @@ fn split(text: &str) -> Option<Parts<'_>> {
     let fraction = fraction.trim_end_matches(['0', '_']);
     let digits: String = [whole, fraction].concat().replace('_', "");
     let digits = digits.trim_start_matches('0');
-    // A number of more digits is above every limit: a mantissa that overflows says so.
+    // A number with more digits is above every limit, and overflows the mantissa.
     let mantissa = match digits.len() {
         0 => 0,
         1..=DIGITS_MAX => digits.parse().ok()?,
@@ -300,7 +300,7 @@ impl Parts<'_> {
     }
 }
 
-/// The counts a key takes, and why no others.
+/// The counts that a key takes, and the reasons for its limits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Range {
     pub(crate) least: u64,
@@ -320,7 +320,7 @@ impl Range {
         Self { least, most, below, above: "the most that is supported" }
     }
 
-    /// A count that it has, as a user writes it.
+    /// A count of the range, as a user writes it.
     pub(crate) fn example(&self) -> String {
         let usual = [(640_000_000, "640M"), (100_000, "100k"), (8, "8")];
         let range = self.least..=self.most / 10;
@@ -328,7 +328,8 @@ impl Range {
         fitting.map_or_else(|| underscored(self.least), |(_, text)| text.to_owned())
     }
 
-    /// Its counts from `first` to `last`: all, or of many each twice the one before.
+    /// Counts of the range from `first` to `last`: all, or if they are many, each twice the one
+    /// before.
     pub(crate) fn between(&self, first: u64, last: u64) -> Vec<String> {
         let is_short = last.saturating_sub(first) < ALL_OF_RANGE_MAX;
         let start = if is_short { first } else { first.max(1) };

@@ -1,5 +1,5 @@
-//! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. No key is work: a
-//! state of another shape has the same rows.
+//! `[run.rocksdb]`: how the `RocksDB` store lays out its files and opens them. Its keys are no work
+//! keys: states of every layout have the same rows.
 
 use crate::fault::{Fault, Misfit, Remedy, shown};
 use crate::fields::{Fields, Range};
@@ -10,7 +10,7 @@ use variant::{Compaction, FileAccess, FilterKind, IndexShape};
 /// The path of the table.
 pub(crate) const PATH: &str = "run.rocksdb";
 
-/// Its keys.
+/// Keys of the table.
 pub(crate) fn keys() -> Vec<&'static str> {
     RocksdbSpec::default().entries().into_iter().map(|(key, _)| key).collect()
 }
@@ -29,7 +29,7 @@ const MULTI_GET_KEYS: Range = Range {
 };
 const OPEN_FILES: Range = Range::supported(20, 1_000_000, "the fewest that RocksDB works with");
 
-/// Options that `options` does not take, each with the reason or the key in its place.
+/// Options that `options` refuses, each with the reason or the key to use instead.
 const REFUSED: [(&str, &str); 13] = [
     (
         "block_based_table_factory",
@@ -63,7 +63,7 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 const TIB: u64 = 1 << 40;
 
-/// A size's bounds, and why they are bounds.
+/// Bounds of a size, and the reasons for them.
 struct Sizes {
     least: u64,
     most: u64,
@@ -97,18 +97,18 @@ const WRITE_BUFFER: Sizes = Sizes {
     example: "64MiB",
 };
 
-/// How the `RocksDB` store lays out its files and opens them.
+/// File layout of the `RocksDB` store, and how it opens the files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RocksdbSpec {
     /// Bytes of a data block; aligned to pages if a power of two.
     pub block_bytes: u64,
     /// The filter of a file.
     pub filter: FilterKind,
-    /// Bits of the filter for each key; without meaning where there is none.
+    /// Bits of the filter for each key; without meaning where there is no filter.
     pub filter_bits: u32,
-    /// Where index and filters are.
+    /// Place of the index and the filters.
     pub index: IndexShape,
-    /// About the most bytes of a file.
+    /// Approximate largest size of a file, in bytes.
     pub file_bytes: u64,
     /// Share, 0 to 1, of the accounts and slots that are written again after loading.
     pub aged_share: f64,
@@ -116,15 +116,15 @@ pub struct RocksdbSpec {
     pub block_cache_bytes: u64,
     /// Bytes of the block cache that warm samples share.
     pub warm_cache_bytes: u64,
-    /// Past the kernel's page cache or through it.
+    /// Whether reads use the kernel's page cache or bypass it.
     pub access: FileAccess,
     /// Keys in a call of `run.read = "multi-get"`.
     pub multi_get_key_count: u32,
-    /// Files kept open; `None`: all.
+    /// Files kept open; `None`: all files.
     pub open_file_count: Option<u32>,
     /// Whether files are compacted while a sample's clock runs.
     pub compaction: Compaction,
-    /// Bytes of a write buffer that is flushed; `None`: [`Self::write_buffer_bytes`] chooses.
+    /// Bytes of a write buffer before it is flushed; `None`: [`Self::write_buffer_bytes`] chooses.
     pub write_buffer: Option<u64>,
     /// Options of RocksDB that have no key here, `name=value;name=value`; empty for none.
     pub options: String,
@@ -152,8 +152,9 @@ impl Default for RocksdbSpec {
 }
 
 impl RocksdbSpec {
-    /// Size at which a write buffer is flushed: as the scenario says; or so large that no flush disturbs
-    /// a sample, with compactions RocksDB's own default.
+    /// Size at which a write buffer is flushed: the scenario's, or a default. Without compactions
+    /// the default is so large that no flush disturbs a sample. With compactions it is RocksDB's
+    /// own.
     pub fn write_buffer_bytes(&self) -> u64 {
         self.write_buffer.unwrap_or(match self.compaction {
             Compaction::Off => 512 * MIB,
@@ -191,7 +192,7 @@ impl RocksdbSpec {
     }
 }
 
-/// The table's keys, each at its default where it is left out.
+/// Reads the table, each key at its default where it is left out.
 pub(crate) fn read(fields: &Fields<'_>) -> Result<RocksdbSpec, Fault> {
     let default = RocksdbSpec::default();
     let filter = fields.named("filter")?.unwrap_or(default.filter);
@@ -236,7 +237,7 @@ fn quoted_size(bytes: u64) -> String {
     quoted(&quantity::size(bytes))
 }
 
-/// Options in the words of RocksDB, of which only it knows which there are.
+/// Reads options in RocksDB's own format. RocksDB alone knows which options exist.
 fn options(fields: &Fields<'_>) -> Result<String, Fault> {
     const EXAMPLE: &str = "max_background_jobs=1;advise_random_on_open=false";
     let text = fields.text("options")?.unwrap_or_default().trim();
@@ -262,7 +263,8 @@ fn options(fields: &Fields<'_>) -> Result<String, Fault> {
     }
 }
 
-/// The options of a text, which semicolons part; those in braces are of one option's value.
+/// The options of a text, separated by semicolons. Semicolons in braces belong to the value of one
+/// option.
 fn pairs(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_u32;
     let pairs = text.split(move |c: char| {
@@ -291,7 +293,7 @@ fn size(fields: &Fields<'_>, key: &str, sizes: &Sizes) -> Result<Option<u64>, Fa
     Err(fields.fault(key, Misfit::new(rule, Remedy::text(sizes.example).and("the default"))))
 }
 
-/// A share in whole millionths: finer ones would name states that are the same.
+/// A share in whole millionths. Finer shares would give different names to equal states.
 fn aged(fields: &Fields<'_>) -> Result<Option<f64>, Fault> {
     let Some(share) = fields.share("aged")? else { return Ok(None) };
     let millionths = (share * 1e6).round();

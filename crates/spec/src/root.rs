@@ -1,5 +1,5 @@
-//! How a run computes state roots, as a scenario says it: the keys that begin with `root`, and the
-//! rules that hold between them, `trie` and the rest of the run.
+//! How a run computes state roots: the scenario's keys that begin with `root`, and the rules
+//! between them, `trie` and the rest of the run.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
@@ -16,7 +16,7 @@ const SHARDS: Range = Range {
     above: "the first nibbles that a key can have",
 };
 
-/// Those that begin with `root`, but for the time itself.
+/// Keys that begin with `root`, without `root` itself.
 impl Keyed for RootSpec {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
         match keys.fields() {
@@ -32,8 +32,8 @@ impl Keyed for RootSpec {
     }
 }
 
-/// A root needs tries, and tries need rows in the order of their hashes.
-/// Refused is a way to compute roots where none is computed.
+/// Checks that a root has tries, and that tries have rows in the order of their hashes. Refuses a
+/// way to compute roots where none is computed.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> Result<(), Fault> {
     let RootSpec { time, shard_counts, reads, caches } = &spec.root;
     let is_none = *time == RootTime::Nothing && spec.whole.root == RootTime::Nothing;
@@ -75,7 +75,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>, state: &StateSpec) -> R
     Ok(())
 }
 
-/// The key that asks for it: `key`, or `whole`.
+/// The key that asks for the root: `key`, or `whole`.
 fn or_whole(fields: &Fields<'_>, key: &'static str) -> &'static str {
     if fields.get(key).is_some() { key } else { "whole" }
 }

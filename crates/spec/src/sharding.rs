@@ -1,5 +1,5 @@
-//! Execution on shards, as a scenario says it: the keys that begin with `shard` or `partition`. Refused is a value
-//! that could make no difference, as it would be measured for nothing.
+//! Execution on shards, in a scenario: the keys that begin with `shard` or `partition`. A value
+//! that could make no difference is refused, since its measurement would be wasted.
 
 use std::num::NonZeroUsize;
 
@@ -9,7 +9,7 @@ use crate::keys::{Checked, Keyed, Keys};
 use crate::scenario::{RunSpec, ShardSpec};
 use variant::{Sharding, Variant};
 
-/// Each is a process.
+/// Numbers of shards. Each shard is a process.
 const SHARDS: Range = Range::supported(1, 64, "the fewest that can execute");
 const KEYS: Range = Range::supported(1, 1 << 16, "the fewest keys of a request");
 const DELAY_US: Range = Range {
@@ -58,7 +58,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
 }
 
 impl ShardSpec {
-    /// All ways to compare; none where no shards execute.
+    /// All ways to compare; empty where no shards execute.
     pub fn ways(&self) -> Vec<Sharding> {
         let one = Sharding::NONE;
         let mut ways: Vec<_> = self.counts.iter().map(|n| Sharding::on(*n as usize)).collect();
@@ -82,7 +82,7 @@ impl ShardSpec {
     }
 }
 
-/// Each way with each of some values, or with the default.
+/// Combines each way with each of some values, or with the default.
 fn vary<T: Copy>(
     ways: &mut Vec<Sharding>,
     values: &[T],

@@ -1,4 +1,4 @@
-//! How large the transactions of a load are, for loads that fill all gas they are given.
+//! Sizes of the transactions of a load, for loads that fill all gas they get.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
@@ -6,16 +6,16 @@ use crate::keys::{Entry, float, quoted};
 use crate::names::SizesName;
 use crate::quantity::{grouped, underscored};
 
-/// The least gas in which a transaction does anything: 21,000 intrinsic, a few words of calldata
-/// at up to 40 gas a byte (EIP-7623) and one cold storage read.
+/// The least gas in which a transaction can do work. Its parts: 21,000 intrinsic gas, a few words
+/// of calldata at up to 40 gas a byte (EIP-7623), and one cold storage read.
 pub const TX_GAS_MIN: u64 = 30_000;
 
 /// Meaning of a missing size.
 pub(crate) const UNSAID: &str = "as block.tx_gas";
-/// Its meaning for loads with transactions of fixed size.
+/// Meaning of a missing size for loads with transactions of fixed size.
 pub(crate) const NEEDED: &str = "the need of a transaction of this kind";
 
-/// The keys that say sizes.
+/// The keys of sizes.
 const KEYS: [&str; 4] = ["sizes", "tx_gas", "tx_gas_least", "zipf"];
 const DEFAULT_EXPONENT: f64 = 1.0;
 pub(crate) const EXPONENT_MAX: f64 = 10.0;
@@ -23,18 +23,18 @@ pub(crate) const EXPONENT_MAX: f64 = 10.0;
 /// Gas limits of a load's transactions; the last of a block may have less.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizes {
-    /// Their distribution.
+    /// Distribution of the gas limits.
     pub shape: SizesName,
-    /// The least; of fixed sizes the most.
+    /// The smallest gas limit; with fixed sizes equal to the largest.
     pub least_gas: u64,
-    /// The most.
+    /// The largest gas limit.
     pub most_gas: u64,
     /// Zipf's exponent: the weight of k times the least is k to the power of minus this.
     pub exponent: f64,
 }
 
 impl Sizes {
-    /// Its keys with their values as TOML, or with the meaning of leaving them out.
+    /// The keys of the sizes with their values as TOML, or with the meaning of leaving them out.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let has_least = self.shape != SizesName::Fixed;
         let is_zipf = self.shape == SizesName::Zipf;
@@ -47,7 +47,7 @@ impl Sizes {
     }
 }
 
-/// The fault of an exponent that is none.
+/// The fault of an invalid exponent.
 pub(crate) fn no_exponent(fields: &Fields<'_>, key: &str, exponent: f64, least: &str) -> Fault {
     let rule =
         format!("{exponent} is no exponent of Zipf's law here: {least}, at most {EXPONENT_MAX}");
@@ -56,9 +56,9 @@ pub(crate) fn no_exponent(fields: &Fields<'_>, key: &str, exponent: f64, least: 
 
 /// The load whose sizes are read.
 pub(crate) struct SizedLoad {
-    /// The name of its kind.
+    /// Name of the load's kind.
     pub(crate) kind: &'static str,
-    /// Whether a transaction of it uses up the gas that it is given.
+    /// Whether a transaction of the load uses up any gas limit.
     pub(crate) fills_room: bool,
     /// The most gas of any transaction of a block.
     pub(crate) block_tx_gas: u64,

@@ -1,5 +1,5 @@
-//! A scenario's TOML as a tree in which every key and value remembers where it came from, so that
-//! a value from the command line can take a file's place before anything is checked.
+//! A scenario's TOML as a tree. Every key and value has its origin, so that a value from the
+//! command line can replace a file's value before anything is checked.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, shown};
 
-/// Tables of which a file may have several.
+/// Tables that a file may have several times.
 const TABLE_LISTS: [&str; 2] = ["load", "expect"];
 
 /// Part of the parser's message on a key that is given twice.
@@ -21,11 +21,12 @@ const DUPLICATE: &str = "duplicate key";
 pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) origin: Origin,
-    /// The value as it was written, short enough for an error.
+    /// The value as the user wrote it, cut to fit into an error.
     pub(crate) given: String,
 }
 
-/// The values that a key takes, noted as the reader asks for it, so that other texts on the format follow the reader.
+/// The values that a key takes. The reader notes them when it asks for the key, so that the schema
+/// and other texts on the format follow the reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Text in quotes.
@@ -62,11 +63,11 @@ pub(crate) enum Value {
     Integer(Option<i128>),
     Float(f64),
     Flag(bool),
-    /// A date, which no key wants; named for the error.
+    /// A date, which no key takes; the text names it in an error.
     Other(&'static str),
     List(Vec<Node>),
     Table(Table),
-    /// From outside: whether it is text, a number or a list is up to the key.
+    /// A value from outside. Its key decides whether it is text, a number or a list.
     Outside(String),
 }
 
@@ -89,7 +90,7 @@ impl Value {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(crate) entries: Vec<Entry>,
-    /// Keys that the reader has asked for, there or not: each once, with its values.
+    /// Keys that the reader has asked for, present or not. Each is there once, with its values.
     pub(crate) asked: RefCell<Vec<(String, Shape)>>,
 }
 
@@ -117,7 +118,7 @@ impl Table {
         }
     }
 
-    /// Puts the value under the key, in place of the one that was there.
+    /// Sets the value of the key, and replaces an earlier one.
     pub(crate) fn set(&mut self, key: &str, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,
@@ -133,17 +134,17 @@ impl Table {
     }
 }
 
-/// A text as a tree, as far as it is TOML.
+/// A text as a tree, as far as it is valid TOML.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) table: Table,
-    /// Syntax errors, one a line at most: one slip may confuse the parser more than once.
+    /// Syntax errors, at most one a line, because one slip may confuse the parser several times.
     pub(crate) faults: Vec<Fault>,
-    /// Whether the tree has all keys of the text, so that it can be read in spite of the faults.
+    /// Whether the tree has all keys of the text. Then it can be read in spite of the faults.
     pub(crate) is_whole: bool,
 }
 
-/// Parses TOML. Text without quotes is a fault, and its value is in the tree all the same.
+/// Parses TOML. Text without quotes is a fault, but its value is still in the tree.
 pub(crate) fn parse(text: &str) -> Parsed {
     let (root, errors) = DeTable::parse_recoverable(text);
     let mut parsed =
@@ -174,7 +175,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
     parsed
 }
 
-/// Gives the value on these bytes of the text its meaning with quotes; whether there is one.
+/// Reads the value on these bytes of the text as if it had quotes. Returns whether there is one.
 fn quote(table: &mut Table, line: &Range<usize>, value: &str) -> bool {
     table.entries.iter_mut().any(|entry| {
         let is_here = matches!(&entry.key_origin, Origin::File(span) if line.contains(&span.start));
@@ -217,7 +218,7 @@ fn node(spanned: &Spanned<DeValue<'_>>, text: &str) -> Node {
             let digits = integer.as_str().replace('_', "");
             Value::Integer(i128::from_str_radix(&digits, integer.radix()).ok())
         }
-        // The parser has checked the form; a text that Rust does not read is no finite number.
+        // The parser has checked the form. A text that Rust cannot read is no finite number.
         DeValue::Float(float) => {
             Value::Float(float.as_str().replace('_', "").parse().unwrap_or(f64::NAN))
         }
@@ -272,7 +273,7 @@ fn twice(text: &str, span: &Range<usize>) -> (String, String) {
     (message, "keep one of both lines".to_owned())
 }
 
-/// The first byte of the line that has this one.
+/// Index of the first byte of the line with this byte.
 fn line_start(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)

@@ -1,17 +1,17 @@
-//! Whole blocks: which rows have all duties of a validating client, and which duties, root and tries these
-//! have where the scenario does not say.
+//! Whole blocks: the rows with all duties of a validating client. Also the duties, root and tries
+//! of these rows where the scenario does not set them.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::Fields;
 use crate::scenario::{RootSpec, RunSpec, WholeSpec};
 use variant::{BlockDuties, BlockDuty, Durability, RootTime, RootWay, TrieForm, WholeRows};
 
-/// Nodes of whole rows where nothing is said: of the formats that clients have, the smallest.
+/// Default nodes of whole rows: the smallest of the formats that clients have.
 const TRIE: TrieForm = TrieForm::RethLike;
-/// Time of their root.
+/// Default time of the root of whole rows.
 const ROOT: RootTime = RootTime::After;
 
-/// Keys of a run that `whole` gives other defaults.
+/// Keys of a run whose defaults depend on `whole`.
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
     /// The choice.
@@ -55,7 +55,8 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<Whole, Fault> {
     })
 }
 
-/// Whole rows have all duties and a root, and a commit without a log cannot be made durable.
+/// Checks that whole rows have all duties and a root, and that commits which must be durable have a
+/// log.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let are_whole = matches!(spec.whole.rows, Some(WholeRows::One | WholeRows::All));
     if are_whole && spec.whole.root == RootTime::Nothing {
@@ -85,8 +86,8 @@ impl RunSpec {
         self.whole.rows.is_none()
     }
 
-    /// The same run with one whole row of each design on each store, where that is left open: rows that it
-    /// has already stay as they are.
+    /// The same run with one whole row of each design on each store, if the scenario leaves that
+    /// open. Other rows of the run stay as they are.
     #[must_use]
     pub fn with_whole_rows(self) -> Self {
         if !self.leaves_whole_open() {
@@ -104,8 +105,8 @@ impl RunSpec {
         BlockDuties::of(&self.duties)
     }
 
-    /// How the root of whole rows is computed, where they are one of each design: as that of the run's
-    /// other rows is, if these have one.
+    /// How the root of whole rows is computed, where the run has one of each design. It is computed
+    /// like the root of the run's other rows, if they have one.
     pub fn whole_root(&self) -> RootWay {
         let ways = RootSpec { time: self.whole.root, ..self.root.clone() }.ways();
         ways.into_iter().next().unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The cost of folding next to that of its Keccak permutations: building a trie from sorted rows,
-//! compared with `alloy_trie::HashBuilder`, and updating a stored one. Prints thread time, best of
+//! The cost of folding next to that of its Keccak permutations. Builds a trie from sorted rows,
+//! compared with `alloy_trie::HashBuilder`, and updates a stored one. Prints thread time, best of
 //! some rounds, and the resulting root. Full size under `cargo bench`; a small size otherwise, so
 //! that `cargo test` keeps it alive.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]

@@ -42,7 +42,7 @@ pub struct Builder<S> {
     last: Path,
     item: Item,
     value: Vec<u8>,
-    /// By ascending depth.
+    /// Open branches by ascending depth.
     open: Vec<Open>,
     fold: Fold,
     emitter: Emitter,
@@ -52,7 +52,7 @@ pub struct Builder<S> {
 /// A finished trie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built<T, S> {
-    /// Its root hash, or the floating subtree.
+    /// Root hash of the trie, or the floating subtree.
     pub root: T,
     /// The sink with the stored nodes.
     pub sink: S,
@@ -95,8 +95,8 @@ impl<S: NodeSink> Builder<S> {
     /// Adds a row; `value` is the value of its leaf, for a slot or an account its RLP.
     ///
     /// # Errors
-    /// When its key is not above the last one, begins it, is longer than 32 bytes or not below the
-    /// builder's path, when the value is empty, or when the sink fails.
+    /// The key must be above the last one, not begin with it, and lie below the builder's path, in
+    /// at most 32 bytes. The value must not be empty. Fails with the sink, too.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let path = Path::of_bytes(key).ok_or(Error::LongKey { bytes: key.len() })?;
         self.push_row(&path, value)

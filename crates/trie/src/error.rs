@@ -36,7 +36,7 @@ pub enum Error {
     /// Keys have 32 bytes at most.
     #[error("a key of {bytes} bytes: at most 32 are supported")]
     LongKey {
-        /// Its length.
+        /// Length of the key.
         bytes: usize,
     },
     /// An empty value is a deletion, and no row has one.

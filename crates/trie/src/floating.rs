@@ -1,5 +1,5 @@
-//! Subtrees whose position in the trie is not settled: the nodes above them decide whether a leaf
-//! begins here or further up, and whether a branch gets an extension.
+//! Subtrees whose position in the trie is not settled. The nodes above them decide where a leaf
+//! begins, and whether a branch gets an extension.
 
 use crate::{format::Weight, path::Path, reference::Reference};
 
@@ -24,8 +24,8 @@ pub(crate) enum Subtree {
 }
 
 impl Floating {
-    /// The path of the subtree's topmost node as far as it is settled: a row's key, or a branch's
-    /// path; none where there is no row.
+    /// The path of the subtree's topmost node as far as it is settled. It is a row's key, or a
+    /// branch's path; `None` without a row.
     pub const fn path(&self) -> Option<Path> {
         match &self.0 {
             Subtree::Empty => None,

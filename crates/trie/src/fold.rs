@@ -101,7 +101,7 @@ impl Fold {
         }
     }
 
-    /// Whether it is time to hash.
+    /// Whether enough messages wait to be hashed together.
     pub(crate) fn is_full(&self) -> bool {
         self.references.len() >= CAPACITY
     }

@@ -1,11 +1,11 @@
-//! Which nodes of a trie a store keeps beside the flat rows.
+//! The nodes of a trie that a store keeps beside the flat rows.
 
 use crate::{error::Error, path::Path, reference::Reference};
 
 /// Rows below the smallest branch that may be stored, at most: a count is one byte of a record.
 const CUT_ROWS_MAX: u8 = 250;
 
-/// Which nodes are stored. Rows are flat and are no part of it.
+/// Rule that selects the stored nodes. Rows are flat and are no part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Branches above more than some number of rows, with the references of all children. Nodes
@@ -80,7 +80,7 @@ impl Format {
 pub(crate) enum Weight {
     /// No stored branch below; so many rows.
     Small(u8),
-    /// Its topmost branch is stored.
+    /// The topmost branch below the child is stored.
     Stored,
 }
 
@@ -93,7 +93,7 @@ impl Weight {
         }
     }
 
-    /// Of a branch that is not stored, from those of its children.
+    /// Weight of a branch that is not stored, from the weights of its children.
     pub(crate) fn sum(children: impl Iterator<Item = Self>) -> Self {
         let rows = children.map(Self::rows).fold(0, u16::saturating_add);
         Self::Small(u8::try_from(rows).unwrap_or(u8::MAX))

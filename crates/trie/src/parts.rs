@@ -1,5 +1,5 @@
-//! The parts that a stored node has, for walks that share no code with plans and updates; and the
-//! root that the topmost node of a trie stands for.
+//! The parts of a stored node, for walks that share no code with plans and updates. Also the root
+//! that the topmost node of a trie stands for.
 
 use alloy_primitives::{B256, keccak256};
 
@@ -19,7 +19,7 @@ use crate::{
 pub enum Part {
     /// A single row.
     Row {
-        /// Its key.
+        /// Key of the row.
         key: B256,
         /// The value of its leaf.
         value: Vec<u8>,
@@ -33,16 +33,16 @@ pub enum Part {
     },
     /// A stored branch.
     Branch {
-        /// Its own path.
+        /// Path of the branch itself.
         path: Path,
-        /// Its reference.
+        /// Reference of the branch.
         reference: Reference,
     },
     /// A node of [`Format::All`] whose kind its parent does not tell.
     Node {
-        /// Its path.
+        /// Path of the node.
         path: Path,
-        /// Its reference.
+        /// Reference of the node.
         reference: Reference,
     },
 }

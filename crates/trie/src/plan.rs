@@ -30,7 +30,7 @@ impl ShardCount {
         if count == 0 || count > 16 { None } else { Some(Self(count)) }
     }
 
-    /// Their number.
+    /// Number of shards.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -99,8 +99,8 @@ impl Reading for Plan {
     }
 }
 
-/// Keys of all nodes that may stand above these sorted keys, at paths of `depth` nibbles or less, for
-/// a store that reads all levels at once. Most of those below the trie's leaves do not exist.
+/// Keys of all possible nodes above these sorted keys, at paths of `depth` nibbles or less. A store
+/// can so read all levels at once. Most keys below the trie's leaves have no node.
 pub fn guess_nodes(format: Format, keys: &[B256], depth: usize) -> Vec<NodeKey> {
     let mut paths: Vec<Path> = Vec::new();
     for key in keys {

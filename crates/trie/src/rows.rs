@@ -147,8 +147,8 @@ pub trait Reading {
     /// It does not fit the requested reads, or contradicts earlier answers.
     fn supply(&mut self, found: Found) -> Result<(), Error>;
 
-    /// Takes the answer to the nodes of [`Self::reads`] and leaves the rows for later, so that nodes
-    /// that are there lead on to the next level, and the rows of all levels are read together.
+    /// Takes the answer to the nodes of [`Self::reads`] and leaves the rows for later. So nodes
+    /// lead on to the next level, and the rows of all levels are read together.
     ///
     /// # Errors
     /// As [`Self::supply`].

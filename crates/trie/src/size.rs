@@ -1,8 +1,8 @@
-//! How many nodes a trie of hashed keys has in a format, and their bytes: expectations before anything is
-//! built, for the free disk that a state asks for.
+//! Expected number and bytes of the nodes of a trie of hashed keys in a format. The check of free
+//! disk uses it, before anything is built.
 //!
-//! Hashed keys are uniform, so the rows below a path of d nibbles are Poisson distributed with mean n / 16^d.
-//! A sum over all depths is within a few percent from a thousand rows on.
+//! Hashed keys are uniform, so the rows below a path of d nibbles are Poisson distributed with mean
+//! n / 16^d. A sum over all depths is within a few percent from a thousand rows on.
 
 use crate::format::Format;
 
@@ -24,9 +24,9 @@ const ROWS_MAX: i32 = 1_500;
 /// Expected nodes of tries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExpectedNodes {
-    /// Their number.
+    /// Number of nodes.
     pub count: f64,
-    /// Their bytes, without keys.
+    /// Bytes of the nodes, without keys.
     pub bytes: f64,
 }
 
@@ -56,7 +56,7 @@ impl Format {
                 break;
             }
             let at_path = match self {
-                // How many rows the whole trie has is known.
+                // The number of rows of the whole trie is known.
                 Self::Cut(cut) if depth == 0 => branch_of(row_count, cut.rows()),
                 Self::Branches if depth == 0 => branch_of(row_count, 1),
                 Self::Cut(cut) => below.cut(cut.rows()),
@@ -86,13 +86,13 @@ fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
 /// The rows below a path.
 #[derive(Clone, Copy)]
 struct Below {
-    /// Their mean.
+    /// Mean number of rows.
     mean: f64,
     /// The chance that a child has none.
     none: f64,
-    /// That it has one.
+    /// The chance that a child has one.
     one: f64,
-    /// That it has more.
+    /// The chance that a child has more.
     more: f64,
 }
 

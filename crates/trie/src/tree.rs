@@ -58,9 +58,9 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct OpenBranch {
     pub(crate) path: Path,
-    /// Its node among the tree's bytes.
+    /// Range of the node in the tree's bytes.
     bytes: Range<usize>,
-    /// Its places, by ascending nibble.
+    /// Range of the branch's places, by ascending nibble.
     pub(crate) touches: Range<usize>,
     /// A child that no write touches and that may be the only one left.
     pub(crate) sibling: Option<usize>,
@@ -289,7 +289,7 @@ impl Tree {
         }
     }
 
-    /// Opens the branch of a place, and places those of its children that must be known.
+    /// Opens the branch of a place, and adds places for its children that must be known.
     fn open(&mut self, touch: usize, path: Path, bytes: &[u8]) -> Result<(), Error> {
         let children = node::read_branch(self.format, bytes, path.len()).map_err(invalid(path))?;
         let keys = below(&self.keys, &self.touches[touch].keys, &path);
@@ -333,7 +333,7 @@ impl Tree {
     /// Whether a child must be known although no write is below it.
     fn must_know(&self, path: &Path, child: &Child) -> bool {
         match child {
-            // Its reference is not stored.
+            // The reference of the child is not stored.
             Child::Small { reference: None, .. } => true,
             // The join of shards may leave it alone.
             Child::Small { .. } | Child::Node(_) => path.is_empty() && self.scope != Scope::Whole,
@@ -346,7 +346,7 @@ impl Tree {
         self.reads.ranges.push(RowRange { first: path.first_key(), last: path.last_key() });
     }
 
-    /// Asks for rows that follow those of the last range.
+    /// Extends the last range of rows up to this place's last row.
     fn ask_more_rows(&mut self, touch: usize) {
         match self.reads.ranges.last_mut() {
             Some(range) => range.last = self.touches[touch].path.last_key(),

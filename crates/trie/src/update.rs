@@ -1,5 +1,5 @@
-//! A stored trie after writes. Subtrees that no write touches are pushed to a [`Builder`] by their
-//! references, between the rows that are hashed again; the builder does splits and collapses.
+//! A stored trie after writes. Subtrees without writes go to a [`Builder`] as references, between
+//! the rows that are hashed again. The builder does splits and collapses.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub struct Update {
 /// A trie after its writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folded {
-    /// Its root hash.
+    /// Root hash of the trie.
     pub root: B256,
     /// Nodes to store, in the order of their keys. Some may be stored already.
     pub nodes: Nodes,
@@ -175,7 +175,7 @@ impl Update {
                 opaque = path.child(nibble).filter(|_| !matches!(child, Child::Stored { .. }));
             }
         }
-        // The root of a shard has children of others beside it; those of its own are known.
+        // The root of a shard also has children of other shards. Its own children are known.
         let is_shared = path.is_empty() && self.tree.scope != Scope::Whole;
         if let (1, Some(at), false) = (left_count, opaque, is_shared) {
             siblings.push((branch, at));
@@ -306,7 +306,7 @@ impl Reading for Update {
     }
 }
 
-/// Of sorted keys at `range`, those that begin with a nibble.
+/// Range of the keys that begin with a nibble, among the sorted keys at `range`.
 fn narrow(keys: &[B256], range: &Range<usize>, nibble: Option<u8>) -> Range<usize> {
     nibble.map_or_else(|| range.clone(), |nibble| below(keys, range, &Path::of_nibble(nibble)))
 }

@@ -43,13 +43,13 @@ impl SlotValue {
 /// An account as its leaf has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, RlpEncodable)]
 pub struct AccountValue {
-    /// Its nonce.
+    /// Nonce of the account.
     pub nonce: u64,
-    /// Its balance in wei.
+    /// Balance of the account, in wei.
     pub balance: U256,
     /// Root of its slots' trie; [`EMPTY_ROOT`] where it has none.
     pub storage_root: B256,
-    /// Hash of its code; that of the empty string where it has none.
+    /// Hash of the account's code. Without code, the hash of the empty string.
     pub code_hash: B256,
 }
 

@@ -1,5 +1,5 @@
-//! Designs, the presets that a user types, and the axes that they set: list form, engine, I/O; and the order in which
-//! the threads of a parallel engine take steps.
+//! Designs, the presets that a user types, and the axes that they set: list form, engine, I/O. Also
+//! the order in which threads of a parallel engine take steps.
 
 use std::fmt;
 
@@ -131,7 +131,7 @@ pub enum Engine {
     /// One after the other on one thread; on others, for their reads, on the state before the
     /// batch.
     Prewarm(Warming),
-    /// Optimistically: before it is known what lower ones write, and again where that went wrong.
+    /// Optimistically: before the writes of lower ones are known, and again where that was wrong.
     BlockStm,
     /// Each on its own state as of its index, which the list gives.
     Bal,

@@ -1,5 +1,5 @@
-//! Closed sets of names: an enum whose values and names are declared in one place. And the characters that no
-//! name may bring to a terminal.
+//! Closed sets of names: an enum with values and names declared in one place. Also the characters
+//! that no name may bring to a terminal.
 
 use std::fmt;
 

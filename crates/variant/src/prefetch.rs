@@ -1,5 +1,5 @@
-//! Policy by which the readers of batched I/O read ahead: one small type for each question that clients
-//! answer differently, each with its default and the word that a variant's name shows.
+//! Policy of prefetching by the I/O threads of batched I/O: one small type for each question that
+//! clients answer differently. Each type has a default, and the words for a variant's name.
 
 use std::{fmt, num::NonZeroU32};
 
@@ -8,7 +8,7 @@ use std::{fmt, num::NonZeroU32};
 pub struct Prefetch {
     /// Time of the readers' work.
     pub time: ReadTime,
-    /// In which order they read slots and accounts.
+    /// Order of reading slots and accounts.
     pub order: ReadOrder,
     /// Time of reading accounts.
     pub accounts: AccountReads,
@@ -55,7 +55,7 @@ axis! {
 }
 
 axis! {
-    /// In which order the keys of a list are read.
+    /// Order of reading the keys of a list.
     ReadOrder: "order to prefetch in"
     {
         /// The order of the store's rows: by hashed address and hashed slot in the hashed layout. The
@@ -64,8 +64,8 @@ axis! {
         OnDisk = "on-disk" "",
         /// The ascending order of the list; the store sorts the keys that are taken at a time.
         Listed = "listed" ".listed",
-        /// The order of the first index at which the list says that a key is written, which is certain to
-        /// be met there or before; keys that are only read come last, as they are listed.
+        /// The order of the first index at which the list has a write of the key. Execution meets
+        /// the key there or before. Keys that are only read come last, as they are listed.
         FirstWrite = "first-write" ".first-write",
     }
 }
@@ -115,7 +115,7 @@ axis! {
     /// Keys that a reader takes.
     Sharing: "share of a reader"
     {
-        /// The next ones that nobody has taken.
+        /// The next keys that no reader has taken.
         #[default]
         Next = "next" "",
         /// Keys of a contiguous range of its own.

@@ -53,7 +53,7 @@ pub struct RootWay {
     pub time: RootTime,
     /// Shards of the accounts' trie and of large tries of slots, 1 to 16. Each is folded on a thread.
     pub shard_count: u8,
-    /// How nodes are read.
+    /// Method of reading nodes.
     pub reads: RootReads,
     /// Nodes that are in memory.
     pub cache: RootCache,

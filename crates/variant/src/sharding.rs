@@ -36,7 +36,7 @@ pub struct Sharding {
     pub count: usize,
     /// Partitioner of the transactions.
     pub partitioner: Partitioner,
-    /// When it runs.
+    /// Time at which the partitioner runs.
     pub partition_time: PartitionTime,
     /// Keys of a request that a shard makes ahead: a micro-batch.
     pub micro_batch_key_count: u32,

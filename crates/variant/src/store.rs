@@ -1,5 +1,5 @@
-//! Stores, the content of memory when a sample starts, how durable a commit is, how `RocksDB` keeps and
-//! reads its files, and how MDBX keeps slots.
+//! Stores, the content of memory when a sample starts, and the durability of commits. Also how
+//! `RocksDB` keeps and reads its files, and how MDBX keeps slots.
 
 crate::named! {
     /// The database that holds the state.
@@ -203,8 +203,8 @@ crate::named! {
         /// A row a slot: key of the account and key of the slot, to the value in 32 bytes.
         #[default]
         Rows = "rows",
-        /// Sorted duplicates, as reth stores slots: key of the account, to as many
-        /// values as it has slots, each the key of the slot and the value without leading zeros.
+        /// Sorted duplicates, as reth stores slots: the account's key has a value for each of its
+        /// slots. A value is the slot's key and its value without leading zeros.
         DupSort = "dupsort",
     }
 }

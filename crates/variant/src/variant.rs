@@ -22,8 +22,8 @@ pub struct Variant {
     pub io: Io,
     /// Threads that execute.
     pub thread_count: usize,
-    /// Transactions under way on each of those, each on a fiber: one that waits for a read yields its
-    /// thread to another. 1 where the thread waits itself.
+    /// Transactions under way on each such thread, one a fiber. A fiber that waits for a read
+    /// yields its thread to another. 1 where the thread itself waits.
     pub fiber_count: usize,
     /// The shards that execute in place of this process.
     pub sharding: Sharding,
@@ -32,7 +32,7 @@ pub struct Variant {
     pub io_thread_count: usize,
     /// Order of steps for free threads; the `bal` engine alone knows more than one.
     pub schedule: Schedule,
-    /// How state roots are computed.
+    /// Computation of state roots.
     pub root: RootWay,
     /// Duties on blocks beside execution.
     pub block_duties: BlockDuties,
@@ -82,8 +82,8 @@ impl Variant {
         Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
     }
 
-    /// Returns whether shards can execute it: the list declares all keys, and each step has a state of its own;
-    /// or steps are validated, whoever runs them.
+    /// Returns whether shards can execute it. Either the list declares all keys, and each step has
+    /// its own state, or steps are validated, wherever they run.
     pub const fn can_be_sharded(&self) -> bool {
         matches!(
             (self.engine, self.list),

@@ -32,7 +32,7 @@ pub enum CodeRuleError {
     /// Too short or too long.
     #[error("codes of {0} bytes; from {CODE_BYTES_MIN} to {CODE_BYTES_MAX} are possible")]
     Bytes(u32),
-    /// None, or too many.
+    /// No codes, or too many.
     #[error("{0} different codes; from 1 to {CODES_MAX} are possible")]
     Count(u64),
 }
@@ -97,7 +97,7 @@ impl AccountFamily {
         }
     }
 
-    /// Which of the codes account `index` has; `None` where it has none.
+    /// Number of the code of account `index`; `None` where it has none.
     pub fn code_place(&self, index: u64) -> Option<u64> {
         match self.code {
             CodeRule::Nothing => None,

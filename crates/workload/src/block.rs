@@ -16,9 +16,9 @@ use crate::{
 pub struct Workload {
     /// Name of the scenario; no part of the digest, so it stays the first field.
     pub scenario: String,
-    /// All transactions through all blocks as their blocks carried them, signed (EIP-2718), where blocks
-    /// were imported with their signatures; else empty, as generated ones are signed when that is
-    /// needed. No part of the digest, so it stays the second field.
+    /// The signed transactions (EIP-2718) of all blocks, in order, where blocks were imported with
+    /// their signatures. Else empty: generated transactions are signed on demand. No part of the
+    /// digest, so it stays the second field.
     pub signed_transactions: Vec<Bytes>,
     /// The scenario's work keys in canonical form, as text.
     pub work: String,
@@ -28,7 +28,7 @@ pub struct Workload {
     pub generator_version: u32,
     /// Rules of all blocks.
     pub rules: ChainRules,
-    /// How the state's rows are keyed.
+    /// Layout of the state's rows.
     pub layout: Layout,
     /// Chain id (EIP-155).
     pub chain_id: u64,
@@ -88,9 +88,9 @@ pub struct Batch {
     pub expected: BatchOutcome,
 }
 
-/// The keys of genesis families that a batch may touch. Keys of a family cannot be traced back to
-/// their indices, so only the plan lets the reference run read a batch's state, and fail on
-/// any read outside it, from the workload alone and in memory bounded by the batch.
+/// The keys of genesis families that a batch may touch. The index of a family's key cannot be
+/// computed from the key. With the plan the reference run needs the workload alone, and memory
+/// bounded by the batch. It fails on any read outside the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// Slots of [`Genesis::slots`]; indices from a family's count on are absent keys.
@@ -141,9 +141,9 @@ pub struct BatchOutcome {
 /// A block without the fields of a header alone (roots, bloom, its hash).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Its environment.
+    /// Environment of the block.
     pub env: BlockEnv,
-    /// Its transactions, in order.
+    /// Transactions of the block, in order.
     pub transactions: Vec<Transaction>,
     /// Withdrawals (EIP-4895), in order.
     pub withdrawals: Vec<Withdrawal>,
@@ -187,7 +187,7 @@ pub struct BlockEnv {
 /// A withdrawal to the execution layer (EIP-4895).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withdrawal {
-    /// Who receives it.
+    /// The recipient.
     pub address: Address,
     /// Amount in Gwei.
     pub amount_gwei: u64,
@@ -216,7 +216,7 @@ pub enum TxType {
 pub struct Transaction {
     /// Envelope.
     pub tx_type: TxType,
-    /// Who sends and pays.
+    /// The sender, which also pays.
     pub sender: Address,
     /// The sender's nonce.
     pub nonce: u64,
@@ -247,10 +247,10 @@ pub struct Transaction {
 pub struct Authorization {
     /// Chain id it is valid on; 0 for all.
     pub chain_id: U256,
-    /// Where the code is.
+    /// Address of the code.
     pub address: Address,
     /// Nonce of the authority.
     pub nonce: u64,
-    /// Who delegates; `None` where the signature is invalid and the tuple is skipped.
+    /// The delegating account; `None` where the signature is invalid and the tuple is skipped.
     pub authority: Option<Address>,
 }

@@ -1,9 +1,10 @@
-//! Slot keys whose hashes share as many first nibbles as possible with one of them: in a storage trie
-//! of these few slots, the leaf of that one lies below a branch at each of the shared nibbles. Hashes of
-//! slots do not depend on the contract, so one set of keys serves all contracts.
+//! Slot keys whose hashes share as many first nibbles as possible with the hash of one key, the
+//! deepest. In a storage trie of these slots, the deepest leaf lies below a branch at each shared
+//! nibble. Hashes of slots do not depend on the contract, so one set of keys serves all contracts.
 //!
-//! The miner compares the hashes of all candidates with each other. Of n candidates there are n² / 2 pairs,
-//! so 2^25 hashes have pairs that share 9 nibbles (36 bits), where a search for one hash takes 2^36.
+//! The miner compares the hashes of all candidates with each other. Of n candidates there are n² /
+//! 2 pairs, so 2^25 hashes have pairs that share 9 nibbles (36 bits). A search for one given hash
+//! takes 2^36.
 
 use std::ops::Range;
 
@@ -34,10 +35,10 @@ pub fn shared_nibble_count(a: U256, b: U256) -> u32 {
     ((a ^ b).leading_zeros() / 4) as u32
 }
 
-/// Mines a chain of slot keys among the candidates 0 to `candidate_count` - 1: first the deepest key, then
-/// for d = 0 to `nibble_count` a key whose hash shares exactly d nibbles with the hash of the deepest. The
-/// deepest is the smallest key that has such a chain, and so is each of the others. `None` where there is no
-/// chain, or where the nibbles and a candidate's number do not fit in 64 bits. Takes 8 bytes a candidate.
+/// Mines a chain of slot keys among the candidates 0 to `candidate_count` - 1. The first is the
+/// deepest key. Then, for d = 0 to `nibble_count`, follows a key whose hash shares exactly d
+/// nibbles with the deepest's. Each is the smallest candidate that fits. `None` where there is no
+/// chain, or where nibbles and candidate do not fit in 64 bits together. Takes 8 bytes a candidate.
 pub fn mine(candidate_count: u32, nibble_count: u32) -> Option<Vec<u64>> {
     Hashes::new(candidate_count).chain(nibble_count)
 }

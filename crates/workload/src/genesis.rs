@@ -1,6 +1,6 @@
-//! Genesis is a recipe: explicit accounts, and families of accounts and slots that rules
-//! enumerate. A recipe of a few hundred bytes stands for any number of rows, is independent of
-//! the blocks that run on it, and names the state database.
+//! Genesis is a recipe: explicit accounts, and families of accounts and slots by rules. A recipe of
+//! a few hundred bytes stands for any number of rows. It is independent of the blocks that run on
+//! it, and it names the state database.
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use serde::{Deserialize, Serialize};
@@ -25,16 +25,16 @@ impl Default for AccountState {
 /// An account written out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenesisAccount {
-    /// Its address.
+    /// Address of the account.
     pub address: Address,
-    /// Its nonce.
+    /// Nonce of the account.
     pub nonce: u64,
-    /// Its balance in wei.
+    /// Balance of the account, in wei.
     pub balance: U256,
-    /// Its code, empty where there is none.
+    /// Code of the account, empty where there is none.
     pub code: Bytes,
-    /// Its slots that are not zero, by ascending key. Empty where a [`SlotFamily`] has the
-    /// account's slots.
+    /// Slots of the account that are not zero, by ascending key. Empty where a [`SlotFamily`] has
+    /// the account's slots.
     pub storage: Vec<(U256, U256)>,
 }
 
@@ -57,8 +57,8 @@ pub struct SenderFamily {
     pub balance: U256,
 }
 
-/// How the keys of a slot family are made from an index. A rule's meaning never changes: a
-/// new one gets a new name.
+/// Rule for the keys of a slot family, from an index. A rule's meaning never changes: a new one
+/// gets a new name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyRule {
@@ -66,11 +66,12 @@ pub enum KeyRule {
     Keccak,
     /// key(i) = seed + i·W mod 2^256, a Weyl sequence; W = [`WEYL_STEP`].
     Weyl,
-    /// key(i) = keccak(address(i) ‖ 0), where Solidity keeps the balance of a token's holder i in a
-    /// mapping at slot 0; address(i) = the low 20 bytes of keccak(seed ‖ i), as in [`AccountFamily`].
+    /// The key of holder i's balance in a Solidity token whose mapping is at slot 0. key(i) =
+    /// keccak(address(i) ‖ 0). The holder's address(i) = the low 20 bytes of keccak(seed ‖ i), as
+    /// in [`AccountFamily`].
     Balance,
-    /// key(i) = the first 12 bytes of keccak(seed ‖ i) ‖ the 20 of the contract's address: who has the
-    /// key knows whom to ask for the value.
+    /// key(i) = the first 12 bytes of keccak(seed ‖ i) ‖ the 20 of the contract's address. So the
+    /// key contains the address of the contract that has the value.
     Addressed,
     /// key(i) = i.
     Index,
@@ -84,19 +85,19 @@ pub const WEYL_STEP: U256 = U256::from_be_bytes(alloy_primitives::hex!(
     "9e3779b97f4a7c15f39cc0605cedc8341082276bf3a27251f86c6a11d0c18e95"
 ));
 
-/// How the values of a slot family are made. Never zero: a zero slot does not exist.
+/// Rule for the values of a slot family. Never zero: a zero slot does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ValueRule {
     /// 32 pseudo-random bytes from seed and index.
     Random,
     /// value(i) = key((i + 1) mod count): following values visits all keys (pointer chase).
     NextKey,
-    /// value(i) = key((i + `ahead`) mod count) as [`KeyRule::Addressed`] of the contract at `address`
-    /// has it, a contract with a family of as many slots and the same seed.
+    /// value(i) = key((i + `ahead`) mod count) of the contract at `address` by
+    /// [`KeyRule::Addressed`]. That contract has a family of as many slots and the same seed.
     KeyElsewhere {
         /// The contract; not the zero address.
         address: Address,
-        /// How many indices further its slot is.
+        /// Distance to its slot, in indices.
         ahead: u64,
     },
     /// value(i) = key(i) + 1, so that a key of 0 has a value.
@@ -118,7 +119,7 @@ pub struct SlotFamily {
     pub seed: B256,
 }
 
-/// How the codes of an account family are made. A rule's meaning never changes.
+/// Rule for the codes of an account family. A rule's meaning never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CodeRule {
     /// No account has code.

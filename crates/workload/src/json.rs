@@ -1,9 +1,10 @@
-//! A workload as JSON (`docs/contributing.md`), for executors that are not this project's. The writer
-//! goes over the workload and keeps no copy of it: one batch's decoded list at a time is the most. The types
-//! here are of the format, where its keys or values are not those of the workload's types.
+//! A workload as JSON (`docs/contributing.md`), for executors of other projects. The writer goes
+//! over the workload without a copy of it. It holds at most one batch's decoded list at a time. A
+//! type here exists where the format's keys or values differ from those of the workload's types.
 //!
-//! Keys stand in the order of the fields. Hashes, addresses and bytes are `0x` and hexadecimal digits,
-//! two for each byte; integers above 64 bits are `0x` without leading zeros; the others are numbers.
+//! Keys stand in the order of the fields. Hashes, addresses and bytes are `0x` and two hexadecimal
+//! digits for each byte. Integers above 64 bits are `0x` without leading zeros; the others are
+//! numbers.
 
 mod block;
 mod genesis;

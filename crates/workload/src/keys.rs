@@ -1,5 +1,5 @@
-//! Keys and values of a slot family from their index. The rules here never change for
-//! a rule that exists: workloads and state databases are named by their recipes.
+//! Keys and values of a slot family from their index. An existing rule never changes its result,
+//! since workloads and state databases are named by their recipes.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 
@@ -161,7 +161,7 @@ fn not_zero(value: U256) -> U256 {
     if value.is_zero() { U256::ONE } else { value }
 }
 
-/// The holder in the low 20 bytes of a hash ‖ slot 0, both as 32-byte words.
+/// holder ‖ 0, each as a 32-byte word; the holder's address is the low 20 bytes of `hash`.
 fn balance_input(hash: &[u8; 32]) -> [u8; 64] {
     let mut input = [0; 64];
     input[12..32].copy_from_slice(&hash[12..]);
@@ -211,8 +211,9 @@ impl Weyl {
     }
 }
 
-/// Pseudo-random values: word j of value i is output 4i + j of `SplitMix64` (Steele, Lea, Flood
-/// 2014) begun at a state of its own, which all of the seed decides.
+/// Pseudo-random values by `SplitMix64` (Steele, Lea, Flood 2014). Word j of every value comes from
+/// generator j of four: word j of value i is its output 4i + j. Each generator begins at a state
+/// that depends on the whole seed.
 #[derive(Clone, Copy, Debug)]
 struct Mixer {
     states: [u64; 4],

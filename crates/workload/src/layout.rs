@@ -1,4 +1,4 @@
-//! How state becomes rows: the keys and values that a store of flat state holds.
+//! Rows of state: the keys and values that a store of flat state holds.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::{
 /// hash 32.
 pub const ACCOUNT_VALUE_BYTES: usize = 72;
 
-/// How the keys of flat state are made.
+/// Layout of the keys of flat state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
@@ -147,9 +147,9 @@ impl Layout {
         }
     }
 
-    /// Writes the keys of account rows, which are also the first parts of their slots' keys, as
-    /// [`Self::account_key_of_part`] takes them: the hash of each address in the hashed layout,
-    /// the address and zeros in the plain one. Hashes eight at a time.
+    /// Writes the keys of account rows, as for [`Self::account_key_of_part`]: they also begin the
+    /// keys of slots. The hashed layout has the hash of each address, the plain one the address and
+    /// zeros. Hashes eight at a time.
     ///
     /// # Panics
     /// When the lengths differ.

@@ -1,10 +1,10 @@
-//! The block-level access list (EIP-7928) in its forms: built (revm's `AccountChanges`),
-//! encoded (RLP), and decoded, checked and indexed for executors ([`ListIndex`]).
+//! The block-level access list (EIP-7928) in its forms: built (revm's `AccountChanges`), encoded
+//! (RLP), and decoded, checked and indexed for executors ([`ListIndex`]).
 //!
-//! A list says which accounts and slots a batch touches and what each step leaves in them. The
-//! `batched-io` form is the EIP's own; `parallel-io` has only the changes; `full` adds values
-//! from before the batch ([`full_encode`]). A list is checked here for form and
-//! bounds only; whether it is true is for those who execute the batch.
+//! A list has the accounts and slots that a batch touches, and their values after each step. The
+//! `batched-io` form is the EIP's own; `parallel-io` has only the changes; `full` adds values from
+//! before the batch ([`full_encode`]). A list is checked here for form and bounds only. Executing
+//! the batch checks whether it is true.
 
 mod bounds;
 mod decode;

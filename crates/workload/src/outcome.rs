@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::genesis::AccountState;
 
-/// How a transaction ended.
+/// Status of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TxStatus {
@@ -20,14 +20,14 @@ pub enum TxStatus {
 /// The expected outcome of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TxOutcome {
-    /// How it ended.
+    /// Status of the transaction.
     pub status: TxStatus,
     /// Gas in the receipt's sense, after refunds.
     pub gas_used: u64,
     /// BLAKE3 of its logs: address, topic count, topics, data length and data of each.
     pub logs: B256,
-    /// BLAKE3 of its output. No receipt has it, but a storm that only reads shows by
-    /// nothing else that it read the right values.
+    /// BLAKE3 of its output. Receipts do not have it. For a storm that only reads, it is the only
+    /// proof that the values were right.
     pub output: B256,
 }
 
@@ -67,10 +67,7 @@ impl NetChanges {
         self.accounts.len() + self.slots.len()
     }
 
-    /// BLAKE3 over accounts, then slots, in their order.
-    ///
-    /// # Panics
-    /// In no case; a wrong order gives another digest.
+    /// BLAKE3 over accounts, then slots, in their order. All parts must be sorted ([`Self::sort`]).
     pub fn digest(&self) -> B256 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&(self.accounts.len() as u64).to_le_bytes());

@@ -1,8 +1,8 @@
-//! The rows of a recipe, table by table, each table in strictly ascending order of its keys, in
-//! bounded memory. Pass 1 (in [`RowStream::new`]) hashes the rows of whatever is too large to
-//! sort at once and scatters their indices into buckets by leading key bits; pass 2
-//! ([`RowStream::emit`], parallel by part) hashes a bucket again, sorts and emits it. Weyl keys
-//! in the plain layout need neither: their order is known. Knows no store.
+//! The rows of a recipe, table by table, each in strictly ascending order of its keys, in bounded
+//! memory. Pass 1 (in [`RowStream::new`]) hashes the rows of any source too large to sort at once.
+//! It scatters their indices into buckets by leading key bits. Pass 2 ([`RowStream::emit`],
+//! parallel by part) hashes a bucket again, sorts it and emits it. Weyl keys in the plain layout
+//! need neither pass: their order is known. Knows no store.
 
 mod check;
 mod digest;
@@ -95,9 +95,9 @@ impl<'a> RowStream<'a> {
         }
     }
 
-    /// A lower bound of the keys of `part`, above all keys of the parts before. A source of rows that
-    /// is cut is cut into a multiple of 16 parts of equal ranges, so that no part has hashed keys of
-    /// two first nibbles.
+    /// A lower bound of the keys of `part`, above all keys of earlier parts. A cut source has a
+    /// multiple of 16 parts of equal ranges. So no part has hashed keys with different first
+    /// nibbles.
     ///
     /// # Errors
     /// When its first row cannot be made.
@@ -122,7 +122,7 @@ impl<'a> RowStream<'a> {
     /// the order of their numbers; any may be emitted at any time, by any thread, again too.
     ///
     /// # Errors
-    /// Those of `sink`, and [`RowError`] where two rows have one key, the scratch file cannot
+    /// The errors of `sink`, and [`RowError`] where two rows have one key, the scratch file cannot
     /// be read or the settings' `cancel` is set.
     ///
     /// # Panics

@@ -1,6 +1,6 @@
-//! Addresses of a sender family. Secrets are consecutive, so each public key is the one before
-//! plus the generator: a point addition instead of a multiplication, and one field inversion
-//! for a whole chunk.
+//! Addresses of a sender family. Secrets are consecutive, so each public key is the one before plus
+//! the generator. That is a point addition in the place of a multiplication. A whole chunk needs
+//! one field inversion.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! The messages that senders and authorities sign: the bytes of each kind of transaction without
-//! its signature (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702), hashed; and signed where the
-//! secret is known. Checks no signature.
+//! The messages that senders and authorities sign: the bytes of a transaction without its signature
+//! (EIP-155, EIP-2930, EIP-1559, EIP-4844, EIP-7702), hashed. Signs them where the secret is known.
+//! Checks no signature.
 
 mod signer;
 
@@ -14,7 +14,7 @@ pub use signer::{SignError, Signer, TxSignatures};
 /// First byte of a delegation's signed message (EIP-7702 `MAGIC`).
 const MAGIC: u8 = 0x05;
 
-/// A signature on secp256k1 from which the signer can be recovered.
+/// A signature on secp256k1. The signer can be recovered from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
     /// Parity of the y of the point r: 0 or 1.
@@ -25,9 +25,9 @@ pub struct Signature {
     pub s: U256,
 }
 
-/// The hash that the sender of `tx` signs on the chain `chain_id`; a legacy transaction is one
-/// that is valid on this chain only (EIP-155). `authorities` are the signatures of its
-/// delegations, in order: they are part of the signed message.
+/// The hash that the sender of `tx` signs on the chain `chain_id`. A legacy transaction is valid on
+/// this chain only (EIP-155). `authorities` are the signatures of its delegations, in order, which
+/// are part of the signed message.
 pub fn signing_hash(tx: &Transaction, chain_id: u64, authorities: &[Signature]) -> B256 {
     let mut fields = Fields::default();
     match tx.tx_type {

@@ -6,8 +6,8 @@
 
 use crate::block::Batch;
 
-/// Position of a step in its batch: 0 before the first transaction (EIP-7928). One block of a
-/// batch of one has exactly the indices of the EIP.
+/// Position of a step in its batch: 0 before the first transaction (EIP-7928). In a batch of one
+/// block these are exactly the EIP's indices.
 pub type BlockAccessIndex = u32;
 
 /// The kind of a step.
@@ -26,7 +26,7 @@ pub enum StepKind {
 pub struct Step {
     /// Place of the block in its batch, 0-based.
     pub block: usize,
-    /// Its kind.
+    /// Kind of the step.
     pub kind: StepKind,
 }
 

@@ -1,5 +1,5 @@
-//! Named random streams: every random decision draws from a stream derived from the one seed
-//! by name (BLAKE3 in key-derivation mode), so that adding a load does not reshuffle another.
+//! Named random streams. Each random decision draws from a stream that the one seed and a name give
+//! (BLAKE3 in key-derivation mode). So an added load does not reshuffle another.
 
 use alloy_primitives::B256;
 

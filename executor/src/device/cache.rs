@@ -1,5 +1,5 @@
-//! The kernel's page cache below buffered files: dropping a file's pages, and counting those
-//! that are still there. Asking is not proof: `fadvise` is advice, `mincore` the check.
+//! The kernel's page cache below buffered files: drops a file's pages and counts resident ones.
+//! `fadvise` is only advice; `mincore` checks its effect.
 
 use std::{
     fs::{File, OpenOptions},
@@ -31,20 +31,20 @@ pub fn fadvise_dontneed<P: AsRef<Path>>(paths: &[P]) -> io::Result<()> {
     Ok(())
 }
 
-/// A file whose reads bring in no neighbours.
+/// Opens a file whose reads bring no neighbouring pages into the cache.
 ///
 /// # Errors
-/// It cannot be opened, or the kernel takes no advice on it.
+/// The file cannot be opened, or the kernel takes no advice on it.
 pub fn open_without_readahead(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     fadvise(&file, 0, None, Advice::Random)?;
     Ok(file)
 }
 
-/// Share of the pages of `paths` that lie in the kernel's cache, from 0 to 1.
+/// Share of the pages of `paths` in the page cache, from 0 to 1.
 ///
-/// `None` where it cannot be told: a file that cannot be opened, no pages at all, or a file
-/// that is neither ours nor writable (the kernel then claims that all is resident).
+/// `None` if it is unknown: a file cannot be opened, there are no pages, or a file is neither ours
+/// nor writable. For such a file the kernel claims that all pages are resident.
 pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     let mut resident_count = 0;
     let mut page_count = 0;
@@ -60,8 +60,8 @@ pub fn resident_fraction<P: AsRef<Path>>(paths: &[P]) -> Option<f64> {
     (page_count > 0).then(|| resident_count as f64 / page_count as f64)
 }
 
-/// Number of the pages with these numbers of the file at `path` in the kernel's cache; `None` if
-/// unknown, as of [`resident_fraction`].
+/// Number of the given pages of the file at `path` that are in the page cache; `None` if unknown,
+/// as for [`resident_fraction`].
 pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Option<u64> {
     let (file, byte_count) = open_with_known_pages(path)?;
     let page_bytes = page_bytes().ok()? as u64;
@@ -83,7 +83,8 @@ pub fn resident_count(path: &Path, pages: impl IntoIterator<Item = u64>) -> Opti
     Some(resident_count)
 }
 
-/// A file and its bytes; `None` unless the kernel tells the truth of its pages.
+/// Opens a file, and returns it with its size in bytes. `None` unless the kernel tells the truth
+/// about its pages.
 fn open_with_known_pages(path: &Path) -> Option<(File, u64)> {
     let file = File::open(path).ok()?;
     let metadata = file.metadata().ok()?;
@@ -92,7 +93,7 @@ fn open_with_known_pages(path: &Path) -> Option<(File, u64)> {
     is_told.then_some((file, metadata.len()))
 }
 
-/// A byte a page, whose lowest bit says whether the page is in the cache.
+/// Returns a byte for each page, whose lowest bit tells whether the page is in the cache.
 #[expect(unsafe_code, reason = "mincore asks about a mapping")]
 fn resident_pages(file: &File, start: u64, length: usize) -> io::Result<Vec<u8>> {
     let offset = libc::off_t::try_from(start).map_err(io::Error::other)?;

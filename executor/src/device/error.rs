@@ -1,11 +1,11 @@
-//! Why there is no figure of a device.
+//! Reasons for a missing figure of a device.
 
 use std::{io, path::PathBuf};
 
-/// Why there is no figure.
+/// Reason for a missing figure.
 #[derive(Debug, thiserror::Error)]
 pub enum Unmeasured {
-    /// The files hold too little to draw from.
+    /// The files have too few blocks.
     #[error("{block_count} blocks of 4 KiB are too few to read at random")]
     TooSmall {
         /// Whole blocks in all files.
@@ -14,7 +14,7 @@ pub enum Unmeasured {
     /// More files than are opened at a time.
     #[error("{count} files are more than are opened at a time")]
     TooManyFiles {
-        /// Their number.
+        /// Number of the files.
         count: usize,
     },
     /// The file system lies in memory; there is no device.
@@ -41,7 +41,7 @@ pub enum Unmeasured {
         /// The kernel's error.
         source: io::Error,
     },
-    /// No ring is to be had: a kernel without it, seccomp, a sysctl, or not compiled in.
+    /// The system gives no ring: a kernel without it, seccomp, a sysctl, or a build without it.
     #[error("no io_uring: {reason}")]
     RingRefused {
         /// The kernel's error.
@@ -50,7 +50,7 @@ pub enum Unmeasured {
     /// Threads could not be started.
     #[error("cannot start {count} reading threads: {source}")]
     NoThreads {
-        /// How many were asked for.
+        /// Number of threads that were requested.
         count: usize,
         /// The kernel's error.
         source: io::Error,
@@ -64,10 +64,10 @@ pub enum Unmeasured {
     NotFromDevice {
         /// Bytes read.
         read_bytes: u64,
-        /// Bytes that the block layer fetched for this process meanwhile.
+        /// Bytes that the block layer fetched for this process during the reads.
         device_read_bytes: u64,
     },
-    /// The flag was set.
+    /// The cancel flag was set.
     #[error("cancelled")]
     Cancelled,
 }

@@ -1,5 +1,5 @@
-//! The files of a state, opened past the kernel's cache, seen as one row of 4-KiB blocks; and those file
-//! systems that have no device.
+//! Files of a state, opened past the page cache, as one sequence of 4-KiB blocks. Detects file
+//! systems without a device.
 
 use std::{
     fs::{File, OpenOptions},
@@ -15,7 +15,7 @@ use super::error::Unmeasured;
 /// Size and alignment of every read.
 pub const BLOCK_BYTES: usize = 4096;
 
-/// More files are not opened: a state has few large ones, and descriptors are limited.
+/// Maximal number of open files: a state has few large ones, and descriptors are limited.
 const FILE_COUNT_MAX: usize = 256;
 
 /// Memory that `O_DIRECT` can read a block into.
@@ -33,11 +33,11 @@ impl Block {
 pub struct Extent {
     /// Index of the file among those that were opened.
     pub file: u32,
-    /// Its beginning; a multiple of the file system's alignment for `O_DIRECT`.
+    /// Offset in the file, a multiple of the alignment of `O_DIRECT`.
     pub offset: u64,
-    /// Its length; such a multiple too.
+    /// Length, a multiple of the same alignment.
     pub byte_count: u32,
-    /// Blocks that count for it.
+    /// Blocks that the extent counts for.
     pub block_count: u32,
 }
 
@@ -61,16 +61,17 @@ pub struct DirectFiles {
 /// Access to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Past the kernel's cache.
+    /// Reads past the page cache.
     Direct,
-    /// Through it, without readahead: to a test the same as a host's cache to a guest.
+    /// Reads through the page cache, without readahead. A test uses it as a stand-in for a host's
+    /// cache.
     #[cfg(test)]
     Cached,
 }
 
 impl DirectFiles {
-    /// Opens the 256 largest of `paths`; those shorter than a block are left out, and the part
-    /// behind a file's last whole block is never read.
+    /// Opens the 256 largest of `paths`, without those shorter than a block. The part behind a
+    /// file's last whole block is never read.
     ///
     /// # Errors
     /// [`Unmeasured`]: a file cannot be opened, lies in memory, or there is no block at all.
@@ -78,7 +79,7 @@ impl DirectFiles {
         Self::open_as(paths, Access::Direct)
     }
 
-    /// As [`Self::open`], read as `access` says.
+    /// Opens `paths` like [`Self::open`], to be read by `access`.
     pub(super) fn open_as<P: AsRef<Path>>(paths: &[P], access: Access) -> Result<Self, Unmeasured> {
         let mut sized = sized(paths)?;
         sized.retain(|(byte_count, _)| *byte_count >= BLOCK_BYTES as u64);
@@ -91,7 +92,7 @@ impl DirectFiles {
     /// Opens `paths`, at most 256, in their order, to be read by extents.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_in_order<P: AsRef<Path>>(paths: &[P]) -> Result<Self, Unmeasured> {
         let sized = sized(paths)?;
         match sized.len() {
@@ -119,7 +120,6 @@ impl DirectFiles {
         Ok(Self { files, access })
     }
 
-    /// Their access.
     pub(super) const fn access(&self) -> Access {
         self.access
     }
@@ -141,8 +141,8 @@ impl DirectFiles {
         }
     }
 
-    /// `extents` by one shift within each file, which `seed` says; behind its end a file goes on at
-    /// its beginning. Their lengths, their order and their distances stay.
+    /// Shifts `extents` within each file by a distance that `seed` gives, with wrap-around at a
+    /// file's end. Lengths, order and distances stay.
     pub(crate) fn moved(&self, extents: &[Extent], seed: u64) -> Vec<Extent> {
         let moved = extents.iter().map(|extent| {
             let byte_count = self.files[extent.file as usize].byte_count;
@@ -175,7 +175,7 @@ impl DirectFiles {
         self.check_read(extent, result)
     }
 
-    /// An error unless all of `extent` was read.
+    /// Fails unless all of `extent` was read.
     pub(super) fn check_read(
         &self,
         extent: &Extent,
@@ -201,7 +201,7 @@ impl DirectFiles {
         self.files.iter().map(|file| std::os::fd::AsRawFd::as_raw_fd(&file.file)).collect()
     }
 
-    /// An error of reading any of them.
+    /// The error of a read of any of the files.
     #[cfg(feature = "io-uring")]
     pub(super) fn failed(&self, source: io::Error) -> Unmeasured {
         failed(&self.files[0].path, source)
@@ -250,18 +250,18 @@ fn open_direct(path: &Path) -> Result<File, Unmeasured> {
     }
 }
 
-/// `linux/magic.h`, of 32 bits.
+/// Magic number of `linux/magic.h`, of 32 bits.
 const TMPFS_MAGIC: u32 = 0x0102_1994;
 /// See [`TMPFS_MAGIC`].
 const RAMFS_MAGIC: u32 = 0x8584_58f6;
 
-/// The name of the file system of `file` if it lies in memory: since Linux 6.6 tmpfs takes
-/// `O_DIRECT` too.
+/// Name of the file system of `file` if it lies in memory. The check is needed since Linux 6.6,
+/// where tmpfs accepts `O_DIRECT`, too.
 ///
 /// # Errors
 /// The kernel's error.
 pub(crate) fn memory_file_system(file: &impl AsFd) -> io::Result<Option<&'static str>> {
-    // Its type differs from one architecture to the other; the magic numbers have 32 bits.
+    // The field's type depends on the architecture; the magic numbers have 32 bits.
     Ok(match fstatfs(file)?.f_type as u32 {
         TMPFS_MAGIC => Some("tmpfs"),
         RAMFS_MAGIC => Some("ramfs"),

@@ -1,8 +1,8 @@
-//! Reading with `io_uring`: each thread keeps `depth` reads in flight in a ring of its own,
-//! over registered files.
+//! Reads through `io_uring`: each thread keeps `depth` reads in flight in its own ring, over
+//! registered files.
 //!
-//! **Invariant**: the kernel writes only into blocks that [`Ring`] owns, and these live until
-//! the last read in flight has come back.
+//! **Invariant**: the kernel writes only into blocks that [`Ring`] owns. These live until the last
+//! read in flight has completed.
 
 use std::{io, mem, os::fd::RawFd, time::Instant};
 
@@ -18,7 +18,8 @@ use crate::{latency::Latencies, process::thread_cpu_time};
 /// A ring over a few files, with the memory that it reads into.
 pub(crate) struct Ring {
     ring: IoUring,
-    /// As many for each slot as the largest read takes; never moved while reads are in flight.
+    /// Blocks of all slots, each with enough for the largest read; never moved while reads are in
+    /// flight.
     blocks: Box<[Block]>,
     blocks_per_slot: usize,
     /// Whether each slot has a read in flight.
@@ -80,7 +81,7 @@ pub(super) fn read(shared: &Shared<'_>, depth: usize) -> Result<Part, Unmeasured
 }
 
 impl Ring {
-    /// A ring of `depth` reads over `files`, each of `blocks_per_slot` blocks at most.
+    /// Makes a ring of `depth` reads over `files`, each of `blocks_per_slot` blocks at most.
     pub(crate) fn new(files: &[RawFd], depth: usize, blocks_per_slot: usize) -> io::Result<Self> {
         let entry_count = u32::try_from(depth).map_err(io::Error::other)?;
         // Completions are handled when we wait, not in interrupts of our own thread: Linux 6.1.
@@ -102,8 +103,8 @@ impl Ring {
 
     /// Starts a read into the blocks of `slot`, which must be free.
     ///
-    /// Each read is submitted at once: gathering those that one wait frees left the device
-    /// idle for 8 % of its rate at depth 64, for 15 % less CPU a read.
+    /// Each read is submitted at once. Gathering the reads that one wait frees left the device idle
+    /// for 8 % of its rate at depth 64. It took 15 % less CPU a read.
     ///
     /// # Panics
     /// The slot is not free.
@@ -118,24 +119,24 @@ impl Ring {
             .offset(offset)
             .build()
             .user_data(slot as u64);
-        // SAFETY: `into` points to `byte_count` writable bytes that nobody else uses: the slot
-        // was free, and `drop` frees the blocks only when no read is in flight.
+        // SAFETY: `into` points to `byte_count` writable bytes that nobody else uses. The slot was
+        // free, and `drop` frees the blocks only when no read is in flight.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.unwrap_or_else(|_| panic!("the queue has an entry for each of the slots"));
         self.busy[slot] = true;
         self.in_flight_count += 1;
-        // A failure here is met again by the next wait, which submits the rest.
+        // The next wait reports a failure again, and submits the rest.
         drop(self.ring.submit());
     }
 
-    /// Submits the rest and waits until at least one read has come back.
+    /// Submits the rest and waits until at least one read has completed.
     pub(crate) fn wait(&mut self) -> io::Result<()> {
         self.landed.clear();
         loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => break,
                 Err(e) if matches!(e.raw_os_error(), Some(libc::EINTR)) => {}
-                // Completions that were not taken yet stand in the way: take them.
+                // Completions that were not taken yet fill the queue: take them.
                 Err(e) if matches!(e.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN)) => break,
                 Err(e) => return Err(e),
             }
@@ -149,7 +150,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Slot and result of each read that came back in the last wait.
+    /// Slot and result of each read that completed in the last wait.
     pub(crate) fn landed(&self) -> &[(usize, i32)] {
         &self.landed
     }
@@ -170,8 +171,8 @@ impl Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for reads in flight; where that fails, the memory is leaked: the kernel may
-    /// still write into it.
+    /// Waits for reads in flight. If waiting fails, leaks the memory: the kernel may still write
+    /// into it.
     fn drop(&mut self) {
         while self.in_flight_count > 0 {
             if self.wait().is_err() {

@@ -31,7 +31,7 @@ fn open(files: &[&NamedTempFile]) -> Option<DirectFiles> {
     }
 }
 
-/// The same as a device.
+/// The files as a device, or `None` where no device lies below them.
 fn disk(files: &[&NamedTempFile]) -> Option<Disk> {
     Some(Disk::of(open(files)?, 7))
 }

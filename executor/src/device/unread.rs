@@ -1,6 +1,6 @@
-//! Blocks that nobody has read yet in this run: one random permutation of all of them, and every
-//! pass, method and thread takes the next of it. So no figure is of a block that an earlier one has
-//! brought into a cache below, as long as there are blocks left; beyond that it is counted.
+//! Blocks that this run has not read yet: a random permutation of all blocks. Every pass, method
+//! and thread takes the next block. So no read is of a block that an earlier one has brought into a
+//! cache below. Once all blocks are read, repeated reads are counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ impl UnreadBlocks {
         Self::after(0, block_count, seed)
     }
 
-    /// The same, of which the first `taken_count` were handed out before.
+    /// Blocks in the order of `seed`, of which the first `taken_count` were handed out before.
     pub(super) const fn after(taken_count: u64, block_count: u64, seed: u64) -> Self {
         let mut rng = SplitMix64(seed);
         let keys = [rng.next(), rng.next(), rng.next(), rng.next()];
@@ -40,7 +40,7 @@ impl UnreadBlocks {
         (0..count).map(|_| self.next()).collect()
     }
 
-    /// Number of blocks that were handed out, those that were handed out again too.
+    /// Number of blocks that were handed out, repetitions included.
     pub(super) fn taken_count(&self) -> u64 {
         self.taken_count.load(Ordering::Relaxed)
     }
@@ -50,14 +50,14 @@ impl UnreadBlocks {
         self.taken_count().min(self.permutation.count) as f64 / self.permutation.count as f64
     }
 
-    /// Number of those handed out a second time, or more often.
+    /// Number of blocks that were handed out again.
     pub(super) fn repeated_count(&self) -> u64 {
         self.taken_count().saturating_sub(self.permutation.count)
     }
 }
 
-/// A permutation of `0..count` that needs no memory: a Feistel network over the least even
-/// number of bits that is enough, walked on from numbers outside.
+/// A permutation of `0..count` that needs no memory: a Feistel network over the least even number
+/// of bits that is enough. A number outside the range is permuted again until it is inside.
 #[derive(Debug)]
 pub(crate) struct Permutation {
     count: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// Rounds mix with `keys`, after `step` is added.
+    /// Makes the permutation. Each round mixes with its own of `keys`, and adds `step`.
     pub(crate) const fn new(count: u64, keys: [u64; ROUND_COUNT], step: u64) -> Self {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         let half_bits = if bits < 2 { 1 } else { bits.div_ceil(2) };

@@ -1,5 +1,6 @@
-//! The threads of a measurement: started together, stopped together, their parts added up. They
-//! are its own, as each waits for the device: a pool of as many threads as cores would bound it.
+//! The threads of a measurement: they start together, stop together, and their parts are added up.
+//! A measurement has its own threads, since each waits for the device. A pool of as many threads as
+//! cores would limit it.
 
 use std::{
     panic::resume_unwind,
@@ -15,11 +16,11 @@ use super::{
 };
 use crate::{latency::Latencies, process::thread_cpu_time};
 
-/// Which blocks to read.
+/// Blocks to read.
 pub(super) enum Work<'a> {
-    /// Some that nobody has read, until the time is over.
+    /// Unread blocks, until the time is over.
     Unread { blocks: &'a UnreadBlocks, time: Duration },
-    /// These, each once.
+    /// These blocks, each once.
     Listed(&'a [u64]),
     /// These extents in this order, until the time is over.
     Extents { extents: &'a [Extent], time: Duration },
@@ -37,7 +38,7 @@ impl Work<'_> {
         }
     }
 
-    /// When to stop although there is more to read.
+    /// Time after which to stop, although more is left to read.
     const fn time(&self) -> Option<Duration> {
         match self {
             Self::Unread { time, .. } | Self::Extents { time, .. } => Some(*time),
@@ -51,12 +52,12 @@ pub(super) struct Shared<'a> {
     /// The files to read.
     pub(super) files: &'a DirectFiles,
     work: &'a Work<'a>,
-    /// Index of the next one in a list.
+    /// Index of the next block or extent in a list.
     cursor: AtomicUsize,
     /// Blocks of memory that each read needs at most.
     pub(super) read_block_count: usize,
     cancel: &'a AtomicBool,
-    /// Set when one failed, so that the others end.
+    /// Set when a thread failed, so that the others end.
     has_failed: AtomicBool,
 }
 
@@ -66,9 +67,9 @@ pub(super) struct Part {
     pub(super) read_bytes: u64,
     /// Blocks that count for the reads.
     pub(super) block_count: u64,
-    /// When its first read began: its set-up is no part of the time.
+    /// Start of its first read: its set-up is no part of the time.
     pub(super) start: Instant,
-    /// When the last read that counted came back.
+    /// End of the last read that counted.
     pub(super) end: Instant,
     pub(super) latencies: Latencies,
     pub(super) cpu: Option<Duration>,
@@ -112,7 +113,7 @@ impl Shared<'_> {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
-    /// The next extent to read, of those that all threads share; `None` at a list's end.
+    /// Takes the next extent to read from the threads' shared work; `None` at a list's end.
     pub(super) fn next(&self) -> Option<Extent> {
         match self.work {
             Work::Unread { blocks, .. } => Some(self.files.extent(blocks.next())),
@@ -126,7 +127,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Whether a thread that began to read at `start` is to end.
+    /// Whether a thread that began to read at `start` must end.
     pub(super) fn is_over(&self, start: Instant, now: Instant) -> Result<bool, Unmeasured> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Unmeasured::Cancelled);
@@ -136,7 +137,7 @@ impl Shared<'_> {
     }
 }
 
-/// The reads of a thread that waits for each `pread`, as every kernel can.
+/// Reads on a thread that waits for each `pread`, as every kernel allows.
 pub(super) fn read_one_by_one(shared: &Shared<'_>) -> Result<Part, Unmeasured> {
     let cpu_before = thread_cpu_time();
     let mut blocks = vec![Block::ZERO; shared.read_block_count];

@@ -1,7 +1,9 @@
-//! Results of a shard's threads on their way to the coordinator. A message costs both sides several wake-ups of
-//! threads, so results share messages: one is sent once it has many results or many bytes, once its first
-//! result has waited for a while, and once no thread has more to do. As soon as the coordinator says that other
-//! shards read this one's values, none of the next results waits for another.
+//! Queue of results from a shard's threads to the coordinator. A message costs both sides several
+//! wake-ups of threads, so results share messages.
+//!
+//! A message is sent once it has many results or bytes. It is also sent once its first result has
+//! waited for a while, or once all threads are idle. After word that other shards read this one's
+//! values, the next results do not wait for one another.
 
 use std::{
     collections::VecDeque,
@@ -36,8 +38,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Those of a shard. The results of a message keep a coordinator busy for less than a millisecond, so what it
-    /// does at the end of a batch, alone, stays short.
+    /// Limits of a shard. A message's results keep a coordinator busy for less than a millisecond.
+    /// So its serial work at the end of a batch stays short.
     pub(super) const OF_A_SHARD: Self =
         Self { result_count: 128, bytes: 64 << 10, wait: Duration::from_micros(500) };
 }

@@ -17,9 +17,9 @@ pub struct Task<'a> {
     /// Encoded list of each batch, in the form that the variant takes; empty where it takes
     /// none.
     pub lists: &'a [Bytes],
-    /// Keccak-256 of those lists, or of the lists that an engine without one may build, as the
-    /// header of a block has it (EIP-7928): compared inside the clock. Empty: nothing is compared,
-    /// and lists are hashed all the same.
+    /// Keccak-256 of each batch's list, as in the block header (EIP-7928), compared inside the
+    /// clock. For an engine without a list: of the list that it may build. Empty: nothing is
+    /// compared, but lists are hashed.
     pub list_hashes: &'a [B256],
     /// The blocks of each batch as bytes, for variants with duties on blocks; empty for others.
     pub blocks: &'a [Vec<ReceivedBlock>],

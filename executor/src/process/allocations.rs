@@ -1,5 +1,5 @@
-//! Counts the allocations of the Rust code of a program. The libraries in other languages (RocksDB,
-//! MDBX) have an allocator of their own, which is not counted.
+//! Counts the allocations of a program's Rust code. Libraries in other languages (RocksDB, MDBX)
+//! have their own allocators, which are not counted.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -7,15 +7,15 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-/// The allocator of the system, which counts once [`begin`] was called. Until then it costs one look
-/// at a flag. A program that wants the counts makes it its `#[global_allocator]`.
+/// The system's allocator, which counts after [`begin`]. Until then counting costs one check of a
+/// flag. A program that wants the counts makes it its `#[global_allocator]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting;
 
-/// Threads that count alone; if there are more, several share a count.
+/// Number of counts: each thread has its own, but if there are more threads, several share one.
 const PLACE_COUNT: usize = 128;
 
-/// A count on a cache line of its own: threads that allocate do not wait for each other.
+/// A count on its own cache line, so that allocating threads do not contend.
 #[repr(align(128))]
 struct Place(AtomicU64);
 
@@ -24,19 +24,20 @@ static PLACES: [Place; PLACE_COUNT] = [const { Place(AtomicU64::new(0)) }; PLACE
 static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// `usize::MAX`: none yet. It needs no destructor, so it is there as long as the thread allocates.
+    /// `usize::MAX`: no count yet. The index needs no destructor, so it exists as long as the
+    /// thread allocates.
     static OWN_PLACE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Counts from now on, in all threads.
+/// Starts counting, in all threads.
 pub fn begin() {
     IS_COUNTING.store(true, Relaxed);
 }
 
-/// Allocations and reallocations since [`begin`], in all threads; `None` where nothing counts: without
-/// it, and in a program with another allocator.
+/// Allocations and reallocations since [`begin`], in all threads. `None` before it, and in a
+/// program with another allocator.
 pub fn count() -> Option<u64> {
-    // The program's own strings are allocated: a count of nothing is another allocator's.
+    // The program allocates its own strings: a count of zero means another allocator.
     let sum = PLACES.iter().map(|place| place.0.load(Relaxed)).sum();
     (IS_COUNTING.load(Relaxed) && sum > 0).then_some(sum)
 }

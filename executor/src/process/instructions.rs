@@ -1,5 +1,6 @@
-//! Counts the instructions of this process in user mode, by the hardware's counter (`perf_event_open(2)`).
-//! Virtual machines often have none, and `/proc/sys/kernel/perf_event_paranoid` may forbid it.
+//! Counts the instructions of this process in user mode by the hardware's counter
+//! (`perf_event_open(2)`). Virtual machines often have no counter, and
+//! `/proc/sys/kernel/perf_event_paranoid` may forbid it.
 
 use std::{
     io,
@@ -13,23 +14,23 @@ use perf_event::{
 
 use crate::lock::lock;
 
-/// The counter of this process, once it was tried: `None` where there is none.
+/// The counter of this process, after the first attempt; `None` where there is none.
 static COUNTER: OnceLock<Option<Mutex<Counter>>> = OnceLock::new();
 
-/// Counts from now on the calling thread, and all threads that it and they start. Called again it does
-/// nothing.
+/// Starts counting on the calling thread, and on all threads that it and they start. A second call
+/// does nothing.
 pub fn begin() {
     COUNTER.get_or_init(|| threads(Hardware::INSTRUCTIONS).ok().map(Mutex::new));
 }
 
-/// Instructions since [`begin`], those of ended threads too. `None` where nothing counts.
+/// Instructions since [`begin`], those of ended threads included. `None` where nothing counts.
 pub fn count() -> Option<u64> {
     let counter = COUNTER.get()?.as_ref()?;
     let mut counter = lock(counter);
     whole(&mut counter)
 }
 
-/// A running counter of an event in user mode, of this thread and of all that it starts.
+/// A running counter of an event in user mode, for this thread and all threads that it starts.
 fn threads(event: impl Into<Event>) -> io::Result<Counter> {
     let mut all_threads = Builder::new().kind(event);
     all_threads.inherit(true);
@@ -38,8 +39,8 @@ fn threads(event: impl Into<Event>) -> io::Result<Counter> {
     Ok(counter)
 }
 
-/// The count, unless the hardware counted for a part of the time only: other users of its few counters
-/// took turns with this one, and a count that is made up for that is none.
+/// Returns the count, unless the hardware counted for a part of the time only. Other users of its
+/// few counters then took turns with this one. An extrapolated count is no count.
 fn whole(counter: &mut Counter) -> Option<u64> {
     let read = counter.read_count_and_time().ok()?;
     (read.time_running == read.time_enabled && read.count > 0).then_some(read.count)
@@ -72,7 +73,7 @@ mod tests {
             scope.spawn(|| thread::scope(|inner| drop(inner.spawn(busy))));
         });
         let counted_ns = whole(&mut clock).expect("software counts all the time") - before_ns;
-        // Without one of the two it would be 20 ms.
+        // With one thread alone the count would be 20 ms.
         assert!(counted_ns > 30_000_000, "{counted_ns} ns");
     }
 

@@ -1,6 +1,6 @@
-//! Which slots are asked for: a pseudo-random permutation of the family's indices. No key comes
-//! twice before all came once, and the order has nothing to do with that of the recipe nor of
-//! the rows: a reader that repeats a loader's sequence finds every block in a cache.
+//! Keys of raw reads: a pseudorandom permutation of the family's indices. No key comes twice before
+//! all came once. The order is independent of the orders of the recipe and of the rows. A reader
+//! that repeats a loader's sequence would find every block in a cache.
 
 use std::{
     ops::Range,
@@ -19,14 +19,15 @@ const STREAM: &str = "stress 2026 draw of raw reads";
 #[derive(Debug)]
 pub struct Draw {
     permutation: Permutation,
-    /// Of 2^64: draws below it are of slots that exist.
+    /// Share of the draws that are of existing slots, in units of 2^-64.
     present: u128,
     choice_key: u64,
     next: AtomicU64,
 }
 
 impl Draw {
-    /// From `seed`, over the slots of `family`, of which `present_share` (0 to 1) shall exist.
+    /// Makes the draws from `seed` over the slots of `family`. A share of `present_share` (0 to 1)
+    /// is of existing slots.
     pub fn new(family: &SlotFamily, seed: u64, present_share: f64) -> Self {
         let mut words = [0; 8 * (ROUND_COUNT + 1)];
         let mut hasher = blake3::Hasher::new_derive_key(STREAM);
@@ -42,12 +43,12 @@ impl Draw {
         Self { permutation, present, choice_key, next: AtomicU64::new(0) }
     }
 
-    /// Keys until the first is drawn again.
+    /// Number of keys before the first is drawn again.
     pub const fn period(&self) -> u64 {
         self.permutation.count()
     }
 
-    /// Draws so far; above [`Self::period`] keys have come again.
+    /// Number of draws so far; above [`Self::period`] keys have repeated.
     pub fn draw_count(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }
@@ -63,17 +64,17 @@ impl Draw {
         let number = draw % self.permutation.count();
         let index = self.permutation.at(number);
         let is_present = u128::from(mixed(number ^ self.choice_key)) < self.present;
-        // The key rule goes on beyond the slots that exist.
+        // The key rule continues beyond the existing slots.
         (if is_present { index } else { self.permutation.count() + index }, is_present)
     }
 }
 
-/// Keys and values of some draws; filled again without taking memory.
+/// Keys and values of some draws; refilled without allocation.
 pub(super) struct Batch {
     indices: Vec<u64>,
     bytes: Vec<[u8; 32]>,
     pub(super) keys: Vec<U256>,
-    /// The right answer of the store; zero for a slot that does not exist.
+    /// Expected values; zero for a slot that does not exist.
     pub(super) values: Vec<U256>,
     pub(super) present_count: u64,
 }

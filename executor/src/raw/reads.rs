@@ -7,27 +7,28 @@ use workload::SlotFamily;
 use super::keys::Draw;
 use crate::{error::StoreError, latency::Latencies, process::Delta, store::ReadCounters};
 
-/// How a thread asks.
+/// Reads per call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asking {
     /// One slot after the other.
     OneByOne,
-    /// So many slots in a call.
+    /// This many slots in a call.
     Together(NonZeroUsize),
 }
 
 /// The keys to read, and the way of reading.
 #[derive(Clone, Copy, Debug)]
 pub struct RawReads<'a> {
-    /// The slots; values by [`workload::ValueRule::Random`], or a reading thread allocates.
+    /// The slots. Their values must be by [`workload::ValueRule::Random`]; otherwise a reading
+    /// thread allocates.
     pub family: &'a SlotFamily,
-    /// Which of them, in which order; shared by all points of a run.
+    /// Choice and order of the slots, shared by all points of a run.
     pub draw: &'a Draw,
     /// Threads.
     pub thread_count: NonZeroUsize,
-    /// How each asks.
+    /// Reads per call of each thread.
     pub asking: Asking,
-    /// How long each reads.
+    /// Time of reading.
     pub time: Duration,
     /// Set by another thread to stop.
     pub cancel: &'a AtomicBool,
@@ -40,20 +41,20 @@ pub struct RawPoint {
     pub present_count: u64,
     /// Gets of slots that do not.
     pub absent_count: u64,
-    /// Times of gets of slots that exist; of those asked together, each as long as its call.
-    /// Empty for a store whose reads are too short for a clock.
+    /// Times of gets of existing slots. Slots of one call each take as long as the call. Empty for
+    /// a store whose reads are too short for a clock.
     pub present: Latencies,
-    /// The same of slots that do not exist.
+    /// Times of gets of slots that do not exist.
     pub absent: Latencies,
-    /// From the first get of the first thread to the last of the last.
+    /// Time from the first get of the first thread to the last get of the last.
     pub elapsed: Duration,
     /// The store's counters.
     pub counters: ReadCounters,
-    /// CPU time of the reading threads, making the keys included; interrupts are not in it.
+    /// CPU time of the reading threads, with the making of keys, without interrupts.
     pub cpu: Option<Duration>,
-    /// The process's counters meanwhile.
+    /// The process's counters during the reads.
     pub process: Delta,
-    /// Whether every key was asked for before the time was over.
+    /// Whether every key was read before the time was over.
     pub is_exhausted: bool,
 }
 
@@ -64,13 +65,13 @@ impl RawPoint {
     }
 }
 
-/// Why there is no point.
+/// Reason for a missing point.
 #[derive(Debug, thiserror::Error)]
 pub enum RawError {
     /// The store failed, or a value was not the recipe's.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Slots were to be asked together, and the store asks for one after the other.
+    /// Many slots per call were requested, and the store reads one after the other.
     #[error("{store} reads one key after the other here: it has no multi-get, or none that works")]
     NotTogether {
         /// The store's name.
@@ -79,9 +80,9 @@ pub enum RawError {
     /// The system gave no threads.
     #[error("cannot start {count} threads: {source}")]
     NoThreads {
-        /// How many were wanted.
+        /// Number of threads that were requested.
         count: usize,
-        /// Why not.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The user asked to stop.

@@ -1,5 +1,5 @@
-//! One thread's raw reads. Within the clock it takes no memory of its own, shares no histogram,
-//! and looks at one flag and one counter that others use.
+//! One thread's raw reads. Within the clock a thread allocates nothing and shares no histogram. It
+//! reads only one flag and one counter that others write.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -17,16 +17,16 @@ use crate::{
     store::{ReadCounters, Reader, Sample},
 };
 
-/// Keys that are made at a time where slots are asked for one by one.
+/// Keys that are made at a time where slots are read one by one.
 const KEYS_AHEAD: usize = 64;
 
 /// State that all threads share.
 pub(super) struct Shared<'a> {
     reads: &'a RawReads<'a>,
     store: &'static str,
-    /// Draws that are left until every key was asked for.
+    /// Draws left until every key was read.
     left: AtomicU64,
-    /// Set when one failed, so that the others end.
+    /// Set when a thread failed, so that the others end.
     has_failed: &'a AtomicBool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Shared<'a> {
             || self.has_failed.load(Ordering::Relaxed)
     }
 
-    /// How many of `wanted` draws are left in this point.
+    /// Takes up to `wanted` of the draws that are left in this point.
     fn take(&self, wanted: u64) -> u64 {
         let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             (left > 0).then(|| left - wanted.min(left))
@@ -71,7 +71,7 @@ pub(super) struct Part {
     pub(super) is_exhausted: bool,
 }
 
-/// A thread that has all it needs.
+/// A thread that is ready to read.
 pub(super) struct Ready<'a> {
     reader: Box<dyn Reader + 'a>,
     batch: Batch,

@@ -8,7 +8,7 @@ use workload::ReceivedBlock;
 /// A signed transaction; a blob transaction without its sidecar.
 pub(super) type Envelope = EthereumTxEnvelope<TxEip4844>;
 
-/// Decodes one block, of which no byte may be left.
+/// Decodes one block; no byte may be left over.
 pub(super) fn decode(received: &ReceivedBlock) -> Result<Block<Envelope>, BlockFault> {
     let mut bytes = received.rlp.as_ref();
     let block = Block::decode(&mut bytes);
@@ -22,31 +22,31 @@ pub(super) fn decode(received: &ReceivedBlock) -> Result<Block<Envelope>, BlockF
 /// The reason for rejecting a block by its bytes, its signatures or its header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockFault {
-    /// Its bytes are no block.
+    /// The bytes do not decode to a block.
     #[error("its bytes are no block: {reason}")]
     Malformed {
         /// The message of the decoder.
         reason: String,
     },
-    /// A signature from which nobody can be recovered.
+    /// A signature from which no signer can be recovered.
     #[error("transaction {tx_index}: its signature is invalid: {reason}")]
     Signature {
-        /// The transaction in the block, 0-based.
+        /// 0-based index of the transaction in the block.
         tx_index: usize,
         /// The fault.
         reason: String,
     },
-    /// A field of the header is not that of the block or of its outcome.
+    /// A field of the header differs from the block or from its outcome.
     #[error("its header has the {field} {header}, and it is {got}")]
     Field {
-        /// The field in the words of the yellow paper and EIPs.
+        /// Name of the field in the yellow paper and EIPs.
         field: &'static str,
         /// The value in the header.
         header: String,
-        /// The value that the block and its execution come to.
+        /// Value by the block and its execution.
         got: String,
     },
-    /// The header has another hash than whoever sent the block says.
+    /// The header's hash differs from the hash that was sent with the block.
     #[error("its header's hash is {got}, and it was sent as {given}")]
     Hash {
         /// The hash of the header.

@@ -1,4 +1,4 @@
-//! Decoded blocks against those that were executed, outside any clock: no duty can be skipped.
+//! Compares decoded blocks with the executed ones, outside any clock: no duty can be skipped.
 
 use alloy_consensus::{Transaction as _, Typed2718 as _};
 use workload::{Batch, Transaction, TxType};
@@ -8,8 +8,8 @@ use super::{
     signers::{DecodedBlocks, TxSigners},
 };
 
-/// The first difference between decoded blocks and those of `batch` that were executed: the block and the
-/// reason.
+/// The first difference between decoded blocks and the executed blocks of `batch`: the block and
+/// the reason.
 pub(crate) fn compare(
     batch: &Batch,
     chain_id: u64,
@@ -46,7 +46,7 @@ pub(crate) fn compare(
     None
 }
 
-/// The first field in which an envelope is not the transaction.
+/// The first field in which an envelope differs from the transaction.
 fn other_field(tx: &Transaction, chain_id: u64, envelope: &Envelope) -> Option<&'static str> {
     let number = match tx.tx_type {
         TxType::Legacy => 0,
@@ -64,7 +64,7 @@ fn other_field(tx: &Transaction, chain_id: u64, envelope: &Envelope) -> Option<&
     let hashes = envelope.blob_versioned_hashes().unwrap_or_default();
     let fields = [
         ("type", envelope.ty() == number),
-        // One that names no chain, of before EIP-155, is valid on each; only legacy ones can.
+        // A legacy transaction before EIP-155 names no chain, and is valid on every chain.
         ("chain", envelope.chain_id().is_none_or(|of| of == chain_id)),
         ("nonce", envelope.nonce() == tx.nonce),
         ("gas limit", envelope.gas_limit() == tx.gas_limit),
@@ -84,13 +84,13 @@ fn other_field(tx: &Transaction, chain_id: u64, envelope: &Envelope) -> Option<&
     fields.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
 }
 
-/// The role that another account has than in the transaction.
+/// Role of an account that differs from the transaction's.
 fn other_signer(tx: &Transaction, signers: &TxSigners) -> Option<&'static str> {
     if signers.sender != tx.sender {
         return Some("sender");
     }
     let recovered = signers.authorities.iter();
-    // Who executes skips a tuple that names nobody, whoever may be recovered from it.
+    // Execution skips a tuple without an authority, whatever account is recovered from it.
     let mut pairs = tx.authorizations.iter().map(|tuple| tuple.authority).zip(recovered);
     let other = pairs.any(|(own, recovered)| own.is_some() && own != *recovered);
     other.then_some("authority")

@@ -1,5 +1,5 @@
-//! The blocks of a batch as their bytes say, and who signed the transactions and the delegations in them,
-//! recovered by several threads.
+//! Decoded blocks of a batch, and the signers of their transactions and delegations, recovered by
+//! several threads.
 
 use std::sync::{
     Arc, Mutex, OnceLock,
@@ -16,29 +16,29 @@ use crate::{lock::lock, recover::Curve};
 /// Transactions that a thread takes at a time.
 const CHUNK: usize = 16;
 
-/// The blocks of a batch as their bytes say.
+/// Blocks of a batch, decoded from their bytes.
 #[derive(Clone, Debug, Default)]
 pub struct DecodedBlocks {
     pub(super) blocks: Arc<Vec<Block<Envelope>>>,
-    /// Who signed each transaction, through all blocks; `None` without recovery.
+    /// Signers of each transaction, through all blocks; `None` without recovery.
     pub(super) recovery: Option<Arc<Recovery>>,
 }
 
 /// The signers of one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxSigners {
-    /// Who sends.
+    /// Sender of the transaction.
     pub sender: Address,
-    /// Who delegates in each tuple (EIP-7702); `None` where its signature is invalid and the tuple is
-    /// skipped.
+    /// Authority of each delegation (EIP-7702); `None` where its signature is invalid and the tuple
+    /// is skipped.
     pub authorities: Vec<Option<Address>>,
 }
 
-/// One recovery of a batch.
+/// Recovery of a batch's signers.
 #[derive(Debug)]
 pub(super) struct Recovery {
     blocks: Arc<Vec<Block<Envelope>>>,
-    /// Block and place of each transaction.
+    /// Block and index of each transaction.
     places: Vec<(usize, usize)>,
     next_chunk: AtomicUsize,
     signers: Vec<OnceLock<TxSigners>>,
@@ -63,8 +63,8 @@ impl Recovery {
         }
     }
 
-    /// A thread's part. A chunk that was taken is gone through to its end or to its failure, so that all
-    /// before a failure is known, whichever thread found it.
+    /// Does a thread's part. A thread goes through a chunk to its end or to its failure. So
+    /// everything before a failure is checked, whichever thread found it.
     pub(super) fn work(&self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) && self.lowest_failure().is_none() {
             let first = self.next_chunk.fetch_add(1, Ordering::Relaxed) * CHUNK;

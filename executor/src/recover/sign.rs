@@ -11,12 +11,12 @@ use workload::{
 use super::RecoverError;
 use crate::try_map::try_map;
 
-/// Signs all transactions of `workload` in order, and the delegations in them, on
-/// `thread_count` threads.
+/// Signs all transactions of `workload` in order, and the delegations in them, on `thread_count`
+/// threads.
 ///
 /// # Errors
-/// [`RecoverError::UnknownSecret`] for a sender or authority that is in no sender family, as in
-/// blocks that others made; [`RecoverError::Cancelled`]. Of several transactions, the lowest's.
+/// [`RecoverError::UnknownSecret`] for a sender or authority in no sender family, as in imported
+/// blocks; [`RecoverError::Cancelled`]. Of several transactions, the lowest one's error.
 pub fn sign(
     workload: &Workload,
     thread_count: usize,

@@ -1,4 +1,4 @@
-//! The changes of a batch as roots want them: from its net changes, or from its list.
+//! The changes of a batch as roots want them, from its net changes or from its list.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -18,7 +18,7 @@ const END: BlockAccessIndex = BlockAccessIndex::MAX;
 pub(super) enum Change {
     /// The row after the batch; `None`: the account is gone.
     Row(Option<AccountState>),
-    /// Fields of the row that is read.
+    /// New values of some fields; the rest comes from the stored row, which must be read.
     Fields(Fields),
 }
 
@@ -72,7 +72,7 @@ impl<'c> Changes<'c> {
         keys
     }
 
-    /// Those that a batch's steps made.
+    /// Changes that a batch's steps made.
     pub(super) fn new(net: &'c NetChanges) -> Self {
         let mut accounts = Vec::with_capacity(net.accounts.len());
         let mut changed = net.accounts.iter().peekable();
@@ -83,6 +83,7 @@ impl<'c> Changes<'c> {
                 accounts.push((*before, Change::Row(*row), 0..0));
             }
             let row = changed.next_if(|(at, _)| *at == address).map(|(_, row)| Change::Row(*row));
+            // Only its slots changed: its row is read, for its new storage root.
             let change = row.unwrap_or(Change::Fields(Fields::default()));
             accounts.push((address, change, first..first + slots.len()));
             first += slots.len();

@@ -1,5 +1,5 @@
-//! The check of a sample's roots, outside any clock: by a walk over the state below the sample, and by
-//! reading back the nodes that the sample wrote.
+//! The check of a sample's roots, outside any clock. It walks over the state below the sample, and
+//! reads back the nodes that the sample wrote.
 
 use std::collections::BTreeMap;
 
@@ -80,10 +80,11 @@ impl Checked<'_> {
     }
 }
 
-/// Compares the roots of a sample with those of walks over `base`, the tries of the state below it,
-/// which no batch has changed; `known` is what that state says of itself. A batch is walked over the
-/// tries that the batches before it have left, so that its walk is as long as its own changes: their
-/// nodes must make the root that was checked before.
+/// Compares the roots of a sample with walks over `base`, the tries below the sample, which no
+/// batch has changed. `known` has the root that this state claims.
+///
+/// Each batch is walked over the tries that earlier batches left, so a walk is as long as the
+/// batch's changes. The nodes must make the root that was checked before.
 ///
 /// # Errors
 /// [`StoreError`].

@@ -1,5 +1,5 @@
-//! Folding of tries and of their shards. With more than one shard, as many threads of their own take
-//! them in turn, and the shards of a trie are joined when all are folded.
+//! Folds tries and their shards. With more than one shard, as many threads take them in turn. The
+//! shards of a trie are joined after all are folded.
 
 use std::{
     sync::{
@@ -39,7 +39,7 @@ pub(crate) struct FoldJob {
 
 #[derive(Debug, Default)]
 struct Done {
-    /// By index.
+    /// Folded parts with their indices.
     parts: Vec<(usize, (TrieId, Made))>,
     cpu: Duration,
     error: Option<trie::Error>,

@@ -1,6 +1,6 @@
-//! The root of a batch from its list, beside the batch's execution. Execution checks the list; until
-//! it has, the root is worth nothing, and after a rejection nobody asks for it. And the nodes above the
-//! changes of a list: those whose pages a cold sample must not find in memory.
+//! The root of a batch from its list, beside the batch's execution. The root is provisional until
+//! execution has verified the list; after a rejection it is dropped. Also the nodes above a list's
+//! changes: a cold sample must not find their pages in memory.
 
 use alloy_primitives::B256;
 use trie::{Format, NodeKey, guess_nodes};

@@ -1,5 +1,5 @@
-//! The tries of a state on which batches have written: the state's own nodes and rows, and in their
-//! place those of the batches so far. For the check of roots, outside any clock.
+//! The tries of a state on which batches have written. Nodes and rows of the batches so far replace
+//! those of the state. Used by the check of roots, outside any clock.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct HashedChanges {
 }
 
 impl HashedChanges {
-    /// Those of a batch.
+    /// Hashes the changes of a batch.
     pub(super) fn new(changes: &NetChanges) -> Self {
         let accounts = changes.accounts.iter();
         let accounts = accounts.map(|(address, state)| (keccak256(address), *state)).collect();

@@ -32,9 +32,9 @@ pub(super) struct Part<T> {
 struct Turn {
     /// Index of the part.
     part: usize,
-    /// Of its first node among those that were asked for.
+    /// Index of the part's first node among the requested nodes.
     node: usize,
-    /// Of its first range of rows.
+    /// Index of the part's first range of rows.
     range: usize,
 }
 

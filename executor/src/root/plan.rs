@@ -51,7 +51,7 @@ fn slot_writes(slots: &[SlotChange], hashes: &[[u8; 32]]) -> Rows {
     writes
 }
 
-/// Of sorted keys, those that begin with one of the nibbles.
+/// Range of the sorted keys that begin with one of the nibbles.
 fn within(keys: &[B256], nibbles: &Range<u8>) -> Range<usize> {
     let start = keys.partition_point(|key| (key[0] >> 4) < nibbles.start);
     start..keys.partition_point(|key| (key[0] >> 4) < nibbles.end)
@@ -116,9 +116,9 @@ fn with_values(
 #[derive(Debug)]
 pub(super) struct Planned {
     way: Way,
-    /// By ascending hash of their addresses.
+    /// Accounts by ascending hash of their addresses.
     accounts: Vec<Account>,
-    /// Of the accounts with slots in their order, then of the accounts.
+    /// Plans of the tries of slots, in the order of their accounts, then of the trie of accounts.
     plans: Vec<Part<Plan>>,
     /// To each trie of slots.
     writes: Vec<Rows>,
@@ -240,8 +240,8 @@ impl Planned {
         Ok(with_values(plans, std::mem::take(&mut self.writes), self.way.shards)?)
     }
 
-    /// The update of the trie of accounts, whole or in shards, with their values: the roots of the folded tries
-    /// of slots are their last ones.
+    /// Returns the update of the trie of accounts, whole or in shards, with its values. The roots
+    /// of the folded tries of slots complete these values.
     pub(super) fn account_updates(
         &mut self,
         folded: Vec<(TrieId, Folded)>,

@@ -94,7 +94,7 @@ struct Piece {
 #[derive(Debug)]
 pub(crate) struct ReadJob {
     asks: Asks,
-    /// Of nodes, of ranges, of accounts.
+    /// Cuts of nodes, of ranges and of accounts.
     cuts: [Cut; 3],
     next: AtomicUsize,
     /// Threads that take part, at most.
@@ -249,7 +249,7 @@ impl Readers<'_> {
 #[derive(Debug)]
 pub(super) struct Answers {
     cuts: [Cut; 3],
-    /// Those of nodes, then those of ranges, then those of accounts.
+    /// Pieces of nodes, then of ranges, then of accounts.
     pieces: Vec<Piece>,
 }
 

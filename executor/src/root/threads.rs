@@ -1,6 +1,6 @@
-//! The threads that read and fold for the roots of a sample: none of them has anything to do until it
-//! is asked. And the nodes that are in memory when a sample starts: those that the roots of its batches read,
-//! found by computing the roots once from the lists, outside any clock and over a state of its own.
+//! The threads that read and fold for the roots of a sample; they idle until they get a job. Also
+//! the nodes in memory when a sample starts: those that the roots of its batches read. A run
+//! outside the clock, over its own state, finds these nodes from the lists.
 
 use std::sync::atomic::AtomicBool;
 
@@ -55,8 +55,8 @@ pub(crate) struct RootedSample<'a> {
     pub(crate) cancel: &'a AtomicBool,
 }
 
-/// Calls `lead` beside threads that read, as many as the variant has for execution and for reading,
-/// and threads that fold, one for each shard if there are several.
+/// Calls `lead` beside threads that read and threads that fold. The variant's threads for execution
+/// and for reading give the number of readers. Each of several shards has a thread that folds.
 pub(super) fn with_threads<R>(
     sample: &RootedSample<'_>,
     tries: &dyn Tries,

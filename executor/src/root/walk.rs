@@ -1,9 +1,9 @@
-//! The root of a stored trie by `alloy_trie::HashBuilder`, which hashes one node after the other and
-//! shares no code with plans, updates and folds. It walks from the top to the leaves that changed;
-//! subtrees beside its way stand by the hashes in their parents.
+//! The root of a stored trie by `alloy_trie::HashBuilder`. It hashes one node after the other, and
+//! shares no code with plans, updates and folds. It walks from the top to the changed leaves, and
+//! takes other subtrees by the hashes in their parents.
 //!
-//! Before the changes, the walk goes the same way. Its root is the state's only if every node and row
-//! that it met is right.
+//! Before the changes, the walk goes the same way. Its root is the state's only if every node and
+//! row that it met is right.
 
 use std::{fmt::Display, ops::Range};
 
@@ -21,9 +21,9 @@ use crate::{
 /// State whose root a walk computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// That without the changes.
+    /// The state without the changes.
     Before,
-    /// That with them.
+    /// The state with the changes.
     After,
 }
 
@@ -243,7 +243,7 @@ impl<'a> Walk<'a> {
         changed.for_each(|index| self.changes(index..index + 1));
     }
 
-    /// Those of the changes that are below a path.
+    /// Range of the changes below a path.
     fn below(&self, path: &Path, changes: Range<usize>) -> Range<usize> {
         let (first, last) = (path.first_key(), path.last_key());
         let part = &self.leaves[changes.clone()];

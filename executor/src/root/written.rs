@@ -1,5 +1,5 @@
-//! Keys that the steps of a batch write, on their way from the threads that execute to the one that
-//! reads the nodes above them meanwhile.
+//! Keys that the steps of a batch write. The executing threads send them to the thread that reads
+//! the nodes above these keys meanwhile.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

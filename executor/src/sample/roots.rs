@@ -1,4 +1,5 @@
-//! A sample's work with tries outside its clock: nodes that are in memory before it, and the check of its roots.
+//! A sample's work on tries outside its clock: loads the nodes that are in memory before it, and
+//! checks its roots.
 
 use std::sync::atomic::AtomicBool;
 
@@ -36,7 +37,7 @@ pub(super) fn kept_nodes(store: &dyn Store, task: &Task<'_>) -> Result<KeptNodes
     kept.map_err(|error| EngineError::of_root(0, error))
 }
 
-/// Compares the roots with those of walks over the state as it was before each batch.
+/// Compares the roots with those of walks over the state before each batch.
 pub(super) fn check_roots(
     store: &dyn Store,
     executed: &Executed,

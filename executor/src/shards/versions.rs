@@ -1,5 +1,5 @@
-//! Messages of optimistic execution on shards, where no list says which step writes what: keys with all that
-//! is known of them, writes of steps of other shards, and results with the reads that they rest on.
+//! Messages of optimistic execution on shards, where no list gives the writes of each step. They
+//! carry keys with their versions, writes of other shards' steps, and results with their reads.
 
 use std::time::Duration;
 
@@ -7,8 +7,9 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::TxResult;
 use workload::{BlockAccessIndex, genesis::AccountState};
 
-/// Results of a shard that do not wait for one another after it was told that others read its values: as many
-/// transactions as some blocks have, so that one value at the end of each block does not part all results of a batch.
+/// Number of results that a shard sends without waiting for one another, after an [`Order::Hurry`].
+/// It is that of the transactions of some blocks. So a shared value at each block's end does not
+/// split all results of a batch.
 pub const HURRIED_RESULT_COUNT: usize = 512;
 
 /// An account as a step of the batch left it.
@@ -16,12 +17,12 @@ pub const HURRIED_RESULT_COUNT: usize = 512;
 pub struct AccountVersion {
     /// `None` where it does not exist; never an empty account (EIP-161).
     pub state: Option<AccountState>,
-    /// Created in this batch: slots that no step wrote are zero whatever the store says.
+    /// Created in this batch: slots that no step wrote are zero, whatever the store returns.
     pub is_born: bool,
 }
 
-/// Keys that a shard asks for. From then on it is sent each write of another shard's step to an account or
-/// slot among them.
+/// Keys that a shard requests. From then on the shard gets each write of another shard's step to
+/// these accounts and slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
     /// Accounts.
@@ -43,20 +44,20 @@ pub struct Version<V> {
     pub value: V,
 }
 
-/// A key: its value before the batch, and what steps of other shards wrote by now, ascending.
+/// A key, its value before the batch, and the writes by steps of other shards so far, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyValue<K, B, V> {
     /// The key.
     pub key: K,
     /// The value before the batch.
     pub base: B,
-    /// Writes; of committed steps the last one only.
+    /// Writes; of the committed steps only the last one.
     pub versions: Vec<Version<V>>,
 }
 
-/// An account that a shard asked for.
+/// An account that a shard requested.
 pub type AccountValue = KeyValue<Address, Option<AccountState>, AccountVersion>;
-/// A slot that a shard asked for.
+/// A slot that a shard requested.
 pub type SlotValue = KeyValue<(Address, U256), U256, U256>;
 
 /// The answer to a request.
@@ -68,12 +69,12 @@ pub struct KeyValues {
     pub accounts: Vec<AccountValue>,
     /// Slots.
     pub slots: Vec<SlotValue>,
-    /// Codes; `None` where neither the state nor a step has it.
+    /// Codes; `None` where neither the state nor a step has the code.
     pub codes: Vec<(B256, Option<Bytes>)>,
 }
 
-/// Writes of a run of another shard's step that differ from those of its last run; `None`: it no longer
-/// writes the key.
+/// Writes of a run of another shard's step that differ from those of its last run. `None`: the step
+/// no longer writes the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteWrites {
     /// The step.
@@ -98,27 +99,27 @@ impl RemoteWrites {
     }
 }
 
-/// A message to a shard. Each is true after all that were sent before it.
+/// A message to a shard. Its content holds once all earlier messages are applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Keys that it asked for.
+    /// Requested keys with their values.
     Values(KeyValues),
     /// A step of another shard ran.
     Writes(RemoteWrites),
     /// All steps below this one are committed.
     Committed {
-        /// The lowest step that is not.
+        /// The lowest step that is not committed.
         to: BlockAccessIndex,
-        /// Fees in wei that the last of them owe to their beneficiaries: of as many steps as there are fees.
+        /// Fees in wei that the last committed steps owe to their beneficiaries, one per step.
         fees: Vec<u128>,
     },
-    /// Another shard was sent what a step of this one wrote: none of its next results, of which there are
-    /// [`HURRIED_RESULT_COUNT`], waits for another.
+    /// Another shard received a value that a step of this shard wrote. The next
+    /// [`HURRIED_RESULT_COUNT`] results do not wait for one another.
     Hurry,
 }
 
-/// The values that a run read, in the words of [`AccountVersion`]; `None` where no lower step had written
-/// the key.
+/// Values that a run read, as [`AccountVersion`]s for accounts. `None` where no lower step had
+/// written the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Accounts.
@@ -145,18 +146,18 @@ pub struct VersionWrites {
 pub struct OptimisticStep {
     /// The step.
     pub index: BlockAccessIndex,
-    /// The number of its run, from 1 on; a run takes the place of those before it.
+    /// Number of the run, from 1 on. A run replaces those before it.
     pub incarnation: u32,
-    /// The shard knew when it began that all lower steps are committed.
+    /// Whether the shard knew at the start that all lower steps are committed.
     pub is_final: bool,
-    /// Its result; `None` for a system step.
+    /// Result of the step; `None` for a system step.
     pub result: Option<TxResult>,
     /// Fee in wei that it owes the block's beneficiary.
     pub fee: u128,
-    /// What it read.
+    /// Reads of the step.
     pub reads: Reads,
-    /// What it wrote.
+    /// Writes of the step.
     pub writes: VersionWrites,
-    /// Its time on the shard, with reads.
+    /// Duration of the run on the shard, with reads.
     pub latency: Duration,
 }

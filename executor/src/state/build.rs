@@ -1,4 +1,4 @@
-//! Opening a state, and building it first where there is none.
+//! Opens a state, after building it if there is none.
 
 use std::{
     collections::BTreeMap,
@@ -18,11 +18,11 @@ use super::{
 };
 
 impl DataDir {
-    /// Opens the state that `spec` names, built first where there is none, and locks it.
+    /// Opens and locks the state that `spec` names, after building it if there is none.
     ///
     /// # Errors
-    /// [`StateError`]: in use, untrusted, no space, full, not writable, cancelled, or the
-    /// store's. A failed build leaves nothing behind.
+    /// [`StateError`]: in use, untrusted, no space, full, not writable, cancelled, or the store's.
+    /// A failed build leaves nothing behind.
     pub fn open_or_build(
         &self,
         spec: &StateSpec<'_>,
@@ -50,9 +50,9 @@ impl DataDir {
         self.built(manifest, spec.format.row_extension(), lock, &name)
     }
 
-    /// Removes leftovers of dead processes, half-built states and samples: of state `name`, whose
-    /// lock the caller holds, and of every other one whose lock is free. What is of others, or cannot be
-    /// removed, is named and stays: it ends no run.
+    /// Removes leftovers of dead processes: half-built states and samples. Covers state `name`,
+    /// whose lock the caller holds, and every other state whose lock is free. A path without our
+    /// mark, or one that cannot be removed, is reported and stays; the run goes on.
     fn remove_leftovers(&self, name: &str, progress: &dyn BuildProgress) {
         for (of, paths) in self.leftovers() {
             let lock = if of == name {
@@ -62,7 +62,8 @@ impl DataDir {
             } else {
                 match StateLock::acquire(&self.lock(&of), &of, Purpose::Removing) {
                     Ok(lock) => Some(lock),
-                    // Alive, or not ours to remove: this run does not need it.
+                    // The process lives, or the path is not ours to remove: this run does not need
+                    // it.
                     Err(_) => continue,
                 }
             };
@@ -79,7 +80,7 @@ impl DataDir {
                     Err(error) => error.to_string(),
                 });
             }
-            // Where nothing is left of a state, its lock goes too.
+            // When all of a state is removed, its lock is removed, too.
             if let Some(lock) = lock
                 && !self.state(&of).exists()
                 && let Err(error) = lock.remove()
@@ -89,8 +90,8 @@ impl DataDir {
         }
     }
 
-    /// All that is named as half-built states and samples, dead or alive, and as locks of these, by the name of
-    /// their state.
+    /// Paths with names of half-built states, of samples, and of locks of these, by the name of
+    /// their state. Their processes may be dead or alive.
     fn leftovers(&self) -> BTreeMap<String, Vec<PathBuf>> {
         let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for entry in self.entries(self.path()).unwrap_or_default() {
@@ -119,14 +120,14 @@ impl DataDir {
         Ok(())
     }
 
-    /// Builds beside the state's place and renames.
+    /// Builds in a directory beside the state's, and renames it.
     fn build(&self, spec: &StateSpec<'_>, name: &str, watch: &Watch<'_>) -> Result<(), StateError> {
         let place = self.new_place(name)?;
         let built = self.build_at(spec, name, &place, watch);
         let renamed = built.and_then(|()| {
             let dir = self.state(name);
             fs::rename(&place, &dir).map_err(StateError::io("rename", &place))?;
-            // A whole state needs none, and one that stays is no fault.
+            // A complete state needs no mark, and a mark that stays does no harm.
             let _ = fs::remove_file(dir.join(MARK));
             sync(self.path())
         });
@@ -142,12 +143,12 @@ impl DataDir {
         })
     }
 
-    /// A new directory for a state that is being built.
+    /// Makes a directory for a state under construction.
     fn new_place(&self, name: &str) -> Result<PathBuf, StateError> {
         let mut end = std::process::id().to_string();
         loop {
             let place = self.path().join(format!("{name}{BUILDING}{end}"));
-            // A name that others took is passed over.
+            // Skips a name that is taken.
             if make_marked(&place)? {
                 return Ok(place);
             }
@@ -162,7 +163,8 @@ impl DataDir {
         place: &Path,
         watch: &Watch<'_>,
     ) -> Result<(), StateError> {
-        // Beside, not inside, the place: a half-built directory holds nothing but the state.
+        // Beside the state's directory, not inside: a half-built directory holds nothing but the
+        // state.
         let scratch = self.new_place(name)?;
         let start = Instant::now();
         let (genesis, layout, threads) = (spec.genesis, spec.layout, spec.threads.max(1));

@@ -1,4 +1,4 @@
-//! The data directory and a built state in it, which is locked as long as it is open.
+//! The data directory and a built state in it. A state is locked while it is open.
 
 use std::{
     fs, io,
@@ -15,13 +15,11 @@ use super::{
 };
 use crate::error::StoreError;
 
-/// Where samples lie, below the data directory: on the same file system, for hard links.
+/// Directory of samples below the data directory: on the same file system, for hard links.
 const SAMPLES: &str = "samples";
 
-/// Where states are kept, by default.
-///
-/// # Errors
-/// None; without `XDG_CACHE_HOME` and `HOME` there is no default, and the user must name one.
+/// Default directory of states. `None` without `XDG_CACHE_HOME` and `HOME`: the user must then name
+/// one.
 pub fn default_data_dir() -> Option<PathBuf> {
     let [cache, home] = ["XDG_CACHE_HOME", "HOME"]
         .map(|name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute()));
@@ -36,7 +34,7 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// The data directory at `root`, made where it does not exist.
+    /// Opens the data directory at `root`, and makes it if it does not exist.
     ///
     /// # Errors
     /// [`StateError::DataDirNotWritable`].
@@ -48,7 +46,7 @@ impl DataDir {
         }
     }
 
-    /// Its path.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.root
     }
@@ -65,7 +63,7 @@ impl DataDir {
         self.root.join(SAMPLES)
     }
 
-    /// The whole state `name`, whose files are those of its manifest.
+    /// Opens the complete state `name`, whose files must be those of its manifest.
     pub(super) fn built(
         &self,
         manifest: Manifest,
@@ -97,8 +95,9 @@ impl DataDir {
         Ok(names)
     }
 
-    /// Whether the directory of state `name`, half built or not, is surely of this program. A link may lead to
-    /// anyone's. Nobody takes a lock beside a directory without a manifest, so that a lock proves as much.
+    /// Whether this program surely made the directory of state `name`, half built or not. A link
+    /// may lead to any directory, so it does not count. A lock counts: no lock is taken beside a
+    /// directory without a manifest.
     pub(super) fn is_ours(&self, name: &str) -> bool {
         let dir = self.state(name);
         match name.contains(BUILDING) {
@@ -110,12 +109,12 @@ impl DataDir {
         }
     }
 
-    /// Whether a lock or a manifest of state `name` is there.
+    /// Whether state `name` has a lock or a manifest.
     fn has_proof(&self, name: &str) -> bool {
         is_lock(&self.lock(name)) || Manifest::is_in(&self.state(name))
     }
 
-    /// Refuses what is of others in the place of state `name`, before a lock is taken for it.
+    /// Refuses a foreign directory in the place of state `name`, before a lock is taken for it.
     pub(super) fn check_place(&self, name: &str) -> Result<(), StateError> {
         let dir = self.state(name);
         match fs::symlink_metadata(&dir).is_err() || self.has_proof(name) {
@@ -124,15 +123,15 @@ impl DataDir {
         }
     }
 
-    /// The directories below `samples` with the names of their states: `<name>.<number>`. Those without a mark
-    /// are of others.
+    /// Directories below `samples`, named `<name>.<number>`, with the names of their states.
+    /// Directories without a mark are foreign and left out.
     pub(super) fn sample_dirs(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
         let mut all = self.named_as_samples()?;
         all.retain(|(_, path)| is_marked(path));
         Ok(all)
     }
 
-    /// All below `samples` that has such a name.
+    /// All paths below `samples` with such a name.
     pub(super) fn named_as_samples(&self) -> Result<Vec<(String, PathBuf)>, StateError> {
         let samples = self.samples();
         let entries = self.entries(&samples)?.into_iter();
@@ -144,34 +143,34 @@ impl DataDir {
     }
 }
 
-/// Writes into the data directory at `root`, made where it does not exist.
+/// Checks that the data directory at `root` can be written, and makes it if it does not exist.
 fn check_writable(root: &Path) -> io::Result<()> {
-    // Making the samples' directory too shows that the root can be written.
+    // Making the samples' directory shows that `root` can be written.
     fs::create_dir_all(root.join(SAMPLES))?;
     let probe = root.join(format!(".writable-{}", std::process::id()));
     match fs::File::create_new(&probe) {
-        // Of another: it is not this program's to remove.
+        // Another program's file: not this program's to remove.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made.and_then(|_| fs::remove_file(&probe)),
     }
 }
 
-/// A sample's directory. Removed when dropped, also by a panic that unwinds.
+/// A sample's directory, removed on drop, also while unwinding.
 #[derive(Debug)]
 pub struct SampleDir {
     path: PathBuf,
 }
 
 impl SampleDir {
-    /// Its path.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes it.
+    /// Removes the directory.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The directory cannot be removed.
     pub(crate) fn close(self, store: &'static str) -> Result<(), StoreError> {
         remove_marked(&self.path).map_err(|error| StoreError::failed(store, "end a sample", error))
     }
@@ -179,12 +178,12 @@ impl SampleDir {
 
 impl Drop for SampleDir {
     fn drop(&mut self) {
-        // Where this fails, the next run with the state removes it.
+        // If this fails, the next run with the state removes the directory.
         let _ = remove_marked(&self.path);
     }
 }
 
-/// A whole state, locked for this process until dropped.
+/// A complete state, locked for this process until dropped.
 #[derive(Debug)]
 pub struct BuiltState {
     name: String,
@@ -193,23 +192,23 @@ pub struct BuiltState {
     next_sample: AtomicU64,
     manifest: Manifest,
     row_extension: &'static str,
-    /// When each file of the manifest had last been written when the state was opened.
+    /// Modification time of each file of the manifest, at opening.
     modified: Vec<SystemTime>,
     _lock: StateLock,
 }
 
 impl BuiltState {
-    /// Its name.
+    /// Name of the state.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its directory, which nobody may write.
+    /// Directory of the state, which must not be written.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Its manifest.
+    /// Manifest of the state.
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -219,14 +218,14 @@ impl BuiltState {
         self.manifest.files_with(self.row_extension, &self.dir)
     }
 
-    /// That this build of `store` does not know its shape.
+    /// Error for a shape that this build of `store` does not know.
     pub(crate) fn unknown_shape(&self, store: &'static str) -> StoreError {
         let reason = format!("this build does not know the shape {:?}", self.manifest.shape);
         StoreError::failed(store, format!("open {}", self.name), reason)
     }
 
-    /// A new directory for a sample, on the state's file system, with nothing in it but its mark. Removed by the
-    /// next run when this process dies before it does so itself.
+    /// Makes an empty directory for a sample on the state's file system, with this program's mark.
+    /// If this process dies, the next run removes it.
     ///
     /// # Errors
     /// [`StateError::Io`].
@@ -235,21 +234,21 @@ impl BuiltState {
         loop {
             let number = self.next_sample.fetch_add(1, Ordering::Relaxed);
             let path = self.samples.join(format!("{}.{number}", self.name));
-            // A name that others took is passed over.
+            // Skips a name that is taken.
             if make_marked(&path)? {
                 return Ok(SampleDir { path });
             }
         }
     }
 
-    /// The same for a sample of `store`.
+    /// Makes the directory for a sample of `store`.
     pub(crate) fn sample_dir_of(&self, store: &'static str) -> Result<SampleDir, StoreError> {
         self.new_sample_dir().map_err(|error| StoreError::failed(store, "make a sample", error))
     }
 
-    /// Proof that nobody wrote the state since it was opened: its files have the names and sizes
-    /// of the manifest, and the modification times of then. A write through a hard link changes
-    /// these as well.
+    /// Checks that nobody wrote the state since it was opened. Names and sizes of its files must
+    /// equal the manifest, and modification times those at opening. A write through a hard link
+    /// changes them, too.
     ///
     /// # Errors
     /// [`StateError::Untrusted`] with the first difference, [`StateError::Io`].
@@ -266,7 +265,7 @@ impl BuiltState {
         }
     }
 
-    /// The same at the end of a sample of `store`: what it did must not go into the next one.
+    /// Checks at the end of a sample of `store` that its writes do not reach the next sample.
     pub(crate) fn verify_restored(&self, store: &'static str) -> Result<(), StoreError> {
         self.verify_untouched().map_err(|error| match error {
             StateError::Untrusted { .. } => StoreError::NotRestored {

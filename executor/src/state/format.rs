@@ -1,5 +1,5 @@
-//! The format of a state: how a store builds its files and reads all of them again, and what it is
-//! given for that.
+//! The format of a state: how a store builds its files and reads them again, and the input for
+//! that.
 
 use std::{
     fmt, fs, io, mem,
@@ -22,9 +22,9 @@ pub enum BuildPhase {
     Sorting,
     /// Writing rows to the store's files.
     Writing,
-    /// The same, and hashing the tries that these rows make.
+    /// Writing rows, and hashing the tries of these rows.
     WritingAndHashing,
-    /// Writing a share of the rows again, so that the state is as one that has lived.
+    /// Writing a share of the rows again, so that the state is like one in use.
     Ageing,
     /// Hashing the tries of all rows.
     Tries,
@@ -34,20 +34,20 @@ pub enum BuildPhase {
     Verifying,
 }
 
-/// Who is told how a build goes. Called from several threads.
+/// Receiver of a build's progress, called from several threads.
 pub trait BuildProgress: Sync {
-    /// A phase begins, once for each table; `row_count` rows are to be done, 0 where that says
-    /// nothing.
+    /// Begins a phase, once for each table. `row_count` is the number of its rows, 0 where rows do
+    /// not measure it.
     fn begin(&self, phase: BuildPhase, row_count: u64);
 
-    /// `rows` more rows of the phase are done.
+    /// Reports `rows` more rows of the phase as done.
     fn advance(&self, rows: u64);
 
-    /// Something the user should read.
+    /// Shows a message to the user.
     fn note(&self, text: &str);
 }
 
-/// Tells nobody.
+/// Discards all progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 
@@ -60,7 +60,7 @@ impl BuildProgress for Quiet {
 /// Progress out, cancellation in.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// Who is told.
+    /// Receiver of the progress.
     pub progress: &'a dyn BuildProgress,
     /// Set by another thread to stop.
     pub cancel: &'a AtomicBool,
@@ -79,7 +79,7 @@ impl Watch<'_> {
         if self.cancel.load(Ordering::Relaxed) { Err(StateError::Cancelled) } else { Ok(()) }
     }
 
-    /// A count of rows, none yet.
+    /// Begins a count of rows.
     pub(crate) const fn rows(&self) -> WatchedRows<'_> {
         WatchedRows { watch: self, unreported: 0 }
     }
@@ -88,10 +88,10 @@ impl Watch<'_> {
 /// Takes a row: its key and its value.
 pub(crate) type RowSink<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StateError> + 'a;
 
-/// Rows between two looks at the cancel flag.
+/// Rows between two checks of the cancel flag.
 const REPORT_ROWS: u64 = 1 << 16;
 
-/// Rows that are done one by one and reported by the ten thousand, the last ones on drop.
+/// Rows that are done one by one and reported in groups of [`REPORT_ROWS`], the last ones on drop.
 pub(crate) struct WatchedRows<'a> {
     watch: &'a Watch<'a>,
     unreported: u64,
@@ -123,7 +123,7 @@ impl Drop for WatchedRows<'_> {
 pub struct BuildInput<'a> {
     /// The recipe.
     pub genesis: &'a Genesis,
-    /// How keys are made.
+    /// Rule for the keys of rows.
     pub layout: Layout,
     /// An empty directory for the store's files: nothing else may remain in it.
     pub dir: &'a Path,
@@ -140,7 +140,7 @@ pub struct BuildOutput {
     pub content_digest: B256,
     /// Rows of each table.
     pub rows: RowCounts,
-    /// Of a state with tries.
+    /// Root and nodes of the tries, for a state with tries.
     pub tries: Option<BuiltTries>,
 }
 
@@ -164,7 +164,7 @@ pub trait StateFormat: Sync {
     /// Version of the store's library.
     fn store_version(&self) -> String;
 
-    /// The settings that shape the files, as text: another shape is another state.
+    /// Settings that shape the files, as text. Another shape is another state.
     fn shape(&self) -> String;
 
     /// Upper estimate of state and scratch files, in bytes.
@@ -176,27 +176,27 @@ pub trait StateFormat: Sync {
     /// [`StateError`]; the caller removes the directory.
     fn build(&self, input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
 
-    /// Reads every row of the state in `dir` without writing there, and digests them as the
-    /// row stream does. `scratch` is an empty directory on the same file system, removed after.
+    /// Reads every row of the state in `dir` without writing there, and digests them like the row
+    /// stream. `scratch` is an empty directory on the same file system, removed afterwards.
     ///
     /// # Errors
     /// [`StateError::Untrusted`] naming the first damaged file, [`StateError::Cancelled`].
     fn scan(&self, input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError>;
 
-    /// Hash of the bytes of a state's file that a reader can ever meet.
+    /// Hashes those bytes of a state's file that a reader can ever meet.
     ///
     /// # Errors
-    /// The file cannot be read, or is not as the store writes it.
+    /// The file cannot be read, or differs from the store's format.
     fn file_hash(&self, path: &Path) -> io::Result<B256> {
         file_hash(path)
     }
 
-    /// Puts the files in `dir` back as they were built, where a process died while a sample had
-    /// them changed; says so where there was something to do. The caller holds the lock. Nothing
-    /// to do for a store whose samples leave the files alone.
+    /// Restores the files in `dir` to their built content, where a process died while a sample had
+    /// changed them. Returns a message if it restored any. The caller holds the lock. Does nothing
+    /// for a store whose samples do not change the files.
     ///
     /// # Errors
-    /// [`StateError::Untrusted`]: they cannot be put back.
+    /// [`StateError::Untrusted`]: the files cannot be restored.
     fn recover(&self, name: &str, dir: &Path) -> Result<Option<String>, StateError> {
         let _ = (name, dir);
         Ok(None)
@@ -215,7 +215,7 @@ pub(crate) fn file_hash(path: &Path) -> io::Result<B256> {
 pub struct ScanInput<'a> {
     /// The state's name, for errors.
     pub name: &'a str,
-    /// The state's files, not to be written.
+    /// The state's files, which must not be written.
     pub dir: &'a Path,
     /// An empty directory on the same file system.
     pub scratch: &'a Path,
@@ -223,16 +223,16 @@ pub struct ScanInput<'a> {
     pub manifest: &'a Manifest,
 }
 
-/// A state as a run wants it.
+/// The state that a run requests.
 #[derive(Clone, Copy)]
 pub struct StateSpec<'a> {
     /// The recipe.
     pub genesis: &'a Genesis,
-    /// How keys are made.
+    /// Rule for the keys of rows.
     pub layout: Layout,
     /// The store, with its settings.
     pub format: &'a dyn StateFormat,
-    /// The scenario that asks, kept as a label.
+    /// Name of the scenario, kept as a label.
     pub scenario: &'a str,
     /// Threads for a build.
     pub threads: usize,

@@ -1,6 +1,6 @@
-//! One process per state: an exclusive lock on a file beside it, which names its holder, and keeps
-//! when a run last opened the state. The kernel drops the lock with the process, so a dead one
-//! never blocks.
+//! One process per state: an exclusive lock on a file beside it. The file names the holder, and
+//! records the time of the last run. The kernel releases the lock with the process, so a dead
+//! process never blocks.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StateError;
 
-/// `list` locks for a moment to see who is there: try again before giving up.
+/// Number of attempts: `list` takes the lock for a moment to find its holder.
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(15);
-/// How the text of every lock begins, also where a write of it was cut off.
+/// Start of the text of every lock, also of one whose write was cut off.
 const TEXT_BEGINS: &str = r#"{"pid":"#;
-/// Most bytes of a lock that are read.
+/// Maximal number of bytes that are read of a lock.
 const TEXT_BYTES_MAX: u64 = 4_096;
 
 /// Purpose of a lock.
@@ -43,7 +43,7 @@ impl Purpose {
         }
     }
 
-    /// Whether a run needs the state.
+    /// Whether the holder uses the state for a run.
     const fn is_use(self) -> bool {
         matches!(self, Self::Building | Self::Measuring)
     }
@@ -55,19 +55,19 @@ struct Holder {
     pid: u32,
     purpose: Purpose,
     since_unix_s: u64,
-    /// When a run last opened the state.
+    /// Time of the last run that opened the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     used_unix_s: Option<u64>,
 }
 
 impl Holder {
-    /// The one that a lock names; `None` where there is none, or its text is damaged.
+    /// Reads the text of a lock; `None` where there is none, or the text is damaged.
     fn read(path: &Path) -> Option<Self> {
         serde_json::from_str(&open(path, &mut OpenOptions::new()).ok()?.1).ok()
     }
 
-    /// When a run last opened the state. Where an older build wrote no record, its own use of the
-    /// state is one.
+    /// Time of the last run that opened the state. If an older build wrote no record, its own use
+    /// of the state counts.
     fn last_use_unix_s(&self) -> Option<u64> {
         self.used_unix_s.or(self.purpose.is_use().then_some(self.since_unix_s))
     }
@@ -81,7 +81,7 @@ pub(super) struct StateLock {
 }
 
 impl StateLock {
-    /// Takes the lock at `path` for state `name`, or says who has it.
+    /// Takes the lock at `path` for state `name`, or fails with its holder.
     pub(super) fn acquire(path: &Path, name: &str, purpose: Purpose) -> Result<Self, StateError> {
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
@@ -90,7 +90,7 @@ impl StateLock {
             if let Some(file) = try_exclusive(path)? {
                 let lock = Self { file, path: path.to_path_buf() };
                 let told = lock.set_purpose(purpose);
-                // A full device is no reason to keep a state that shall be removed.
+                // A full device must not prevent a removal.
                 if purpose != Purpose::Removing {
                     told?;
                 }
@@ -100,8 +100,8 @@ impl StateLock {
         Err(StateError::InUse { name: name.to_owned(), holder: describe_holder(path) })
     }
 
-    /// Writes the lock's present purpose into the file. Verifying and removing are no use: they
-    /// leave the record of the last one.
+    /// Writes the lock's present purpose into the file. Verifying and removing do not count as use:
+    /// they keep the earlier record.
     pub(super) fn set_purpose(&self, purpose: Purpose) -> Result<(), StateError> {
         let now_unix_s = unix_now_s();
         let used_unix_s = match purpose.is_use() {
@@ -112,21 +112,21 @@ impl StateLock {
         let holder = Holder { pid, purpose, since_unix_s, used_unix_s };
         let text = serde_json::to_vec(&holder).unwrap_or_default();
         let mut file = &self.file;
-        // Cut last: on a full device the record of before is still there.
+        // Truncates last: on a full device the earlier record remains.
         file.rewind()
             .and_then(|()| file.write_all(&text))
             .and_then(|()| file.set_len(text.len() as u64))
             .map_err(StateError::io("write the lock", &self.path))
     }
 
-    /// Removes the file and lets go.
+    /// Removes the file and releases the lock.
     pub(super) fn remove(self) -> Result<(), StateError> {
         fs::remove_file(&self.path).map_err(StateError::io("remove the lock", &self.path))
     }
 }
 
-/// When a run last opened the state of the lock at `path`, in seconds since 1970; `None` without a
-/// record.
+/// Time of the last run that opened the state of the lock at `path`, in seconds since 1970; `None`
+/// without a record.
 pub(super) fn last_used_unix_s(path: &Path) -> Option<u64> {
     Holder::read(path)?.last_use_unix_s()
 }
@@ -136,10 +136,11 @@ pub(super) fn is_lock(path: &Path) -> bool {
     open(path, &mut OpenOptions::new()).is_ok_and(|(_, text)| !text.is_empty())
 }
 
-/// Opens a file of this program to be locked, made where there is none. Follows no link and waits for no pipe.
+/// Opens a lock file of this program, and makes it if there is none. Follows no link and waits for
+/// no pipe.
 ///
 /// # Errors
-/// It cannot be opened, or is no file.
+/// The file cannot be opened, or is no regular file.
 pub fn lock_file(path: &Path) -> io::Result<File> {
     open_file(path, OpenOptions::new().write(true).create(true).truncate(false))
 }
@@ -153,8 +154,8 @@ fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Returns whether `path` still names `file`. Between opening and locking, the holder before may have removed it:
-/// a lock on a file without a name locks nothing.
+/// Returns whether `path` still names `file`. Between opening and locking, the earlier holder may
+/// have removed it. A lock on a file without a name locks nothing.
 pub fn is_named(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
@@ -165,7 +166,7 @@ pub fn is_named(file: &File, path: &Path) -> bool {
 /// Opens the lock at `path`, and reads its text.
 ///
 /// # Errors
-/// [`StateError::Foreign`] where it is no file, or one with another text.
+/// [`StateError::Foreign`] where it is no regular file, or has another text.
 fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, String), StateError> {
     let file = open_file(path, options).map_err(|error| match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => StateError::Foreign { path: path.to_path_buf() },
@@ -173,14 +174,14 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, String), StateE
     })?;
     let mut text = String::new();
     let is_text = (&file).take(TEXT_BYTES_MAX).read_to_string(&mut text).is_ok();
-    // An empty one was cut off before its text, and holds nothing of others.
+    // An empty file was cut off before its text, and holds nothing foreign.
     match is_text && (text.is_empty() || text.starts_with(TEXT_BEGINS)) {
         true => Ok((file, text)),
         false => Err(StateError::Foreign { path: path.to_path_buf() }),
     }
 }
 
-/// The holder of the lock at `path`, if there is one now.
+/// Holder of the lock at `path`, if there is one now.
 pub(super) fn current_holder(path: &Path) -> Option<String> {
     let (file, _) = open(path, &mut OpenOptions::new()).ok()?;
     match file.try_lock_shared() {
@@ -189,7 +190,7 @@ pub(super) fn current_holder(path: &Path) -> Option<String> {
     }
 }
 
-/// `None` while another has it.
+/// Takes the lock; `None` while another process holds it.
 fn try_exclusive(path: &Path) -> Result<Option<File>, StateError> {
     let (file, _) = open(path, OpenOptions::new().write(true).create(true).truncate(false))?;
     match file.try_lock() {
@@ -301,7 +302,7 @@ mod tests {
             let text = format!(r#"{{"pid":123456789,"purpose":"{purpose}","since_unix_s":77}}"#);
             fs::write(&path, text).unwrap();
         };
-        // As builds before this record wrote it.
+        // Text of a lock by a build without this record.
         long_ago("verifying");
         assert_eq!(last_used_unix_s(&path), None);
         long_ago("measuring");
@@ -314,7 +315,7 @@ mod tests {
             acquire(purpose);
             assert!(last_used_unix_s(&path) > Some(1_600_000_000), "{}", purpose.name());
         }
-        // A longer text of before is cut.
+        // A longer earlier text is truncated.
         assert!(serde_json::from_slice::<Holder>(&fs::read(&path).unwrap()).is_ok());
     }
 }

@@ -17,8 +17,8 @@ use crate::tries::TrieId;
 /// Name of the manifest in a state directory.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// Extension of the file of an MDBX state. Samples append to it, and their store cuts it back:
-/// while one runs, or after one was killed, it is longer than its manifest says.
+/// Extension of the file of an MDBX state. Samples append to the file, and their store truncates it
+/// afterwards. During a sample, or after a killed one, it is longer than its manifest says.
 pub const GROWING_EXTENSION: &str = "mdbx";
 
 /// Version of the manifest and of a state directory's files; part of a state's name.
@@ -54,9 +54,9 @@ impl RowCounts {
 /// The stored nodes of a state's tries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeTotals {
-    /// Their number.
+    /// Number of nodes.
     pub count: u64,
-    /// Bytes of their keys and of themselves, without the store's own.
+    /// Bytes of keys and nodes, without the store's overhead.
     pub bytes: u64,
 }
 
@@ -77,11 +77,11 @@ impl NodeTotals {
 /// The stored nodes of a state's tries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounts {
-    /// All of them, with the records of the tries' tops, which have no depth.
+    /// All nodes, with the records of the tries' tops, which have no depth.
     pub totals: NodeTotals,
-    /// Those of the trie of accounts by depth, which is the number of nibbles in their path.
+    /// Nodes of the trie of accounts by depth: the number of nibbles in their path.
     pub accounts: Vec<NodeTotals>,
-    /// Those of all tries of slots together, by the depth in their own trie.
+    /// Nodes of all tries of slots together, by depth in their own trie.
     pub slots: Vec<NodeTotals>,
 }
 
@@ -124,7 +124,7 @@ pub struct FileEntry {
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Hash of all that a reader can ever meet in it; states of before this was kept have none.
+    /// Hash of all bytes that a reader can ever meet in it; `None` in older states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<B256>,
 }
@@ -142,29 +142,29 @@ pub struct Manifest {
     pub store_version: String,
     /// Settings of the store that shape its files.
     pub shape: String,
-    /// How keys are made.
+    /// Rule for the keys of rows.
     pub layout: Layout,
     /// Digest of the recipe.
     pub recipe_digest: B256,
     /// Digest of the rows, as the row stream made it.
     pub content_digest: B256,
-    /// The state root, of a state with tries.
+    /// The state root, for a state with tries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_root: Option<B256>,
-    /// Its stored nodes, of a state with tries; states of before this was counted say nothing.
+    /// Stored nodes, for a state with tries; `None` in older states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeTotals>,
-    /// The scenario that first asked for the state; a label, several may share a state.
+    /// Scenario that first requested the state; a label, since several may share a state.
     pub scenario: String,
     /// Rows of each table.
     pub rows: RowCounts,
     /// Every other file in the directory, by name.
     pub files: Vec<FileEntry>,
-    /// When the build ended, in seconds since 1970.
+    /// Time of the end of the build, in seconds since 1970.
     pub created_unix_s: u64,
-    /// How long the build took, in milliseconds.
+    /// Duration of the build, in milliseconds.
     pub build_ms: u64,
-    /// Rows divided by that time.
+    /// Rows a second of the build.
     pub rows_per_s: u64,
     /// The recipe itself.
     pub recipe: Genesis,
@@ -183,7 +183,7 @@ impl Manifest {
         paths
     }
 
-    /// When each of [`Self::files`] was last written.
+    /// Modification time of each of [`Self::files`].
     pub(super) fn modification_times(&self, dir: &Path) -> Result<Vec<SystemTime>, StateError> {
         let times = self.files.iter().map(|file| {
             let path = dir.join(&file.name);
@@ -197,7 +197,7 @@ impl Manifest {
         let text = fs::read(dir.join(MANIFEST)).map_err(|error| {
             StateError::untrusted(name, format!("{MANIFEST} cannot be read: {error}"))
         })?;
-        // The version first: a later format may not parse at all.
+        // Reads the version first: a later format may not parse at all.
         #[derive(Deserialize)]
         struct Version {
             format_version: u32,
@@ -221,8 +221,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether `dir` has a manifest of a state, also one that is of another version or contradicts
-    /// itself.
+    /// Whether `dir` has a manifest of a state, also of another version or with contradictions.
     pub(super) fn is_in(dir: &Path) -> bool {
         #[derive(Deserialize)]
         #[expect(dead_code, reason = "only their presence counts")]
@@ -245,7 +244,7 @@ impl Manifest {
         fs::write(&path, text).map_err(StateError::io("write", &path))
     }
 
-    /// Checks that the files that are there are those that should be.
+    /// Checks that the files in `dir` are those of the manifest.
     ///
     /// # Errors
     /// [`StateError::Untrusted`] with the first difference.
@@ -256,7 +255,7 @@ impl Manifest {
         }
     }
 
-    /// The first difference between the files found and those that should be there.
+    /// The first difference between the files `found` and those of the manifest.
     fn difference(&self, found: &[FileEntry]) -> Option<String> {
         for want in &self.files {
             let Some(file) = found.iter().find(|file| file.name == want.name) else {
@@ -277,7 +276,7 @@ impl Manifest {
     }
 }
 
-/// Whether `file` is as large as it should be; one that samples append to may be larger.
+/// Whether `file` may have this size in bytes; a file that samples append to may be larger.
 fn has_size(file: &FileEntry, bytes: u64) -> bool {
     let grows = Path::new(&file.name).extension().is_some_and(|found| found == GROWING_EXTENSION);
     file.bytes == bytes || (grows && file.bytes > bytes)

@@ -1,5 +1,5 @@
-//! Names in a data directory, and directories that this program may remove: those with its mark. Nothing else
-//! in a data directory is ever removed.
+//! Names in a data directory, and directories with this program's mark. This program removes only
+//! marked directories.
 
 use std::{
     fs::{self, File},
@@ -9,24 +9,25 @@ use std::{
 
 use super::error::StateError;
 
-/// Between a state's name and the builder's process id.
+/// Separator between a state's name and the builder's process id.
 pub(super) const BUILDING: &str = ".building-";
 
-/// Ending of locks.
+/// Ending of the names of locks.
 pub(super) const LOCK: &str = ".lock";
 
-/// Marks a directory that this program made and may remove with all in it.
+/// Name of the file that marks a directory which this program made and may remove with all
+/// contents.
 pub(super) const MARK: &str = ".stress";
 
-/// `<store>-<16 hex digits>`, with or without the mark of a half-built state: nothing else in a
-/// data directory is ever looked into.
+/// Whether `name` is `<store>-<16 hex digits>`, with or without the ending of a half-built state.
+/// Nothing else in a data directory is ever read.
 pub(super) fn is_state_name(name: &str) -> bool {
     let base = name.split_once(BUILDING).map_or(name, |(base, _)| base);
     let hash = base.rsplit_once('-').map_or("", |(_, hash)| hash);
     !name.contains('/') && hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Makes a directory with the mark; false where the name is taken.
+/// Makes a directory with the mark; false if the name is taken.
 pub(crate) fn make_marked(path: &Path) -> Result<bool, StateError> {
     match fs::create_dir(path) {
         Ok(()) => mark(path).map(|()| true),
@@ -41,14 +42,14 @@ pub(super) fn mark(path: &Path) -> Result<(), StateError> {
     File::create(&mark).map(drop).map_err(StateError::io("make", mark))
 }
 
-/// Whether this program made the directory, which is no link, and may remove it.
+/// Whether this program made the directory and may remove it. A link does not count.
 pub(crate) fn is_marked(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
         && fs::symlink_metadata(path.join(MARK)).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Removes a marked directory and all in it, the mark last: after an interruption the rest is still known.
-/// Fine when there is none.
+/// Removes a marked directory with all contents, the mark last: so an interrupted removal can be
+/// finished. Succeeds if there is none.
 pub(crate) fn remove_marked(path: &Path) -> Result<(), StateError> {
     match remove_mark_last(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => Ok(()),
@@ -65,7 +66,7 @@ fn remove_mark_last(path: &Path) -> io::Result<()> {
             false => fs::remove_file(entry.path())?,
         }
     }
-    // A full device may have had no room for one.
+    // A full device may have had no room for a mark.
     let unmarked = fs::remove_file(path.join(MARK));
     if unmarked.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
         return unmarked;

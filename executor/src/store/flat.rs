@@ -1,11 +1,11 @@
-//! State in flat files: rows of one size in blocks of 4 KiB, in the order of their keys, with the
-//! first key of each block in memory. A read is one block, past the page cache; many keys are
-//! read through `io_uring`, as many at once as the ring is deep.
+//! State in flat files: rows of one size in blocks of 4 KiB, ordered by key. The first key of each
+//! block is in memory. A read is one block, past the page cache. Many keys are read through
+//! `io_uring`, as many at once as the ring is deep.
 //!
-//! It shows how near execution comes to the device: nothing lies between but a search in memory.
-//! It is no client's database. It cannot be written: a sample's commits go to a log and to
-//! memory, and both go with the sample. Its index takes 16 bytes of memory for each block, some
-//! 50 MB for a state of 12 GB.
+//! This store shows how near execution comes to the device: only a search in memory lies between.
+//! It is no client's database. The files cannot be written: a sample's commits go to a log and to
+//! memory, and both go with the sample. The index takes 16 bytes of memory per block, some 50 MB
+//! for a state of 12 GB.
 //!
 //! Nodes of tries lie in blocks of their own file (`nodes.rs`), and are read in the same way.
 //!
@@ -48,11 +48,11 @@ pub struct FlatStore {
     state: BuiltState,
     settings: FlatSettings,
     files: Files,
-    /// Why there is no `io_uring`, if so.
+    /// Reason for a missing `io_uring`.
     ring_refused: Option<String>,
     refused_rings: AtomicU64,
     in_memory: bool,
-    /// Of the last sample: how long opening took, in nanoseconds.
+    /// Time to open the last sample, in nanoseconds.
     open_ns: AtomicU64,
 }
 
@@ -99,7 +99,7 @@ impl FlatStore {
     }
 }
 
-/// Why a ring is not to be had, if so.
+/// Reason why the kernel refuses a ring.
 fn probe(files: &Files, depth: usize) -> Option<String> {
     #[cfg(feature = "io-uring")]
     {

@@ -1,4 +1,4 @@
-//! The formats of state databases, by the kind of the store.
+//! Formats of state databases, by kind of store.
 
 use variant::StoreKind;
 

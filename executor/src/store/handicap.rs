@@ -1,7 +1,7 @@
-//! A store made worse on purpose: each read takes longer, or one key is read twice. It exists to
-//! judge those who judge: a gate that does not see what is known to be there is worth nothing.
+//! A store with a known slowdown, to test the gate: each read takes longer, or one key is read
+//! twice. A gate that misses a known slowdown is worthless.
 //!
-//! Never used in a measurement unless it was asked for by name; then the store's facts say so.
+//! A handicap is used only if it is requested by name; then the store's facts name it.
 
 use std::{
     hint,
@@ -17,23 +17,23 @@ use super::{ReadCounters, Reader, StoreError};
 /// Shortest delay that is spent at once.
 const LEAST_DELAY: Duration = Duration::from_micros(2);
 
-/// The handicapped operation.
+/// Slowdown of reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handicap {
-    /// Time that each read of an account or a slot takes longer. It is spent computing: no clock
-    /// of the system is fine enough to sleep for it.
+    /// Extra time of each read of an account or a slot. The thread spins, since no timer of the
+    /// system is fine enough to sleep so short.
     pub read_delay: Duration,
     /// Whether the first slot that a sample reads is read a second time.
     pub reads_one_twice: bool,
 }
 
 impl Handicap {
-    /// Whether nothing is made worse.
+    /// Whether there is no slowdown.
     pub const fn is_none(&self) -> bool {
         self.read_delay.is_zero() && !self.reads_one_twice
     }
 
-    /// Both, for the facts of a store: names and values.
+    /// Both slowdowns as facts of a store: names and values.
     pub(super) fn facts(&self) -> [(String, String); 2] {
         let delay = self.read_delay.as_nanos().to_string();
         let twice = self.reads_one_twice.to_string();
@@ -51,13 +51,13 @@ pub(super) struct SampleHandicap {
 }
 
 impl SampleHandicap {
-    /// Before the sample's first read.
+    /// Makes the handicap, before the sample's first read.
     pub(super) const fn new(handicap: Handicap) -> Self {
         let Handicap { read_delay, reads_one_twice } = handicap;
         Self { read_delay, is_due: AtomicBool::new(reads_one_twice) }
     }
 
-    /// The reads of `reader`, under the handicap.
+    /// Returns `reader` under the handicap.
     pub(super) fn on<'a, R: Reader + 'a>(&'a self, reader: R) -> Box<dyn Reader + 'a> {
         Box::new(HandicappedReader { reader, handicap: self, owed: Duration::ZERO })
     }
@@ -68,12 +68,12 @@ impl SampleHandicap {
 struct HandicappedReader<'a, R> {
     reader: R,
     handicap: &'a SampleHandicap,
-    /// Delay that is due and was not spent yet.
+    /// Delay that is due but not spent yet.
     owed: Duration,
 }
 
 impl<R> HandicappedReader<'_, R> {
-    /// Delays a read. Small delays are saved up: looking at the clock takes as long as some of them.
+    /// Delays a read. Small delays accumulate: reading the clock takes as long as some of them.
     fn delay(&mut self) {
         self.owed += self.handicap.read_delay;
         if self.owed < LEAST_DELAY {

@@ -1,5 +1,5 @@
-//! The commits of a sample's batches by hashed keys, with nodes of tries, above a base that nobody
-//! writes: for stores whose files, or maps, no sample writes.
+//! Commits of a sample's batches by hashed keys, with nodes of tries, above a base that is never
+//! written. For stores whose samples write neither the base's files nor its maps.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,8 @@ use workload::{AccountState, Layout, NetChanges};
 
 use crate::tries::{self, NodeChanges, TrieId};
 
-/// Changed keys with their values: an account and a node of `None` and a slot of zero stand for deletion.
+/// Changed keys with their values. A deletion is `None` for an account or a node, and zero for a
+/// slot.
 #[derive(Debug, Default)]
 pub(super) struct Committed {
     accounts: BTreeMap<B256, Option<AccountState>>,
@@ -21,12 +22,13 @@ pub(super) struct Committed {
 }
 
 impl Committed {
-    /// A node that was written, `Some(None)` for one that was deleted.
+    /// A node that was written; `Some(None)` if it was deleted.
     pub(super) fn node(&self, trie: TrieId, key: NodeKey) -> Option<Option<&[u8]>> {
         self.nodes.get(&(trie, key)).map(Option::as_deref)
     }
 
-    /// Hands over the slots of an account in a range, in order: those of `base` with the changes.
+    /// Hands over the slots of an account in a range, in order: the slots of `base` with the
+    /// changes.
     pub(super) fn slots_over(
         &self,
         account: &B256,
@@ -40,7 +42,7 @@ impl Committed {
         merge(base, above, sink);
     }
 
-    /// Hands over the accounts in a range, in order: those of `base` with the changes.
+    /// Hands over the accounts in a range, in order: the accounts of `base` with the changes.
     pub(super) fn accounts_over(
         &self,
         range: &RowRange,
@@ -83,7 +85,7 @@ impl HashedOverlay {
     }
 }
 
-/// Hands over sorted rows under sorted changes, in order; a change of `None` deletes.
+/// Hands over sorted rows with sorted changes applied, in order. A change of `None` deletes.
 fn merge<V: Copy>(
     base: &[(B256, V)],
     above: impl Iterator<Item = (B256, Option<V>)>,

@@ -1,4 +1,5 @@
-//! Parts that the readers of all stores share: keys of rows, names of rows in errors, and checks of codes.
+//! Parts that the readers of all stores share: keys of rows, names of rows in errors, and checks of
+//! codes.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use workload::{Layout, Table, layout::decode_account};
 
 use crate::error::StoreError;
 
-/// A row as errors name it.
+/// Name of a row in errors.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RowName<'r> {
     /// An account.
@@ -40,7 +41,7 @@ impl fmt::Display for RowName<'_> {
     }
 }
 
-/// The error for a value of another length than its table's.
+/// Error for a value of a wrong length for its table.
 pub(super) fn wrong_length(store: &'static str, row: RowName<'_>, value: &[u8]) -> StoreError {
     let reason = format!("its value has {} bytes", value.len());
     StoreError::damaged(store, row.to_string(), reason)
@@ -55,7 +56,7 @@ pub(super) fn account(
     decode_account(value).ok_or_else(|| wrong_length(store, row, value))
 }
 
-/// Second parts of the keys of slots, ascending, with the indices that the caller has for them.
+/// Second parts of the keys of slots, ascending, with the caller's indices.
 #[derive(Debug, Default)]
 pub(super) struct SortedParts {
     pub(super) parts: Vec<([u8; 32], u32)>,
@@ -79,8 +80,8 @@ impl SortedParts {
     }
 }
 
-/// Codes whose bytes have been hashed. Hashing 24 KiB takes some 50 us, so a code is checked when it is first
-/// met.
+/// Codes with a verified hash. Hashing 24 KiB takes some 50 us, so a code is verified only at its
+/// first use.
 #[derive(Debug, Default)]
 pub(super) struct CheckedCodes(B256Set);
 
@@ -99,7 +100,7 @@ impl CheckedCodes {
             .map_err(|reason| StoreError::damaged(store, RowName::Code(hash).to_string(), reason))
     }
 
-    /// Compares a code with its hash; the error is how it differs.
+    /// Compares a code with its hash; the error gives the difference.
     pub(super) fn compare(&mut self, hash: &B256, code: &[u8]) -> Result<(), String> {
         if self.0.contains(hash) {
             return Ok(());

@@ -1,20 +1,19 @@
-//! State in MDBX: one file, mapped into memory, with a table each for accounts, slots and codes, and one
-//! for the nodes of tries if the state has any.
+//! State in MDBX: one memory-mapped file, with tables for accounts, slots and codes. A state with
+//! tries has a table for their nodes, too.
 //!
-//! A slot is a plain key with its value, like `RocksDB`'s: one search a read. Or it is one of the sorted
-//! duplicates of its account, as in reth: the account's key is stored once, some 32 bytes a slot
-//! less, at the price of a tree in a tree (`slots.rs`).
+//! Slots have one of two forms. A slot is a plain key with its value, as in `RocksDB`: one search
+//! per read. Or a slot is one of the sorted duplicates of its account, as in reth. The account's
+//! key is then stored once, which saves some 32 bytes per slot, at the price of a tree in a tree
+//! (`slots.rs`).
 //!
-//! Each sample maps the file afresh. A cold one begins with none of its pages in the page cache
-//! but the index pages (`branches.rs`), which a client that runs has in memory as `RocksDB` has its
-//! index.
-//! Readers have a transaction each, and fetch leaves by page faults, without readahead.
+//! Each sample maps the file afresh. A cold sample begins with only the index pages (`branches.rs`)
+//! in the page cache. A running client has these pages in memory, as `RocksDB` has its index. Each
+//! reader has its own transaction, and fetches leaves by page faults, without readahead.
 //!
 //! **Invariant**: a sample's commits are undone before the next one; see `base.rs`. MDBX has no
-//! checksums: a changed byte in a value is a wrong value until `scan` compares the digest.
-//! Changed meta pages are put back from a copy before MDBX looks at them, and what it finds wrong
-//! with a page is an error. What cannot be ruled out is that a damaged page makes it read past
-//! the file, which ends the process.
+//! checksums: a changed byte in a value is a wrong value until `scan` compares the digest. Changed
+//! meta pages are restored from a copy before MDBX reads them. A page that MDBX finds invalid is an
+//! error. A damaged page can still make MDBX read past the file, which ends the process.
 
 mod account_trees;
 mod append;
@@ -70,11 +69,11 @@ use tries::MdbxTries;
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     duration: Duration,
-    /// By table.
+    /// Statistics of each table.
     statistics: [Stat; 3],
-    /// Of the nodes of tries, if there are any.
+    /// Statistics of the nodes of tries, if there are any.
     nodes: Option<Stat>,
-    /// Of the last cold sample: share of the pages that stayed when they were dropped.
+    /// Share of the pages that stayed in memory when the last cold sample dropped them.
     resident_share: Option<f64>,
 }
 
@@ -113,7 +112,7 @@ impl MdbxStore {
         *lock(&self.opened)
     }
 
-    /// Number of the leaf pages of rows in tables with these names, and of those in memory.
+    /// Number of the leaf pages of rows in the named tables, and of those in memory.
     fn pages_of(&self, keys: &[(&str, &[u8])]) -> Result<[u64; 2], String> {
         let leaves = self.base.leaves_in(keys).map_err(|error| error.to_string())?;
         let mut pages: Vec<u32> = leaves.iter().flat_map(LeafPath::pages).collect();
@@ -125,7 +124,8 @@ impl MdbxStore {
         Ok([pages.len() as u64, resident_count])
     }
 
-    /// Makes sure that no page of the file is in memory but the index pages.
+    /// Drops all pages of the file from memory, and loads the index pages. Returns the share of
+    /// pages that stayed.
     fn cool(&self) -> Result<Option<f64>, StoreError> {
         let dropping = format!("drop {} from the page cache", self.state.name());
         let resident = self.base.drop_pages().map_err(failed_io(dropping.as_str()))?;
@@ -150,7 +150,7 @@ impl Store for MdbxStore {
 
     fn open_sample(&self, cache: CacheMode) -> Result<Box<dyn Sample + '_>, StoreError> {
         let start = Instant::now();
-        // A sample that a panic ended has not done so.
+        // A sample that ended by a panic did not restore the state.
         self.base.restore().map_err(failed_io("put the state back"))?;
         let cooled = match cache {
             CacheMode::Cold => self.cool()?,
@@ -296,7 +296,7 @@ impl Sample for MdbxSample<'_> {
     }
 }
 
-/// Why the state in `dir` cannot be cold, if so.
+/// Reason why the state in `dir` cannot be cold, if any.
 fn never_cold(dir: &Path, base: &Base) -> io::Result<Option<&'static str>> {
     if device::memory_file_system(&File::open(dir)?)?.is_some() {
         return Ok(Some("the state lies on a file system in memory (tmpfs or ramfs)"));

@@ -1,5 +1,5 @@
-//! The rows of a table one after the other, for stores that are built by appending: parts of the
-//! stream are made ahead by several threads and handed over in the order of their keys.
+//! Rows of a table in the order of their keys, for stores that are built by appending. Several
+//! threads make parts of the stream ahead, and hand them over in order.
 //!
 //! **Invariant**: at most two parts a thread are held at a time.
 
@@ -26,7 +26,7 @@ pub(super) const SCRATCH_ACCOUNT_BYTES: u64 = 24;
 /// Rows of a part: some 13 MB of slots.
 const PART_ROW_COUNT_MAX: u64 = 1 << 17;
 
-/// Rows of a part, key and value of each one after the other.
+/// Rows of a part: key and value of each, one after the other.
 #[derive(Default)]
 struct Part {
     bytes: Vec<u8>,
@@ -42,11 +42,11 @@ struct Share {
     step: usize,
 }
 
-/// Hands all rows of `table` to `sink` in the order of their keys, which is the work of `phase`, and
-/// digests them.
+/// Hands all rows of `table` to `sink` in the order of their keys, and digests them. `phase` names
+/// this work in the progress.
 ///
 /// # Errors
-/// Those of the rows and of `sink`, [`StateError::Cancelled`].
+/// The errors of the rows and of `sink`, [`StateError::Cancelled`].
 pub(super) fn hand_over(
     input: &BuildInput<'_>,
     watch: &Watch<'_>,
@@ -65,7 +65,7 @@ pub(super) fn hand_over(
     }
     watch.progress.begin(phase, stream.row_count());
     let threads = input.threads.clamp(1, stream.part_count().max(1));
-    // Threads of their own: each blocks on its channel until the row before it is taken.
+    // Not a pool's threads: each blocks on its channel until the earlier part is taken.
     thread::scope(|scope| {
         let parts: Vec<Receiver<_>> = (0..threads)
             .map(|first| {
@@ -76,13 +76,13 @@ pub(super) fn hand_over(
                 receiver
             })
             .collect();
-        // Where this ends early, the makers find nobody to send to and end as well.
+        // If this ends early, the makers' channels close, and they end as well.
         take(&stream, &parts, watch, sink)
     })
 }
 
-/// Takes how far a stream of rows is while it sorts them. The stream tells how far it is; progress wants how much
-/// further.
+/// Returns a receiver for the progress of a stream of rows while it sorts them. The stream reports
+/// totals; `progress` takes increments.
 pub(super) fn sorting(progress: &dyn BuildProgress) -> impl Fn(RowProgress) + Sync {
     let told = Mutex::new(0);
     move |now| {
@@ -127,7 +127,7 @@ fn take(
 ) -> Result<ContentDigest, StateError> {
     let mut digest = ContentDigest::default();
     for place in 0..stream.part_count() {
-        // A maker that is gone without a word has panicked; the scope hands its panic on.
+        // A maker whose channel closed without a part has panicked; the scope resumes its panic.
         let Ok(part) = parts[place % parts.len()].recv() else { break };
         let part = part?;
         watch.check()?;

@@ -1,4 +1,4 @@
-//! The commits of a sample's batches, in memory, above a base that nobody writes.
+//! Commits of a sample's batches, in memory, above a base that is never written.
 
 use std::sync::{
     PoisonError, RwLock,
@@ -8,7 +8,7 @@ use std::sync::{
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
 use workload::{NetChanges, genesis::AccountState};
 
-/// Changed keys with their values: an account of `None` and a slot of zero stand for deletion.
+/// Changed keys with their values. A deletion is `None` for an account, and zero for a slot.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
     accounts: HashMap<Address, Option<AccountState>>,
@@ -34,7 +34,7 @@ impl Changed {
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
     changed: RwLock<Changed>,
-    /// Whether anything was committed: until then readers take no lock.
+    /// Whether there is a commit: before the first, readers take no lock.
     is_filled: AtomicBool,
 }
 

@@ -1,9 +1,9 @@
-//! A sample that writes its reads down as they are asked for: the rows, their calls, their order. A
-//! replay of them measures the device's rate for just this sample.
+//! A sample that records its reads as they are requested: rows, calls and order. A replay of these
+//! reads measures the device's rate for exactly this sample.
 //!
-//! A read costs some microseconds at least here, on disks. To write one down took 0.09 to 0.22 us in
-//! 300,000 single reads of a store in memory, and to join the threads' logs 0.05 us more, both inside
-//! the clock. Samples in memory are never wrapped.
+//! A read from disk takes some microseconds at least. Recording took 0.09 to 0.22 us a read in
+//! 300,000 single reads of a store in memory. Joining the threads' logs took 0.05 us more. Both are
+//! inside the clock. Samples in memory are never wrapped.
 
 use std::{
     mem,
@@ -24,18 +24,18 @@ use crate::{
 /// The reads of a sample.
 #[derive(Clone, Debug, Default)]
 pub struct ReadLog {
-    /// All rows, of one call beside each other.
+    /// All rows; rows of one call are adjacent.
     pub rows: Vec<AskedRow>,
-    /// Existence of each.
+    /// Existence of each row.
     pub present: Vec<bool>,
-    /// Calls, by their start.
+    /// Calls, in the order of their start.
     pub calls: Vec<AskedCall>,
 }
 
 /// One call of a reader.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedCall {
-    /// Its start.
+    /// Start of the call.
     pub at: Instant,
     /// Index of its first row.
     pub first_row: usize,
@@ -44,7 +44,7 @@ pub struct AskedCall {
 }
 
 impl ReadLog {
-    /// Takes note of a call. Returns its rows' existence flags, still to be set.
+    /// Records a call. Returns its rows' existence flags, which the caller must set.
     fn call(&mut self, rows: impl IntoIterator<Item = AskedRow>) -> &mut [bool] {
         let (at, first_row) = (Instant::now(), self.rows.len());
         self.rows.extend(rows);
@@ -63,7 +63,7 @@ impl ReadLog {
     }
 }
 
-/// A sample that writes its reads down.
+/// A sample that records its reads.
 #[derive(Debug)]
 pub struct Recorded<'s> {
     sample: &'s dyn Sample,
@@ -71,7 +71,7 @@ pub struct Recorded<'s> {
 }
 
 impl<'s> Recorded<'s> {
-    /// `sample`, with an empty log.
+    /// Wraps `sample`, with an empty log.
     pub fn new(sample: &'s dyn Sample) -> Self {
         Self { sample, log: Mutex::default() }
     }
@@ -80,7 +80,7 @@ impl<'s> Recorded<'s> {
         Box::new(RecordedReader { reader, own: ReadLog::default(), all: &self.log })
     }
 
-    /// The log, once all readers are gone.
+    /// Returns the log, after all readers are dropped.
     pub fn into_log(self) -> ReadLog {
         let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
         log.calls.sort_by_key(|call| call.at);
@@ -126,13 +126,13 @@ impl Sample for Recorded<'_> {
         self.sample.locate(rows)
     }
 
-    /// The sample below goes on.
+    /// The sample below stays open.
     fn close(self: Box<Self>) -> Result<(), StoreError> {
         Ok(())
     }
 }
 
-/// One thread's reads, written down.
+/// One thread's reads, with their record.
 #[derive(Debug)]
 struct RecordedReader<'a> {
     reader: Box<dyn Reader + 'a>,

@@ -1,9 +1,9 @@
-//! State in a Redis Cluster: values come over the network. Its rows are those of a recipe, written once and only
-//! read by samples; a marker beside them says which they are. Servers are given by their addresses, or three of
-//! them are started on this host.
+//! State in a Redis Cluster: values come over the network. The rows of a recipe are written once,
+//! and samples only read them. A marker beside them names the recipe. Servers are given by their
+//! addresses, or three of them are started on this host.
 //!
-//! Every read is checked: by the length and the checksum of its value, and codes by their hash. A row that is gone
-//! is found by the number of keys, before and after a sample.
+//! Every read is verified: a value by its length and checksum, a code by its hash. A lost row is
+//! detected by the number of keys, before and after a sample.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -33,18 +33,18 @@ use self::{
 use super::{Sample, Store, StoreError};
 use crate::state::{BuildInput, Watch};
 
-/// A state that is wanted in Redis.
+/// The requested state in Redis.
 #[derive(Clone, Copy, Debug)]
 pub struct RedisInput<'a> {
     /// The recipe.
     pub genesis: &'a Genesis,
-    /// How its rows are keyed.
+    /// Rule for the keys of rows.
     pub layout: Layout,
-    /// Where nodes of a cluster listen, host and port; none: servers are started on this host.
+    /// Hosts and ports of nodes of a cluster. Empty: servers are started on this host.
     pub addresses: &'a [String],
-    /// User and password of these.
+    /// User and password for these nodes.
     pub credentials: &'a Credentials,
-    /// The data directory: scratch files, and the servers that are started.
+    /// The data directory, for scratch files and for started servers.
     pub data_dir: &'a Path,
     /// Memory that servers on this host may take.
     pub limit_bytes: u64,
@@ -52,13 +52,13 @@ pub struct RedisInput<'a> {
     pub threads: usize,
 }
 
-/// A whole state in a Redis Cluster.
+/// A complete state in a Redis Cluster.
 pub struct RedisStore {
     shared: Shared,
     held: Held,
     filled: Filled,
     facts: Vec<(String, String)>,
-    /// After the connections: they close first.
+    /// Declared after the connections, which must close first.
     servers: Option<RedisServers>,
 }
 
@@ -72,16 +72,17 @@ impl fmt::Debug for RedisStore {
 }
 
 impl RedisStore {
-    /// Opens the state, filled first where the cluster does not hold it; starts servers where none are given.
+    /// Opens the state, after filling it if the cluster does not hold it. Starts servers if none
+    /// are given.
     ///
     /// # Errors
-    /// [`RedisError`]. A cluster that holds keys of others, or that another process uses, is left as it is.
+    /// [`RedisError`]. A cluster with foreign keys, or in use by another process, stays as it is.
     pub fn open(input: &RedisInput<'_>, watch: &Watch<'_>) -> Result<Self, RedisError> {
         let RedisInput { genesis, layout, credentials, data_dir, limit_bytes, threads, .. } =
             *input;
         let servers = match input.addresses {
             [] => {
-                // Before they are started: it would be in vain.
+                // Before the servers are started: a start would be wasted.
                 fill::check_size(genesis, limit_bytes)?;
                 Some(RedisServers::start(data_dir, watch)?)
             }
@@ -111,7 +112,7 @@ impl RedisStore {
         Ok(Self { shared, held, filled, facts, servers })
     }
 
-    /// Where its nodes listen: host and port.
+    /// Host and port of each node.
     pub fn addresses(&self) -> Vec<String> {
         self.shared.topology.nodes().iter().map(|node| node.address.clone()).collect()
     }
@@ -122,7 +123,7 @@ impl RedisStore {
     }
 }
 
-/// Facts for the result, as they are when the state is whole.
+/// Facts for the result, taken when the state is complete.
 fn facts(
     topology: &Topology,
     held: &Held,

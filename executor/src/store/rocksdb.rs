@@ -1,9 +1,9 @@
-//! State in RocksDB: three column families (accounts, storage, code) of a few large sorted
-//! files, read with `O_DIRECT`.
+//! State in RocksDB: three column families (accounts, storage, code) of a few large sorted files,
+//! read with `O_DIRECT`.
 //!
-//! **Invariant**: the base is never opened for a sample. Each sample links the base's table
-//! files into a directory of its own, copies the few small ones, and opens that; closing it
-//! removes the directory. A sample's commits cannot reach the base.
+//! **Invariant**: the base is never opened for a sample. Each sample links the base's table files
+//! into its own directory, copies the few small ones, and opens that. Closing the sample removes
+//! the directory. A sample's commits cannot reach the base.
 
 mod age;
 mod build;
@@ -53,7 +53,7 @@ pub use settings::{IoUring, READS_AT_ONCE, RocksSettings, effective, io_uring_st
 use settings::{NAME, failed_io};
 use tries::RocksTries;
 
-/// About how many bytes a slot's row takes on disk.
+/// Approximate bytes of a slot's row on disk.
 const ROW_BYTES: f64 = 76.0;
 
 /// A state in RocksDB, open for samples.
@@ -62,17 +62,17 @@ pub struct RocksStore {
     settings: RocksSettings,
     format: RocksFormat,
     access: direct::Access,
-    /// Whether a `MultiGet` was seen to read through `io_uring`.
+    /// Whether the probe saw `MultiGet` read through `io_uring`.
     multi_get_io_uring: Option<bool>,
     warm_cache: Mutex<Option<Cache>>,
-    /// Blocks of rows, once somebody asks.
+    /// Blocks of rows, read on first use.
     blocks: OnceLock<Result<Blocks, String>>,
-    /// Of the last sample: index and filters in memory, in bytes.
+    /// Bytes of index and filters in memory, of the last sample.
     table_memory_bytes: AtomicU64,
-    /// Of the last sample: how long opening took, in nanoseconds.
+    /// Time to open the last sample, in nanoseconds.
     open_ns: AtomicU64,
-    /// Of the last cold sample: share of the files' pages that were still in the kernel's cache
-    /// after it was asked to drop them; `None` where that is not known.
+    /// Share of the files' pages that stayed in the page cache when the last cold sample dropped
+    /// them; `None` where it is unknown.
     resident_fraction: Mutex<Option<f64>>,
 }
 
@@ -112,8 +112,8 @@ impl RocksStore {
         Ok(store)
     }
 
-    /// Whether a `MultiGet` of a few keys, made when the store was opened, read through
-    /// `io_uring`; `None` where the store reads by `Get`, or nothing could be told.
+    /// Whether a `MultiGet` of a few keys at the opening of the store read through `io_uring`.
+    /// `None` where the store reads by `Get`, or the probe was inconclusive.
     pub const fn multi_get_io_uring(&self) -> Option<bool> {
         self.multi_get_io_uring
     }
@@ -123,7 +123,7 @@ impl RocksStore {
         &self.state
     }
 
-    /// [`Store::open_sample`] with the sample's own type.
+    /// Opens a sample as [`Store::open_sample`] does, with the sample's own type.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -137,14 +137,14 @@ impl RocksStore {
         self.table_memory_bytes.store(sample.table_memory_bytes()?, Ordering::Relaxed);
         self.open_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         if drops {
-            // The kernel need not obey: this tells whether it did.
+            // The kernel need not obey, so the result is measured.
             let resident = device::resident_fraction(&tables);
             *lock(&self.resident_fraction) = resident;
         }
         Ok(sample)
     }
 
-    /// The part of the files that was in the page cache when the last cold sample began.
+    /// Share of the files in the page cache at the start of the last cold sample, in words.
     fn describe_resident(&self) -> String {
         let resident = *lock(&self.resident_fraction);
         match resident {
@@ -163,7 +163,7 @@ impl RocksStore {
         SampleInput { state, settings, format, access: *access, blocks }
     }
 
-    /// Empty for a cold sample; the shared one for a warm sample.
+    /// The cache of a sample: empty for a cold one, shared for a warm one.
     fn cache(&self, mode: CacheMode) -> Cache {
         match mode {
             CacheMode::Cold => options::block_cache(self.settings.block_cache_bytes),
@@ -209,12 +209,12 @@ impl RocksStore {
     }
 }
 
-/// A text, or the word for an empty one.
+/// A text, or the word for an empty text.
 fn or_none(text: &str) -> String {
     if text.is_empty() { "none".to_owned() } else { text.to_owned() }
 }
 
-/// How many keys are read at once, in words.
+/// Number of keys per read, in words.
 fn describe_reads(settings: &RocksSettings) -> String {
     match effective(settings.read_method) {
         ReadMethod::Get => ReadMethod::Get.to_string(),
@@ -224,7 +224,7 @@ fn describe_reads(settings: &RocksSettings) -> String {
     }
 }
 
-/// Whether a sample is compacted, and by how many threads at most, in words.
+/// Whether a sample is compacted, and by at most how many threads, in words.
 fn describe_compaction(settings: &RocksSettings) -> String {
     let (flushing, compacting) = writes::thread_counts(&settings.options);
     match settings.compaction {

@@ -1,5 +1,4 @@
-//! Small files that end in the BLAKE3 hash of the bytes before: a damaged one is noticed when it
-//! is read.
+//! Small files that end in the BLAKE3 hash of the bytes before, so that a read detects damage.
 
 use std::{fs, io, path::Path};
 
@@ -10,10 +9,10 @@ pub(super) fn write(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
     fs::write(path, bytes)
 }
 
-/// The bytes that [`write()`] was given.
+/// Reads the bytes that [`write()`] wrote.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] where the hash is another one.
+/// [`io::ErrorKind::InvalidData`] where the hash differs.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = fs::read(path)?;
     let at = bytes.len().checked_sub(blake3::OUT_LEN).ok_or_else(|| damaged(path))?;
@@ -21,7 +20,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     if seal == *blake3::hash(&bytes).as_bytes() { Ok(bytes) } else { Err(damaged(path)) }
 }
 
-/// That the file at `path` differs from the written bytes.
+/// Error where the file at `path` differs from the written bytes.
 pub(super) fn damaged(path: &Path) -> io::Error {
     let name = path.file_name().map_or_else(String::new, |name| name.display().to_string());
     io::Error::new(io::ErrorKind::InvalidData, format!("file {name} is damaged"))

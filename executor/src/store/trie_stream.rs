@@ -1,4 +1,4 @@
-//! The tries of rows that come in the order of their keys, all slots before all accounts: for stores
+//! Tries of rows that come in the order of their keys, all slots before all accounts. For stores
 //! that are built, and read, in one pass. Nodes come in the order of [`TrieId::slots_first_key`].
 
 use std::collections::VecDeque;
@@ -23,32 +23,32 @@ pub(super) trait NodeRows: Sized {
     /// Name of the store.
     const STORE: &'static str;
 
-    /// Takes a node, under a key above all before.
+    /// Takes a node; its key must be above all before.
     fn node(&mut self, key: &[u8], node: &[u8]) -> Result<(), SinkError>;
 
-    /// Called after the last node.
+    /// Ends the nodes, after the last one.
     fn end(self) -> Result<(), StateError> {
         Ok(())
     }
 }
 
-/// Implementations that hash.
+/// Number of implementations that hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hashing {
-    /// The builder of nodes.
+    /// The builder of nodes alone.
     Once,
-    /// `alloy_trie::HashBuilder` beside it; their roots are compared.
+    /// The builder and `alloy_trie::HashBuilder`; their roots are compared.
     Twice,
 }
 
-/// A trie that is built twice: by the builder, which stores nodes, and by `alloy_trie::HashBuilder`,
-/// which shares no code with it.
+/// A trie that is built twice: by the builder, which stores nodes, and by
+/// `alloy_trie::HashBuilder`, which shares no code with it.
 struct CheckedTrie<S> {
     builder: Builder<S>,
     reference: HashBuilder,
 }
 
-/// A trie whose two roots are not one, or that cannot be built.
+/// A trie with two different roots, or one that cannot be built.
 #[derive(Debug, thiserror::Error)]
 enum CheckedTrieError {
     /// The rows make no trie, or the sink failed.
@@ -57,9 +57,9 @@ enum CheckedTrieError {
     /// The roots differ.
     #[error("its root is {got}, and by HashBuilder {expected}")]
     Root {
-        /// By the reference.
+        /// Root by the reference.
         expected: B256,
-        /// By the builder.
+        /// Root by the builder.
         got: B256,
     },
 }
@@ -71,13 +71,14 @@ impl<S: NodeSink> CheckedTrie<S> {
 
     /// Adds a row.
     fn push(&mut self, key: &B256, value: &[u8]) -> Result<(), trie::Error> {
-        // First: it checks the order of the keys, by which the reference would panic.
+        // The builder goes first: it checks the order of the keys, on which the reference would
+        // panic.
         self.builder.push(key.as_slice(), value)?;
         self.reference.add_leaf(Nibbles::unpack(key), value);
         Ok(())
     }
 
-    /// The root and the sink.
+    /// Returns the root and the sink.
     fn finish(mut self) -> Result<(B256, S), CheckedTrieError> {
         let built = self.builder.finish()?;
         let (expected, got) = (self.reference.root(), built.root);
@@ -88,7 +89,8 @@ impl<S: NodeSink> CheckedTrie<S> {
     }
 }
 
-/// Hands the tries of a state to `nodes`, which compares; `each_row` hands over the rows of a table.
+/// Passes the nodes of a state's tries to `nodes`, which compares them. `each_row` hands over the
+/// rows of a table.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] naming the first wrong node.
@@ -125,10 +127,10 @@ fn compare<N: NodeRows>(
 pub(super) struct TrieStream<N> {
     format: Format,
     hashing: Hashing,
-    /// Takes the nodes of the next trie; `None` while a trie is open.
+    /// Sink for the nodes of the next trie; `None` while a trie is open.
     idle: Option<Sink<N>>,
     open: Option<(TrieId, OneTrie<Sink<N>>)>,
-    /// Roots of slots by hashed address, ascending, of accounts that have not come.
+    /// Roots of slots by hashed address, ascending, of accounts whose rows are still to come.
     roots: VecDeque<(B256, B256)>,
     leaf: Vec<u8>,
 }
@@ -172,7 +174,7 @@ impl<S: NodeSink> OneTrie<S> {
 }
 
 impl<N: NodeRows> TrieStream<N> {
-    /// Before all rows; `rows` takes the nodes.
+    /// Begins, before all rows; nodes go to `rows`.
     pub(super) fn new(format: Format, hashing: Hashing, rows: N) -> Self {
         let idle = Some(Sink { trie: TrieId::Accounts, rows, counts: NodeCounts::default() });
         let roots = VecDeque::new();
@@ -188,7 +190,7 @@ impl<N: NodeRows> TrieStream<N> {
         }
     }
 
-    /// Adds a slot's row: the key is the account's and its own, both hashed.
+    /// Adds a slot's row. Its key is the account's key and the slot's, both hashed.
     fn slot(&mut self, key: &[u8], value: &[u8]) -> Result<(), StateError> {
         let wrong = || wrong_row(N::STORE, key);
         let (account, part) = key.split_first_chunk::<32>().ok_or_else(wrong)?;
@@ -217,7 +219,7 @@ impl<N: NodeRows> TrieStream<N> {
         pushed
     }
 
-    /// The tries of all rows.
+    /// Finishes the tries of all rows.
     pub(super) fn finish(mut self) -> Result<BuiltTries, StateError> {
         self.close()?;
         let accounts = match self.open.take() {
@@ -260,7 +262,7 @@ impl<N: NodeRows> TrieStream<N> {
     }
 }
 
-/// A node behind its key.
+/// Key and node.
 pub(super) type NodeRow = (Vec<u8>, Vec<u8>);
 
 /// Stored nodes, by ascending key.
@@ -268,11 +270,11 @@ pub(super) trait StoredNodes {
     /// Name of the store.
     const STORE: &'static str;
 
-    /// The next one: its key and itself.
+    /// Returns the key and the bytes of the next node.
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError>;
 }
 
-/// Compares the nodes that rows make with stored ones, of which there must be no more.
+/// Compares the nodes that rows make with stored ones. A stored node too many is an error.
 pub(super) struct SameNodes<S>(pub(super) S);
 
 impl<S: StoredNodes> NodeRows for SameNodes<S> {
@@ -297,7 +299,7 @@ fn wrong_node(store: &'static str, key: &[u8], reason: &str) -> StoreError {
     StoreError::damaged(store, format!("node {}", hex::encode_prefixed(key)), reason)
 }
 
-/// That the rows make no trie, or that the sink failed, with its reason.
+/// Error where the rows make no trie or the sink failed, with its reason.
 fn no_trie(store: &'static str, error: CheckedTrieError) -> StateError {
     let reason = match &error {
         CheckedTrieError::Trie(trie::Error::Sink { source, .. }) => format!("{error}: {source}"),
@@ -379,7 +381,7 @@ mod tests {
         both.into_iter().filter(|(_, (count, _))| *count > 0).collect()
     }
 
-    /// The same, from the bytes of the rows' keys.
+    /// Nodes at each depth, counted from the bytes of the rows' keys.
     fn by_depth_of_rows(nodes: &[NodeRow]) -> ByDepth {
         let mut depths = ByDepth::new();
         for (row, node) in nodes {

@@ -1,5 +1,5 @@
-//! A trace as JSON in Chrome's trace event format ("Trace Event Format", complete events `X` and
-//! metadata `M`), which Perfetto and Chrome open. Written as a stream: event by event.
+//! Writes a trace as JSON in Chrome's trace event format ("Trace Event Format", complete events `X`
+//! and metadata `M`). Perfetto and Chrome open it. Events are written one by one.
 
 use std::{
     cmp::Reverse,
@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 
 use super::{Event, Key, Recorder, Trace, What, step_kind, step_name};
 
-/// The one process of a trace.
+/// Id of the one process of a trace.
 const PROCESS: u32 = 1;
 
 impl Trace {
-    /// Writes all events and lets them go. `name` is that of the process in a viewer; `facts`
-    /// stand in the file beside them.
+    /// Writes all events and drops them. `name` is that of the process in a viewer; `facts` go into
+    /// the file beside them.
     ///
     /// # Errors
-    /// Errors of `out`; an engine that recorded nothing is one too.
+    /// Errors of `out`, or an engine that recorded nothing.
     pub fn write(
         self,
         out: &mut impl Write,
@@ -56,7 +56,7 @@ fn metadata(name: &str, thread: u64, args: &Value) -> Value {
     json!({ "ph": "M", "pid": PROCESS, "tid": thread, "name": name, "args": args })
 }
 
-/// The events of a track, and the dropped ones.
+/// Counts of a track's events and of the dropped ones, as JSON.
 fn summary(thread: u64, label: &str, recorded: &Recorder) -> Value {
     json!({
         "tid": thread,
@@ -79,7 +79,7 @@ fn write_event(
     micros(out, start)?;
     write!(out, ",\"dur\":")?;
     micros(out, lasted)?;
-    // Names and kinds are ours: nothing in them needs to be escaped.
+    // Names and kinds are ours: nothing in them needs an escape.
     match event.what {
         What::Phase(phase) => write!(out, ",\"cat\":\"phase\",\"name\":\"{}\"}}", phase.name()),
         What::Threads => write!(out, ",\"cat\":\"wait\",\"name\":\"wait for all threads\"}}"),
@@ -114,7 +114,7 @@ const fn key_name(key: Key) -> &'static str {
     }
 }
 
-/// Microseconds with three decimals: the format's unit, and no nanosecond is lost.
+/// Writes microseconds with three decimals: the format's unit, without loss of nanoseconds.
 fn micros(out: &mut impl Write, time: Duration) -> io::Result<()> {
     write!(out, "{}.{:03}", time.as_micros(), time.subsec_nanos() % 1_000)
 }

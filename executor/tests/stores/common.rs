@@ -1,4 +1,4 @@
-//! A small recipe that has everything, and its right rows.
+//! A small recipe with rows of every kind, and its correct rows.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 #[path = "common/rows.rs"]
@@ -16,7 +16,7 @@ use workload::{
     ValueRule,
 };
 
-/// So small that a few thousand rows fill several files.
+/// Files so small that a few thousand rows fill several.
 pub(crate) const FORMAT: RocksFormat = RocksFormat { file_bytes: 100_000, ..RocksFormat::DEFAULT };
 
 /// The contract with random keys.
@@ -69,7 +69,7 @@ pub(crate) fn genesis(slot_count: u64) -> Genesis {
     }
 }
 
-/// Builds or opens.
+/// Opens the state, and builds it if there is none.
 pub(crate) fn open(
     data: &Path,
     genesis: &Genesis,
@@ -93,7 +93,7 @@ pub(crate) fn store(
     RocksStore::open(state, settings).expect("opens")
 }
 
-/// Flips a bit in the first data block of the largest file. Its name.
+/// Flips a bit in the first data block of the largest file. Returns the file's name.
 pub(crate) fn damage_a_block(dir: &Path, manifest: &Manifest) -> String {
     let file = manifest.files.iter().filter(|file| file.name.ends_with(".sst"));
     let file = file.max_by_key(|file| file.bytes).expect("there is one");

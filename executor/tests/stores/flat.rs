@@ -1,5 +1,4 @@
-//! The store over flat files: its rows, that samples leave it alone, and its reaction to
-//! damage.
+//! The store over flat files: its rows, the files after samples, and its reaction to damage.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -87,7 +86,7 @@ fn the_content_is_that_of_the_same_recipe_in_rocksdb_whatever_the_threads() {
 
 #[test]
 fn small_slots_of_many_accounts_are_found_though_the_index_cannot_tell_them_apart() {
-    // In the plain layout these keys agree in all bytes that the index holds of them.
+    // In the plain layout these keys agree in all bytes that the index holds.
     let account = |byte: u8, slot_count: u64| GenesisAccount {
         address: Address::repeat_byte(byte),
         storage: (0..slot_count).map(|i| (U256::from(2 * i), U256::from(i + 1))).collect(),
@@ -216,7 +215,7 @@ fn a_state_on_a_memory_file_system_is_never_cold() {
     sample.close().unwrap();
 }
 
-/// Flips a bit of `file` of the state.
+/// Flips a bit of a `file` of the state.
 fn flip(dir: &Path, file: &str, offset: u64) {
     let file = File::options().read(true).write(true).open(dir.join(file)).unwrap();
     let mut byte = [0];
@@ -252,7 +251,7 @@ fn a_damaged_block_is_an_error_and_not_a_value() {
         }
     }
     assert_eq!(damaged, 42, "rows of one block");
-    // A whole call fails, and the reader goes on.
+    // The whole call fails, and the reader stays usable.
     let keys: Vec<_> = (0..3_000).map(|index| genesis.slots[0].key(index)).collect();
     let results = genesis
         .slots

@@ -1,4 +1,4 @@
-//! Names of leftovers in a data directory: what this program made goes, what is of others stays.
+//! Leftovers in a data directory: this program removes its own, and leaves foreign ones.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{ffi::OsString, fs, path::Path};
@@ -51,7 +51,8 @@ fn what_is_of_others_stays_is_named_and_ends_no_run() {
     assert_eq!(sample.path().file_name().unwrap().to_str().unwrap(), format!("{name}.2"));
     drop((sample, state));
     verify(data.path(), &name).unwrap();
-    // The lock of a state that is built anew, and the state itself.
+    // Neither a foreign directory named like a half-built state nor one named like a state can be
+    // removed.
     for name in [&dirs[0], other] {
         assert!(matches!(dir.remove(name), Err(StateError::Foreign { .. })), "{name}");
     }
@@ -76,7 +77,7 @@ fn a_half_built_state_is_not_verified_and_leaves_no_lock() {
     assert!(matches!(error, StateError::HalfBuilt { .. }), "{error}");
     let lock = data.path().join(format!("{half}.lock"));
     assert!(!lock.exists());
-    // One that an earlier version left goes with the half-built state.
+    // A lock that an earlier version left is removed with the half-built state.
     fs::write(&lock, r#"{"pid":9,"purpose":"verifying","since_unix_s":1}"#).unwrap();
     open(data.path(), &genesis, Layout::Hashed).unwrap();
     let mut expected = [name.clone(), format!("{name}.lock"), "samples".to_owned()];

@@ -1,4 +1,4 @@
-//! The stores on disk: their rows, that samples leave them alone, and their reaction to damage.
+//! Stores on disk: their rows, their files after samples, and their reaction to damage.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The store over MDBX: its rows, that samples are undone, and its reaction to damage.
+//! The store over MDBX: its rows, the undo of samples, and its reaction to damage.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -26,7 +26,7 @@ use crate::common::{
     rows::{assert_committed, assert_holds, changes},
 };
 
-/// A way to key rows and to store slots.
+/// Layout of the rows and form of the slots.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     layout: Layout,
@@ -121,7 +121,7 @@ fn what_a_sample_commits_is_read_there_and_gone_after() {
             let (dir, name) = (store.state().dir().to_owned(), store.state().name().to_owned());
             drop(store);
             verify(data.path(), &name).unwrap();
-            // Pages that were free may hold what was committed; all else is as it was built.
+            // Formerly free pages may hold committed rows; the rest of the file is as it was built.
             let after = contents(&dir);
             for ((path, was), (_, is)) in before.iter().zip(&after) {
                 assert!(was == is || path.ends_with(DATA), "{path}");
@@ -137,7 +137,7 @@ fn size_in_manifest(state: &BuiltState) -> u64 {
     state.manifest().files.iter().find(|file| file.name == DATA).unwrap().bytes
 }
 
-/// Keeps what it was told.
+/// Collects the notes of a build.
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>);
 
@@ -149,10 +149,10 @@ impl BuildProgress for Notes {
     }
 }
 
-/// Names the data directory to the process that is to die.
+/// Environment variable that names the data directory to the process that aborts.
 const DIES_IN: &str = "STRESS_TEST_DIES_IN";
 
-/// Commits in a process of its own, which ends without a word: no environment is closed.
+/// Commits in another process, which aborts without closing an environment.
 fn die_after_commits(data: &Path) {
     let status = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "mdbx::a_process_that_died_after_its_commit_is_undone_by_the_next_run"])
@@ -178,7 +178,7 @@ fn a_process_that_died_after_its_commit_is_undone_by_the_next_run() {
     die_after_commits(data.path());
     let name = spec(&genesis, &DUP_SORT).name();
     let dir = DataDir::open(data.path()).unwrap();
-    // Not a fault: the next run puts it right.
+    // No fault is reported: the next run restores the state.
     assert_eq!(dir.list().unwrap()[0].fault, None);
     let notes = Notes::default();
     let spec = spec(&genesis, &DUP_SORT);
@@ -192,7 +192,7 @@ fn a_process_that_died_after_its_commit_is_undone_by_the_next_run() {
     drop(store);
     die_after_commits(data.path());
     verify(data.path(), &name).unwrap();
-    // Nothing is left to put back.
+    // Nothing is left to restore.
     let notes = Notes::default();
     drop(dir.open_or_build(&spec, &notes, &AtomicBool::new(false)).unwrap());
     assert!(!notes.0.into_inner().unwrap().iter().any(|note| note.contains("before a sample")));
@@ -299,7 +299,7 @@ fn a_state_on_a_memory_file_system_is_never_cold() {
     sample.close().unwrap();
 }
 
-/// Writes `bytes` at `offset` of `file` of the state.
+/// Writes `bytes` at `offset` of a `file` of the state.
 fn spoil(data: &Path, name: &str, file: &str, bytes: &[u8], offset: u64) {
     let file = File::options().write(true).open(data.join(name).join(file)).unwrap();
     file.write_all_at(bytes, offset).unwrap();
@@ -362,12 +362,12 @@ fn assert_finds_damage(form: &Form) {
     let path = data.path().join(&name).join(DATA);
     let whole = fs::read(&path).unwrap();
     let offset = leaf_offset(&path);
-    // The last byte of a page is one of a value.
+    // The last byte of a page belongs to a value.
     spoil(data.path(), &name, DATA, &[whole[offset as usize + 4095] ^ 1], offset + 4095);
     let error = verify(data.path(), &name).unwrap_err();
     assert!(matches!(error, StateError::Untrusted { .. }), "{error}");
     assert!(error.to_string().contains("rows have digest"), "{error}");
-    // A page that says to be another one is noticed when it is read.
+    // A page with the number of another page is noticed when it is read.
     spoil(data.path(), &name, DATA, &[0xee; 4], offset + 16);
     let error = verify(data.path(), &name).unwrap_err();
     assert!(error.to_string().contains(DATA), "{error}");
@@ -381,7 +381,7 @@ fn assert_finds_damage(form: &Form) {
                 Ok(value) => assert_eq!(value, family.value(index)),
                 Err(StoreError::Damaged { .. }) => {
                     damaged += 1;
-                    // MDBX ends a transaction that met damage.
+                    // MDBX ends a transaction that found damage.
                     reader = sample.reader().unwrap();
                 }
                 Err(other) => panic!("{other}"),
@@ -428,7 +428,7 @@ fn states_of_both_forms_have_the_same_content_and_names_of_their_own() {
     let duplicates = open(data.path(), &genesis, &DUP_SORT).unwrap();
     assert_ne!(rows.name(), duplicates.name());
     assert_eq!(rows.manifest().content_digest, duplicates.manifest().content_digest);
-    // A key of an account once, and no zeros: 74 bytes a slot of 106.
+    // An account's key is stored once, and no zeros: 74 bytes a slot in place of 106.
     let (rows, duplicates) = (size_in_manifest(&rows), size_in_manifest(&duplicates));
     assert!(duplicates < rows, "{duplicates} {rows}");
 }

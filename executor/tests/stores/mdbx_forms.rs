@@ -1,4 +1,4 @@
-//! Both forms of MDBX's table of slots answer the same, whatever is written and removed.
+//! Both forms of MDBX's table of slots return the same values, whatever is written and removed.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{collections::BTreeMap, path::Path, sync::atomic::AtomicBool};
@@ -15,8 +15,8 @@ use proptest::{collection::vec, prelude::*};
 use variant::CacheMode;
 use workload::{Genesis, GenesisAccount, Layout, NetChanges};
 
-/// Keys of an account's slots are below this: so many fit within a leaf, or need a tree of several
-/// pages.
+/// Upper bound of the keys of an account's slots: few fit within a leaf, many need a tree of
+/// several pages.
 const KEYS: u64 = 160;
 
 /// The slots' values, by account and key.
@@ -31,7 +31,7 @@ fn value() -> impl Strategy<Value = U256> {
     (any::<[u8; 32]>(), 0_usize..256).prop_map(|(bytes, shift)| U256::from_be_bytes(bytes) >> shift)
 }
 
-/// Of a few accounts, each with more or fewer of its keys.
+/// Slots of a few accounts, each with a random part of its keys.
 fn slots() -> impl Strategy<Value = Slots> {
     let account = (1..=KEYS, vec((0..KEYS, value()), 0..160));
     vec(account, 1..6).prop_map(|accounts| {
@@ -48,7 +48,7 @@ fn slots() -> impl Strategy<Value = Slots> {
     })
 }
 
-/// Changes to be committed together: of a value, or of all of an account's slots to zero.
+/// A change of a batch: sets one value, or clears all slots of an account.
 #[derive(Clone, Debug)]
 enum Change {
     Set(u8, u64, U256),
@@ -103,7 +103,7 @@ fn store(dir: &Path, genesis: &Genesis, layout: Layout, format: MdbxFormat) -> M
     MdbxStore::open(state, MdbxSettings::default()).unwrap()
 }
 
-/// Each slot, alone and with all of its account.
+/// Checks each slot, alone and together with all of its account.
 fn assert_reads(reader: &mut dyn Reader, slots: &Slots) {
     let keys: Vec<U256> = (0..KEYS).map(U256::from).collect();
     for account in (0..6).map(address) {

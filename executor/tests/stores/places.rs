@@ -1,4 +1,4 @@
-//! Stores locate rows in just the blocks that they read, no more and no fewer.
+//! Stores locate rows in exactly the blocks that they read.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{collections::HashSet, fs::File, os::unix::fs::FileExt, sync::atomic::AtomicBool};
@@ -32,7 +32,7 @@ fn built(
     DataDir::open(dir).unwrap().open_or_build(&spec, &Quiet, &AtomicBool::new(false)).unwrap()
 }
 
-/// Slots of both contracts that exist, `step` apart, and accounts.
+/// Existing slots of both contracts, `step` apart, and accounts.
 fn rows(genesis: &Genesis, step: usize) -> Vec<AskedRow> {
     let slots = genesis.slots.iter().flat_map(|family| {
         let indices = (0..family.count).step_by(step);
@@ -81,7 +81,7 @@ fn rocksdb_reads_the_blocks_that_its_indices_name_and_their_bytes() {
         let distinct = distinct(&blocks);
         assert!(distinct.len() > 500, "{}", distinct.len());
         assert_eq!(block_count, distinct.len() as u64, "{layout:?} {format:?}");
-        // Its counter of bytes leaves out the trailer of a block or has it: one of both exactly.
+        // RocksDB's counter of bytes either includes the trailer of every block or of none.
         let bytes: u64 = distinct.iter().map(|block| u64::from(block.byte_count)).sum();
         let without = bytes - 5 * distinct.len() as u64;
         assert!([bytes, without].contains(&block_bytes), "{block_bytes} of {bytes}");
@@ -123,7 +123,8 @@ fn the_flat_store_reads_the_blocks_that_its_index_names() {
         let data = tempfile::tempdir().unwrap();
         let state = built(data.path(), &genesis, layout, &FlatFormat::ROWS);
         let store = FlatStore::open(state, FlatSettings::default()).unwrap();
-        // It keeps nothing: each row is a read, but for keys that share their lead with a block.
+        // The store caches nothing: each row is one read, except for keys that share their lead
+        // with a block.
         let (block_count, _, blocks) = read(&store, &rows(&genesis, 7));
         let located = blocks.iter().flatten().count() as u64;
         assert_eq!(located, blocks.len() as u64);
@@ -138,7 +139,7 @@ fn mdbx(dir: &std::path::Path, genesis: &Genesis, layout: Layout, format: MdbxFo
     MdbxStore::open(state, MdbxSettings::default()).unwrap()
 }
 
-/// What a page with `row` must contain.
+/// Bytes that a page with `row` must contain.
 fn key_on_page(row: &AskedRow, layout: Layout, format: MdbxFormat) -> Vec<u8> {
     match (row, layout) {
         (AskedRow::Slot(address, key), Layout::Plain) if format == MdbxFormat::ROWS => {
@@ -159,7 +160,7 @@ fn mdbx_rows_lie_in_the_pages_that_its_index_pages_name() {
         let data = tempfile::tempdir().unwrap();
         let store = mdbx(data.path(), &genesis, layout, format);
         let mut rows = rows(&genesis, 7);
-        // Of accounts whose slots lie within a leaf of the table.
+        // Slots of accounts without their own tree: they lie within a leaf of the table.
         rows.push(AskedRow::Slot(Address::repeat_byte(0x11), U256::from(2)));
         rows.push(AskedRow::Slot(Address::repeat_byte(0x44), U256::from(7)));
         let sample = store.open_sample(CacheMode::Cold).unwrap();
@@ -175,8 +176,8 @@ fn mdbx_rows_lie_in_the_pages_that_its_index_pages_name() {
     }
 }
 
-/// An account's root lies on a leaf with rows, and a slot that is the first of a leaf is searched on
-/// the leaf before it: so both are read on the way.
+/// Two kinds of pages are read on the way to a slot. An account's root may lie on a leaf with rows.
+/// A slot that is the first of a leaf is searched on the leaf before.
 #[test]
 fn a_cold_mdbx_sample_fetches_just_the_pages_that_are_located() {
     let genesis = genesis(20_000);
@@ -230,7 +231,7 @@ fn a_leaf_that_was_read_before_a_cold_mdbx_sample_is_found() {
         let cold = store.row_pages(&rows, &[]).unwrap().unwrap();
         assert!(cold.page_count > 500, "{cold:?}");
         assert_eq!(cold.resident_count, 0);
-        // One page, past MDBX: nothing that it counts has changed.
+        // Reads one page past MDBX, so the counters of MDBX do not change.
         let places = sample.locate(&rows[..1]).unwrap();
         let file = File::open(&places.files[0]).unwrap();
         file.read_exact_at(&mut [0; 4096], places.blocks[0].unwrap().offset).unwrap();
@@ -265,7 +266,7 @@ fn what_is_asked_is_written_down_call_by_call_with_what_exists() {
     let counts: Vec<_> = log.calls.iter().map(|call| call.row_count).collect();
     assert_eq!(counts, [3, 1, 1]);
     assert_eq!(log.rows[3], AskedRow::Slot(KECCAK, key(5)));
-    // The store's own answer is handed on.
+    // The wrapper returns the store's own answers.
     let mut plain = sample.reader().unwrap();
     assert_eq!(value, plain.slot(&KECCAK, &key(5)).unwrap());
     found.sort_unstable();

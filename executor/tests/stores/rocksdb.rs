@@ -1,4 +1,4 @@
-//! The store over RocksDB: its rows, and that samples leave it alone.
+//! The store over RocksDB: its rows, and its files after samples.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod format;
@@ -162,7 +162,7 @@ fn buffered_reads_see_the_same_rows_and_say_that_they_are_buffered() {
     assert!(fact("index_and_filter_bytes").parse::<u64>().unwrap() > 0);
 }
 
-/// The files below `dir` in which RocksDB says with which options a database was opened.
+/// Files below `dir` with the options with which RocksDB opened a database.
 fn option_files(dir: &std::path::Path) -> Vec<String> {
     let mut texts = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {

@@ -1,4 +1,4 @@
-//! State directories: whole or not there, locked, checked before they are trusted.
+//! State directories: complete or absent, locked, and checked before use.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -30,7 +30,7 @@ use crate::{
     leftovers::marked,
 };
 
-/// Names in a directory but for locks.
+/// Names in a directory, without locks.
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).unwrap();
     let mut names: Vec<_> =
@@ -79,7 +79,7 @@ fn a_state_is_named_by_recipe_layout_and_settings() {
     assert_eq!(name, StateSpec { scenario: "else", ..spec(&one, Layout::Hashed) }.name());
 }
 
-/// Cancels in a phase, and keeps the calls.
+/// Cancels in a phase, and collects the notes.
 #[derive(Default)]
 pub(crate) struct Listener {
     pub(crate) cancel: AtomicBool,
@@ -129,7 +129,7 @@ fn what_a_killed_process_left_is_removed_by_the_next_run_and_said_so() {
     marked(&data.path().join("samples/not-a-state.0"));
     let alive = open(data.path(), &genesis, Layout::Plain).unwrap();
     let alive_sample = alive.new_sample_dir().unwrap();
-    // Opening the other state has removed these already.
+    // The opening of the other state has removed these already.
     assert_eq!(
         names(&data.path().join("samples")),
         ["not-a-state.0", alive_sample.path().file_name().unwrap().to_str().unwrap()]
@@ -172,7 +172,7 @@ fn removing_a_state_removes_the_links_that_killed_runs_left() {
     dir.remove(&name).unwrap();
     assert_eq!(names(&data.path().join("samples")), [""; 0]);
     assert_eq!(dir.list().unwrap(), []);
-    // What is left of a state that is gone is listed and can be removed.
+    // Leftovers of a removed state are listed and can be removed.
     leave(b"1234567");
     let list = dir.list().unwrap();
     assert_eq!((list[0].name.as_str(), list[0].byte_count), (name.as_str(), 21));
@@ -200,7 +200,7 @@ fn a_state_in_use_is_refused_to_others_with_the_holder_named() {
         assert!(error.to_string().contains(&holder), "{error}");
     }
     assert!(dir.list().unwrap()[0].holder.as_ref().unwrap().contains(&holder));
-    // Another state of the same directory is free.
+    // Another state of the same directory is not locked.
     open(data.path(), &genesis, Layout::Plain).unwrap();
     let name = state.name().to_owned();
     drop(state);
@@ -267,7 +267,7 @@ fn a_state_is_dated_by_its_last_use_and_without_a_record_by_its_creation() {
     let info = || dir.list().unwrap().remove(0);
     let created = info().created_unix_s;
     assert!(created.is_some() && info().last_used_unix_s >= created);
-    // As a state that was copied without its lock, or has never had a record.
+    // Like a state that was copied without its lock, or that never had a record.
     fs::remove_file(data.path().join(format!("{name}.lock"))).unwrap();
     assert_eq!((info().last_used_unix_s, info().needed_unix_s()), (None, created));
     verify(data.path(), &name).unwrap();
@@ -313,7 +313,7 @@ fn a_damaged_byte_is_found_by_verify_with_the_file_named() {
     let (name, manifest) = (state.name().to_owned(), state.manifest().clone());
     drop(state);
     let file = common::damage_a_block(&data.path().join(&name), &manifest);
-    // Sizes are as they were: opening does not read all rows.
+    // Sizes are unchanged, and opening does not read all rows.
     drop(open(data.path(), &genesis, Layout::Hashed).unwrap());
     let error = verify(data.path(), &name).unwrap_err();
     assert!(matches!(error, StateError::Untrusted { .. }), "{error}");
@@ -398,7 +398,7 @@ fn too_little_space_is_found_before_anything_is_written() {
     assert_eq!(names(data.path()), ["samples"]);
 }
 
-/// Writes half a state, then fails as on a full device.
+/// Writes half a state, then fails like a full device.
 struct FullDevice;
 
 impl StateFormat for FullDevice {
@@ -462,7 +462,7 @@ fn a_byte_written_into_the_base_through_a_link_is_noticed_when_the_sample_closes
             file.set_modified(UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
         }
     };
-    // So old that the clock's grain cannot hide the write.
+    // So old that the clock's resolution cannot hide the write.
     age(&open(data.path(), &genesis, Layout::Hashed).unwrap());
     let state = open(data.path(), &genesis, Layout::Hashed).unwrap();
     let tables = state.table_files();
@@ -474,7 +474,7 @@ fn a_byte_written_into_the_base_through_a_link_is_noticed_when_the_sample_closes
     let samples = data.path().join("samples");
     let link = samples.join(&names(&samples)[0]).join(tables[0].file_name().unwrap());
     let byte = fs::read(&link).unwrap()[0];
-    // The same byte, even: the write alone counts.
+    // Even the same byte: the write alone counts.
     fs::File::options().write(true).open(&link).unwrap().write_all(&[byte]).unwrap();
     let error = sample.close().unwrap_err();
     assert!(matches!(error, StoreError::NotRestored { .. }), "{error}");

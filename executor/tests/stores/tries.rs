@@ -33,7 +33,7 @@ fn formats() -> impl Iterator<Item = Option<Format>> {
     TrieForm::ALL.iter().map(|form| tries::format_of(*form)).filter(Option::is_some)
 }
 
-/// The ways to build files with tries in a format.
+/// All formats of files with tries.
 fn ways(tries: Option<Format>) -> [Box<dyn StateFormat>; 3] {
     [
         Box::new(MdbxFormat { slots: SlotTable::Rows, tries }),
@@ -82,7 +82,7 @@ fn every_form_of_tries_has_the_same_rows_and_the_root_of_memory() {
     assert_eq!(names.len(), 15);
 }
 
-/// Keeps the phases of a build.
+/// Collects the phases of a build.
 #[derive(Default)]
 struct Phases(Mutex<Vec<BuildPhase>>);
 
@@ -163,7 +163,7 @@ fn a_changed_byte_that_a_reader_can_meet_is_found_by_verify_wherever_it_is() {
         for file in manifest.files {
             assert!(file.hash.is_some());
             let path = dir.join(&file.name);
-            // Free pages are nobody's: those of an index are met by every search.
+            // Free pages belong to no reader; every search reads index pages.
             let offsets: Vec<usize> = if file.name == "state.mdbx" {
                 let numbers = fs::read(dir.join("branches")).unwrap();
                 let numbers = numbers[..numbers.len() - 32].chunks_exact(4);
@@ -214,7 +214,7 @@ fn a_changed_node_of_mdbx_is_found() {
     }
 }
 
-/// Lets the manifest say the sizes that files have.
+/// Updates the manifest to the sizes of the files.
 fn fit_manifest(dir: &Path) {
     let path = dir.join("manifest.json");
     let mut manifest: Manifest = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -253,7 +253,7 @@ fn changed_blocks_and_nodes_of_another_state_are_found_in_flat_files() {
     }
 }
 
-/// All accounts and slots of an account, by range, as a sample reads them.
+/// All accounts, and the slots of one account, read by range in a sample.
 type Rows = (Vec<(B256, AccountState)>, Vec<(B256, U256)>);
 
 fn all_rows(sample: &dyn Sample) -> Rows {
@@ -289,7 +289,7 @@ fn node_of(sample: &dyn Sample, trie: TrieId, key: NodeKey) -> Option<Vec<u8>> {
     found
 }
 
-/// Commits rows and nodes, reads them, and ends the sample.
+/// Commits rows and nodes, reads them, ends the sample, and checks that the commit is undone.
 fn assert_undone(store: &dyn Store, memory: &MemoryStore) {
     let base = memory.open_sample(CacheMode::Warm).unwrap();
     let (accounts, slots) = all_rows(base.as_ref());

@@ -19,7 +19,7 @@ pub struct Access {
 /// The keys that transactions touch, each key once a transaction.
 #[derive(Clone, Debug, Default)]
 pub struct Accesses {
-    /// Where the accesses of each transaction end.
+    /// End of each transaction's accesses.
     ends: Vec<usize>,
     all: Vec<Access>,
 }
@@ -62,7 +62,7 @@ pub struct Hottest {
     pub key: u32,
     /// Transactions that touch it.
     pub tx_count: u64,
-    /// Those of them that write it.
+    /// Transactions that write it.
     pub writer_count: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct ConflictGraph {
     hottest: Option<Hottest>,
     write_write: Meetings,
     read_write: Meetings,
-    /// Where the dependencies of each transaction end.
+    /// End of each transaction's dependencies.
     dependency_ends: Vec<usize>,
     /// Earlier transactions that wrote a key that a transaction reads, each once.
     dependencies: Vec<u32>,
@@ -150,7 +150,7 @@ impl ConflictGraph {
             tx_count: txs_where(accesses, &keys, has_two_writers),
             key_count: keys.iter().filter(|key| key.is_written_twice()).count() as u64,
         };
-        // Whoever writes such a key has one who only reads it, and the other way round.
+        // A writer of such a key conflicts with a reader, and the other way round.
         graph.read_write = Meetings {
             tx_count: txs_where(accesses, &keys, |_, key| key.is_read_and_written()),
             key_count: keys.iter().filter(|key| key.is_read_and_written()).count() as u64,
@@ -234,20 +234,19 @@ impl ConflictGraph {
         self.hottest
     }
 
-    /// Where two transactions write one key: conflicts of writes with writes.
+    /// Conflicts of writes with writes: two transactions write one key.
     pub const fn write_write(&self) -> Meetings {
         self.write_write
     }
 
-    /// Where one only reads a key that another writes: conflicts of reads with writes.
+    /// Conflicts of reads with writes: one only reads a key that another writes.
     pub const fn read_write(&self) -> Meetings {
         self.read_write
     }
 
-    /// Gas of the transactions that are done one after the other where `thread_count` threads
-    /// execute, each free one takes the transaction whose chain ahead is longest among those
-    /// whose dependencies are done, and gas is time: list scheduling, within a factor of two of
-    /// the best there is (Graham 1969).
+    /// Makespan in gas of list scheduling on `thread_count` threads: an upper bound, at most twice
+    /// the optimum (Graham 1969). Each free thread takes the ready transaction with the longest
+    /// chain ahead, and its gas is its time.
     pub fn makespan_gas(&self, thread_count: usize) -> u64 {
         let (later_ends, later) = self.dependents();
         let ahead = self.gas_ahead();

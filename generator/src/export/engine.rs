@@ -1,5 +1,5 @@
-//! The Engine API: one JSON-RPC call a line, a new payload and then an update of the forkchoice for
-//! each block and each of its siblings.
+//! The Engine API: one JSON-RPC call a line. Each block and each of its siblings has a new payload,
+//! then an update of the forkchoice.
 
 use std::{io::Write, num::NonZeroU64};
 

@@ -68,7 +68,7 @@ impl BlockEntry {
     }
 }
 
-/// The manifest of `chain` with the number of siblings a block, whose forms are in `files`.
+/// The manifest of `chain`, exported with `sibling_count` siblings of each block into `files`.
 pub fn manifest(chain: &Chain, sibling_count: NonZeroU64, files: Vec<String>) -> Manifest {
     Manifest {
         schema: SCHEMA,

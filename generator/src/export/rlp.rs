@@ -9,7 +9,7 @@ use super::{block::ChainBlock, chain::Chain, error::ExportError};
 /// Whether a block carries its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// As blocks are sent over the network: the list is beside them.
+    /// No list, as blocks are sent over the network: the list is sent beside them.
     Without,
     /// The list as a last field, as go-ethereum exports and imports chains.
     With,

@@ -1,5 +1,5 @@
-//! State roots over the rows of a recipe, with the changes of blocks laid over them: one pass in the
-//! order of the hashed keys, in memory bounded by the number of contracts.
+//! State roots over the rows of a recipe with the changes of blocks applied. One pass takes the
+//! rows in the order of the hashed keys. The number of contracts bounds its memory.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ pub(super) fn state_root(rows: &HashedRows<'_>, changes: &Changes) -> Result<B25
 /// the root of their storage.
 ///
 /// # Errors
-/// Those of `sink`, and those of making the rows.
+/// The errors of `sink`, and of making the rows.
 pub(super) fn each_account<E: From<RowError>>(
     rows: &HashedRows<'_>,
     changes: &Changes,

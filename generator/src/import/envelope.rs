@@ -1,5 +1,5 @@
-//! Transactions as they are signed (EIP-2718): encoded and decoded as RLP, their signers found. Those that no block may
-//! have are decoded too: what is wrong with them is said elsewhere.
+//! Transactions as they are signed (EIP-2718): encodes and decodes their RLP, and finds their
+//! signers. Transactions that no block may have are decoded too; other code rejects them.
 
 use alloy_eips::{eip2718::Encodable2718, eip2930::AccessList, eip7702::SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, uint};
@@ -28,7 +28,7 @@ pub(super) struct Envelope {
     pub(super) chain_id: Option<u64>,
     /// Signatures of its authorizations.
     pub(super) authorities: Vec<Signature>,
-    /// By whom it is sent, where it is signed.
+    /// The sender's signature; `None` for an unsigned transaction.
     pub(super) signature: Option<Signature>,
 }
 
@@ -45,7 +45,7 @@ pub(super) const fn type_of(number: u64) -> Option<TxType> {
 }
 
 impl Envelope {
-    /// Who signed it; `None` where nobody did, or the signature is invalid.
+    /// The signer; `None` for a missing or invalid signature.
     pub(super) fn signer(&self) -> Option<Address> {
         let hash = match (self.tx.tx_type, self.chain_id) {
             (TxType::Legacy, None) => unprotected_signing_hash(&self.tx),
@@ -168,7 +168,7 @@ pub(super) fn authorization(
     Authorization { authority: signer(signature, authorization_hash(&unsigned)), ..unsigned }
 }
 
-/// Who signed the message with this hash; `None` where the signature is invalid.
+/// Recovers the signer of the message with this hash; `None` where the signature is invalid.
 fn signer(signature: &Signature, hash: B256) -> Option<Address> {
     let Signature { y_parity, r, s } = signature;
     if *s > HALF_ORDER || *y_parity > 1 {

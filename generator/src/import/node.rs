@@ -1,5 +1,5 @@
-//! A value of a JSON file with its place in it, so that errors name file, key and value. Keys that
-//! nobody asks for are passed over: dialects differ in them.
+//! A value of a JSON file with its place in it, so that errors name file, key and value. Unknown
+//! keys are ignored: dialects differ in them.
 
 use std::str::FromStr;
 

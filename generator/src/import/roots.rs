@@ -40,7 +40,7 @@ mod tests {
 
     use super::*;
 
-    /// By the reference, with accounts encoded apart from ours.
+    /// The root by the reference, which encodes accounts by its own code.
     fn reference(rows: &BTreeMap<B256, Vec<u8>>) -> B256 {
         let mut builder = HashBuilder::default();
         rows.iter().for_each(|(key, value)| builder.add_leaf(Nibbles::unpack(key), value));

@@ -38,9 +38,9 @@ pub(crate) fn place(
 pub(crate) struct Airdrops {
     airdrop: Airdrop,
     contract: Address,
-    /// Of the addresses that have none.
+    /// Stream of addresses without an account.
     stream: Stream,
-    /// Recipients so far: whose turn it is to receive.
+    /// Recipients so far, which decide the next one.
     received_count: u64,
 }
 
@@ -89,7 +89,7 @@ impl Script for Airdrops {
         people: &mut People<'_>,
     ) -> Result<Call<()>, GeneratorError> {
         let sender = turn % self.airdrop.holder_count;
-        // Where the array begins, the amount, the array's length.
+        // The array's offset, the amount, the array's length.
         let mut words = vec![word(64), word(1), word(size)];
         for index in 0..size {
             words.push(self.recipient(sender, index, people)?.into_word());

@@ -1,7 +1,7 @@
-//! Swaps at constant-product pairs of tokens, one pair hot, the others evenly or by Zipf's law.
-//! Each trader keeps to one pair, which chance gives it when the state is made: so the state has
-//! its balances and allowances there and no more, and a swap has one price each way. Swaps at one
-//! pair conflict, others do not.
+//! Swaps at constant-product pairs of tokens: one pair is hot, the others are drawn evenly or by
+//! Zipf's law. The state's seed draws one pair for each trader. So the state has a trader's
+//! balances and allowances only there, and a swap has one price each way. Swaps at one pair
+//! conflict, others do not.
 
 use alloy_primitives::{Address, B256, U256};
 use workload::{Genesis, stream::stream_seed};
@@ -27,12 +27,12 @@ const POOL: u64 = 1_000;
 const BALANCES: u64 = 0;
 const ALLOWANCES: u64 = 1;
 
-/// At which pair each trader trades.
+/// Draws the pair of each trader.
 struct PairDraw<'a> {
     amm: &'a Amm,
     tag: &'a str,
     seed: u64,
-    /// Of the pairs that are not hot.
+    /// Zipf's law of the pairs that are not hot.
     zipf: Zipf,
 }
 
@@ -50,7 +50,7 @@ impl<'a> PairDraw<'a> {
         let is_hot = ((first >> 11) as f64) < self.amm.hot_share * (1_u64 << 53) as f64;
         match self.amm.pair_count - 1 {
             cold_count if is_hot || cold_count == 0 => 0,
-            // As it was drawn before there was another law.
+            // Even draws stay as they were before Zipf's law was added.
             cold_count if self.amm.pair_exponent == 0.0 => 1 + second % cold_count,
             _ => self.zipf.rank(second),
         }
@@ -113,7 +113,7 @@ pub(crate) fn place(
 /// Swaps, each trader's one way and the next time back.
 #[derive(Debug)]
 pub(crate) struct Swaps {
-    /// By trader: the pair's address.
+    /// The pair's address, by trader.
     pairs: Vec<Address>,
 }
 

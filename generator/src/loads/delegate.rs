@@ -57,7 +57,7 @@ pub(crate) enum Form {
     First,
     /// They have delegated before.
     Again,
-    /// It only calls.
+    /// The transaction only calls.
     Calls,
 }
 

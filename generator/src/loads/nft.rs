@@ -60,7 +60,7 @@ impl NftTransfers {
         Self { contract, holder_count, held: HashMap::new() }
     }
 
-    /// The first that has a token from the one on whose turn it is: giver, taker, id.
+    /// The first account that has a token, from the one at `turn` on. Returns giver, taker and id.
     fn parties(&self, turn: u64) -> (u64, u64, u64) {
         let mut giver = turn % self.holder_count;
         let id = loop {

@@ -1,5 +1,5 @@
-//! One account a transaction, which destroys a unit of its own tokens and logs that; on request the
-//! total supply, which all have in common, goes down too.
+//! One account a transaction: it destroys a unit of its own tokens and logs that. On request the
+//! total supply, common to all, decreases too.
 
 use alloy_primitives::U256;
 use workload::Genesis;

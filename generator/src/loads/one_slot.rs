@@ -1,6 +1,5 @@
-//! Transactions that all read and write one slot. If they touch it last, after some work of their
-//! own, nothing of the slot can be done in parallel, and all of the work can; if they touch it
-//! first, the work depends on the slot, and nothing can.
+//! Transactions that all read and write one slot. If the slot comes last, all of the other work can
+//! run in parallel. If it comes first, the work depends on the slot, and nothing can.
 
 use alloy_primitives::U256;
 use spec::Touch;

@@ -1,5 +1,5 @@
-//! Prices of transactions by their form, which is all that their gas depends on: the first of each
-//! form is run on stock revm, the others cost the same. And the call of loads that always make the same.
+//! Prices of transactions by form: gas depends on nothing else. Stock revm runs the first of each
+//! form; the others cost the same. Also plans the one call of loads that always make the same call.
 
 use std::{collections::HashMap, hash::Hash};
 

@@ -1,4 +1,4 @@
-//! How Solidity lays out storage and calldata: keys of mappings, selectors, words.
+//! Solidity's layout of storage and calldata: keys of mappings, selectors, words.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 

@@ -1,5 +1,5 @@
-//! The reference run of blocks one at a time, each with a list of its own, on a chain of their own:
-//! for code that makes a block's environment from the blocks before it.
+//! The reference run of blocks on a chain of their own, one at a time, each with its own list. For
+//! code that makes a block's environment from the blocks before it.
 
 use alloy_primitives::{B256, Log};
 use workload::{Batch, Block, TxOutcome, Workload};

@@ -16,8 +16,8 @@ type Load<'a> = (&'a str, u64, String);
 const PART_GAS: u64 = 1_500_000;
 const PART_SLOTS: u64 = 20_000;
 
-/// A scenario of these loads in which a part of the gas is always the same gas, and a storm's part
-/// of it always the same slots.
+/// A scenario of these loads. A part of the gas is always the same gas, and a storm's part of it
+/// always the same slots.
 fn text(loads: &[Load<'_>]) -> String {
     let parts: u64 = loads.iter().map(|load| load.1).sum();
     let storms = loads.iter().filter(|load| load.0 == "sload-storm").map(|load| load.1);
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// Of every kind, also of those that come later.
+/// Covers every kind, also kinds that come later.
 #[test]
 fn no_kind_is_changed_by_a_load_after_it() {
     for kind in spec::kinds() {

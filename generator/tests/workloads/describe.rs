@@ -212,7 +212,7 @@ fn the_hottest_key_is_named() {
     assert_eq!(name.slot, None, "it gives: its row");
 }
 
-/// Of every shipped scenario, also of kinds that come later.
+/// Covers every shipped scenario, also kinds that come later.
 #[test]
 fn the_writes_that_are_counted_are_those_of_the_list() {
     for (name, text) in shipped::all() {
@@ -278,7 +278,7 @@ kind = "sload-storm"
 share = 0.5
 "#;
 
-/// By calldata: none, some work, a storm.
+/// The kind by calldata: none, some work, a storm.
 fn kind(tx: &workload::Transaction) -> u32 {
     match tx.input.len() {
         0 => 0,

@@ -1,5 +1,5 @@
-//! The laws of loads of everyday traffic: blocks are full whatever the kind, transactions meet
-//! where the kind says and nowhere else, and they do what they say.
+//! The laws of loads of everyday traffic. Blocks of every kind are full, transactions conflict
+//! where the kind says and nowhere else, and they do their work.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -90,7 +90,7 @@ fn several_blocks_go_on_where_the_last_ended() {
             ("block.batch", "2"),
             ("state.accounts", "25"),
         ];
-        // What is asked of the accounts is as many as there are here.
+        // Counts that depend on the accounts fit this small state.
         let fits = |(key, _): &(&str, &str)| !["load.recipients", "load.code"].contains(key);
         let load: Vec<_> = load.iter().copied().filter(fits).collect();
         let few: &[_] = match load[0].1 {
@@ -302,7 +302,7 @@ fn a_transaction_that_no_gas_can_pay_is_an_error_that_names_its_key_and_what_fit
     }
 }
 
-/// What the slots and balances that transactions write say of a block.
+/// Facts of a block, from the slots and balances that transactions write.
 struct Traffic {
     tx_count: f64,
     written_slots: f64,

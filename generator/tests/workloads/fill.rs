@@ -1,6 +1,7 @@
-//! Every shipped scenario at three sizes of block, each on a state that is large enough: how near the
-//! gas of the receipts comes to what was asked for. Prints what the table of `docs/workloads.md` sums
-//! up. Takes minutes and is asked for by name; `generate.rs` and others hold each kind to it at 30M.
+//! Every shipped scenario at three sizes of block, each on a large enough state: the receipts' gas
+//! as a share of `block.gas`. Prints the rows behind the sentence on filled blocks in
+//! `docs/workloads.md`. Takes minutes and runs only by name; `generate.rs` and others hold each
+//! kind to it at 30M.
 
 use std::io::{self, Write};
 
@@ -89,8 +90,8 @@ fn made(name: &str, overrides: &[(&str, &str)]) -> (Workload, Vec<String>) {
     }
 }
 
-/// Prints a row for each of `works`, a scenario with overrides, and fails at its end if a block
-/// misses its gas by more than a hundredth, and by more than a transaction.
+/// Prints a row for each of `works`, a scenario with overrides. Fails at its end if a block misses
+/// its gas by more than a hundredth, and by more than a transaction.
 fn fill(
     works: impl Iterator<Item = (&'static str, &'static [(&'static str, &'static str)])>,
 ) -> io::Result<()> {

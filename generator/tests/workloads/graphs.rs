@@ -1,5 +1,5 @@
-//! The laws of loads whose transactions depend on each other by shape: that blocks are full, that
-//! the rate and the lengths are as asked, and that what cannot be is one error that says what to do.
+//! The laws of loads whose transactions depend on each other by shape. Blocks are full, and rate
+//! and lengths are as asked. An impossible request is one error with its remedy.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
@@ -182,7 +182,7 @@ fn groups_are_ordered_as_asked() {
     }
     let spans: Vec<u64> = of("shuffled").iter().map(|at| at[4] - at[0]).collect();
     let mean = spans.iter().sum::<u64>() as f64 / spans.len() as f64;
-    // Of five uniform places the first and the last are 4/6 of the block apart.
+    // The first and the last of five uniform places are 4/6 of the block apart.
     let expected = 5.0 * spans.len() as f64 * 4.0 / 6.0;
     assert!((mean / expected - 1.0).abs() < 0.15, "{mean}, {expected}");
 }

@@ -112,7 +112,7 @@ share = 0.25
     assert_full(&made, 30_000_000);
     assert_eq!(made.genesis.slot_count(), 50_000 + 2_000 + 1, "slots are the storm's");
     let batch = &made.batches[0];
-    // By calldata: none, a transfer, some work, a storm.
+    // The kind by calldata: none, a transfer, some work, a storm.
     let kind = |tx: &Transaction| match tx.input.len() {
         0 => 0,
         68 => 1,

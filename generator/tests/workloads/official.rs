@@ -1,5 +1,5 @@
-//! Twins of official benchmark tests against the figures that the tests' sources state: how many
-//! transactions a block has, with how much gas each, and which keys they touch.
+//! Twins of official benchmark tests against the figures in the tests' sources: transactions of a
+//! block, gas of each, and touched keys.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
@@ -98,7 +98,7 @@ fn groups_have_the_lengths_and_the_densities_of_the_official_test_and_take_turns
         let [(greedy, _), (half, of_half), (max, of_max)] = &counts[..] else { panic!("three") };
         // 7 at the cap and one of 2.6M; a group that is not whole is left out.
         assert_eq!(*greedy, 8 / length * length);
-        // As many as fit with one hash each, or half as many with equal gas.
+        // The most that fit with one hash each, or half as many with equal gas.
         let least = *of_max.iter().max().unwrap();
         assert!((GAS / least).abs_diff(*max) <= length + 1, "{max} of {least} gas");
         assert!((max / 2).abs_diff(*half) <= length, "{half} and {max}");
@@ -123,7 +123,7 @@ fn a_block_too_small_for_a_group_is_an_error_that_says_what_to_do() {
 
 #[test]
 fn contracts_are_deployed_and_called_in_pairs_or_one_is_called_by_all() {
-    // Of the densest block, whose calls have as little gas as they can.
+    // The densest block: its calls have the least gas.
     let densest = made("test_deploy_then_interact", &[("load.density", "max")]);
     let [deploys, calls] = &transactions(&densest)[..2] else { panic!("pairs") };
     let (deploy, least) = (deploys.gas_limit, calls.gas_limit);
@@ -234,7 +234,7 @@ fn each_jump_reads_where_its_predecessor_said_and_none_where_the_state_says() {
     }
     let (read, written) = bloated_keys(&made);
     assert_eq!((read, written), (expected.into_iter().collect(), vec![0]));
-    // Who runs ahead on the state reads from key 1 on.
+    // A client that runs ahead on the state reads from key 1 on.
     assert!(bloated_keys(&made).0[0] > word(all[1], 2), "no key that the state leads to");
 }
 

@@ -1,5 +1,5 @@
-//! The laws of storms beside plain reads: what a write does, what a predecessor decides, and that
-//! blocks of them are full and exact at every size.
+//! The laws of storms beside plain reads: the effect of a write, and of a predecessor. Blocks of
+//! them are full and exact at every size.
 
 use std::collections::{HashMap, HashSet};
 
@@ -203,7 +203,7 @@ fn more_slots_than_the_state_holds_is_an_error_that_names_the_key() {
         let few = [&[("state.slots", "1k")], load].concat();
         let message = generate(&parse(BASE, &few), |_| {}).unwrap_err().to_string();
         assert!(message.contains("raise state.slots to"), "{message}");
-        // As many as it says are enough.
+        // The count in the message is enough.
         let enough = message.split("raise state.slots to ").nth(1).unwrap();
         let enough: String = enough.chars().take_while(char::is_ascii_digit).collect();
         let overrides = [&[("state.slots", enough.as_str())], load].concat();

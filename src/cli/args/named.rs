@@ -148,7 +148,7 @@ impl ScenarioArgs {
     /// The work of a verb with `--workload`; `None` where none is named.
     ///
     /// # Errors
-    /// As [`which`], or an override is not valid.
+    /// The errors of [`which`], or an override is not valid.
     pub fn work(&self, workload: Option<&Path>) -> Result<Option<NamedWork>, Failure> {
         Ok(match self.which(workload).with_exit_code(Code::Usage)? {
             Some(Which::Scenario(name)) => {
@@ -167,7 +167,7 @@ impl ScenarioArgs {
     /// The named work, where a workload file may be, too.
     ///
     /// # Errors
-    /// As [`which`].
+    /// The errors of [`which`].
     pub fn which(&self, workload: Option<&Path>) -> Result<Option<Which>> {
         which(&self.words, self.scenario.as_deref(), workload)
     }

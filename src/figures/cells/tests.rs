@@ -147,7 +147,7 @@ fn percentiles_are_over_the_reads_of_all_samples() {
 fn latencies_times_and_rates_are_of_the_same_samples_and_the_warm_up_is_in_none() {
     let (workload, device) = (workload(1 << 20), device());
     let input = input(&workload, &device, variant(Design::ParallelIo, 4, 1));
-    // Of many samples, so that pieces have several; the first are a thousand times as slow.
+    // Many samples, so that a piece has several; the first are a thousand times as slow.
     for (sample_count, slow_count) in [(20, 3), (60, 7), (100, 11), (300, 60)] {
         let mut samples = CellSamples::default();
         for n in 0..sample_count {

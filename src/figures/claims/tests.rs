@@ -78,9 +78,9 @@ fn the_fastest_of_several_takes_more_samples_and_says_how_many() {
     assert_eq!(verdict(&result, SPEEDUP, Bound::Min(1.0)), Verdict::Holds);
 }
 
-/// Runs in which eight cells of a design are as fast as the baseline, each sample 5 % off at most
-/// to either side: how many are said to be faster, by this program and by the plain interval of
-/// the cell that looks fastest.
+/// Runs with eight cells of a design that are as fast as the baseline, each sample at most 5 % off
+/// to either side. Counts runs with a claim that one is faster, by this program and by the plain
+/// interval of the cell that looks fastest.
 fn false_claims(run_count: u64) -> (usize, usize) {
     const SAMPLES: usize = 17;
     let example = example::sampled(SAMPLES);

@@ -117,7 +117,7 @@ fn one_process_on_a_side_is_one_value_of_its_times_and_an_error() {
 
 #[test]
 fn sides_with_nothing_in_common_are_an_error_and_no_green_run() {
-    // As from a machine with another number of CPUs.
+    // A result as of a machine with another number of CPUs.
     let other_threads = stored(|json| {
         for cell in json["cells"].as_array_mut().unwrap() {
             let variant = cell["variant"].as_str().unwrap().replace("@", "@9");
@@ -383,7 +383,7 @@ fn databases_that_differ_but_equally_in_both_results_decide() {
     assert_eq!(verdict, Verdict::NotJudged, "{reason}");
     let (verdict, reason, _) = judged(&of(0, 1.0), &of(1, 1.08), Times::Ratios);
     assert_eq!(verdict, Verdict::Regression, "{reason}");
-    // Of each time there is one value: that of the process.
+    // Each time has one value, the process's.
     let [base, new] = [0, 1].map(|run| side([of(run, 1.0)]));
     assert!(sides_refused(&base, &new, Times::Absolute).contains("--processes 6"));
 }

@@ -31,8 +31,8 @@ fn process(template: &RunResult, drawn: &mut Drawn) -> Stored {
     Stored::new("r.json".into(), result)
 }
 
-/// The number of pairs of sides with a regression, and with a pass, where the new side truly takes
-/// `factor` times as long and processes differ by 1.3 %; judged by `moved`.
+/// The number of pairs of sides with a regression, and with a pass, as `moved` judges. The new side
+/// truly takes `factor` times as long, and processes differ by 1.3 %.
 fn counted(factor: f64, moved: impl Fn(&Side, &Side) -> Option<Moved>) -> [u64; 2] {
     let mut template = example::typical();
     template.cells.truncate(1);

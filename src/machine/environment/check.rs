@@ -6,8 +6,8 @@ use result::environment::{Check, Environment, Limit, Status};
 
 use super::warning::{self, Warning};
 
-/// Maximum memory of cold and warm runs beside the state: a warm cache of 4 GiB, the index and
-/// filters of the shipped state, a workload and its lists.
+/// Maximum memory of cold and warm runs beside the state. It has a warm cache of 4 GiB, the index
+/// and filters of the shipped state, a workload and its lists.
 const WORKING_SET_BYTES: u64 = 6 << 30;
 /// Free space that building the shipped state of 128M slots asks for.
 const STATE_BYTES: u64 = 12_400_000_000;

@@ -234,7 +234,7 @@ mod tests {
         for (text, remedy) in texts.iter().zip(["swapoff", "stop it", "--release"]) {
             assert!(text.contains(remedy), "{text}");
         }
-        // Of these only the load is of both sides alike.
+        // Only the load is the same for both sides.
         let in_turns: Vec<_> = found.iter().map(Warning::beside_turns).collect();
         assert!(in_turns[1].ends_with("both had the load, and the verdict stands"), "{in_turns:?}");
         assert_eq!((&in_turns[0], &in_turns[2]), (&texts[0], &texts[2]));

@@ -80,7 +80,8 @@ impl Machine {
                     false => UnderWay::One,
                 },
             ),
-            // As many reads at most as that many executing threads have: their true number is measured.
+            // At most as many reads as that many executing threads have; the true number is
+            // measured.
             Waiting::ByMethod if self.reads_together(run) => (
                 vec![MANY_THREADS / READS_AT_ONCE, MANY_THREADS.min(READERS_PER_CORE * cores)],
                 UnderWay::Several,

@@ -8,9 +8,10 @@ use variant::{BlockDuties, Design, StoreKind};
 use super::cell::PlannedCell;
 
 /// Selects the cells of each round. Rounds of all cells come first, so that their samples share the
-/// same time. When such a round no longer fits, cells whose intervals need samples get them: each
-/// design's fastest whole cell on each store first, since these are compared; then the fastest
-/// alone; then the others, whole before alone. Among cells of a kind the faster design comes first.
+/// same time. When such a round no longer fits, cells whose intervals need samples get them. Each
+/// design's fastest whole cell on each store comes first, since these are compared. The fastest
+/// cells of execution alone follow, then the others, whole before alone. Among cells of a kind the
+/// faster design comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     /// Samples of each cell, where the user said so.

@@ -1,4 +1,4 @@
-//! Small and large workloads whose transactions get into each other's way in chosen manners.
+//! Small and large workloads whose transactions conflict in chosen ways.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ use workload::{
     Workload, block::Authorization,
 };
 
-/// Receives the fees.
+/// Recipient of the fees.
 pub(crate) const COINBASE: Address = Address::repeat_byte(0xcb);
 
 /// The sender with this number.
@@ -31,7 +31,7 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
-    /// `sender_count` funded senders, and fees of 1 wei per gas.
+    /// Begins with `sender_count` funded senders, and fees of 1 wei per gas.
     pub(crate) fn new(sender_count: u32) -> Self {
         let mut recipe = Self { tip: 1, ..Self::default() };
         for number in 0..sender_count {
@@ -40,13 +40,13 @@ impl Recipe {
         recipe
     }
 
-    /// With no fee for the coinbase.
+    /// Sets no fee for the coinbase.
     pub(crate) fn without_tip(mut self) -> Self {
         self.tip = 0;
         self
     }
 
-    /// An account with nonce 1 where it has code.
+    /// Adds an account, with nonce 1 if it has code.
     pub(crate) fn account(&mut self, address: Address, balance: U256, code: &[u8]) {
         self.accounts.push(GenesisAccount {
             address,
@@ -57,13 +57,13 @@ impl Recipe {
         });
     }
 
-    /// A slot of an account that is there.
+    /// Adds a slot to an existing account.
     pub(crate) fn slot(&mut self, address: Address, key: u64, value: u64) {
         let account = self.accounts.iter_mut().find(|account| account.address == address);
         account.unwrap().storage.push((U256::from(key), U256::from(value)));
     }
 
-    /// A transaction; `to` is `None` to create.
+    /// Adds a transaction; `to` is `None` to create.
     pub(crate) fn send(&mut self, from: Address, to: Option<Address>, value: u64, input: &[u8]) {
         let nonce = self.nonces.entry(from).or_default();
         let gas_limit = if to.is_some() && input.is_empty() { 300_000 } else { 2_000_000 };
@@ -81,7 +81,8 @@ impl Recipe {
         *nonce += 1;
     }
 
-    /// `from` lets `authority` delegate to `code`, or to nothing where that is zero (EIP-7702).
+    /// Adds a transaction of `from` in which `authority` delegates to `code`, or to nothing if
+    /// `code` is zero (EIP-7702).
     pub(crate) fn delegate(&mut self, from: Address, authority: Address, code: Address) {
         let nonce = self.nonces.get(&authority).copied().unwrap_or_default();
         self.send(from, Some(authority), 0, &[1]);
@@ -96,12 +97,12 @@ impl Recipe {
         *self.nonces.entry(authority).or_default() += 1;
     }
 
-    /// A withdrawal of one gwei.
+    /// Adds a withdrawal of one gwei.
     pub(crate) fn withdraw(&mut self, address: Address) {
         self.withdrawals.push(Withdrawal { address, amount_gwei: 1 });
     }
 
-    /// The workload, its transactions spread over `block_count` blocks of one batch.
+    /// Builds the workload, with its transactions spread over `block_count` blocks of one batch.
     pub(crate) fn build(self, block_count: usize) -> Workload {
         let mut accounts = evm::system::contracts(Fork::Amsterdam);
         accounts.extend(self.accounts);
@@ -133,7 +134,7 @@ impl Recipe {
     }
 }
 
-/// Transfers between accounts that have nothing else to do with each other.
+/// Transfers between pairs of accounts without common accounts.
 pub(crate) fn transfers(count: u32) -> Recipe {
     let mut recipe = Recipe::new(count * 2);
     (0..count).for_each(|i| recipe.send(sender(i * 2), Some(sender(i * 2 + 1)), 1, &[]));
@@ -149,14 +150,14 @@ const TOKEN_CODE: &[u8] = &alloy_primitives::hex!(
     "6020355f52" "5f35" "33" "6001" "60205f" "a3" "00"
 );
 
-/// Adds one to slot 0, and returns what it was.
+/// Adds one to slot 0, and returns its old value.
 pub(crate) const COUNTER_CODE: &[u8] = &alloy_primitives::hex!("5f54805f526001015f5560205ff3");
 
 fn word(address: Address) -> [u8; 32] {
     address.into_word().0
 }
 
-/// Calls of one token between holders that have nothing else to do with each other.
+/// Calls of one token between pairs of holders without common holders.
 pub(crate) fn token_transfers(count: u32) -> Recipe {
     let mut recipe = Recipe::new(count);
     recipe.account(TOKEN, U256::ZERO, TOKEN_CODE);

@@ -1,5 +1,5 @@
-//! The common part of the suites of agreement: every variant that there is, and its outcome beside
-//! the reference.
+//! The common part of the suites of agreement: all variants, and their outcomes beside the
+//! reference.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,7 +20,8 @@ use workload::Workload;
 
 const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
 
-/// Every way to execute `design`: as it is, and what of its I/O and engine is not a design.
+/// All ways to execute `design`: the preset, and other values of its I/O and engine that no design
+/// has.
 pub(crate) fn ways(design: Design, threads: usize, io_threads: usize) -> Vec<Variant> {
     let count = |n| NonZeroUsize::new(n).unwrap();
     let variant = Variant::of(design, count(threads), count(io_threads));
@@ -32,10 +33,10 @@ pub(crate) fn ways(design: Design, threads: usize, io_threads: usize) -> Vec<Var
             let beside = Prefetch { time: ReadTime::While, ..policy };
             ways.push(Variant { io: Io::Batched(beside), ..variant });
             ways.push(variant.reading_before_by_itself());
-            // The complete list without readers of their own.
+            // The complete list without reading threads.
             ways.push(Variant { io: Io::OnDemand, io_thread_count: 0, ..variant });
         }
-        // Verified by those that executed.
+        // The executing threads verify, too.
         Io::FromList => ways.push(Variant { io_thread_count: 0, ..variant }),
     }
     if let Engine::Prewarm(_) = variant.engine {
@@ -51,7 +52,7 @@ pub(crate) fn ways(design: Design, threads: usize, io_threads: usize) -> Vec<Var
     ways
 }
 
-/// Every design at 1, 2 and 8 threads, and what of each way to execute is not a design.
+/// Every design at 1, 2 and 8 threads, with all ways to execute it.
 pub(crate) fn variants() -> Vec<Variant> {
     let mut variants = Vec::new();
     for threads in [1, 2, 8] {
@@ -61,7 +62,7 @@ pub(crate) fn variants() -> Vec<Variant> {
                 continue;
             }
             let ways = ways(design, threads, 3);
-            // Any order of steps is right where each has a state of its own.
+            // Any order of steps is correct if each step has its own state.
             if threads == 2 && engine.takes_any_order() {
                 let others = Schedule::ALL.iter().copied().skip(1);
                 variants.extend(others.map(|schedule| Variant { schedule, ..ways[0] }));
@@ -97,7 +98,7 @@ pub(crate) fn lists(
     sample::lists_for(workload, form, || reference::full_lists(workload, || ()).unwrap())
 }
 
-/// One sample of `variant`; one that goes by known costs has them from another before it.
+/// Takes one sample of `variant`. A variant with known costs gets them from an earlier sample.
 pub(crate) fn take(
     store: &dyn Store,
     workload: &Workload,
@@ -115,7 +116,7 @@ pub(crate) fn take(
     sample::take(store, &Task { known_costs, ..task }, CacheMode::Cold)
 }
 
-/// Where the workload's lists part from those that execution in order makes.
+/// First difference between the workload's lists and those of execution in order.
 pub(crate) fn list_difference(store: &dyn Store, workload: &Workload) -> Option<String> {
     let cancel = AtomicBool::new(false);
     let variant = Variant::of(Design::Sequential, NonZeroUsize::MIN, NonZeroUsize::MIN);

@@ -1,6 +1,6 @@
-//! The texts of the loads that every variant is run on.
+//! Texts of the loads that every variant runs.
 
-/// The texts of loads that are no storms, in which transactions meet in every way.
+/// Loads that are no storms, in which transactions meet in every way.
 pub(crate) const MEETING_LOADS: &[&str] = &[
     "kind = \"transfers\"\npattern = \"a-to-b\"",
     "kind = \"transfers\"\npattern = \"a-to-a\"",
@@ -30,7 +30,7 @@ pub(crate) const MEETING_LOADS: &[&str] = &[
     "kind = \"logs\"\ntopics = 4\nlogs = 20",
 ];
 
-/// The texts of loads whose transactions depend on each other by shape.
+/// Loads whose transactions depend on each other in a shape.
 pub(crate) const SHAPED_LOADS: &[&str] = &[
     "kind = \"dapps\"\ndapps = 3\nresources = 2\nhome = 0.8\nwork = 5",
     "kind = \"dapps\"\ndapps = 3\noutside = 7\nwork = 5",
@@ -49,7 +49,7 @@ pub(crate) const SHAPED_LOADS: &[&str] = &[
     "kind = \"non-conflicting\"\nsupply = true",
 ];
 
-/// The texts of storms beside plain reads.
+/// Storms beside plain reads.
 pub(crate) const OTHER_STORMS: &[&str] = &[
     "kind = \"sstore-storm\"\nop = \"create\"",
     "kind = \"sstore-storm\"\nop = \"update\"\ncontracts = 3",

@@ -1,4 +1,4 @@
-//! Policies of reading ahead in which every value of every axis occurs.
+//! Policies of reading ahead that together have every value of every axis.
 
 use std::num::NonZeroU32;
 

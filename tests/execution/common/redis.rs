@@ -1,4 +1,4 @@
-//! States in a Redis Cluster whose servers a test starts, where there are any to be had.
+//! States in a Redis Cluster whose servers a test starts, if they are installed.
 
 use std::{io::Write, path::Path, process::Command, sync::atomic::AtomicBool};
 
@@ -10,8 +10,8 @@ use workload::Workload;
 
 const LIMIT_BYTES: u64 = 1 << 30;
 
-/// Whether the servers can be started; says aloud, past the test's captured output, that tests are skipped
-/// where they cannot.
+/// Whether the servers can be started. If not, prints past the test's captured output that tests
+/// are skipped.
 pub(crate) fn is_here() -> bool {
     let asked = Command::new("redis-server").arg("--version").output();
     if let Err(error) = &asked {
@@ -28,7 +28,7 @@ pub(crate) fn servers(dir: &Path) -> RedisServers {
     RedisServers::start(dir, &Watch { progress: &Quiet, cancel: &cancel }).unwrap()
 }
 
-/// The state of `workload` in the cluster of `addresses`, or in one of its own.
+/// Opens the state of `workload` in the cluster of `addresses`, or in servers that it starts.
 pub(crate) fn open(
     workload: &Workload,
     dir: &Path,
@@ -37,7 +37,7 @@ pub(crate) fn open(
     open_within(workload, dir, addresses, LIMIT_BYTES)
 }
 
-/// The same within so much memory.
+/// Opens it within this much memory.
 pub(crate) fn open_within(
     workload: &Workload,
     dir: &Path,

@@ -1,4 +1,4 @@
-//! Blocks that nobody here wrote: where they are, and how they are unpacked.
+//! Test vectors with foreign blocks: their location, and their unpacking.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! The nodes that `pipelined` reads while steps run. The execution waits, at its last read of a slot, for
-//! the thread that follows the steps: all keys but those of the last transaction are known to it.
+//! Nodes that `pipelined` reads while steps run. At its last read of a slot, the execution waits
+//! for the thread that follows the steps. That thread then knows all keys but those of the last
+//! transaction.
 
 use std::{
     collections::HashMap,
@@ -20,25 +21,25 @@ use workload::{AccountState, NetChanges};
 
 use super::{forms, in_memory, meeting, take};
 
-/// After it the execution goes on, for a test that fails: a right one never waits so long.
+/// Maximal wait, so that a failing test ends; a correct execution never waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
 struct State {
     slot_read_count: usize,
     asked: Vec<(TrieId, NodeKey)>,
-    /// Reads of slots when the batch was committed; nothing counts after it.
+    /// Number of slot reads when the batch was committed; later reads do not count.
     committed_at: Option<usize>,
 }
 
-/// Sees all reads of a sample, and holds one up.
+/// Records all reads of a sample, and delays one.
 #[derive(Debug)]
 struct Gate {
     state: Mutex<State>,
     changed: Condvar,
-    /// Number of the read that waits.
+    /// Number of the delayed read.
     held_read: usize,
-    /// Nodes that must have been asked for before it goes on.
+    /// Number of nodes that must be requested before that read continues.
     node_count: usize,
 }
 
@@ -225,22 +226,23 @@ impl TrieReader for GatedTrieReader<'_> {
     }
 }
 
-/// How often each node was asked for.
+/// Number of requests of each node.
 fn times(asked: &[(TrieId, NodeKey)]) -> HashMap<(TrieId, NodeKey), usize> {
     let mut times = HashMap::new();
     asked.iter().for_each(|node| *times.entry(*node).or_default() += 1);
     times
 }
 
-/// Nodes that a sample asked for, its reads of slots, and its work.
+/// Requested nodes of a sample, its reads of slots, and its work.
 struct Taken {
     asked: Vec<(TrieId, NodeKey)>,
     slot_read_count: usize,
     work: RootWork,
 }
 
-/// With nearly all keys written, and a transaction still running, half of the nodes that the root needs
-/// are asked for; after the last transaction only nodes that were not, as without reads ahead.
+/// Before the last transaction has ended, nearly all keys are written, and half of the root's nodes
+/// have been requested. Afterwards only the other nodes are requested, as in a sample without reads
+/// ahead.
 #[test]
 fn nodes_above_written_keys_are_read_before_the_last_transaction_ends_and_none_twice() {
     let head =
@@ -270,7 +272,7 @@ fn nodes_above_written_keys_are_read_before_the_last_transaction_ends_and_none_t
             assert_eq!(node_count, ahead.asked.len() as u64, "{name}");
             let (before, now) = (times(&after.asked), times(&ahead.asked));
             assert!(before.keys().all(|node| now.contains_key(node)), "{name}");
-            // Rows of accounts ask for the roots of their slots, whoever has read these before.
+            // Rows of accounts request the roots of their slots, even if these were read before.
             let most = |node: &(TrieId, NodeKey)| before.get(node).copied().unwrap_or(1);
             let again = now.iter().find(|(node, count)| **count > most(node));
             assert_eq!(again, None, "{name}: a node was read again");

@@ -1,4 +1,4 @@
-//! Faults that are planted in a store's tries: each one is found, whatever the form of the tries.
+//! Faults that are planted in a store's tries: each fault is found, in every form of tries.
 
 use std::sync::{
     Arc,
@@ -23,13 +23,14 @@ use super::{
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// The last byte of each stored branch is another, in the state itself.
+    /// The last byte of each stored branch is wrong, in the state itself.
     WrongNodes,
-    /// Rows that are read by range have other values, in the sample alone.
+    /// Rows that are read by range have wrong values, in the sample alone.
     WrongRows,
-    /// Leaves of slots have other values, in the sample alone: what rows are in `All`.
+    /// Leaves of slots have wrong values, in the sample alone; in `All` they take the place of
+    /// rows.
     WrongLeaves,
-    /// The last byte of each branch that is in memory before the clock is another.
+    /// The last byte of each branch that is in memory before the clock is wrong.
     WrongKept,
     /// A commit deletes no node.
     LostDeletes,
@@ -42,17 +43,17 @@ enum Fault {
 struct Faulty<'s> {
     store: &'s dyn Store,
     fault: Option<Fault>,
-    /// The cache of the sample's nodes, which are read from a state that is opened before the sample.
+    /// Cache of the sample's nodes, which are read from a state that is opened before the sample.
     cache: RootCache,
     opened: AtomicUsize,
-    /// Nodes that the check of the roots asked for.
+    /// Number of nodes that the check of the roots requested.
     checked_count: Arc<AtomicUsize>,
 }
 
 /// The use for which a state is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// Nodes that are in memory before the clock.
+    /// Reads of the nodes that are in memory before the clock.
     Keep,
     /// The sample.
     Run,
@@ -181,7 +182,7 @@ impl Tries for FaultyTries<'_> {
 }
 
 impl FaultyReader<'_> {
-    /// Bits of rows that are wrong.
+    /// Wrong bits of rows.
     fn flipped(&self) -> U256 {
         let is_wrong = self.fault == Some(Fault::WrongRows) && self.purpose == Purpose::Run;
         U256::from(u64::from(is_wrong) << 40)
@@ -202,7 +203,8 @@ impl TrieReader for FaultyReader<'_> {
             let mut node = node.map(<[u8]>::to_vec);
             if let Some(node) = &mut node {
                 let last = node.len() - 1;
-                // Branches have more than one hash; the last item of those in RLP is no child.
+                // A branch in RLP ends in an item that is no child, so the byte before it is
+                // changed.
                 let at = if node[0] == 0xf9 || node[0] == 0xf8 { last - 1 } else { last };
                 let is_slot_leaf =
                     matches!(keys[index].0, TrieId::Slots(_)) && (40..72).contains(&node.len());
@@ -253,7 +255,7 @@ impl TrieReader for FaultyReader<'_> {
     }
 }
 
-/// The disagreement or error of a sample of `variant` over a store with a fault.
+/// Disagreement or error of a sample of `variant` over a store with a fault.
 fn found_by(
     variant: Variant,
     workload: &Workload,
@@ -280,7 +282,7 @@ fn found_by(
     }
 }
 
-/// A few cleared slots of a state of many: branches collapse, and most subtrees stay untouched.
+/// A workload that clears a few slots of many: branches collapse, and most subtrees stay untouched.
 fn workload() -> Workload {
     let head =
         "[state]\naccounts = 300\nslots = 3_000\n[block]\ngas = \"600k\"\ntx_gas = \"300k\"\n";
@@ -295,7 +297,8 @@ fn assert_faults_found(
     variants: &[Variant],
 ) {
     let name = format!("{}, {form}", store.kind());
-    // Where no row is read, the wrong leaves are read back wrong before the root is compared.
+    // If no row is read, the wrong leaves are found by the read after the commit, before the root
+    // is compared.
     let (beside, said) = match form {
         TrieForm::All => (Fault::WrongLeaves, "after the commit"),
         _ => (Fault::WrongRows, "state root"),
@@ -323,7 +326,7 @@ fn every_planted_fault_is_found_in_every_way() {
     }
 }
 
-/// The faults of each form are planted in every third way.
+/// Each store and form gets the faults in a third of the ways.
 #[test]
 fn every_planted_fault_is_found_over_every_store() {
     let workload = workload();
@@ -344,7 +347,7 @@ fn every_planted_fault_is_found_over_every_store() {
     }
 }
 
-/// The check walks each batch over the tries that the batches before it have left.
+/// The check walks each batch over the tries after the batches before it.
 #[test]
 fn the_check_of_roots_grows_with_the_changes_and_not_with_their_square() {
     let of_blocks = |block_count: usize| {

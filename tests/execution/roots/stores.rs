@@ -1,4 +1,4 @@
-//! Roots over every store on disk are those in memory, in every way: each form, design and axis.
+//! Roots over every store on disk equal those in memory, for each form, design and axis.
 
 use std::{path::Path, sync::atomic::AtomicBool};
 
@@ -31,7 +31,7 @@ impl OnDisk {
         [Self::Rocks, Self::Mdbx(SlotTable::Rows), Self::Mdbx(SlotTable::DupSort), Self::Flat];
 }
 
-/// A workload, and where its states are built.
+/// A workload, and the directory of its states.
 #[derive(Clone, Copy)]
 pub(super) struct Built<'a> {
     pub(super) dir: &'a Path,
@@ -72,7 +72,7 @@ impl Built<'_> {
     }
 }
 
-/// The roots of the variants over a store are the expected ones, that before all blocks too.
+/// Checks the roots of the variants over a store, and the root before all blocks.
 fn assert_roots(store: &dyn Store, built: &Built<'_>, form: TrieForm, variants: &[Variant]) {
     let name = format!("{}, {form}", store.kind());
     assert_eq!(store.tries(), in_memory(built.workload, form).tries(), "{name}");
@@ -81,7 +81,7 @@ fn assert_roots(store: &dyn Store, built: &Built<'_>, form: TrieForm, variants: 
     assert_eq!(roots_over(store, built.workload, variants, &name), expected, "{name}");
 }
 
-/// The same over each store on disk.
+/// Checks the roots over each store on disk.
 fn assert_roots_on_disk(built: &Built<'_>, form: TrieForm, variants: &[Variant]) {
     for kind in OnDisk::ALL {
         match kind {
@@ -96,7 +96,7 @@ fn assert_roots_on_disk(built: &Built<'_>, form: TrieForm, variants: &[Variant])
     }
 }
 
-/// Every third design and time of the root: all of them in three numbers that follow each other.
+/// A third of the designs and times of the root: three numbers in a row cover all.
 fn every_third(number: usize) -> Vec<Variant> {
     designs().into_iter().skip(number % 3).step_by(3).collect()
 }
@@ -131,7 +131,8 @@ fn all_designs_come_to_one_root_on_random_blocks_over_every_store() {
     }
 }
 
-/// Walks read other blocks in each check of fresh keys: kept, they would grow with the number of samples.
+/// The check's walks read other blocks for each sample's fresh keys. If these were kept, memory
+/// would grow with the number of samples.
 #[test]
 fn the_check_of_a_cold_sample_leaves_no_blocks_behind() {
     let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\n";
@@ -143,7 +144,7 @@ fn the_check_of_a_cold_sample_leaves_no_blocks_behind() {
     assert!(store.warm_blocks().is_none());
 }
 
-/// Each way is tried over each store, with a form and a design that its number chooses.
+/// Each way is tried over each store. The way's number chooses form and design.
 #[test]
 fn every_way_comes_to_one_root_over_every_store() {
     let head = "[state]\naccounts = 30\nslots = 1_500\n[block]\ngas = \"600k\"\ntx_gas = \"300k\"\n\

@@ -1,5 +1,5 @@
-//! Every way to compute a root comes to the same one, whatever the design, the list and the format, and
-//! counts the nodes that it used, read and had.
+//! Every way to compute a root gives the same root, for every design, list and format. It counts
+//! the nodes that it used, read and had in memory.
 
 use std::num::NonZeroUsize;
 
@@ -30,7 +30,7 @@ pub(super) fn all() -> Vec<RootWay> {
     ways
 }
 
-/// The design in a way; `None` if it takes no list and the root is to come from one.
+/// The design in a way; `None` for a root from the list in a design without one.
 pub(super) fn variant(design: Design, root: RootWay) -> Option<Variant> {
     let two = NonZeroUsize::new(2).unwrap();
     let variant = Variant { root, ..Variant::of(design, two, two) };
@@ -53,7 +53,7 @@ pub(super) fn one_of_each_value() -> Vec<Variant> {
     ways.into_iter().filter_map(|way| variant(Design::BatchedIo, way)).collect()
 }
 
-/// The laws of the counts of one sample.
+/// Checks the laws of the counts of one sample.
 fn assert_counts(taken: &Measurement, way: &RootWay, name: &str) {
     let work = taken.executed.root_work.unwrap();
     let RootWork { used_node_count, node_count, cached_node_count, .. } = work;
@@ -69,14 +69,15 @@ fn assert_counts(taken: &Measurement, way: &RootWay, name: &str) {
     let spans = &taken.executed.spans;
     let join_count = spans.iter().filter(|span| span.phase == Phase::RootJoin).count();
     let batch_count = taken.executed.batches.len();
-    // Tries of slots, and that of the accounts.
+    // One join for the tries of slots, and one for the trie of accounts.
     let expected = if way.shard_count > 1 { 2 * batch_count } else { 0 };
     assert_eq!(join_count, expected, "{name}");
     assert!(work.hash_count > 0 && work.trie_count >= batch_count as u64, "{name}: {work:?}");
 }
 
-/// Takes a sample of each way, of the design that `design` says for the way's number. All come to one
-/// root. Those of as many shards use, hash and write as much; lists also name keys that do not change.
+/// Takes a sample of each way; `design` gives the design for the way's number. All samples have the
+/// same root. With the same number of shards they use, hash and write the same. A root from a list
+/// is left out: lists also name keys that do not change.
 fn assert_one_root(
     store: &MemoryStore,
     workload: &Workload,
@@ -113,7 +114,7 @@ fn assert_one_root(
 #[test]
 fn every_way_and_design_comes_to_one_root_on_random_blocks() {
     let designs = Design::ALL;
-    // In as many rounds as there are designs, each way meets each of them.
+    // As many rounds as designs, so that each way meets each design.
     for round in 0..designs.len() {
         let built = RandomBlocks::draw(100 + round as u64, 4).build().unwrap();
         for form in forms() {
@@ -126,7 +127,8 @@ fn every_way_and_design_comes_to_one_root_on_random_blocks() {
     }
 }
 
-/// Large tries of slots are divided: slots are made, written and cleared, and nearly all of a trie's.
+/// Large tries of slots are divided. Slots are created, updated and cleared, once nearly all of a
+/// trie.
 #[test]
 fn every_way_comes_to_one_root_on_large_tries_of_slots() {
     for (slots, load) in [
@@ -187,7 +189,7 @@ fn nodes_in_memory_are_not_read_and_those_of_warm_samples_all_are() {
     }
 }
 
-/// What a batch writes is in memory for the next one.
+/// The nodes that a batch writes are in memory for the next batch.
 #[test]
 fn nodes_of_a_batch_are_kept_for_the_next() {
     let head = "[state]\naccounts = 30\nslots = 4_000\n[block]\ngas = \"1M\"\ntx_gas = \"500k\"\n\
@@ -218,14 +220,15 @@ fn reads_at_once_are_more_nodes_and_no_more_rows() {
             let [walk, level, once] =
                 [RootReads::OnDemand, RootReads::ByLevel, RootReads::AtOnce].map(with);
             assert_eq!(walk.node_count, level.node_count, "{form}");
-            // Some of the nodes that may stand above the writes do not exist.
+            // Some of the nodes that may lie above the writes do not exist.
             assert!(once.node_count > level.node_count, "{form}: {once:?}, {level:?}");
             assert_eq!([walk.row_count, once.row_count], [level.row_count; 2], "{form}");
         }
     }
 }
 
-/// The first reads are made while steps run. A machine may be slow to wake the thread: once is enough.
+/// First reads are made while steps run. A machine may be slow to wake the thread, so one success
+/// of 50 is enough.
 #[test]
 fn nodes_are_read_while_steps_of_every_design_run() {
     let head =

@@ -1,5 +1,4 @@
-//! Whatever a shard, the network or the list does wrong ends the sample: with the name of the one that is at
-//! fault.
+//! Any fault of a shard, the network or the list ends the sample, and the error names its source.
 
 use std::{
     io::{Read, Write},
@@ -56,19 +55,19 @@ fn a_wrong_list_is_blamed_on_the_list_and_not_on_the_shard_that_finds_it() {
             }
         }
     }
-    // They are as good as before afterwards.
+    // The shards work as before afterwards.
     assert_eq!(sample(&workload, cluster, Sharding::on(2), 2).unwrap().disagreement, None);
 }
 
-/// Something that a shard does wrong.
+/// Replaces a shard's report by wrong ones.
 pub(super) type Wrong = fn(Report) -> Vec<Report>;
 
-/// Shards of which the first does something wrong, or is answered wrong.
+/// Shards of which the first sends wrong reports, or gets wrong answers.
 #[derive(Debug)]
 pub(super) struct Faulty<'c> {
     inner: &'c Cluster,
     wrong: Wrong,
-    /// Changes each answer to it.
+    /// Changes each answer to the first shard.
     answered: fn(&mut StateValues),
 }
 
@@ -138,7 +137,7 @@ impl Conversation for FaultyTalk<'_> {
     }
 }
 
-/// The report, with a request after that of being ready.
+/// The report, with a request after the report of readiness.
 fn once_ready(report: Report, keys: Wanted) -> Vec<Report> {
     match report {
         Report::Ready => vec![Report::Ready, Report::Wanted { request: 1 << 40, keys }],
@@ -146,7 +145,7 @@ fn once_ready(report: Report, keys: Wanted) -> Vec<Report> {
     }
 }
 
-/// The report with all its transactions changed.
+/// The report, with all its transactions changed.
 fn each_tx(report: Report, change: impl Fn(&mut ShardStep)) -> Vec<Report> {
     let Report::Steps(mut steps) = report else { return vec![report] };
     steps.iter_mut().filter(|step| step.result.is_some()).for_each(change);
@@ -244,7 +243,7 @@ fn whatever_a_shard_answers_wrong_ends_the_sample_with_its_name() {
             "{what}"
         );
     }
-    // Nothing in the clock can tell a wrong receipt: the comparison after it names the shard.
+    // No check inside the clock can find a wrong receipt: the comparison after it names the shard.
     let wrong: Wrong = |report| {
         each_tx(report, |step| step.result.iter_mut().for_each(|of| of.output = vec![7].into()))
     };
@@ -291,16 +290,16 @@ fn code_that_is_not_that_of_its_hash_ends_the_sample_with_the_shards_name() {
     }
 }
 
-/// Forwards bytes between a coordinator and a shard, until it has forwarded so many from the shard.
+/// Forwards bytes between a coordinator and a shard, up to a number of bytes from the shard.
 struct Network {
     address: SocketAddr,
     forwarded: Arc<AtomicU64>,
 }
 
-/// What happens then.
+/// End of the forwarding.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
-    /// Nothing arrives any more.
+    /// Nothing arrives any more, and the connection stays.
     Silence,
     /// The connection ends.
     End,
@@ -333,7 +332,7 @@ fn forward(mut from: TcpStream, mut to: TcpStream, count: &AtomicU64, most: u64,
                 drop(to.shutdown(Shutdown::Both));
                 drop(from.shutdown(Shutdown::Both));
             }
-            // Silence: the connection stays as long as the coordinator keeps it.
+            // Silence: the connection stays until the coordinator closes it.
             drop(from.read(&mut bytes));
             return;
         }
@@ -343,13 +342,13 @@ fn forward(mut from: TcpStream, mut to: TcpStream, count: &AtomicU64, most: u64,
     }
 }
 
-/// A sample of one of the designs that shards execute.
+/// Takes a sample of one of the designs that shards execute.
 type Sampled = fn(&Workload, &dyn Shards, Sharding, usize) -> Result<Measurement, EngineError>;
 
 #[test]
 fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
     let workload = storm();
-    // A connection that ends is told at once, however long a silence is allowed.
+    // The end of a connection is reported at once, however long a silence may be.
     let ended = (Then::End, "ended", Duration::from_secs(60));
     let silent = (Then::Silence, "says nothing for 0.3 s", Duration::from_millis(300));
     for ((then, words, deadline), sample) in [
@@ -358,9 +357,9 @@ fn a_network_that_is_cut_or_silent_ends_the_sample_within_the_deadline() {
         (ended, sample_optimistic),
         (silent, sample_optimistic),
     ] {
-        // One that was cut off may have its batch under way for a while.
+        // A new server: one that was cut off may still execute its batch for a while.
         let server = Server::start(PROGRAM, None);
-        // Greeting and loading pass, and a part of the batch.
+        // Half of these bytes cover greeting, loading and a part of the batch.
         let network = Network::start(server.address, u64::MAX, then);
         let whole = Reach { deadline: Duration::from_secs(9), ..reach(&[network.address]) };
         let cluster = Cluster::connect(&whole).unwrap();
@@ -430,14 +429,14 @@ fn a_second_coordinator_is_refused_while_a_batch_is_under_way() {
         micro_batch_key_count: 256,
         delay: Duration::ZERO,
     };
-    // It is ready, and waits for values.
+    // The shard is ready, and waits for values.
     let mut talk = first.begin(0, &assignment, &stop).unwrap();
     assert_eq!(talk.receive(&stop).unwrap(), Report::Ready);
     let told = second.load(0, &workload, &stop).unwrap_err().0;
     assert!(told.contains("another coordinator has a batch under way"), "{told}");
     drop(talk);
     drop(first);
-    // The shard gives the batch up, and serves the next caller.
+    // The shard gives up the batch, and serves the next caller.
     let since = std::time::Instant::now();
     while let Err(ShardError(told)) = second.load(0, &workload, &stop) {
         assert!(told.contains("another coordinator") && since.elapsed().as_secs() < 60, "{told}");
@@ -454,7 +453,7 @@ fn an_address_without_a_shard_is_one_error() {
     assert!(error.contains(&format!("the shard at {free} cannot be reached")), "{error}");
     assert!(error.contains(&format!("stress shard serve --listen {free}")), "{error}");
 
-    // One that takes connections and says nothing, and one that is no shard.
+    // A server that accepts connections and never answers, and a server that is no shard.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let error = refused(&reach(&[silent.local_addr().unwrap()]));
     assert!(error.contains("does not"), "{error}");
@@ -467,7 +466,7 @@ fn an_address_without_a_shard_is_one_error() {
     });
     let error = refused(&reach(&[address]));
     assert!(error.contains(&address.to_string()), "{error}");
-    // By a name: no address to listen on there, and no loopback.
+    // Addresses by name: a remedy must name an address to listen on.
     let by_name = vec!["localhost:1".to_owned(), "no-such-host.invalid:7001".to_owned()];
     let error = refused(&Reach { addresses: by_name.clone(), ..reach(&[]) });
     assert!(error.contains("`stress shard serve --listen 127.0.0.1:1`"), "{error}");

@@ -1,5 +1,5 @@
-//! How results are put together into messages changes nothing: they count once each, whichever share a
-//! message, and a fault is named wherever in a message it is.
+//! The grouping of results into messages changes nothing. Each result counts once, whichever
+//! results share a message. A fault is named wherever in a message it is.
 
 use std::sync::Mutex;
 
@@ -15,16 +15,16 @@ use super::{
     generated, optimistic_faults, running, sample, sample_optimistic,
 };
 
-/// Results that wait for the end of the batch.
+/// Results that are held back until the end of the batch.
 static WAITING: Mutex<Vec<ShardStep>> = Mutex::new(Vec::new());
 
-/// Each result in a message of its own.
+/// Sends each result in its own message.
 fn alone(report: Report) -> Vec<Report> {
     let Report::Steps(steps) = report else { return vec![report] };
     steps.into_iter().map(|step| Report::Steps(vec![step])).collect()
 }
 
-/// All results of the batch in its last message.
+/// Sends all results of the batch in its last message.
 fn together(report: Report) -> Vec<Report> {
     let mut waiting = WAITING.lock().unwrap();
     match report {
@@ -37,7 +37,7 @@ fn together(report: Report) -> Vec<Report> {
     }
 }
 
-/// Results in turn from both ends.
+/// Sends all results in the last message, out of order.
 fn out_of_order(report: Report) -> Vec<Report> {
     let mut reports = together(report);
     if let [Report::Steps(steps), _] = &mut reports[..] {
@@ -48,7 +48,7 @@ fn out_of_order(report: Report) -> Vec<Report> {
     reports
 }
 
-/// The same with a wrong value of a transaction in the middle.
+/// Sends all results in the last message, with a wrong slot in the middle.
 fn wrong_in_the_middle(report: Report) -> Vec<Report> {
     let mut reports = together(report);
     if let [Report::Steps(steps), _] = &mut reports[..] {
@@ -61,7 +61,7 @@ fn wrong_in_the_middle(report: Report) -> Vec<Report> {
     reports
 }
 
-/// One of them stands twice in the middle.
+/// Sends all results in the last message, one of them twice.
 fn twice_in_the_middle(report: Report) -> Vec<Report> {
     let mut reports = together(report);
     if let [Report::Steps(steps), _] = &mut reports[..] {

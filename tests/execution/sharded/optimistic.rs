@@ -1,5 +1,5 @@
-//! Execution on shards without a list: whatever the steps of one shard have to do with those of others, and in
-//! whatever order word of them comes, the outcome equals that in order.
+//! Execution on shards without a list. The outcome equals that in order, whatever steps of
+//! different shards share, and in whatever order their messages arrive.
 
 use executor::{engine::CrossShard, shards::Speculation};
 use random_blocks::RandomBlocks;
@@ -9,7 +9,7 @@ use workload::{Block, Workload};
 use super::{Running, generated, generated_on, in_three_ways, running, sample_optimistic};
 use crate::common::loads::{MEETING_LOADS, OTHER_STORMS, SHAPED_LOADS};
 
-/// Executes a workload on shards, often and in several ways. Returns what all runs together cost.
+/// Executes a workload on shards 12 times, in several ways. Returns the cost of all runs together.
 pub(crate) fn assert_agrees_on_shards(
     workload: &Workload,
     running: &Running,
@@ -94,7 +94,7 @@ fn every_way_equals_the_reference() {
     }
 }
 
-/// The steps of a chain of which each needs the value of the one before, each on another shard than that.
+/// A chain of steps: each needs the value of the step before, which runs on another shard.
 #[test]
 fn a_chain_that_alternates_between_shards_ends_and_is_right() {
     let running = running(3);
@@ -115,14 +115,15 @@ fn a_chain_that_alternates_between_shards_ends_and_is_right() {
     }
 }
 
-/// Transactions that meet are kept together by what a run of each alone has shown. System steps are no
-/// transactions: the last one of the block pays withdrawals, to senders of the block among others.
+/// The partitioner keeps conflicting transactions together, by the keys of a run of each alone.
+/// System steps are no transactions: the block's last step pays withdrawals, also to senders of the
+/// block.
 #[test]
 fn a_partition_by_component_leaves_only_values_for_withdrawals_between_shards() {
     let running = running(2);
     let chains =
         "kind = \"chains\"\nwork = 3\nconflict = 0.5\nlengths = [1, 2, 5]\norder = \"interleaved\"";
-    // How often a value is sent depends on how threads meet; whether any is does not.
+    // Thread timing decides how often a value is sent, but not whether any is sent.
     let values = |workload: &Workload, partitioner| {
         let sharding = Sharding { partitioner, ..Sharding::on(2) };
         let taken = sample_optimistic(workload, &running.cluster, sharding, 2).unwrap();

@@ -1,5 +1,5 @@
-//! Ways to execute on shards: partitioners, their time, micro-batches, and the delay that a run adds. All equal the
-//! reference, and each has the effect that it is for.
+//! Ways to execute on shards: partitioners, their time, micro-batches, and an added delay. All
+//! equal the reference, and each has its intended effect.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use variant::{PartitionTime, Partitioner, Phase, Sharding};
 
 use super::{generated, generated_on, in_three_ways, running, sample};
 
-/// Transfers of a few senders: those of one pay several recipients.
+/// Transfers of a few senders; one sender pays several recipients.
 const TRANSFERS: &str = "kind = \"transfers\"";
 
 #[test]
@@ -76,7 +76,7 @@ fn micro_batches_share_the_same_keys_out() {
         taken.executed.shard_times
     };
     let (small, large) = (times(16), times(1 << 16));
-    // Accounts, slots and codes are apart.
+    // One request each for accounts, slots and codes.
     assert_eq!(large.ahead_request_count, 3, "{large:?}");
     assert!(small.ahead_request_count > 10, "{small:?}");
     for times in [small, large] {
@@ -87,8 +87,8 @@ fn micro_batches_share_the_same_keys_out() {
     }
 }
 
-/// Steps that call no contract but one each have all keys in their micro-batches, on every shard: codes
-/// too, and those of system steps.
+/// All keys of steps with at most one contract each are in the micro-batches, on every shard. That
+/// includes codes and the keys of system steps.
 #[test]
 fn steps_whose_keys_are_foreseen_ask_for_none() {
     let running = running(3);
@@ -104,7 +104,7 @@ fn steps_whose_keys_are_foreseen_ask_for_none() {
     }
 }
 
-/// A message never arrives before its time: a batch takes four delays at least.
+/// A message never arrives early: a batch takes at least four delays.
 #[test]
 fn a_delay_holds_each_message_back() {
     let running = running(2);

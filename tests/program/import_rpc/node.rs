@@ -1,5 +1,5 @@
-//! Nodes for tests of the import: anvil, started on a free port and ended with the test, and a
-//! server on the way to it that answers some calls in its own way, as other nodes do.
+//! Nodes for tests of the import. One is anvil, started on a free port and ended with the test. The
+//! other is a server in front of it that answers some calls in its own way, as other nodes do.
 
 use std::{
     io::{BufRead, BufReader},
@@ -35,7 +35,7 @@ impl Anvil {
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let listens = |line: String| line.strip_prefix("Listening on ").map(str::to_owned);
         let address = lines.by_ref().map_while(Result::ok).find_map(listens).unwrap();
-        // It stops when nobody reads its output.
+        // The node stops when its output is not read.
         thread::spawn(move || lines.for_each(drop));
         Some(Self { process, url: format!("http://{address}") })
     }

@@ -1,31 +1,31 @@
-//! A small assembler: opcodes, constants, and jumps to labels of two bytes. Knows no gas and no
-//! stack; instructions are written down as they are given.
+//! A small assembler: opcodes, constants, and jumps to labels of two bytes. It knows no gas and no
+//! stack, and writes instructions as given.
 
 use alloy_primitives::Bytes;
 use revm::bytecode::opcode as op;
 
-/// A place in the code that can be jumped to.
+/// A jump target in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(usize);
 
-/// Code in the making.
+/// Code under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     code: Vec<u8>,
-    /// Where each label is.
+    /// Offset of each label, once it is known.
     places: Vec<Option<u16>>,
-    /// Where a label's two bytes are to be put.
+    /// Offsets where a label's two bytes are inserted at the end.
     uses: Vec<(usize, Label)>,
 }
 
 impl Assembler {
-    /// Puts opcodes down.
+    /// Appends opcodes.
     pub(crate) fn ops(&mut self, opcodes: &[u8]) -> &mut Self {
         self.code.extend_from_slice(opcodes);
         self
     }
 
-    /// Pushes a number, in as few bytes as it has.
+    /// Pushes a number, in as few bytes as possible.
     pub(crate) fn push(&mut self, number: u64) -> &mut Self {
         let bytes = number.to_be_bytes();
         let len = bytes.len() - (number.leading_zeros() / 8) as usize;
@@ -34,32 +34,32 @@ impl Assembler {
         self
     }
 
-    /// Pushes bytes as a number; at most 32.
+    /// Pushes at most 32 bytes as a number.
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.code.push(op::PUSH0 + bytes.len() as u8);
         self.code.extend_from_slice(bytes);
         self
     }
 
-    /// A label whose place is not known yet.
+    /// Makes a label without a place.
     pub(crate) fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() - 1)
     }
 
-    /// Makes this the place of `label`.
+    /// Places `label` here.
     pub(crate) fn at(&mut self, label: Label) -> &mut Self {
         self.places[label.0] = Some(self.code.len() as u16);
         self.code.push(op::JUMPDEST);
         self
     }
 
-    /// Goes to `label`.
+    /// Jumps to `label`.
     pub(crate) fn jump(&mut self, label: Label) -> &mut Self {
         self.target(label).ops(&[op::JUMP])
     }
 
-    /// Goes to `label` if the top of the stack is not zero.
+    /// Jumps to `label` if the top of the stack is not zero.
     pub(crate) fn jump_if(&mut self, label: Label) -> &mut Self {
         self.target(label).ops(&[op::JUMPI])
     }
@@ -71,10 +71,10 @@ impl Assembler {
         self
     }
 
-    /// The code.
+    /// Returns the code.
     ///
     /// # Panics
-    /// When a label that is jumped to has no place.
+    /// When a label that is a jump target has no place.
     pub(crate) fn finish(mut self) -> Bytes {
         for (at, Label(label)) in self.uses {
             let place = self.places[label].unwrap_or_else(|| panic!("label {label} has no place"));

@@ -9,27 +9,27 @@ pub(crate) struct Chance {
 }
 
 impl Chance {
-    /// The stream that `seed` decides.
+    /// Begins the stream of `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self { stream: ChaCha12Rng::seed_from_u64(seed) }
     }
 
-    /// A number below `end`, which is not 0.
+    /// Draws a number below `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.stream.random_range(..end)
     }
 
-    /// A byte below `end`, which is not 0.
+    /// Draws a byte below `end`, which must not be 0.
     pub(crate) fn byte(&mut self, end: u8) -> u8 {
         self.stream.random_range(..end)
     }
 
-    /// Yes once in `times`.
+    /// True once in `times` draws.
     pub(crate) fn once_in(&mut self, times: u32) -> bool {
         self.stream.random_ratio(1, times)
     }
 
-    /// One of `all`.
+    /// Draws one of `all`.
     ///
     /// # Panics
     /// When there is none.
@@ -37,7 +37,7 @@ impl Chance {
         *all.choose(&mut self.stream).expect("there is something to choose from")
     }
 
-    /// One of `all` by its weight.
+    /// Draws one of `all` by its weight.
     ///
     /// # Panics
     /// When the weights' sum is 0.

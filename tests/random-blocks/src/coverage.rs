@@ -1,11 +1,11 @@
-//! The features that transactions of random blocks used: counts, so that a test can see that none
-//! has gone missing.
+//! Features that transactions of random blocks used. A test checks by the counts that no feature is
+//! missing.
 
 use std::collections::BTreeMap;
 
 macro_rules! features {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// Something that a transaction can do.
+        /// A feature that a transaction can use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Feature { $($(#[$doc])* $name),+ }
 
@@ -33,7 +33,7 @@ features! {
     Revert,
     /// A transaction that ran out of gas.
     OutOfGas,
-    /// A transaction that halted otherwise.
+    /// A transaction that halted for another reason.
     Halt,
     /// A transaction whose sender has sent before in its block.
     NonceChain,
@@ -47,9 +47,9 @@ features! {
     ToBeneficiary,
     /// A transaction to a precompile.
     ToPrecompile,
-    /// A transaction that gives wei to an address without an account.
+    /// A transaction that sends wei to an address without an account.
     ToFresh,
-    /// A transaction that gives nothing to an address without an account (EIP-161).
+    /// A transaction that sends nothing to an address without an account (EIP-161).
     TouchOfFresh,
     /// A transaction without a fee for its beneficiary (EIP-161).
     NoFee,
@@ -59,7 +59,7 @@ features! {
     Created,
     /// An account that was created and destroyed in one transaction.
     DestroyedAtOnce,
-    /// An account created where one was before that destroyed itself.
+    /// An account that was created again after it had destroyed itself.
     CreatedAgain,
     /// An account that had wei before it was created.
     CreatedOverBalance,
@@ -67,7 +67,7 @@ features! {
     OldDestroyed,
     /// An account that got delegated code.
     DelegationSet,
-    /// An account whose delegated code became another.
+    /// An account whose delegation changed to another code.
     DelegationChanged,
     /// An account whose delegated code was removed.
     DelegationCleared,
@@ -75,20 +75,20 @@ features! {
     SlotFilled,
     /// A slot that became absent.
     SlotCleared,
-    /// A slot that a transaction read or wrote after another of its block had changed it.
+    /// A slot that a transaction accessed after an earlier one of its block had changed it.
     SlotConflict,
-    /// An account other than sender and beneficiary that changed after another transaction of
-    /// the block had changed it.
+    /// An account that two transactions of the block changed, and that is neither sender nor
+    /// beneficiary.
     AccountConflict,
-    /// An account that no longer exists after having existed.
+    /// An account that existed and no longer exists.
     AccountGone,
-    /// A call three or more deep.
+    /// A call at depth three or more.
     DeepCall,
     /// A call to a precompile that succeeded.
     PrecompileSuccess,
     /// A call to a precompile that failed.
     PrecompileFailure,
-    /// A call that failed inside a transaction that did not.
+    /// A failed call inside a transaction that did not fail.
     InnerFailure,
     /// A write refused in a static call (EIP-214).
     StaticRefusal,
@@ -130,18 +130,18 @@ features! {
     OpStaticCall,
     /// A withdrawal.
     Withdrawal,
-    /// A drawn transaction that was left out, because it is invalid where it stands.
+    /// A drawn transaction that was left out, because it is invalid at its position.
     LeftOut,
 }
 
-/// How often each feature occurred.
+/// Number of occurrences of each feature.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     counts: BTreeMap<Feature, u64>,
 }
 
 impl Coverage {
-    /// How often `feature` occurred.
+    /// Number of occurrences of `feature`.
     pub fn count(&self, feature: Feature) -> u64 {
         self.counts.get(&feature).copied().unwrap_or(0)
     }
@@ -153,7 +153,7 @@ impl Coverage {
         }
     }
 
-    /// Counts each feature that occurred once more.
+    /// Counts each feature that occurred.
     pub(crate) fn note(&mut self, features: impl IntoIterator<Item = (Feature, bool)>) {
         for (feature, _) in features.into_iter().filter(|(_, occurred)| *occurred) {
             *self.counts.entry(feature).or_default() += 1;

@@ -1,15 +1,15 @@
-//! A block as it was drawn.
+//! A drawn block.
 
 use alloy_primitives::Address;
 use workload::{Transaction, Withdrawal};
 
-/// A block as it was drawn.
+/// A drawn block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Receives the fees.
+    /// Recipient of the fees.
     pub beneficiary: Address,
-    /// Transactions, whose nonces, and those of their authorizations, are distances from the
-    /// right ones.
+    /// Transactions. Their nonces, and those of their authorizations, are distances from the valid
+    /// nonces.
     pub transactions: Vec<Transaction>,
     /// Withdrawals.
     pub withdrawals: Vec<Withdrawal>,

@@ -1,5 +1,5 @@
-//! Draws blocks: transactions of every type that meet in few accounts. Nonces are distances from
-//! the right one, which is known only when the block is replayed.
+//! Draws blocks: transactions of every type that meet in few accounts. A nonce is drawn as the
+//! distance from the valid one, which is known only when the block is replayed.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use evm::system;
@@ -14,9 +14,9 @@ use crate::{
 };
 use generator::environment::{self, BENEFICIARY};
 
-/// Most transactions of a block; the fewest are two.
+/// Maximal number of transactions of a block; the minimum is two.
 const MOST_TX_COUNT: u64 = 10;
-/// Most withdrawals of a block.
+/// Maximal number of withdrawals of a block.
 const MOST_WITHDRAWAL_COUNT: u64 = 3;
 
 /// The work of a transaction.
@@ -30,7 +30,7 @@ enum Purpose {
     Create,
     /// Calls a precompile.
     Precompile,
-    /// Asks the contract of a system call for something (EIP-7002, EIP-7251).
+    /// Sends a request to the contract of a system call (EIP-7002, EIP-7251).
     Request,
 }
 
@@ -93,7 +93,7 @@ fn transaction(
         TxType::Legacy | TxType::AccessList => {
             tx.max_fee_per_gas = u128::from(environment::BASE_FEE) + u128::from(chance.below(2));
         }
-        // No fee at all touches the beneficiary too (EIP-161).
+        // A zero fee touches the beneficiary, too (EIP-161).
         _ => tx.max_priority_fee_per_gas = chance.one_of(&[0, 1, environment::PRIORITY_FEE]),
     }
     aim(&mut tx, world, fork, beneficiary, chance);
@@ -114,8 +114,7 @@ fn transaction(
     tx
 }
 
-/// Enough for most programs, or sometimes not. New state costs more under Amsterdam
-/// (EIP-8037).
+/// Draws a gas limit that mostly suffices. New state costs more under Amsterdam (EIP-8037).
 fn gas_limit(chance: &mut Chance) -> u64 {
     match chance.below(10) {
         0 => 60_000 + chance.below(140_000),
@@ -124,7 +123,7 @@ fn gas_limit(chance: &mut Chance) -> u64 {
     }
 }
 
-/// Recipient, value and input.
+/// Draws recipient, value and input.
 fn aim(tx: &mut Transaction, world: &World, fork: Fork, beneficiary: Address, chance: &mut Chance) {
     let few_wei = |chance: &mut Chance| U256::from(chance.below(4));
     match chance.weighted(PURPOSES) {
@@ -136,7 +135,7 @@ fn aim(tx: &mut Transaction, world: &World, fork: Fork, beneficiary: Address, ch
         Purpose::Transfer => {
             tx.to = Some(match chance.below(8) {
                 0 | 1 => beneficiary,
-                // Wei for a contract to be: it is created over it.
+                // Wei for a contract that may be created later, over this balance.
                 2 => program::hot_creation(world, chance),
                 _ => any_address(world, chance),
             });
@@ -153,7 +152,8 @@ fn aim(tx: &mut Transaction, world: &World, fork: Fork, beneficiary: Address, ch
             tx.value = few_wei(chance);
         }
         Purpose::Request => {
-            // Of withdrawals, 48 + 8 bytes; of consolidations, 48 + 48. The fee is a few wei.
+            // Input of a withdrawal request: 48 + 8 bytes; of a consolidation request: 48 + 48. The
+            // fee is a few wei.
             let calls = system::after_transactions(fork);
             let (place, len) = chance.one_of(&[(0, 56), (1, 96)]);
             tx.to = Some(calls[place].contract);
@@ -176,7 +176,7 @@ fn blob_hash(number: u8) -> B256 {
     hash
 }
 
-/// Sets, changes or clears a delegation, or is one that is skipped.
+/// Draws an authorization that sets, changes or clears a delegation, or that is skipped.
 fn authorization(world: &World, chance: &mut Chance) -> Authorization {
     let address = match chance.below(6) {
         0 | 1 => Address::ZERO,

@@ -1,10 +1,10 @@
-//! The contract of the random blocks: it runs the program in its calldata, so that one code at
-//! many addresses does anything. A program is 32-byte instructions: an [`Instruction`], three
-//! arguments a, b, c of a byte each, and an address in the last 20 bytes; a call or a creation
-//! takes the `a` words after it as its input, and they are skipped.
+//! The contract of the random blocks. It runs the program in its calldata, so that one code at many
+//! addresses does anything. A program has 32-byte instructions. Each has an [`Instruction`], three
+//! arguments a, b, c of a byte each, and an address in the last 20 bytes. A call or a creation
+//! takes the `a` words after it as its input, and these are skipped.
 //!
-//! The value that an instruction reads is folded into an accumulator, which later writes, keys,
-//! skips and the returned word depend on: a wrong value shows.
+//! The value that an instruction reads is folded into an accumulator. Later writes, keys, skips and
+//! the returned word depend on the accumulator: a wrong value shows.
 
 use alloy_primitives::{Address, Bytes};
 use revm::bytecode::opcode as op;
@@ -14,18 +14,18 @@ use crate::assembler::{Assembler, Label};
 /// Bytes of an instruction.
 pub(crate) const WORD_BYTES: u64 = 32;
 
-/// Memory: the accumulator.
+/// Memory offset of the accumulator.
 const ACCUMULATOR: u64 = 0;
-/// Memory: the address created last.
+/// Memory offset of the address created last.
 const CREATED: u64 = 32;
-/// Memory: inputs and outputs of calls.
+/// Memory offset of inputs and outputs of calls.
 const SCRATCH: u64 = 64;
-/// Keys that depend on the accumulator are below this, a power of two.
+/// Upper bound of keys that depend on the accumulator, a power of two.
 pub(crate) const DYNAMIC_KEY_COUNT: u64 = 4;
-/// Gas of a call whose c is not 0: this times c.
+/// Gas of a call per unit of c, if c is not 0.
 const CALL_GAS: u64 = 1_000;
 
-/// The contract's instructions. The number is the instruction's first byte.
+/// Instructions of the contract. The number is the instruction's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Instruction {
@@ -51,17 +51,17 @@ pub(crate) enum Instruction {
     CodeHash,
     /// Folds the first word of the address's code.
     CodeCopy,
-    /// Folds the hash of the block that is a before this one.
+    /// Folds the hash of the block `a` blocks before this one.
     BlockHash,
     /// Folds the beneficiary and its balance.
     Beneficiary,
-    /// Folds caller, value, origin and left gas.
+    /// Folds caller, value, origin and remaining gas.
     Environment,
     /// Logs the accumulator under topics b and the accumulator.
     Log,
-    /// Ends with all its balance to the address.
+    /// Destroys itself, and sends all its balance to the address.
     Destroy,
-    /// Ends, undoing all.
+    /// Reverts.
     Revert,
     /// Ends by an invalid opcode.
     Invalid,
@@ -75,7 +75,7 @@ pub(crate) enum Instruction {
     CallCode,
     /// Runs the code of the address as its own.
     DelegateCall,
-    /// Calls the address without leave to write.
+    /// Calls the address without permission to write.
     StaticCall,
     /// Calls itself with b wei.
     CallSelf,
@@ -147,12 +147,12 @@ pub(crate) fn code() -> Bytes {
     asm.finish()
 }
 
-/// Argument 1 to 3 of the instruction at the top, on it.
+/// Pushes argument 1 to 3 of the instruction at the top.
 fn arg(asm: &mut Assembler, index: u64) {
     asm.ops(&[op::DUP1]).push(index).ops(&[op::BYTE]);
 }
 
-/// The address of the instruction at the top, on it.
+/// Pushes the address of the instruction at the top.
 fn address(asm: &mut Assembler) {
     asm.ops(&[op::DUP1]).push_bytes(&[0xff; 20]).ops(&[op::AND]);
 }
@@ -161,7 +161,7 @@ fn accumulator(asm: &mut Assembler) {
     asm.push(ACCUMULATOR).ops(&[op::MLOAD]);
 }
 
-/// Takes the top into the accumulator.
+/// Folds the top of the stack into the accumulator.
 fn fold(asm: &mut Assembler) {
     accumulator(asm);
     asm.push(257).ops(&[op::MUL, op::ADD]).push(ACCUMULATOR).ops(&[op::MSTORE]);
@@ -174,7 +174,8 @@ fn fold_of_address(asm: &mut Assembler, opcode: u8) {
     fold(asm);
 }
 
-/// The code of an instruction, from [place of the next, this] to [place of the next].
+/// Code of an instruction. It takes the stack from [offset of the next, this] to [offset of the
+/// next].
 fn handle(asm: &mut Assembler, what: Instruction, next: Label) {
     match what {
         I::Load | I::Store | I::StoreFolded | I::Add | I::AddAtFolded | I::Transient => {
@@ -228,7 +229,7 @@ fn handle(asm: &mut Assembler, what: Instruction, next: Label) {
     asm.ops(&[op::POP]);
 }
 
-/// Argument `index` of the instruction that is second from the top, on the top.
+/// Pushes argument `index` of the instruction that is second from the top.
 fn arg_below(asm: &mut Assembler, index: u64) {
     asm.ops(&[op::DUP2]).push(index).ops(&[op::BYTE]);
 }
@@ -306,8 +307,8 @@ fn surroundings(asm: &mut Assembler, what: Instruction) {
     }
 }
 
-/// Copies the `a` words after the instruction to memory and skips them: from [next, this] to
-/// [next, this, size of the input].
+/// Copies the `a` words after the instruction to memory and skips them. It takes the stack from
+/// [next, this] to [next, this, size of the input].
 fn input(asm: &mut Assembler) {
     arg(asm, 1);
     asm.push(WORD_BYTES).ops(&[op::MUL]);
@@ -317,7 +318,7 @@ fn input(asm: &mut Assembler) {
     asm.ops(&[op::DUP1, op::SWAP3, op::ADD, op::SWAP2]);
 }
 
-/// From [next, this, size of the input] to [next].
+/// Calls. It takes the stack from [next, this, size of the input] to [next].
 fn call(asm: &mut Assembler, what: Instruction) {
     // A call takes gas, address, value, input, its size, output, its size: pushed from the last.
     // Stack: next, this, size.
@@ -350,7 +351,7 @@ fn call(asm: &mut Assembler, what: Instruction) {
     asm.ops(&[op::POP, op::POP]);
 }
 
-/// All gas, or [`CALL_GAS`] times c if that is not 0; `this` is number `above` from the top.
+/// Pushes all gas or, if c is not 0, [`CALL_GAS`] times c; `this` is number `above` from the top.
 fn gas(asm: &mut Assembler, above: u8) {
     let limited = asm.label();
     asm.ops(&[op::DUP1 + above - 1]).push(3).ops(&[op::BYTE]);
@@ -358,7 +359,7 @@ fn gas(asm: &mut Assembler, above: u8) {
     asm.ops(&[op::POP, op::GAS]).at(limited);
 }
 
-/// From [next, this, size of the init code] to [next].
+/// Creates. It takes the stack from [next, this, size of the init code] to [next].
 fn create(asm: &mut Assembler, what: Instruction) {
     if what == I::Create2 {
         // CREATE2 takes value, offset, size, salt.
@@ -382,7 +383,7 @@ pub(crate) fn word(what: Instruction, arguments: [u8; 3], address: Address) -> [
     out
 }
 
-/// `code` with zeros up to a whole instruction.
+/// `code` with zeros up to a whole number of instructions.
 pub(crate) fn padded(code: &[u8]) -> Bytes {
     let mut out = code.to_vec();
     out.resize(code.len().next_multiple_of(WORD_BYTES as usize), 0);

@@ -1,10 +1,10 @@
-//! Small random blocks for tests: a seed gives a chain of blocks in which a few accounts do to each
-//! other all that transactions can do. Every part is drawn, none is meant to be realistic: their
-//! aim is that a wrong execution cannot reach the right result.
+//! Small random blocks for tests. A seed gives a chain of blocks in which a few accounts use all
+//! features of transactions with each other. Blocks are drawn to make a wrong execution visible in
+//! the result, not to be realistic.
 //!
-//! Drafts are drawn, whose nonces are not fixed. [`RandomBlocks::build`] makes valid
-//! blocks of them, so that a chain stays one when transactions are taken out: a failing test can
-//! look for the smallest chain that fails.
+//! Drafts are drawn, with nonces that are not fixed. [`RandomBlocks::build`] makes valid blocks of
+//! them. So a chain stays valid without some transactions, and a failing test can look for the
+//! smallest chain that fails.
 
 mod assembler;
 mod chance;
@@ -32,7 +32,7 @@ use generator::{
 use replay::Replay;
 use world::World;
 
-/// Gas limit of every block: more than the transactions of one can ask for.
+/// Gas limit of every block: more than its transactions can need.
 const BLOCK_GAS: u64 = 60_000_000;
 
 /// Secrets of all accounts that send or delegate in random blocks, for signing.
@@ -63,8 +63,7 @@ pub struct Built {
 }
 
 impl RandomBlocks {
-    /// Draws `block_count` blocks from `seed`. The fork and the length of batches follow from it
-    /// too.
+    /// Draws `block_count` blocks from `seed`, which also gives the fork and the length of batches.
     pub fn draw(seed: u64, block_count: usize) -> Self {
         let word = stream_seed(seed, "random blocks");
         let [a, b, c, d, e, f, g, h, ..] = word.0;
@@ -76,8 +75,8 @@ impl RandomBlocks {
         Self { fork, seed, batch_block_count, drafts }
     }
 
-    /// Makes blocks of the drafts: nonces put right, transactions that are invalid where they
-    /// stand left out, and expectations filled in by the reference.
+    /// Makes blocks of the drafts. Sets valid nonces, leaves out transactions that are invalid at
+    /// their position, and adds the reference's outcome.
     ///
     /// # Errors
     /// [`GeneratorError`] when the reference refuses the blocks: a fault of this module.

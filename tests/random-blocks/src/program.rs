@@ -1,4 +1,4 @@
-//! Random programs of the interpreter: short, nested, mostly ending well.
+//! Random programs of the interpreter: short, nested, and mostly successful.
 
 use alloy_primitives::{Address, Bytes, hex};
 
@@ -12,14 +12,14 @@ use crate::{
 const MOST_DEPTH: u32 = 3;
 /// Keys that many programs use.
 const HOT_KEY_COUNT: u8 = 4;
-/// Addresses of CREATE2 that many programs use: those of the first contract.
+/// Number of addresses of CREATE2 that many programs use: those of the first contract.
 const HOT_CREATION_COUNT: usize = 12;
-/// Keys at all.
+/// Number of all keys.
 const KEY_COUNT: u8 = 200;
 
 use Instruction as I;
 
-/// Instructions by how often they are drawn.
+/// Instructions with their weights.
 const WEIGHTS: &[(u64, Instruction)] = &[
     (8, I::Load),
     (6, I::Store),
@@ -67,7 +67,7 @@ pub(crate) fn draw_init_code(world: &World, chance: &mut Chance) -> Bytes {
     init_code(&program(world, chance, 1))
 }
 
-/// Creates a contract, which destroys itself at once, at an address that nothing else uses: a
+/// Creates a contract that destroys itself at once, at an address that nothing else uses. So a
 /// second run creates it again.
 fn passing(world: &World, chance: &mut Chance) -> Vec<u8> {
     let arguments = [0, chance.byte(2), PASSING_SALT];
@@ -90,7 +90,7 @@ fn instruction(world: &World, chance: &mut Chance, depth: u32) -> Vec<u8> {
     let what = chance.weighted(WEIGHTS);
     let key = chance.once_in(5);
     let key = chance.byte(if key { KEY_COUNT } else { HOT_KEY_COUNT });
-    // Zero often: it clears.
+    // Often zero, which clears a slot.
     let number = chance.byte(4);
     match what {
         I::SkipIfOdd => {
@@ -112,7 +112,7 @@ fn instruction(world: &World, chance: &mut Chance, depth: u32) -> Vec<u8> {
     }
 }
 
-/// An instruction without words of its own behind it.
+/// An instruction without further words.
 fn plain(world: &World, chance: &mut Chance) -> [u8; 32] {
     let what = chance.one_of(&[I::Add, I::StoreFolded, I::Load, I::Balance, I::Log, I::Store]);
     let arguments = [chance.byte(HOT_KEY_COUNT), chance.byte(3), 0];
@@ -140,7 +140,7 @@ fn creation(world: &World, chance: &mut Chance, what: Instruction, depth: u32) -
     let arguments = [0, chance.byte(3), chance.byte(SALT_COUNT)];
     let mut out = with_words(what, arguments, Address::ZERO, code);
     if depth < MOST_DEPTH && !chance.once_in(3) {
-        // A contract made here is gone at the transaction's end (EIP-6780).
+        // A contract that is created here no longer exists after the transaction (EIP-6780).
         let heir = any_address(world, chance);
         let last = [plain(world, chance), word(I::Destroy, [0; 3], heir)].concat();
         out.extend(with_words(I::CallCreated, [0, chance.byte(2), 0], Address::ZERO, &last));
@@ -148,10 +148,10 @@ fn creation(world: &World, chance: &mut Chance, what: Instruction, depth: u32) -
     out
 }
 
-/// An instruction and the words it takes.
+/// An instruction and its words.
 fn with_words(what: Instruction, [_, b, c]: [u8; 3], address: Address, words: &[u8]) -> Vec<u8> {
     let count = words.len() / WORD_BYTES as usize;
-    // More words than a byte counts are left out of the input and run as instructions.
+    // Words beyond the largest byte are no input: they run as instructions.
     let a = u8::try_from(count).unwrap_or(u8::MAX);
     [&word(what, [a, b, c], address)[..], words].concat()
 }
@@ -186,15 +186,15 @@ pub(crate) fn any_address(world: &World, chance: &mut Chance) -> Address {
     }
 }
 
-/// A precompile by its place in the world, and an input for it.
+/// Draws a precompile, by its index in the world, and an input for it.
 pub(crate) fn precompile_input(chance: &mut Chance) -> (usize, &'static [u8]) {
     chance.one_of(PRECOMPILE_INPUTS)
 }
 
-/// A precompile by its place among all, and an input.
+/// Index of a precompile, and an input.
 type PrecompileInput = (usize, &'static [u8]);
 
-/// Inputs that the precompiles take, and some that they refuse.
+/// Inputs that the precompiles accept, and some that they refuse.
 const PRECOMPILE_INPUTS: &[PrecompileInput] = &[
     // ECRECOVER: r is the x coordinate of the generator, so that any s and hash have a signer.
     (
@@ -240,7 +240,7 @@ const PRECOMPILE_INPUTS: &[PrecompileInput] = &[
     ),
     (7, &[]),
     (7, &[1; 192]),
-    // BLAKE2F wants 213 bytes. In whole words it refuses, with all its gas.
+    // BLAKE2F takes 213 bytes. Programs give whole words, so it fails and uses all its gas.
     (8, &[0; 213]),
     (9, &[2; 192]),
     // BLS12-381: the sum of two points at infinity; inputs of a wrong length.

@@ -1,4 +1,4 @@
-//! Watches a transaction from inside, for the counts of features.
+//! Inspects a running transaction, to count features.
 
 use alloy_primitives::{Address, U256};
 use revm::{
@@ -12,7 +12,7 @@ use revm::{
 
 use crate::coverage::{Coverage, Feature};
 
-/// Calls within each other that count as deep.
+/// Depth from which a call counts as deep.
 const DEEP: usize = 3;
 
 /// Opcodes that are counted.
@@ -35,12 +35,12 @@ const OPCODES: &[(u8, Feature)] = &[
     (op::STATICCALL, Feature::OpStaticCall),
 ];
 
-/// The events inside the transactions it has seen.
+/// Events inside the inspected transactions.
 #[derive(Debug, Default)]
 pub(crate) struct Witness {
     pub(crate) coverage: Coverage,
     pub(crate) precompiles: Vec<Address>,
-    /// Who destroyed itself in this transaction.
+    /// Accounts that destroyed themselves in this transaction.
     pub(crate) destroyed: Vec<Address>,
     /// Whether a call or creation within this transaction failed.
     pub(crate) has_inner_failure: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// One that knows which addresses are precompiles.
+    /// Makes a witness that knows the addresses of precompiles.
     pub(crate) fn new(precompiles: Vec<Address>) -> Self {
         Self { precompiles, ..Self::default() }
     }

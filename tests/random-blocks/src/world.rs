@@ -1,5 +1,5 @@
-//! The state that random blocks run on: few accounts, so that transactions meet in them. Every
-//! contract is the interpreter, or a proxy that runs the interpreter's code as its own.
+//! The state below random blocks: few accounts, so that transactions meet in them. Every contract
+//! is the interpreter, or a proxy that runs the interpreter's code as its own.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use evm::system;
@@ -9,22 +9,22 @@ use workload::{Fork, Genesis, GenesisAccount, SenderFamily};
 use crate::{assembler::Assembler, interpreter};
 use generator::environment::BENEFICIARY;
 
-/// Accounts that send; the last ones begin with delegated code.
+/// Number of sending accounts; the last ones begin with delegated code.
 const SENDER_COUNT: usize = 8;
-/// Senders that begin with delegated code (EIP-7702).
+/// Number of senders that begin with delegated code (EIP-7702).
 const DELEGATED_COUNT: usize = 2;
-/// Proxies of the genesis.
+/// Number of proxies in the genesis.
 const PROXY_COUNT: usize = 4;
-/// Addresses that have no account.
+/// Number of addresses without an account.
 const FRESH_COUNT: usize = 6;
 /// Names of kinds of accounts.
 const SENDER: &str = "sender";
 const PROXY: &str = "proxy";
 const FRESH: &str = "fresh";
 const INTERPRETER: &str = "interpreter";
-/// Salts that CREATE2 is asked for: few, so that it comes to an address again.
+/// Number of salts of CREATE2: few, so that addresses repeat.
 pub(crate) const SALT_COUNT: u8 = 2;
-/// The salt of contracts that never stay.
+/// Salt of contracts that destroy themselves at once.
 pub(crate) const PASSING_SALT: u8 = SALT_COUNT;
 /// Precompiles: those by number, and P256VERIFY (EIP-7951).
 const LAST_PRECOMPILE: u64 = 0x11;
@@ -37,9 +37,9 @@ pub(crate) struct World {
     pub(crate) senders: Vec<Address>,
     /// Interpreter and proxies.
     pub(crate) contracts: Vec<Address>,
-    /// Addresses without an account, at first.
+    /// Addresses that begin without an account.
     pub(crate) fresh: Vec<Address>,
-    /// Where CREATE2 by a contract comes to.
+    /// Addresses of CREATE2 by a contract.
     pub(crate) creations: Vec<Address>,
     /// Precompiled contracts.
     pub(crate) precompiles: Vec<Address>,
@@ -113,7 +113,7 @@ impl World {
         for (index, address) in self.contracts.iter().enumerate() {
             let is_interpreter = *address == interpreter_address();
             let code = if is_interpreter { interpreter::code() } else { proxy() };
-            // The first has no wei: its transactions fail until it is given some.
+            // The first contract has no wei: its calls with wei fail until it gets some.
             let balance = U256::from(1_000 * index);
             let storage = storage(index);
             accounts.push(GenesisAccount { address: *address, nonce: 1, balance, code, storage });
@@ -128,7 +128,7 @@ impl World {
     }
 }
 
-/// A few slots; other keys are absent.
+/// A few slots; other keys do not exist.
 fn storage(index: usize) -> Vec<(U256, U256)> {
     (0..6_u64).map(|key| (U256::from(2 * key), U256::from(key + index as u64 + 1))).collect()
 }
@@ -142,7 +142,7 @@ fn delegation(target: &Address) -> Bytes {
     [&[0xef, 0x01, 0x00][..], target.as_slice()].concat().into()
 }
 
-/// Runs the interpreter with its own calldata, and ends as it does.
+/// Runs the interpreter with its own calldata, and ends with the same result.
 fn proxy() -> Bytes {
     let mut asm = Assembler::default();
     let ok = asm.label();
@@ -158,7 +158,7 @@ fn proxy() -> Bytes {
 /// Init code that runs `program` in the new account, then leaves a proxy there.
 pub(crate) fn init_code(program: &[u8]) -> Bytes {
     let proxy = proxy();
-    // Offsets do not depend on each other's width: all are pushed in two bytes.
+    // All offsets are pushed in two bytes, so that none depends on the width of another.
     let wide = |number: usize| (number as u16).to_be_bytes();
     let code = |program_at: usize| {
         let mut asm = Assembler::default();

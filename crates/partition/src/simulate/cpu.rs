@@ -24,6 +24,7 @@ impl PartialOrd for Ns {
 /// An activity that runs; the first to end is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Running<A> {
+    /// A value of the virtual time [`Cpu::done`], no clock time.
     end: Ns,
     number: u64,
     actor: A,
@@ -31,7 +32,7 @@ struct Running<A> {
 
 impl<A: Eq> Ord for Running<A> {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Of equals the one that began first, so that a simulation is one.
+        // Among equal ends, the activity that began first is first: a simulation is deterministic.
         (other.end, other.number).cmp(&(self.end, self.number))
     }
 }
@@ -83,16 +84,16 @@ impl<A: Copy + Eq> Cpu<A> {
         self.running.push(Running { end, number, actor });
     }
 
-    /// When the next activity ends, if one runs.
+    /// End of the next activity, if one runs.
     pub(super) fn next_end(&self) -> Option<Ns> {
         let first = self.running.peek()?;
         Some(Ns(self.since + (first.end.0 - self.done).max(0.0) / self.rate()))
     }
 
-    /// Ends the activity that ends next, which is now.
+    /// Ends the next activity; `now` must be [`Self::next_end`].
     pub(super) fn finish(&mut self, now: f64) -> Option<A> {
         let Running { end, actor, .. } = self.running.pop()?;
-        // What was to be done has been, whatever the rate's rounding.
+        // The activity's work is done, whatever the rate's rounding.
         self.done = self.done.max(end.0);
         self.since = now;
         Some(actor)

@@ -7,8 +7,8 @@ use crate::transactions::Access;
 pub enum KeyKind {
     /// An account's row: each shard needs it once, whoever writes it.
     Account,
-    /// The row of an account that all transactions pay: likewise. Without a list its payments are deltas,
-    /// summed at the end, which nobody waits for.
+    /// The row of an account that all transactions pay: likewise. Without a list its payments are
+    /// deltas, summed at the end, and no step waits for them.
     Recipient,
     /// A slot of the account of this key. With a list a step that comes after a write of it takes its value from
     /// the list.
@@ -25,7 +25,7 @@ pub enum KeyKind {
 pub struct StepWork {
     /// Time of its execution where all values are there.
     pub time_ns: u64,
-    /// Whether it is system calls, all keys of which are foreseen.
+    /// Whether the step is system calls. All keys of such a step are foreseen.
     pub is_system: bool,
     /// Key of the sender's account.
     pub sender: Option<u32>,
@@ -47,24 +47,26 @@ pub struct BatchWork {
 /// Whether shards have the list of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knowledge {
-    /// They have: a step waits for no other one. Its thread waits for each value that is not there.
+    /// Shards have the list: a step waits for no other step. Its thread waits for missing values.
     List,
-    /// They have none: a step begins once those that it depends on have ended, those of other shards one delay
-    /// before. Threads take the lowest step that can begin: Block-STM without aborted executions.
+    /// Shards have no list. A step begins after the steps that it depends on, and one delay later
+    /// for steps of other shards. Threads take the lowest step that can begin, like Block-STM
+    /// without aborted executions.
     NoList,
 }
 
 /// The processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Each shard has a host of its own, with a core for each of its threads; the coordinator has another.
+    /// Each shard has its own host, with a core for each of its threads. The coordinator has another
+    /// host.
     Apart {
         /// Cores of the coordinator.
         coordinator_core_count: u32,
     },
     /// All processes are on one host, whose cores they share equally.
     One {
-        /// Its cores.
+        /// Cores of the host.
         core_count: u32,
     },
 }
@@ -112,7 +114,8 @@ pub struct Setting {
     pub costs: Costs,
 }
 
-/// The simulated time of a batch and its parts. Those of batches add up: they follow one another.
+/// The simulated time of a batch and its parts. The times of batches add up, since batches follow
+/// one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Simulated {
     /// From the start of the batch to the end of its commit.
@@ -145,7 +148,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// Adds that of the next batch.
+    /// Adds the times of the next batch.
     pub fn add(&mut self, other: &Self) {
         for (sum, part) in [
             (&mut self.time_ns, other.time_ns),

@@ -7,11 +7,11 @@ use super::cpu::Ns;
 /// A message of a shard to the coordinator.
 #[derive(Clone, Debug)]
 pub(super) enum Report {
-    /// It wants the values of these keys.
+    /// The shard wants the values of these keys.
     Wanted(Vec<u32>),
-    /// So many results.
+    /// Number of results in the message.
     Results(u64),
-    /// It has sent all.
+    /// The shard has sent all.
     Done,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Arrival {
 /// Messages on their way, the next one to come in first.
 #[derive(Debug, Default)]
 pub(super) struct Network {
-    /// When each comes in, and its index.
+    /// Arrival time of each, and its index.
     order: BinaryHeap<Reverse<(Ns, usize)>>,
     messages: Vec<Option<Arrival>>,
 }

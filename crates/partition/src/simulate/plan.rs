@@ -1,5 +1,5 @@
-//! The keys that each shard asks for and waits for, before the clock of a simulation starts: keys to request
-//! ahead, and of each step the values and the steps that it needs.
+//! The keys that each shard requests and waits for, before the clock of a simulation starts. They
+//! are the keys to request ahead, and the values and steps that each step needs.
 
 use super::input::{BatchWork, KeyKind, Knowledge, Setting, StepWork};
 use crate::rows::Rows;
@@ -10,7 +10,7 @@ const NO_STEP: u32 = u32::MAX;
 /// The part of one shard.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShardPlan {
-    /// Its steps, ascending.
+    /// Steps of the shard, ascending.
     pub(super) steps: Vec<u32>,
     /// Micro-batches that it asks for ahead.
     pub(super) ahead: Vec<Vec<u32>>,
@@ -128,8 +128,9 @@ fn unwritten_slots(work: &BatchWork, first_writers: &[u32]) -> Rows<u32> {
     accounts.transposed(work.keys.len())
 }
 
-/// Keys that the list lets a shard foresee: accounts of senders, callees and the recipient of fees, codes, keys of
-/// system calls, keys that one of its steps is the first to write, and slots of its callees that no step writes.
+/// Keys that a shard foresees from the list: accounts of senders, callees and the recipient of
+/// fees, codes, and keys of system calls. Also keys that one of its steps is the first to write,
+/// and slots of its callees that no step writes.
 fn foreseen(
     work: &BatchWork,
     steps: &[u32],
@@ -171,7 +172,7 @@ fn micro_batches(work: &BatchWork, mut keys: Vec<u32>, key_count: u32) -> Vec<Ve
     kinds.iter().flat_map(|keys| keys.chunks(size)).map(<[u32]>::to_vec).collect()
 }
 
-/// The longest chain of steps, with a delay between those of different shards.
+/// The longest chain of steps, with a delay between steps of different shards.
 pub(super) fn chain_ns(work: &BatchWork, plan: &Plan, delay_ns: u64) -> u64 {
     let mut ends: Vec<u64> = Vec::with_capacity(work.steps.len());
     for (step, of) in work.steps.iter().enumerate() {

@@ -9,23 +9,23 @@ use std::{
 /// A value on a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Value {
-    /// Nobody has asked for it.
+    /// No step has asked for it.
     #[default]
     Unknown,
-    /// It was asked for.
+    /// The request is under way.
     Asked,
-    /// It is there.
+    /// The value is on the shard.
     Here,
 }
 
 /// A thread that executes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Thread {
-    /// Its step.
+    /// Step that the thread executes.
     pub(super) step: u32,
     /// Values of the step that are there, in their order.
     pub(super) value_count: usize,
-    /// Since when it waits for the next.
+    /// Start of its wait for the next.
     pub(super) waits_since: f64,
 }
 
@@ -33,11 +33,11 @@ pub(super) struct Thread {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShardState {
     pub(super) is_ready: bool,
-    /// By key.
+    /// Values by key.
     pub(super) values: Vec<Value>,
     /// Answers that came, the one that is being taken in first.
     pub(super) answers: VecDeque<Vec<u32>>,
-    /// Those that wait for a key: threads with a list, steps without one.
+    /// Waiting threads (with a list) or steps (without one), by key.
     pub(super) waiting: HashMap<u32, Vec<u32>>,
     pub(super) threads: Vec<Thread>,
     /// Threads without a step.
@@ -46,7 +46,7 @@ pub(super) struct ShardState {
     pub(super) due: BinaryHeap<Reverse<u32>>,
     /// Results that are not sent yet.
     pub(super) unsent_count: u64,
-    /// When the first of them has waited long enough.
+    /// Time at which the first of them has waited long enough.
     pub(super) due_at: f64,
     /// Steps that have ended.
     pub(super) ended_count: u64,

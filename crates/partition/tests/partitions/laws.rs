@@ -174,8 +174,8 @@ proptest! {
         }
     }
 
-    /// Where senders are whole, values go to later shards only: each key costs at most one for each
-    /// further shard that touches it, and no sequence is longer than the shards.
+    /// Where senders are whole, values go to later shards only. Each key costs at most one value
+    /// for each further shard that touches it. No sequence is longer than the shards.
     #[test]
     fn an_order_by_shards_sends_a_key_to_a_further_shard_once(
         txs in txs(1..40, 10),
@@ -276,8 +276,8 @@ fn the_search_finds_the_best_of_all_partitions_of_small_batches() {
     assert!(excess <= 1.05 * least_excess, "{excess} and {least_excess} above the floor");
 }
 
-/// Groups of transactions that meet at keys of their own, in a mixed order, with a few keys between
-/// irregular groups, so that all are one component: the search finds the groups again.
+/// Groups of transactions that share keys of their own, in a mixed order. A few keys between
+/// irregular groups make all one component. The search finds the groups again.
 #[test]
 fn groups_that_have_next_to_nothing_in_common_are_found() {
     let (group_count, tx_count) = (40, 4_000);

@@ -260,8 +260,8 @@ fn payments_to_the_recipient_keep_no_steps_apart() {
 
 #[test]
 fn the_coordinators_work_is_done_by_one_thread_for_each_shard_on_its_cores() {
-    // Four messages of one result on each of two shards, at 100 ms each: the threads end one after the other,
-    // and a result waits half a millisecond for the next, but the last.
+    // Four messages of one result on each of two shards, at 100 ms each. The threads end one after
+    // the other, and each result but the last waits half a millisecond for the next.
     let times = [1, 2, 3, 4, 1, 2, 3, 4].map(|ms| step(ms * 1_000_000, &[]));
     let work = batch(times.to_vec());
     let shards = [0, 0, 0, 0, 1, 1, 1, 1];

@@ -1,4 +1,4 @@
-//! Laws of comparisons: what is a change, and what ratios say.
+//! Laws of comparisons: the meaning of changes and of ratios.
 
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use result::{Error, RunResult, Shown, json};
 
 use crate::units;
 
-/// Which figure.
+/// Figure of an entry: throughput or time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// Millions of gas a second.
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) unit: &'static str,
     pub(super) value: f64,
-    /// How far the ends of the 95 % interval lie from the value at most.
+    /// Largest distance of an end of the 95 % interval from the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) range: Option<String>,
     /// Shown beside the point.
@@ -32,7 +32,7 @@ pub(super) struct Entry {
 /// The entries as JSON; none of a result whose designs disagree.
 ///
 /// # Errors
-/// As [`json`].
+/// The errors of [`json`].
 pub fn benchmark(results: &[Shown], better: Better) -> Result<String, Error> {
     let sound = results.iter().filter(|shown| shown.is_sound()).filter_map(Shown::run);
     let entries: Vec<Entry> = sound.flat_map(|run| run_entries(run, better)).collect();

@@ -112,7 +112,7 @@ pub fn csv_of_loads(loads: &[StoredLoad]) -> String {
 /// load that does not know it.
 ///
 /// # Errors
-/// As [`json`].
+/// The errors of [`json`].
 pub fn benchmark_of_loads(loads: &[StoredLoad], better: Better) -> Result<String, Error> {
     let entries = loads.iter().filter_map(|load| {
         let SendResult { work, pace, pace_value, counts, latency, .. } = &load.result;

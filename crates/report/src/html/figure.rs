@@ -1,7 +1,7 @@
-//! Numbers of a result that remember where in it they stand.
+//! Numbers of a result that remember their place in it.
 //!
-//! [`figure!`], [`interval!`] and [`part!`] take one path for both the value and its place, so that
-//! a field that is renamed is an error here, and the place that a page names is the field's.
+//! [`figure!`], [`interval!`] and [`part!`] take one path for both the value and its place. So a
+//! renamed field is an error here, and the place that a page names is the field's.
 
 use std::ops::Deref;
 

@@ -14,7 +14,7 @@ use crate::units;
 pub(super) struct Setting {
     /// Its text on the page.
     pub(super) text: String,
-    /// Where it is a number.
+    /// Its value, where it is a number.
     pub(super) number: Option<f64>,
 }
 

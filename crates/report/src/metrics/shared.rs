@@ -27,7 +27,7 @@ const LIST_BYTES: Metric = Metric::gauge(
     "Encoded length of the lists of a sample, in the form that the variant takes.",
 );
 
-/// How a program ended, and when it began.
+/// Verb, exit code and start of an ended program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended<'a> {
     /// `run` or `gate`.

@@ -1,5 +1,5 @@
-//! Laws of the metrics: the text is valid for any result, values are those of the result in base
-//! units, and there are none of results that disagree.
+//! Laws of the metrics. The text is valid for any result, and values are the result's, in base
+//! units. Results that disagree have none.
 
 use std::{fs, num::NonZeroUsize, path::Path};
 

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Counts the time that the hypervisor keeps from all CPUs of the machine; written as nanoseconds
-/// up to that moment. Read back it stands still.
+/// Counts the time that the hypervisor keeps from all CPUs of the machine. Written as the
+/// nanoseconds up to that moment; a value that is read back does not change.
 #[derive(Clone, Copy, Debug)]
 pub struct StealClock(Reading);
 
@@ -24,7 +24,7 @@ impl StealClock {
         Self(Reading::Running { start: Instant::now(), before: now(), now })
     }
 
-    /// One that stands at `stolen_ns`; `None`: not known.
+    /// A clock that is stopped at `stolen_ns`; `None`: not known.
     pub const fn stopped(stolen_ns: Option<u64>) -> Self {
         Self(Reading::Stopped(stolen_ns))
     }
@@ -40,7 +40,7 @@ impl StealClock {
         }
     }
 
-    /// Time since the start; none of one that stands still.
+    /// Time since the start; zero for a stopped clock.
     pub fn elapsed(&self) -> Duration {
         match self.0 {
             Reading::Running { start, .. } => start.elapsed(),

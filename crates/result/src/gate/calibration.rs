@@ -1,4 +1,4 @@
-//! The smallest change that a machine can detect, as it is kept in a file.
+//! The smallest change that a machine can detect, as a file.
 
 use std::{fs, path::Path};
 
@@ -16,24 +16,24 @@ pub struct Calibration {
     /// Name and version of this format.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
-    /// When, seconds since 1970.
+    /// Time of the calibration, seconds since 1970.
     pub started_unix_s: u64,
     /// The machine, as a result writes it.
     pub environment: Environment,
     /// Digest of the workload.
     pub digest: String,
-    /// The disturbances.
+    /// Causes of lost time: steal, throttling.
     pub disturbances: Vec<String>,
-    /// By variant.
+    /// The estimates by variant.
     pub cells: Vec<Spread>,
 }
 
-/// How much a variant differs from itself.
+/// Spread of a variant that is compared with itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The variant.
     pub variant: String,
-    /// Median of a sample.
+    /// Median time of a sample.
     pub base_ns: u64,
     /// Standard error of the difference after 12 octets, as a share.
     pub error: f64,

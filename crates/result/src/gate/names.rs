@@ -3,26 +3,26 @@
 variant::named! {
     /// The gate's verdict.
     pub enum Verdict: "verdict of a gate" {
-        /// The change is below δ, surely.
+        /// The change is below δ within the error rate.
         Pass = "pass",
-        /// The change is above δ, surely.
+        /// The change is above δ within the error rate.
         Regression = "regression",
         /// A claim of the scenario, or a deadline, is broken.
         ClaimFails = "claim fails",
         /// The counters differ: the builds do different work, and no time was compared.
         WorkChanged = "work changed",
-        /// Neither is sure: the noise is too large for so few samples.
+        /// Undecided: the noise is too large for so few samples.
         Inconclusive = "inconclusive",
-        /// The measurement is biased (A differs from itself), or time was taken away.
+        /// The measurement is biased (A differs from itself), or the machine lost time.
         Untrusted = "untrusted",
-        /// Nothing that was compared is open or worse, but times or a claim were not compared.
+        /// No compared figure is open or worse, but times or a claim were not compared.
         NotJudged = "not judged",
     }
 }
 
 impl Verdict {
-    /// The verdict on several together. A sure regression stands above everything: no doubt about
-    /// another figure makes it less sure.
+    /// The verdict on several verdicts together. A regression comes first: doubt about another
+    /// figure does not weaken it.
     pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
         all.into_iter().max_by_key(|verdict| verdict.rank()).unwrap_or(Self::Inconclusive)
     }
@@ -61,8 +61,8 @@ variant::named! {
 }
 
 impl Metric {
-    /// Whether it counts, rather than times. How long anything took does not move a count, but
-    /// caches and threads may: it is compared within its own spread.
+    /// Whether the metric is a count and no time. Duration does not change a count, but caches and
+    /// threads may, so a count is compared within its own spread.
     pub const fn is_count(self) -> bool {
         match self {
             Self::Wall | Self::Cpu => false,
@@ -74,7 +74,7 @@ impl Metric {
         }
     }
 
-    /// A value of it as text, in its unit.
+    /// A value of the metric as text, in its unit.
     pub fn words(self, value: u64) -> String {
         match self {
             Self::Wall | Self::Cpu => format!("{:.2} ms", value as f64 / 1e6),
@@ -88,7 +88,7 @@ impl Metric {
 }
 
 variant::named! {
-    /// Which figures decided on a variant.
+    /// Figures that decided on a variant.
     pub enum DecidedBy: "grounds of a verdict" {
         /// All figures that were judged.
         All = "all",

@@ -1,39 +1,43 @@
-//! Where a series of figures changes its level, and where its warm-up ends. Levels: the scan of Mann and Whitney's
-//! statistic over all splits (Pettitt, Applied Statistics 28, 1979; standardised for each split as by Hawkins and Deng,
-//! Journal of Quality Technology 42, 2010), judged by permutations, and again on both sides of a change (Matteson and
-//! James, JASA 109, 2014). Ranks alone decide whether there is a change, so that a stray value moves nothing and the
-//! law of the noise is of no matter; its place is where two levels fit best, by least absolute deviations. Values in a
-//! row must not depend on each other.
+//! Where a series of figures changes its level, and where its warm-up ends.
+//!
+//! Change points: a scan of the Mann-Whitney statistic over all splits (Pettitt, Applied Statistics
+//! 28, 1979). Each split is standardised (Hawkins and Deng, Journal of Quality Technology 42,
+//! 2010). Permutations decide whether there is a change; then each side is split again (Matteson
+//! and James, JASA 109, 2014).
+//!
+//! The decision uses ranks alone, so an outlier moves nothing, and noise may have any distribution.
+//! The change is at the best fit of two levels by least absolute deviations. Successive values must
+//! be independent.
 
 use rand::{SeedableRng, rngs::ChaCha12Rng, seq::SliceRandom};
 
 use super::sample::{ranks, sorted};
 
-/// Fewest values between two changes, and before the first and behind the last.
+/// Fewest values between two changes, before the first and after the last.
 pub const LEVEL_COUNT_MIN: usize = 4;
-/// Rate of series with a change point among those that have no change, where nothing else is said.
+/// Default share of series with a reported change among those without a change.
 pub const FALSE_ALARM_RATE: f64 = 0.05;
 
-/// Permutations as strong as the series that are awaited at the rate itself.
+/// Expected number of permutations as strong as the series, where the probability equals the rate.
 const STRONGER_COUNT: f64 = 20.0;
-/// Scores that are nearer than this, relative to them, are equal: sums of the same ranks in
-/// another order.
+/// Relative difference below which scores are equal. Sums of the same ranks in another order differ
+/// by rounding.
 const ROUNDING: f64 = 1e-9;
-/// The same permutations each time: a change that was found once is found again.
+/// Seed of the permutations. They are the same each time, so a change that was found is found
+/// again.
 const SEED: u64 = 0x5354_5245_5353;
 
-/// Where the level changes.
+/// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// The first value of the new level.
+    /// Index of the first value of the new level.
     pub index: usize,
-    /// Share of the permutations of its part of the series that have a change as strong.
+    /// Share of the permutations of this part of the series that have a change as strong.
     pub p: f64,
 }
 
-/// The changes of a series in time, in their order. Of series without a change a share of `rate`
-/// at most has one here. None of fewer than twice [`LEVEL_COUNT_MIN`] values, and where one is not
-/// finite.
+/// The changes of a time series, in their order. At most a share `rate` of the series without a
+/// change gets one. Empty below twice [`LEVEL_COUNT_MIN`] values, and where a value is not finite.
 pub fn change_points(values: &[f64], rate: f64) -> Vec<ChangePoint> {
     let mut found = Vec::new();
     if values.iter().all(|value| value.is_finite()) {
@@ -42,7 +46,7 @@ pub fn change_points(values: &[f64], rate: f64) -> Vec<ChangePoint> {
     found
 }
 
-/// Adds the changes of `values`, of which the first has this index in the series.
+/// Adds the changes of `values`; `first` is the index of their first value in the series.
 fn split(values: &[f64], first: usize, rate: f64, found: &mut Vec<ChangePoint>) {
     let Some(p) = chance(values, rate) else { return };
     let index = split_index(values);
@@ -72,8 +76,8 @@ fn chance(values: &[f64], rate: f64) -> Option<f64> {
     Some(as_strong / count)
 }
 
-/// How much both sides of a split differ at most: the sum of one side's ranks, less its
-/// expectation, in units that are the same for all splits.
+/// Largest difference between the two sides of a split: the sum of one side's ranks minus its
+/// expectation. The unit is the same for all splits.
 fn scan(ranks: &[f64]) -> Option<f64> {
     let mean = (ranks.len() as f64 + 1.0) / 2.0;
     let mut sum = 0.0;
@@ -89,8 +93,8 @@ fn scan(ranks: &[f64]) -> Option<f64> {
     most
 }
 
-/// The split at which the values lie nearest to the medians of their sides. A split inside of a level
-/// is never better than one at its ends: there the sum of the deviations is concave.
+/// The split at which the values lie nearest to the medians of their sides. A split inside a level
+/// is never better than one at its ends, because the sum of deviations is concave there.
 fn split_index(values: &[f64]) -> usize {
     (LEVEL_COUNT_MIN..=values.len() - LEVEL_COUNT_MIN)
         .map(|index| (index, values.split_at(index)))
@@ -107,26 +111,27 @@ fn deviation(values: &[f64]) -> f64 {
     high.iter().rev().zip(low).map(|(high, low)| high - low).sum()
 }
 
-/// Fewest values in which a warm-up can be told from chance.
+/// Fewest values in which a warm-up can be distinguished from chance.
 const WARM_UP_COUNT_MIN: usize = 10;
 
-/// The rule's finding.
+/// End of a warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
     /// There are too few values to tell.
     Unknown,
-    /// The first so many are no part of the steady state; none, mostly.
+    /// Number of values before the steady state; mostly zero.
     Found(usize),
-    /// No half of the values is steady: they still rise or fall at the end. None is to be left
-    /// out: the rest would be no better than the whole.
+    /// No half of the values is steady: they still rise or fall at the end. No value is to be left
+    /// out, because the rest would be no better than the whole.
     NoEnd,
 }
 
-/// Finds where the warm-up of a series ends. A value that is not finite makes it unknown.
+/// Finds where the warm-up of a series ends; unknown where a value is not finite.
 ///
-/// White (1997), "An effective truncation heuristic for bias reduction in simulation output": of
-/// all ways to leave out the first values, the one after which the mean of the rest is surest
-/// (MSER). It weighs the error by a warm-up against that by fewer values, and has no parameter.
+/// White (1997), "An effective truncation heuristic for bias reduction in simulation output"
+/// (MSER). Leaves out as many of the first values as gives the mean of the rest the smallest
+/// standard error. Warm-up values in the rest raise this error, and so do fewer values. The rule
+/// has no parameter.
 pub fn warm_up(values: &[f64]) -> Warmup {
     if values.len() < WARM_UP_COUNT_MIN || values.iter().any(|value| !value.is_finite()) {
         return Warmup::Unknown;

@@ -1,21 +1,23 @@
-//! How much of a spread is between groups of values, and how much within them: the variance
-//! components of a one-way layout with random effects, by the method of moments, over trimmed
-//! groups so that a stray value is in neither.
+//! Spread between groups of values, and within them: variance components of a one-way layout with
+//! random effects, by the method of moments. Groups are trimmed, so an outlier affects neither
+//! part.
 //!
-//! Searle, Casella and others (1992), "Variance Components", chapter 3: groups may be of
-//! different sizes; an estimate below zero, which chance makes in about half of all cases where
-//! groups do not differ, is zero. Lee and Fung (1985), "Behaviour of trimmed F and sine-wave F
-//! statistics in one-way classification": means of groups are trimmed, squares within them
-//! winsorised. Groups of less than five values have nothing to trim: it is the plain layout then.
+//! Searle, Casella and others (1992), "Variance Components", chapter 3. Groups may differ in size.
+//! A negative estimate becomes zero; chance gives one in about half of all cases where groups do
+//! not differ.
+//!
+//! Lee and Fung (1985), "Behaviour of trimmed F and sine-wave F statistics in one-way
+//! classification". Means of groups are trimmed, and squares within groups are winsorised. Groups
+//! of less than five values have nothing to trim: for them it is the plain layout.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use super::{sample::sorted, trimmed};
 
-/// Fewest groups: of two the spread between them is one difference, which says next to nothing.
+/// Fewest groups. The spread between two groups is a single difference, which tells almost nothing.
 const GROUP_COUNT_MIN: usize = 3;
 
-/// From this probability on chance explains the distance between groups.
+/// Probability from which chance explains the distance between groups.
 pub const CHANCE_P: f64 = 0.05;
 
 /// Variances of the parts of a value.
@@ -23,22 +25,22 @@ pub const CHANCE_P: f64 = 0.05;
 pub struct Components {
     /// Variance of the part that all values of a group have in common.
     pub between_variance: f64,
-    /// Variance of the part that each value has by itself: as many times that of a group's trimmed
-    /// mean as it has values.
+    /// Variance of the part that each value has by itself. The variance of a group's trimmed mean
+    /// is this, divided by the number of values.
     pub within_variance: f64,
-    /// How probable groups so far apart are where they do not differ, by the F test; `None` where
-    /// no value differs from another. It supposes independent values: where the values of a group
-    /// follow each other it is too small.
+    /// Probability of groups this far apart if they do not differ, by the F test; `None` where all
+    /// values are equal. The test assumes independent values: the probability is too small where
+    /// values of a group depend on each other.
     pub p: Option<f64>,
 }
 
-/// A group without its stray values.
+/// A group without its outliers.
 struct Group {
     /// Values that are left.
     left_count: f64,
-    /// Mean of those.
+    /// Mean of the remaining values.
     mean: f64,
-    /// Sum of squares about their mean of the winsorised values.
+    /// Sum of squares of the winsorised values about their mean.
     squares: f64,
 }
 
@@ -55,7 +57,7 @@ impl Group {
     }
 }
 
-/// The components of values in groups; a group without a value counts for nothing. `None` below
+/// The variance components of values in groups. Groups without a value are ignored. `None` below
 /// three groups, where no group has two values, and where a value is not finite.
 pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
     let groups = groups.iter().filter(|group| !group.is_empty());
@@ -82,13 +84,13 @@ pub fn components(groups: &[Vec<f64>]) -> Option<Components> {
     is_finite.then_some(components)
 }
 
-/// How probable mean squares so far apart are by chance.
+/// Probability of mean squares this far apart by chance.
 fn chance(between: f64, within: f64, [of_groups, of_values]: [f64; 2]) -> Option<f64> {
     let ratio = between / within;
     if ratio.is_nan() {
         return None;
     }
-    // Where the quantile itself leaves the range of numbers nothing is left above it.
+    // Beyond the range of numbers the tail has no probability.
     if !(ratio * of_groups).is_finite() {
         return Some(0.0);
     }

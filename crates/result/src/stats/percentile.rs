@@ -1,8 +1,8 @@
 //! Percentiles of many values, each where enough values lie beyond it.
 //!
-//! Of times of which some had not ended when the measurement did, each of those is known to be at least so long.
-//! Their distribution is estimated as Kaplan and Meier do (1958): a time that had not ended counts among those at
-//! risk for as long as it was seen, and as an end never.
+//! A time may still be open when the measurement ends: it is known only to be at least so long.
+//! Then the distribution is estimated by Kaplan and Meier (1958). An open time counts among those
+//! at risk for as long as it was seen, and never as an end.
 
 use hdrhistogram::Histogram;
 
@@ -16,7 +16,7 @@ const fn is_valid(per_10k: u64, count: u64) -> bool {
     count as u128 * (10_000 - per_10k) as u128 >= BEYOND_COUNT_MIN as u128 * 10_000
 }
 
-/// A histogram in a few numbers of its unit; each is `None` where too few values lie beyond it.
+/// Percentiles of a histogram in its unit; each is `None` where too few values lie beyond it.
 pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     let (count, max) = (histogram.len(), (!histogram.is_empty()).then(|| histogram.max()));
     each(count, max, |per_10k| {
@@ -24,7 +24,7 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     })
 }
 
-/// Each percentile as `of` has it by its hundredths of a per cent, over `count` values.
+/// Fills in each percentile over `count` values: `of` returns it by its hundredths of a per cent.
 fn each(count: u64, max: Option<u64>, of: impl Fn(u64) -> Option<u64>) -> Percentiles {
     Percentiles {
         p50: of(5_000),
@@ -39,7 +39,7 @@ fn each(count: u64, max: Option<u64>, of: impl Fn(u64) -> Option<u64>) -> Percen
     }
 }
 
-/// The same of values that are all there: each percentile is one of them, by nearest rank.
+/// Percentiles of values: each is one of the values, by nearest rank.
 pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
     let mut sorted: Vec<u64> = values.into_iter().collect();
     sorted.sort_unstable();
@@ -51,12 +51,12 @@ pub fn percentiles_of(values: impl IntoIterator<Item = u64>) -> Percentiles {
     })
 }
 
-/// Rounding errors of a product of shares.
+/// Tolerance for rounding errors of a product of shares.
 const ROUNDING: f64 = 1e-9;
 
-/// Percentiles of the times in `ended` and of those that were longer than in `open`. A percentile is `None`
-/// where too few values lie beyond it, or where it lies beyond the times that ended; so is the maximum where
-/// one that had not ended was longer. Counts all of them.
+/// Percentiles of times: `ended` has the complete ones, `open` those that are known to be longer. A
+/// percentile is `None` where too few values lie beyond it, or where it lies beyond the ended
+/// times. The maximum is `None` where an open time is the longest. The count has both.
 pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> Percentiles {
     if open.is_empty() {
         return percentiles(ended);
@@ -72,10 +72,10 @@ pub fn percentiles_with_open(ended: &Histogram<u64>, open: &Histogram<u64>) -> P
     })
 }
 
-/// A time that some ended at.
+/// A time at which some values ended.
 struct Step {
     value: u64,
-    /// Estimated share of all that are at most so long.
+    /// Estimated share of all values that are at most this long.
     ended_share: f64,
     /// Values that are known to be longer.
     beyond_count: u64,
@@ -89,7 +89,7 @@ fn steps(ended: &Histogram<u64>, open: &Histogram<u64>) -> Vec<Step> {
     for (value, count) in
         ended.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value()))
     {
-        // Those that were seen for less than this time say nothing of it.
+        // Values that were seen for less than this time give no information on it.
         while let Some((_, gone_count)) = gone.next_if(|(until, _)| *until < value) {
             at_risk -= gone_count;
         }

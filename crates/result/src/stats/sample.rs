@@ -1,20 +1,20 @@
-//! A sample of values: sorted, their ranks and the correlation of these, and how many an interval of a given width
-//! needs, from the spread of those at hand.
+//! A sample of values: sorting, ranks and their correlation. Also how many values an interval of a
+//! given width needs, estimated from the spread of the values at hand.
 
-/// Fewest values for which there is an interval: of five not even the whole range holds the median
-/// with 95 % confidence.
+/// Fewest values for an interval. Of five, not even the whole range holds the median with 95 %
+/// confidence.
 pub const INTERVAL_COUNT_MIN: usize = 6;
 
-/// Half of an interval as a share of its median: the precision that reports ask for.
+/// Half the width of an interval as a share of its median: the precision that reports aim at.
 pub const PRECISION_SHARE: f64 = 0.03;
 
-/// The fewest values whose spread tells anything about that of others.
+/// Fewest values whose spread can estimate that of further values.
 pub const SPREAD_COUNT_MIN: usize = 3;
 
 /// The end of the normal distribution's middle 95 %, in standard deviations.
 const NORMAL_95: f64 = 1.96;
 
-/// The values in order; `None` where one of them is not finite.
+/// The values in ascending order; `None` where one is not finite.
 pub(super) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -22,10 +22,11 @@ pub(super) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// Estimates how many values make the 95 % interval of their median reach at most `share` of the
-/// median to either side; at least as many as any interval needs.
+/// median to either side. At least as many as any interval needs. `None` below [`SPREAD_COUNT_MIN`]
+/// values, or without a finite positive median.
 ///
-/// The standard error of a median of n normal values is sqrt(π/2) s/√n, with their standard
-/// deviation s. `None` below [`SPREAD_COUNT_MIN`] values, or without a finite positive median.
+/// The standard error of a median of n normal values is sqrt(π/2) s/√n, where s is their standard
+/// deviation.
 pub fn count_needed(values: &[f64], share: f64) -> Option<usize> {
     if values.len() < SPREAD_COUNT_MIN {
         return None;
@@ -56,8 +57,8 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Spearman's rank correlation of pairs: Pearson's of their ranks. `None` of fewer than three, and where
-/// all values of a side are equal.
+/// Spearman's rank correlation of pairs, which is Pearson's correlation of their ranks. `None`
+/// below three pairs, and where all values of a side are equal.
 pub fn spearman(pairs: &[[f64; 2]]) -> Option<f64> {
     if pairs.len() < 3 || pairs.iter().flatten().any(|value| value.is_nan()) {
         return None;

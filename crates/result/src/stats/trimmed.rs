@@ -1,9 +1,9 @@
-//! The 20 % trimmed mean of a few values, with its interval by Yuen's method: a stray value does
-//! not move it, and the remaining values give its error.
+//! The 20 % trimmed mean of a few values, with its interval by Yuen's method. An outlier does not
+//! move it, and the remaining values give its error.
 //!
-//! Yuen (1974), "The two-sample trimmed t for unequal population variances": the error comes
-//! from the winsorised deviation, the quantile from Student's t with one degree of freedom less
-//! than values are left.
+//! Yuen (1974), "The two-sample trimmed t for unequal population variances". The error is that of
+//! the winsorised deviation. The quantile is that of Student's t; its degrees of freedom are the
+//! number of remaining values minus one.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -12,19 +12,19 @@ use super::sample::{INTERVAL_COUNT_MIN, sorted};
 /// Share of the values left out at each end.
 const TRIM: f64 = 0.2;
 
-/// A trimmed mean and how sure it is.
+/// A trimmed mean with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trimmed {
-    /// Mean of the values that are left.
+    /// Mean of the remaining values.
     pub mean: f64,
-    /// Its standard error.
+    /// Standard error of the mean.
     pub error: f64,
     /// Degrees of freedom.
     pub freedom: f64,
 }
 
 impl Trimmed {
-    /// Trims `values`, which are independent of each other. `None` below six, or where one is not
+    /// Trims `values`, which must be independent. `None` below six values, or where one is not
     /// finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut values = sorted(values).filter(|values| values.len() >= INTERVAL_COUNT_MIN)?;
@@ -36,7 +36,7 @@ impl Trimmed {
         Some(Self { mean, error, freedom }).filter(|it| it.mean.is_finite() && it.error.is_finite())
     }
 
-    /// How much the mean of `self` is above that of `other`, of independent values (Welch).
+    /// The mean of `self` minus that of `other`, for independent values (Welch).
     pub fn minus(&self, other: &Self) -> Self {
         let (a, b) = (self.error.powi(2), other.error.powi(2));
         let spread = a.powi(2) / self.freedom + b.powi(2) / other.freedom;
@@ -79,13 +79,13 @@ fn student_quantile(probability: f64, freedom: f64) -> f64 {
     distribution.inverse_cdf(probability)
 }
 
-/// Sorted values without those that are left out at each end.
+/// The sorted values that remain after trimming both ends.
 pub(super) fn left(sorted: &[f64]) -> &[f64] {
     let cut = (TRIM * sorted.len() as f64) as usize;
     &sorted[cut..sorted.len() - cut]
 }
 
-/// Gives each of the sorted values that [`left`] leaves out the value of its neighbour.
+/// Replaces each sorted value that [`left`] leaves out by its nearest remaining value.
 pub(super) fn winsorise(sorted: &mut [f64]) {
     let left = left(sorted);
     if let (Some(&low), Some(&high)) = (left.first(), left.last()) {

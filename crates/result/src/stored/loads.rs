@@ -13,18 +13,19 @@ use crate::{
 /// A load on a live node from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredLoad {
-    /// Where it was found.
+    /// Path of the file.
     pub path: PathBuf,
     /// The result.
     pub result: SendResult,
 }
 
 impl StoredLoad {
-    /// Reads a load; of a directory that `--out` wrote all of them, in the order in which they began. Empty where
-    /// the file is of another schema, or the directory has no load, or a run beside it.
+    /// Reads a load, or all loads of a directory that `--out` wrote, in the order of their starts.
+    /// Empty where the file has another schema. Empty also where the directory has no load, or a
+    /// run beside it.
     ///
     /// # Errors
-    /// A file that cannot be read, is no whole load, or is one of another version.
+    /// A file cannot be read, is no complete load, or has another version.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
         unless_there(path)?;
         if !path.is_dir() {
@@ -41,7 +42,7 @@ impl StoredLoad {
         Ok(loads)
     }
 
-    /// Reads a file; `None` where it is of no load.
+    /// Reads a file; `None` where it has no load.
     fn read(path: &Path) -> Result<Option<Self>, Error> {
         if !is_load(path)? {
             return Ok(None);
@@ -60,7 +61,7 @@ impl StoredLoad {
     }
 }
 
-/// Whether a file begins as a load of any version does.
+/// Whether a file begins like a load of any version.
 fn is_load(path: &Path) -> Result<bool, Error> {
     Ok(head(path)?.is_some_and(|head| head.contains(&format!("\"{LOAD_SCHEMA}"))))
 }

@@ -1,4 +1,4 @@
-//! The inputs of a report: results of runs, those that a sweep has joined, and a gate's.
+//! The inputs of a report: results of runs, joined results of a sweep, and results of a gate.
 
 use std::{
     collections::BTreeSet,
@@ -23,28 +23,27 @@ use super::{GIVE_A_RESULT, RUN_NAME, Stored, head, newest, parse, typed, unless_
 
 /// Beginning of the names of a gate's results.
 const GATE_NAME: &str = "gate";
-/// Where a sweep has the cells that are not whole.
+/// Directory in which a sweep has its incomplete cells.
 const UNFINISHED: &str = "running";
-/// How far below a directory results are looked for.
+/// Depth below a directory to which results are searched.
 const MAX_DEPTH: usize = 4;
 
 /// A result that is shown, alone or beside others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Where it was found.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its kind.
+    /// Content of the file.
     pub content: Content,
-    /// The keys of the sweep that it is a cell of, with the cell's values; none where it is no
-    /// sweep's.
+    /// Keys of the sweep with the cell's values; empty if the result is no cell of a sweep.
     pub swept: Keys,
-    /// Its index in that sweep.
+    /// Index of the cell in that sweep.
     pub cell: Option<u64>,
-    /// The values of that sweep's cells that were left out, because each would be this run.
+    /// Values of that sweep's cells that were left out because each would be this run.
     pub left_out: Vec<Keys>,
-    /// The command line of that sweep without its directory; empty where it is not known.
+    /// Command line of that sweep without its directory; empty where it is not known.
     pub sweep_command: Vec<String>,
-    /// Why the device that the sweep measured for this cell may not be that of other cells.
+    /// Reason why the device measured for this cell may not be that of other cells.
     pub doubt: Option<String>,
 }
 
@@ -103,7 +102,7 @@ impl Shown {
         }
     }
 
-    /// The command line, to make it again.
+    /// The command line, to repeat the run.
     pub fn command(&self) -> &[String] {
         match &self.content {
             Content::Run(run) => &run.command,
@@ -111,7 +110,7 @@ impl Shown {
         }
     }
 
-    /// When it began, seconds since 1970.
+    /// Start of the run or gate, seconds since 1970.
     pub const fn started_unix_s(&self) -> u64 {
         match &self.content {
             Content::Run(run) => run.started_unix_s,
@@ -119,7 +118,7 @@ impl Shown {
         }
     }
 
-    /// Reasons to doubt its figures.
+    /// Reasons to doubt the figures.
     pub fn warnings(&self) -> Vec<&str> {
         let own = match &self.content {
             Content::Run(run) => &run.warnings,
@@ -128,7 +127,8 @@ impl Shown {
         own.iter().chain(&self.doubt).map(String::as_str).collect()
     }
 
-    /// This result as the cell of a sweep with these keys, where `is_run` tells the cells that have a result.
+    /// This result as a cell of a sweep with these keys. `is_run` tells whether a cell has a
+    /// result.
     fn in_sweep(self, cell: u64, keys: Keys, sweep: &Sweep, is_run: impl Fn(u64) -> bool) -> Self {
         let matrix = sweep.matrix.as_ref();
         let shared = self.run().and_then(|run| run.device.as_ref()?.shared.as_ref());
@@ -144,7 +144,7 @@ impl Shown {
         }
     }
 
-    /// The work; `None` of a gate that compared two files.
+    /// The work; `None` for a gate that compared two files.
     pub const fn workload(&self) -> Option<&WorkloadFacts> {
         match &self.content {
             Content::Run(run) => Some(&run.workload),
@@ -152,28 +152,30 @@ impl Shown {
         }
     }
 
-    /// Its cells; none of a gate.
+    /// The cells; empty for a gate.
     pub fn cells(&self) -> &[Cell] {
         self.run().map_or(&[], |run| &run.cells)
     }
 
-    /// Whether its variants reached the reference's outcome; `None` where nothing was compared.
+    /// Whether the variants reached the reference's outcome; `None` where nothing was compared.
     pub fn agrees(&self) -> Option<bool> {
         self.run()?.agree
     }
 
-    /// Whether its designs agree in every sample, so that its figures may be shown.
+    /// Whether the designs agree in every sample, so that the figures may be shown.
     pub fn is_sound(&self) -> bool {
         self.run().is_some_and(RunResult::is_sound)
     }
 
-    /// Reads a result, also one of a gate, or those that a sweep has joined; the newest result of a
-    /// run in a directory, or else the newest of a gate, or, where a directory has neither, all
-    /// results in it and below it, by their names.
+    /// Reads the results at a path. A file may hold a run, a gate, or the joined results of a
+    /// sweep.
+    ///
+    /// In a directory it reads the newest result of a run, else the newest of a gate. A directory
+    /// with neither gives all results in it and below it, sorted by name.
     ///
     /// # Errors
-    /// As [`Stored::read`], or a directory without a result. Files of other schemas in a directory
-    /// are left out; one that is cut short is not.
+    /// The errors of [`Stored::read`], or a directory without a result. Files of other schemas in a
+    /// directory are left out; a truncated file is an error.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
         unless_there(path)?;
         if !path.is_dir() {
@@ -188,15 +190,15 @@ impl Shown {
         Self::read_below(path)
     }
 
-    /// The same, but of a directory all results of runs in it and below it.
+    /// Reads the results at a path. In a directory, all results of runs in it and below it.
     ///
     /// # Errors
-    /// As [`Shown::read_all`].
+    /// The errors of [`Shown::read_all`].
     pub fn read_every(path: &Path) -> Result<Vec<Self>, Error> {
         if path.is_dir() { Self::read_below(path) } else { Self::read_all(path) }
     }
 
-    /// All results of runs in a directory and below it, by their names.
+    /// All results of runs in a directory and below it, sorted by name.
     fn read_below(dir: &Path) -> Result<Vec<Self>, Error> {
         let mut files = Vec::new();
         json_files(dir, 0, &mut files)?;
@@ -218,8 +220,8 @@ impl Shown {
         Ok(results)
     }
 
-    /// This result with the facts of the sweep whose cell lies in `dir`; without them where there is
-    /// no such file: a result is shown all the same.
+    /// Adds the facts of the sweep whose cell lies in `dir`. Without a file of the cell the result
+    /// stays as it is, and is still shown.
     fn in_its_sweep(self, dir: &Path) -> Self {
         let Some(cell) = read_json::<CellFile>(&dir.join(CELL_FILE)) else { return self };
         let folder = dir.parent().unwrap_or(dir);
@@ -232,7 +234,7 @@ impl Shown {
         })
     }
 
-    /// The results that `json`, found at `path`, is or holds.
+    /// The results in `json`, found at `path`.
     fn from_json(path: &Path, json: Value) -> Result<Vec<Self>, Error> {
         match json["schema"].as_str() {
             Some(GateSchema::NAME) => {
@@ -257,7 +259,7 @@ impl Shown {
         let run: BTreeSet<u64> = cells.iter().filter_map(|cell| cell["index"].as_u64()).collect();
         let mut all = Vec::with_capacity(cells.len());
         for cell in cells {
-            // An error names the cell.
+            // The name of the cell, for errors.
             let name = format!("{}, cell {}", path.display(), cell["index"]);
             let MergedCell { index, keys, result } = typed(Path::new(&name), cell)?;
             let shown = Self::from(Stored::new(PathBuf::from(name), result));
@@ -270,9 +272,9 @@ impl Shown {
     }
 }
 
-/// A sweep that results are cells of.
+/// The sweep of some cells.
 struct Sweep {
-    /// `None` where it is not known.
+    /// The matrix; `None` where it is not known.
     matrix: Option<Matrix>,
     devices: Vec<SweepDevice>,
 }
@@ -286,7 +288,7 @@ fn devices(folder: &Path) -> Vec<SweepDevice> {
         .collect()
 }
 
-/// A file of a sweep; `None` where there is none that can be read.
+/// A file of a sweep; `None` where it is missing or cannot be read.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
@@ -305,9 +307,9 @@ fn json_files(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
     Ok(())
 }
 
-/// Whether a file begins as a result does, or is none of another schema.
+/// Whether a file begins with a schema of runs that this build reads.
 fn is_result(path: &Path) -> Result<bool, Error> {
-    // A file that is not text is no result.
+    // A file without text is no result.
     let Some(start) = head(path)? else { return Ok(false) };
     Ok(RunSchema::READ.iter().any(|schema| start.contains(&format!("\"{schema}\""))))
 }

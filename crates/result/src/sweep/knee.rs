@@ -1,6 +1,6 @@
-//! Knees: where more threads stop paying. For each combination of everything else, the fewest
-//! threads whose throughput is within a few per cent of the best. It is named where intervals set
-//! it apart from all smaller counts that were tried.
+//! Knees: where more threads stop paying. A knee is the smallest count whose throughput is within a
+//! few per cent of the best, for each combination of everything else. It is named only if intervals
+//! separate it from all smaller counts that were tried.
 
 use std::collections::BTreeMap;
 
@@ -30,11 +30,11 @@ pub enum Over {
 pub struct Count {
     /// Threads.
     pub count: u64,
-    /// Throughput; the median where several cells have it.
+    /// Throughput; the median where several cells have this count.
     pub mgas_per_s: f64,
-    /// Fewest samples of a cell.
+    /// Fewest samples of these cells.
     pub sample_count: u64,
-    /// The cells.
+    /// Cells with this count.
     pub cells: Vec<u64>,
 }
 
@@ -43,23 +43,23 @@ pub struct Count {
 pub struct Knee {
     /// The varied count.
     pub over: Over,
-    /// Values of the axes that the variant does not tell.
+    /// Values of the axes that the variant's name does not have.
     pub keys: Keys,
-    /// The variant without its counts.
+    /// Name of the variant without its counts.
     pub variant: String,
-    /// The count that stays.
+    /// The count that is not varied.
     pub other_count: u64,
-    /// All that was tried, ascending; two or more.
+    /// All counts that were tried, ascending; two or more.
     pub counts: Vec<Count>,
-    /// The count with the highest throughput, the smallest of equals.
+    /// The count with the highest throughput; the smallest one of several.
     pub best_count: u64,
-    /// That throughput.
+    /// Throughput at the best count.
     pub best_mgas_per_s: f64,
-    /// The fewest whose throughput is 95 % of it.
+    /// The knee: the smallest count with 95 % of the best throughput.
     pub knee_count: u64,
-    /// Its throughput over the best.
+    /// Throughput of the knee over the best.
     pub knee_share: f64,
-    /// Whether it is the largest that was tried: more may be faster.
+    /// Whether the knee is the largest count that was tried: more may be faster.
     pub is_most: bool,
 }
 
@@ -79,7 +79,7 @@ type Rest<'a> = (Keys, &'a str, u64);
 /// The points of each count.
 type Tried<'a> = BTreeMap<u64, Vec<&'a Point>>;
 
-/// The knees over both counts, wherever two or more were tried and intervals set the knee apart.
+/// The knees over both counts, where two or more counts were tried and intervals separate the knee.
 pub fn knees(points: &[Point]) -> Vec<Knee> {
     judged(points).into_iter().filter_map(|(_, judged)| judged.ok()).collect()
 }

@@ -1,5 +1,5 @@
 //! The matrix of a sweep: axes and fixed settings as the user gave them, and the cells that they
-//! make, in an order that depends on the axes alone.
+//! make. The order of cells depends on the axes alone.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,16 @@ pub const CELL_COUNT_MAX: u64 = 10_000;
 /// A key and the values that it takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
-    /// Its path: `run.threads`.
+    /// Path of the key: `run.threads`.
     pub key: String,
-    /// As it was given: `threads`.
+    /// Name that the user gave: `threads`.
     pub label: String,
-    /// In the order given.
+    /// Values, in the order that the user gave.
     pub values: Vec<String>,
 }
 
 impl Axis {
-    /// Whether it decides the work; other axes only decide how it is done.
+    /// Whether the axis decides the work. Other axes only decide how it is done.
     pub fn is_work(&self) -> bool {
         !self.key.starts_with("run.") && !matches!(self.key.as_str(), "name" | "description")
     }
@@ -37,42 +37,42 @@ impl Axis {
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
-    /// Its path.
+    /// Path of the key.
     pub key: String,
-    /// As it was given.
+    /// Value that the user gave.
     pub value: String,
 }
 
 /// All cells of a sweep, without their results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Matrix {
-    /// The scenario, as it was given.
+    /// The scenario, as the user gave it.
     pub scenario: String,
     /// Whether `--quick` was given.
     pub quick: bool,
     /// Settings of all cells.
     pub fixed: Vec<Setting>,
-    /// The last one turns fastest.
+    /// The axes. The last one varies fastest.
     pub axes: Vec<Axis>,
     /// Product of the axes' lengths.
     pub cell_count: u64,
     /// Digest of the resolved settings of all cells in their order.
     pub settings_digest: String,
-    /// Cells that are not run, ascending: each would be the run of a lower one.
+    /// Cells that are not run, ascending. Each would do the same as a cell of lower index.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
 }
 
-/// A cell of which some keys change nothing.
+/// A cell that is left out, because some keys change nothing in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// Its index.
+    /// Index of the cell.
     pub cell: u64,
-    /// The cell that is run, and would be the same run.
+    /// The cell that is run in its place.
     pub same_as: u64,
 }
 
-/// Says which sweep a directory is of.
+/// The sweep of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Name and version of this format.
@@ -100,7 +100,7 @@ impl Matrix {
         values
     }
 
-    /// The same by key.
+    /// The values of a cell by key.
     pub fn keys(&self, index: u64) -> Keys {
         let paths = self.axes.iter().map(|axis| axis.key.clone());
         paths.zip(self.values(index).into_iter().map(str::to_owned)).collect()
@@ -118,8 +118,8 @@ impl Matrix {
         self.left_out.iter().find(|left_out| left_out.cell == index).map(|found| found.same_as)
     }
 
-    /// The values of the cells that are left out because cell `index` is run, but for those that
-    /// `is_run` says were run all the same.
+    /// Values of the cells that are left out because cell `index` is run. Cells that were run all
+    /// the same (`is_run`) are not among them.
     pub fn keys_left_out(&self, index: u64, is_run: impl Fn(u64) -> bool) -> Vec<Keys> {
         let own = self.left_out.iter().filter(|left_out| left_out.same_as == index);
         own.filter(|own| !is_run(own.cell)).map(|own| self.keys(own.cell)).collect()
@@ -188,7 +188,7 @@ impl Matrix {
         if given.is_empty() { "nothing".to_owned() } else { given.join(" ") }
     }
 
-    /// The difference from `other`, for users who mix two sweeps up; `None` where they are the
+    /// The difference from `other`, for users who confuse two sweeps; `None` where they are the
     /// same.
     pub fn difference(&self, other: &Self) -> Option<String> {
         let [here, there] = [self, other].map(Self::axes_in_words);

@@ -1,4 +1,4 @@
-//! The facts of a cell of a sweep beside its result, and all results as one (`stress.sweep-merged/2`,
+//! The facts of a sweep's cell beside its result, and all results as one (`stress.sweep-merged/2`,
 //! `docs/sweep.md`).
 
 use std::collections::BTreeSet;
@@ -36,11 +36,11 @@ pub struct CellFile {
     /// Name and version of this format.
     #[schemars(extend("const" = CELL_SCHEMA))]
     pub schema: String,
-    /// Its index.
+    /// Index of the cell.
     pub index: u64,
-    /// Its value of each axis.
+    /// Value of each axis in the cell.
     pub keys: Keys,
-    /// The matrix that it is a cell of, by its digest.
+    /// Digest of the matrix that has the cell.
     pub settings_digest: String,
     /// The program.
     pub program: Program,
@@ -61,18 +61,18 @@ pub struct Merged {
     pub missing: Vec<u64>,
     /// Cells whose designs disagree.
     pub disagreeing: Vec<u64>,
-    /// Why the cells may not be comparable.
+    /// Reasons why the cells may not be comparable.
     pub doubts: Vec<String>,
-    /// Each kind of machine.
+    /// The kinds of machines.
     pub machines: Vec<MachineKind>,
-    /// The device, as each process that ran cells one after the other measured it.
+    /// The device, as measured by each process that ran cells one after the other.
     #[serde(default)]
     pub devices: Vec<SweepDevice>,
-    /// One for each cell and variant.
+    /// One point for each cell and variant.
     pub points: Vec<Point>,
-    /// Where more threads stop paying.
+    /// Knees: where more threads stop paying.
     pub knees: Vec<Knee>,
-    /// For each variant and work.
+    /// Counters of each variant and work.
     pub counters: Vec<Counters>,
     /// The results, by index.
     pub cells: Vec<MergedCell>,
@@ -81,15 +81,15 @@ pub struct Merged {
 /// A cell's result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MergedCell {
-    /// Its index.
+    /// Index of the cell.
     pub index: u64,
-    /// Its value of each axis.
+    /// Value of each axis in the cell.
     pub keys: Keys,
     /// The whole result.
     pub result: RunResult,
 }
 
-/// The facts that tell one kind of machine from another.
+/// The facts that distinguish one kind of machine from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineKind {
     /// Name of the processor.
@@ -102,7 +102,7 @@ pub struct MachineKind {
     pub kernel: Option<String>,
     /// The disk under the states.
     pub disk_model: Option<String>,
-    /// Cells that ran on one.
+    /// Cells that ran on such a machine.
     pub cells: Vec<u64>,
 }
 
@@ -110,13 +110,13 @@ pub struct MachineKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SweepCounters")]
 pub struct Counters {
-    /// Values of the axes that the variant does not tell.
+    /// Values of the axes that the variant's name does not have.
     pub keys: Keys,
     /// The variant.
     pub variant: String,
-    /// The cells that have it.
+    /// The cells with this variant.
     pub cells: Vec<u64>,
-    /// All values that occurred, ascending: gas used.
+    /// Gas used: all values that occurred, ascending.
     pub gas: BTreeSet<u64>,
     /// Accounts and slots that the lists name.
     pub unique_keys: BTreeSet<u64>,

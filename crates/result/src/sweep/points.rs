@@ -7,10 +7,11 @@ use variant::{Design, StoreKind};
 use super::matrix::{Axis, Keys};
 use crate::{named::Name, run::RunResult};
 
-/// Axes that a variant's name tells: cells that differ in nothing else may have equal variants.
+/// Axes whose values are in a variant's name. Cells that differ in nothing else may have equal
+/// variants.
 const TOLD_BY_VARIANT: [&str; 6] =
     ["run.designs", "run.stores", "run.threads", "run.io_threads", "run.schedule", "run.duties"];
-/// The same of all keys that begin so.
+/// Beginnings of further keys whose values are in a variant's name.
 const TOLD_BY_VARIANT_FROM: [&str; 2] = ["run.prefetch", "run.root"];
 
 /// A variant's figures in one cell.
@@ -18,34 +19,34 @@ const TOLD_BY_VARIANT_FROM: [&str; 2] = ["run.prefetch", "run.root"];
 pub struct Point {
     /// Index of the cell.
     pub cell: u64,
-    /// The cell whose figures these are, where this one is left out.
+    /// The cell whose figures these are, if this cell is left out.
     #[serde(default)]
     pub same_as: Option<u64>,
     /// The cell's value of each axis.
     pub keys: Keys,
     /// The variant.
     pub variant: String,
-    /// Its store.
+    /// Store of the variant.
     #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
-    /// Its design.
+    /// Design of the variant.
     #[serde(with = "Name::<Design>")]
     pub design: Design,
     /// Threads that execute.
     pub threads: u64,
     /// Threads that only read.
     pub io_threads: u64,
-    /// Samples.
+    /// Number of samples.
     pub sample_count: u64,
-    /// Values that the figures are over: samples, or databases of a run on several.
+    /// Values behind the figures: samples, or databases for a run on several.
     pub value_count: u64,
     /// Median milliseconds of a batch.
     pub ms_per_batch: Option<f64>,
-    /// Its 95 % interval.
+    /// 95 % confidence interval of the median.
     pub ms_per_batch_ci95: Option<[f64; 2]>,
     /// Median throughput.
     pub mgas_per_s: Option<f64>,
-    /// Its 95 % interval.
+    /// 95 % confidence interval of the median throughput.
     pub mgas_per_s_ci95: Option<[f64; 2]>,
 }
 
@@ -76,7 +77,7 @@ pub fn work_keys(axes: &[Axis], keys: &Keys) -> Keys {
     axes.filter_map(|axis| Some((axis.key.clone(), keys.get(&axis.key)?.clone()))).collect()
 }
 
-/// The points of one result. One whose designs disagree has none.
+/// The points of one result; none if its designs disagree.
 pub fn of_result(index: u64, keys: &Keys, result: &RunResult) -> Vec<Point> {
     if result.agree != Some(true) {
         return Vec::new();

@@ -41,8 +41,8 @@ pub(crate) struct Books {
     pub(crate) progressed_at: Duration,
 }
 
-/// Shortest time that a block above the last one of the load is waited for, and the same as a multiple of the time
-/// from block to block: some nodes make a block only of transactions, and a chain may miss some.
+/// Shortest wait for a block above the load's last, and the same as a multiple of the block
+/// interval. Some nodes make a block only of transactions, and a chain may miss some.
 const CONFIRMATION_WAIT_MIN: Duration = Duration::from_secs(5);
 const CONFIRMATION_WAIT_BLOCKS: u32 = 4;
 
@@ -50,7 +50,7 @@ const CONFIRMATION_WAIT_BLOCKS: u32 = 4;
 #[derive(Clone, Debug)]
 struct Kept {
     signed: Signed,
-    /// When the node took them, or last told of them.
+    /// Time at which the node took them, or last answered about them.
     asked: Duration,
     /// Whether the node is being asked for them.
     is_asked: bool,
@@ -184,8 +184,9 @@ impl Books {
         self.ledger.is_in_block(hash)
     }
 
-    /// Transactions that were taken, are in no block, and of which the node was not asked for `after`: at most
-    /// `most`, from where the last search ended. They count as asked for until [`Self::reminded`].
+    /// Accepted transactions in no block, if the node was last asked for them `after` ago or
+    /// earlier. Returns at most `most`, from where the last search ended. They count as asked for
+    /// until [`Self::reminded`].
     pub(crate) fn forgotten(&mut self, now: Duration, after: Duration, most: usize) -> Vec<usize> {
         let count = self.kept.len();
         let mut found = Vec::new();

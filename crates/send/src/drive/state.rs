@@ -30,7 +30,7 @@ use crate::{
 /// Connections of which one asks for forgotten transactions.
 const REMINDER_DIVISOR: usize = 4;
 
-/// Where and how a load is driven.
+/// Input of driving a load.
 #[derive(Debug)]
 pub(crate) struct DriveInput<'a> {
     pub(crate) node: Node,
@@ -171,7 +171,8 @@ impl<'a> Drive<'a> {
         Ok(sender.signed.as_ref().map(|signed| signed.raw.clone()))
     }
 
-    /// How the load ends by now, if it does: everything is settled and confirmed, or nothing happens any more.
+    /// The load's end, if it ends now: everything is settled and confirmed, or nothing happens any
+    /// more.
     pub(super) fn end(&self) -> Option<End> {
         let (now, settings) = (self.now(), &self.input.settings);
         let patience = settings.patience;
@@ -190,7 +191,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// How long nothing has to be done unless something comes.
+    /// Time until the next work, unless a message comes before.
     pub(super) fn pause(&self) -> Duration {
         let now = self.now();
         let wake = self.sleeping.peek().map(|Reverse((at, _))| *at);

@@ -1,7 +1,7 @@
-//! The connection of a node. HTTP opens one for each call as it needs. A WebSocket that breaks ends all calls
-//! on it at once, since nobody knows which of them the node took, and is opened again with growing waits; calls
-//! wait for it meanwhile. `alloy-pubsub` would issue all calls again, those that were given up among them, and
-//! wait 30 s between two tries.
+//! The connection to a node. HTTP opens one for each call as needed. A broken WebSocket ends all
+//! its calls at once, since it is unknown which of them the node took. It is opened again with
+//! growing waits, and calls wait for it. `alloy-pubsub` would issue all calls again, abandoned ones
+//! too, and wait 30 s between two tries.
 
 use std::{
     future::Future,
@@ -50,11 +50,11 @@ pub(super) struct Socket {
 
 /// The state of a WebSocket.
 struct Line {
-    /// Where it is open.
+    /// Client of the calls, while the WebSocket is open.
     calls: Option<RpcClient>,
     /// Connections so far.
     number: u64,
-    /// When it was opened or broke off.
+    /// Time of its opening or its break.
     since: Instant,
     /// The wait before the next try.
     pause: Duration,
@@ -114,7 +114,7 @@ impl Link {
         }
     }
 
-    /// Why a call got no answer, where there is no connection.
+    /// Reason of a call without an answer, where there is no connection.
     pub(super) fn failure(&self) -> Option<CallError> {
         let Self::Socket(socket) = self else { return None };
         let line = socket.line.borrow();
@@ -129,7 +129,7 @@ impl Link {
 }
 
 impl Socket {
-    /// Connection `number` broke off. The first who says so has it opened again.
+    /// Connection `number` broke off. Only its first report makes it be opened again.
     fn broke(self: &Arc<Self>, number: u64) {
         let is_first = self.line.send_if_modified(|line| {
             let is_first = line.number == number && line.calls.take().is_some();

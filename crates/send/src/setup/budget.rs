@@ -1,5 +1,5 @@
-//! The money of the senders: what their transactions cost at most, who has too little, and how much each can
-//! offer for its gas.
+//! The money of the senders: the highest cost of their transactions, senders with too little, and
+//! the most that each can offer for its gas.
 
 use alloy_primitives::{Address, U256};
 
@@ -51,13 +51,14 @@ impl Budget {
     }
 }
 
-/// The highest cost of those who cannot pay for their part.
+/// Sum of the costs, at most, of the senders that cannot pay for their part.
 pub(super) fn cost_of_poor(budgets: &[Budget], fees: Fees) -> U256 {
     let poor = budgets.iter().filter(|budget| budget.is_poor(fees));
     poor.fold(U256::ZERO, |sum, budget| sum.saturating_add(budget.cost(fees)))
 }
 
-/// Gives those who cannot pay for their part `times` its highest cost. Returns the amount that each of them gets.
+/// Gives each sender that cannot pay for its part `times` its highest cost. Returns the amount for
+/// each of them.
 pub(super) fn fund(budgets: &mut [Budget], fees: Fees, times: U256) -> Vec<(Address, U256)> {
     let poor = budgets.iter_mut().filter(|budget| budget.is_poor(fees));
     let amounts = poor.map(|budget| {

@@ -12,12 +12,12 @@ use crate::node::Header;
 pub(super) struct Link {
     pub(super) number: u64,
     pub(super) hash: B256,
-    /// Whether it was told: blocks below the start of the load are not.
+    /// Whether it was reported: blocks below the start of the load are not.
     pub(super) is_told: bool,
 }
 
 impl Link {
-    /// A block below those that are told.
+    /// A block below the reported ones.
     pub(super) fn below(header: &Header) -> Self {
         Self { number: header.number.to(), hash: header.hash, is_told: false }
     }
@@ -92,7 +92,7 @@ impl Chain {
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) header: Header,
-    /// When it was first seen, since the start.
+    /// Time of its first sight, since the start.
     pub(crate) at: Duration,
 }
 
@@ -109,7 +109,7 @@ impl Heads {
         self.0.last()
     }
 
-    /// When a block was first seen: itself, or the first one above it.
+    /// First sight of a block, or of the first one above it.
     pub(super) fn seen_at(&self, block: &Header) -> Option<Duration> {
         let itself = self.0.iter().find(|head| head.header.hash == block.hash);
         let found = itself.or_else(|| self.0.iter().find(|head| head.header.number > block.number));

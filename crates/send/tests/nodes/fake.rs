@@ -28,7 +28,7 @@ const OF_LOAD: [&str; 2] = ["eth_sendRawTransaction", "eth_getTransactionByHash"
 /// Time from block to block.
 pub(crate) const BLOCK_INTERVAL: Duration = Duration::from_millis(120);
 
-/// What a script does to a call.
+/// A script's fault of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     /// An HTTP status.
@@ -314,7 +314,7 @@ impl World {
     }
 }
 
-/// Who signed.
+/// The signer.
 fn signer(tx: &TxEnvelope) -> Address {
     let signature = tx.signature();
     let parity = RecoveryId::try_from(i32::from(signature.v())).unwrap();

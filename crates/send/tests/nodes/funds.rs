@@ -1,5 +1,6 @@
-//! Laws of offers and funds: a sender offers no more than it can pay for all its transactions together, waits where
-//! its pooled transactions hold its funds, and where the base fee is above its offer.
+//! Laws of offers and funds. A sender offers no more than it can pay for all its transactions
+//! together. It waits where its pooled transactions hold its funds, and where the base fee is above
+//! its offer.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,5 +1,5 @@
-//! Laws of a node that says to know a transaction already: it counts as accepted once the node shows it or a
-//! block has it, and the answer is an error where neither does.
+//! Laws of a node that claims to know a transaction already. The transaction counts as accepted
+//! once the node shows it or a block has it. Otherwise the answer is an error.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -51,7 +51,7 @@ fn a_node_that_only_claims_to_know_has_accepted_nothing() {
 
 #[test]
 fn a_true_claim_is_an_earlier_success_and_no_error() {
-    // Those that it took before it hung up are in its pool until nearly all are sent.
+    // The transactions taken before the hang-ups stay in the pool until nearly all are sent.
     let fake = Fake::start(|world, asked| {
         if asked.method == SEND && asked.index == TRANSACTIONS - SENDERS {
             world.block_tx_count = 1_000;
@@ -70,7 +70,7 @@ fn a_true_claim_is_an_earlier_success_and_no_error() {
 
 #[test]
 fn a_nonce_that_the_transaction_itself_has_used_is_no_error() {
-    // Those that it took before it hung up are in a block when their bytes come again.
+    // The transactions taken before the hang-ups are in a block when their bytes come again.
     let fake = Fake::start(|world, asked| {
         if asked.method == SEND && asked.index >= SENDERS && world.in_chain().is_empty() {
             world.mine();

@@ -1,5 +1,5 @@
-//! Laws of loads on nodes that are slow, busy or behind gateways: refusals that pass are not final, times are
-//! those of the node and not of its reader, and no more calls are under way than may be.
+//! Laws of loads on nodes that are slow, busy or behind gateways. Temporary refusals are not final.
+//! Times are the node's and not its reader's, and the number of calls under way keeps its limit.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},

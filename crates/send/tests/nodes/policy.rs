@@ -57,7 +57,7 @@ fn an_answer_longer_than_the_bound_is_not_read_to_its_end() {
     let port = server(|first| {
         Some(match first.contains("/short") {
             true => http("200 OK", &[b'a'; BYTES_MAX]),
-            // It claims no length and would never end.
+            // The answer claims no length and would never end.
             false => [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &[b'a'; BYTES_MAX + 1]].concat(),
         })
     });

@@ -14,12 +14,12 @@ use super::{
     settings,
 };
 
-/// Calls that look for a new block, from that which first sees all of the load in blocks to the reorganisation: the
-/// last block is read by then.
+/// Calls for a new block before the reorganisation, from the one that first sees all of the load in
+/// blocks. By the last of them, the last block is read.
 const LOOKS: u64 = 4;
 
-/// A node that reorganises its last blocks once, some time after all of the load is in blocks; it refuses
-/// transactions from then on, where `refusal` says why.
+/// A node that reorganises its last blocks once, some time after all of the load is in blocks. With
+/// `refusal` it refuses transactions from then on, for that reason.
 fn reorganising(refusal: Option<&'static str>) -> Fake {
     let (looks, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
     Fake::start(move |world, asked| {

@@ -1,5 +1,5 @@
-//! Laws of a WebSocket: where it is cut, it is opened again, nothing is lost or counted twice, and a node that does not
-//! come back is named.
+//! Laws of a WebSocket. After a cut it is opened again, and nothing is lost or counted twice. A
+//! node that does not come back is named.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 

@@ -1,5 +1,5 @@
-//! `hash-chain`: groups of transactions that each hash, and then read and write a slot of their
-//! group, as in the official benchmarks of parallel execution.
+//! `hash-chain`: groups of transactions. Each transaction hashes, then reads and writes a slot of
+//! its group, as in the official benchmarks of parallel execution.
 
 use variant::named;
 
@@ -8,41 +8,44 @@ use crate::fields::Range;
 use crate::keys::{Checked, Keyed, Keys, LEFT_OUT};
 
 named! {
-    /// Among how many transactions a block's gas is divided.
+    /// Number of transactions that share a block's gas.
     #[derive(Default)]
     pub enum Density: "density of transactions" {
-        /// As few as can be: each has the most gas that a transaction may have, the last one the rest.
+        /// The fewest possible: each has the most gas that a transaction may have, the last has the
+        /// rest.
         #[default]
         Greedy = "greedy",
         /// Half of the most that fit, all with equal gas.
         Half = "half",
-        /// As many as fit: each has as little as it can.
+        /// The most that fit: each has the least gas possible.
         Max = "max",
     }
 }
 
 named! {
-    /// When the contracts of the groups are deployed.
+    /// Time at which the groups' contracts are deployed.
     #[derive(Default)]
     pub enum Deployed: "time of deployment" {
         /// Before the block: the state has them.
         #[default]
         Before = "before",
-        /// In the block, each by the transaction before the only one that calls it.
+        /// In the block. Each contract has one caller, and the transaction before the caller
+        /// deploys it.
         Pairs = "pairs",
-        /// In the block, one by its first transaction; all others call it.
+        /// In the block, one contract. The first transaction deploys it, and all others call it.
         First = "first",
     }
 }
 
-/// Groups of transactions with a contract each, whose slot 0 they have in common.
+/// Groups of transactions. Each group has a contract and shares its slot 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HashChain {
-    /// Transactions of a group, of which all but whole ones are left out; `None`: all of a block are one.
+    /// Transactions of a group; incomplete groups are left out. `None`: all transactions of a
+    /// block.
     pub group_length: Option<u64>,
-    /// Among how many transactions the gas is divided.
+    /// Number of transactions that share a block's gas.
     pub density: Density,
-    /// When the contracts are deployed.
+    /// Time at which the contracts are deployed.
     pub deployed: Deployed,
     /// Contracts that the state has for groups; 1 to 100,000.
     pub contract_count: u64,

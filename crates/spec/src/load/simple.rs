@@ -10,7 +10,7 @@ use crate::names::{Creation, Pattern, Work};
 /// Transfers of ether between accounts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transfers {
-    /// Who gives to whom.
+    /// Pattern of senders and recipients.
     pub pattern: Pattern,
 }
 
@@ -26,7 +26,7 @@ impl Keyed for Transfers {
 pub struct OneSlot {
     /// Hashes that a transaction computes; 0 to 50,000.
     pub work: u64,
-    /// Time of the touch: before or after them.
+    /// Time of the touch: before or after the hashes.
     pub touch: Touch,
 }
 
@@ -39,10 +39,10 @@ impl Keyed for OneSlot {
     }
 }
 
-/// Transactions of distinct accounts that have nothing in common, or a total supply.
+/// Transactions of distinct accounts that share nothing, or only a total supply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NonConflicting {
-    /// Whether each also changes the total supply of the token, which all have in common.
+    /// Whether each transaction also changes the token's total supply, which all share.
     pub changes_supply: bool,
 }
 
@@ -55,7 +55,7 @@ impl Keyed for NonConflicting {
 /// Deployments of contracts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Deploy {
-    /// By which operation.
+    /// Operation that deploys them.
     pub creation: Creation,
     /// Bytes of the code that is deployed; 32 to 24,576.
     pub code_bytes: u64,
@@ -113,9 +113,9 @@ impl Keyed for Delegate {
 /// Work without state.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compute {
-    /// Of which sort.
+    /// Kind of work.
     pub work: Work,
-    /// Rounds of a transaction; as many as its gas allows where it is not said.
+    /// Rounds of a transaction; `None`: as many as its gas allows.
     pub round_count: Option<u64>,
 }
 
@@ -135,7 +135,7 @@ pub struct Logs {
     pub topic_count: u64,
     /// Bytes of data of a log; 0 to 100,000.
     pub data_bytes: u64,
-    /// Logs of a transaction; as many as its gas allows where it is not said.
+    /// Logs of a transaction; `None`: as many as its gas allows.
     pub log_count: Option<u64>,
 }
 

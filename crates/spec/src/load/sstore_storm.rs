@@ -11,16 +11,16 @@ use crate::names::WriteOp;
 use crate::quantity::grouped;
 
 named! {
-    /// The keys of the slots that a storm writes, and how many of a contract.
+    /// Keys of the written slots, and their number in each contract.
     #[derive(Default)]
     pub enum WriteKeys: "kind of keys" {
         /// Hashes: as many slots of one contract as a transaction can write.
         #[default]
         Keccak = "keccak",
-        /// Slots 0, 1, 2, … of each contract, of which one is written.
+        /// Slots 0, 1, 2, … of each contract. One of them is written.
         First = "first",
-        /// Mined slots of each contract, whose hashes share nibbles with that of the one that is
-        /// written.
+        /// Mined slots of each contract. Their hashes share nibbles with the hash of the written
+        /// slot.
         Deep = "deep",
     }
 }
@@ -49,7 +49,7 @@ pub struct SstoreStorm {
     pub contract_count: u64,
     /// The keys of the slots.
     pub keys: WriteKeys,
-    /// The first nibble of the hashes of all written slots, 0 to 15, if they have one in common.
+    /// First nibble that the hashes of all written slots share, 0 to 15; `None`: any.
     pub nibble: Option<u8>,
 }
 
@@ -63,7 +63,7 @@ impl Keyed for SstoreStorm {
     fn keys(&mut self, keys: &mut Keys<'_>) -> Checked {
         check_slots(keys)?;
         keys.named("op", &mut self.op)?;
-        // The usual number of contracts depends on it.
+        // The usual number of contracts depends on `keys`.
         self.keys = match keys.fields() {
             Some(fields) => fields.named("keys")?.unwrap_or_default(),
             None => self.keys,
@@ -93,7 +93,7 @@ impl Keyed for SstoreStorm {
 }
 
 impl SstoreStorm {
-    /// Checks that slots with these keys can be changed so.
+    /// Checks that the operation can change slots with these keys.
     fn check_keys(&self, of_load: &Keys<'_>) -> Checked {
         let Self { op, keys, .. } = *self;
         let Some(fields) = of_load.fields() else { return Ok(()) };
@@ -134,7 +134,7 @@ impl SstoreStorm {
         Err(fields.fault("contracts", Misfit::new(rule, remedy)))
     }
 
-    /// Checks that all written slots can lie below the nibble, where there is one.
+    /// Checks that all written slots can lie below the nibble, if there is one.
     fn check_nibble(&self, of_load: &Keys<'_>) -> Checked {
         let Self { op, keys, nibble, .. } = *self;
         let (Some(nibble), Some(fields), Some(around)) =
@@ -160,7 +160,7 @@ impl SstoreStorm {
     }
 }
 
-/// A choice of slots by their hashes needs rows, and tries, by hashes.
+/// Checks that rows and tries are keyed by hashes, for a choice of slots by their hashes.
 fn check_hashed(keys: &Keys<'_>, key: &str) -> Checked {
     match (keys.fields(), keys.around()) {
         (Some(fields), Some(around)) if around.state.layout != Layout::Hashed => {

@@ -1,4 +1,4 @@
-//! Loads of tokens and their holders, and the rules of accounts that take part.
+//! Loads of tokens and their holders, and the rules of accounts in them.
 
 use crate::fault::{Fault, Misfit, Remedy};
 use crate::fields::{Fields, Range};
@@ -7,12 +7,12 @@ use crate::names::{Pattern, Recipients};
 use crate::quantity::underscored;
 use crate::sizes::{EXPONENT_MAX, no_exponent};
 
-/// Transfers of a token between those who hold it.
+/// Transfers of a token between its holders.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Erc20 {
-    /// Who gives to whom.
+    /// Pattern of senders and recipients.
     pub pattern: Pattern,
-    /// Accounts that have a balance in the genesis, and give; 2 to the number of accounts.
+    /// Senders, with a balance in the genesis; 2 to the number of accounts.
     pub holder_count: u64,
 }
 
@@ -35,7 +35,7 @@ impl Keyed for Erc20 {
 /// Transfers of tokens of an ERC-721 contract, between pairs that share no account.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Erc721 {
-    /// Accounts that have a token each in the genesis, and give; 2 to the number of accounts.
+    /// Senders, with a token each in the genesis; 2 to the number of accounts.
     pub holder_count: u64,
 }
 
@@ -59,14 +59,14 @@ impl Keyed for NftMint {
     }
 }
 
-/// Gifts of a token to many at once.
+/// Transfers of a token to many recipients at once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Airdrop {
-    /// Who receives.
+    /// Accounts that receive.
     pub recipients: Recipients,
     /// Recipients of a transaction; 1 to 10,000.
     pub recipient_count: u64,
-    /// Accounts that hold the token in the genesis, and give; 2 to the number of accounts.
+    /// Senders, which hold the token in the genesis; 2 to the number of accounts.
     pub holder_count: u64,
 }
 
@@ -101,10 +101,10 @@ impl Keyed for Airdrop {
 pub struct Amm {
     /// Pairs of tokens; 1 to 1,000.
     pub pair_count: u64,
-    /// Share of the traders that trade at the hot pair; the others are spread over the other pairs.
+    /// Share of the traders that trade at the hot pair. The others trade at the other pairs.
     pub hot_share: f64,
-    /// Zipf's exponent of that spread: the weight of the k-th of the other pairs is k to the power of
-    /// minus this; 0 is evenly.
+    /// Zipf's exponent of the other pairs: the k-th has the weight k to the power of minus this. 0
+    /// spreads evenly.
     pub pair_exponent: f64,
     /// Accounts that trade, each at one pair; 1 to the number of accounts.
     pub trader_count: u64,
@@ -121,7 +121,7 @@ impl Keyed for Amm {
         people(keys, &mut self.trader_count, &Crowd { key: "traders", least: 1, usual: 20_000 })?;
         match keys.fields() {
             Some(fields) => self.pair_exponent = pair_exponent(fields)?,
-            // The work is the same as before there was the key.
+            // Not written: the work has the same identity as before there was the key.
             None if self.pair_exponent == 0.0 => keys.shown("pair_zipf", Err(LEFT_OUT)),
             None => keys.shown("pair_zipf", Ok(float(self.pair_exponent))),
         }
@@ -137,21 +137,21 @@ fn pair_exponent(fields: &Fields<'_>) -> Result<f64, Fault> {
     Err(no_exponent(fields, "pair_zipf", exponent, "at least 0, which is evenly"))
 }
 
-/// How many of the accounts take part, each with slots written out in the state's recipe: their
-/// number bounds its memory.
+/// Most accounts of a load. Each has slots in the state's recipe, so their number bounds its
+/// memory.
 const PEOPLE_MAX: u64 = 1_000_000;
 
-/// The accounts that take part in a load.
+/// The accounts of a load.
 pub(super) struct Crowd {
-    /// The key of their count.
+    /// The key with their count.
     pub(super) key: &'static str,
-    /// The fewest that can take part.
+    /// The fewest accounts.
     pub(super) least: u64,
-    /// Their number where none is given and the state has as many.
+    /// Default count, where the state has as many accounts.
     pub(super) usual: u64,
 }
 
-/// Goes over the number of accounts that take part.
+/// Reads or writes the number of accounts of a load.
 pub(super) fn people(keys: &mut Keys<'_>, count: &mut u64, crowd: &Crowd) -> Checked {
     let least = crowd.least;
     let account_count = keys.around().map_or(0, |around| around.state.account_count);
@@ -163,7 +163,7 @@ pub(super) fn people(keys: &mut Keys<'_>, count: &mut u64, crowd: &Crowd) -> Che
     keys.count(crowd.key, count, &range, crowd.usual.min(most))
 }
 
-/// Checks that a giver and a taker can be two accounts.
+/// Checks that sender and recipient can be two accounts.
 pub(super) fn check_two_accounts(keys: &Keys<'_>) -> Checked {
     match keys.around() {
         Some(around) if around.state.account_count < 2 => {

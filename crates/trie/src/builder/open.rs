@@ -1,8 +1,9 @@
-//! A branch that the last key runs through.
+//! A branch that the last key runs through. A [`Slot`] here is the index of a node that waits to be
+//! hashed, no storage slot.
 
 use crate::{fold::Slot, format::Weight, path::Path, rlp::nibbles};
 
-/// A stored branch below a child's own path: the nibbles between, and the branch itself.
+/// A child that is an extension node: its path, and the stored branch at its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
     pub(super) nibble: u8,
@@ -10,6 +11,7 @@ pub(super) struct Below {
     pub(super) branch: Slot,
 }
 
+/// A branch that may still get children: the last key runs through it.
 #[derive(Debug)]
 pub(super) struct Open {
     depth: u8,

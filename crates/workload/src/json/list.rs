@@ -1,4 +1,4 @@
-//! A batch's block-level access list as JSON: its encoding, and what that says.
+//! A batch's block-level access list as JSON: its encoding, and its content.
 
 use alloy_eip7928::{AccountChanges, BlockAccessList, SlotChanges};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};

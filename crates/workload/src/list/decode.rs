@@ -1,9 +1,9 @@
-//! Decoding: one pass over the RLP of a list straight into the flat arrays of a [`ListIndex`],
-//! with every rule of form checked on the way (EIP-7928: canonical RLP, orders, uniqueness,
-//! ranges, bounds). The part that a form adds to the EIP's, or has instead of it, is its [`Form`].
+//! Decoding: one pass over the RLP of a list into the flat arrays of a [`ListIndex`]. It checks
+//! every rule of form (EIP-7928: canonical RLP, orders, uniqueness, ranges, bounds). A [`Form`] has
+//! the parts that differ from the EIP's.
 //!
-//! Safe on any bytes: it never panics, its work is linear in the input, and besides the input
-//! it holds 32 bytes a slot, 48 a change, and 4 a step up to `last_index`.
+//! Safe on any bytes: it never panics, and its work is linear in the input. Besides the input it
+//! holds 32 bytes a slot, 48 a change, and 4 a step up to `last_index`.
 
 use std::cmp::Ordering;
 
@@ -307,7 +307,7 @@ fn read_code(
     Ok(Code { hash, bytes: Bytes::copy_from_slice(code) })
 }
 
-/// Whose changes are read, for errors.
+/// The account and the field of the changes being read, for errors.
 #[derive(Clone, Copy)]
 struct Place {
     address: Address,

@@ -1,5 +1,5 @@
-//! Why a list is rejected for its form; each rule has a reason of its own. Offsets are bytes
-//! from the start of the encoded list.
+//! Reasons to reject a list for its form, one for each rule. Offsets are bytes from the start of
+//! the encoded list.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl fmt::Display for Field {
     }
 }
 
-/// Why the bytes are no list of EIP-7928, or not one this batch can have.
+/// Reason that bytes are no list of EIP-7928, or none that this batch can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it and its fields are")]
 pub enum ListError {

@@ -1,5 +1,5 @@
-//! The `full` form of a list, our own: the EIP-7928 list with the value that everything in it
-//! has before the batch, so that executors need no read of the state. RLP:
+//! The `full` form of a list, our own: the EIP-7928 list with the value before the batch of each
+//! item. So executors need no read of the state. RLP:
 //!
 //! ```text
 //! [ [ address,

@@ -39,9 +39,9 @@ impl SlotId {
 /// A code that an account gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Its Keccak-256, computed, not read from the list.
+    /// Keccak-256 of the code, computed and not read from the list.
     pub hash: B256,
-    /// Its bytes; empty where a delegation ends (EIP-7702).
+    /// Bytes of the code; empty where a delegation ends (EIP-7702).
     pub bytes: Bytes,
 }
 
@@ -60,8 +60,8 @@ impl Code {
         bytes.starts_with(&Self::DELEGATION_PREFIX[..2]) && !Self::is_delegation(bytes)
     }
 
-    /// Whether a block can give an account the code `bytes`: creation refuses a code that begins
-    /// with 0xef (EIP-3541), and of that only a transaction's delegations are set otherwise.
+    /// Whether a block can give an account the code `bytes`. Creation refuses a code that begins
+    /// with 0xef (EIP-3541). Only delegations of a transaction (EIP-7702) set such a code.
     pub(super) fn can_be_set(bytes: &[u8]) -> bool {
         bytes.first() != Some(&Self::DELEGATION_PREFIX[0]) || Self::is_delegation(bytes)
     }
@@ -86,7 +86,7 @@ pub struct ListIndex {
     /// One per account.
     pub(super) spans: Vec<Span>,
     pub(super) account_window: Window,
-    /// Of all slots, in the order of their ids.
+    /// Keys of all slots, in the order of their ids.
     pub(super) keys: Vec<U256>,
     pub(super) radix: Radix,
     pub(super) slots: Writes<U256>,
@@ -177,9 +177,9 @@ impl ListIndex {
         self.slot_id_announced(account, key, |_| ())
     }
 
-    /// As [`Self::slot_id`]; `announce` is told, before any key is compared, which slot it will
-    /// be or lie a few places before. So the caller's value of a slot can be on its way from
-    /// memory while the keys are.
+    /// Finds a slot, as [`Self::slot_id`] does. Before any key is compared, `announce` gets that
+    /// slot, or one a few indices before it. So the caller can prefetch its own value of the slot
+    /// meanwhile.
     #[inline]
     pub fn slot_id_announced(
         &self,
@@ -195,8 +195,8 @@ impl ListIndex {
         announce(SlotId(near.start as u32));
         let index = match self.keys[near.start..].first_chunk::<BUCKET_KEY_COUNT>() {
             Some(keys) if near.len() <= BUCKET_KEY_COUNT => {
-                // How many keys of a bucket are lower cannot be foreseen, and a wrong guess would
-                // wait for memory: so all of them are compared, without a branch.
+                // All keys of a bucket are compared without a branch. A branch could not be
+                // predicted, and a wrong prediction would wait for memory.
                 let lower = |(at, probe)| usize::from((at < near.len()) & is_less(probe, key));
                 near.start + keys.iter().enumerate().map(lower).sum::<usize>()
             }
@@ -246,8 +246,8 @@ impl ListIndex {
         self.slots.of(slot.0).map(|(index, _)| index)
     }
 
-    /// The indices at which steps change balance, nonce or code of the account; those of one that
-    /// changes several of them come several times.
+    /// The indices at which steps change balance, nonce or code of the account. A step that changes
+    /// several of them gives its index several times.
     pub fn account_change_indices(
         &self,
         account: AccountId,

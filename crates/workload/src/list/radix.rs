@@ -33,7 +33,7 @@ pub(super) struct Radix {
     starts: Vec<u32>,
 }
 
-/// Where the directory of one group is, and which bits of a key it goes by.
+/// Position of one group's directory, and the bits of a key that it uses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
     /// Place of the group's first bucket.
@@ -82,8 +82,8 @@ impl Radix {
         let end = ends.first + count as u32;
         self.starts.resize(base + bucket_count + 1, 0);
         let starts = &mut self.starts[base..];
-        // Without a branch on the keys, which a processor cannot foresee: the last key of each
-        // bucket leaves its mark, and buckets without one take that of the bucket before.
+        // No branch on the keys, since a processor cannot predict it. The last key of each bucket
+        // leaves its mark; a bucket without keys takes the mark of the bucket before.
         for (key, index) in keys.zip(ends.first..end) {
             starts[window.bucket(key.borrow()) + 1] = index + 1;
         }

@@ -160,8 +160,8 @@ impl<'a> Cursor<'a> {
         Ok(*first)
     }
 
-    /// Takes the payload of the item at `offset` whose first byte is `kind` above the first of
-    /// its kind: the length itself up to 55, then 55 + the number of the length's bytes.
+    /// Takes the payload of the item at `offset`. `kind` is the item's first byte minus the first
+    /// of its kind: the length itself up to 55, then 55 + the number of the length's bytes.
     fn payload(&mut self, kind: u8, offset: usize) -> Result<&'a [u8], ListError> {
         let len = match kind.checked_sub(SHORT_MAX_BYTES) {
             None | Some(0) => usize::from(kind),

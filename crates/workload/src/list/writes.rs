@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Below this many writes of one id, comparing them in turn beats bisection.
 const LINEAR_MAX_COUNT: usize = 5;
 
-/// Which of 64 consecutive ids have writes.
+/// The ids with writes, among 64 consecutive ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     bits: u64,
@@ -134,7 +134,7 @@ impl<V> Writes<V> {
 pub(super) enum Closed {
     /// At least one.
     Written,
-    /// None.
+    /// No write.
     Empty,
 }
 

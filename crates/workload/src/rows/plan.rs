@@ -27,7 +27,7 @@ const WALK_ROWS: u64 = 1 << 16;
 /// The sources of a table, and its parts.
 #[derive(Debug)]
 pub(super) struct Plan<S> {
-    /// By ascending key prefix.
+    /// Sources by ascending key prefix.
     pub(super) sources: Vec<Planned<S>>,
     pub(super) parts: Vec<Part>,
     pub(super) scratch: Scratch,

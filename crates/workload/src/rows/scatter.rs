@@ -21,7 +21,7 @@ const UNWRITTEN_BYTES: usize = 64 << 20;
 const BLOCK_BYTES_MIN: usize = 4 << 10;
 const BLOCK_BYTES_MAX: usize = 64 << 10;
 
-/// Where blocks of records are kept between the passes.
+/// Store of blocks of records between the passes.
 #[derive(Debug)]
 pub(super) enum Scratch {
     /// In memory: they are few.
@@ -109,7 +109,8 @@ struct Bucket {
 }
 
 impl Buckets {
-    /// Scatters all rows of `source` into `bucket_count` buckets; `scanned` is told of rows done.
+    /// Scatters all rows of `source` into `bucket_count` buckets; `scanned` gets the number of rows
+    /// done.
     pub(super) fn scatter<S: Source>(
         source: &S,
         bucket_count: u64,

@@ -1,4 +1,4 @@
-//! How rows are made, and how far that is.
+//! Settings for making rows, and progress of making them.
 
 use std::{
     path::PathBuf,
@@ -7,7 +7,7 @@ use std::{
 
 use crate::rows::error::RowError;
 
-/// How rows are made. None of it changes which rows there are, nor their order.
+/// Settings for making rows. They change neither the rows nor their order.
 #[derive(Clone, Debug)]
 pub struct RowSettings<'a> {
     /// Threads of pass 1; at least 1.
@@ -43,11 +43,11 @@ impl RowSettings<'_> {
     }
 }
 
-/// How far pass 1 is.
+/// Progress of pass 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowProgress {
     /// Rows scanned.
     pub done_row_count: u64,
-    /// Rows that pass 1 scans in all; 0 where it has nothing to do.
+    /// Rows that pass 1 scans in all; 0 where there is nothing to scan.
     pub total_row_count: u64,
 }

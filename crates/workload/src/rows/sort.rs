@@ -7,9 +7,9 @@ const PILE_KEYS: usize = 8;
 /// One key in sorted order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entry {
-    /// Its first eight bytes, big-endian.
+    /// First eight bytes of the key, big-endian.
     prefix: u64,
-    /// Its place among the unsorted keys.
+    /// Index of the key among the unsorted keys.
     pub(super) index: u32,
 }
 

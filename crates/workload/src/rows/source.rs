@@ -65,7 +65,7 @@ pub(super) struct SlotSource<'a> {
     rule: SlotRule<'a>,
 }
 
-/// Where an account's slots come from.
+/// Origin of an account's slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SlotRule<'a> {
     Family(&'a SlotFamily),
@@ -193,7 +193,7 @@ pub(super) struct AccountSource<'a> {
 /// A family of accounts among all.
 #[derive(Debug)]
 struct Members<'a> {
-    /// Its place in its list in the recipe.
+    /// Index of the family in its list in the recipe.
     family_index: usize,
     kind: MemberKind<'a>,
     /// Index of the first among all accounts.

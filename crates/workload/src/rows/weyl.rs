@@ -1,5 +1,5 @@
-//! A Weyl sequence in ascending order without sorting: by the three-distance theorem (Sós 1957)
-//! the successor of point i among the points 0..n is one of i + up, i + up - down, i - down.
+//! A Weyl sequence in ascending order without sorting, by the three-distance theorem (Sós 1957).
+//! The successor of point i among the points 0..n is one of i + up, i + up - down, i - down.
 
 use alloy_primitives::{B256, U256};
 
@@ -24,7 +24,7 @@ impl WeylOrder {
         assert!((1..=1 << 32).contains(&count), "{count} points");
         let (mut up, mut above) = (1, WEYL_STEP);
         let (mut down, mut below) = (1, WEYL_STEP.wrapping_neg());
-        // The smallest point is the last of the record lows, each of which is the one before
+        // The smallest point is the last of the record lows. Each record low is the one before
         // moved by the first index that leads down, but not below 0.
         let (mut first, mut lowest) = (0, U256::from_be_bytes(seed.0));
         loop {

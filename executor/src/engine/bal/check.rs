@@ -1,5 +1,5 @@
-//! Is the list right? Every step's writes must be those that the list has at its index, and
-//! every key that a complete list declares must be met (EIP-7928).
+//! Checks that the list is right (EIP-7928). Every step's writes must be those of the list at its
+//! index. Every key that a complete list declares must be met.
 
 use alloy_primitives::Address;
 use evm::StepWrites;

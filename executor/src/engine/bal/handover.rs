@@ -1,8 +1,8 @@
-//! Values on their way from the store to the transactions: each declared key is read once,
-//! by whoever comes first, and handed to all who need it.
+//! Values on their way from the store to the transactions. The first to come reads a declared key,
+//! once, and hands the value to all others.
 //!
-//! A key's place is its dense id in the list, so there is no map and no lock: a byte says
-//! whether the value is there, and the value is published by a release store of that byte.
+//! The index of a key is its dense id in the list, so there is no map and no lock. One byte a key
+//! says whether the value is there. A release store of this byte publishes the value.
 //! ```text
 //! EMPTY ──claim──▶ CLAIMED ──publish──▶ READY
 //! ```

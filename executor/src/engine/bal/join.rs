@@ -49,9 +49,8 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
     }
 }
 
-/// Writes of the steps of one worker, or of all, by the numbers that the list has for the keys: a
-/// key that is not in the list was refused before. So no key is hashed, and the list's order
-/// is that of the net changes.
+/// Writes of the steps of one worker, or of all, by the list's numbers of the keys. A key outside
+/// the list was refused before. So no key is hashed, and the net changes have the list's order.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     balances: Writes<AccountId, U256>,

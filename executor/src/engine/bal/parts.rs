@@ -1,6 +1,9 @@
-//! The parts of a batch that shards execute by its list. Partitioners take what is known before a transaction
-//! runs: its sender, its gas limit for its time, and the keys that the list says it writes. Which keys it reads alone
-//! is not in a list (EIP-7928), and the account of the fee recipient, which all transactions write, is left out.
+//! The parts of a batch that shards execute by its list. Partitioners know three facts before a
+//! transaction runs: its sender, its gas limit (as its time), and the keys that the list says it
+//! writes.
+//!
+//! A list does not say which transaction reads a key (EIP-7928). The fee recipient's account, which
+//! all transactions write, is left out.
 
 use partition::Access;
 use rayon::iter::Either;

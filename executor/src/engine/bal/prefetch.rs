@@ -1,6 +1,6 @@
-//! Readers that only read: the keys that a list declares, once each, ahead of the transactions
-//! or beside them. Which keys a reader takes, in which order and until when is a policy
-//! ([`Prefetch`]); that no key is read twice is not: each is claimed before it is read.
+//! Readers that only read. They read the keys of a list once each, ahead of the transactions or
+//! beside them. A policy ([`Prefetch`]) gives the keys of a reader, their order and the end. Each
+//! key is claimed before it is read, so no key is read twice.
 
 use std::sync::{
     Arc, OnceLock,

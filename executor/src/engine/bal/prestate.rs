@@ -1,8 +1,8 @@
 //! The state below a batch as its transactions see it: read once per key, shared by all.
 //!
-//! Three ways, one trait: with an EIP-7928 list every key has a dense id and a place
-//! ([`Declared`]); with a list of changes only, keys come up as transactions ask
-//! ([`Undeclared`]); a full list has the values themselves ([`Listed`]).
+//! One trait has three implementations. [`Declared`]: an EIP-7928 list gives every key a dense id
+//! and a cell. [`Undeclared`]: with a list of changes only, keys appear as transactions request
+//! them. [`Listed`]: a full list has the values themselves.
 
 use std::sync::atomic::AtomicBool;
 
@@ -86,9 +86,9 @@ pub(crate) trait PreState: Send + Sync + Sized {
 /// Places by dense id, for a list that declares all reads.
 #[derive(Debug)]
 pub(crate) struct Declared {
-    /// By [`AccountId`].
+    /// Accounts by [`AccountId`].
     pub(crate) accounts: Values<AccountCell>,
-    /// By [`SlotId`].
+    /// Slots by [`SlotId`].
     pub(crate) slots: Values<SlotCell>,
 }
 

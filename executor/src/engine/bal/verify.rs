@@ -1,7 +1,8 @@
-//! Verifying the values of a full list: every key of it is read from the store, once, in the order
-//! and as many at a time as batched I/O reads, and compared. The list is rejected for the first chunk
-//! of keys with a wrong value, and in that chunk for the lowest key: a chunk that was begun is read
-//! to its end, and chunks are begun in order, so that this is the same key however threads meet.
+//! Verifies the values of a full list. Reads every key from the store, once, in the order and batch
+//! size of batched I/O, and compares.
+//!
+//! The list is rejected for the lowest wrong key in the first chunk with a wrong value. Chunks are
+//! begun in order and read to their end, so this key does not depend on timing.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,6 +1,6 @@
-//! The state that one transaction runs on under a block-level access list: the state below the
-//! batch, overlaid with the list's writes at lower indices (EIP-7928). Refuses a
-//! key that a complete list does not declare, and remembers which declared keys were met.
+//! The state of one transaction under a block-level access list: the state below the batch with the
+//! list's writes at lower indices (EIP-7928). Refuses keys that a complete list does not declare.
+//! Records the declared keys that were met.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -49,9 +49,9 @@ pub(crate) struct Shared<P> {
 /// The declared keys that were met.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
-    /// By account id.
+    /// Accounts by account id.
     pub(crate) accounts: Bitset,
-    /// By slot id.
+    /// Slots by slot id.
     pub(crate) slots: Bitset,
 }
 
@@ -127,9 +127,9 @@ impl<'a, P: PreState> View<'a, P> {
         self.tally.trace.as_deref_mut()
     }
 
-    /// Marks keys that `state` met without asking for them: slots of a contract in creation are
-    /// known to be empty. A creation that was reverted leaves no mark on the account but for its
-    /// slots, so all accounts that had no code before are looked at.
+    /// Marks keys that `state` met without a read: slots of a contract in creation are known to be
+    /// empty. A reverted creation cannot be recognised by the account. So slots of every account
+    /// that had no code before are marked.
     ///
     /// # Errors
     /// [`ViewError::UndeclaredSlot`] where a complete list does not have such a slot.
@@ -221,6 +221,7 @@ impl<P: PreState> Database for View<'_, P> {
         let id = self.account_id(&address)?;
         let row = self.row(id, &address)?;
         let Some(id) = id else { return Ok(row.map(info)) };
+        // `storage` need not mark the account: revm loads it first.
         self.touched.accounts.insert(id.get());
         let (list, index) = (&self.shared.list, self.index);
         let nonce = list.nonce_before(id, index);
@@ -234,6 +235,7 @@ impl<P: PreState> Database for View<'_, P> {
         after.balance = balance.unwrap_or(after.balance);
         if let Some(code) = code {
             after.code_hash = code.hash;
+            // Registers the code for `code_by_hash`; the value is not needed here.
             let fresh = || bytecode(code.hash, Some(code.bytes.clone()));
             self.shared.codes.get_or_read(code.hash, self.cancel, fresh)?;
         }

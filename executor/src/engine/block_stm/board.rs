@@ -1,5 +1,5 @@
-//! The scheduler behind its lock, and how workers wait: first by looking again for a few
-//! microseconds, because waking a thread costs more than a plain transfer, then asleep.
+//! The scheduler behind its lock, and the waiting of workers. A worker first polls for a few
+//! microseconds, because waking a thread costs more than a plain transfer. Then it sleeps.
 
 use std::{
     fmt, hint,
@@ -34,7 +34,7 @@ const STOP_CHECK: Duration = Duration::from_millis(1);
 pub(super) enum Verdict {
     /// Its need is met.
     GoOn,
-    /// It is given up.
+    /// The run is given up.
     GiveUp,
     /// All is given up.
     Stopped,

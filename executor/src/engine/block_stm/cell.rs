@@ -1,9 +1,9 @@
-//! All that is known of one key: its value below the batch, the writes of steps of the batch, and
-//! the highest step that read it. Plain values; one lock a cell guards them (`memory.rs`).
+//! State of one key: its value below the batch, the writes of the batch's steps, and the highest
+//! step that read it. Plain values; one lock a cell guards them (`memory.rs`).
 //!
-//! A read and the mark it leaves are one transition, and so are a write and the look at the
-//! mark. So either the reader sees the write, or the writer sees the reader: no step is wrong
-//! without being known as dirty.
+//! A read and its mark are one transition, and so are a write and its look at the mark. So either
+//! the reader sees the write, or the writer sees the reader. A step with a wrong read is always
+//! known as dirty.
 
 use workload::BlockAccessIndex;
 
@@ -43,7 +43,7 @@ pub(super) enum Keep {
 pub(super) enum Found<B, V> {
     /// The highest lower step that wrote the key, and the value that it wrote.
     Written(BlockAccessIndex, V),
-    /// That step's last run was aborted.
+    /// The last run of the highest lower step that wrote the key was aborted.
     Estimate(BlockAccessIndex),
     /// No lower step wrote it: the value below the batch.
     Base(B),
@@ -93,8 +93,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         self.base_or_claim()
     }
 
-    /// Reads as [`Self::read`] does, on a shard: what other shards wrote is known here only once the value
-    /// below the batch is, as both come together.
+    /// Reads as [`Self::read`] does, on a shard. Writes of other shards arrive together with the
+    /// value below the batch, so nothing is known before that value.
     pub(super) fn read_on_shard(
         &mut self,
         index: BlockAccessIndex,
@@ -139,8 +139,8 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         self.below(index).map(|version| (version.index, &version.value))
     }
 
-    /// Reads as the step `index` where the value below the batch does not matter: what was
-    /// written, or `None`; an error names the step whose last run was aborted.
+    /// Reads as the step `index`, without the value below the batch. Returns the written value, or
+    /// `None` where no lower step wrote. An error names the step whose last run was aborted.
     pub(super) fn read_written(
         &mut self,
         index: BlockAccessIndex,
@@ -193,9 +193,11 @@ impl<B: Clone, V: Clone + PartialEq> Cell<B, V> {
         usize::from(self.top.is_some()) + self.lower.len()
     }
 
-    /// Writes as the step `index`. A value that no step from `committed` on can read is forgotten,
-    /// and after a final run all that it replaces: only a speculative one may have to run again.
-    /// Returns the highest step that may have read something else in its position.
+    /// Writes as the step `index`. Forgets values that no step from `committed` on can read. A
+    /// final run's write forgets all lower values, because only a speculative run may have to run
+    /// again.
+    ///
+    /// Returns the highest step that may have read another value.
     pub(super) fn write(
         &mut self,
         index: BlockAccessIndex,

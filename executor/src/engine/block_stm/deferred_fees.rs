@@ -1,5 +1,5 @@
-//! Fees that transactions owe to their blocks' beneficiaries: kept apart from the accounts, one fee
-//! for each step, and summed only when somebody reads a beneficiary's account. Otherwise every
+//! Fees that transactions owe to their blocks' beneficiaries. They are kept apart from the
+//! accounts, one fee for each step. A read of a beneficiary's account sums them. Otherwise every
 //! transaction of a block would depend on the one before it.
 
 use std::sync::{
@@ -37,14 +37,15 @@ struct DeferredFees {
 /// All fees of a batch.
 #[derive(Debug)]
 pub(super) struct BatchFees {
-    /// By the number of the beneficiary's account.
+    /// Deferred fees by the number of the beneficiary's account.
     of_beneficiary: Vec<DeferredFees>,
     /// Low and high half of each step's fee in wei. Ordered by the scheduler's lock.
     fees: Vec<[AtomicU64; 2]>,
 }
 
 impl BatchFees {
-    /// Of `batch`. Gives the beneficiaries the first numbers of `memory`, which has none yet.
+    /// Prepares the fees of `batch`. Gives the beneficiaries the first numbers of `memory`, which
+    /// has none yet.
     pub(super) fn new(batch: &Batch, steps: &Steps, memory: &Memory) -> Self {
         let mut of_beneficiary = Vec::<DeferredFees>::new();
         let mut start = 0;

@@ -1,6 +1,5 @@
-//! The state of a batch under way: a cell for each key that any step met, found by the whole
-//! key, and numbered so that it need not be searched for again. Each key is read from the store
-//! once, by whoever comes first.
+//! The state of a batch under way: a numbered cell for each key that any step met. The number saves
+//! a second search by the whole key. The first reader of a key reads it from the store, once.
 
 use std::{
     fmt,

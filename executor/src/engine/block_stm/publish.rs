@@ -1,5 +1,5 @@
-//! From the EVM's output of a step to versions that others can read: which fields a step wrote
-//! is decided as in `evm::StepWrites`, and nothing else is published.
+//! Makes the versions that others can read from the EVM's output of a step. As in
+//! `evm::StepWrites`, only fields that the step wrote are published.
 
 use alloy_primitives::{Address, KECCAK256_EMPTY, U256, map::HashSet};
 use revm::state::EvmState;

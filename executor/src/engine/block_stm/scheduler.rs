@@ -16,10 +16,10 @@
 //!
 //! Nobody waits when nobody can run: a step may wait only while another worker does not.
 //!
-//! On a shard of execution the steps of other shards are *remote*: nobody runs them here, and they disturb
-//! others when word of their writes comes. No step is committed here before the coordinator has committed it
-//! there, and then only where it is executed and not dirty: an outcome that the coordinator has replaced is
-//! put right first.
+//! On a shard of execution the steps of other shards are *remote*: they do not run here. Messages
+//! with their writes disturb other steps. A step is committed here only after the coordinator has
+//! committed it, and only if it is executed and not dirty. So an outcome that the coordinator has
+//! replaced is corrected first.
 
 use workload::BlockAccessIndex;
 
@@ -33,8 +33,8 @@ use crate::shards::Speculation;
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
 /// Number of steps that cannot run yet and are passed over in search of one that can.
 const LOOK: usize = 32;
-/// Steps ahead of the commit on a shard, for each of the window and each shard: word of a commit is under way
-/// while the shard goes on.
+/// Steps ahead of the commit on a shard, for each step of the window and each shard. The shard goes
+/// on while the message of a commit is under way.
 const SHARD_STRETCH: u32 = 16;
 /// Reads and writes of steps that are executed and not committed, above which only the lowest
 /// step may run.

@@ -13,9 +13,8 @@ use super::{
 };
 use crate::{engine::error::EngineError, error::StoreError, store::Reader};
 
-/// The net changes of a batch whose `step_count` steps are all committed. A value below the
-/// batch that nobody has read yet (of a beneficiary, or of a slot of a contract that a step
-/// created) is read by `reader`.
+/// The net changes of a batch whose `step_count` steps are all committed. `reader` reads values
+/// below the batch that nobody has read yet: of a beneficiary, or of a slot of a created contract.
 ///
 /// # Errors
 /// [`StoreError`] when such a read fails.

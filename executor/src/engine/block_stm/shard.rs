@@ -1,7 +1,9 @@
-//! A shard's part of an optimistic batch: its threads run its steps as those of the engine do, over a memory
-//! that has the writes of other shards' steps too. The coordinator sends these, and the state below the
-//! batch, and it alone commits. Accounts that the transactions name are asked for ahead, in micro-batches that do
-//! not wait for one another; keys beyond these when a step comes to them.
+//! A shard's part of an optimistic batch. Its threads run its steps as the engine's threads do.
+//! Their memory has the writes of other shards' steps too. The coordinator sends these and the
+//! state below the batch, and it alone commits.
+//!
+//! Accounts that the transactions name are requested ahead, in micro-batches that do not wait for
+//! one another. Other keys are requested when a step needs them.
 
 use std::{
     sync::{
@@ -208,7 +210,7 @@ impl Part<'_> {
         }
     }
 
-    /// Those of the keys that nobody has asked for.
+    /// Keys that nobody has requested yet; claims them.
     fn claimed(&self, accounts: &[Address], slots: &[(Address, U256)]) -> Keys {
         let memory = &self.memory;
         let accounts = accounts.iter().filter(|address| {

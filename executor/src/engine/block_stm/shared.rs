@@ -34,8 +34,8 @@ pub(super) struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Returns whether this is a shard: its coordinator sends values below the batch together with those that
-    /// steps of other shards wrote, and validates all reads.
+    /// Returns whether this is a shard. A shard's coordinator sends values below the batch together
+    /// with writes of other shards, and validates all reads.
     pub(super) const fn is_on_shard(&self) -> bool {
         matches!(self.results, Results::Sent(_))
     }

@@ -70,7 +70,7 @@ pub(super) enum Report {
         /// The step.
         index: BlockAccessIndex,
     },
-    /// It is not; the step's writes are marked as estimates.
+    /// The step would now read another value; its writes are marked as estimates.
     Invalid {
         /// The step.
         index: BlockAccessIndex,
@@ -91,8 +91,8 @@ pub(super) enum Answer {
 /// The state of a run that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Asking {
-    /// It asks for the first time.
+    /// The run asks for the first time.
     First,
-    /// It was told to wait, and has.
+    /// The run was told to wait, and has waited.
     Again,
 }

@@ -70,7 +70,7 @@ pub(super) struct StepView<'a> {
     pub(super) has_new_code: bool,
     /// Accounts met in this step, the last ones last.
     met: Vec<(Address, CellId)>,
-    /// Of those, the ones that this batch created.
+    /// Accounts met in this step that this batch created.
     born: HashSet<CellId>,
 }
 

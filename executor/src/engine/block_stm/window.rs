@@ -1,5 +1,5 @@
-//! The distance by which execution may run ahead of the commit. A step far ahead has more below it
-//! that may still change its reads, so the distance shrinks while many runs are aborted and grows
+//! The distance by which execution may run ahead of the commit. More lower steps may still change
+//! the reads of a step far ahead. So the distance shrinks while many runs are aborted, and grows
 //! while few are.
 
 /// The largest distance in steps, and so how many steps' reads and versions are kept at once.
@@ -12,9 +12,9 @@ const MOST_PATIENCE: u32 = 256;
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ran {
-    /// It came to its end.
+    /// The run was completed.
     ToItsEnd,
-    /// It was aborted: given up, or its reads have changed.
+    /// The run was aborted: given up, or its reads have changed.
     Aborted,
 }
 

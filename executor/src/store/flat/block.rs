@@ -1,10 +1,10 @@
-//! Blocks of 4 KiB that rows lie in: as many as fit, all of one size, in the order of their keys.
+//! Blocks of 4 KiB of rows of one size, in the order of their keys. A block has as many as fit.
 //!
 //! ```text
 //! checksum 8 ‖ row count 2 ‖ zeros 6 ‖ rows (key ‖ value) ‖ zeros
 //! ```
-//! Numbers are little-endian. The checksum covers the whole block and is begun with the table
-//! and the block's number, so that a block read from another place is noticed as well.
+//! Numbers are little-endian. The checksum covers the whole block. It is seeded with the table and
+//! the block's number, so a block from another place is noticed, too.
 
 use std::ops::Range;
 
@@ -15,18 +15,18 @@ pub(super) use crate::device::{BLOCK_BYTES, Block};
 /// Bytes before the rows.
 pub(super) const HEADER_BYTES: usize = 16;
 
-/// How the rows of a table lie.
+/// Layout of a table's rows in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Bytes of a key.
     pub(super) key_bytes: usize,
     value_bytes: usize,
-    /// Begins the checksums.
+    /// Seed of the checksums.
     seed: u64,
 }
 
 impl Shape {
-    /// The rows of `table`, which has rows of one size.
+    /// Layout of the rows of `table`, which must have rows of one size.
     pub(super) fn of(table: Table, layout: Layout) -> Self {
         let account_bytes = match layout {
             Layout::Hashed => 32,
@@ -69,7 +69,7 @@ impl Shape {
         block.0[..8].copy_from_slice(&sum.to_le_bytes());
     }
 
-    /// The rows of `block`, which was read as block `number`; `None` where it is damaged.
+    /// Returns the rows of `block`, which was read as block `number`; `None` if it is damaged.
     pub(super) fn rows(self, block: &Block, number: u64) -> Option<Rows<'_>> {
         let mut sum = [0; 8];
         sum.copy_from_slice(&block.0[..8]);
@@ -84,8 +84,9 @@ impl Shape {
     }
 }
 
-/// Four lanes of multiplications by odd numbers: a change within any eight bytes always
-/// shows, a larger one but once in about 2^64. It is no defence against an adversary.
+/// Checksum by four lanes of multiplications by odd numbers. A change within any eight bytes is
+/// always detected. A larger change is missed about once in 2^64. The checksum is no defence
+/// against an adversary.
 fn checksum(block: &Block, seed: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut lanes = [seed, !seed, seed.rotate_left(17), seed.rotate_left(41)];
@@ -101,18 +102,18 @@ fn checksum(block: &Block, seed: u64) -> u64 {
     lanes.iter().fold(0, |all: u64, lane| (all ^ lane).wrapping_mul(ODD).rotate_left(31))
 }
 
-/// Begins the checksums of blocks of nodes.
+/// Seed of the checksums of blocks of nodes.
 const NODE_SEED: u64 = 3 << 56;
 
-/// Writes the header of block `number` of the nodes of tries, which has `count`.
+/// Writes the header of block `number` of the nodes of tries, with `count` nodes.
 pub(super) fn seal_nodes(block: &mut Block, number: u64, count: u16) {
     block.0[8..10].copy_from_slice(&count.to_le_bytes());
     let sum = checksum(block, NODE_SEED ^ number);
     block.0[..8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Number of the nodes in `block`, which was read as block `number`, and their bytes; `None` where it
-/// is damaged.
+/// Returns the number of nodes in `block`, which was read as block `number`, and their bytes.
+/// `None` if the block is damaged.
 pub(super) fn sealed_nodes(block: &Block, number: u64) -> Option<(u16, &[u8])> {
     let (header, nodes) = block.0.split_first_chunk::<HEADER_BYTES>()?;
     let (sum, rest) = header.split_first_chunk::<8>()?;
@@ -120,7 +121,7 @@ pub(super) fn sealed_nodes(block: &Block, number: u64) -> Option<(u16, &[u8])> {
     is_sound.then(|| (u16::from_le_bytes([rest[0], rest[1]]), nodes))
 }
 
-/// The rows of a block that is sound.
+/// Rows of an undamaged block.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     shape: Shape,
@@ -134,7 +135,6 @@ impl<'a> Rows<'a> {
         self.block.0[self.shape.row(index)].split_at(self.shape.key_bytes)
     }
 
-    /// The first key.
     pub(super) fn first_key(&self) -> &'a [u8] {
         self.at(0).0
     }
@@ -154,7 +154,7 @@ impl<'a> Rows<'a> {
         None
     }
 
-    /// All rows, by ascending key where the block is as it was written.
+    /// All rows, by ascending key if the block is undamaged.
     pub(super) fn iter(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
         (0..self.count).map(move |index| self.at(index))
     }

@@ -1,4 +1,4 @@
-//! The files of a state, open for reading past the page cache or through it, with their indices.
+//! Files of a state, open for reads past the page cache or through it, with their indices.
 
 use std::{
     fs::File,
@@ -59,10 +59,10 @@ impl RowFile {
         Ok(Self { table, file: TwoWays::open(dir.join(rows_name(table)))?, index, shape })
     }
 
-    /// The rows of a block that was read.
+    /// Returns the rows of a block that was read.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] where it is damaged.
+    /// [`io::ErrorKind::InvalidData`] if the block is damaged.
     pub(super) fn rows<'a>(&self, block: &'a Block, number: u64) -> io::Result<Rows<'a>> {
         self.shape.rows(block, number).ok_or_else(|| {
             let name = self.file.path().file_name().unwrap_or_default().display();
@@ -71,17 +71,18 @@ impl RowFile {
         })
     }
 
-    /// The blocks that may hold rows of account number `account` (0 where accounts are the rows) whose
-    /// keys end within `range`.
+    /// Blocks that may hold rows whose keys end within `range`. `account` is the account's number,
+    /// or 0 where accounts are the rows.
     pub(super) fn blocks_in(&self, account: usize, range: &RowRange) -> Range<usize> {
         let first = self.index.locate(account, range.first.as_slice(), 0);
         let last = self.index.locate(account, range.last.as_slice(), 0);
-        // A range before all rows has no last block; one that begins there has the first.
+        // A range before all rows has no last block. A range that only begins there begins with the
+        // first block.
         first.map_or(0, |found| found.first)..last.map_or(0, |found| found.last + 1)
     }
 
-    /// Hands over all rows, each with the number of its block. `unreadable` makes the error of a read that
-    /// failed, or found damage.
+    /// Hands over all rows, each with the number of its block. `unreadable` makes the error of a
+    /// failed read or of damage.
     pub(super) fn each_row(
         &self,
         unreadable: impl Fn(io::Error) -> StateError,
@@ -110,15 +111,15 @@ type BlockRowSink<'s> = dyn FnMut(usize, &[u8], &[u8]) -> Result<(), StateError>
 /// Bytes of a scan that are read at a time.
 const SCAN_BUFFER_BYTES: usize = 1 << 20;
 
-/// Opens a file that is read from its beginning to its end.
+/// Opens a file for a read from its beginning to its end.
 pub(super) fn open_to_scan(path: &Path) -> io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(SCAN_BUFFER_BYTES, File::open(path)?))
 }
 
-/// Where a code lies.
+/// Position of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CodePlace {
-    /// A multiple of `BLOCK_BYTES`.
+    /// Offset in the file, a multiple of `BLOCK_BYTES`.
     pub(super) offset: u64,
     /// Bytes of the code.
     pub(super) byte_count: usize,
@@ -131,12 +132,12 @@ pub(super) struct Files {
     pub(super) slots: RowFile,
     pub(super) codes: TwoWays,
     pub(super) code_places: HashMap<B256, CodePlace>,
-    /// Of a state with tries.
+    /// Nodes of the tries, for a state with tries.
     pub(super) nodes: Option<NodeFile>,
 }
 
 impl Files {
-    /// The files of a state in `dir`, with tries in `format`.
+    /// Opens the files of a state in `dir`, with tries in `format`.
     pub(super) fn open(dir: &Path, layout: Layout, format: Option<Format>) -> io::Result<Self> {
         Ok(Self {
             nodes: format.map(|format| NodeFile::open(dir, format)).transpose()?,
@@ -173,7 +174,7 @@ impl Files {
     }
 }
 
-/// Writes where the codes lie.
+/// Writes the positions of the codes.
 pub(super) fn write_code_places(path: &Path, places: &[(B256, CodePlace)]) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(places.len() * CODE_ENTRY_BYTES);
     for (hash, place) in places {

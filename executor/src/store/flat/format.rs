@@ -1,4 +1,4 @@
-//! Building a state: rows into blocks in the order of their keys; and reading all of them again.
+//! Builds a state: rows in blocks, in the order of their keys. Reads all of them again.
 
 use std::{
     fs::File,
@@ -33,13 +33,13 @@ use crate::{
 const FORMAT_VERSION: u32 = 1;
 /// Bytes that are written at a time.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Bytes of a node beside its own, as for the first node of a small trie: its key, most of which others share,
-/// lengths, its part of the index.
+/// Bytes of a node beside its own: its key, lengths and its part of the index. Counted as for the
+/// first node of a small trie: other nodes share most of the key.
 const NODE_HEADER_BYTES: u64 = 50;
 /// The used share of blocks of nodes.
 const NODE_FILL: f64 = 0.9;
 
-/// How states are built in flat files.
+/// Format of states in flat files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FlatFormat {
     /// Nodes of tries that are stored beside the rows.
@@ -55,7 +55,7 @@ impl FlatFormat {
         tries::all_formats().map(|tries| Self { tries }).find(|format| format.shape() == shape)
     }
 
-    /// Bytes of the nodes of the tries of `genesis` at most, about.
+    /// Approximate upper bound of the bytes of the nodes of the tries of `genesis`.
     fn node_bytes(self, genesis: &Genesis) -> u64 {
         let Some(format) = self.tries else { return 0 };
         tries::byte_estimate(tries::expected_nodes(format, genesis), NODE_HEADER_BYTES, NODE_FILL)
@@ -87,7 +87,7 @@ impl StateFormat for FlatFormat {
         ];
         let rows = rows.map(|(table, count, scratch_bytes)| {
             let per_block = Shape::of(table, layout).rows_per_block() as u64;
-            // Its index, twice: in the file and while it is written.
+            // The index counts twice: in the file and during its construction.
             let blocks = count.div_ceil(per_block).saturating_add(1);
             let bytes = blocks.saturating_mul(BLOCK_BYTES as u64 + 16);
             bytes.saturating_add(count.saturating_mul(scratch_bytes))
@@ -148,7 +148,7 @@ impl StateFormat for FlatFormat {
     }
 }
 
-/// A read of state `name` that failed, or found damage.
+/// Error of a read of state `name` that failed, or found damage.
 fn unreadable(name: &str, error: io::Error) -> StateError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
@@ -203,7 +203,7 @@ fn write_rows(
     Ok(digest)
 }
 
-/// Writes the codes, each from a block's beginning on, and where they lie.
+/// Writes the codes, each at the beginning of a block, and their positions.
 fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDigest, StateError> {
     let mut file = create(input.dir, Table::Codes)?;
     let mut places = Vec::new();
@@ -224,7 +224,8 @@ fn write_codes(input: &BuildInput<'_>, watch: &Watch<'_>) -> Result<ContentDiges
     Ok(digest)
 }
 
-/// Digests all rows: each block sound, the keys ascending, and the index as the rows want it.
+/// Digests all rows. Checks that each block is undamaged, that keys ascend, and that the index fits
+/// the rows.
 fn scan_rows(
     file: &RowFile,
     input: &ScanInput<'_>,

@@ -1,9 +1,9 @@
-//! Where a key lies: 16 bytes of memory for each block of rows, the leading part of its first
-//! key. For slots that part is the account's number among those with slots (4 bytes) and the
-//! slot's part of the key (12 bytes); each such account takes 32 bytes more.
+//! Index of the blocks of rows: the leading part of each block's first key, 16 bytes of memory per
+//! block. For slots that part is the account's number among those with slots (4 bytes) and the
+//! slot's part of the key (12 bytes). Each account with slots takes 32 bytes more.
 //!
-//! Where first keys differ in these bytes, as hashed ones do, a key has one block. Where they do
-//! not, it is among a few, and the blocks themselves tell which.
+//! Hashed first keys differ in these bytes, so a key has one block. Where first keys do not differ,
+//! a key has a few candidate blocks, and the blocks themselves tell which.
 
 use std::{io, path::Path};
 
@@ -15,28 +15,28 @@ use crate::store::sealed;
 /// Bytes of an account's key in the index; shorter ones are padded with zeros.
 const ACCOUNT_BYTES: usize = 32;
 
-/// The blocks of one table.
+/// Index of the blocks of one table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Index {
-    /// Bytes of a key that name an account where accounts are numbered, else 0.
+    /// Bytes of a key that name an account, where accounts are numbered; else 0.
     account_bytes: usize,
     /// Keys of the accounts that have rows, ascending; empty where accounts are the rows.
     accounts: Vec<[u8; ACCOUNT_BYTES]>,
-    /// Of each block, the leading part of its first key.
+    /// Leading part of each block's first key.
     firsts: Vec<u128>,
 }
 
 /// Blocks that may hold a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidates {
-    /// The first of them.
+    /// First candidate.
     pub(super) first: usize,
-    /// The last of them; mostly the same.
+    /// Last candidate, mostly the same.
     pub(super) last: usize,
 }
 
 impl Index {
-    /// Of no blocks yet.
+    /// Makes an index without blocks.
     pub(super) const fn new(table: Table, shape: Shape) -> Self {
         // A slot's key is its account's and 32 bytes more.
         let account_bytes = match table {
@@ -46,7 +46,7 @@ impl Index {
         Self { account_bytes, accounts: Vec::new(), firsts: Vec::new() }
     }
 
-    /// Takes note of the next row; `begins` a block where it is the first of one.
+    /// Adds the next row, in ascending order. `begins` tells whether it is the first of its block.
     pub(super) fn add(&mut self, key: &[u8], begins: Begins) {
         let (account, rest) = key.split_at(self.account_bytes);
         if !account.is_empty() {
@@ -61,7 +61,6 @@ impl Index {
         }
     }
 
-    /// Number of blocks.
     pub(super) fn block_count(&self) -> usize {
         self.firsts.len()
     }
@@ -76,15 +75,15 @@ impl Index {
         self.accounts.binary_search(&padded(key)).ok()
     }
 
-    /// The blocks that may hold the row of account number `account` (0 where accounts are the
-    /// rows) whose key ends in `rest`; `None` where there is no such row. Looks only at blocks
-    /// from `from` on, for keys that come in order.
+    /// Returns the blocks that may hold the row whose key ends in `rest`; `None`: the key is before
+    /// all rows. `account` is the account's number, or 0 where accounts are the rows. The search
+    /// begins at block `from`: 0, or the `first` of an earlier key's result.
     pub(super) fn locate(&self, account: usize, rest: &[u8], from: usize) -> Option<Candidates> {
         let wanted = self.lead(account, rest);
         let firsts = self.firsts.get(from..)?;
         let last = firsts.partition_point(|first| *first <= wanted).checked_sub(1)?;
         let mut first = last;
-        // The row before an equal lead may lie at the end of the block before.
+        // Rows with the wanted lead may begin in the block before the first that begins with it.
         while first > 0 && firsts[first] == wanted {
             first -= 1;
         }
@@ -102,7 +101,7 @@ impl Index {
         u128::from_be_bytes(lead)
     }
 
-    /// Writes it to `path`.
+    /// Writes the index to `path`.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(8 + self.byte_count());
         bytes.extend((self.accounts.len() as u64).to_le_bytes());
@@ -131,9 +130,9 @@ impl Index {
 /// Whether a row is the first of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begins {
-    /// It is.
+    /// The row is the first of its block.
     Block,
-    /// It follows another.
+    /// The row follows another.
     Nothing,
 }
 

@@ -1,13 +1,14 @@
-//! The file of the nodes of tries: nodes of many sizes in blocks of 4 KiB, in the order of their keys,
-//! and the first key of each block in memory.
+//! The file of the nodes of tries: nodes of many sizes in blocks of 4 KiB, in the order of their
+//! keys. The first key of each block is in memory.
 //!
 //! ```text
 //! checksum 8 ‖ node count 2 ‖ zeros 6 ‖ nodes ‖ zeros
-//! node: bytes of the key that the one before begins with 1 ‖ bytes of its rest 1 ‖ bytes of the node 2
-//!       ‖ rest of the key ‖ node
+//! node: length of shared prefix 1 ‖ length of rest 1 ‖ length of node 2 ‖ rest of the key ‖ node
 //! ```
-//! A key is that of [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). A block has all of
-//! its first key.
+//!
+//! A key shares its prefix with the key before, and has the rest for itself.
+//! Keys are those of [`TrieId::slots_first_key`](crate::tries::TrieId::slots_first_key). The first
+//! key of a block is stored whole.
 
 use std::{
     fs::File,
@@ -41,7 +42,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub(super) struct NodeIndex {
     /// All keys, one behind the other.
     keys: Vec<u8>,
-    /// Where each ends.
+    /// End of each key.
     ends: Vec<u64>,
 }
 
@@ -52,7 +53,6 @@ impl NodeIndex {
         self.ends.push(self.keys.len() as u64);
     }
 
-    /// Number of blocks.
     pub(super) const fn block_count(&self) -> usize {
         self.ends.len()
     }
@@ -62,7 +62,7 @@ impl NodeIndex {
         self.keys.len() + self.ends.len() * size_of::<u64>()
     }
 
-    /// The block that has the node with `key`, if there is one.
+    /// Number of the block that has the node with `key`, if there is one.
     pub(super) fn locate(&self, key: &[u8]) -> Option<usize> {
         let (mut from, mut to) = (0, self.block_count());
         while from < to {
@@ -101,17 +101,17 @@ impl NodeIndex {
     }
 }
 
-/// The file, open for reading, with its index.
+/// The file, open for reads, with its index.
 #[derive(Debug)]
 pub(super) struct NodeFile {
     pub(super) file: TwoWays,
     pub(super) index: NodeIndex,
-    /// Which nodes are stored.
+    /// Format that decides which nodes are stored.
     pub(super) format: Format,
 }
 
 impl NodeFile {
-    /// The file of a state in `dir`.
+    /// Opens the file of a state in `dir`.
     pub(super) fn open(dir: &Path, format: Format) -> io::Result<Self> {
         let index = NodeIndex::read(&dir.join(NODES_INDEX))?;
         Ok(Self { file: TwoWays::open(dir.join(NODES))?, index, format })
@@ -123,16 +123,16 @@ fn damaged(number: u64, reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// A node as its block has it.
+/// A node in the form of its block.
 struct Entry<'b> {
-    /// Bytes at the key's beginning that are those of the key before.
+    /// Length of the prefix that the key shares with the key before.
     shared_bytes: usize,
     /// The rest of the key.
     key_rest: &'b [u8],
     node: &'b [u8],
 }
 
-/// The first of the entries, and the others.
+/// Splits off the first entry.
 fn split_first(entries: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (&[shared, key_bytes, low, high], after) = entries.split_first_chunk::<ENTRY_BYTES>()?;
     let (key_rest, after) = after.split_at_checked(usize::from(key_bytes))?;
@@ -171,7 +171,7 @@ pub(super) struct NodeWriter {
     file: BufWriter<File>,
     index: NodeIndex,
     block: Box<Block>,
-    /// Nodes in the block, and its bytes in use.
+    /// Nodes in the open block, and its used bytes.
     count: u16,
     len: usize,
     last: Vec<u8>,
@@ -179,7 +179,7 @@ pub(super) struct NodeWriter {
 }
 
 impl NodeWriter {
-    /// A file in `dir`.
+    /// Makes the file in `dir`.
     pub(super) fn create(dir: &Path) -> io::Result<Self> {
         Ok(Self {
             file: BufWriter::with_capacity(BUFFER_BYTES, File::create(dir.join(NODES))?),

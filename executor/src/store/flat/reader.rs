@@ -1,4 +1,4 @@
-//! One thread's reads: one block a key, several in flight where many keys are asked for.
+//! One thread's reads: one block per key, and several in flight for many keys.
 
 #[cfg(feature = "io-uring")]
 use std::sync::{Arc, Mutex};
@@ -38,35 +38,35 @@ pub(super) struct FlatReader<'a> {
     layout: Layout,
     #[cfg(feature = "io-uring")]
     ring: Option<Box<BlockRing>>,
-    /// The queue of a fiber's reads, and its slot there.
+    /// The queue of a fiber's reads, and the fiber's slot in it.
     #[cfg(feature = "io-uring")]
     queue: Option<(Arc<Mutex<Queue>>, usize)>,
     block: Box<Block>,
-    /// The account asked for last, its key, and its number among those with slots: slots come in
-    /// runs of one account.
+    /// The last account, its key, and its number among those with slots: slots come in runs of one
+    /// account.
     last_account: Option<(Address, RowKey, Option<usize>)>,
     batch: Batch,
     checked_codes: CheckedCodes,
     counters: ReadCounters,
 }
 
-/// Room for the keys of one call, kept between calls.
+/// Memory for the keys of one call, kept between calls.
 #[derive(Default)]
 struct Batch {
     sorted: SortedParts,
-    /// Keys that no batch has committed, with the indices that the caller has for them.
+    /// Keys that no batch has committed, with the caller's indices.
     keys: Vec<U256>,
     indices: Vec<u32>,
     /// Blocks to read, each for a range of the sorted parts.
     blocks: Vec<Wanted>,
 }
 
-/// Where a row stands in an index.
+/// Position of a row in an index.
 #[derive(Clone, Copy)]
 struct Place<'k> {
-    /// Number of its account there.
+    /// Number of the row's account in the index.
     account: usize,
-    /// The rest of its key.
+    /// The rest of the row's key.
     rest: &'k [u8],
 }
 
@@ -114,7 +114,8 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// The value of the row with `key` in `file`, which lies at `at`, handed to `decode`.
+    /// Passes the value of the row with `key` in `file` to `decode`. `at` is the row's position in
+    /// the index.
     fn get<T>(
         &mut self,
         file: &RowFile,
@@ -124,7 +125,8 @@ impl<'a> FlatReader<'a> {
     ) -> io::Result<Option<T>> {
         let Some(found) = file.index.locate(at.account, at.rest, 0) else { return Ok(None) };
         let (mut first, mut last) = (found.first, found.last);
-        // The last block whose first key is not above `key` is the one: mostly the only one.
+        // The row can only be in the last block whose first key is not above `key`; mostly there is
+        // one block.
         let mut at = last;
         loop {
             self.counters.block_count += 1;
@@ -171,7 +173,7 @@ impl<'a> FlatReader<'a> {
         Ok(value.unwrap_or_default())
     }
 
-    /// Answers keys of the overlay from it; the others go to `batch.keys`.
+    /// Answers committed keys from the overlay; the others go to `batch.keys`.
     fn look_above(&mut self, address: &Address, keys: &[U256], sink: &mut dyn FnMut(usize, U256)) {
         let Batch { keys: left, indices, .. } = &mut self.batch;
         left.clear();
@@ -187,7 +189,7 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Sorts the parts of `batch.keys`, and makes `batch.blocks` of the blocks they lie in.
+    /// Sorts the parts of `batch.keys`, and fills `batch.blocks` with their blocks.
     fn plan(&mut self, account: usize) {
         let Batch { sorted, keys, indices, blocks } = &mut self.batch;
         sorted.fill(self.layout, keys, indices.iter().copied());
@@ -197,7 +199,7 @@ impl<'a> FlatReader<'a> {
         for (at, (part, _)) in (0..).zip(&sorted.parts) {
             let found = index.locate(account, part, from);
             from = found.map_or(from, |found| found.first);
-            // A key before all rows is looked for in the first block, and not found there.
+            // A key before all rows is searched in the first block, and not found there.
             let block = found.map_or(0, |found| found.last);
             match blocks.last_mut() {
                 Some(last) if last.block == block => last.end_part = at + 1,
@@ -206,8 +208,8 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// Reads the blocks of `batch`, through the ring where there is one. Returns the rows that
-    /// lie in a block before the one that was read for them.
+    /// Reads the blocks of `batch`, through the ring if there is one. Returns the rows that lie in
+    /// an earlier block than the one that was read.
     fn read_batch(
         &mut self,
         account: &RowKey,
@@ -286,7 +288,7 @@ impl Sample for FlatSample<'_> {
         Ok(Box::new(FlatReader::new(self)))
     }
 
-    /// A key is read in one read of one block, which goes to the queue that all of them share.
+    /// Each key is one read of one block; all fibers' reads share a queue.
     #[cfg(feature = "io-uring")]
     fn fiber_readers(&self, count: usize) -> Result<Vec<Box<dyn Reader + '_>>, StoreError> {
         let queue = self.queue(count);
@@ -322,7 +324,8 @@ impl Sample for FlatSample<'_> {
         None
     }
 
-    /// Of several blocks of the index for a key, the one that is read first.
+    /// Returns each row's block. Where the index gives several blocks for a key, returns the one
+    /// that is read first.
     fn locate(&self, rows: &[AskedRow]) -> Result<Places, String> {
         let keys = place::keys(rows, self.layout).into_iter();
         let blocks = keys.map(|(table, key)| block_of(self.files, table, key.as_slice())).collect();
@@ -398,7 +401,7 @@ impl Reader for FlatReader<'_> {
         };
         self.plan(number);
         let before = self.read_batch(&account, sink)?;
-        // Their index entry is that of several blocks: rare where keys are hashes.
+        // Their index entry gives several blocks: rare where keys are hashes.
         for (row, index) in before {
             sink(index as usize, self.base_slot(Some(number), &row)?);
         }
@@ -411,7 +414,7 @@ impl Reader for FlatReader<'_> {
         }
         let settings = &self.sample.settings;
         Batching {
-            // A ring is only as deep as a call has keys.
+            // A call cannot fill a ring deeper than its number of keys.
             slots_per_call: settings.keys_per_call,
             rows_per_call: settings.keys_per_call,
             reads_accounts_together: false,
@@ -419,7 +422,7 @@ impl Reader for FlatReader<'_> {
         }
     }
 
-    /// A block that comes back makes room for the next: the ring is full until the last ones.
+    /// A completed read makes room for the next: the ring stays full until the last reads.
     fn at_once(&self, _key_count: usize, block_count: u64) -> f64 {
         block_count.min(self.sample.settings.depth as u64) as f64
     }
@@ -449,7 +452,7 @@ impl Reader for FlatReader<'_> {
     }
 }
 
-/// Reads a code in one go, into memory that `O_DIRECT` takes.
+/// Reads a code by one read, into memory that `O_DIRECT` accepts.
 fn read_code(file: &File, place: CodePlace) -> io::Result<Bytes> {
     let mut blocks = vec![Block::ZERO; place.byte_count.div_ceil(BLOCK_BYTES)];
     let mut code = Vec::with_capacity(blocks.len() * BLOCK_BYTES);

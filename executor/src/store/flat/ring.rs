@@ -1,5 +1,5 @@
-//! Reads of blocks through `io_uring`, many in flight at once: of one call, or of the fibers of one
-//! thread.
+//! Reads of blocks through `io_uring`, many in flight at once: for one call, or for the fibers of
+//! one thread.
 
 use std::{fs::File, io, os::fd::AsRawFd, sync::Mutex};
 
@@ -10,12 +10,12 @@ use crate::{
     lock::lock,
 };
 
-/// The place of a block.
+/// Position of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockAt {
-    /// Index of its file among those of the ring.
+    /// Index of the block's file among the files of the ring.
     pub(super) file: u32,
-    /// Its number there.
+    /// Number of the block in the file.
     pub(super) number: u64,
 }
 
@@ -26,13 +26,13 @@ impl BlockAt {
     }
 }
 
-/// A ring of `depth` reads over `files`, which are named by their indices.
+/// Makes a ring of `depth` reads over `files`; a read names its file by index.
 fn ring_over(files: &[&File], depth: usize) -> io::Result<Ring> {
     let descriptors: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
     Ring::new(&descriptors, depth, 1)
 }
 
-/// The reads of one call at a time.
+/// A ring for the reads of one call at a time.
 pub(super) struct BlockRing {
     ring: Ring,
     /// Slots without a read in flight.
@@ -41,14 +41,14 @@ pub(super) struct BlockRing {
 }
 
 impl BlockRing {
-    /// For `depth` reads over `files`, which are named by their indices.
+    /// Makes a ring of `depth` reads over `files`; a read names its file by index.
     pub(super) fn new(files: &[&File], depth: usize) -> io::Result<Self> {
         Ok(Self { ring: ring_over(files, depth)?, free: (0..depth).collect(), depth })
     }
 
-    /// Reads blocks, as many in flight as the ring has slots. `next` names a block's place
-    /// and whatever goes with it, until it has no more; `land` gets the latter with the block.
-    /// After the first error nothing is begun; it returns when all that was has come back.
+    /// Reads blocks, as many in flight as the ring has slots. `next` gives a block's position and a
+    /// value, `None` at the end; `land` gets that value with the block. After the first error no
+    /// read begins. The call returns when all reads in flight have completed.
     pub(super) fn read<T>(
         &mut self,
         mut next: impl FnMut() -> Option<(BlockAt, T)>,
@@ -81,21 +81,22 @@ impl BlockRing {
     }
 }
 
-/// Reads of the fibers of one thread, each with one under way at most, in the slot of its number.
+/// Queue of the reads of one thread's fibers. Each fiber has at most one read in flight, in the
+/// slot of its number.
 pub(super) struct Queue {
     ring: Ring,
-    /// Of each slot; `None` while nothing has come back.
+    /// Result of each slot; `None` until its read completes.
     results: Vec<Option<i32>>,
 }
 
 impl Queue {
-    /// For `fiber_count` fibers that read blocks of `files`.
+    /// Makes a queue for `fiber_count` fibers that read blocks of `files`.
     pub(super) fn new(files: &[&File], fiber_count: usize) -> io::Result<Self> {
         Ok(Self { ring: ring_over(files, fiber_count)?, results: vec![None; fiber_count] })
     }
 
-    /// Reads the block at `at` for the fiber with number `slot`, which yields the thread
-    /// until the block is there. Outside of fibers the thread waits.
+    /// Reads the block at `at` for the fiber with number `slot`. The fiber yields the thread until
+    /// the read completes. Outside of fibers the thread waits.
     pub(super) fn read(
         queue: &Mutex<Self>,
         slot: usize,
@@ -119,7 +120,7 @@ impl Queue {
     }
 
     fn begin(&mut self, slot: usize, at: BlockAt) -> io::Result<()> {
-        // The one before failed to come back: the kernel may still write into the block.
+        // The slot's earlier read did not complete: the kernel may still write into the block.
         if self.ring.is_busy(slot) {
             return Err(io::Error::other("a read of the same fiber is under way"));
         }
@@ -127,7 +128,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits until a read has come back, and takes all that have.
+    /// Waits until a read completes, and takes all completed ones.
     fn reap(&mut self) -> io::Result<()> {
         self.ring.wait()?;
         for &(slot, result) in self.ring.landed() {
@@ -137,7 +138,7 @@ impl Queue {
     }
 }
 
-/// The error of a read of block `number` with this result, if it is not a whole block.
+/// Fails unless a read of block `number` with this result is a whole block.
 fn whole(number: u64, result: i32) -> io::Result<()> {
     match usize::try_from(result) {
         Ok(BLOCK_BYTES) => Ok(()),

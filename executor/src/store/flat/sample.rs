@@ -1,5 +1,5 @@
-//! A state open for one sample: the base's files, which nobody writes, below what the sample's
-//! batches have committed, in memory and in a log.
+//! A state open for one sample. The base's files are read-only. Commits of the sample's batches lie
+//! above them, in memory and in a log.
 
 #[cfg(feature = "io-uring")]
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,8 +30,7 @@ use crate::{
 };
 use variant::{CacheMode, Durability};
 
-/// Places of the files of slots and accounts among those of a [`Queue`]. The ring of a reader has
-/// slots alone.
+/// Indices of the files of slots and accounts in a [`Queue`]. A reader's ring has only the slots.
 #[cfg(feature = "io-uring")]
 pub(super) const QUEUED_SLOTS: u32 = 0;
 #[cfg(feature = "io-uring")]
@@ -45,9 +44,9 @@ pub(super) struct FlatSample<'s> {
     pub(super) cache: CacheMode,
     pub(super) settings: FlatSettings,
     pub(super) overlay: Overlay,
-    /// The same by hashed keys, and nodes: of a state with tries.
+    /// Commits by hashed keys, and nodes, for a state with tries.
     pub(super) tries: Option<HashedOverlay>,
-    /// Readers that were refused a ring, of this store.
+    /// Number of readers of this store that were refused a ring.
     #[cfg(feature = "io-uring")]
     refused_rings: &'s AtomicU64,
     log: Mutex<File>,
@@ -85,7 +84,7 @@ impl<'s> FlatSample<'s> {
         })
     }
 
-    /// One write to the log, then the overlay.
+    /// Writes once to the log, then to the overlay.
     pub(super) fn write(
         &self,
         changes: &NetChanges,
@@ -114,19 +113,19 @@ impl<'s> FlatSample<'s> {
         log.sync_data().map_err(failed_io("make the log durable"))
     }
 
-    /// A ring for a reader, where the kernel gives one.
+    /// Makes a ring for a reader, if the kernel gives one.
     #[cfg(feature = "io-uring")]
     pub(super) fn ring(&self) -> Option<Box<BlockRing>> {
         self.ring_over(&[self.files.slots.file.of(self.cache)])
     }
 
-    /// The same over other files.
+    /// Makes a ring over `files`, if the kernel gives one.
     #[cfg(feature = "io-uring")]
     pub(super) fn ring_over(&self, files: &[&File]) -> Option<Box<BlockRing>> {
         self.granted(BlockRing::new(files, self.settings.depth.max(1))).map(Box::new)
     }
 
-    /// The queue of the readers of `fiber_count` fibers, where the kernel gives a ring.
+    /// Makes a queue for the readers of `fiber_count` fibers, if the kernel gives a ring.
     #[cfg(feature = "io-uring")]
     pub(super) fn queue(&self, fiber_count: usize) -> Option<Arc<Mutex<Queue>>> {
         let files = [&self.files.slots, &self.files.accounts].map(|rows| rows.file.of(self.cache));
@@ -134,7 +133,7 @@ impl<'s> FlatSample<'s> {
         Some(Arc::new(Mutex::new(queue)))
     }
 
-    /// Counts what the kernel refused.
+    /// Counts a refusal of the kernel.
     #[cfg(feature = "io-uring")]
     fn granted<T>(&self, asked: io::Result<T>) -> Option<T> {
         if asked.is_err() {
@@ -149,8 +148,8 @@ impl<'s> FlatSample<'s> {
     }
 }
 
-/// A batch as the log has it: numbers of accounts, slots and codes, then each of them. Nobody
-/// reads it: a sample's log goes with the sample.
+/// Encodes a batch for the log: numbers of accounts, slots and codes, then each of them. The log is
+/// never read, and goes with the sample.
 fn encode(changes: &NetChanges) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(24 + changes.accounts.len() * 93 + changes.slots.len() * 84);
     for count in [changes.accounts.len(), changes.slots.len(), changes.codes.len()] {
@@ -174,8 +173,8 @@ fn encode(changes: &NetChanges) -> Vec<u8> {
     bytes
 }
 
-/// Changes of nodes behind a batch: each with the lengths of its key and of the node, which is 0 for one
-/// that is deleted.
+/// Encodes changes of nodes, which follow a batch: each with the lengths of its key and of the
+/// node. Length 0 means deletion.
 fn encode_nodes(changes: &NodeChanges, bytes: &mut Vec<u8>) {
     let NodeChanges { trie, put, deleted } = changes;
     for (key, node) in put.iter().chain(deleted.iter().map(|key| (key, &[][..]))) {

@@ -1,4 +1,4 @@
-//! The settings of a store of flat files, its name and its errors.
+//! Settings of a store of flat files, its name and its errors.
 
 use std::io;
 
@@ -9,16 +9,16 @@ use crate::error::StoreError;
 /// The store's name in variants and errors.
 pub(super) const NAME: &str = "flat";
 
-/// How a state is read and committed to.
+/// Settings of reads and commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlatSettings {
     /// Reads in flight in each reader's ring, at least 1.
     pub depth: usize,
-    /// Keys that a reader with a ring wants in a call. At the end of a call its ring runs empty,
-    /// so a call should be many times as long as the ring is deep.
+    /// Keys per call for a reader with a ring. At the end of a call its ring runs empty. So a call
+    /// should have many times as many keys as the ring is deep.
     pub keys_per_call: usize,
-    /// The end of a commit: synced, until the log is on the device; logged, until it is with
-    /// the kernel; unlogged, there is none.
+    /// The end of a commit. Synced: the log is on the device. Logged: the kernel has the log.
+    /// Unlogged: there is no log.
     pub durability: Durability,
 }
 
@@ -28,13 +28,13 @@ impl Default for FlatSettings {
     }
 }
 
-/// For `map_err` on a file operation.
+/// Makes the error of a file operation, for `map_err`.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
     let action = action.into();
     move |error| StoreError::failed(NAME, action, error)
 }
 
-/// A read that failed, or found damage.
+/// Makes the error of a read that failed, or found damage.
 pub(super) fn failed(error: io::Error, what: impl FnOnce() -> String) -> StoreError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {

@@ -1,5 +1,5 @@
-//! The stored nodes of a state against its rows: each is the one that the rows make, there is no
-//! other, and the root is that of `alloy_trie::HashBuilder` too.
+//! Verifies the stored nodes of a state against its rows. The stored nodes must be exactly those
+//! that the rows make. The root must equal that of `alloy_trie::HashBuilder`, too.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ use crate::{
     store::trie_stream::{self, NodeRow, SameNodes, StoredNodes},
 };
 
-/// The tries, if all nodes are right.
+/// Returns the tries, if all nodes are correct.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] naming the first wrong node.
@@ -50,7 +50,7 @@ struct Stored<'f> {
     block: Box<Block>,
     /// Blocks that were read, and their first keys.
     read: NodeIndex,
-    /// Of the last block.
+    /// Nodes of the last block that are not yet compared.
     left: VecDeque<NodeRow>,
 }
 
@@ -73,7 +73,7 @@ impl<'f> Stored<'f> {
         Ok(())
     }
 
-    /// After the last block: the file ends, and its index is that of its blocks.
+    /// After the last block, checks that the file ends, and that its index is that of its blocks.
     fn end(&mut self) -> io::Result<()> {
         let reason = match self.reader.read(&mut [0])? {
             0 if self.read == self.nodes.index => return Ok(()),

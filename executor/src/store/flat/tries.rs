@@ -43,7 +43,7 @@ enum Blocks {
 
 #[cfg(feature = "io-uring")]
 impl Blocks {
-    /// All, by their places in a ring.
+    /// All files, by their index in a ring.
     const ALL: [Self; 3] = [Self::Slots, Self::Accounts, Self::Nodes];
 }
 
@@ -93,7 +93,7 @@ struct Reader<'a> {
     counters: ReadCounters,
 }
 
-/// Takes a block and its index among those that were asked for.
+/// Takes a block and its index among the requested ones.
 type BlockSink<'s> = dyn FnMut(usize, &Block) -> io::Result<()> + 's;
 
 impl Reader<'_> {
@@ -126,13 +126,13 @@ impl Reader<'_> {
     }
 }
 
-/// Rows that are looked for in a block.
+/// Rows to look up in a block.
 struct Lookup {
     block: usize,
     rows: Range<usize>,
 }
 
-/// The blocks of sorted rows; the indices of those that have none go to `absent`.
+/// Returns the blocks of sorted rows. The indices of rows without a block go to `absent`.
 fn lookups(
     nodes: &NodeFile,
     rows: &[(Vec<u8>, usize)],
@@ -149,7 +149,7 @@ fn lookups(
     lookups
 }
 
-/// Hands over those of sorted rows that a block has, and `None` for the others.
+/// Hands over the sorted rows that a block has, and `None` for the others.
 fn find(
     block: &Block,
     number: usize,

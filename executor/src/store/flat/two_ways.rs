@@ -1,4 +1,4 @@
-//! A file that is read past the page cache by cold samples and through it by warm ones.
+//! A file that cold samples read past the page cache, and warm ones through it.
 
 use std::{
     fs::{File, OpenOptions},
@@ -29,7 +29,8 @@ impl TwoWays {
         Ok(Self { buffered: File::open(&path)?, direct, path })
     }
 
-    /// The file as a sample reads it: a warm one through the page cache, which is its cache.
+    /// Returns the file for a sample. A warm sample reads through the page cache, which is its
+    /// cache.
     pub(super) fn of(&self, cache: CacheMode) -> &File {
         match (cache, &self.direct) {
             (CacheMode::Cold, Some(direct)) => direct,

@@ -1,6 +1,6 @@
-//! The trees of accounts in a table of sorted duplicates: an account with more slots than fit within a
-//! leaf has a tree of its own. They are written down when a state is built, so that rows are found
-//! without a look at the leaves that hold the trees' roots: some hold rows too.
+//! Trees of accounts in a table of sorted duplicates. An account with more slots than fit within a
+//! leaf has its own tree. The build records these trees, so that rows are found without the leaves
+//! with the trees' roots: some of these leaves hold rows, too.
 
 use std::io;
 
@@ -15,7 +15,7 @@ const RECORD_BYTES: usize = KEY_BYTES + 4 + 4 + 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AccountTree {
     key: [u8; KEY_BYTES],
-    /// The leaf with the tree's root, if rows lie on it: then it is no index page.
+    /// The leaf with the tree's root, if rows lie on it: such a leaf is no index page.
     pub(super) row_leaf: Option<u32>,
     /// The tree.
     pub(super) tree: Tree,
@@ -55,18 +55,17 @@ impl AccountTree {
 pub(super) struct AccountTrees(Vec<AccountTree>);
 
 impl AccountTrees {
-    /// Of `trees`, in any order.
+    /// Makes the list from `trees`, in any order.
     pub(super) fn new(mut trees: Vec<AccountTree>) -> Self {
         trees.sort_unstable_by_key(|tree| tree.key);
         Self(trees)
     }
 
-    /// Their number.
     pub(super) const fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The height of the highest.
+    /// Height of the highest tree.
     pub(super) fn height_max(&self) -> u16 {
         self.0.iter().map(|of| of.tree.height).max().unwrap_or(0)
     }
@@ -77,14 +76,14 @@ impl AccountTrees {
         self.0.binary_search_by_key(&key, |of| of.key).ok().map(|at| &self.0[at])
     }
 
-    /// As they are written.
+    /// Encodes the trees, one record each.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() * RECORD_BYTES);
         self.0.iter().for_each(|of| of.write(&mut out));
         out
     }
 
-    /// From the bytes of [`Self::to_bytes`]; `None` for others.
+    /// Decodes the bytes of [`Self::to_bytes`]; `None` for others.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let records = bytes.chunks(RECORD_BYTES).map(AccountTree::read);
         records.collect::<Option<Vec<_>>>().map(Self)

@@ -1,5 +1,5 @@
-//! Writing a new state: rows, and nodes of the tries that they make, appended in the order of their
-//! keys, in transactions of bounded size.
+//! Writes a new state: rows and the nodes of their tries, appended in the order of their keys, in
+//! transactions of bounded size.
 
 use std::cell::RefCell;
 

@@ -1,11 +1,11 @@
-//! The file of a state below its samples: as it was built, dropped from the page cache, its
-//! index pages loaded, and put back.
+//! The file of a state below its samples, and its undo. Before a sample, it is dropped from the
+//! page cache, and its index pages are loaded.
 //!
-//! MDBX copies on write: no page of a snapshot is overwritten while a reader holds it. A sample
-//! holds one from before its first commit to after its last, so all that its commits change of
-//! the base are the three meta pages, pages that were free, and the file's length. Putting those
-//! pages and that length back is the whole undo, and it needs nothing of the process that
-//! committed: both are kept in the state's directory from the day it is built.
+//! MDBX copies on write: it overwrites no page of a snapshot while a reader holds the snapshot. A
+//! sample holds one from before its first commit to after its last. So commits change only the
+//! three meta pages, pages that were free, and the file's length. Restoring the meta pages and the
+//! length is the whole undo. It needs nothing of the process that committed: the state's directory
+//! has both from its build on.
 
 use std::{
     fs::{File, OpenOptions},
@@ -27,20 +27,21 @@ use super::{
 };
 use crate::{device, store::sealed};
 
-/// The file of the rows.
+/// Name of the file of the rows.
 pub(super) const DATA: &str = "state.mdbx";
-/// The first pages and the length of [`DATA`].
+/// Name of the file with the first pages and the length of [`DATA`].
 const UNDO: &str = "undo";
-/// Numbers of the index pages of [`DATA`], four bytes each, little-endian.
+/// Name of the file with the numbers of the index pages of [`DATA`], four bytes each,
+/// little-endian.
 const BRANCHES: &str = "branches";
-/// The accounts' own trees, if a table of [`DATA`] has sorted duplicates.
+/// Name of the file with the accounts' own trees, if a table of [`DATA`] has sorted duplicates.
 const ACCOUNT_TREES: &str = "account-trees";
 
-/// MDBX takes turns with three meta pages.
+/// Bytes of the three meta pages, which MDBX uses in turn.
 pub(super) const META_BYTES: usize = 3 * PAGE_BYTES;
 /// Threads that load branch pages: as many reads as keep a disk busy.
 const LOADING_THREADS: usize = 16;
-/// Branch pages that one of them takes at a time.
+/// Branch pages that a loading thread takes at a time.
 const LOADING_CHUNK: usize = 16;
 /// Share of the file's pages that may stay in the page cache of a cold sample.
 pub(super) const RESIDENT_SHARE_MAX: f64 = 0.01;
@@ -56,7 +57,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Writes down the pages that [`Self::read`] needs of the file in `dir`, which nobody has open.
+    /// Records the pages that [`Self::read`] needs of the file in `dir`, which must not be open.
     ///
     /// # Errors
     /// The file has another number of branch pages than MDBX has counted, or it cannot be read or
@@ -81,10 +82,10 @@ impl Base {
         Ok(())
     }
 
-    /// The base in `dir`.
+    /// Reads the base in `dir`.
     ///
     /// # Errors
-    /// A file that cannot be read or differs from the written one.
+    /// A file cannot be read, or differs from the written one.
     pub(super) fn read(dir: &Path) -> io::Result<Self> {
         let mut metas = sealed::read(&dir.join(UNDO))?;
         let length = metas.split_off(META_BYTES.min(metas.len()));
@@ -92,7 +93,7 @@ impl Base {
         let numbers = sealed::read(&dir.join(BRANCHES))?;
         let branches =
             numbers.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
-        // The manifest says whether there is one.
+        // The manifest tells whether the file exists.
         let trees = match sealed::read(&dir.join(ACCOUNT_TREES)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Some(AccountTrees::default()),
             bytes => AccountTrees::from_bytes(&bytes?),
@@ -106,27 +107,23 @@ impl Base {
         })
     }
 
-    /// The file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its length in bytes.
     pub(super) const fn byte_count(&self) -> u64 {
         self.byte_count
     }
 
-    /// Number of its index pages.
     pub(super) const fn index_page_count(&self) -> usize {
         self.branches.len()
     }
 
-    /// The accounts' own trees.
     pub(super) const fn account_trees(&self) -> &AccountTrees {
         &self.account_trees
     }
 
-    /// Whether the file is as it was built, as far as a sample can have changed it.
+    /// Whether the file is as it was built, in all that a sample can change.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
         let file = File::open(&self.path)?;
         let mut metas = vec![0; META_BYTES];
@@ -134,8 +131,8 @@ impl Base {
         Ok(metas == self.metas && file.metadata()?.len() == self.byte_count)
     }
 
-    /// Puts the file back, which nobody may have open as a database. Done again after any
-    /// interruption, it ends the same. Returns whether there was something to do.
+    /// Restores the file, which must not be open as a database. After an interruption a second call
+    /// completes the work. Returns whether it changed anything.
     ///
     /// # Errors
     /// The file is too short to hold the base, or cannot be written.
@@ -154,27 +151,27 @@ impl Base {
         Ok(true)
     }
 
-    /// Drops the file from the page cache; nobody may have it mapped. The share that stays, or
-    /// `None` where the kernel does not tell.
+    /// Drops the file from the page cache; no process may have it mapped. Returns the share that
+    /// stays, or `None` where the kernel does not tell.
     pub(super) fn drop_pages(&self) -> io::Result<Option<f64>> {
         device::fadvise_dontneed(&[&self.path])?;
         Ok(device::resident_fraction(&[&self.path]))
     }
 
-    /// The leaf pages that reads of the rows with `keys` look at, in the same order. Looks at index
-    /// pages only.
+    /// Leaf pages that reads of the rows with `keys` visit, in the same order. Reads index pages
+    /// only.
     ///
     /// # Errors
-    /// The file cannot be read, or is not as MDBX writes it.
+    /// The file cannot be read, or differs from MDBX's format.
     pub(super) fn leaves(&self, keys: &[(Table, RowKey)]) -> io::Result<Vec<LeafPath>> {
         let named = keys.iter().map(|(table, key)| (table_name(*table), key.as_slice()));
         self.leaves_in(&named.collect::<Vec<_>>())
     }
 
-    /// The same of rows in tables with these names.
+    /// Leaf pages for rows in the named tables.
     ///
     /// # Errors
-    /// As [`Self::leaves`].
+    /// The errors of [`Self::leaves`].
     pub(super) fn leaves_in(&self, keys: &[(&str, &[u8])]) -> io::Result<Vec<LeafPath>> {
         let file = device::open_without_readahead(&self.path)?;
         let mut leaves = Leaves::new(&file, &self.metas, &self.branches, &self.account_trees)?;
@@ -207,15 +204,15 @@ impl Base {
         }
     }
 
-    /// Reads the meta pages and all index pages into the page cache, and no other page. Without
-    /// the meta pages there, MDBX would read them with the kernel's readahead, and so the leaves
-    /// behind them.
+    /// Reads the meta pages and all index pages into the page cache, and no other page. Without the
+    /// meta pages in the cache, MDBX would read them with the kernel's readahead. That would load
+    /// the leaves behind them.
     pub(super) fn load_branches(&self) -> io::Result<()> {
         let file = device::open_without_readahead(&self.path)?;
         file.read_exact_at(&mut [0; META_BYTES], 0)?;
         let next = AtomicUsize::new(0);
         let threads = self.branches.len().div_ceil(LOADING_CHUNK).clamp(1, LOADING_THREADS);
-        // Threads of their own: they wait for the device.
+        // Not a pool's threads, since they wait for the device.
         thread::scope(|scope| {
             let workers: Vec<_> =
                 (0..threads).map(|_| scope.spawn(|| self.load(&file, &next))).collect();

@@ -1,10 +1,10 @@
-//! Which pages of an MDBX file are index pages: found by walking its trees from above. MDBX itself
-//! does not tell, and a client that runs has them in memory.
+//! Index pages of an MDBX file, found by walking its trees from the roots. MDBX does not list them,
+//! and a running client has them in memory.
 //!
-//! Index pages are the branch pages of all tables, the page that lists the tables, and in a table of
-//! sorted duplicates the branch pages of the accounts' own trees and those leaves that hold nothing
-//! but roots of such trees. A leaf that holds rows beside roots is none: it would bring rows into
-//! memory.
+//! Index pages are the branch pages of all tables and the page that lists the tables. A table of
+//! sorted duplicates has two more kinds: branch pages of the accounts' trees, and leaves that hold
+//! only roots of such trees. A leaf with rows beside roots is no index page: it would bring rows
+//! into memory.
 
 use std::{fs::File, io};
 
@@ -24,7 +24,7 @@ pub(super) struct Index {
     pub(super) account_trees: Option<AccountTrees>,
 }
 
-/// The index of `file`, where `metas` are its first pages.
+/// Finds the index of `file`, whose first pages are `metas`.
 ///
 /// # Errors
 /// The breach of the format, or the read that failed.
@@ -89,10 +89,11 @@ impl Index {
     }
 }
 
-/// The tables, by name, that the main tree of `file` lists, where `metas` are its first pages.
+/// Names and trees of the tables that the main tree of `file` lists. `metas` are the file's first
+/// pages.
 ///
 /// # Errors
-/// As [`find`].
+/// The errors of [`find`].
 pub(super) fn tables(file: &File, metas: &[u8]) -> io::Result<Vec<(Vec<u8>, TableTree)>> {
     let lists = Index::default().add_branches(file, page::main_tree(metas)?)?;
     let mut tables = Vec::new();

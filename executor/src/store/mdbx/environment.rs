@@ -1,4 +1,4 @@
-//! An MDBX environment over a state's file; the settings of a store in MDBX, its name and its errors.
+//! An MDBX environment over a state's file, and the settings, name and errors of a store in MDBX.
 
 use std::{fs, io, path::Path};
 
@@ -14,12 +14,13 @@ use crate::error::StoreError;
 /// The store's name in variants and errors.
 pub(super) const NAME: &str = "mdbx";
 
-/// How a state is committed to.
+/// Settings of commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MdbxSettings {
-    /// The end of a commit. Synced: data and meta page are on the device. Logged: both are
-    /// with the kernel, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`). Unlogged: with
-    /// the kernel, and it does not (`UTTERLY_NOSYNC`): MDBX has no commit that stays in memory.
+    /// The end of a commit. Synced: data and meta page are on the device. Logged: the kernel has
+    /// both, and MDBX keeps its last durable snapshot (`SAFE_NOSYNC`). Unlogged: the kernel has
+    /// both, and MDBX keeps no durable snapshot (`UTTERLY_NOSYNC`). MDBX has no commit that stays
+    /// in memory.
     pub durability: Durability,
 }
 
@@ -33,31 +34,31 @@ impl MdbxSettings {
     }
 }
 
-/// Page size in bytes: that of the machine, and of the clients that use MDBX.
+/// Page size in bytes: that of the machine, and of clients on MDBX.
 pub(super) const PAGE_BYTES: usize = 4096;
 
-/// By how much the file grows at a time, in bytes; the last step is what it is too long.
+/// Growth step of the file, in bytes. The file is too long by less than one step.
 const GROWTH_BYTES: isize = 1 << 20;
 
-/// Room for a sample's additions to a state, in bytes of address space: as many leaves as a block
-/// can write, several times over.
+/// Address space for a sample's additions to a state, in bytes: several times the leaves that a
+/// block can write.
 const ROOM_BYTES: u64 = 256 << 30;
 
-/// Readers at the same time: each reading and executing thread has one transaction, and a
-/// scenario may ask for 1,024 of each.
+/// Maximal number of readers. Each reading and executing thread has one transaction, and a scenario
+/// may request 1,024 of each.
 pub(super) const READER_COUNT_MAX: u64 = 4096;
 
 /// Purpose of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To be filled with about this many bytes.
+    /// Filling the environment with about this many bytes.
     Build { byte_estimate: u64 },
-    /// To be read and written by a sample.
+    /// Reads and writes of a sample.
     Sample(SyncMode),
-    /// To be read in the order of the keys, each page checked. Nothing is written, but MDBX takes
-    /// the order to check pages only where it may write.
+    /// Reading all rows in the order of their keys, with a check of each page. Nothing is written,
+    /// but MDBX allows the check only in a writable environment.
     Scan,
-    /// To be read only, here and there.
+    /// Single reads, without writes.
     Check,
 }
 
@@ -76,7 +77,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Environment, StoreEr
         mode,
         ..EnvironmentFlags::default()
     });
-    // One more for nodes of tries.
+    // One more table for nodes of tries.
     builder.set_max_dbs(Table::ALL.len() + 1).set_max_readers(READER_COUNT_MAX);
     if let Purpose::Build { byte_estimate } = purpose {
         let most = usize::try_from(byte_estimate.saturating_add(ROOM_BYTES)).unwrap_or(usize::MAX);
@@ -90,7 +91,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<Environment, StoreEr
     builder.open(path).map_err(failed(format!("open {}", path.display())))
 }
 
-/// Lets MDBX check the structure of each page that it looks at, which it does not otherwise.
+/// Lets MDBX check the structure of each page that it reads; by default it does not.
 #[expect(unsafe_code, reason = "signet-libmdbx has no setter for this flag")]
 pub(super) fn check_pages(environment: &Environment) -> Result<(), StoreError> {
     // SAFETY: the environment is open, and MDBX_VALIDATION may be set at any time.
@@ -103,7 +104,7 @@ pub(super) fn check_pages(environment: &Environment) -> Result<(), StoreError> {
     }
 }
 
-/// Version of the library that is linked.
+/// Version of the linked library.
 #[expect(unsafe_code, reason = "a constant of the library")]
 pub(super) fn library_version() -> String {
     // SAFETY: a constant that the library defines, never written.
@@ -111,7 +112,7 @@ pub(super) fn library_version() -> String {
     format!("{}.{}.{}", version.major, version.minor, version.patch)
 }
 
-/// Removes the lock file beside `path`: its contents are of environments that are closed.
+/// Removes the lock file beside `path`: it belongs to closed environments.
 pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
     let mut lock = path.as_os_str().to_owned();
     lock.push("-lck");
@@ -121,9 +122,9 @@ pub(super) fn remove_lock_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// For `map_err` on a call into MDBX.
+/// Makes the error of a call into MDBX, for `map_err`.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> StoreError {
-    // The text is made of an error alone: rows are written with this behind each call.
+    // The text is made only for an error: every row's write has this closure.
     move |error| match error {
         MdbxError::Corrupted
         | MdbxError::PageNotFound
@@ -138,7 +139,7 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> Sto
                 format!("{READER_COUNT_MAX} threads read already; take fewer (run.threads)");
             StoreError::failed(NAME, action, reason)
         }
-        // A code of the system's: its text says more, such as that the device is full.
+        // A code of the system: its text tells more, such as that the device is full.
         MdbxError::Other(code) => {
             StoreError::failed(NAME, action, io::Error::from_raw_os_error(code))
         }
@@ -146,7 +147,7 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(MdbxError) -> Sto
     }
 }
 
-/// For `map_err` on a read.
+/// Makes the error of a read, for `map_err`.
 pub(super) fn failed_read(what: impl Into<String>) -> impl FnOnce(ReadError) -> StoreError {
     move |error| match error {
         ReadError::Mdbx(error) => failed(what)(error),
@@ -154,7 +155,7 @@ pub(super) fn failed_read(what: impl Into<String>) -> impl FnOnce(ReadError) -> 
     }
 }
 
-/// For `map_err` on a file operation.
+/// Makes the error of a file operation, for `map_err`.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(io::Error) -> StoreError {
     let action = action.into();
     move |error| StoreError::failed(NAME, action, error)

@@ -1,5 +1,5 @@
-//! Building a state: rows appended in the order of their keys, in transactions of bounded size;
-//! and reading all of them again.
+//! Builds a state: rows appended in the order of their keys, in transactions of bounded size. Reads
+//! all of them again.
 
 use std::{fs, io, path::Path};
 
@@ -26,18 +26,18 @@ use crate::{
 
 /// Bytes of a row beside key and value: header, offset and padding of its node.
 const ROW_OVERHEAD_BYTES: u64 = 11;
-/// Most bytes of an account row, and of a code without its bytes: a page for a code's rest.
+/// Maximal bytes of an account row, and of a code without its bytes: a page for a code's rest.
 const SMALL_ROW_BYTES: u64 = 128;
 /// Bytes of a state without rows.
 const FIXED_BYTES: u64 = 4 << 20;
 
-/// Duplicates of an account up to which they may lie within a leaf of the table.
+/// Maximal number of an account's duplicates within a leaf of the table.
 const WITHIN_LEAF_COUNT: u64 = 27;
-/// Duplicates that an account's own leaves hold at least, if all but the last are full.
+/// Minimal number of duplicates on a full leaf of an account's own tree.
 const PER_LEAF_COUNT: u64 = 54;
-/// Bytes of a duplicate at most: header, offset, subkey and value.
+/// Maximal bytes of a duplicate: header, offset, subkey and value.
 const DUPLICATE_BYTES: u64 = 74;
-/// Bytes of an account beside its duplicates at most: its key, and the description of its tree.
+/// Maximal bytes of an account beside its duplicates: its key, and the description of its tree.
 const ACCOUNT_BYTES: u64 = 96;
 
 /// Bytes of a node beside its own: its whole key, header and place in the page.
@@ -45,7 +45,7 @@ const NODE_HEADER_BYTES: u64 = 56;
 /// The used share of pages of nodes.
 const NODE_FILL: f64 = 0.85;
 
-/// How states are built in MDBX.
+/// Format of states in MDBX.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MdbxFormat {
     /// Form of the table of slots.
@@ -55,7 +55,7 @@ pub struct MdbxFormat {
 }
 
 impl MdbxFormat {
-    /// A row a slot.
+    /// One row per slot.
     pub const ROWS: Self = Self { slots: SlotTable::Rows, tries: None };
     /// An account's slots as its sorted duplicates.
     pub const DUP_SORT: Self = Self { slots: SlotTable::DupSort, tries: None };
@@ -67,18 +67,18 @@ impl MdbxFormat {
             .find(|format| format.shape() == shape)
     }
 
-    /// How the tables of a state are keyed, and which there are.
+    /// Form of the tables.
     pub(super) const fn form(&self, layout: Layout) -> Form {
         Form { layout, slots: self.slots, tries: self.tries }
     }
 
-    /// Bytes of the nodes of the tries of `genesis` at most, about.
+    /// Approximate upper bound of the bytes of the nodes of the tries of `genesis`.
     fn node_bytes(&self, genesis: &Genesis) -> u64 {
         let Some(format) = self.tries else { return 0 };
         tries::byte_estimate(tries::expected_nodes(format, genesis), NODE_HEADER_BYTES, NODE_FILL)
     }
 
-    /// Bytes of the slots of `genesis` at most.
+    /// Upper bound of the bytes of the slots of `genesis`.
     fn slot_bytes(self, genesis: &Genesis, layout: Layout) -> u64 {
         match self.slots {
             SlotTable::Rows => {
@@ -94,7 +94,7 @@ impl MdbxFormat {
     }
 }
 
-/// Bytes of `count` duplicates of an account at most.
+/// Upper bound of the bytes of `count` duplicates of an account.
 fn duplicate_bytes(count: u64) -> u64 {
     if count == 0 {
         return 0;
@@ -145,7 +145,7 @@ impl StateFormat for MdbxFormat {
             self.node_bytes(genesis),
         ];
         let rows = parts.into_iter().fold(FIXED_BYTES, u64::saturating_add);
-        // Leaves are full but for the last row; a branch page stands for some fifty of them.
+        // Leaves are full but for the last row. A branch page leads to some fifty of them.
         rows.saturating_add(rows / 16)
     }
 
@@ -175,7 +175,7 @@ impl StateFormat for MdbxFormat {
         })
     }
 
-    /// Pages that are free belong to samples, and the first pages to [`Self::recover`].
+    /// Free pages belong to samples, and the first pages to [`Self::recover`].
     fn file_hash(&self, path: &Path) -> io::Result<B256> {
         match path.file_name().is_some_and(|name| name == DATA) {
             true => used::hash(path),

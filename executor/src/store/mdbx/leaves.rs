@@ -1,4 +1,4 @@
-//! The leaf pages that a read of a row looks at, found through index pages alone.
+//! Leaf pages that a read of a row visits, found through index pages alone.
 
 use std::{fs::File, io};
 
@@ -9,12 +9,13 @@ use super::{
     slots,
 };
 
-/// Leaf pages that a read looks at: that of the account's root if it is no index page, that where
-/// the search ends, and the next one if the row is its first. See [`Levels::leaf_of`].
+/// Maximal number of leaf pages of a read. The first holds the account's root, unless that is an
+/// index page. The second is where the search ends. The third follows if it begins with the row.
+/// See [`Levels::leaf_of`].
 const LEAVES_MAX: usize = 3;
 
-/// Numbers of the leaf pages that a read of a row looks at, in that order, but for index pages. The
-/// last one has the row if there is one; none where an index page or an empty table answers.
+/// Numbers of the leaf pages that a read of a row visits, in that order, without index pages. The
+/// last one has the row if it exists. Empty where an index page or an empty table answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LeafPath([Option<u32>; LEAVES_MAX]);
 
@@ -25,7 +26,6 @@ impl LeafPath {
         }
     }
 
-    /// All of them.
     pub(super) fn pages(&self) -> impl DoubleEndedIterator<Item = u32> {
         self.0.iter().flatten().copied()
     }
@@ -35,7 +35,7 @@ impl LeafPath {
 #[derive(Debug)]
 pub(super) struct Leaves<'f> {
     file: &'f File,
-    /// By name.
+    /// Names and trees of the tables.
     tables: Vec<(Vec<u8>, TableTree)>,
     trees: &'f AccountTrees,
     /// Numbers of the index pages, ascending.
@@ -45,7 +45,8 @@ pub(super) struct Leaves<'f> {
 }
 
 impl<'f> Leaves<'f> {
-    /// The trees of `file`, which begins with the pages `metas`. Numbers of `index_pages` ascend.
+    /// Reads the tables of `file`, which begins with the pages `metas`. Numbers of `index_pages`
+    /// ascend.
     ///
     /// # Errors
     /// The breach of the format, or the read that failed.
@@ -60,10 +61,10 @@ impl<'f> Leaves<'f> {
         Ok(Self { file, tables, trees, index_pages, of_table, of_account })
     }
 
-    /// The leaf pages for the row with `key` in the table `name`.
+    /// Finds the leaf pages for the row with `key` in the table `name`.
     ///
     /// # Errors
-    /// As [`Self::new`], or there is no such table.
+    /// The errors of [`Self::new`], or there is no such table.
     pub(super) fn find(&mut self, name: &str, key: &[u8]) -> io::Result<LeafPath> {
         let table = self.tables.iter().find(|(table, _)| table == name.as_bytes());
         let (_, table) = table.ok_or_else(|| wrong(&format!("there is no table {name}")))?;
@@ -81,7 +82,7 @@ impl<'f> Leaves<'f> {
         let own = subkey.and_then(|subkey| Some((self.trees.of(account)?, subkey)));
         let Some((own, subkey)) = own else {
             let leaf = self.of_table.leaf_of(self.file, table.tree, account)?.number;
-            // A leaf of roots alone says that an account without a tree has no slots.
+            // A leaf with only roots shows that an account without a tree has no slots.
             if self.index_pages.binary_search(&leaf).is_err() {
                 path.push(leaf);
             }
@@ -99,14 +100,14 @@ impl<'f> Leaves<'f> {
     }
 }
 
-/// Where a search in a tree ends.
+/// End of a search in a tree.
 struct Leaf {
     number: u32,
-    /// The first key of the next leaf, if it begins with the key that is searched.
+    /// First key of the next leaf, if it begins with the searched key.
     next_first: Option<Vec<u8>>,
 }
 
-/// The branch page looked at last on each level of a tree.
+/// The last branch page that was read on each level of a tree.
 #[derive(Debug)]
 struct Levels(Vec<Option<Page>>);
 
@@ -115,9 +116,9 @@ impl Levels {
         Self((0..HEIGHT_MAX).map(|_| None).collect())
     }
 
-    /// The leaf of `tree` where a search for `key` ends. A duplicate is searched by its subkey, which
-    /// stands before the duplicate itself: where this is the first of a leaf, the search ends on
-    /// the leaf before, finds nothing there, and goes on to the next.
+    /// Returns the leaf of `tree` where a search for `key` ends. A duplicate is searched by its
+    /// subkey, which sorts before the duplicate itself. If the duplicate is the first of a leaf,
+    /// the search ends on the leaf before. It finds nothing there, and goes on to the next leaf.
     fn leaf_of(&mut self, file: &File, tree: Tree, key: &[u8]) -> io::Result<Leaf> {
         let mut leaf = Leaf { number: tree.root, next_first: None };
         for level in 1..usize::from(tree.height) {
@@ -127,7 +128,7 @@ impl Levels {
             }
             let page = known.as_ref().unwrap_or_else(|| unreachable!("it was just read"));
             let child = page.child_of(key)?;
-            // A lower level's bound is the closer one.
+            // A lower level has the closer bound.
             if let Some(next) = child.next_key {
                 leaf.next_first = next.starts_with(key).then(|| next.to_vec());
             }

@@ -1,4 +1,5 @@
-//! The table of the nodes of tries: nodes of slots by hashed address and path, then those of accounts.
+//! The table of the nodes of tries: nodes of slots by hashed address and path, then nodes of
+//! accounts.
 
 use std::borrow::Cow;
 
@@ -25,7 +26,7 @@ impl Tables {
         })
     }
 
-    /// The node with `key`, in `tx`, handed to `take`.
+    /// Passes the node with `key`, in `tx`, to `take`.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -41,7 +42,7 @@ impl Tables {
         Ok(take(node.as_deref()))
     }
 
-    /// Appends a node, whose key is the greatest so far.
+    /// Appends a node; its key must be the greatest so far.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -55,7 +56,7 @@ impl Tables {
         tx.append(self.nodes_table()?, key, node).map_err(failed("append a node of a trie"))
     }
 
-    /// Writes a node; none removes it.
+    /// Writes a node; `None` removes it.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -75,7 +76,7 @@ impl Tables {
     }
 }
 
-/// Refuses a key that is none of a node.
+/// Refuses a key that no node can have.
 fn check_key(key: &[u8]) -> Result<(), StoreError> {
     if (1..=KEY_BYTES_MAX).contains(&key.len()) {
         return Ok(());

@@ -1,9 +1,9 @@
-//! The pages of an MDBX file, as far as its trees are walked without MDBX.
+//! Pages of an MDBX file, as far as its trees are walked without MDBX.
 //!
-//! The format is that of libmdbx 0.13 on a little-endian machine: a page begins with a header of
-//! 20 bytes (flags at 10, end of the node offsets at 12, own number at 16), node offsets of two
-//! bytes count from its end, and a node begins with the child's number, flags and the length of
-//! its key.
+//! The format is that of libmdbx 0.13 on a little-endian machine. A page begins with a header of 20
+//! bytes: flags at 10, end of the node offsets at 12, own number at 16. Node offsets of two bytes
+//! count from the header's end. A node begins with the child's number, flags and the length of its
+//! key.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
@@ -13,28 +13,28 @@ use super::environment::PAGE_BYTES;
 const HEADER_BYTES: usize = 20;
 /// Bytes of a node's header.
 const NODE_BYTES: usize = 8;
-/// Where the main tree's description stands in a meta page.
+/// Offset of the main tree's description in a meta page.
 const MAIN_TREE_AT: usize = HEADER_BYTES + 88;
-/// Where the first of two equal numbers of the last transaction stands in a meta page.
+/// Offset of the first of two equal numbers of the last transaction in a meta page.
 const TXNID_A_AT: usize = HEADER_BYTES + 8;
-/// Where the second stands.
+/// Offset of the second number.
 const TXNID_B_AT: usize = HEADER_BYTES + 176;
 
-/// Of a branch page.
+/// Flag of a branch page.
 pub(super) const BRANCH: u16 = 1;
-/// Of a leaf page.
+/// Flag of a leaf page.
 pub(super) const LEAF: u16 = 2;
-/// Of the first page of a value that has pages of its own.
+/// Flag of the first page of a value with its own pages.
 pub(super) const LARGE: u16 = 4;
-/// Of a node whose value has pages of its own.
+/// Flag of a node whose value has its own pages.
 const IS_OUTSIDE: u8 = 1;
-/// Of a node whose value describes a tree.
+/// Flag of a node whose value describes a tree.
 const IS_TREE: u8 = 2;
-/// Of a tree with sorted duplicates.
+/// Flag of a tree with sorted duplicates.
 const HAS_DUPLICATES: u16 = 4;
 /// Bytes of a tree's description.
 const TREE_BYTES: usize = 48;
-/// No tree is higher.
+/// Maximal height of a tree.
 pub(super) const HEIGHT_MAX: u16 = 32;
 
 /// A tree.
@@ -42,7 +42,7 @@ pub(super) const HEIGHT_MAX: u16 = 32;
 pub(super) struct Tree {
     /// Number of its root.
     pub(super) root: u32,
-    /// Its height in pages.
+    /// Height in pages.
     pub(super) height: u16,
 }
 
@@ -56,13 +56,13 @@ pub(super) struct TableTree {
 /// Content of a table's leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeafKind {
-    /// A row for each key.
+    /// One row per key.
     Rows,
-    /// For each key its sorted duplicates: one value, a page within the leaf, or a tree.
+    /// Sorted duplicates per key: one value, a page within the leaf, or a tree.
     Duplicates,
 }
 
-/// The tree of the latest of the three meta pages that is whole.
+/// The tree of the latest valid one of the three meta pages.
 pub(super) fn main_tree(metas: &[u8]) -> io::Result<Tree> {
     let whole = metas.chunks_exact(PAGE_BYTES).filter_map(|meta| {
         let (a, b) = (u64_at(meta, TXNID_A_AT)?, u64_at(meta, TXNID_B_AT)?);
@@ -94,16 +94,16 @@ pub(super) struct Page {
     bytes: Box<[u8; PAGE_BYTES]>,
 }
 
-/// The child of a branch page that a search goes on with.
+/// The child of a branch page where a search continues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Child<'p> {
     pub(super) number: u32,
-    /// The least key of the child after it.
+    /// Least key of the next child.
     pub(super) next_key: Option<&'p [u8]>,
 }
 
 impl Page {
-    /// Page `number`, which must be of kind `flags`.
+    /// Reads page `number`, which must be of kind `flags`.
     pub(super) fn read(file: &File, number: u32, flags: u16) -> io::Result<Self> {
         let mut bytes = Box::new([0; PAGE_BYTES]);
         file.read_exact_at(bytes.as_mut_slice(), u64::from(number) * PAGE_BYTES as u64)?;
@@ -126,7 +126,7 @@ impl Page {
     }
 
     /// The child with `key` in its range: that of the last node with a key not above it. The first
-    /// node of a branch page has no key of its own, and stands below all.
+    /// node of a branch page has no key of its own, and is below all keys.
     pub(super) fn child_of(&self, key: &[u8]) -> io::Result<Child<'_>> {
         let nodes = self.nodes().collect::<io::Result<Vec<_>>>()?;
         let (mut low, mut high) = (1, nodes.len().max(1));
@@ -146,7 +146,7 @@ impl Page {
         self.bytes.get(key..key + length).ok_or_else(|| self.outside(key))
     }
 
-    /// The tree that the node at `at` describes, if it does.
+    /// The tree that the node at `at` describes, if any.
     pub(super) fn tree_at(&self, at: usize) -> io::Result<Option<TableTree>> {
         if self.bytes.get(at + 4).is_none_or(|flags| flags & IS_TREE == 0) {
             return Ok(None);
@@ -156,7 +156,7 @@ impl Page {
         tree(bytes.ok_or_else(|| self.outside(value))?).map(Some)
     }
 
-    /// The first page of the value that the node at `at` keeps outside, if it does.
+    /// First page of the value of the node at `at`, if the value is outside.
     pub(super) fn value_page_at(&self, at: usize) -> io::Result<Option<u32>> {
         if self.bytes.get(at + 4).is_none_or(|flags| flags & IS_OUTSIDE == 0) {
             return Ok(None);
@@ -165,7 +165,7 @@ impl Page {
         self.u32_at(value).map(Some)
     }
 
-    /// Number of the pages of a value that begins on this one.
+    /// Number of pages of the value that begins on this page.
     pub(super) fn run_length(&self) -> io::Result<u32> {
         self.u32_at(12)
     }
@@ -189,7 +189,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The error for a file of another format.
+/// Error for a file of another format.
 pub(super) fn wrong(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{reason}: not the format of libmdbx 0.13"))
 }

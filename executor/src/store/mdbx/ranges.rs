@@ -1,4 +1,4 @@
-//! Rows in the order of their keys, by range and all of them, whatever the form of their table.
+//! Rows in the order of their keys, by range or all of them, for every form of table.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::{
     state::{RowSink, StateError},
 };
 
-/// A row as the table has it.
+/// A row in the form of the table.
 type Pair<'tx> = (Cow<'tx, [u8]>, Cow<'tx, [u8]>);
 
 const READING: &str = "read rows of a trie";
@@ -72,7 +72,7 @@ impl Tables {
                 while let Some((key, value)) = next.filter(|(key, _)| **key <= last[..]) {
                     let (_, part) = slots::split(&key);
                     take(B256::try_from(part).map_err(|_| wrong(&key))?, &value, form)?;
-                    // The row behind the last one may lie on a leaf of its own.
+                    // The row behind the last one may lie on another leaf.
                     next = if *key == last { None } else { read(cursor.next())? };
                 }
             }
@@ -119,11 +119,11 @@ impl Tables {
         Ok(count)
     }
 
-    /// Hands over all rows of a table; slots with the account's key before their own, and their values
+    /// Hands over all rows of a table. A slot has the account's key before its own, and its value
     /// in full.
     ///
     /// # Errors
-    /// [`StoreError`] with the table's name, and those of `sink`.
+    /// [`StoreError`] with the table's name, and the errors of `sink`.
     pub(super) fn each_row<K: TransactionKind>(
         &self,
         tx: &Tx<K>,

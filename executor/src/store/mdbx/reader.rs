@@ -1,4 +1,4 @@
-//! One thread's reads, in a read transaction of its own.
+//! One thread's reads, in its own read transaction.
 
 use std::fmt;
 
@@ -24,13 +24,13 @@ use crate::{
 
 /// One thread's reads of a sample.
 ///
-/// Blocks are counted as major page faults of the thread: a page that another thread is fetching
-/// already counts for that one, a page in memory for none. Two readers on one thread each see
-/// the reads of both.
+/// Blocks are counted as major page faults of the thread. A page that another thread is fetching
+/// counts for that thread only; a page in memory counts for none. Two readers on one thread each
+/// see the reads of both.
 pub(super) struct MdbxReader<'a> {
     pub(super) sample: &'a MdbxSample<'a>,
     pub(super) tx: Tx<Ro>,
-    /// Batches that had been committed when `tx` began.
+    /// Number of batches that were committed when `tx` began.
     commit_count: u64,
     account_keys: AccountKeys,
     sorted: SortedParts,
@@ -47,7 +47,7 @@ impl fmt::Debug for MdbxReader<'_> {
 
 impl<'a> MdbxReader<'a> {
     pub(super) fn new(sample: &'a MdbxSample<'a>) -> Result<Self, StoreError> {
-        // Before the transaction: a commit between the two only makes it begin again.
+        // Before the transaction: a commit between the two only restarts it.
         let commit_count = sample.commit_count();
         Ok(Self {
             sample,
@@ -65,7 +65,8 @@ impl<'a> MdbxReader<'a> {
         self.account_keys.key(self.sample.layout(), address)
     }
 
-    /// Begins the transaction again if a batch was committed. Nothing is borrowed from it between two calls.
+    /// Restarts the transaction if a batch was committed. Nothing is borrowed from it between two
+    /// calls.
     #[inline]
     pub(super) fn renew(&mut self) -> Result<(), StoreError> {
         let commit_count = self.sample.commit_count();
@@ -124,7 +125,7 @@ impl Reader for MdbxReader<'_> {
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
         let (account, layout) = (self.account_key(address), self.sample.layout());
-        // Neighbours lie on one leaf.
+        // Neighbouring keys lie on one leaf.
         self.sorted.fill(layout, keys, 0..);
         for at in 0..keys.len() {
             let (part, index) = self.sorted.parts[at];
@@ -138,7 +139,7 @@ impl Reader for MdbxReader<'_> {
         let key = TableKey { table: Table::Codes, key: hash.as_slice() };
         let code = self.get(key, RowName::Code(hash), |value| Ok(Bytes::copy_from_slice(value)))?;
         let Some(code) = code else { return Ok(None) };
-        // MDBX has no checksums; a code is its own.
+        // MDBX has no checksums; a code's hash is one.
         self.checked_codes.check(NAME, hash, &code)?;
         Ok(Some(code))
     }
@@ -148,7 +149,7 @@ impl Reader for MdbxReader<'_> {
     }
 }
 
-/// Reads of the calling thread since it had `start_fault_count` page faults.
+/// Reads of the calling thread since its page faults were `start_fault_count`.
 fn fault_counters(start_fault_count: u64, key_count: u64) -> ReadCounters {
     let faults = thread_major_fault_count().unwrap_or(0);
     let block_count = faults.saturating_sub(start_fault_count);

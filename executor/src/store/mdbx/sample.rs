@@ -1,5 +1,5 @@
-//! A state open for one sample: an environment over a link to the base, whose pages a pinned
-//! reader keeps, and the commits to it.
+//! A state open for one sample: an environment over a link to the base, and the commits to it. A
+//! pinned reader keeps the base's pages.
 
 use std::{
     fmt, fs,
@@ -34,12 +34,12 @@ use crate::{
 /// A state open for one sample.
 pub(super) struct MdbxSample<'s> {
     base: &'s Base,
-    /// Holds the base's snapshot: its pages are not overwritten. Ends before the
-    /// environment does.
+    /// Holds the base's snapshot, so that its pages are not overwritten. Must end before the
+    /// environment.
     pin: Tx<RoSync>,
     environment: Environment,
     tables: Tables,
-    /// Batches committed: a reader that has seen fewer takes a new transaction.
+    /// Number of committed batches: a reader that has seen fewer takes a new transaction.
     commit_count: AtomicU64,
     touched: Mutex<Touched>,
     dir: SampleDir,
@@ -57,7 +57,7 @@ struct Touched {
     accounts: Vec<RowKey>,
     slots: Vec<RowKey>,
     codes: Vec<B256>,
-    /// Of the nodes of tries.
+    /// Keys of nodes of tries.
     nodes: Vec<Vec<u8>>,
 }
 
@@ -128,7 +128,7 @@ impl<'s> MdbxSample<'s> {
         self.pin.db_stat(&self.tables.handle(table)).map_err(failed("look at a table"))
     }
 
-    /// The same of the nodes of tries, if there are any.
+    /// Depth, rows and pages of the table of nodes, if there is one.
     pub(super) fn node_statistics(&self) -> Result<Option<signet_libmdbx::Stat>, StoreError> {
         let nodes = self.tables.nodes();
         let stat = nodes.map(|nodes| self.pin.db_stat(&nodes)).transpose();
@@ -140,7 +140,8 @@ impl<'s> MdbxSample<'s> {
         self.environment.sync(true).map(drop).map_err(failed("make the commits durable"))
     }
 
-    /// One write transaction: rows in the order of their keys, and then nodes of tries in that of theirs.
+    /// Writes in one transaction: rows in the order of their keys, then nodes of tries in the order
+    /// of theirs.
     pub(super) fn write(
         &self,
         changes: &NetChanges,
@@ -182,8 +183,8 @@ impl<'s> MdbxSample<'s> {
         Ok(())
     }
 
-    /// Closes the environment, puts the base back, and reads every key that was committed:
-    /// each must equal the pinned snapshot's.
+    /// Closes the environment, restores the base, and reads every committed key: each must equal
+    /// the pinned snapshot's.
     pub(super) fn close(self) -> Result<(), StoreError> {
         let Self { base, pin, environment, tables, touched, dir, .. } = self;
         let touched = touched.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -214,7 +215,7 @@ impl<'s> MdbxSample<'s> {
     }
 }
 
-/// A node's key, and the node unless it is deleted.
+/// A node's key, and the node; `None` deletes it.
 type NodeWrite<'n> = (Vec<u8>, Option<&'n [u8]>);
 
 /// Changes of nodes by ascending key.
@@ -228,7 +229,7 @@ fn sorted(changes: &[NodeChanges]) -> Vec<NodeWrite<'_>> {
     nodes
 }
 
-/// The committed nodes as a transaction sees them.
+/// The committed nodes in the view of a transaction.
 fn nodes_of<K: TransactionKind>(
     tables: &Tables,
     tx: &Tx<K>,

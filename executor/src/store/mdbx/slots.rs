@@ -1,5 +1,5 @@
-//! Slots in a table of sorted duplicates, as reth stores them: under the account's key, each slot is
-//! a value of 32 bytes of subkey, its own key, and its value without leading zeros.
+//! Slots in a table of sorted duplicates, as in reth. Each slot is a value under the account's key:
+//! the slot's own key as a subkey of 32 bytes, then its value without leading zeros.
 
 use alloy_primitives::U256;
 use workload::layout::decode_slot;
@@ -11,7 +11,8 @@ const SUBKEY_BYTES: usize = 32;
 /// Bytes of a slot's value in full.
 const VALUE_BYTES: usize = 32;
 
-/// The account's key and the slot's in the key of a row. A key that is too short has no account's.
+/// Splits the key of a row into the account's key and the slot's. If the key is too short, the
+/// account's part is empty.
 pub(super) const fn split(key: &[u8]) -> (&[u8], &[u8]) {
     key.split_at(key.len().saturating_sub(SUBKEY_BYTES))
 }
@@ -24,7 +25,8 @@ pub(super) struct Duplicate {
 }
 
 impl Duplicate {
-    /// Of a slot's own key and its value in full; `None` for other lengths.
+    /// Makes the duplicate of a slot from its own key and its value in full; `None` for other
+    /// lengths.
     pub(super) fn new(subkey: &[u8], value: &[u8]) -> Option<Self> {
         let subkey: &[u8; SUBKEY_BYTES] = subkey.try_into().ok()?;
         let value: &[u8; VALUE_BYTES] = value.try_into().ok()?;
@@ -36,13 +38,12 @@ impl Duplicate {
         Some(Self { bytes, len })
     }
 
-    /// Its bytes.
     pub(super) fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 }
 
-/// The value part of a duplicate with `subkey`; `None` for one of another slot.
+/// Value part of a duplicate with `subkey`; `None` if it is another slot's.
 pub(super) fn value_of<'d>(duplicate: &'d [u8], subkey: &[u8]) -> Option<&'d [u8]> {
     duplicate.strip_prefix(subkey)
 }
@@ -52,7 +53,8 @@ pub(super) fn parts(duplicate: &[u8]) -> Option<(&[u8], &[u8])> {
     duplicate.split_at_checked(SUBKEY_BYTES)
 }
 
-/// A slot's value as a table of the form stores it; `None` for bytes that it does not store.
+/// Decodes a slot's value as a table of the form stores it; `None` for bytes that such a table
+/// never has.
 pub(super) fn decode(table: SlotTable, value: &[u8]) -> Option<U256> {
     match table {
         SlotTable::Rows => decode_slot(value),

@@ -1,5 +1,5 @@
-//! The tables of a state, their reads and writes. MDBX aborts the process on some
-//! wrong sizes: every key is measured before it is handed over.
+//! Tables of a state, their reads and writes. MDBX aborts the process on some wrong sizes, so the
+//! length of every key is checked before.
 
 use std::borrow::Cow;
 
@@ -34,12 +34,12 @@ pub(super) struct Tables {
     accounts: Database,
     slots: Database,
     codes: Database,
-    /// Of the nodes of tries, if the state has any.
+    /// Table of the nodes of tries, if the state has any.
     nodes: Option<Database>,
     form: Form,
 }
 
-/// How rows are keyed, how slots are stored, and which nodes of tries.
+/// Keys of rows, form of slots, and format of the tries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     pub(super) layout: Layout,
@@ -99,7 +99,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// How rows are keyed, how slots are stored, and which nodes of tries.
+    /// Keys of rows, form of slots, and format of the tries.
     pub(super) const fn form(&self) -> Form {
         self.form
     }
@@ -129,7 +129,7 @@ impl Tables {
         pages.sum::<Result<_, _>>().map_err(failed("look at the tables"))
     }
 
-    /// Refuses a key of another length than those of the table's rows.
+    /// Refuses a key of a wrong length for the table's rows.
     #[inline]
     fn check_key(&self, table: Table, key: &[u8]) -> Result<(), StoreError> {
         let wanted = match (table, self.form.layout) {
@@ -144,7 +144,7 @@ impl Tables {
         Err(StoreError::failed(NAME, action, format!("its keys have {wanted} bytes")))
     }
 
-    /// The row with `key`, in `tx`, handed to `decode`; of a slot the value as its table stores it.
+    /// Passes the row with `key`, in `tx`, to `decode`; a slot's value is in the form of its table.
     ///
     /// # Errors
     /// Those of `decode`, and [`StoreError::Damaged`] with the row named by `name`.
@@ -173,7 +173,7 @@ impl Tables {
         }
     }
 
-    /// Appends a row of `table`, whose key is the greatest so far.
+    /// Appends a row of `table`; its key must be the greatest so far.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -188,7 +188,7 @@ impl Tables {
         let appended = if (row.table, self.form.slots) == (Table::Slots, SlotTable::DupSort) {
             let (account, subkey) = slots::split(row.key);
             let duplicate = duplicate(subkey, value)?;
-            // At the end of the table, and of the account's duplicates.
+            // The row goes to the end of the table, and of the account's duplicates.
             let flags = WriteFlags::APPEND | WriteFlags::APPEND_DUP;
             tx.put(handle, account, duplicate.as_slice(), flags)
         } else {
@@ -197,7 +197,7 @@ impl Tables {
         appended.map_err(failed("append a row"))
     }
 
-    /// Writes a row of accounts or codes; no value removes it.
+    /// Writes a row of accounts or codes; `None` removes it.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -236,7 +236,8 @@ impl Tables {
             self.check_key(Table::Slots, key.as_slice())?;
             let (account, subkey) = slots::split(key.as_slice());
             let found = seek(&mut cursor, account, subkey).map_err(failed_read("write a row"))?;
-            // A duplicate is its value: the old one goes before the new one comes.
+            // A duplicate is its own value: the old one must be deleted before the new one is
+            // written.
             if found.is_some_and(|found| slots::value_of(&found, subkey).is_some()) {
                 cursor.del().map_err(failed("write a row"))?;
             }

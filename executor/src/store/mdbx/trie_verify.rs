@@ -1,5 +1,5 @@
-//! The stored nodes of a state against its rows: each is the one that the rows make, there is no
-//! other, and the root is that of `alloy_trie::HashBuilder` too.
+//! Verifies the stored nodes of a state against its rows. The stored nodes must be exactly those
+//! that the rows make. The root must equal that of `alloy_trie::HashBuilder`, too.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::{
 
 const READING: &str = "read the nodes of tries";
 
-/// The tries, if all nodes are right.
+/// Returns the tries, if all nodes are correct.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] naming the first wrong node.
@@ -45,7 +45,7 @@ impl StoredNodes for Stored<'_> {
     const STORE: &'static str = NAME;
 
     fn next(&mut self) -> Result<Option<NodeRow>, StoreError> {
-        // A cursor of before may have left this one at another place.
+        // An earlier cursor may have left this one at another position.
         let next = match std::mem::replace(&mut self.is_begun, true) {
             true => self.cursor.next::<Cow<'_, [u8]>, Cow<'_, [u8]>>(),
             false => self.cursor.first(),

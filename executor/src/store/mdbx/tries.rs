@@ -1,5 +1,6 @@
-//! Reads and commits of tries. A thread reads in a transaction of its own, one key after the other: MDBX
-//! has no call that reads many. Reads that may be made together are under way in as many threads as read.
+//! Reads and commits of tries. A thread reads in its own transaction, one key after the other: MDBX
+//! has no call that reads many. Reads that may be made together are in flight only on several
+//! threads.
 
 use alloy_primitives::{B256, U256};
 use trie::{Format, NodeKey, RowRange};
@@ -47,7 +48,7 @@ impl TrieReader for MdbxReader<'_> {
         let rows = keys.iter().enumerate();
         let mut rows: Vec<_> =
             rows.map(|(index, (trie, key))| (trie.slots_first_key(key), index)).collect();
-        // Neighbours lie on one leaf.
+        // Neighbouring keys lie on one leaf.
         rows.sort_unstable();
         for (row, index) in rows {
             self.sample.tables().node(&self.tx, &row, |node| sink(index, node))?;

@@ -1,5 +1,6 @@
-//! The pages of an MDBX file that a reader of its tables can ever meet: all of their trees, and the values with
-//! pages of their own. Free pages and the tree that lists them are not among them: samples write there.
+//! Pages of an MDBX file that a reader of its tables can ever meet: all of their trees, and the
+//! values with their own pages. Free pages and the tree that lists them are left out: samples write
+//! there.
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
@@ -34,7 +35,7 @@ pub(super) fn hash(path: &Path) -> io::Result<B256> {
     Ok(B256::from(*hasher.finalize().as_bytes()))
 }
 
-/// Their numbers, ascending; `metas` are the file's first pages.
+/// Numbers of the pages, ascending; `metas` are the file's first pages.
 fn find(file: &File, metas: &[u8]) -> io::Result<Vec<u32>> {
     let mut index = Index::default();
     let mut used = Vec::new();

@@ -1,5 +1,5 @@
-//! Tries of a state in memory: nodes in a map, rows by hashed key in order, and above both what the
-//! batches of a sample have committed.
+//! Tries of a state in memory: nodes in a map, rows ordered by hashed key. The commits of a
+//! sample's batches lie above both.
 
 use alloy_primitives::{Address, B256, U256, keccak256, map::HashMap};
 use trie::{Format, NodeKey, RowRange, StoreError as SinkError};

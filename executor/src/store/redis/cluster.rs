@@ -1,5 +1,5 @@
-//! The nodes of a cluster, which of them has which hash slot, and the connections to them. Slots must not move
-//! while a state is in use: a server that says so ends the sample.
+//! Nodes of a cluster, their hash slots, and the connections to them. Slots must not move while a
+//! state is in use: a server's answer that they moved ends the sample.
 
 use std::{fmt, thread, time::Duration};
 
@@ -23,7 +23,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// User and password of the servers.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// User; `None`: the default one.
+    /// User; `None` for the default user.
     pub user: Option<String>,
     /// Password.
     pub password: Option<String>,
@@ -50,10 +50,10 @@ impl fmt::Debug for Node {
 }
 
 impl Node {
-    /// The server at an address, to which nothing is connected yet.
+    /// The server at an address, not connected yet.
     ///
     /// # Errors
-    /// The address is none.
+    /// The address is invalid.
     pub(super) fn at(address: &str, credentials: &Credentials) -> Result<Self, RedisError> {
         let wrong =
             |reason: String| RedisError::Unreachable { address: address.to_owned(), reason };
@@ -77,7 +77,7 @@ impl Node {
         Ok(Self { address: address.to_owned(), client })
     }
 
-    /// A connection that waits for each answer for a while.
+    /// Connects, with a time limit for each answer.
     pub(super) fn connect(&self) -> RedisResult<Connection> {
         let connection = self.client.get_connection_with_timeout(CONNECT_TIMEOUT)?;
         connection.set_read_timeout(Some(ANSWER_TIMEOUT))?;
@@ -85,7 +85,7 @@ impl Node {
         Ok(connection)
     }
 
-    /// The same for a sample.
+    /// Connects for a sample.
     pub(super) fn connect_for_sample(&self) -> Result<Connection, StoreError> {
         self.connect().map_err(failed("connect to", &self.address))
     }
@@ -96,7 +96,7 @@ impl Node {
 struct Range {
     first: u16,
     last: u16,
-    /// The server's id, which is the same whoever is asked.
+    /// The server's id, the same in every node's answer.
     id: String,
     address: String,
 }
@@ -109,12 +109,12 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    /// The cluster of the servers at `addresses`, all of which must be nodes of it.
+    /// Finds the cluster of the servers at `addresses`, all of which must be nodes of it.
     ///
     /// # Errors
-    /// One does not answer, or is none.
+    /// A server does not answer, or is no node.
     pub(super) fn of(addresses: &[String], credentials: &Credentials) -> Result<Self, RedisError> {
-        // Beside each other: each may take its time not to answer.
+        // In parallel: each server may take long not to answer.
         let asked = thread::scope(|scope| {
             let threads: Vec<_> = addresses
                 .iter()
@@ -154,7 +154,6 @@ impl Topology {
         Ok(Self { nodes, node_of })
     }
 
-    /// The servers.
     pub(super) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -165,7 +164,7 @@ impl Topology {
     }
 }
 
-/// Which server has which slots, as the one at `address` says.
+/// Hash slots of each server, by the server at `address`.
 fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, RedisError> {
     let node = Node::at(address, credentials)?;
     let mut connection = node.connect().map_err(|error| {
@@ -184,7 +183,7 @@ fn ranges_of(address: &str, credentials: &Credentials) -> Result<Vec<Range>, Red
     Ok(ranges)
 }
 
-/// The ranges of an answer to `CLUSTER SLOTS`; a node without a host is that of the answering one.
+/// Ranges of an answer to `CLUSTER SLOTS`. A node without a host has that of the answering node.
 fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<Range>> {
     let Value::Array(ranges) = slots else { return None };
     let ranges = ranges.into_iter().map(|range| {
@@ -202,7 +201,7 @@ fn ranges_in(slots: Value, answering_host: &str) -> Option<Vec<Range>> {
             _ => return None,
         };
         let Value::Int(port) = node.next()? else { return None };
-        // As an address has it: a host that has colons stands in brackets.
+        // An address has brackets around a host with colons.
         let is_bare = host.contains(':') && !host.starts_with('[');
         let host = if is_bare { format!("[{host}]") } else { host };
         let Value::BulkString(id) = node.next()? else { return None };

@@ -1,6 +1,6 @@
-//! Filling a cluster: the rows of a recipe in the order of their keys, each to the node that has its slot, in
-//! pipelines. A marker without a number of rows comes first, so that a half-filled cluster is known for what it
-//! is.
+//! Fills a cluster with the rows of a recipe, in the order of their keys. Each row goes to the node
+//! with its slot, in pipelines. A marker without a number of rows comes first, so that a
+//! half-filled cluster is recognised.
 
 use std::{fs, time::Instant};
 
@@ -22,9 +22,10 @@ use crate::{
 /// Rows of a pipeline to a node.
 const PIPELINED_ROWS: usize = 500;
 
-/// About the bytes of a row in Redis: key, value, two objects, an entry of a table at half its load.
+/// Approximate bytes of a row in Redis: key, value, two objects, an entry of a table at half its
+/// load.
 const BYTES_PER_ROW: u64 = 230;
-/// About the bytes of an empty cluster and of buffers.
+/// Approximate bytes of an empty cluster and of buffers.
 const BYTES_AT_LEAST: u64 = 16 << 20;
 
 /// A state that is in the cluster.
@@ -32,11 +33,11 @@ const BYTES_AT_LEAST: u64 = 16 << 20;
 pub(super) struct Filled {
     /// All rows.
     pub(super) row_count: u64,
-    /// How it came there, for the result.
+    /// Origin of the state, for the result.
     pub(super) history: String,
 }
 
-/// About the bytes that the rows of `genesis` take.
+/// Approximate bytes of the rows of `genesis`.
 pub(super) fn needed_bytes(genesis: &Genesis) -> u64 {
     let made = genesis.account_families.iter().map(AccountFamily::code_bytes);
     let written = genesis.accounts.iter().map(|account| account.code.len() as u64);
@@ -45,12 +46,12 @@ pub(super) fn needed_bytes(genesis: &Genesis) -> u64 {
         .saturating_add(made.chain(written).fold(BYTES_AT_LEAST, u64::saturating_add))
 }
 
-/// Slots and accounts.
+/// Number of slots and accounts.
 fn row_count(genesis: &Genesis) -> u64 {
     genesis.slot_count().saturating_add(genesis.account_count())
 }
 
-/// Fails where the rows of `genesis` would not fit.
+/// Fails unless the rows of `genesis` fit.
 pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), RedisError> {
     let need_bytes = needed_bytes(genesis);
     if need_bytes <= limit_bytes {
@@ -59,10 +60,10 @@ pub(super) fn check_size(genesis: &Genesis, limit_bytes: u64) -> Result<(), Redi
     Err(RedisError::TooLarge { row_count: row_count(genesis), need_bytes, limit_bytes })
 }
 
-/// Sees to it that the cluster holds the wanted state.
+/// Makes the cluster hold the wanted state.
 ///
 /// # Errors
-/// It holds something that is not ours, is in use, or cannot be filled.
+/// The cluster holds foreign data, is in use, or cannot be filled.
 pub(super) fn see_to_it(
     held: &Held,
     topology: &Topology,
@@ -79,7 +80,7 @@ pub(super) fn see_to_it(
         return Ok(Filled { row_count, history: "before this run".to_owned() });
     }
     let Memory { used_bytes, limit_bytes } = held.memory()?;
-    // What is ours makes room.
+    // Our own data will be removed.
     let free_bytes = match content {
         Content::Nothing | Content::Unmarked => limit_bytes.saturating_sub(used_bytes),
         Content::Marked(_) => limit_bytes,
@@ -136,7 +137,7 @@ fn write_tables(
             if line.collected_count() < PIPELINED_ROWS {
                 return Ok(());
             }
-            // The answers to the pipeline before: the node has worked on it meanwhile.
+            // Answers to the earlier pipeline: the node has worked on it meanwhile.
             line.receive(&mut expect_ok)?;
             Ok(line.send()?)
         })?;

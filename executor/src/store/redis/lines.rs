@@ -1,5 +1,5 @@
-//! One thread's connections to all nodes. Commands are collected by node and sent in one piece to each, and
-//! all nodes work before the first answer is awaited: a pipeline for each node.
+//! One thread's connections to all nodes. Commands are collected by node and sent to each node in
+//! one piece. All nodes work before the first answer is awaited: a pipeline for each node.
 
 use std::{fmt, sync::Mutex};
 
@@ -20,25 +20,25 @@ pub(super) struct Line {
     connection: Connection,
     /// Commands that are not sent yet.
     out: Vec<u8>,
-    /// Their numbers.
+    /// Numbers of these commands.
     collected: Vec<usize>,
-    /// Numbers of commands without an answer so far.
+    /// Numbers of sent commands without an answer.
     sent: Vec<usize>,
 }
 
 impl Line {
-    /// Adds a command; `number` comes back with its answer.
+    /// Adds a command; its answer comes with `number`.
     pub(super) fn add(&mut self, command: &Cmd, number: usize) {
         command.write_packed_command(&mut self.out);
         self.collected.push(number);
     }
 
-    /// Commands that are not sent yet.
+    /// Number of commands that are not sent yet.
     pub(super) fn collected_count(&self) -> usize {
         self.collected.len()
     }
 
-    /// Sends what is collected.
+    /// Sends the collected commands.
     pub(super) fn send(&mut self) -> Result<(), StoreError> {
         if self.collected.is_empty() {
             return Ok(());
@@ -50,7 +50,7 @@ impl Line {
         Ok(())
     }
 
-    /// Awaits the answers to all that was sent.
+    /// Awaits the answers to all sent commands.
     pub(super) fn receive(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
         for number in self.sent.drain(..) {
             let answer = self.connection.recv_response().and_then(Value::extract_error);
@@ -59,7 +59,7 @@ impl Line {
         Ok(())
     }
 
-    /// Whether no command is under way.
+    /// Whether no command awaits an answer or is to be sent.
     fn is_idle(&self) -> bool {
         self.sent.is_empty() && self.collected.is_empty()
     }
@@ -68,7 +68,8 @@ impl Line {
 /// Connections to all nodes, in their order.
 pub(super) struct Lines {
     pub(super) lines: Vec<Line>,
-    /// False while answers are awaited: after an error those that come late would be taken for others.
+    /// False while answers are awaited. After an error, late answers would be taken for those of
+    /// other commands.
     is_sound: bool,
 }
 
@@ -93,13 +94,13 @@ impl Lines {
         Ok(Self { lines: lines.collect::<Result<_, _>>()?, is_sound: true })
     }
 
-    /// Itself, if all nodes answer.
+    /// Returns the connections, if all nodes answer.
     fn alive(mut self) -> Option<Self> {
         self.lines.iter_mut().for_each(|line| line.add(&redis::cmd("PING"), 0));
         self.exchange(&mut |_, _| Ok(())).is_ok().then_some(self)
     }
 
-    /// Sends what is collected to all nodes, and awaits all answers.
+    /// Sends the collected commands to all nodes, and awaits all answers.
     pub(super) fn exchange(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
         if !self.is_sound {
             return Err(fault("read", "a connection was lost before"));
@@ -112,22 +113,22 @@ impl Lines {
     }
 }
 
-/// Connections that no reader has: readers of the next sample connect no more.
+/// Idle connections, so that readers of the next sample need not connect.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<Vec<Lines>>);
 
 impl Pool {
-    /// Connections of an earlier reader, or new ones.
+    /// Takes the connections of an earlier reader, or makes new ones.
     pub(super) fn take(&self, topology: &Topology) -> Result<Lines, StoreError> {
         let kept = lock(&self.0).pop();
-        // A server may close a connection on which nothing goes.
+        // A server may close an idle connection.
         match kept.and_then(Lines::alive) {
             Some(lines) => Ok(lines),
             None => Lines::connect(topology),
         }
     }
 
-    /// Keeps connections on which nothing is under way.
+    /// Keeps the connections, if no command is under way on them.
     pub(super) fn put(&self, lines: Lines) {
         if lines.is_sound && lines.lines.iter().all(Line::is_idle) {
             lock(&self.0).push(lines);

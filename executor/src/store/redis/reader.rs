@@ -1,5 +1,5 @@
-//! One thread's reads: a command for a key that is asked for alone, a pipeline to each node for many. Keys that
-//! the sample's commits have changed are not asked of the servers.
+//! One thread's reads: one command for a single key, a pipeline to each node for many keys. Keys
+//! that the sample's commits have changed are read from memory.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ const KEYS_PER_CALL: usize = 256;
 /// One thread's reads of a sample.
 pub(super) struct RedisReader<'a> {
     sample: &'a RedisSample<'a>,
-    /// None once it is dropped.
+    /// `None` after the reader is dropped.
     lines: Option<Lines>,
     account_keys: AccountKeys,
     batch: Batch,
@@ -37,12 +37,12 @@ pub(super) struct RedisReader<'a> {
     counters: ReadCounters,
 }
 
-/// Room for the keys of one exchange.
+/// Memory for the keys of one exchange.
 #[derive(Default)]
 struct Batch {
-    /// With the indices that the caller has for them.
+    /// Keys with the caller's indices.
     keys: Vec<(Key, usize)>,
-    /// Slots whose second parts are to be made, with their indices.
+    /// Slots whose keys are to be made, with their indices.
     slots: Vec<U256>,
     indices: Vec<usize>,
     parts: Vec<[u8; 32]>,
@@ -62,7 +62,7 @@ impl Drop for RedisReader<'_> {
     }
 }
 
-/// Takes a value: its index, its key, and its bytes where it exists.
+/// Takes a value: its index, its key, and its bytes if it exists.
 type Take<'t> = dyn FnMut(usize, &Key, Option<&[u8]>) -> Result<(), StoreError> + 't;
 
 impl<'a> RedisReader<'a> {
@@ -81,7 +81,7 @@ impl<'a> RedisReader<'a> {
         self.account_keys.key(self.sample.shared.layout, address)
     }
 
-    /// Reads the rows of `batch.keys`, which are empty afterwards.
+    /// Reads the rows of `batch.keys`, and clears these.
     fn fetch(&mut self, take: &mut Take<'_>) -> Result<(), StoreError> {
         let (shared, keys) = (&self.sample.shared, &mut self.batch.keys);
         let Some(lines) = &mut self.lines else { return Ok(()) };
@@ -122,7 +122,7 @@ impl<'a> RedisReader<'a> {
         Ok(found)
     }
 
-    /// Makes keys of the slots of the account at `address` that `batch.slots` has.
+    /// Makes keys of the slots in `batch.slots`, of the account at `address`.
     fn make_keys(&mut self, address: &Address) {
         if self.batch.slots.is_empty() {
             return;
@@ -151,7 +151,7 @@ impl<'a> RedisReader<'a> {
     }
 }
 
-/// A row's value in the form of its table.
+/// Decodes a row's value in the form of its table.
 fn decoded<T>(
     shared: &Shared,
     key: &Key,

@@ -1,10 +1,10 @@
-//! Rows in Redis: a key begins with its table, and a value ends in a checksum of both. Nothing else in a
-//! cluster is taken for a row of ours.
+//! Rows in Redis. A key begins with its table, and a value ends in a checksum of both. Only keys of
+//! this form count as ours.
 
 use workload::{Layout, Table};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Key of the marker, which says what the cluster holds.
+/// Key of the marker, which names the state of the cluster.
 pub(super) const MARKER_KEY: &[u8] = b"stress:state";
 
 /// Length of the longest row key.
@@ -55,14 +55,14 @@ fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
     xxh3_64_with_seed(value, xxh3_64(key)).to_le_bytes()
 }
 
-/// Writes the value of the row with `key` as Redis holds it.
+/// Writes the value of the row with `key` in the form of Redis to `out`.
 pub(super) fn seal(key: &Key, value: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(value);
     out.extend_from_slice(&checksum(key.as_slice(), value));
 }
 
-/// The value of the row with `key`; `None` where it is damaged.
+/// The value of the row with `key`; `None` if it is damaged.
 pub(super) fn unsealed<'v>(key: &Key, sealed: &'v [u8]) -> Option<&'v [u8]> {
     let (value, sum) = sealed.split_last_chunk::<CHECKSUM_BYTES>()?;
     (checksum(key.as_slice(), value) == *sum).then_some(value)

@@ -1,6 +1,6 @@
-//! Servers that are started here: three nodes of a cluster on the loopback, with a directory that goes with
-//! them. A process that is killed takes its servers with it: each has a watcher that ends it when the pipe from
-//! this process closes.
+//! Servers that are started on this host: three nodes of a cluster on the loopback, in a directory
+//! that is removed with them. If this process is killed, its servers end, too. A watcher beside
+//! each server ends it when the pipe from this process closes.
 
 use std::{
     fs, io,
@@ -22,15 +22,15 @@ use super::{
 };
 use crate::state::{StateError, Watch, is_marked, make_marked, remove_marked};
 
-/// The program.
+/// Name of the server's program.
 const PROGRAM: &str = "redis-server";
 /// Nodes of a cluster.
 const NODE_COUNT: u16 = 3;
 /// First version with `CLUSTER ADDSLOTSRANGE` and `cluster-port`.
 const VERSION_LEAST: u32 = 7;
-/// Begins the names of directories of servers in a data directory; the process follows.
+/// Prefix of the names of servers' directories in a data directory; the process id follows.
 const DIR_PREFIX: &str = "redis-servers-";
-/// Starts of a cluster: a port that was free may be taken meanwhile.
+/// Attempts to start a cluster: a free port may be taken meanwhile.
 const ATTEMPTS: usize = 3;
 /// Longest time until the nodes have found each other.
 const FORMING_TIMEOUT: Duration = Duration::from_secs(20);
@@ -38,11 +38,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Lines of a server's log that an error shows.
 const LOG_LINES: usize = 3;
 
-/// Runs the server in place of the shell, and beside it a watcher, which ends it once standard input closes.
+/// Runs the server in place of the shell. A watcher beside it ends it once standard input closes.
 const SCRIPT: &str =
     "exec 3<&0; (read -r line; kill -KILL $$) <&3 & exec 3<&-; exec redis-server redis.conf";
 
-/// Servers of a cluster on this host, which end with it.
+/// Servers of a cluster on this host, which end on drop.
 #[derive(Debug)]
 pub struct RedisServers {
     addresses: Vec<String>,
@@ -50,19 +50,19 @@ pub struct RedisServers {
     place: ServerDir,
 }
 
-/// A directory of this process, removed with it.
+/// A directory of this process, removed on drop.
 #[derive(Debug)]
 pub(super) struct ServerDir(PathBuf);
 
 impl ServerDir {
-    /// A new one in the data directory; those that dead processes left are removed.
+    /// Makes a directory in the data directory, and removes those of dead processes.
     pub(super) fn make(data_dir: &Path) -> Result<Self, StateError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         remove_leftovers(data_dir);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = data_dir.join(format!("{DIR_PREFIX}{}-{number}", process::id()));
-            // A name that others took is passed over.
+            // Skips a name that is taken.
             if make_marked(&path)? {
                 return Ok(Self(path));
             }
@@ -76,12 +76,12 @@ impl ServerDir {
 
 impl Drop for ServerDir {
     fn drop(&mut self) {
-        // The next run removes what is left.
+        // The next run removes the rest.
         drop(remove_marked(&self.0));
     }
 }
 
-/// Removes directories of processes that are no more, where the system tells.
+/// Removes the directories of dead processes, where the system tells which are dead.
 fn remove_leftovers(data_dir: &Path) {
     let Ok(entries) = fs::read_dir(data_dir) else { return };
     if !Path::new("/proc/self").exists() {
@@ -98,14 +98,14 @@ fn remove_leftovers(data_dir: &Path) {
     }
 }
 
-/// Processes, each the leader of a group, which end with it.
+/// Processes, each the leader of a group, which end on drop.
 #[derive(Debug, Default)]
 struct Children(Vec<Child>);
 
 impl Drop for Children {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // The watcher is in the group; either may have ended by itself.
+            // The watcher is in the group; server and watcher may have ended by themselves.
             if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
                 let _ended_by_itself = kill_process_group(group, Signal::KILL);
             }
@@ -154,12 +154,12 @@ impl RedisServers {
         Ok(servers)
     }
 
-    /// Host and port of each.
+    /// Host and port of each server.
     pub fn addresses(&self) -> &[String] {
         &self.addresses
     }
 
-    /// Their directory.
+    /// Directory of the servers.
     pub fn dir(&self) -> &Path {
         self.place.path()
     }
@@ -241,7 +241,7 @@ fn node_dir(place: &ServerDir, number: usize) -> PathBuf {
     place.path().join(format!("node-{number}"))
 }
 
-/// For `map_err` on an operation of the system.
+/// Makes the error of an operation of the system, for `map_err`.
 fn not_started(action: &str) -> impl FnOnce(io::Error) -> RedisError {
     let action = action.to_owned();
     move |error| RedisError::NotStarted { action, reason: error.to_string() }
@@ -268,9 +268,9 @@ fn check_version() -> Result<(), RedisError> {
     Err(RedisError::NotStarted { action: "start a cluster".to_owned(), reason })
 }
 
-/// Ports that nobody listens on.
+/// Finds ports on which no process listens.
 fn free_ports() -> io::Result<Vec<Ports>> {
-    // All are bound until all are known.
+    // All ports are bound at once, so that they differ.
     let bound = (0..2 * NODE_COUNT).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
     let bound = bound.collect::<io::Result<Vec<_>>>()?;
     let ports = bound.iter().map(|listener| Ok(listener.local_addr()?.port()));
@@ -292,7 +292,7 @@ fn start_one(dir: &Path, ports: Ports) -> Result<Child, RedisError> {
     fs::write(&path, settings).map_err(StateError::io("write", &path))?;
     let mut command = Command::new("sh");
     command.arg("-c").arg(SCRIPT).current_dir(dir);
-    // An interrupt from the keyboard is for this process: its servers end with it.
+    // An interrupt from the keyboard must reach only this process: it ends its servers.
     command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(not_started("start redis-server"))
@@ -302,7 +302,7 @@ fn not_formed(error: redis::RedisError) -> RedisError {
     RedisError::NotStarted { action: "form a cluster".to_owned(), reason: said(&error) }
 }
 
-/// Whether a server knows the others, and all slots.
+/// Whether a server knows all others and the owners of all slots.
 fn is_formed(connection: &mut Connection) -> redis::RedisResult<bool> {
     let info: String = redis::cmd("CLUSTER").arg("INFO").query(connection)?;
     let wanted = ["cluster_state:ok".to_owned(), format!("cluster_known_nodes:{NODE_COUNT}")];

@@ -1,9 +1,9 @@
-//! Ageing: a share of a new state's rows is written again, with the values that they have, and
-//! flushed into files of the first level; nothing is compacted. A get then has more than one
-//! place to look, as in a database that has lived.
+//! Ageing: rewrites a share of a new state's rows with the same values, and flushes them into files
+//! of the first level. Nothing is compacted. A get then searches in several places, as in a
+//! database that has been in use.
 //!
-//! **Invariant**: which rows are written again, and in which generation, is decided by the
-//! recipe and the row's key alone. The content is the same before and after.
+//! **Invariant**: the recipe and the row's key alone decide which rows are rewritten, and in which
+//! generation. The content is the same before and after.
 
 use std::path::Path;
 
@@ -23,26 +23,26 @@ use crate::{
     state::{BuildPhase, RowCounts, StateError, Watch},
 };
 
-/// Rows between two flushes: they are kept in memory, at some 200 bytes a row.
+/// Rows between two flushes. They stay in memory, at some 200 bytes a row.
 const FLUSH_ROWS: u64 = 1 << 20;
 
 /// Rows in a write.
 const BATCH_ROWS: u64 = 1 << 10;
 
-/// Larger than [`FLUSH_ROWS`] rows: only this file's own flushes cut files, so that
-/// every machine has the same ones.
+/// Larger than [`FLUSH_ROWS`] rows. So only this file's own flushes cut files, and every machine
+/// has the same files.
 const WRITE_BUFFER_BYTES: usize = 2 << 30;
 
-/// Name of the stream that decides which rows are written again.
+/// Name of the stream that decides which rows are rewritten.
 const STREAM: &str = "stress 2026 rows of an aged state";
 
-/// Without codes: a client never writes a code twice.
+/// Tables with rewritten rows: no codes, since a client never writes a code twice.
 const TABLES: [Table; 2] = [Table::Accounts, Table::Slots];
 
-/// Which rows are written again, and when.
+/// Choice of the rows to rewrite, and of their generation.
 struct Choice {
     key: [u8; 32],
-    /// Of 2^64.
+    /// Share of the rows that are rewritten, in units of 2^-64.
     share: u128,
 }
 
@@ -52,7 +52,7 @@ impl Choice {
         Self { key: blake3::derive_key(STREAM, recipe.as_slice()), share }
     }
 
-    /// The generation of a row, or `None` for one that stays as it was taken in.
+    /// The generation of a row; `None` for a row that is not rewritten.
     fn generation(&self, table: Table, key: &[u8]) -> Option<u64> {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&[table as u8]).update(key);
@@ -64,7 +64,7 @@ impl Choice {
     }
 }
 
-/// Writes the rows of the state in `dir` again that `format` wants aged. How many there were.
+/// Rewrites the rows of the state in `dir` that `format` wants aged. Returns their number.
 pub(super) fn age(
     dir: &Path,
     format: &RocksFormat,
@@ -95,7 +95,7 @@ pub(super) fn age(
     Ok(count)
 }
 
-/// Writes a table's rows of one generation again.
+/// Rewrites a table's rows of one generation.
 fn write_again(
     db: &DB,
     choice: &Choice,

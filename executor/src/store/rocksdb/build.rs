@@ -1,5 +1,5 @@
-//! Building a state: sorted rows into table files, several at once, then taken in as they are. Tries are
-//! hashed as the rows are written.
+//! Builds a state: sorted rows go into table files, several at once, which RocksDB ingests
+//! unchanged. Tries are hashed while the rows are written.
 
 use std::{
     fs,
@@ -29,13 +29,13 @@ use crate::{
     try_map::try_map,
 };
 
-/// As `rocksdb` 0.25.0 bundles it; the crate does not tell.
+/// Version of the library that `rocksdb` 0.25.0 bundles; the crate does not expose it.
 const LIBRARY_VERSION: &str = "11.8.1";
 
 /// Bytes of a row beside key and value: its share of restarts, padding, index and filter.
 const ROW_OVERHEAD_BYTES: u64 = 16;
 
-/// Most bytes of an account row, and of a code without its bytes.
+/// Maximal bytes of an account row, and of a code without its bytes.
 const SMALL_ROW_BYTES: u64 = 160;
 
 /// Bytes of a state without rows.
@@ -61,9 +61,9 @@ impl StateFormat for RocksFormat {
     fn byte_estimate(&self, genesis: &Genesis, layout: Layout) -> u64 {
         let codes: u64 = genesis.accounts.iter().map(|account| account.code.len() as u64).sum();
         let (slots, accounts) = (genesis.slot_count(), genesis.account_count());
-        // Key parts that rows of one account share are stored once in 16 rows.
+        // Rows of one account share key parts, which are stored once in 16 rows.
         let slot = layout.slot_key_bytes() as u64 * 5 / 8 + 32 + ROW_OVERHEAD_BYTES;
-        // Rows that are written again are there twice.
+        // Rewritten rows exist twice.
         let again = |bytes: u64| bytes + bytes * u64::from(self.aged_ppm) / u64::from(PPM);
         let parts = [
             slots.saturating_mul(again(slot) + SCRATCH_SLOT_BYTES),
@@ -116,35 +116,35 @@ impl StateFormat for RocksFormat {
     }
 }
 
-/// The rows of one table on their way into files.
+/// Input of the writing of one table.
 struct TableJob<'a> {
     format: &'a RocksFormat,
     input: &'a BuildInput<'a>,
     watch: &'a Watch<'a>,
     table: Table,
     files: &'a Path,
-    /// Takes the rows, too.
+    /// Tries of the rows, if any.
     tries: Option<&'a TrieBuild<'a>>,
 }
 
 /// Rows that one thread writes.
 struct Unit {
-    /// Parts by file.
+    /// Parts of each file.
     files: Vec<Range<usize>>,
     /// Index of the first file.
     first_file: usize,
 }
 
-/// The rows of a table, and how they are written.
+/// Rows of a table, and the options of their files.
 struct Rows<'a> {
     stream: &'a RowStream<'a>,
     options: &'a Options,
 }
 
-/// Rows that are written, and the tries of slots.
+/// Written rows, and the tries of slots.
 #[derive(Default)]
 struct Written<'a> {
-    /// By ascending key.
+    /// Table files in ascending order of keys.
     paths: Vec<PathBuf>,
     digest: ContentDigest,
     tries: Vec<Hashed<'a>>,
@@ -155,9 +155,9 @@ impl<'a> TableJob<'a> {
         let mut settings = RowSettings::new(self.input.scratch);
         settings.threads = self.input.threads;
         settings.cancel = self.watch.cancel;
-        // Files end where parts end: some parts to a file make the files about equal.
+        // Files end where parts end: with several parts per file, files are about equal.
         let file_row_count = self.format.file_bytes / self.row_bytes();
-        // No part has rows of a large trie beside others.
+        // A part with rows of a large trie has no other rows.
         settings.bucket_row_count_max = (file_row_count / 16).clamp(1, LARGE_SLOT_COUNT - 1);
         let progress = self.watch.progress;
         let sorting = ordered::sorting(progress);
@@ -189,7 +189,7 @@ impl<'a> TableJob<'a> {
         Ok(all)
     }
 
-    /// A unit for each file; with tries, one for each part of these.
+    /// Units of work: one per file or, with tries, one per part of the tries.
     fn units(&self, stream: &RowStream<'_>, file_row_count: u64) -> Result<Vec<Unit>, StateError> {
         let all = 0..stream.part_count();
         let of_units: Vec<Vec<Range<usize>>> = match self.tries {
@@ -297,7 +297,8 @@ fn ingest(db: &DB, family: &ColumnFamily, paths: Vec<PathBuf>) -> Result<(), Sto
         .map_err(failed("take in the table files"))
 }
 
-/// All rows in files of the last level: a get of a present key looks into exactly one file.
+/// Checks that all rows are in files of the last level: a get of a present key reads exactly one
+/// file.
 fn check_shape(db: &DB, row_count: u64) -> Result<(), StoreError> {
     let files = db.live_files().map_err(failed("list the table files"))?;
     let in_files: u64 = files.iter().map(|file| file.num_entries).sum();
@@ -310,7 +311,7 @@ fn check_shape(db: &DB, row_count: u64) -> Result<(), StoreError> {
     Err(StoreError::failed(NAME, "take in the table files", reason))
 }
 
-/// Logs and the lock file are of the process that built, not of the state.
+/// Removes logs and the lock file: they belong to the building process, not to the state.
 fn remove_chatter(dir: &Path) -> Result<(), StoreError> {
     for entry in fs::read_dir(dir).map_err(failed_io("list the database"))? {
         let entry = entry.map_err(failed_io("list the database"))?;

@@ -1,4 +1,4 @@
-//! Past the page cache, or as far as the file system lets us.
+//! Reads past the page cache, as far as the file system allows them.
 
 use std::{
     fs::File,
@@ -12,7 +12,7 @@ use super::settings::failed_io;
 use crate::{device, error::StoreError};
 use variant::FileAccess;
 
-/// How the files of a state are read.
+/// Access to the files of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     kind: Kind,
@@ -22,9 +22,9 @@ pub(super) struct Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Direct,
-    /// `O_DIRECT` was wanted and refused.
+    /// `O_DIRECT` was requested and refused.
     Refused,
-    /// `O_DIRECT` was not wanted.
+    /// `O_DIRECT` was not requested.
     Buffered,
 }
 

@@ -1,5 +1,5 @@
-//! Settings that shape the files of a state: each combination is a state of its own, since another
-//! one has other bytes. Settings of their opening are in `RocksSettings`.
+//! Settings that shape the files of a state: each combination has other bytes, so it is its own
+//! state. Settings of opening are in `RocksSettings`.
 
 use variant::{FilterKind, IndexShape};
 
@@ -8,14 +8,14 @@ use crate::tries;
 /// Blocks are padded to pages only where their size is a power of two.
 const DEFAULT_BLOCK_BYTES: u32 = 4096;
 
-/// Passes over the rows: as many files of the first level may hold a range of keys, and a get
-/// asks all of them, newest first, before it comes to the last level.
+/// Passes over the rows. This many files of the first level may hold a range of keys. A get
+/// searches all of them, newest first, before the last level.
 pub(super) const GENERATIONS: u64 = 4;
 
-/// One whole in [`RocksFormat::aged_ppm`].
+/// The whole, in units of [`RocksFormat::aged_ppm`].
 pub const PPM: u32 = 1_000_000;
 
-/// The filter of a table file: says of most absent keys that they are absent, without a read.
+/// The filter of a table file: recognises most absent keys without a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
     kind: FilterKind,
@@ -26,8 +26,8 @@ impl Filter {
     /// No filter.
     pub const NOTHING: Self = Self::new(FilterKind::Nothing, 0);
 
-    /// A filter with `bits` for each key, a Ribbon filter as good as the Bloom filter of so many.
-    /// No filter has no bits.
+    /// Makes a filter with `bits` for each key. A Ribbon filter is as good as the Bloom filter with
+    /// these bits. No filter has no bits.
     pub const fn new(kind: FilterKind, bits: u32) -> Self {
         let bits = match kind {
             FilterKind::Nothing => 0,
@@ -41,34 +41,35 @@ impl Filter {
         self.kind
     }
 
-    /// Its bits for each key.
+    /// Bits of the filter for each key.
     pub const fn bits(self) -> u32 {
         self.bits
     }
 }
 
-/// How states are built in `RocksDB`.
+/// Format of states in `RocksDB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RocksFormat {
-    /// About the most that a table file has, in bytes. `MultiGet` reads the keys of one file
+    /// Approximate maximum of a table file, in bytes. `MultiGet` reads the keys of one file
     /// together, so few large files serve it best.
     pub file_bytes: u64,
-    /// The most that a data block has (a power of two: then it begins at a page and never
-    /// crosses into one more) or about (any other size: one follows the other), in bytes.
+    /// Size of a data block in bytes. A power of two is a maximum: each block begins at a page, and
+    /// takes no further page. Any other size is approximate, and blocks follow each other without
+    /// gaps.
     pub block_bytes: u32,
     /// The filter.
     pub filter: Filter,
     /// Index and filter.
     pub index: IndexShape,
-    /// Share of the accounts and slots that are overwritten after they were taken in, in
-    /// millionths; at most [`PPM`].
+    /// Share of the accounts and slots that are overwritten after ingestion, in millionths; at most
+    /// [`PPM`].
     pub aged_ppm: u32,
     /// Nodes of tries that are stored beside the rows.
     pub tries: Option<trie::Format>,
 }
 
 impl RocksFormat {
-    /// Whole aligned pages, a Bloom filter of ten bits, all of it in memory, nothing aged.
+    /// Whole aligned pages, a Bloom filter of ten bits, index and filter in memory, nothing aged.
     pub const DEFAULT: Self = Self {
         file_bytes: 768 << 20,
         block_bytes: DEFAULT_BLOCK_BYTES,
@@ -83,12 +84,12 @@ impl RocksFormat {
         self.block_bytes.is_power_of_two()
     }
 
-    /// The options of table files in `RocksDB`'s own words.
+    /// Options of table files in `RocksDB`'s own words.
     ///
-    /// A block that is a page of its file is read by one direct read of 4,096 bytes. (A block of
-    /// 4 KiB that is not aligned takes 4.5 to 5 KiB, in two pages.) `block_align` exists as text
-    /// only. Aligned blocks have no delta-encoded handles in the index, so the index's own keys
-    /// are delta-encoded in runs of 8, which makes it three times smaller.
+    /// A block that is a page of its file is read by one direct read of 4,096 bytes. An unaligned
+    /// block of 4 KiB takes 4.5 to 5 KiB, in two pages. `block_align` exists as text only. Aligned
+    /// blocks have no delta-encoded handles in the index. So the index's keys are delta-encoded in
+    /// runs of 8, which makes the index three times smaller.
     pub(super) fn table_text(&self) -> String {
         let mut text = format!(
             "block_size={};block_align={};format_version=6;checksum=kXXH3;\
@@ -100,7 +101,8 @@ impl RocksFormat {
         match self.filter.kind {
             FilterKind::Nothing => {}
             FilterKind::Bloom => text.push_str(&format!(";filter_policy=bloomfilter:{bits}:false")),
-            // -1: no Bloom filter at any level, for files that a flush writes neither.
+            // -1: no Bloom filter at any level, nor for the files of a flush: always a Ribbon
+            // filter.
             FilterKind::Ribbon => text.push_str(&format!(";filter_policy=ribbonfilter:{bits}:-1")),
         }
         if self.index == IndexShape::Partitioned {
@@ -112,7 +114,8 @@ impl RocksFormat {
         text
     }
 
-    /// All of it as text: part of a state's name, so a format that exists never changes its own.
+    /// The format as text: a part of a state's name, so the text of an existing format never
+    /// changes.
     pub(super) fn shape(&self) -> String {
         let mut text =
             format!("{};no compression;files of {} bytes", self.table_text(), self.file_bytes);
@@ -156,16 +159,16 @@ impl Default for RocksFormat {
     }
 }
 
-/// What stands between `before` and `after` in the part of a shape that has both.
+/// Text between `before` and `after`, in the part of a shape that has both.
 fn between<'s>(shape: &'s str, before: &str, after: &str) -> Option<&'s str> {
     shape.split(';').find_map(|part| part.strip_prefix(before)?.strip_suffix(after))
 }
 
-/// Before the share in a shape.
+/// Text before the share in a shape.
 const AGED: &str = "aged ";
 
-/// Share of the rows that were overwritten in a state of this shape, in millionths; 0 for a
-/// state as it was taken in.
+/// Share of the rows that were overwritten in a state of this shape, in millionths; 0 for a state
+/// without ageing.
 pub fn aged_ppm(shape: &str) -> u32 {
     let part = shape.split(';').find_map(|part| part.strip_prefix(AGED));
     part.and_then(|part| part.split(' ').next()?.parse().ok()).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The options of RocksDB, one place for the writer of files and for their readers.
+//! Options of RocksDB, in one place for the writer of files and for their readers.
 
 use ::rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, Error, LogLevel, Options,
@@ -9,18 +9,18 @@ use workload::Table;
 use super::{direct::Access, format::RocksFormat, settings::RocksSettings};
 use variant::{Compaction, IndexShape};
 
-/// Accounts by key.
+/// Family of the accounts by key.
 pub(super) const ACCOUNTS: &str = "accounts";
-/// Slots of all accounts.
+/// Family of the slots of all accounts.
 pub(super) const STORAGE: &str = "storage";
-/// Codes by hash.
+/// Family of the codes by hash.
 pub(super) const CODE: &str = "code";
-/// Nodes of all tries, in a state that has any.
+/// Family of the nodes of all tries, in a state with tries.
 pub(super) const TRIES: &str = "tries";
-/// RocksDB always has it; it stays empty.
+/// Family that RocksDB always has; it stays empty.
 const DEFAULT: &str = "default";
 
-/// Sequential reads of whole states, in bytes at a time.
+/// Readahead of reads of whole states, in bytes.
 const SCAN_READAHEAD_BYTES: usize = 2 << 20;
 
 /// Options of a writer of table files.
@@ -28,12 +28,12 @@ pub(super) fn writer(format: &RocksFormat) -> Result<Options, Error> {
     let mut base = Options::default();
     base.set_compression_type(DBCompressionType::None);
     let mut options = tables_as(&base, format)?;
-    // Written pages go to the device as they come, so that the sync at the end has little left.
+    // Written pages go to the device at once, so that the final sync has little left.
     options.set_bytes_per_sync(8 << 20);
     Ok(options)
 }
 
-/// `base` with table files as `format` has them.
+/// `base` with table files in `format`.
 fn tables_as(base: &Options, format: &RocksFormat) -> Result<Options, Error> {
     let table = format.table_text();
     base.clone().get_options_from_string(format!(
@@ -41,7 +41,7 @@ fn tables_as(base: &Options, format: &RocksFormat) -> Result<Options, Error> {
     ))
 }
 
-/// Options of a database whose files are read, or first taken in.
+/// Options of a database whose files are read, or first ingested.
 pub(super) fn database() -> Options {
     let mut options = Options::default();
     options.set_compression_type(DBCompressionType::None);
@@ -58,13 +58,13 @@ pub(super) fn database() -> Options {
     options
 }
 
-/// Options of a sample's database. Tables and their cache are those that [`families`] sets later. No
-/// compaction begins before the clock does, which allows them.
+/// Options of a sample's database. [`families`] sets tables and their cache later. No compaction
+/// begins before the clock, whose start allows them.
 pub(super) fn of_sample(settings: &RocksSettings, access: Access) -> Result<Options, Error> {
     let mut options = database();
     options.set_write_buffer_size(settings.write_buffer_bytes);
     if settings.compaction == Compaction::On {
-        // Bytes are with the device when they are counted as written.
+        // Bytes count as written when the device has them.
         options.set_use_direct_io_for_flush_and_compaction(access.is_direct());
         options.enable_statistics();
     }
@@ -76,20 +76,20 @@ pub(super) fn of_sample(settings: &RocksSettings, access: Access) -> Result<Opti
     Ok(options)
 }
 
-/// `options` with `further` ones, as [`check_options`] takes them.
+/// `options` with `further` ones, in the form of [`check_options`].
 fn with_further(mut options: Options, further: &str) -> Result<Options, Error> {
     if further.is_empty() { Ok(options) } else { options.get_options_from_string(further) }
 }
 
-/// Checks whether RocksDB knows these options, `name=value;name=value`, and takes their values.
+/// Checks that RocksDB knows these options, `name=value;name=value`, and accepts their values.
 ///
 /// # Errors
-/// In RocksDB's words, with the name of the option.
+/// RocksDB's message, with the name of the option.
 pub fn check_options(further: &str) -> Result<(), String> {
     with_further(database(), further).map(drop).map_err(Error::into_string)
 }
 
-/// Options of the database that takes in a new state's files.
+/// Options of the database that ingests a new state's files.
 pub(super) fn database_for_building() -> Options {
     let mut options = database();
     options.create_if_missing(true);
@@ -97,7 +97,7 @@ pub(super) fn database_for_building() -> Options {
     options
 }
 
-/// The family of a table.
+/// Name of a table's family.
 pub(super) const fn family_of(table: Table) -> &'static str {
     match table {
         Table::Accounts => ACCOUNTS,
@@ -106,10 +106,10 @@ pub(super) const fn family_of(table: Table) -> &'static str {
     }
 }
 
-/// The families of a database that is read, with `cache` for data blocks.
+/// Families of a database that is read, with `cache` for data blocks.
 ///
-/// Any filter is read whatever the policy here is, and an index says itself whether it is in
-/// partitions. Partitions lie in the cache, a whole index and filter outside it.
+/// A reader accepts any filter, whatever its own policy is, and an index tells whether it has
+/// partitions. Partitions lie in the cache; a whole index and filter lie outside it.
 pub(super) fn families(
     options: &Options,
     cache: &Cache,
@@ -118,13 +118,13 @@ pub(super) fn families(
     descriptors(&with_cache(options, cache, format), format)
 }
 
-/// The same of a database that is flushed and compacted too: its new files are as `format` has them.
+/// Families of a database that is flushed and compacted, too: its new files are in `format`.
 pub(super) fn families_that_compact(
     options: &Options,
     cache: &Cache,
     format: &RocksFormat,
 ) -> Result<Vec<ColumnFamilyDescriptor>, Error> {
-    // Changes the factory of tables that is there, and leaves it its cache.
+    // Changes the existing factory of tables, which keeps its cache.
     let table = format!("block_based_table_factory={{{}}}", format.table_text());
     let options = with_cache(options, cache, format).get_options_from_string(table)?;
     Ok(descriptors(&options, format))
@@ -151,7 +151,7 @@ fn with_cache(options: &Options, cache: &Cache, format: &RocksFormat) -> Options
     options
 }
 
-/// The families of a database whose flushes write files as `format` has them.
+/// Families of a database whose flushes write files in `format`.
 pub(super) fn families_for_writing(
     options: &Options,
     format: &RocksFormat,
@@ -172,14 +172,14 @@ pub(super) fn block_cache(capacity_bytes: usize) -> Cache {
     Cache::new_hyper_clock_cache(capacity_bytes, 0)
 }
 
-/// For point reads.
+/// Options of point reads.
 pub(super) fn point_reads() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.set_verify_checksums(true);
     options
 }
 
-/// For reading all rows once.
+/// Options of a read of all rows.
 pub(super) fn scan_reads() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.set_verify_checksums(true);

@@ -1,5 +1,5 @@
-//! Blocks of a state's rows: found by the indices of its table files, if a row can lie in one file
-//! alone.
+//! Blocks of a state's rows, found by the indices of its table files. Each row must lie in one file
+//! only.
 
 use std::{fs::File, path::PathBuf};
 
@@ -17,17 +17,17 @@ use crate::{
 };
 use variant::IndexShape;
 
-/// The files of a state and their contents.
+/// Files of a state and their indices.
 #[derive(Debug)]
 pub(super) struct Blocks {
     files: Vec<PathBuf>,
-    /// By table, ascending by keys.
+    /// Files of each table, in ascending order of keys.
     tables: [Vec<TableFile>; 3],
 }
 
 #[derive(Debug)]
 struct TableFile {
-    /// Index among all files.
+    /// Index of the file among all files.
     file: u32,
     first_key: Vec<u8>,
     last_key: Vec<u8>,
@@ -61,7 +61,7 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// The block that is read for each row that exists; a filter answers for the others.
+    /// Returns the block that is read for each existing row; a filter answers for the others.
     ///
     /// # Errors
     /// The reason, in words.

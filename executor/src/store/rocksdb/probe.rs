@@ -1,5 +1,5 @@
-//! Proof that `MultiGet` reads through `io_uring`. `RocksDB` falls back to one read after the
-//! other without a word, so a few keys are read and the system calls of the thread counted.
+//! Proof that `MultiGet` reads through `io_uring`. `RocksDB` silently falls back to one read after
+//! the other. So the probe reads a few keys and counts the thread's system calls.
 
 use ::rocksdb::perf::{PerfStatsLevel, set_perf_stats};
 use alloy_primitives::{Address, U256};
@@ -15,13 +15,13 @@ use variant::{CacheMode, ReadMethod};
 
 /// Keys of a pass.
 const KEY_COUNT: u64 = 256;
-/// Fewer blocks than this prove nothing.
+/// Minimal number of blocks for a proof.
 const BLOCK_COUNT_MIN: u64 = 32;
-/// Room for the reads of two passes.
+/// Size of a cache for the reads of two passes.
 const CACHE_BYTES: usize = 8 << 20;
 
-/// Whether most blocks of a `MultiGet` came without a read call; `None` where nothing was to be
-/// proved (the store reads by `Get`), or could not be: too few rows, or no counters.
+/// Whether most blocks of a `MultiGet` came without a read call. `None` without a proof: the store
+/// reads by `Get`, has too few rows, or the system has no counters.
 pub(super) fn multi_get_io_uring(input: SampleInput<'_>) -> Result<Option<bool>, StoreError> {
     if effective(input.settings.read_method) == ReadMethod::Get {
         return Ok(None);
@@ -50,7 +50,7 @@ fn count(sample: &RocksSample<'_>, recipe: &Genesis) -> Result<Option<bool>, Sto
     Ok(calls.filter(|_| block_count >= BLOCK_COUNT_MIN).map(|calls| calls * 2 < block_count))
 }
 
-/// Keys that exist, spread over the largest family of slots; another pass has others.
+/// Existing keys, spread over the largest family of slots; each pass has other keys.
 fn keys(recipe: &Genesis, pass: u64) -> Option<(Address, Vec<U256>)> {
     let family = recipe.slots.iter().max_by_key(|family| family.count)?;
     let step = family.count / (2 * KEY_COUNT);

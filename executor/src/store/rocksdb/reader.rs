@@ -47,14 +47,14 @@ pub(super) struct RocksReader<'a> {
     start: ReadCounters,
 }
 
-/// Takes the index of a row, its name and the value found.
+/// Takes the index of a row, its name and its value.
 type RowSink<'s> = dyn FnMut(u32, RowName<'_>, Option<&[u8]>) -> Result<(), StoreError> + 's;
 
-/// Room for the keys of one call, kept between calls.
+/// Memory for the keys of one call, kept between calls.
 #[derive(Default)]
 struct Batch {
     sorted: SortedParts,
-    /// Keys with the indices that the caller has for them.
+    /// Keys with the caller's indices.
     rows: Vec<(RowKey, u32)>,
     unsorted: Vec<[u8; 32]>,
 }
@@ -67,7 +67,7 @@ impl fmt::Debug for RocksReader<'_> {
 
 impl<'a> RocksReader<'a> {
     pub(super) fn new(sample: &'a RocksSample<'a>) -> Result<Self, StoreError> {
-        // Counts only: times cost two looks at the clock for each block.
+        // Counts only: times would read the clock twice for each block.
         set_perf_stats(PerfStatsLevel::EnableCount);
         let (single, many) = sample.read_options();
         Ok(Self {
@@ -142,7 +142,7 @@ impl<'a> RocksReader<'a> {
         Ok(())
     }
 
-    /// As [`Self::multi_get`], of slots.
+    /// Reads slots by [`Self::multi_get`].
     fn multi_get_slots(
         &mut self,
         batch: usize,
@@ -178,9 +178,9 @@ impl Reader for RocksReader<'_> {
     fn batching(&self) -> Batching {
         let one_by_one = Batching::ONE_BY_ONE;
         Batching {
-            // A value that a transaction waits for is claimed with its whole batch.
+            // A transaction may wait for any value of a batch until the whole batch is read.
             slots_per_call: self.keys_per_call.unwrap_or(one_by_one.slots_per_call),
-            // More in a call are read in groups of so many, one group after the other.
+            // Further keys of a call are read in groups of this size, one group after the other.
             rows_per_call: READS_AT_ONCE,
             reads_accounts_together: self.keys_per_call.is_some(),
             reads_at_once: self.keys_per_call.map(|_| READS_AT_ONCE),
@@ -189,7 +189,7 @@ impl Reader for RocksReader<'_> {
 
     fn at_once(&self, key_count: usize, block_count: u64) -> f64 {
         match io_uring_state() {
-            // In groups, one after the other.
+            // RocksDB reads in groups, one after the other.
             IoUring::Available => {
                 let groups = group_count(key_count, self.keys_per_call.unwrap_or(1));
                 block_count as f64 / groups.max(1) as f64
@@ -268,7 +268,7 @@ impl Reader for RocksReader<'_> {
     fn code(&mut self, hash: &B256) -> Result<Option<Bytes>, StoreError> {
         let value = self.get(self.code, hash.as_slice(), RowName::Code(hash))?;
         let Some(value) = value else { return Ok(None) };
-        // A row's checksum is its block's; the hash says that the row is the right one.
+        // A block's checksum covers the row; the hash shows that the row is the right one.
         self.checked_codes.check(NAME, hash, &value)?;
         Ok(Some(Bytes::copy_from_slice(&value)))
     }
@@ -302,8 +302,8 @@ fn account_row(
     value.map(|value| lookup::account(NAME, name, value)).transpose()
 }
 
-/// Groups of at most [`READS_AT_ONCE`] for RocksDB's reads of `key_count` keys in calls of
-/// `keys_per_call`.
+/// Number of groups, of at most [`READS_AT_ONCE`] keys, in which RocksDB reads `key_count` keys in
+/// calls of `keys_per_call`.
 const fn group_count(key_count: usize, keys_per_call: usize) -> usize {
     let per_call = if keys_per_call == 0 { 1 } else { keys_per_call };
     let whole = key_count / per_call * per_call.div_ceil(READS_AT_ONCE);

@@ -1,20 +1,20 @@
-//! All rows of a family in the order of their keys, for reads of whole states. A row is lent until the
-//! next one is read: an iterator that hands over rows of its own allocates twice for each.
+//! All rows of a family in the order of their keys, for reads of whole states. A row is borrowed
+//! until the next one is read. An iterator over owned rows would allocate twice for each.
 
 use ::rocksdb::{ColumnFamily, DB, DBRawIterator, Error, ReadOptions};
 
 /// A row's key and value.
 pub(super) type Row<'r> = (&'r [u8], &'r [u8]);
 
-/// Rows within the bounds of their options, from the first one on.
+/// Rows within the bounds of the read options, in order.
 pub(super) struct Rows<'a> {
     rows: DBRawIterator<'a>,
-    /// Whether the row that the iterator stands on was lent.
+    /// Whether the iterator's current row was handed out.
     lent: bool,
 }
 
 impl<'a> Rows<'a> {
-    /// Before the first row.
+    /// Begins before the first row.
     pub(super) fn new(db: &'a DB, family: &ColumnFamily, reads: ReadOptions) -> Self {
         let mut rows = db.raw_iterator_cf_opt(family, reads);
         rows.seek_to_first();
@@ -24,7 +24,7 @@ impl<'a> Rows<'a> {
     /// Reads the next row; `None` after the last one.
     ///
     /// # Errors
-    /// RocksDB's, in the place of the row that it could not read.
+    /// RocksDB's error, in the place of the row that it could not read.
     pub(super) fn next(&mut self) -> Result<Option<Row<'_>>, Error> {
         if self.lent {
             self.rows.next();
@@ -47,7 +47,7 @@ mod tests {
         let settings = options::database_for_building();
         let db = DB::open_cf(&settings, dir, [options::STORAGE]).unwrap();
         let family = db.cf_handle(options::STORAGE).unwrap();
-        // Not in the order of their keys.
+        // The keys are written out of order.
         for key in [4_u8, 1, 6, 3, 2, 5] {
             db.put_cf(family, [key], [key; 3]).unwrap();
         }

@@ -1,4 +1,5 @@
-//! A state open for one sample: links to the base's files in a directory that lives as long.
+//! A state open for one sample: links to the base's files in a directory of its own, removed with
+//! the sample.
 
 use std::{fmt, fs, io, path::Path, sync::OnceLock};
 
@@ -30,12 +31,12 @@ use variant::{CacheFill, CacheMode, Checksums, Compaction, Durability};
 /// A state open for one sample.
 pub struct RocksSample<'s> {
     input: SampleInput<'s>,
-    // Dropped before its files.
+    // Declared before its directory: the database must be dropped first.
     db: DB,
     dir: SampleDir,
     cache: Cache,
     mode: CacheMode,
-    /// The options, which hold the database's statistics, where it keeps any.
+    /// The database's options, which hold its statistics, if it has any.
     statistics: Option<Options>,
 }
 
@@ -77,13 +78,13 @@ impl<'s> RocksSample<'s> {
         Ok(Self { input, db, dir, cache, mode, statistics })
     }
 
-    /// Memory of indices and filters in bytes.
+    /// Bytes of indices and filters in memory.
     pub(super) fn table_memory_bytes(&self) -> Result<u64, StoreError> {
         self.sum_over_families(properties::ESTIMATE_TABLE_READERS_MEM)
     }
 
-    /// Sum of a property of the families that have rows. A family without it is an error: a sum of the others
-    /// would be too small.
+    /// Sum of a property over the families with rows. A family without the property is an error: a
+    /// sum of the others would be too small.
     pub(super) fn sum_over_families(&self, property: &PropName) -> Result<u64, StoreError> {
         let of = |name| {
             let action = || format!("read {property} of {name}");
@@ -100,18 +101,17 @@ impl<'s> RocksSample<'s> {
         self.settings().compaction == Compaction::On
     }
 
-    /// The families that have rows.
+    /// Names of the families with rows.
     pub(super) fn families(&self) -> impl Iterator<Item = &'static str> + use<> {
         let families = [options::ACCOUNTS, options::STORAGE, options::CODE];
         families.into_iter().chain(self.trie_format().map(|_| options::TRIES))
     }
 
-    /// The directory of its files.
     pub(super) fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The database's statistics, where it keeps any.
+    /// The database's statistics, if it has any.
     pub(super) const fn statistics(&self) -> Option<&Options> {
         self.statistics.as_ref()
     }
@@ -149,7 +149,7 @@ impl<'s> RocksSample<'s> {
         self.db.flush_wal(true).map_err(failed("make the commits durable"))
     }
 
-    /// Ends the sample, and compares the state with its start.
+    /// Ends the sample, and checks that the state is as at its start.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -160,7 +160,7 @@ impl<'s> RocksSample<'s> {
         input.state.verify_restored(NAME)
     }
 
-    /// The blocks of the state's rows, found when they are first asked for.
+    /// Blocks of the state's rows, found on first use.
     pub(super) fn blocks(&self) -> Result<&'s Blocks, String> {
         if let Some(reason) = self.settings().moves_rows() {
             return Err(reason.to_owned());
@@ -182,7 +182,7 @@ impl<'s> RocksSample<'s> {
         self.input.settings
     }
 
-    /// Which nodes of tries are stored.
+    /// Format that decides which nodes of tries are stored.
     pub(super) const fn trie_format(&self) -> Option<Format> {
         self.input.format.tries
     }
@@ -237,8 +237,8 @@ pub(super) fn family<'a>(db: &'a DB, name: &'static str) -> Result<&'a ColumnFam
         .ok_or_else(|| StoreError::damaged(NAME, format!("column family {name}"), "it is missing"))
 }
 
-/// Makes `to` a database of the same content: table files, which RocksDB never writes again,
-/// are linked, the others copied.
+/// Makes `to` a database of the same content. Table files are linked, since RocksDB never writes
+/// them again; the others are copied.
 pub(super) fn link_files(from: &Path, to: &Path) -> Result<(), StoreError> {
     let action = format!("link the files of {} into {}", from.display(), to.display());
     try_link_files(from, to).map_err(failed_io(action))

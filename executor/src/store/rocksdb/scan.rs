@@ -1,4 +1,4 @@
-//! Reading every row of a state, for `stress state verify`.
+//! Reads every row of a state, for `stress state verify`.
 
 use ::rocksdb::{DB, LiveFile};
 use workload::{ContentDigest, Table};
@@ -19,11 +19,11 @@ use crate::{
 };
 use variant::FileAccess;
 
-/// Where rows are taken in.
+/// Level of the ingested rows.
 const LAST_LEVEL: i32 = 6;
 const THREADS: usize = 2;
 
-/// Reads all files through a linked copy, checksums verified.
+/// Reads all files through a linked copy, with their checksums verified.
 pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutput, StateError> {
     sample::link_files(input.dir, input.scratch)?;
     let tables = input.manifest.files_with(TABLE_EXTENSION, input.dir);
@@ -51,19 +51,19 @@ pub(super) fn scan(input: &ScanInput<'_>, watch: &Watch<'_>) -> Result<BuildOutp
     Ok(BuildOutput { content_digest: digest.finish(), rows, tries })
 }
 
-/// The keys from one file of the last level on up to the next one's. All of a table's together
-/// are all keys there can be, so that no row of another level is left out.
+/// Keys from one file of the last level up to the next file. The stretches of a table cover all
+/// possible keys, so no row of another level is left out.
 struct Stretch {
     table: Table,
     /// Name of the file of the last level.
     file: String,
-    /// `None`: from the first key.
+    /// First key; `None`: from the first key of the table.
     first: Option<Vec<u8>>,
-    /// The first key that is not in it; `None`: to the last one.
+    /// First key behind the stretch; `None`: up to the last key of the table.
     end: Option<Vec<u8>>,
 }
 
-/// All tables in stretches, by the names of their files.
+/// Stretches of all tables, with the names of their files.
 fn stretches(db: &DB) -> Result<Vec<Stretch>, StateError> {
     let files = db.live_files().map_err(failed("list the table files"))?;
     let mut stretches = Vec::new();

@@ -1,9 +1,10 @@
-//! The settings of a store in RocksDB, its name, its errors and its threads; and `io_uring`, with which a
-//! `MultiGet` reads when it is built in and the kernel agrees. Without it a `MultiGet` reads one block after
-//! another, and says nothing.
+//! Settings of a store in RocksDB, its name, its errors, its threads, and its use of `io_uring`.
+//! `MultiGet` reads through `io_uring` if it is built in and the kernel allows it. Otherwise
+//! `MultiGet` silently reads one block after another.
 //!
-//! RocksDB also asks the program whether to use it, through a function that `librocksdb-sys` 0.19 exports
-//! (`RocksDbIOUringEnable`). The test `io_uring` watches over the truth: by system calls, not by names.
+//! RocksDB also asks the program for permission, through a function that `librocksdb-sys` 0.19
+//! exports (`RocksDbIOUringEnable`). The test `io_uring` checks the real behaviour: by system
+//! calls, not by names.
 
 use std::fmt;
 
@@ -19,18 +20,18 @@ pub(super) const NAME: &str = "rocksdb";
 /// Extension of the files of rows, which RocksDB never writes again.
 pub(super) const TABLE_EXTENSION: &str = "sst";
 
-/// Reads that a `MultiGet` over `io_uring` has under way at most: RocksDB goes through its keys in
-/// groups of so many.
+/// Maximal number of reads in flight of a `MultiGet` over `io_uring`: RocksDB splits its keys into
+/// groups of this size.
 pub const READS_AT_ONCE: usize = 32;
 
-/// The way of reading where `method` is asked for: where the kernel refuses `io_uring`, a
-/// `MultiGet` would read one key after the other and RocksDB would complain on standard output,
-/// which belongs to results.
+/// Read method in effect where `method` is requested: `Get` if the kernel refuses `io_uring`.
+/// Otherwise `MultiGet` would read one key after the other, and RocksDB would write to standard
+/// output, which belongs to results.
 pub fn effective(method: ReadMethod) -> ReadMethod {
     if io_uring_state() == IoUring::Refused { ReadMethod::Get } else { method }
 }
 
-/// How a state is opened and read.
+/// Settings of opening and reading a state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RocksSettings {
     /// Whether reads go past the page cache.
@@ -39,18 +40,18 @@ pub struct RocksSettings {
     pub block_cache_bytes: usize,
     /// Capacity of the block cache that warm samples share, in bytes.
     pub warm_cache_bytes: usize,
-    /// How many keys are read at once.
+    /// Method of reading many keys.
     pub read_method: ReadMethod,
     /// Keys in a call of `MultiGet`, at least 1.
     pub multi_get_key_count: usize,
-    /// Table files kept open; `None`: all, from the start. One that is not open is opened, and
-    /// its index and filter loaded, when it is read.
+    /// Maximal number of open table files; `None`: all, from the start. A closed file is opened
+    /// when it is read, with its index and filter.
     pub open_file_count: Option<u32>,
     /// The end of a commit.
     pub durability: Durability,
     /// Whether blocks are verified.
     pub checksums: Checksums,
-    /// Which reads fill the cache.
+    /// Reads that fill the cache.
     pub cache_fill: CacheFill,
     /// Whether files are compacted while a sample's clock runs.
     pub compaction: Compaction,
@@ -61,7 +62,7 @@ pub struct RocksSettings {
 }
 
 impl RocksSettings {
-    /// Why rows do not stay where the state has them while a sample runs; `None` if they do.
+    /// Reason why rows move during a sample; `None` if they stay.
     pub(super) fn moves_rows(&self) -> Option<&'static str> {
         (self.compaction == Compaction::On).then_some("compactions move rows while the sample runs")
     }
@@ -107,7 +108,7 @@ impl fmt::Display for IoUring {
     }
 }
 
-/// Whether `MultiGet` reads through `io_uring` in this process; asked of the kernel once.
+/// Whether `MultiGet` reads through `io_uring` in this process. Asks the kernel once.
 pub fn io_uring_state() -> IoUring {
     #[cfg(feature = "io-uring")]
     {
@@ -118,7 +119,7 @@ pub fn io_uring_state() -> IoUring {
     IoUring::NotBuilt
 }
 
-/// A ring like those RocksDB makes.
+/// Makes a ring like RocksDB's.
 #[cfg(feature = "io-uring")]
 fn probe() -> IoUring {
     let mut builder = io_uring::IoUring::<io_uring::squeue::Entry>::builder();
@@ -135,9 +136,9 @@ pub(super) fn pool(count: usize) -> Result<ThreadPool, StoreError> {
     pool.map_err(|error| StoreError::failed(NAME, format!("start {count} threads"), error))
 }
 
-/// For `map_err` on a call into RocksDB.
+/// Makes the error of a call into RocksDB, for `map_err`.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error) -> StoreError {
-    // The text is made of an error alone: rows are read and written with this behind each call.
+    // The text is made only for an error: every row's read and write has this closure.
     move |error| {
         let (action, kind, reason) = (action.into(), error.kind(), error.into_string());
         match kind {
@@ -147,7 +148,7 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(::rocksdb::Error)
     }
 }
 
-/// For `map_err` on a file operation.
+/// Makes the error of a file operation, for `map_err`.
 pub(super) fn failed_io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> StoreError {
     let action = action.into();
     move |error| StoreError::failed(NAME, action, error)

@@ -1,21 +1,21 @@
-//! Positions of a table file's data blocks: its index, read by its format. RocksDB's interface does
-//! not tell the block of a read.
+//! Positions of a table file's data blocks, read from its index. RocksDB's interface does not tell
+//! the block of a read.
 //!
-//! The format is that of block-based tables of version 6: a footer of 53 bytes gives the length of
-//! the metaindex before it, which names the properties and the index. A block is entries (lengths
-//! of the shared and of the own part of the key, and of the value, then these), restart points, and
-//! their number. A file of any other form is refused.
+//! The format is that of block-based tables of version 6. A footer of 53 bytes gives the length of
+//! the metaindex before it. The metaindex names the properties and the index. A block has entries,
+//! restart points, and the number of restart points. An entry has the lengths of the key's shared
+//! part, its own part and the value, then own part and value. A file of any other form is refused.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
 const FOOTER_BYTES: usize = 53;
-/// Type and checksum behind each block.
+/// Bytes of type and checksum behind each block.
 const TRAILER_BYTES: u64 = 5;
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 const FORMAT_VERSION: u32 = 6;
-/// Bits of the number of restart points that say something else.
+/// Bits in the number of restart points that have another meaning.
 const RESTART_FLAGS: u32 = 0xf000_0000;
-/// Sequence number and kind at the end of an internal key.
+/// Bytes of sequence number and kind at the end of an internal key.
 const KEY_SUFFIX_BYTES: usize = 8;
 const INDEX: &[u8] = b"rocksdb.index";
 const PROPERTIES: &[u8] = b"rocksdb.properties";
@@ -30,7 +30,7 @@ pub(super) struct Handle {
 }
 
 impl Handle {
-    /// Bytes read, trailer included.
+    /// Number of bytes to read, trailer included.
     pub(super) const fn read_byte_count(&self) -> u64 {
         self.byte_count + TRAILER_BYTES
     }
@@ -48,9 +48,9 @@ pub(super) struct SstIndex {
 /// Format of values of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
-    /// With their length.
+    /// Values with their length.
     Plain,
-    /// Handles; only the first after a restart point is whole.
+    /// Handles; only the first after a restart point is stored whole.
     Delta,
 }
 
@@ -62,7 +62,7 @@ struct Block {
 }
 
 impl SstIndex {
-    /// The index of `file`.
+    /// Reads the index of `file`.
     ///
     /// # Errors
     /// The read that failed, or the breach of the format.
@@ -91,7 +91,7 @@ impl SstIndex {
         Ok(Self { block: Block::read(file, meta.handle(INDEX)?)?, has_suffix, values })
     }
 
-    /// The block that has `key` if the file does; `None` behind the last one.
+    /// Returns the block that has `key` if the file does; `None` for a key behind the last block.
     ///
     /// # Errors
     /// The breach of the format.
@@ -101,7 +101,7 @@ impl SstIndex {
             false => found.len(),
         };
         let count = self.block.restart_count();
-        // The last restart point with a key below: the entry that is wanted follows it.
+        // Last restart point with a lower key: the wanted entry follows it.
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -136,7 +136,7 @@ impl Block {
         if at.offset.checked_add(at.byte_count).is_none_or(|end| end >= file_bytes) {
             return Err(wrong("a block of its index lies behind its end"));
         }
-        // One byte more holds the block's compression.
+        // One more byte gives the block's compression.
         let mut bytes = vec![0; byte_count + 1];
         file.read_exact_at(&mut bytes, at.offset)?;
         if bytes.pop() != Some(0) {
@@ -187,15 +187,15 @@ impl Block {
 /// Entries of a block, one after the other.
 struct Entries<'b> {
     rest: &'b [u8],
-    /// Key of the entry that came last.
+    /// Key of the last entry.
     key: Vec<u8>,
-    /// True if that entry shares nothing with the one before.
+    /// True if the last entry shares no prefix with the one before.
     is_whole: bool,
     values: Values,
 }
 
 impl<'b> Entries<'b> {
-    /// The next value; its key is in `key`.
+    /// Returns the next value, and stores its key in `key`.
     fn next(&mut self) -> io::Result<Option<&'b [u8]>> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -214,7 +214,7 @@ impl<'b> Entries<'b> {
         self.key.extend_from_slice(own);
         let value = match value_bytes {
             Some(byte_count) => self.take(byte_count)?,
-            // Its own numbers give its length.
+            // The value's own numbers give its length.
             None => {
                 let begin = self.rest;
                 for _ in 0..=usize::from(self.is_whole) {

@@ -1,5 +1,5 @@
-//! Writing the nodes of all tries to table files. Slots are hashed as their rows are written; the accounts,
-//! once all rows are in the database.
+//! Writes the nodes of all tries to table files. Slots are hashed while their rows are written;
+//! accounts are hashed once all rows are in the database.
 
 use std::{
     collections::BTreeMap,
@@ -25,13 +25,13 @@ use crate::{
     tries::{self, TrieId},
 };
 
-/// Bytes of a node beside its own: the end of its key, whose beginning it shares with the nodes beside it,
-/// lengths, a sequence number, its part of filter and index.
+/// Bytes of a node beside its own: the end of its key, lengths, a sequence number, its part of
+/// filter and index. Neighbouring nodes share the beginning of the key.
 const HEADER_BYTES: u64 = 30;
 /// The used share of blocks, which hold whole nodes.
 const FILL: f64 = 0.93;
 
-/// Bytes of the key of a trie's first node that the node before it does not share: the hash of an address.
+/// Unshared key bytes of a trie's first node: the hash of an address.
 const TRIE_KEY_BYTES: u64 = 32;
 
 /// Upper estimate of the bytes of the tables of nodes.
@@ -44,16 +44,16 @@ pub(super) fn node_bytes(format: Format, genesis: &Genesis) -> u64 {
 pub(super) struct TrieBuild<'a> {
     format: Format,
     watch: &'a Watch<'a>,
-    /// Where table files are written.
+    /// Directory of the table files.
     files: &'a Path,
     file_bytes: u64,
     options: Options,
-    /// Of the slots, in the order of their keys.
+    /// Parts of the slots, in the order of their keys.
     pub(super) parts: Vec<Part>,
 }
 
 impl<'a> TrieBuild<'a> {
-    /// Before all rows; none for a state without tries.
+    /// Begins, before all rows; `None` for a state without tries.
     pub(super) fn new(
         rocks: &RocksFormat,
         input: &BuildInput<'_>,
@@ -66,9 +66,9 @@ impl<'a> TrieBuild<'a> {
         Ok(Some(Self { format, watch, files, file_bytes: rocks.file_bytes, options, parts }))
     }
 
-    /// The tries of a part, by its index, which takes its rows.
+    /// Begins the tries of the part with this index.
     pub(super) fn part(&self, index: usize) -> PartTries<'_> {
-        // There is room for a join behind each part.
+        // The number after each part's is free, for a join.
         PartTries::new(self.format, &self.parts[index], self.node_files(2 * index + 1))
     }
 
@@ -76,8 +76,9 @@ impl<'a> TrieBuild<'a> {
         NodeFiles::new(index, self.files, self.file_bytes, &self.options)
     }
 
-    /// The tries of all rows, which are in the database, and the files of their nodes by the order of their
-    /// keys. Joins the shards of large tries and hashes the accounts; `hashed` has all parts in their order.
+    /// Finishes the tries of all rows, which are in the database. Joins the shards of large tries
+    /// and hashes the accounts. `hashed` has all parts in their order. Returns the tries and the
+    /// files of their nodes, in the order of their keys.
     pub(super) fn finish<'s>(
         &'s self,
         db: &DB,
@@ -93,7 +94,7 @@ impl<'a> TrieBuild<'a> {
             let Some((account, floating)) = hashed.floating else { continue };
             shards.push(floating);
             if shards.len() == 16 {
-                // It follows the last shard of its trie.
+                // The join follows the last shard of its trie.
                 let mut nodes = self.node_files(2 * index + 2);
                 nodes.begin(TrieId::Slots(account));
                 let mut builder = Builder::new(self.format, nodes);
@@ -105,7 +106,7 @@ impl<'a> TrieBuild<'a> {
                 written.push(built.sink);
             }
         }
-        // The accounts come before all.
+        // The nodes of accounts come first.
         let (root, accounts) = self.hash_accounts(db, &roots)?;
         written.insert(0, accounts);
         let (mut paths, mut nodes) = (Vec::new(), NodeCounts::default());

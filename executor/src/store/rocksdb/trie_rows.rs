@@ -1,5 +1,5 @@
-//! The tries of slots, hashed by several threads as their rows are written: rows are cut into parts, small
-//! tries whole and large ones by the first nibble of their keys. Nodes go to table files.
+//! Tries of slots, hashed by several threads while their rows are written. Rows are cut into parts:
+//! small tries whole, large tries by the first nibble of their keys. Nodes go to table files.
 
 use std::{
     collections::BTreeSet,
@@ -21,11 +21,11 @@ use crate::{
     tries::TrieId,
 };
 
-/// From so many slots on, a trie is hashed in 16 parts.
+/// Minimal number of slots of a trie that is hashed in 16 parts.
 pub(super) const LARGE_SLOT_COUNT: u64 = 1 << 20;
-/// Slots of small tries in a part, about.
+/// Approximate number of slots of small tries in a part.
 const PART_SLOT_COUNT: u64 = 1 << 22;
-/// Bytes of a slot's key: the account's and its own.
+/// Bytes of a slot's row key: the account's key and its own.
 const SLOT_KEY_BYTES: usize = 64;
 
 /// Slots that are hashed by one thread.
@@ -69,7 +69,7 @@ pub(super) fn parts(genesis: &Genesis) -> Vec<Part> {
     parts.collect()
 }
 
-/// The key after that of an account and all its slots; none after the last one.
+/// The key behind those of all slots of an account; `None` for the last account.
 fn after(account: &B256) -> Option<Vec<u8>> {
     let last = account.iter().rposition(|byte| *byte != 0xff)?;
     let mut next = account[..=last].to_vec();
@@ -78,13 +78,13 @@ fn after(account: &B256) -> Option<Vec<u8>> {
     Some(next)
 }
 
-/// Table files that nodes are written to, in the order of their keys.
+/// Table files of nodes, written in the order of their keys.
 pub(super) struct NodeFiles<'a> {
     name: String,
     files: &'a Path,
     file_bytes: u64,
     options: &'a Options,
-    /// The last file, and its bytes so far.
+    /// The open file, and its bytes so far.
     open: Option<(SstFileWriter<'a>, u64)>,
     trie: TrieId,
     pub(super) paths: Vec<PathBuf>,
@@ -92,7 +92,8 @@ pub(super) struct NodeFiles<'a> {
 }
 
 impl<'a> NodeFiles<'a> {
-    /// No file yet. Their names have `index`, which ascends with the keys; the directory is `files`.
+    /// Begins without a file. Names of files in the directory `files` have `index`, which ascends
+    /// with the keys.
     pub(super) fn new(
         index: usize,
         files: &'a Path,
@@ -111,7 +112,7 @@ impl<'a> NodeFiles<'a> {
         }
     }
 
-    /// The nodes that follow are those of a trie.
+    /// Assigns the nodes that follow to a trie.
     pub(super) const fn begin(&mut self, trie: TrieId) {
         self.trie = trie;
     }
@@ -155,7 +156,7 @@ pub(super) struct Hashed<'a> {
     pub(super) nodes: NodeFiles<'a>,
     /// Roots of slots by hashed address.
     pub(super) roots: Vec<(B256, B256)>,
-    /// Of a shard.
+    /// Account and subtree of a shard, a part of a large trie.
     pub(super) floating: Option<(B256, Floating)>,
 }
 
@@ -163,7 +164,7 @@ pub(super) struct Hashed<'a> {
 pub(super) struct PartTries<'a> {
     format: Format,
     open: Open<'a>,
-    /// Of whole tries.
+    /// Roots of whole tries by hashed address.
     roots: Vec<(B256, B256)>,
 }
 
@@ -178,7 +179,7 @@ enum Open<'a> {
 }
 
 impl<'a> PartTries<'a> {
-    /// Before all rows; `nodes` takes the nodes.
+    /// Begins, before all rows; nodes go to `nodes`.
     pub(super) fn new(format: Format, part: &Part, mut nodes: NodeFiles<'a>) -> Self {
         let open = match part.kind {
             PartKind::Tries => Open::Idle(nodes),
@@ -232,7 +233,7 @@ impl<'a> PartTries<'a> {
         }
     }
 
-    /// After all rows.
+    /// Finishes, after all rows.
     pub(super) fn finish(mut self) -> Result<Hashed<'a>, StateError> {
         let (nodes, floating) = match std::mem::replace(&mut self.open, Open::Failed) {
             Open::Shard(account, builder) => {
@@ -245,7 +246,7 @@ impl<'a> PartTries<'a> {
     }
 }
 
-/// That the rows make no trie, or that the sink failed, with its reason.
+/// Error where the rows make no trie or the sink failed, with its reason.
 pub(super) fn no_trie(error: trie::Error) -> StateError {
     let reason = match &error {
         trie::Error::Sink { source, .. } => format!("{error}: {source}"),
@@ -254,13 +255,13 @@ pub(super) fn no_trie(error: trie::Error) -> StateError {
     StoreError::failed(NAME, "make the tries", reason).into()
 }
 
-/// That a value has a wrong length.
+/// Error for a value of a wrong length.
 pub(super) fn wrong_value(key: &[u8]) -> StateError {
     let what = format!("row {}", hex::encode_prefixed(key));
     StoreError::damaged(NAME, what, "its value has another length").into()
 }
 
-/// A slot's value as its leaf has it.
+/// Converts a slot's value to that of its leaf.
 fn slot_leaf(key: &[u8], value: &[u8]) -> Result<SlotValue, StateError> {
     let value = decode_slot(value).and_then(|value| SlotValue::new(&value));
     value.filter(|_| key.len() == SLOT_KEY_BYTES).ok_or_else(|| wrong_value(key))

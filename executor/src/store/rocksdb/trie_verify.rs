@@ -1,5 +1,6 @@
-//! The tries of a state against its rows: every stored node is the one that the rows make, there is no
-//! other, and the root is that of `alloy_trie::HashBuilder`, which shares no code with ours.
+//! Verifies the stored nodes of a state against its rows. The stored nodes must be exactly those
+//! that the rows make. The root must equal that of `alloy_trie::HashBuilder`, which shares no code
+//! with ours.
 
 use ::rocksdb::DB;
 use alloy_primitives::hex;
@@ -16,7 +17,7 @@ use crate::{
     store::trie_stream::{self, NodeRows},
 };
 
-/// The tries, if all nodes are right.
+/// Returns the tries, if all nodes are correct.
 ///
 /// # Errors
 /// [`StateError::Untrusted`] naming the first wrong node.
@@ -43,11 +44,11 @@ pub(super) fn verify(
     })
 }
 
-/// The stored nodes, which must be those that are made.
+/// Stored nodes, which must equal the nodes that the rows make.
 struct Stored<'a> {
     /// Name of the state.
     name: &'a str,
-    /// Those of accounts and those of slots, as the first bytes of their keys say.
+    /// Nodes of accounts, then nodes of slots; the first byte of a key tells which.
     nodes: [Rows<'a>; 2],
 }
 

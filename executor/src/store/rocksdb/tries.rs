@@ -1,4 +1,4 @@
-//! Reads and commits of tries: nodes in a column family of their own, rows by iterators.
+//! Reads and commits of tries: nodes in their own column family, rows by iterators.
 
 use ::rocksdb::ColumnFamily;
 use alloy_primitives::{B256, U256};
@@ -52,7 +52,7 @@ struct Reader<'a> {
 /// Takes the index of a range, a row's key behind the prefix, and its value.
 type RowSink<'s> = dyn FnMut(usize, B256, &[u8]) -> Result<(), StoreError> + 's;
 
-/// Keys of a table that begin with these bytes and go on with a key in the range.
+/// Keys of a table with this prefix, whose rest is in the range.
 struct Span<'r> {
     prefix: &'r [u8],
     range: &'r RowRange,
@@ -69,7 +69,7 @@ impl Span<'_> {
 }
 
 impl Reader<'_> {
-    /// Reads the rows of spans by one iterator, as making one costs more than a seek.
+    /// Reads the rows of spans by one iterator: making an iterator costs more than a seek.
     fn read(
         &mut self,
         family: &ColumnFamily,
@@ -78,7 +78,7 @@ impl Reader<'_> {
     ) -> Result<(), StoreError> {
         let Some(end) = spans.iter().map(Span::last).max() else { return Ok(()) };
         let mut options = self.sample.read_options().1;
-        // The bound is the first key that is not wanted.
+        // The bound is exclusive.
         options.set_iterate_upper_bound([end, vec![0]].concat());
         let mut rows = self.rows.db.raw_iterator_cf_opt(family, options);
         for (index, span) in spans.iter().enumerate() {

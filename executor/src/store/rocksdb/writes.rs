@@ -1,8 +1,9 @@
-//! Flushes and compactions of a sample, where they are asked for: let to begin inside the clock, counted by
-//! RocksDB's statistics, and waited for at the end.
+//! Flushes and compactions of a sample, where they are requested. They may begin inside the clock,
+//! RocksDB's statistics count them, and the end of the sample waits for them.
 //!
-//! **Invariant**: only files of the sample's own directory are written. A compaction reads the base's table
-//! files through their links, writes new files, and removes links; the base keeps its own.
+//! **Invariant**: only files of the sample's own directory are written. A compaction reads the
+//! base's table files through their links, writes new files, and removes links; the base keeps its
+//! own.
 
 use std::{
     fs,
@@ -30,13 +31,14 @@ const CANCEL_POLL_MICROS: u64 = 10_000;
 /// RocksDB's default of `max_background_jobs`.
 const BACKGROUND_JOBS: u32 = 2;
 
-/// The option that says otherwise.
+/// Option that sets another value.
 const BACKGROUND_JOBS_OPTION: &str = "max_background_jobs";
 
-/// The most threads that flush and that compact, as RocksDB divides `max_background_jobs` of `options`. Options
-/// that set the two apart are refused by the scenario. RocksDB compacts on one thread until it lags behind.
+/// Maximal numbers of flushing and of compacting threads, as RocksDB divides `max_background_jobs`
+/// of `options`. The scenario refuses options that set the two apart. RocksDB compacts on one
+/// thread until it lags behind.
 pub(super) fn thread_counts(options: &str) -> (u32, u32) {
-    // Semicolons in braces part the fields of one option's value.
+    // Semicolons within braces separate the fields of one option's value.
     let mut depth = 0_u32;
     let pairs = options.split(move |c: char| {
         match c {
@@ -46,7 +48,7 @@ pub(super) fn thread_counts(options: &str) -> (u32, u32) {
         }
         c == ';' && depth == 0
     });
-    // The last one counts. From the end, braces would be counted the wrong way.
+    // The last value counts. A search from the end would count braces wrongly.
     let values = pairs.filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         (name.trim() == BACKGROUND_JOBS_OPTION).then(|| value.trim().parse::<u32>().ok())?
@@ -57,7 +59,7 @@ pub(super) fn thread_counts(options: &str) -> (u32, u32) {
 }
 
 impl Background for RocksSample<'_> {
-    /// The database was opened without compactions.
+    /// Allows compactions; the database was opened without them.
     fn begin(&self) -> Result<(), StoreError> {
         for name in self.families() {
             let set = self
@@ -68,7 +70,7 @@ impl Background for RocksSample<'_> {
         Ok(())
     }
 
-    /// Rows in write buffers stay there.
+    /// Waits for compactions; rows in write buffers stay there.
     fn settle(&self, cancel: &AtomicBool) -> Result<Settled, StoreError> {
         let mut options = WaitForCompactOptions::default();
         options.set_timeout(CANCEL_POLL_MICROS);
@@ -105,11 +107,11 @@ impl Background for RocksSample<'_> {
 }
 
 impl RocksSample<'_> {
-    /// Bytes of all files in the sample's directory, links to the base's too.
+    /// Bytes of all files in the sample's directory, links to the base's files included.
     pub(super) fn bytes_on_disk(&self) -> Option<u64> {
         let mut bytes = 0;
         for entry in fs::read_dir(self.dir()).ok()? {
-            // A file may go while the directory is read.
+            // A file may be removed while the directory is read.
             bytes += entry.ok()?.metadata().map_or(0, |metadata| metadata.len());
         }
         Some(bytes)

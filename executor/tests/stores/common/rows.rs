@@ -7,7 +7,7 @@ use workload::{AccountState, Genesis, NetChanges};
 
 use super::{KECCAK, WEYL};
 
-/// Every row of the recipe, one by one, and keys that do not exist.
+/// Checks every row of the recipe, one by one, and keys that do not exist.
 pub(crate) fn assert_holds(reader: &mut dyn Reader, genesis: &Genesis) {
     for account in &genesis.accounts {
         assert_eq!(reader.account(&account.address).unwrap(), Some(account.state()));
@@ -55,7 +55,7 @@ pub(crate) fn assert_holds(reader: &mut dyn Reader, genesis: &Genesis) {
     assert_eq!(reader.code(&B256::repeat_byte(1)).unwrap(), None);
 }
 
-/// Changes of each kind: created, changed and gone.
+/// Changes of each kind: a row is created, changed and removed.
 pub(crate) fn changes(genesis: &Genesis) -> NetChanges {
     let code = Bytes::from_static(b"new code");
     let new = AccountState { nonce: 1, code_hash: keccak256(&code), ..AccountState::default() };
@@ -72,7 +72,7 @@ pub(crate) fn changes(genesis: &Genesis) -> NetChanges {
     changes
 }
 
-/// Commits in a sample and reads it there, by a reader that was open before and a new one.
+/// Commits in a sample and reads the commit there, by an earlier reader and a new one.
 pub(crate) fn assert_committed(store: &dyn Store, genesis: &Genesis) {
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let changes = changes(genesis);
@@ -82,7 +82,7 @@ pub(crate) fn assert_committed(store: &dyn Store, genesis: &Genesis) {
     assert_reads(early.as_mut(), &changes);
     drop(early);
     assert_reads(sample.reader().unwrap().as_mut(), &changes);
-    // A second batch on top of the first, and back to what was there.
+    // A second batch overwrites a slot of the first.
     let mut back = changes.clone();
     back.slots.truncate(1);
     back.slots[0].2 = U256::from(77);

@@ -1,5 +1,5 @@
-//! Shapes of a state in RocksDB: whatever blocks, filters, index and age are, the content is the
-//! same, and each shows in what a read costs.
+//! Shapes of a state in RocksDB. Blocks, filters, index and age do not change the content, but each
+//! changes the cost of a read.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{collections::HashSet, path::Path, sync::atomic::AtomicBool};
@@ -40,7 +40,7 @@ fn open(data: &Path, genesis: &Genesis, format: &RocksFormat) -> RocksStore {
     RocksStore::open(state, RocksSettings::default()).unwrap()
 }
 
-/// Reads the slots of `range` one by one, each with the value that the recipe says.
+/// Reads the slots of `range` one by one, and compares each with the recipe.
 fn read(store: &RocksStore, genesis: &Genesis, range: std::ops::Range<u64>) -> ReadCounters {
     let sample = store.open_sample(CacheMode::Cold).unwrap();
     let mut reader = sample.reader().unwrap();
@@ -57,7 +57,7 @@ fn read(store: &RocksStore, genesis: &Genesis, range: std::ops::Range<u64>) -> R
     counters
 }
 
-/// Blocks that were looked into for each key, read or in the cache.
+/// Blocks that were searched per key, read or in the cache.
 fn places_per_key(counters: &ReadCounters) -> f64 {
     (counters.block_count + counters.cache_hit_count) as f64 / counters.key_count as f64
 }
@@ -120,7 +120,7 @@ fn a_filter_spares_reads_of_absent_keys_and_without_one_each_costs_a_read() {
     assert!(places(Filter::NOTHING, IndexShape::Whole) > 0.95);
     assert!(places(Filter::new(FilterKind::Bloom, 10), IndexShape::Whole) < 0.05);
     assert!(places(Filter::new(FilterKind::Ribbon, 10), IndexShape::Whole) < 0.05);
-    // The partition of the filter is a block too.
+    // The partition of the filter is a block, too.
     let partitioned = places(Filter::new(FilterKind::Bloom, 10), IndexShape::Partitioned);
     assert!((0.9..1.5).contains(&partitioned), "{partitioned}");
 }

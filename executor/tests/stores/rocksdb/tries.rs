@@ -1,5 +1,5 @@
-//! Tries in RocksDB: built from the rows, verified by another implementation, and every wrong, lost or
-//! foreign node found.
+//! Tries in RocksDB: built from the rows, and verified by another implementation. Every wrong, lost
+//! or foreign node is found.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{fs, path::Path, sync::atomic::AtomicBool};
@@ -21,7 +21,7 @@ fn formats() -> impl Iterator<Item = Format> {
     TrieForm::ALL.iter().filter_map(|form| tries::format_of(*form))
 }
 
-/// Builds a state; its name and what it says of itself.
+/// Builds a state. Returns its name and its manifest.
 fn build(data: &Path, genesis: &Genesis, tries: Option<Format>) -> (String, Manifest) {
     let format = RocksFormat { tries, ..FORMAT };
     let (layout, format) = (Layout::Hashed, &format);
@@ -68,7 +68,7 @@ fn a_large_trie_is_hashed_in_parts_and_verified_whole() {
     assert_eq!(verify(data.path(), &name).unwrap(), manifest);
 }
 
-/// Contracts with so many slots each.
+/// Contracts with `slot_count` slots each.
 fn many_tries(trie_count: u32, slot_count: u64) -> Genesis {
     let account = |index: u32| GenesisAccount {
         address: Address::from_word(keccak256(index.to_be_bytes())),
@@ -81,7 +81,7 @@ fn many_tries(trie_count: u32, slot_count: u64) -> Genesis {
     Genesis { accounts, ..Genesis::default() }
 }
 
-/// A full disk in the middle of a build would be the alternative.
+/// A wrong estimate would fill the disk in the middle of a build.
 #[test]
 fn nodes_of_many_small_tries_stay_below_the_estimate() {
     for (trie_count, slot_count) in [(20_000, 1), (20_000, 2), (3_000, 17), (1_000, 100)] {
@@ -99,7 +99,7 @@ fn nodes_of_many_small_tries_stay_below_the_estimate() {
         let [plain_estimate, plain_bytes] = figures(None);
         for tries in formats() {
             let [estimate, bytes] = figures(Some(tries));
-            // Without the rows, whose estimate has room that nodes must not use up.
+            // Without the rows: nodes must not use up the room in the rows' estimate.
             let (estimate, bytes) = (estimate - plain_estimate, bytes - plain_bytes);
             let of = format!("{trie_count} tries of {slot_count} rows, {tries:?}");
             assert!(bytes <= estimate, "{of}: {bytes} bytes, {estimate} expected");
@@ -108,7 +108,7 @@ fn nodes_of_many_small_tries_stay_below_the_estimate() {
     }
 }
 
-/// Writes `node` under a key of the state's tries, or deletes it, and makes the manifest fit.
+/// Changes the nodes of the state's tries, and makes the manifest fit.
 fn change(data: &Path, name: &str, change: impl FnOnce(&DB, &rocksdb::ColumnFamily)) {
     let dir = data.join(name);
     let families = ["default", "accounts", "storage", "code", "tries"];
@@ -133,7 +133,7 @@ fn change(data: &Path, name: &str, change: impl FnOnce(&DB, &rocksdb::ColumnFami
     fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
 }
 
-/// The row of a node in the middle of the state's largest trie.
+/// Row of a node in the middle of the state's largest trie.
 fn some_node(db: &DB, family: &rocksdb::ColumnFamily) -> (Vec<u8>, Vec<u8>) {
     let first = TrieId::Slots(keccak256(KECCAK))
         .row_key(&NodeKey::Node(TriePath::of_nibbles([7]).unwrap()));
@@ -166,7 +166,7 @@ fn a_wrong_a_lost_and_a_foreign_node_are_found() {
         });
         fault("it is not stored", &|db, family| {
             let (mut key, node) = some_node(db, family);
-            // Deeper than rows of this state part.
+            // Deeper than any two rows of this state share a path.
             key.splice(34..34, [0; 20]);
             db.put_cf(family, key, node).unwrap();
         });

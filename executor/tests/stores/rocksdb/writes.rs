@@ -1,5 +1,5 @@
-//! Flushes and compactions of a sample: they happen, are counted, write files of the state's format, and
-//! leave the state as it was.
+//! Flushes and compactions of a sample. They happen, are counted, write files of the state's
+//! format, and leave the state unchanged.
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +19,7 @@ const SLOT_COUNT: u64 = 3_000;
 /// Slots that a commit overwrites.
 const COMMIT_SLOT_COUNT: u64 = 500;
 
-/// Flushes after each few commits, and compactions after each few flushes.
+/// Settings with a flush after a few commits, and a compaction after a few flushes.
 fn small() -> RocksSettings {
     RocksSettings {
         compaction: Compaction::On,

@@ -1,10 +1,11 @@
 //! The accounts by which transactions grow the storage of any contract at any address.
 //!
 //! A contract with slots has no code of its own in the grown chain: it delegates to another address
-//! (EIP-7702), where its code will be. While the state grows, each transaction creates a loader at that
-//! address (CREATE2), lets the contract write the slots by it, and removes it (a contract may be destroyed
-//! in the transaction that created it, EIP-6780). At last the contract's own code is created there. The
-//! init code asks its creator for the code, so the address does not depend on the code.
+//! (EIP-7702), where its code will be. While the state grows, each transaction creates a loader at
+//! that address (CREATE2). The contract writes its slots through the loader. The same transaction
+//! then destroys the loader, as EIP-6780 allows. After the last slot, the contract's own code is
+//! created there. The init code asks its creator for the code, so the address does not depend on
+//! the code.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use revm::bytecode::opcode as op;
@@ -152,12 +153,12 @@ fn loader_address() -> Address {
     named("loader")
 }
 
-/// Where the code of number `code` lies, to be copied from.
+/// Address of the stored code of number `code`, to copy from.
 fn source_address(code: usize) -> Address {
     named(&format!("code/{code}"))
 }
 
-/// Where the code of number `code` will be executed.
+/// Address at which the code of number `code` will run.
 pub(super) fn code_address(code: usize) -> Address {
     factory_address().create2(salt(code), keccak256(INIT_CODE))
 }

@@ -58,8 +58,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// The state of `genesis`, of whose accounts blocks touch those at `touched`, and in which the
-    /// contracts at `growing` get slots.
+    /// The state of `genesis`, with the accounts at `touched` that blocks touch. The contracts at
+    /// `growing` get slots in it.
     pub(super) fn new(
         genesis: &Genesis,
         touched: &BTreeSet<Address>,

@@ -1,5 +1,5 @@
-//! The state below the first imported block, as far as it is known: values of a tracer, and values
-//! that the node gave key by key. Execution sees no difference.
+//! The known part of the state below the first imported block: values of a tracer, and values that
+//! the node gave key by key. Execution cannot tell them apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,10 +74,9 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// Takes the values from a transaction's trace that are still as they were below the first
-    /// block. Traces must come in order. Of the accounts in `changed_untraced` the nonce, balance
-    /// and code may have changed unseen, of those in `systems` the slots too: they are left to be
-    /// read.
+    /// Learns values below the first block from a transaction's trace: those that no earlier
+    /// transaction wrote. Traces must come in order. Nonce, balance and code of `changed_untraced`
+    /// may have changed without a trace, slots of `systems` too. They are read later.
     pub(super) fn learn(
         &mut self,
         tx: &TxTrace,
@@ -260,8 +259,8 @@ pub(super) fn system_contracts(fork: Fork) -> BTreeSet<Address> {
     system::contracts(fork).into_iter().map(|account| account.address).collect()
 }
 
-/// Accounts that a block changes besides those that its transactions' tracers are sure to name:
-/// receivers of fees and of withdrawals, those who delegate, system contracts.
+/// Accounts that a block changes and that tracers may not name: receivers of fees and of
+/// withdrawals, authorities of delegations, system contracts.
 pub(super) fn changed_untraced(workload: &Workload) -> BTreeSet<Address> {
     let mut all = system_contracts(workload.fork());
     for block in workload.blocks() {

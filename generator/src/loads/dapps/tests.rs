@@ -40,7 +40,7 @@ fn drawn(spec: &Spec, tx_count: u64) -> Drawn {
     Drawn { user_count: dapps.user_count, calls: dapps.drawn }
 }
 
-/// Transactions of each user, from few to many; those who have none too.
+/// Transactions of each user, from few to many; users without any too.
 fn per_user(drawn: &Drawn) -> Vec<u64> {
     let mut counts = vec![0; drawn.user_count as usize];
     for call in &drawn.calls {
@@ -89,7 +89,7 @@ fn transactions_per_user_are_log_normal_with_the_mean_that_is_asked() {
         let (seen_mean, seen_deviation) = mean_and_deviation(&counts);
         let (mean, sigma) = (mean as f64, sigma);
         assert!((seen_mean / mean - 1.0).abs() < 0.04, "{mean} {sigma}: {seen_mean}");
-        // Of the log-normal itself; rounding adds a twelfth to the variance.
+        // The deviation of the log-normal; rounding adds a twelfth to the variance.
         let deviation = (mean * mean * ((sigma * sigma).exp() - 1.0) + 1.0 / 12.0).sqrt();
         let ratio = seen_deviation / deviation;
         assert!((ratio - 1.0).abs() < 0.2, "{mean} {sigma}: {seen_deviation}, {deviation}");
@@ -224,7 +224,7 @@ fn with_a_number_of_outside_transactions_blocks_of_any_size_are_connected_as_the
         assert!(of_counted.0.abs_diff(count) <= 20, "{tx_count}: {of_counted:?}, not {count}");
         assert!((of_counted.1 - largest).abs() < 0.06, "{tx_count}: {of_counted:?}, not {largest}");
     }
-    // By probability, a small block falls apart.
+    // Drawn by probability, a small block falls apart.
     assert!(joined(&drawn(&spec(), 13_445).calls).0 > 350);
 }
 

@@ -23,7 +23,7 @@ use spec::{
     SloadStorm, SlotOrder, SstoreStorm, WriteOp,
 };
 
-/// Where a load is.
+/// Environment of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<'g, 's> {
     pub(crate) scenario: &'s Scenario,
@@ -212,7 +212,7 @@ pub(crate) fn account<'g>(
     storm: &AccountStorm,
 ) -> Result<Storm<'g>, GeneratorError> {
     let contract = Contract::AccountStorm;
-    // As the contract numbers them.
+    // The contract's numbers of operations.
     let op = match storm.op {
         AccountOp::Balance => 0,
         AccountOp::CodeSize => 1,

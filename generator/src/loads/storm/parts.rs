@@ -17,9 +17,9 @@ pub(crate) struct Parts<'g> {
     pub(crate) present_share: f64,
     /// The keys that transactions have in common.
     pub(crate) overlap: Overlap,
-    /// Whom transactions call in turn; at least one.
+    /// The contracts that transactions call in turn; at least one.
     pub(crate) targets: Vec<Target<'g>>,
-    /// In which order they ask, where that is not the indices'.
+    /// Order of the keys, where that is not the indices'.
     pub(crate) sorted: Option<Sorted<'g>>,
     /// The nibble below which the rows of all keys lie, if there is one.
     pub(crate) below: Option<Below<'g>>,
@@ -50,10 +50,10 @@ impl<'g> Parts<'g> {
 /// The order of rows in a store that sorts them, or its opposite.
 #[derive(Debug)]
 pub(crate) struct Sorted<'g> {
-    /// How keys become those of rows.
+    /// The layout, which makes keys of rows.
     pub(crate) layout: Layout,
     pub(crate) order: SlotOrder,
-    /// By target: its family.
+    /// The family, by target.
     pub(crate) families: Vec<&'g SlotFamily>,
 }
 
@@ -81,7 +81,7 @@ impl Sorted<'_> {
 pub(crate) struct Below<'g> {
     /// The nibble, 0 to 15.
     pub(crate) nibble: u8,
-    /// By target: its family.
+    /// The family, by target.
     pub(crate) families: Vec<&'g SlotFamily>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum Asked {
     Slots,
     /// Accounts.
     Accounts,
-    /// Slots of as many families as there are contracts, from the target's on: index i is slot i /
+    /// Slots of `contract_count` families, from the target's on: index i is slot i /
     /// `contract_count` of family i mod `contract_count`.
     Hops {
         /// Contracts that the chain goes through in turn.

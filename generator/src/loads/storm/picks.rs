@@ -1,5 +1,5 @@
-//! The slots of a family whose hashes begin with one nibble, by their indices: nobody knows them before
-//! the keys are hashed, so they are looked for as transactions need them.
+//! Indices of a family's slots whose hashes begin with one nibble. Only hashing finds them, so the
+//! search goes on as transactions need them.
 
 use std::collections::VecDeque;
 

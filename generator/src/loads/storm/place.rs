@@ -83,7 +83,7 @@ pub(crate) struct StormPlace<'a> {
     pub(crate) index: usize,
     /// The load in names.
     pub(crate) tag: &'a str,
-    /// Of the state.
+    /// The state's seed.
     pub(crate) seed: u64,
     /// The storm's slots.
     pub(crate) slot_count: u64,
@@ -101,8 +101,8 @@ impl StormPlace<'_> {
         self.families(contract, storm.contract_count, rules(storm.keys), genesis)
     }
 
-    /// A chain through contracts in turn, around and around, and who follows it. All have equally
-    /// many slots: those that do not come out even are left out.
+    /// A chain through contracts in turn, around and around, and the contract that follows it. All
+    /// have equally many slots; the remainder is left out.
     pub(crate) fn contract_chase(
         &self,
         chase: &ContractChase,
@@ -135,9 +135,9 @@ impl StormPlace<'_> {
         self.families(contract, storm.contract_count, rules(KeyOrder::Keccak), genesis)
     }
 
-    /// Contracts of which a transaction has one after another write a slot, and who calls them. Their
-    /// addresses are hashes of an index, which code can compute. All have equally many slots: those
-    /// that do not come out even are left out.
+    /// Contracts with one slot each for a transaction to write in turn, and the contract that calls
+    /// them. Their addresses are hashes of an index, which code can compute. All have equally many
+    /// slots; the remainder is left out.
     fn spread(&self, storm: &SstoreStorm, genesis: &mut Genesis) -> Result<Placed, GeneratorError> {
         let (contract_count, least) = (storm.contract_count, storm.keys.slots_a_contract());
         self.check_slots(contract_count * least, contract_count)?;

@@ -103,7 +103,7 @@ impl Database {
             rest.contains("auth=true").then(|| endpoint.to_owned())
         });
         let address = address.unwrap_or_else(|| panic!("geth does not start:\n{said}"));
-        // It stops when nobody reads its output.
+        // The node stops when its output is not read.
         thread::spawn(move || lines.for_each(drop));
         Geth { process, address }
     }

@@ -251,7 +251,7 @@ mod tests {
             ..state("young", 1, 0)
         };
         let of_unknown_age = StateInfo { created_unix_s: None, ..young.clone() };
-        // By a clock that was wrong.
+        // A wrong clock wrote the time of this one.
         let of_tomorrow = StateInfo { last_used_unix_s: Some(NOW_S + DAY_S), ..young.clone() };
         let week = Selection::UnusedFor(Duration::from_secs(7 * DAY_S));
         assert_eq!(removed(vec![young, of_unknown_age, of_tomorrow], &week).0, [""; 0]);

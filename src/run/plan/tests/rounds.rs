@@ -141,13 +141,13 @@ fn the_time_left_is_that_of_the_rounds_that_come() {
     let second = Duration::from_secs(1);
     let counted = Rounds { sample_count: Some(6), budget: second };
     assert_eq!(counted.left(Duration::ZERO, &[0, 1], &taken(&[(0, 0), (0, 0)])), None);
-    // Of a cell without a sample the time is that of the others.
+    // A cell without a sample counts with the time of the others.
     let cells = taken(&[(1, 4), (1, 2), (0, 0)]);
     assert_eq!(counted.left(6 * second, &[2], &cells), Some((5 * 4 + 5 * 2 + 6 * 3) * second));
     let budget = Rounds { sample_count: None, budget: 60 * second };
     let none = taken(&[(0, 0), (0, 0)]);
     assert_eq!(budget.left(Duration::ZERO, &[0, 1], &none), Some(60 * second));
-    // 7 s are spent and 5 s of the round left; then 4 rounds of 12 s fill the budget exactly, and
+    // 7 s are spent and 5 s of the round left. Then 4 rounds of 12 s fill the budget exactly, and
     // the interval of the first one needs a sample more.
     let cells = taken(&[(1, 7), (1, 5)]);
     assert_eq!(budget.left(7 * second, &[1], &cells), Some((5 + 48 + 7) * second));
@@ -187,8 +187,8 @@ proptest! {
         }
     }
 
-    /// A run ends for cells of any length, after two and three quarters of the budget, or half a budget after a
-    /// first round that takes longer.
+    /// A run ends for cells of any length. It takes two and three quarters of the budget, or half a
+    /// budget after a first round that takes longer.
     #[test]
     fn a_run_ends_after_its_longest_time_or_half_a_budget_after_a_round(
         seconds in vec(0..100_u64, 1..6), budget in 1..100_u64,

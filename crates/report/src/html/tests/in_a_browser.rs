@@ -166,7 +166,7 @@ fn what_is_planted_on_a_page_is_found() {
         assert_ne!(*page, right, "{}: nothing is planted", planted.name);
         assert!(!checked.differences.is_empty(), "{}: nothing was found", planted.name);
     }
-    // Of the numbers that are twice as large all are found but those that are zero.
+    // All doubled numbers are found but the zeros.
     let found = pages[1].differences.len();
     assert!(found > 2 * 200, "{found}");
 }

@@ -1,5 +1,5 @@
-//! The keys that a reader takes at a time: the places of accounts and of slots cut into chunks, and the
-//! chunks numbered in the order in which they are begun. Each place is in exactly one chunk.
+//! The keys that a reader takes at a time. The places of accounts and of slots are cut into chunks,
+//! numbered in the order of reading. Each place is in exactly one chunk.
 
 use std::ops::Range;
 
@@ -17,16 +17,16 @@ pub(crate) struct Lane {
     pub(crate) count: usize,
 }
 
-/// Accounts that a reader takes at a time from a store that reads one by one: a few, as they
-/// are fewer than slots and every transaction begins with some.
+/// Accounts that a reader takes at a time from a store that reads one by one. Accounts are fewer
+/// than slots, and every transaction begins with some.
 const ACCOUNT_CHUNK: usize = 8;
 
 /// Places to read together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Chunk {
-    /// Of accounts.
+    /// Places of accounts.
     Accounts(Range<usize>),
-    /// Of slots.
+    /// Places of slots.
     Slots(Range<usize>),
 }
 
@@ -102,8 +102,8 @@ impl Chunks {
         }
     }
 
-    /// The numbers of a reader's own chunks, where each has a range: one of those of accounts and
-    /// one of those of slots, or one of all where they are mixed.
+    /// The numbers of a reader's own chunks, where each reader has a range. Mixed chunks have one
+    /// range; otherwise accounts have one, and slots another.
     pub(super) fn of_lane(&self, lane: Lane) -> impl Iterator<Item = usize> + use<> {
         let (accounts, all) = (self.accounts.count(), self.count());
         let first = if self.mixes { 0..0 } else { 0..accounts };

@@ -1,9 +1,9 @@
-//! In which order the keys of a list are read, where it is not the list's own.
+//! The order in which the keys of a list are read, where it is not the list's own.
 //!
-//! On disk: by the keys of their rows. In the hashed layout these are hashes, so all declared
-//! keys are hashed, eight at a time, and sorted, by as many threads as there are cores. In the
-//! plain layout the list has them in this order already. By first write: see
-//! [`ReadOrder::FirstWrite`]. A list has no order of reads to offer (EIP-7928 sorts them by key).
+//! On disk: by the keys of their rows. In the hashed layout all declared keys are hashed, eight at
+//! a time, and sorted. As many threads as there are cores do this. In the plain layout the list has
+//! them in this order already. By first write: see [`ReadOrder::FirstWrite`]. A list has no order
+//! of reads to offer (EIP-7928 sorts them by key).
 
 use std::{cmp::Ordering, num::NonZeroUsize, thread};
 
