@@ -5,7 +5,7 @@
 //! builds the binary again anyway.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -41,6 +41,26 @@ fn main() {
     }
     println!("cargo::rustc-env=STRESS_PROFILE={}", profile());
     println!("cargo::rustc-env=STRESS_OPT_LEVEL={}", variable("OPT_LEVEL"));
+    println!("cargo::rerun-if-env-changed=ROCKSDB_LIB_DIR");
+    check_rocksdb(&root);
+}
+
+/// Fails if the library of RocksDB that `scripts/rocksdb` kept is of another version than the
+/// lockfile's: the folder's name begins with the version.
+fn check_rocksdb(root: &Path) {
+    let Some(library) = env::var_os("ROCKSDB_LIB_DIR").map(PathBuf::from) else { return };
+    if env::var_os("ROCKSDB_COMPILE").is_some() {
+        return;
+    }
+    let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
+    let stanza = lock.split("name = \"librocksdb-sys\"\nversion = \"").nth(1);
+    let version = stanza.and_then(|text| text.split('"').next()).unwrap_or_default();
+    let is_kept = library.parent().is_some_and(|folder| folder.ends_with("stress/rocksdb"));
+    let name = library.file_name().unwrap_or_default().to_string_lossy();
+    assert!(
+        !is_kept || name.starts_with(&format!("{version}-")),
+        "{name} is no RocksDB of librocksdb-sys {version}: run scripts/rocksdb"
+    );
 }
 
 /// Watches a source without the tests of packages, which are no part of the binary.
