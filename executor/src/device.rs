@@ -1,14 +1,15 @@
-//! The ceiling of the device below a state: random 4-KiB reads of the state's own files
-//! with `O_DIRECT`, so that a store's reads can be given as a fraction of the ceiling.
+//! The ceiling of the device below a state: random 4-KiB reads of the state's own files with
+//! `O_DIRECT`. A store's reads are given as a fraction of this ceiling.
 //!
-//! No block is read twice in the life of a [`Disk`], but by the probe for a host's cache, on
-//! purpose: a cache below would answer.
+//! A [`Disk`] reads no block twice, since a cache below would answer. Only the probe for a host's
+//! cache repeats blocks, on purpose.
 //!
-//! `device/files.rs` opens the files; `unread.rs` gives the next block; `workers.rs` runs the
-//! reading threads, which read with `io_uring` (`ring.rs`) or `pread`; `cache.rs` drops and counts
+//! `device/files.rs` opens the files. `unread.rs` gives the next block. `workers.rs` runs the
+//! reading threads, which read with `io_uring` (`ring.rs`) or `pread`. `cache.rs` drops and counts
 //! pages of buffered files.
-//! Nothing here writes, and nothing knows a store. No figure is given when the reads did not reach
-//! a block device: an error gives the reason.
+//!
+//! This module never writes, and knows no store. If reads did not reach a block device, there is no
+//! figure, and an error gives the reason.
 
 use std::{fmt, num::NonZero, path::Path, sync::atomic::AtomicBool, thread, time::Duration};
 
@@ -36,11 +37,11 @@ use workers::{Part, Work};
 /// Depths at which one thread's `io_uring` is tried for the ceiling.
 const RING_DEPTHS: [usize; 2] = [64, 256];
 
-/// Most threads with a ring of their own: one thread's ring may be bound by its core (some 2 us
-/// a read) before a fast device is.
+/// Maximal number of threads with their own ring. One thread's ring may saturate its core (some 2
+/// us a read) before it saturates a fast device.
 const RING_THREAD_COUNT_MAX: usize = 4;
 
-/// Thread counts that are tried where `io_uring` is not to be had.
+/// Thread counts that are tried where `io_uring` is not available.
 const THREAD_COUNTS: [usize; 2] = [16, 64];
 
 /// Blocks of one pass of the host-cache probe (`docs/methodology.md`).
@@ -52,7 +53,7 @@ const HOST_CACHE_BLOCK_COUNT_MIN: usize = 1_000;
 /// Share of the bytes read that the block layer must have seen, in percent.
 const DEVICE_SHARE_PERCENT: u64 = 95;
 
-/// How to read.
+/// Read method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// `io_uring`, a ring for each thread.
@@ -64,7 +65,7 @@ pub enum Method {
     },
     /// Threads that each wait for their own `pread`.
     Threads {
-        /// How many.
+        /// Number of threads.
         count: usize,
     },
 }
@@ -85,7 +86,7 @@ impl fmt::Display for Method {
 /// Default time for each method.
 pub const TIME_PER_METHOD: Duration = Duration::from_secs(1);
 
-/// The files of a state as a device to measure, with the blocks of it that were not read yet.
+/// The files of a state as a device to measure, with their unread blocks.
 #[derive(Debug)]
 pub struct Disk {
     files: DirectFiles,
@@ -93,20 +94,20 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The device below `paths`, to be read in the block order of `seed`: the same seed twice is
-    /// answered by a cache below the second time.
+    /// Opens the device below `paths`, with its blocks in the order of `seed`. If a seed is used
+    /// twice, a cache below answers the second time.
     ///
     /// # Errors
-    /// [`Unmeasured`]: those of [`DirectFiles::open`].
+    /// [`Unmeasured`]: the errors of [`DirectFiles::open`].
     pub fn open<P: AsRef<Path>>(paths: &[P], seed: u64) -> Result<Self, Unmeasured> {
         Ok(Self::of(DirectFiles::open(paths)?, seed))
     }
 
-    /// The same, where an earlier use with this seed made `read_count` reads: this one goes on
-    /// after their blocks.
+    /// Opens the device after an earlier use with this seed, which made `read_count` reads.
+    /// Continues after the blocks of these reads.
     ///
     /// # Errors
-    /// As [`Disk::open`].
+    /// The errors of [`Disk::open`].
     pub fn open_after<P: AsRef<Path>>(
         read_count: u64,
         paths: &[P],
@@ -122,6 +123,11 @@ impl Disk {
         Self { files, unread }
     }
 
+    /// Blocks of the files.
+    pub fn block_count(&self) -> u64 {
+        self.files.block_count()
+    }
+
     /// Reads so far, also by earlier uses with this seed.
     pub fn read_count(&self) -> u64 {
         self.unread.taken_count()
@@ -132,7 +138,7 @@ impl Disk {
         self.unread.taken_share()
     }
 
-    /// Reads of blocks that had been read before, because there were no others left.
+    /// Number of reads of blocks that were read before: no unread block was left.
     pub fn repeated_count(&self) -> u64 {
         self.unread.repeated_count()
     }
@@ -141,7 +147,7 @@ impl Disk {
 /// Random reads by one method.
 #[derive(Clone, Debug)]
 pub struct ReadRate {
-    /// How they were read.
+    /// The method.
     pub method: Method,
     /// Reads a second, between the first submission and the last completion that counted.
     pub iops: f64,
@@ -151,19 +157,20 @@ pub struct ReadRate {
     pub block_count: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes that the block layer fetched for this process meanwhile, if the kernel counts.
+    /// Bytes that the block layer fetched for this process during the reads; `None` if the kernel
+    /// does not count.
     pub device_read_bytes: Option<u64>,
-    /// From the first submission to the last completion that counted.
+    /// Time from the first submission to the last completion that counted.
     pub elapsed: Duration,
-    /// From submission to completion, each read on its own.
+    /// Time from submission to completion of each read.
     pub latencies: Latencies,
-    /// CPU time of the reading threads for one read, in nanoseconds; interrupts are not in it.
+    /// CPU time of the reading threads for one read, in nanoseconds, without interrupts.
     pub cpu_ns_per_read: Option<u64>,
 }
 
 impl ReadRate {
-    /// Adds up the reads of threads. The time is that from the first thread's start to the last one's
-    /// end, so that threads that were late count against the rate.
+    /// Adds up the reads of threads. The time is from the first thread's start to the last one's
+    /// end, so late threads lower the rate.
     fn of_parts(method: Method, parts: Vec<Part>) -> Self {
         let start = parts.iter().map(|part| part.start).min();
         let end = parts.iter().map(|part| part.end).max();
@@ -189,37 +196,38 @@ impl ReadRate {
     }
 }
 
-/// The most random 4-KiB reads a second that the device gave.
+/// The device's ceiling: the highest measured rate of random 4-KiB reads.
 #[derive(Clone, Debug)]
 pub struct Ceiling {
     /// The fastest method.
     pub best: ReadRate,
-    /// The others that were tried.
+    /// The other methods that were tried.
     pub others: Vec<ReadRate>,
-    /// Why `io_uring` was not used, if so: the ceiling may be higher than threads can show.
+    /// Reason for not using `io_uring`, if any: the ceiling may be higher than threads can show.
     pub ring_refused: Option<String>,
 }
 
-/// The same blocks read twice: a second pass that is faster was answered by a cache below.
+/// Two passes over the same blocks. If the second pass is faster, a cache below answered it.
 #[derive(Clone, Debug)]
 pub struct HostCacheProbe {
     /// Distinct blocks of a pass.
     pub block_count: usize,
-    /// The pass that finds the blocks as they are.
+    /// The first pass.
     pub first: ReadRate,
-    /// The same blocks in the same order, at once after it.
+    /// The second pass: the same blocks in the same order, right after the first.
     pub second: ReadRate,
 }
 
 impl HostCacheProbe {
-    /// Rate of the second pass by that of the first.
+    /// Rate of the second pass over that of the first.
     pub fn ratio(&self) -> f64 {
         self.second.iops / self.first.iops
     }
 }
 
-/// The ceiling of the device below `files`: `io_uring` of one thread at depths 64 and 256 and of
-/// several threads at depth 64, or 16 and 64 threads that wait where it is refused.
+/// Measures the ceiling of the device below `files`. It tries `io_uring` with one thread at depths
+/// 64 and 256, and with several threads at depth 64. Where `io_uring` is refused, it tries 16 and
+/// 64 threads that wait.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -240,7 +248,7 @@ pub fn ceiling(
     };
     if let (None, Some(threads)) = (&ring_refused, ring_thread_count()) {
         match measure(Method::Ring { depth: RING_DEPTHS[0], threads }) {
-            // One ring was to be had, several are not: locked memory is limited.
+            // The kernel gave one ring, but not several: locked memory is limited.
             Err(Unmeasured::RingRefused { .. }) => {}
             rate => rates.push(rate?),
         }
@@ -250,20 +258,20 @@ pub fn ceiling(
     Ok(Ceiling { best, others: rates, ring_refused })
 }
 
-/// The time that [`ceiling`] takes with as much for each method.
+/// Time that [`ceiling`] takes with this time per method.
 pub fn ceiling_time(time_per_method: Duration) -> Duration {
     let method_count = RING_DEPTHS.len() + usize::from(ring_thread_count().is_some());
     time_per_method * method_count as u32
 }
 
-/// One ring a core where there are several.
+/// Number of threads with a ring: one per core, where there are several.
 fn ring_thread_count() -> Option<usize> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     (cores > 1).then(|| cores.min(RING_THREAD_COUNT_MAX))
 }
 
-/// Reads one after another, for the term of the critical chain: the latency of a read that
-/// nothing hides.
+/// Measures reads one after the other, for the serial chain: the latency of a read that nothing
+/// hides.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -275,7 +283,7 @@ pub fn serial_latency(
     measure_random(disk, Method::Threads { count: 1 }, time, cancel)
 }
 
-/// Reads of blocks that nobody has read yet, by one method for the time given.
+/// Measures reads of unread blocks by one method for the given time.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -288,7 +296,7 @@ pub fn measure_random(
     measure(&disk.files, method, &Work::Unread { blocks: &disk.unread, time }, cancel)
 }
 
-/// Reads 20,000 blocks that nobody has read yet twice (half of all blocks if there are fewer).
+/// Reads 20,000 unread blocks twice, or half of all blocks if there are fewer.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -313,8 +321,8 @@ pub fn probe_host_cache(disk: &Disk, cancel: &AtomicBool) -> Result<HostCachePro
     Ok(HostCacheProbe { block_count: blocks.len(), first, second })
 }
 
-/// Reads `extents` of `files` in their order by a ring a core, or by threads if rings are refused,
-/// for the time given at most.
+/// Reads `extents` of `files` in their order, for the given time at most. Reads by one ring per
+/// core, or by threads if rings are refused.
 ///
 /// # Errors
 /// [`Unmeasured`].
@@ -326,7 +334,7 @@ pub fn replay(
 ) -> Result<ReadRate, Unmeasured> {
     let work = Work::Extents { extents, time };
     let depth = RING_DEPTHS[1];
-    // One thread's ring may be bound by its core before the device is.
+    // One thread's ring may saturate its core before it saturates the device.
     let several =
         ring_thread_count().map(|threads| Method::Ring { depth: depth / threads, threads });
     let one = Method::Ring { depth, threads: 1 };

@@ -1,8 +1,9 @@
 //! Engines: ways to bring a batch from the state below it to its outcome. Each one implements
 //! `clock::Engine`; the clock runs them all. None knows the expected outcome.
 //!
-//! To add an engine: a file here that implements the trait (or `alone::Loop`, if one thread runs in
-//! order), its arm in [`execute`], and its value and preset in the crate `variant`.
+//! An engine needs a file here, an arm in [`execute`], and a value and a preset in the crate
+//! `variant`. The file implements the trait, or has a function for `Alone` if one thread runs in
+//! order.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -14,13 +15,11 @@ use variant::{Engine, ListForm, RootTime};
 
 use self::{
     alone::Alone,
-    bal::{Bal, Declared, Listed, Sharded, Undeclared},
-    bare_revm::BareRevm,
+    bal::{Bal, Declared, Listed, Undeclared},
     block_stm::BlockStm,
     clock::Execution,
-    committed::committed_bytes,
+    on_shards::OnShards,
     prewarm::Prewarm,
-    sequential::Sequential,
 };
 use crate::{
     root::{RootInputs, WrittenKeys},
@@ -32,28 +31,25 @@ pub(crate) mod bal;
 mod bare_revm;
 mod block_stm;
 mod clock;
-mod committed;
 mod database;
 mod error;
 mod executed;
 mod in_order;
 mod laps;
-mod lifted;
+mod message;
 mod on_shards;
 mod prewarm;
-mod repeated;
 mod row;
 mod send_queue;
-mod sequential;
 mod tally;
 mod task;
 mod writes;
 
+pub(crate) use alone::rebuild_lists;
 pub use bal::{run_shard, shard_of_steps};
 pub use block_stm::run_optimistic_shard;
 pub use error::{EngineError, ListFault, Spent, ViewError};
 pub use executed::{BatchResult, CrossShard, Executed, WarmUp};
-pub(crate) use sequential::rebuild_lists;
 pub use tally::ReadTally;
 pub(crate) use tally::Reading;
 pub use task::Task;
@@ -74,14 +70,16 @@ pub fn execute(sample: &dyn Sample, task: &Task<'_>) -> Result<Executed, EngineE
     let task = &Task { root, ..*task };
     let at = Execution { sample, task, stop: &stop };
     let mut executed = match task.variant.engine {
-        Engine::Sequential => clock::run(&Alone::<Sequential>::new(at), at)?,
-        Engine::BareRevm => clock::run(&Alone::<BareRevm>::new(at), at)?,
+        Engine::Sequential => clock::run(&Alone { at, run: alone::sequential }, at)?,
+        Engine::BareRevm => clock::run(&Alone { at, run: bare_revm::run }, at)?,
         Engine::BlockStm if !task.variant.sharding.is_none() => {
-            clock::run(&block_stm::Sharded::new(at)?, at)?
+            clock::run(&block_stm::Sharded(OnShards::new(at)?), at)?
         }
         Engine::BlockStm => clock::run(&BlockStm(at), at)?,
         Engine::Prewarm(warming) => clock::run(&Prewarm::new(at, warming), at)?,
-        Engine::Bal if !task.variant.sharding.is_none() => clock::run(&Sharded::new(at)?, at)?,
+        Engine::Bal if !task.variant.sharding.is_none() => {
+            clock::run(&bal::Sharded(OnShards::new(at)?), at)?
+        }
         Engine::Bal => match task.variant.list {
             Some(ListForm::ParallelIo) => clock::run(&Bal::<Undeclared>::new(at), at)?,
             Some(ListForm::Full) => clock::run(&Bal::<Listed>::new(at), at)?,
@@ -92,7 +90,9 @@ pub fn execute(sample: &dyn Sample, task: &Task<'_>) -> Result<Executed, EngineE
         return Err(EngineError::Cancelled);
     }
     digest(&mut executed);
-    executed.writes.committed_bytes = committed_bytes(task.workload.layout, &executed.batches);
+    let committed =
+        executed.batches.iter().map(|batch| batch.committed_bytes(task.workload.layout));
+    executed.writes.committed_bytes = committed.sum();
     Ok(executed)
 }
 

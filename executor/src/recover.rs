@@ -1,8 +1,8 @@
-//! Sender recovery as a phase of its own, outside any sample's clock: transactions are signed
-//! beforehand, then who signed is recovered on as many threads as execute, and compared with the
-//! senders that the workload names. Its work for a transaction is a client's: the
-//! signing hash from its fields, ECDSA recovery on secp256k1 (EIP-2: no s above half the order),
-//! Keccak of the public key; for EIP-7702 the same for each delegation.
+//! Sender recovery as its own phase, outside any sample's clock. Transactions are signed
+//! beforehand. As many threads as execute then recover the signers, which are compared with the
+//! senders that the workload names. The work for a transaction is a client's: the signing hash from
+//! its fields, ECDSA recovery on secp256k1, and Keccak of the public key. EIP-2 refuses an s above
+//! half the order. EIP-7702 needs the same for each delegation.
 
 mod sign;
 
@@ -36,25 +36,25 @@ const CHUNK: usize = 16;
 const HALF_ORDER: U256 =
     uint!(0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0_U256);
 
-/// Senders that could not be signed for or recovered. Transactions are counted through the
-/// whole workload from 0.
+/// Senders that cannot sign or cannot be recovered. Transactions are counted through the whole
+/// workload from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoverError {
-    /// Nobody here can sign for an account.
+    /// No known secret belongs to an account.
     #[error(
-        "transaction {tx}: the secret of {account} is not known, only those of generated senders \
-         are: this workload cannot be signed; run it without recover_senders"
+        "transaction {tx}: the secret of {account} is not known: only generated senders can sign; \
+         run this workload without recover_senders"
     )]
     UnknownSecret {
         /// The transaction.
         tx: usize,
-        /// Its sender, or who delegates in it.
+        /// Sender of the transaction, or authority of one of its delegations.
         account: Address,
     },
     /// A sender family without valid secrets.
     #[error(transparent)]
     Senders(#[from] SenderError),
-    /// A signature from which nobody can be recovered.
+    /// A signature from which no signer can be recovered.
     #[error("transaction {tx}: its signature is invalid: {reason}")]
     Invalid {
         /// The transaction.
@@ -62,20 +62,20 @@ pub enum RecoverError {
         /// The fault.
         reason: String,
     },
-    /// Somebody else signed.
+    /// Another account signed.
     #[error("transaction {tx}: {expected} is said to have signed, recovered is {recovered}")]
     Mismatch {
         /// The transaction.
         tx: usize,
-        /// Whom the workload names.
+        /// Signer that the workload names.
         expected: Address,
-        /// Who signed.
+        /// Signer that was recovered.
         recovered: Address,
     },
     /// The system gave no thread.
     #[error("cannot start a thread to recover senders with: {0}")]
     Thread(String),
-    /// Someone asked to stop.
+    /// The run was cancelled.
     #[error("cancelled")]
     Cancelled,
 }
@@ -83,7 +83,7 @@ pub enum RecoverError {
 /// Cost of recovering all senders of a workload once.
 #[derive(Clone, Debug, Default)]
 pub struct Recovered {
-    /// From the first to the last transaction.
+    /// Time from the first to the last transaction.
     pub wall: Duration,
     /// Time per transaction on its thread; their total is the threads' work.
     pub latencies: Latencies,
@@ -105,7 +105,7 @@ impl Curve {
     /// The signer of `hash`.
     ///
     /// # Errors
-    /// Why the signature is invalid.
+    /// The reason for an invalid signature.
     pub fn signer(&self, hash: B256, signature: &Signature) -> Result<Address, String> {
         if signature.s > HALF_ORDER {
             return Err("s is above half the order of the curve (EIP-2)".to_owned());
@@ -128,17 +128,17 @@ impl Curve {
     }
 }
 
-/// One recovery of a whole workload, as its threads see it.
+/// Recovery of a whole workload, shared by its threads.
 #[derive(Default)]
 struct Job {
     next_chunk: AtomicUsize,
     parts: Mutex<Vec<Latencies>>,
-    /// Of the lowest transaction that failed, with its index.
+    /// Index and error of the lowest transaction that failed.
     failure: Mutex<Option<(usize, RecoverError)>>,
 }
 
-/// Recovers all senders of `workload` from `signatures`, one per transaction in order, on
-/// `thread_count` threads that are there before the clock starts.
+/// Recovers all senders of `workload` from `signatures`, one per transaction in order. Its
+/// `thread_count` threads exist before the clock starts.
 ///
 /// # Errors
 /// [`RecoverError`] of the lowest transaction that fails, or cancelled.
@@ -154,7 +154,7 @@ pub fn recover(
     let transactions: Vec<_> = workload.blocks().flat_map(|block| &block.transactions).collect();
     assert_eq!(transactions.len(), signatures.len(), "transactions, and signatures");
     let stop = AtomicBool::new(false);
-    // The threads of the engines and not rayon's: the time is measured, thread by thread.
+    // The engines' threads and not rayon's: the time is measured per thread.
     let pool = WorkerPool::<Job>::new(thread_count.max(1), &stop, cancel);
     let curve = Curve::default();
     let ((job, wall), _) = pool.run(
@@ -192,7 +192,7 @@ pub fn recover(
     Ok(Recovered { wall, latencies, tx_count: transactions.len() as u64 })
 }
 
-/// A thread's part of a job. A chunk that was taken is gone through to its end or to its failure, so
+/// Does a thread's part of a job. A thread goes through a chunk to its end or to its failure. So
 /// everything below a failure is checked, whichever thread found it.
 fn work(
     job: &Job,
@@ -224,7 +224,7 @@ fn work(
     lock(&job.parts).push(latencies);
 }
 
-/// Recovers who signed `tx` and its delegations, and compares.
+/// Recovers the signers of `tx` and its delegations, and compares them.
 fn check(
     curve: &Curve,
     index: usize,
@@ -247,7 +247,7 @@ fn check(
         let hash = signing::authorization_hash(authorization);
         match authorization.authority {
             Some(authority) => same(hash, signature, authority)?,
-            // It is skipped by who executes it, once its signature was found invalid.
+            // Execution skips the tuple, once its signature was found invalid.
             None => drop(curve.signer(hash, signature)),
         }
     }

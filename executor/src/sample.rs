@@ -1,5 +1,5 @@
-//! One sample: the state opened, the workload executed once inside the clock, the result
-//! compared with the reference, read back, and the state put back.
+//! One sample. The state is opened, the workload executed once inside the clock, the result
+//! compared with the reference and read back, and the state restored.
 
 use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 
@@ -7,7 +7,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use workload::{
     Workload,
     genesis::AccountState,
-    list::{AccountId, ListBounds, ListIndex, SlotId},
+    list::{ListBounds, ListIndex, SlotId},
 };
 
 pub use crate::disagreement::Disagreement;
@@ -23,10 +23,7 @@ use crate::{
     replay::Requests,
     root::{self, RootInputs},
     span::Spans,
-    store::{
-        Sample, Store,
-        recorded::{ReadLog, Recorded},
-    },
+    store::{Sample, Store, recorded::Recorded},
 };
 use variant::{CacheMode, ListForm, Prefetch};
 
@@ -34,7 +31,7 @@ mod roots;
 
 /// Threads that warm a state up.
 const WARMING_THREADS: usize = 16;
-/// Their name. They run outside any clock.
+/// Name of the threads that warm up, outside any clock.
 pub const WARMING_THREAD: &str = "warm-up";
 
 /// The measurement of one sample.
@@ -48,73 +45,52 @@ pub struct Measurement {
     pub disagreement: Option<Disagreement>,
     /// Time to open the state, outside the clock.
     pub open: Duration,
-    /// Reads of the whole device below the state meanwhile, by anyone; `None` without a device, or
-    /// if the kernel does not tell.
+    /// Reads of the whole device below the state during the execution, by all processes. `None`
+    /// without a device, or if the kernel does not count.
     pub disk: Option<DiskReads>,
-    /// Pages that hold the declared rows, looked at just before the clock: of a cold sample that
+    /// Pages that hold the declared rows, counted just before the clock, for a cold sample that
     /// reads through the page cache. An error gives the reason.
     pub row_pages: Option<Result<RowPages, String>>,
-    /// Its file requests, if they are to be kept, or the reason for unknown ones.
+    /// File requests of the sample, if they are kept, or the reason for unknown ones.
     pub requests: Option<Result<Requests, String>>,
 }
 
-/// Records that a sample keeps for after its clock.
+/// Records of a sample that are kept after its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The requests that it makes of the device, to be made again, if it is cold and its store has
-    /// files.
+    /// Requests to the device, to be repeated, if the sample is cold and its store has files.
     Requests,
     /// Nothing.
     Nothing,
 }
 
-/// Takes one sample.
+/// Takes one sample. A wrong result is no error: the measurement has it as a disagreement.
 ///
 /// # Errors
-/// [`EngineError`]: there is no result. A wrong result is not an error: it is in the
-/// measurement, as a disagreement.
+/// [`EngineError`]: there is no result.
 pub fn take(
     store: &dyn Store,
     task: &Task<'_>,
     cache: CacheMode,
 ) -> Result<Measurement, EngineError> {
-    take_by(store, task, cache, |sample, task| Ok((engine::execute(sample, task)?, None)))
+    take_keeping(store, task, cache, Keep::Nothing)
 }
 
 /// Takes one sample and keeps its records. Only a cold sample of a store with files makes requests
-/// of a device.
+/// to a device.
 ///
 /// # Errors
-/// Those of [`take()`].
+/// The errors of [`take()`].
 pub fn take_keeping(
     store: &dyn Store,
     task: &Task<'_>,
     cache: CacheMode,
     keep: Keep,
 ) -> Result<Measurement, EngineError> {
-    let has_requests = cache == CacheMode::Cold && store.built_state().is_some();
-    if !has_requests || keep == Keep::Nothing {
-        return take(store, task, cache);
-    }
-    if let Some(reason) = store.moves_rows() {
-        let taken = take(store, task, cache)?;
-        return Ok(Measurement { requests: Some(Err(reason.to_owned())), ..taken });
-    }
-    take_by(store, task, cache, |sample, task| {
-        let recorded = Recorded::new(sample);
-        let executed = engine::execute(&recorded, task)?;
-        Ok((executed, Some(recorded.into_log())))
-    })
-}
-
-/// Takes one sample, executed by `execute`.
-fn take_by(
-    store: &dyn Store,
-    task: &Task<'_>,
-    cache: CacheMode,
-    execute: impl FnOnce(&dyn Sample, &Task<'_>) -> Result<(Executed, Option<ReadLog>), EngineError>,
-) -> Result<Measurement, EngineError> {
-    // Before the sample is opened, whose caches see nothing of these reads.
+    let has_requests =
+        keep == Keep::Requests && cache == CacheMode::Cold && store.built_state().is_some();
+    let unknown = store.moves_rows().filter(|_| has_requests);
+    // Before the sample is opened: its caches must not see these reads.
     let kept = roots::kept_nodes(store, task)?;
     let task = &Task { root: RootInputs { kept: Some(&kept), ..task.root }, ..*task };
     let opening = std::time::Instant::now();
@@ -127,7 +103,11 @@ fn take_by(
     let checked = row_pages.and_then(|row_pages| {
         let device = store.built_state().and_then(|state| BlockDevice::of(state.dir()));
         let before = device.and_then(|device| device.reads());
-        let (executed, log) = execute(sample.as_ref(), task)?;
+        let recorded = (has_requests && unknown.is_none()).then(|| Recorded::new(sample.as_ref()));
+        let executed = match &recorded {
+            Some(recorded) => engine::execute(recorded, task)?,
+            None => engine::execute(sample.as_ref(), task)?,
+        };
         let after = device.and_then(|device| device.reads());
         let disagreement = match compare(task.workload, &executed) {
             Some(difference) => Some(difference),
@@ -140,10 +120,13 @@ fn take_by(
             open,
             disk: after.zip(before).map(|(after, before)| after.since(&before)),
             row_pages,
-            requests: log.map(|log| Requests::of(store, sample.as_ref(), &log)),
+            requests: match recorded {
+                Some(recorded) => Some(Requests::of(store, sample.as_ref(), &recorded.into_log())),
+                None => unknown.map(|reason| Err(reason.to_owned())),
+            },
         })
     });
-    // The state is put back whatever came out.
+    // The state is restored, whatever the result.
     sample.close()?;
     let mut measurement = checked?;
     if measurement.disagreement.is_none() && !task.variant.root.is_none() {
@@ -155,26 +138,25 @@ fn take_by(
     Ok(measurement)
 }
 
-/// The pages of all declared rows, and of the nodes above written ones if there is a root, if the store
-/// reads them through the page cache.
+/// Counts the pages of all declared rows, if the store reads them through the page cache. If there
+/// is a root, counts the pages of the nodes above written rows, too.
 fn row_pages(
     store: &dyn Store,
     task: &Task<'_>,
 ) -> Result<Option<Result<RowPages, String>>, EngineError> {
-    // A store that reads past the cache says so before all rows are made.
+    // A store that reads past the cache returns `None` before all rows are made.
     if store.row_pages(&[], &[]).is_none() {
         return Ok(None);
     }
     let (mut rows, mut nodes) = (Vec::new(), Vec::new());
     let tries = store.tries().filter(|_| !task.variant.root.is_none());
-    for index in 0..task.workload.batches.len() {
-        let list = decoded_list(task.workload, index)?;
-        for account in (0..list.account_count()).map(AccountId) {
+    for batch_index in 0..task.workload.batches.len() {
+        let list = decoded_list(task.workload, batch_index)?;
+        for account in list.accounts() {
             let address = *list.address(account);
             rows.push(AskedRow::Account(address));
-            let slots = list.slots_of(account);
-            let ids = (slots.start..slots.end).map(SlotId);
-            rows.extend(ids.map(|id| AskedRow::Slot(address, list.slot_key(id))));
+            let slots = list.slots_of(account).map(SlotId);
+            rows.extend(slots.map(|id| AskedRow::Slot(address, list.slot_key(id))));
         }
         if let Some(tries) = tries {
             nodes.extend(root::nodes_above(&list, tries.format, &task.workload.genesis));
@@ -183,15 +165,15 @@ fn row_pages(
     Ok(store.row_pages(&rows, &nodes))
 }
 
-/// The list of the batch at `index`.
-fn decoded_list(workload: &Workload, index: usize) -> Result<ListIndex, EngineError> {
-    let batch = &workload.batches[index];
+/// The list of the batch at `batch_index`.
+fn decoded_list(workload: &Workload, batch_index: usize) -> Result<ListIndex, EngineError> {
+    let batch = &workload.batches[batch_index];
     ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork()))
-        .map_err(|fault| EngineError::rejected(index, fault))
+        .map_err(|fault| EngineError::rejected(batch_index, fault))
 }
 
-/// Rebuilds the lists of the task's workload by executing in order, outside any clock, and
-/// compares, as an engine without a list does with one. Returns the first difference.
+/// Rebuilds the lists of the task's workload by execution in order, outside any clock, and compares
+/// them with the workload's. Returns the first difference.
 ///
 /// # Errors
 /// [`EngineError`]: the lists could not be rebuilt.
@@ -221,30 +203,30 @@ pub fn check_lists(
     Ok(difference)
 }
 
-/// Reads all that the workload reads, once, through the caches that the sample will use.
+/// Reads all keys of the workload once, through the caches that the sample will use.
 fn warm(sample: &dyn Sample, task: &Task<'_>) -> Result<(), EngineError> {
-    for index in 0..task.workload.batches.len() {
-        let list = decoded_list(task.workload, index)?;
+    for batch_index in 0..task.workload.batches.len() {
+        let list = decoded_list(task.workload, batch_index)?;
         let values = Declared::new(&list);
         let codes = CodeRows::default();
         let target = Target { list: &list, values: &values, codes: &codes };
         let spans = Arc::new(Spans::start());
         let ahead = ReadAhead::new(Prefetch::default(), sample.row_layout(), spans, 0);
-        let work = |number| {
-            let mut reader = sample.reader()?;
-            let mut tally = ReadTally::of(reader.as_ref(), None);
-            let lane = Lane { number, count: WARMING_THREADS };
-            let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
-            ahead.read(target, lane, reading, task.cancel)
-        };
-        // They wait for the device, so they are no work for a pool of as many threads as cores.
+        // These threads wait for the device: a pool of as many threads as cores would be too small.
         thread::scope(|scope| {
+            let ahead = &ahead;
             let workers = (0..WARMING_THREADS).map(|number| {
                 let thread = thread::Builder::new().name(WARMING_THREAD.to_owned());
-                let begun = thread.spawn_scoped(scope, move || work(number));
+                let begun = thread.spawn_scoped(scope, move || {
+                    let mut reader = sample.reader()?;
+                    let mut tally = ReadTally::of(reader.as_ref(), None);
+                    let lane = Lane { number, count: WARMING_THREADS };
+                    let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
+                    ahead.read(target, lane, reading, task.cancel)
+                });
                 begun.map_err(|error| StoreError::no_thread(WARMING_THREAD, &error))
             });
-            // All begin before the first is waited for.
+            // All threads begin before the first is joined.
             let workers: Vec<_> = workers.collect();
             workers.into_iter().try_for_each(|worker| {
                 worker?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -322,9 +304,9 @@ fn read_back(sample: &dyn Sample, executed: &Executed) -> Result<Option<Disagree
     root::read_back(tries.as_ref(), rooted)
 }
 
-/// Encoded lists of all batches in the form a variant takes. The `full` form has values that the
-/// workload's own list has not: it comes from `full`, one list a batch, made by whoever knows the
-/// state before each batch and is not the store under test.
+/// Encodes the lists of all batches in the form that a variant takes. Values in the `full` form are
+/// not in the workload's own list. They come from `full`, one list a batch. Its maker knows the
+/// state before each batch, and is not the store under test.
 ///
 /// # Errors
 /// [`EngineError::List`] where a batch's list cannot be decoded.
@@ -336,12 +318,12 @@ pub fn lists_for(
     if form == Some(ListForm::Full) {
         return Ok(full());
     }
-    let lists = workload.batches.iter().enumerate().map(|(index, batch)| match form {
+    let lists = workload.batches.iter().enumerate().map(|(batch_index, batch)| match form {
         None | Some(ListForm::Full) => Ok(Bytes::new()),
         Some(ListForm::BatchedIo) => Ok(batch.list.clone()),
         Some(ListForm::ParallelIo) => {
-            let changes = decoded_list(workload, index)?.to_changes();
-            Ok(workload::list::encode(&workload::list::parallel_io_form(&changes)))
+            let index = decoded_list(workload, batch_index)?;
+            Ok(workload::list::encode(&workload::list::parallel_io_form(&index.to_changes())))
         }
     });
     lists.collect()

@@ -1,5 +1,5 @@
-//! Shards of execution as an engine sees them: other processes that execute steps of a batch, by its
-//! list or optimistically. How messages travel is not known here; `crates/shard/` does that.
+//! Shards of execution for an engine: other processes that execute steps of a batch, by its list or
+//! optimistically. `crates/shard/` implements the transport.
 
 use std::{fmt, sync::atomic::AtomicBool, time::Duration};
 
@@ -24,7 +24,7 @@ pub struct Assignment {
     pub thread_count: usize,
     /// Keys of a request that is made ahead.
     pub micro_batch_key_count: u32,
-    /// Delay of each message of the batch in one direction that the transport adds.
+    /// Delay that the transport adds to each message of the batch, in one direction.
     pub delay: Duration,
 }
 
@@ -40,14 +40,14 @@ pub struct Wanted {
     pub codes: Vec<B256>,
 }
 
-/// Their values, in the same order.
+/// Values of the keys, in the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateValues {
-    /// Of accounts; `None` where there is no account.
+    /// Values of accounts; `None` where there is no account.
     pub accounts: Vec<Option<AccountState>>,
-    /// Of slots.
+    /// Values of slots.
     pub slots: Vec<U256>,
-    /// Of codes; `None` where the state has no such code.
+    /// Codes; `None` where the state has no such code.
     pub codes: Vec<Option<Bytes>>,
 }
 
@@ -56,18 +56,18 @@ pub struct StateValues {
 pub struct ShardStep {
     /// The step.
     pub index: BlockAccessIndex,
-    /// Its result; `None` for a system step.
+    /// Result of the step; `None` for a system step.
     pub result: Option<TxResult>,
-    /// What it wrote.
+    /// Writes of the step.
     pub writes: StepWrites,
-    /// Its time on the shard, with reads.
+    /// Duration of the step on the shard, with reads.
     pub latency: Duration,
-    /// Declared slots that it met first on its thread.
+    /// Declared slots that the step accessed first on its thread.
     pub met_slot_count: u64,
 }
 
-/// Declared keys that the steps of a shard met: a bit for each by its number in the list, in words of
-/// 64 from the lowest bit on.
+/// Declared keys that the steps of a shard accessed. Each key has the bit of its number in the
+/// list, in words of 64 bits, lowest bit first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// Accounts.
@@ -76,32 +76,32 @@ pub struct Met {
     pub slots: Vec<u64>,
 }
 
-/// CPU time of a shard's process in its part of a batch, from when it was ready: independent of the processes that
-/// share its cores. Zero where the system does not tell.
+/// CPU time of a shard's process in its part of a batch, from its readiness on. It is independent
+/// of processes that share its cores. Zero where the system does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardCpu {
-    /// Of the threads that execute.
+    /// CPU time of the executing threads.
     pub executing: Duration,
-    /// Of the thread that sends results.
+    /// CPU time of the thread that sends results.
     pub sending: Duration,
-    /// Of the threads that ask for values ahead and take them in.
+    /// CPU time of the threads that request values ahead and store the answers.
     pub asking: Duration,
-    /// Of all threads, those of the transport among them.
+    /// CPU time of all threads, those of the transport included.
     pub all: Duration,
 }
 
 /// Times of a shard's part of a batch, by its own clock, and its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardTimes {
-    /// From when it was ready until the last value that it asked for ahead had come.
+    /// Time from readiness until the last value that was requested ahead had arrived.
     pub ahead: Duration,
-    /// From when it was ready until its last step had ended.
+    /// Time from readiness until the last step had ended.
     pub executed: Duration,
     /// Time that its threads waited for values, summed.
     pub value_wait: Duration,
     /// Requests ahead: micro-batches.
     pub ahead_request_count: u64,
-    /// Keys of those.
+    /// Keys of the requests ahead.
     pub ahead_key_count: u64,
     /// Requests that a step waited for: one key each.
     pub demand_request_count: u64,
@@ -110,7 +110,7 @@ pub struct ShardTimes {
 }
 
 impl ShardTimes {
-    /// Adds those of another shard or batch, which may be nonsense: sums end at the largest number.
+    /// Adds the times of another shard or batch. A shard may send nonsense, so sums saturate.
     pub fn add(&mut self, other: &Self) {
         let times = [(&mut self.ahead, other.ahead), (&mut self.executed, other.executed)];
         let (cpu, others) = (&mut self.cpu, &other.cpu);
@@ -132,19 +132,20 @@ impl ShardTimes {
     }
 }
 
-/// CPU time of the coordinator's threads that talk to shards by a list; zero where the system does not tell.
+/// CPU time of the coordinator's threads that talk to shards by a list; zero where the system does
+/// not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoordinatorTimes {
     /// Messages of shards: requests for values, and results.
     pub message_count: u64,
-    /// Of requests for values: decoding them, reads, and sending the answers.
+    /// Time for requests for values: decoding them, reads, and sending the answers.
     pub answering: Duration,
-    /// Of messages with results: decoding them, taking them in, and the checks.
+    /// Time for messages with results: decoding them, adding them, and the checks.
     pub taking: Duration,
 }
 
 impl CoordinatorTimes {
-    /// Adds those of another thread or batch.
+    /// Adds the times of another thread or batch.
     pub fn add(&mut self, other: &Self) {
         self.message_count += other.message_count;
         self.answering += other.answering;
@@ -155,35 +156,38 @@ impl CoordinatorTimes {
 /// The end of a shard's part of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
-    /// The keys that it met.
+    /// The keys that the shard accessed.
     pub met: Met,
-    /// Its times.
+    /// Times of the shard's part.
     pub times: ShardTimes,
 }
 
-/// A message of a shard.
+/// A message from a shard. Its parameters are the requested keys `K`, ended steps `S`, and the end
+/// of its part `F`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Report {
-    /// It has the list and its steps, and begins.
+pub enum Report<K = Wanted, S = ShardStep, F = Finished> {
+    /// The shard has its steps, and the list if there is one, and begins.
     Ready,
-    /// It wants values.
+    /// The shard wants values.
     Wanted {
-        /// Number of the request, which the answer repeats.
+        /// Number of the request, which the answer repeats. Without a list, 0 means that a step
+        /// waits for it.
         request: u64,
         /// The keys.
-        keys: Wanted,
+        keys: K,
     },
-    /// Steps ended.
-    Steps(Vec<ShardStep>),
-    /// It cannot go on.
+    /// Results of steps, or of runs of steps.
+    Steps(Vec<S>),
+    /// The shard failed.
     Failed {
-        /// The step at which it is, if it is at one.
+        /// The step in execution, if any.
         index: Option<BlockAccessIndex>,
         /// The reason.
         reason: String,
     },
-    /// All steps have ended, and their results were sent before.
-    Done(Finished),
+    /// All steps have ended, and their results were sent before. Without a list, the shard knows
+    /// that all steps are committed.
+    Done(F),
 }
 
 /// Cost of running steps before their turn.
@@ -206,7 +210,7 @@ pub struct Speculation {
 }
 
 impl Speculation {
-    /// Adds those of another shard or batch, which may be nonsense: sums end at the largest number.
+    /// Adds the counts of another shard or batch. A shard may send nonsense, so sums saturate.
     pub fn add(&mut self, other: &Self) {
         for (sum, count) in [
             (&mut self.steps, other.steps),
@@ -225,53 +229,37 @@ impl Speculation {
 /// The end of a shard's part of an optimistic batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptimisticFinished {
-    /// Its times.
+    /// Times of the shard's part.
     pub times: ShardTimes,
-    /// Its runs. The number of steps is zero: the coordinator knows it.
+    /// Cost of its runs. The number of steps is zero: the coordinator knows it.
     pub runs: Speculation,
 }
 
 /// A message of a shard that executes optimistically.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OptimisticReport {
-    /// It has its steps, and begins.
-    Ready,
-    /// It wants keys.
-    Wanted {
-        /// Number of the request, which the answer repeats: 0 where a step waits for it.
-        request: u64,
-        /// The keys.
-        keys: Keys,
-    },
-    /// Runs of steps ended.
-    Steps(Vec<OptimisticStep>),
-    /// It cannot go on.
-    Failed(String),
-    /// It was told that all steps are committed.
-    Done(OptimisticFinished),
-}
+pub type OptimisticReport = Report<Keys, OptimisticStep, OptimisticFinished>;
 
-/// Why a shard gave no result: what happened, and what to do.
+/// Reason for a missing result of a shard, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ShardError(pub String);
 
 /// Shards that are connected.
 pub trait Shards: fmt::Debug + Sync {
-    /// Their number.
+    /// Number of shards.
     fn count(&self) -> usize;
 
     /// Name of a shard in errors: its number and its address.
     fn name(&self, shard: usize) -> String;
 
-    /// Gives a shard the workload, before any clock; nothing where it has it. Ends early once `stop` is set.
+    /// Sends the workload to a shard, before any clock, unless the shard has it. Ends early once
+    /// `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
     fn load(&self, shard: usize, workload: &Workload, stop: &AtomicBool) -> Result<(), ShardError>;
 
-    /// Has a shard begin its part of a batch of the workload that it was given last. All that is sent waits
-    /// until `stop` is set at most.
+    /// Makes a shard begin its part of a batch of the workload that it has. Sending waits at most
+    /// until `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -282,8 +270,8 @@ pub trait Shards: fmt::Debug + Sync {
         stop: &'a AtomicBool,
     ) -> Result<Box<dyn Conversation + 'a>, ShardError>;
 
-    /// Has a shard begin its part of a batch optimistically, of the workload that it was given last. All
-    /// that is sent waits until `stop` is set at most.
+    /// Makes a shard begin its part of a batch optimistically, of the workload that it has. Sending
+    /// waits at most until `stop` is set.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -295,11 +283,11 @@ pub trait Shards: fmt::Debug + Sync {
     ) -> Result<Channel<'a>, ShardError>;
 }
 
-/// The two directions of an optimistic batch under way on a shard, for a thread each.
+/// The two directions of an optimistic batch on a shard, one thread each.
 pub struct Channel<'s> {
-    /// To the shard.
+    /// Messages to the shard.
     pub sender: Box<dyn Sender + 's>,
-    /// From the shard.
+    /// Messages from the shard.
     pub receiver: Box<dyn Receiver + 's>,
 }
 
@@ -311,7 +299,7 @@ impl fmt::Debug for Channel<'_> {
 
 /// Messages to a shard.
 pub trait Sender: Send {
-    /// Sends orders, and waits while the shard is behind.
+    /// Sends orders. Waits while the shard lags behind.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -320,8 +308,8 @@ pub trait Sender: Send {
 
 /// Messages of a shard.
 pub trait Receiver {
-    /// Waits for the shard's next message: until it was silent up to its deadline although it `owes` one, or
-    /// until `stop` is set.
+    /// Waits for the shard's next message. Ends when `stop` is set, or when a shard that `owes` a
+    /// message is silent until its deadline.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -332,7 +320,7 @@ pub trait Receiver {
     ) -> Result<OptimisticReport, ShardError>;
 }
 
-/// A batch under way on a shard.
+/// A batch in execution on a shard.
 pub trait Conversation {
     /// Waits for the shard's next message, until its deadline, or until `stop` is set.
     ///
@@ -347,24 +335,24 @@ pub trait Conversation {
     fn answer(&mut self, request: u64, values: StateValues) -> Result<(), ShardError>;
 }
 
-/// Values on their way: waits for them.
+/// Waits for the requested values.
 pub type Answer<'c> = Box<dyn FnOnce() -> Result<StateValues, ShardError> + Send + 'c>;
 
-/// The coordinator as the threads of a shard see it.
+/// The coordinator, for the threads of a shard.
 pub trait Coordinator: fmt::Debug + Sync {
-    /// Tells that the shard begins.
+    /// Reports that the shard begins.
     ///
     /// # Errors
     /// [`ShardError`].
     fn ready(&self) -> Result<(), ShardError>;
 
-    /// Asks for values. Further requests can be made before the answer.
+    /// Requests values. Further requests can be made before the answer.
     ///
     /// # Errors
     /// [`ShardError`].
     fn ask(&self, keys: Wanted) -> Result<Answer<'_>, ShardError>;
 
-    /// Asks for values, and waits for them.
+    /// Requests values, and waits for them.
     ///
     /// # Errors
     /// [`ShardError`].
@@ -372,34 +360,34 @@ pub trait Coordinator: fmt::Debug + Sync {
         self.ask(keys)?()
     }
 
-    /// Sends results of steps, and waits while the coordinator is behind.
+    /// Sends results of steps. Waits while the coordinator lags behind.
     ///
     /// # Errors
     /// [`ShardError`].
     fn send(&self, steps: Vec<ShardStep>) -> Result<(), ShardError>;
 }
 
-/// The coordinator of an optimistic batch as the threads of a shard see it.
+/// The coordinator of an optimistic batch, for the threads of a shard.
 pub trait OptimisticCoordinator: fmt::Debug + Sync {
-    /// Tells that the shard begins.
+    /// Reports that the shard begins.
     ///
     /// # Errors
     /// [`ShardError`].
     fn ready(&self) -> Result<(), ShardError>;
 
-    /// Asks for keys. Their values come among the orders.
+    /// Requests keys. Their values come among the orders.
     ///
     /// # Errors
     /// [`ShardError`].
     fn want(&self, request: u64, keys: Keys) -> Result<(), ShardError>;
 
-    /// Sends results of steps, and waits while the coordinator is behind.
+    /// Sends results of steps. Waits while the coordinator lags behind.
     ///
     /// # Errors
     /// [`ShardError`].
     fn send(&self, steps: Vec<OptimisticStep>) -> Result<(), ShardError>;
 
-    /// The next order, for one thread; `None` where none came for a while.
+    /// Returns the next order, for one thread; `None` where none came for a while.
     ///
     /// # Errors
     /// [`ShardError`]: the coordinator has gone.

@@ -1,6 +1,7 @@
-//! When the phases of a sample began and ended.
+//! Start and end of the phases of a sample.
 
 use std::{
+    collections::BTreeMap,
     sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
@@ -9,19 +10,19 @@ use variant::Phase;
 
 use crate::lock::lock;
 
-/// One phase of one batch, from its first beginning to its last end over all threads. Phases
-/// may overlap.
+/// One phase of one batch, from its first start to its last end over all threads. Phases may
+/// overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Which phase.
+    /// The phase.
     pub phase: Phase,
-    /// When it began, since the sample's start.
+    /// Time from the sample's start to the phase's start.
     pub start: Duration,
-    /// When it ended, since the sample's start.
+    /// Time from the sample's start to the phase's end.
     pub end: Duration,
 }
 
-/// A span, and on which thread's track a trace shows it.
+/// A span, and whether a trace shows it on the main thread's track.
 #[derive(Clone, Copy, Debug)]
 struct Closed {
     span: Span,
@@ -46,7 +47,7 @@ impl Spans {
         self.origin.elapsed()
     }
 
-    /// The moment this long after the start.
+    /// Moment at this time after the start.
     pub fn at(&self, since_start: Duration) -> Instant {
         self.origin + since_start
     }
@@ -59,7 +60,7 @@ impl Spans {
         span
     }
 
-    /// Records a worker's part, which the worker's own track is to show.
+    /// Records a worker's part, for the worker's own track.
     pub(crate) fn add_on_own_track(&self, span: Span) {
         self.push(Closed { span, is_on_main_track: false });
     }
@@ -77,14 +78,14 @@ impl Spans {
         self.lock().iter().map(|closed| closed.span).collect()
     }
 
-    /// Those that a trace shows on the main thread's track.
+    /// Spans that a trace shows on the main thread's track.
     pub(crate) fn on_main_track(&self) -> Vec<Span> {
         let on_main = self.lock();
         on_main.iter().filter(|closed| closed.is_on_main_track).map(|closed| closed.span).collect()
     }
 }
 
-/// How long `phase` was going on: the union of its spans.
+/// Duration of `phase`: the union of its spans.
 pub fn total(spans: &[Span], phase: Phase) -> Duration {
     let mut of_phase: Vec<_> = spans.iter().filter(|span| span.phase == phase).collect();
     of_phase.sort_by_key(|span| span.start);
@@ -100,19 +101,116 @@ pub fn total(spans: &[Span], phase: Phase) -> Duration {
     total
 }
 
+/// How long the wall time `wall` waited for each phase, and `None` for none: parts of the critical path, which add
+/// up to it. The path is walked from its end: before each moment stands the phase that ended there, or that was
+/// going on and ends first. What runs beside the path is in no part.
+pub fn critical_path(spans: &[Span], wall: Duration) -> BTreeMap<Option<Phase>, Duration> {
+    let mut by_end: Vec<Span> = spans.iter().filter(|span| span.start < wall).copied().collect();
+    by_end.sort_by_key(|span| span.end);
+    let (mut path, mut going_on) = (BTreeMap::new(), Vec::<Span>::new());
+    let mut now = wall;
+    while !now.is_zero() {
+        while let Some(span) = by_end.pop_if(|span| span.end >= now) {
+            going_on.push(span);
+        }
+        going_on.retain(|span| span.start < now);
+        let (phase, start) = match going_on.iter().min_by_key(|span| span.end) {
+            Some(span) => (Some(span.phase), span.start),
+            None => (None, by_end.last().map_or(Duration::ZERO, |span| span.end)),
+        };
+        *path.entry(phase).or_default() += now - start;
+        now = start;
+    }
+    path
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    const fn span(phase: Phase, start: u64, end: u64) -> Span {
+        let [start, end] = [Duration::from_millis(start), Duration::from_millis(end)];
+        Span { phase, start, end }
+    }
 
     #[test]
     fn overlapping_spans_of_a_phase_count_once() {
-        let span = |start, end| Span {
-            phase: Phase::Execute,
-            start: Duration::from_millis(start),
-            end: Duration::from_millis(end),
-        };
+        let span = |start, end| span(Phase::Execute, start, end);
         let spans = [span(5, 9), span(0, 3), span(2, 4), span(6, 7)];
         assert_eq!(total(&spans, Phase::Execute), Duration::from_millis(8));
         assert_eq!(total(&spans, Phase::Commit), Duration::ZERO);
+    }
+
+    /// The path of a trace, in milliseconds.
+    fn path(spans: &[Span], wall: u64) -> Vec<(Option<Phase>, u128)> {
+        let path = critical_path(spans, Duration::from_millis(wall));
+        path.into_iter().map(|(phase, time)| (phase, time.as_millis())).collect()
+    }
+
+    #[test]
+    fn phases_one_after_another_take_their_times_and_the_gaps_are_nobodys() {
+        let spans = [
+            span(Phase::Recover, 1, 25),
+            span(Phase::Execute, 25, 30),
+            span(Phase::Commit, 32, 40),
+        ];
+        let expected = [
+            (None, 4),
+            (Some(Phase::Recover), 24),
+            (Some(Phase::Execute), 5),
+            (Some(Phase::Commit), 8),
+        ];
+        assert_eq!(path(&spans, 41), expected);
+        assert_eq!(path(&[], 41), [(None, 41)]);
+    }
+
+    #[test]
+    fn work_beside_the_path_takes_none_of_it_and_the_last_of_several_threads_does() {
+        // The root is planned and read beside execution, and folded after it.
+        let beside = [
+            span(Phase::Decode, 0, 10),
+            span(Phase::Execute, 10, 100),
+            span(Phase::Execute, 10, 70),
+            span(Phase::RootPlan, 10, 20),
+            span(Phase::RootRead, 20, 60),
+            span(Phase::RootFold, 100, 130),
+        ];
+        let expected =
+            [(Some(Phase::Decode), 10), (Some(Phase::Execute), 90), (Some(Phase::RootFold), 30)];
+        assert_eq!(path(&beside, 130), expected);
+        // Readers end late: execution waits for them, and the check of values for nobody.
+        let waiting = [
+            span(Phase::Prefetch, 0, 50),
+            span(Phase::Prefetch, 0, 80),
+            span(Phase::Execute, 80, 95),
+            span(Phase::Verify, 0, 120),
+            span(Phase::Verify, 0, 90),
+            span(Phase::Commit, 120, 121),
+        ];
+        assert_eq!(path(&waiting, 121), [(Some(Phase::Verify), 120), (Some(Phase::Commit), 1)]);
+        let unverified = [waiting[0], waiting[1], waiting[2]];
+        assert_eq!(
+            path(&unverified, 95),
+            [(Some(Phase::Prefetch), 80), (Some(Phase::Execute), 15)]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_adds_up_to_the_wall_time_and_no_phase_has_more_than_it_went_on(
+            spans in proptest::collection::vec((0_usize..4, 0_u64..100, 0_u64..60), 0..40),
+            wall in 0_u64..120,
+        ) {
+            let phases = [Phase::Decode, Phase::Execute, Phase::RootRead, Phase::Commit];
+            let spans: Vec<_> =
+                spans.iter().map(|(phase, start, time)| span(phases[*phase], *start, start + time)).collect();
+            let path = critical_path(&spans, Duration::from_millis(wall));
+            prop_assert_eq!(path.values().sum::<Duration>(), Duration::from_millis(wall));
+            for (phase, time) in path {
+                prop_assert!(phase.is_none_or(|phase| time <= total(&spans, phase)));
+            }
+        }
     }
 }

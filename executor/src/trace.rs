@@ -1,7 +1,7 @@
-//! A trace of one sample: the timeline of each thread. Off, it is an `Option` that is looked at
-//! once a read or step. On, each thread records into memory of its own, bounded: of the events
-//! that come by the hundred thousand (reads, waits) the first are kept and the rest counted.
-//! Formatting and writing come after the clock ([`Trace::write`]).
+//! A trace of one sample: the timeline of each thread. Without a trace, the cost is one check of an
+//! `Option` a read or step. With a trace, each thread records into its own bounded memory. Of
+//! events that come by the hundred thousand (reads, waits), the first are kept and the rest
+//! counted. Formatting and writing come after the clock ([`Trace::write`]).
 
 mod write;
 
@@ -20,9 +20,9 @@ use crate::{
 };
 use variant::Phase;
 
-/// Reads and waits that are kept of a sample, over all its threads.
+/// Maximal number of reads and waits that are kept of a sample, over all its threads.
 const FREQUENT_COUNT_MAX: usize = 1 << 20;
-/// Reads and waits that are kept of a thread at least.
+/// Minimal number of reads and waits that are kept of a thread.
 const FREQUENT_COUNT_MIN: usize = 1 << 10;
 
 /// A thread of a sample.
@@ -30,24 +30,36 @@ const FREQUENT_COUNT_MIN: usize = 1 << 10;
 pub(crate) enum Track {
     /// The thread that began the sample.
     Main,
-    /// One that executes, from 0.
+    /// Executing thread, numbered from 0.
     Executor(usize),
-    /// One that only reads, from 0.
+    /// Thread that only reads, numbered from 0.
     Reader(usize),
-    /// One that talks to a shard, from 0.
+    /// Thread that talks to a shard, numbered from 0.
     Shard(usize),
-    /// The one that works for roots while batches run.
+    /// Thread that computes roots while batches run.
     Root,
+}
+
+impl Track {
+    /// The thread's name, without its number.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Executor(_) => "executor",
+            Self::Reader(_) => "reader",
+            Self::Shard(_) => "shard",
+            Self::Root => "root",
+        }
+    }
 }
 
 impl fmt::Display for Track {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Main => f.write_str("main"),
-            Self::Executor(number) => write!(f, "executor {number}"),
-            Self::Reader(number) => write!(f, "reader {number}"),
-            Self::Shard(number) => write!(f, "shard {number}"),
-            Self::Root => f.write_str("root"),
+            Self::Main | Self::Root => f.write_str(self.name()),
+            Self::Executor(number) | Self::Reader(number) | Self::Shard(number) => {
+                write!(f, "{} {number}", self.name())
+            }
         }
     }
 }
@@ -63,22 +75,22 @@ pub(crate) enum Key {
 /// An event of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
-    /// Its part of a phase.
+    /// The thread's part of a phase.
     Phase(Phase),
-    /// Waited until all threads had done their parts.
+    /// A wait until all threads had done their parts.
     Threads,
-    /// Waited until the declared keys were read.
+    /// A wait until the declared keys were read.
     Gate,
-    /// Ran a step.
+    /// A run of a step.
     Step { batch: usize, index: BlockAccessIndex, step: Step, gas: Option<u64> },
-    /// Read keys from the store.
+    /// A read of keys from the store.
     Read { key: Key, count: usize },
-    /// Waited for a value that another thread was reading.
+    /// A wait for a value that another thread was reading.
     Wait { key: Key },
 }
 
 impl What {
-    /// Events that begin together are nested in this order.
+    /// Nesting order of events that begin together.
     const fn rank(&self) -> u8 {
         match self {
             Self::Phase(_) | Self::Threads | Self::Gate => 0,
@@ -96,18 +108,18 @@ struct Event {
     what: What,
 }
 
-/// Events for which there was no room.
+/// Events without room in the recorder.
 #[derive(Clone, Copy, Debug, Default)]
 struct Dropped {
     count: u64,
     time: Duration,
 }
 
-/// The recorder of one thread. Threads have one for each tally.
+/// Recorder of one thread, one for each of its tallies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     events: Vec<Event>,
-    /// Reads and waits that may still be kept.
+    /// Number of further reads and waits that are kept.
     room: usize,
     dropped: Dropped,
 }
@@ -127,7 +139,7 @@ impl Recorder {
         }
     }
 
-    /// Records an event that comes no more often than steps do.
+    /// Records an event that is at most as frequent as steps.
     pub(crate) fn seldom(&mut self, what: What, start: Instant, end: Instant) {
         self.events.push(Event { start, end, what });
     }
@@ -173,8 +185,8 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// A trace that keeps about `frequent_count` reads and waits, shared equally by the threads;
-    /// of each thread the first.
+    /// Makes a trace that keeps about `frequent_count` reads and waits: the first of each thread,
+    /// shared equally by the threads.
     pub const fn keeping(frequent_count: usize) -> Self {
         let tracks = BTreeMap::new();
         let state = Mutex::new(State { origin: None, tracks });
@@ -189,7 +201,8 @@ impl Trace {
     pub(crate) fn recorder(&self, thread_count: usize) -> Box<Recorder> {
         let share = self.frequent_count_max / thread_count.max(1);
         let room = share.max(FREQUENT_COUNT_MIN.min(self.frequent_count_max));
-        // Memory that is not written to is not taken: growing would cost time inside the clock.
+        // Reserved memory takes no pages until it is written; growing would cost time inside the
+        // clock.
         Box::new(Recorder { events: Vec::with_capacity(room), room, dropped: Dropped::default() })
     }
 

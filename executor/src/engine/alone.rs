@@ -1,55 +1,34 @@
-//! Engines of one thread: a batch runs on the leading thread, over a database that reads the store.
+//! Engines of one thread: a batch runs on the leading thread, over a database that reads the store. The engine
+//! `sequential` runs steps in order, and reads as the EVM asks.
 
-use std::marker::PhantomData;
-
-use variant::Phase;
+use alloy_primitives::Bytes;
+use variant::{ListDuty, Phase};
 
 use super::{
     clock::{Engine, Execution, Turn},
     database::StoreDatabase,
     error::EngineError,
     executed::{BatchResult, Executed},
-    in_order::Ran,
+    in_order::{self, Below, Ran},
     task::Task,
 };
-use crate::{error::StoreError, pool::WorkerPool};
+use crate::{store::Sample, trace::Recorder};
 
-/// A way to run a batch in order.
-pub(super) trait Loop {
-    /// Its name.
-    const NAME: &'static str;
-
-    /// Runs the batch at `batch_index`.
-    fn run(
-        database: &mut StoreDatabase<'_>,
-        task: &Task<'_>,
-        batch_index: usize,
-        executed: &mut Executed,
-    ) -> Result<Ran, EngineError>;
+/// The engine that runs each batch by `run`, with the batch's index.
+pub(super) struct Alone<'a, F> {
+    pub(super) at: Execution<'a>,
+    pub(super) run: F,
 }
 
-/// The engine of a loop.
-pub(super) struct Alone<'a, L> {
-    at: Execution<'a>,
-    how: PhantomData<L>,
-}
-
-impl<'a, L> Alone<'a, L> {
-    pub(super) const fn new(at: Execution<'a>) -> Self {
-        Self { at, how: PhantomData }
-    }
-}
-
-impl<'a, L: Loop + Sync> Engine for Alone<'a, L> {
+impl<'a, F> Engine for Alone<'a, F>
+where
+    F: Fn(&mut StoreDatabase<'a>, &Task<'a>, usize, &mut Executed) -> Result<Ran, EngineError>
+        + Sync,
+{
     type Job = ();
     type Lead = StoreDatabase<'a>;
-    type WorkerCounts = ();
 
-    const NAME: &'static str = L::NAME;
-
-    fn work(&self, _worker: usize, _pool: &WorkerPool<'_, ()>) -> Result<(), StoreError> {
-        Ok(())
-    }
+    const NAME: &'static str = "alone";
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
         Ok(StoreDatabase::recording(self.at.sample, self.at.task)?)
@@ -62,7 +41,7 @@ impl<'a, L: Loop + Sync> Engine for Alone<'a, L> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let start = turn.spans.elapsed();
-        let ran = L::run(database, self.at.task, turn.index, executed)?;
+        let ran = (self.run)(database, self.at.task, turn.index, executed)?;
         turn.spans.close(Phase::Execute, start);
         ran.close(self.at.task, turn.index, turn.spans)
     }
@@ -70,6 +49,41 @@ impl<'a, L: Loop + Sync> Engine for Alone<'a, L> {
     fn leave(&self, database: Self::Lead, executed: &mut Executed) {
         database.close(self.at.task, executed);
     }
+}
 
-    fn gather(&self, _workers: Vec<()>, _executed: &mut Executed) {}
+/// Runs a batch in order.
+pub(super) fn sequential(
+    database: &mut StoreDatabase<'_>,
+    task: &Task<'_>,
+    batch_index: usize,
+    executed: &mut Executed,
+) -> Result<Ran, EngineError> {
+    in_order::run_batch(database, task, batch_index, task.variant.list_duty, executed)
+}
+
+/// Rebuilds the list of each batch by executing in order (EIP-7928), outside any clock: how an
+/// engine that takes no list checks one.
+///
+/// # Errors
+/// [`EngineError`].
+pub(crate) fn rebuild_lists(
+    sample: &dyn Sample,
+    task: &Task<'_>,
+) -> Result<Vec<Bytes>, EngineError> {
+    let mut database = StoreDatabase::open(sample, task.workload)?;
+    // Its times are those of a run that nobody measures.
+    let mut unmeasured = Executed::default();
+    let lists = (0..task.workload.batches.len()).map(|index| {
+        let duty = ListDuty::Build;
+        let ran = in_order::run_batch(&mut database, task, index, duty, &mut unmeasured)?;
+        sample.commit(&ran.result.net_changes)?;
+        Ok(ran.encoded_list())
+    });
+    lists.collect()
+}
+
+impl Below for StoreDatabase<'_> {
+    fn trace(&mut self) -> Option<&mut Recorder> {
+        self.recorder()
+    }
 }

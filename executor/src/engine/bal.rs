@@ -1,7 +1,7 @@
-//! All transactions at once, each on its own state as of its index, which the block-level
-//! access list gives (EIP-7928). Reads on demand, by readers of their own, or not at all where
-//! the list has the values, which readers then verify; the result is checked against the list as
-//! it comes.
+//! Runs all transactions in parallel, each on its own state as of its index, from the block-level
+//! access list (EIP-7928). Readers read ahead, or transactions read on demand. Where the list has
+//! the values, transactions read nothing, and readers verify these. Each result is checked against
+//! the list at once.
 //!
 //! | file | owns |
 //! |---|---|
@@ -25,6 +25,7 @@ use super::{
     clock::{Engine, Execution, Turn},
     error::EngineError,
     executed::{BatchResult, Executed},
+    tally::WorkerCounts,
     task::Task,
 };
 use crate::{
@@ -51,7 +52,7 @@ mod sharded;
 mod verify;
 mod view;
 
-use job::{Job, JobInput, WorkerCounts};
+use job::Job;
 pub use parts::shard_of_steps;
 pub(crate) use prefetch::{Lane, ReadAhead, Target};
 use prestate::PreState;
@@ -84,7 +85,6 @@ pub(super) struct Lead<'a> {
 impl<'a, P: PreState> Engine for Bal<'a, P> {
     type Job = Job<P>;
     type Lead = Lead<'a>;
-    type WorkerCounts = WorkerCounts;
 
     const NAME: &'static str = "bal";
 
@@ -92,8 +92,11 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         self.at.task.variant.thread_count + self.at.task.variant.io_thread_count
     }
 
-    fn worker_name(&self, worker: usize) -> &'static str {
-        if worker < self.at.task.variant.thread_count { "executor" } else { "reader" }
+    fn track(&self, worker: usize) -> Track {
+        match worker.checked_sub(self.at.task.variant.thread_count) {
+            None => Track::Executor(worker),
+            Some(reader) => Track::Reader(reader),
+        }
     }
 
     /// The first threads execute, those behind them only read. Readers that verify must not take
@@ -125,14 +128,6 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
                 lock(&job.failures).push(failure);
             }
         });
-        if let Some(trace) = task.trace {
-            let track = match worker.checked_sub(executors) {
-                None => Track::Executor(worker),
-                Some(reader) => Track::Reader(reader),
-            };
-            trace.give(track, counts.on_demand.trace.take());
-            trace.give(track, counts.prefetched.trace.take());
-        }
         Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
@@ -152,14 +147,8 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let Execution { sample, task, stop } = self.at;
-        let job = Job::new(JobInput {
-            task,
-            batch_index: turn.index,
-            batch: turn.batch,
-            spans: turn.spans,
-            layout: sample.row_layout(),
-            known_order: lead.known_orders.next(),
-        })?;
+        let (layout, known_order) = (sample.row_layout(), lead.known_orders.next());
+        let job = Job::new(task, turn.index, turn.spans, layout, known_order)?;
         let posted = turn.spans.elapsed();
         let job = turn.work_on(job);
         let start = turn.spans.elapsed();
@@ -178,15 +167,6 @@ impl<'a, P: PreState> Engine for Bal<'a, P> {
         }
         executed.prefetch_reads_at_once = lead.reader.batching().reads_at_once;
         executed.counters = lead.reader.counters();
-    }
-
-    fn gather(&self, workers: Vec<WorkerCounts>, executed: &mut Executed) {
-        for worker in &workers {
-            executed.counters.add(&worker.counters);
-            executed.on_demand.merge(&worker.on_demand);
-            executed.prefetched.merge(&worker.prefetched);
-            executed.verifier_priority = worker.priority.or(executed.verifier_priority);
-        }
     }
 }
 

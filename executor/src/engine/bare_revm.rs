@@ -1,8 +1,9 @@
-//! A plain loop over stock revm: the yardstick for the other engines. It is written with revm's own calls
-//! alone, as a user of revm would write it (`State` with its bundle, `transact_commit`,
-//! `system_call_commit`, `increment_balances`, `merge_transitions`), and shares no state with the
-//! other engines. Its duties beside execution are those of every sample: reads of the store that
-//! are counted, a look at the clock each step, results kept, and the net changes handed over.
+//! A plain loop over stock revm: the yardstick for the other engines. It uses revm's own calls
+//! alone (`State` with its bundle, `transact_commit`, `system_call_commit`, `increment_balances`,
+//! `merge_transitions`). It shares no state with the other engines.
+//!
+//! Like every sample it counts reads of the store, reads the clock each step, keeps results, and
+//! returns the net changes.
 
 use std::sync::atomic::Ordering;
 
@@ -19,7 +20,6 @@ use revm::{
 use workload::{Block, BlockAccessIndex, StepKind, Steps, Withdrawal, Workload};
 
 use super::{
-    alone::Loop,
     database::StoreDatabase,
     error::{EngineError, ViewError},
     executed::Executed,
@@ -29,37 +29,31 @@ use super::{
 };
 use crate::root::WrittenKeys;
 
-/// The loop.
-pub(super) struct BareRevm;
-
-impl Loop for BareRevm {
-    const NAME: &'static str = "bare-revm";
-
-    fn run(
-        database: &mut StoreDatabase<'_>,
-        task: &Task<'_>,
-        batch_index: usize,
-        executed: &mut Executed,
-    ) -> Result<Ran, EngineError> {
-        let (workload, batch) = (task.workload, &task.workload.batches[batch_index]);
-        let state = State::builder().with_database(database).with_bundle_update().build();
-        let cfg = env::cfg_env(workload.fork(), workload.chain_id);
-        let mut evm = Context::mainnet().with_db(state).with_cfg(cfg).build_mainnet();
-        let mut laps = Laps::start(batch_index, executed);
-        for (index, step) in Steps::of(batch).iter() {
-            if task.cancel.load(Ordering::Relaxed) {
-                return Err(EngineError::Cancelled);
-            }
-            let block = &batch.blocks[step.block];
-            let at = At { workload, block, written: task.root.written };
-            let result = run_step(&mut evm, &at, step.kind)
-                .map_err(|error| failed(batch_index, index, error))?;
-            laps.next(index, step, result, evm.ctx.db_mut().database.recorder());
+/// Runs a batch.
+pub(super) fn run(
+    database: &mut StoreDatabase<'_>,
+    task: &Task<'_>,
+    batch_index: usize,
+    executed: &mut Executed,
+) -> Result<Ran, EngineError> {
+    let (workload, batch) = (task.workload, &task.workload.batches[batch_index]);
+    let state = State::builder().with_database(database).with_bundle_update().build();
+    let cfg = env::cfg_env(workload.fork(), workload.chain_id);
+    let mut evm = Context::mainnet().with_db(state).with_cfg(cfg).build_mainnet();
+    let mut laps = Laps::start(batch_index, executed);
+    for (index, step) in Steps::of(batch).iter() {
+        if task.cancel.load(Ordering::Relaxed) {
+            return Err(EngineError::Cancelled);
         }
-        let mut result = laps.finish();
-        result.net_changes = net_changes(&evm.ctx.db_mut().take_bundle());
-        Ok(Ran::without_list(result))
+        let block = &batch.blocks[step.block];
+        let at = At { workload, block, written: task.root.written };
+        let result = run_step(&mut evm, &at, step.kind)
+            .map_err(|error| failed(batch_index, index, error))?;
+        laps.next(index, step, result, evm.ctx.db_mut().database.recorder());
     }
+    let mut result = laps.finish();
+    result.net_changes = net_changes(&evm.ctx.db_mut().take_bundle());
+    Ok(Ran::without_list(result))
 }
 
 /// The block of a step.
@@ -85,8 +79,8 @@ fn run_step<D: Database>(
     let At { workload, block, written } = *at;
     match kind {
         StepKind::BeforeTransactions => {
-            evm.set_block(env::block_env(&block.env, workload.rules.blobs));
-            system_calls(evm, &system::before_transactions(&block.env), written)?;
+            evm.set_block(env::block_env(&block.env, &workload.rules));
+            system_calls(evm, system::before_transactions(workload.fork(), &block.env), written)?;
             Ok(None)
         }
         StepKind::Transaction(tx_index) => {
@@ -103,7 +97,7 @@ fn run_step<D: Database>(
                 written.add_accounts(paid.keys().copied());
             }
             evm.ctx.db_mut().increment_balances(paid).map_err(StepError::Database)?;
-            system_calls(evm, &system::after_transactions(workload.fork()), written)?;
+            system_calls(evm, system::after_transactions(workload.fork()), written)?;
             // Blocks make their part of the bundle one by one, as in a client.
             evm.ctx.db_mut().merge_transitions(BundleRetention::PlainState);
             Ok(None)
@@ -113,7 +107,7 @@ fn run_step<D: Database>(
 
 fn system_calls<D: Database>(
     evm: &mut Evm<D>,
-    calls: &[system::SystemCall],
+    calls: impl IntoIterator<Item = system::SystemCall>,
     written: Option<&WrittenKeys>,
 ) -> Result<(), Failure<D>> {
     for call in calls {

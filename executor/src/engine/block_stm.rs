@@ -1,6 +1,6 @@
-//! Optimistic and in parallel, without a list: steps run before the writes of lower ones
-//! are known, over a memory that keeps each step's writes apart; a step that turns out to have read
-//! something else than it should have is run again (Gelashvili et al., "Block-STM", 2022).
+//! Optimistic parallel execution without a list (Gelashvili et al., "Block-STM", 2022). Steps run
+//! before the writes of lower steps are known. A memory keeps each step's writes apart. A step
+//! whose reads turn out wrong runs again.
 //!
 //! Differences from the paper: every step is one of the order, system calls and withdrawals too.
 //! Reads are compared by value, so a lower step that runs again and writes the same disturbs
@@ -40,17 +40,12 @@ use super::{
     clock::{Engine, Execution, Turn},
     error::EngineError,
     executed::{BatchResult, Executed},
-    tally::{ReadTally, Reading, WorkerCounts},
+    tally::{Reading, WorkerCounts},
     task::Task,
 };
 use crate::{
-    error::StoreError,
-    lock::lock,
-    pool::WorkerPool,
-    shards::Speculation,
-    span::Spans,
-    store::Reader,
-    trace::{Track, close_part},
+    error::StoreError, lock::lock, pool::WorkerPool, shards::Speculation, span::Spans,
+    store::Reader, trace::close_part,
 };
 
 mod accesses;
@@ -80,12 +75,6 @@ pub(super) use sharded::Sharded;
 /// The engine.
 pub(super) struct BlockStm<'a>(pub(super) Execution<'a>);
 
-/// State of the leading thread.
-pub(super) struct Lead<'a> {
-    reader: Box<dyn Reader + 'a>,
-    speculation: Speculation,
-}
-
 /// One batch as its workers see it.
 #[derive(Debug)]
 pub(super) struct Job<'a> {
@@ -102,8 +91,7 @@ pub(super) struct Job<'a> {
 
 impl<'a> Engine for BlockStm<'a> {
     type Job = Job<'a>;
-    type Lead = Lead<'a>;
-    type WorkerCounts = WorkerCounts;
+    type Lead = Box<dyn Reader + 'a>;
 
     const NAME: &'static str = "block-stm";
 
@@ -113,30 +101,28 @@ impl<'a> Engine for BlockStm<'a> {
 
     fn work(
         &self,
-        worker: usize,
+        _worker: usize,
         pool: &WorkerPool<'_, Job<'a>>,
     ) -> Result<WorkerCounts, StoreError> {
         let Execution { sample, task, stop } = self.0;
         let mut reader = sample.reader()?;
-        let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count));
-        let mut tally = ReadTally::of(reader.as_ref(), trace);
+        let recorder_count = task.variant.thread_count;
+        let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, recorder_count);
         pool.serve(|job: &Job<'_>| {
             let start = job.spans.elapsed();
-            let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
+            let reading = Reading { reader: reader.as_mut(), tally: &mut counts.on_demand };
             if let Err(failure) = worker::work(job.shared(task, stop), reading) {
                 stop.store(true, Ordering::Relaxed);
                 lock(&job.failures).push(failure);
             }
-            close_part(&job.spans, Phase::Execute, start, tally.trace.as_deref_mut());
+            let recorder = counts.on_demand.trace.as_deref_mut();
+            close_part(&job.spans, Phase::Execute, start, recorder);
         });
-        if let Some(trace) = task.trace {
-            trace.give(Track::Executor(worker), tally.trace.take());
-        }
-        Ok(WorkerCounts { tally, counters: reader.counters() })
+        Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        Ok(Lead { reader: self.0.sample.reader()?, speculation: Speculation::default() })
+        Ok(self.0.sample.reader()?)
     }
 
     fn run_batch(
@@ -149,21 +135,14 @@ impl<'a> Engine for BlockStm<'a> {
         let job = turn.work_on(Job::new(turn, task.variant.thread_count, stop));
         let start = turn.spans.elapsed();
         let job = Arc::into_inner(job).unwrap_or_else(|| panic!("batch {} is done", turn.index));
-        let result = job.finish(task, lead, executed)?;
+        let result = job.finish(task, lead.as_mut(), executed)?;
         turn.spans.close(Phase::Validate, start);
         Ok(result)
     }
 
     fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
-        executed.counters = lead.reader.counters();
-        executed.speculation = Some(lead.speculation);
-    }
-
-    fn gather(&self, workers: Vec<WorkerCounts>, executed: &mut Executed) {
-        for worker in &workers {
-            executed.on_demand.merge(&worker.tally);
-            executed.counters.add(&worker.counters);
-        }
+        executed.counters = lead.counters();
+        executed.speculation.get_or_insert_default();
     }
 }
 
@@ -206,19 +185,18 @@ impl<'a> Job<'a> {
     fn finish(
         self,
         task: &Task<'_>,
-        lead: &mut Lead<'_>,
+        reader: &mut dyn Reader,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
         let failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
         settle::check_failures(failures, task.cancel)?;
         let step_count = self.steps.count();
-        lead.speculation.add(&Speculation {
+        executed.speculation.get_or_insert_default().add(&Speculation {
             steps: u64::from(step_count),
             ..self.board.into_scheduler().speculation()
         });
         let runs = self.last_runs.into_runs();
         let results = executed.add_transactions(runs.map(|run| (run.result, run.latency)));
-        let reader = lead.reader.as_mut();
         let net_changes = settle::net_changes(&self.memory, &self.fees, step_count, reader)?;
         Ok(BatchResult { results, net_changes, ..BatchResult::default() })
     }

@@ -1,6 +1,6 @@
-//! The one clock: starts the workers, starts the time, has an engine run each batch, computes its
-//! state root if that is asked for, commits it, waits at the end for the work that commits have left to
-//! the store, stops the time and closes the trace. An engine knows how a batch runs and nothing of this.
+//! The one clock. Starts the workers and the time. Has an engine run each batch, computes the state
+//! root on request, and commits. At the end waits for background work that commits caused in the
+//! store, stops the time, and closes the trace. An engine knows only how to run a batch.
 
 use std::{
     sync::{
@@ -16,6 +16,7 @@ use workload::Batch;
 use super::{
     error::{EngineError, Spent},
     executed::{BatchResult, Executed},
+    tally::WorkerCounts,
     task::Task,
     writes::WriteWatch,
 };
@@ -28,6 +29,7 @@ use crate::{
     root::{self, RootedSample, Rooting},
     span::Spans,
     store::Sample,
+    trace::Track,
 };
 
 /// One execution of a task.
@@ -47,8 +49,6 @@ pub(super) trait Engine: Sync {
     type Job: Send + Sync;
     /// State of the leading thread, from batch to batch.
     type Lead;
-    /// Counts of a worker over all batches.
-    type WorkerCounts: Send;
 
     /// The engine's name, for errors.
     const NAME: &'static str;
@@ -58,9 +58,9 @@ pub(super) trait Engine: Sync {
         0
     }
 
-    /// Thread name of the worker with this number, from 0.
-    fn worker_name(&self, _worker: usize) -> &'static str {
-        "executor"
+    /// Thread of the worker with this number, from 0.
+    fn track(&self, worker: usize) -> Track {
+        Track::Executor(worker)
     }
 
     /// A worker's life, which begins before the clock: prepares a reader, then serves the pool.
@@ -69,9 +69,11 @@ pub(super) trait Engine: Sync {
     /// [`StoreError`]: the worker cannot begin.
     fn work(
         &self,
-        worker: usize,
-        pool: &WorkerPool<'_, Self::Job>,
-    ) -> Result<Self::WorkerCounts, StoreError>;
+        _worker: usize,
+        _pool: &WorkerPool<'_, Self::Job>,
+    ) -> Result<WorkerCounts, StoreError> {
+        Ok(WorkerCounts::default())
+    }
 
     /// Prepares the leading thread, before the clock starts.
     ///
@@ -93,8 +95,8 @@ pub(super) trait Engine: Sync {
     /// Adds the counts of the leading thread, once the clock has stopped.
     fn leave(&self, lead: Self::Lead, executed: &mut Executed);
 
-    /// Adds the counts of the workers, once all have ended.
-    fn gather(&self, workers: Vec<Self::WorkerCounts>, executed: &mut Executed);
+    /// Completes the counts, once those of all workers are added.
+    fn complete(&self, _executed: &mut Executed) {}
 }
 
 /// A batch whose turn it is.
@@ -152,9 +154,16 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
         root::beside(sample, |rooting| {
             let with = Beside { reception: &reception, rooting };
             pool.run(
-                |worker| engine.worker_name(worker),
+                |worker| engine.track(worker).name(),
                 |error| StoreError::no_thread(E::NAME, &error),
-                |worker| engine.work(worker, &pool),
+                |worker| {
+                    let mut counts = engine.work(worker, &pool)?;
+                    if let Some(trace) = task.trace {
+                        trace.give(engine.track(worker), counts.on_demand.trace.take());
+                        trace.give(engine.track(worker), counts.prefetched.trace.take());
+                    }
+                    Ok(counts)
+                },
                 || lead(engine, at, &pool, with),
             )
         })
@@ -166,7 +175,8 @@ pub(super) fn run<E: Engine>(engine: &E, at: Execution<'_>) -> Result<Executed, 
         false => EngineError::Store(error),
     })?;
     let Timed { mut executed, done } = timed?;
-    engine.gather(workers, &mut executed);
+    workers.iter().for_each(|worker| executed.add_worker(worker));
+    engine.complete(&mut executed);
     match done {
         Ok(()) => Ok(executed),
         Err(error) => Err(error.spending(|spent| {

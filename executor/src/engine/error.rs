@@ -33,7 +33,7 @@ pub enum ViewError {
     #[error("no code with hash {0} in the state")]
     MissingCode(B256),
     /// The bytes of a code are invalid (a delegation that is not whole, EIP-7702).
-    #[error("the code with hash {hash} is none: {reason}")]
+    #[error("invalid bytecode with hash {hash}: {reason}")]
     InvalidCode {
         /// Its hash.
         hash: B256,
@@ -69,7 +69,7 @@ impl From<Cancelled> for ViewError {
 /// The reason for rejecting a list.
 #[derive(Debug, thiserror::Error)]
 pub enum ListFault {
-    /// It is not the list that the header names.
+    /// The list's hash is not that of the header.
     #[error("its hash is {got}, and the header has {header}")]
     WrongHash {
         /// Keccak-256 of its bytes.
@@ -80,7 +80,7 @@ pub enum ListFault {
     /// Its bytes are not a list, or not within bounds.
     #[error("the list cannot be read: {0}")]
     Malformed(#[from] ListError),
-    /// It is said to have changes only, and names more.
+    /// The list should have changes only, and names more.
     #[error("account {0}: the list has more than changes, and its form has changes only")]
     MoreThanChanges(Address),
     /// Steps that remain cannot meet all declared slots that none has met yet (EIP-7928).

@@ -4,9 +4,15 @@ use std::time::Duration;
 
 use alloy_primitives::B256;
 use evm::TxResult;
-use workload::{NetChanges, TxOutcome};
+use workload::{
+    Layout, NetChanges, TxOutcome,
+    layout::{ACCOUNT_VALUE_BYTES, encode_slot},
+};
 
-use super::{tally::ReadTally, writes::Writes};
+use super::{
+    tally::{ReadTally, WorkerCounts},
+    writes::Writes,
+};
 use crate::{
     latency::Latencies,
     process,
@@ -15,24 +21,54 @@ use crate::{
     shards::{CoordinatorTimes, ShardTimes, Speculation},
     span::Span,
     store::ReadCounters,
+    tries::NodeChanges,
 };
 
 /// The result of a batch.
 #[derive(Clone, Debug, Default)]
 pub struct BatchResult {
-    /// Of each transaction, in order: content of its receipt and its return data. Emptied once
+    /// Results of the transactions, in order: content of the receipt and return data. Emptied once
     /// digested.
     pub results: Vec<TxResult>,
     /// Index of the shard that ran each transaction; empty without shards.
     pub shard_of_tx: Vec<u32>,
     /// Digests of those, made once the clock has stopped.
     pub outcomes: Vec<TxOutcome>,
-    /// Of the state, from the transactions' writes.
+    /// Net changes of the state, from the transactions' writes.
     pub net_changes: NetChanges,
     /// The blocks as they were decoded, for variants with duties on blocks.
     pub decoded: Option<DecodedBlocks>,
     /// The state root with the nodes that change, where it is computed.
     pub rooted: Option<Rooted>,
+}
+
+impl BatchResult {
+    /// Bytes of the keys and values of its commit, the yardstick for the bytes that a store writes: a deleted
+    /// row counts with its key.
+    pub(super) fn committed_bytes(&self, layout: Layout) -> u64 {
+        let account_key = match layout {
+            Layout::Hashed => 32,
+            Layout::Plain => 20,
+        };
+        let NetChanges { accounts, slots, codes, .. } = &self.net_changes;
+        let accounts = accounts
+            .iter()
+            .map(|(_, account)| account_key + account.as_ref().map_or(0, |_| ACCOUNT_VALUE_BYTES));
+        let slots = slots.iter().map(|(_, _, value)| {
+            let value_bytes = if value.is_zero() { 0 } else { encode_slot(value).len() };
+            layout.slot_key_bytes() + value_bytes
+        });
+        let codes = codes.iter().map(|(hash, code)| hash.len() + code.len());
+        let rooted = self.rooted.iter().flat_map(|rooted| &rooted.nodes).map(node_bytes);
+        accounts.chain(slots).chain(codes).chain(rooted).sum::<usize>() as u64
+    }
+}
+
+fn node_bytes(changes: &NodeChanges) -> usize {
+    let NodeChanges { trie, put, deleted } = changes;
+    let put = put.iter().map(|(key, node)| trie.row_key(key).len() + node.len());
+    let deleted = deleted.iter().map(|key| trie.row_key(key).len());
+    put.chain(deleted).sum()
 }
 
 /// Values between shards that execute without a list, and their price.
@@ -58,8 +94,8 @@ impl CrossShard {
 /// The result of an execution and its cost.
 #[derive(Clone, Debug, Default)]
 pub struct Executed {
-    /// From the start of the clock to the last commit, or to the end of the flushes and compactions that
-    /// commits have caused; without the time in which these were let to begin and files were looked at.
+    /// Time from the start of the clock to the last commit, or to the end of the flushes and
+    /// compactions that commits caused. Excludes the time to let these begin, and to inspect files.
     pub wall: Duration,
     /// Counters of the process in that time.
     pub process: process::Delta,
@@ -135,6 +171,19 @@ impl Executed {
         results
     }
 
+    /// Adds the counts of a worker that has ended.
+    pub(super) fn add_worker(&mut self, worker: &WorkerCounts) {
+        self.on_demand.merge(&worker.on_demand);
+        self.prefetched.merge(&worker.prefetched);
+        self.counters.add(&worker.counters);
+        self.verifier_priority = worker.priority.or(self.verifier_priority);
+        self.shard_times.add(&worker.shard_times);
+        self.coordinator_times.add(&worker.coordinator_times);
+        if let Some(total) = &mut self.speculation {
+            total.add(&worker.speculation);
+        }
+    }
+
     /// `, run by shard 1 at 127.0.0.1:7001`; empty without shards. A wrong receipt is its shard's: writes alone are
     /// compared with the list.
     pub(crate) fn by_shard(&self, batch: usize, tx_index: usize) -> String {
@@ -151,11 +200,11 @@ pub struct WarmUp {
     pub read_count: u64,
     /// Keys that the run in order asked for.
     pub asked_count: u64,
-    /// Those among them that the pass had read before.
+    /// Keys that the run in order asked for and the pass had read before.
     pub found_count: u64,
     /// Keys that the pass read and the run in order did not ask for.
     pub unused_count: u64,
-    /// Time inside the clock between the end of a batch's run in order and the end of the pass,
-    /// summed over the batches; zero if the pass ends before the run in order begins.
+    /// Time inside the clock from the end of a batch's run in order to the end of the pass. Summed
+    /// over the batches; zero if the pass ends before the run in order begins.
     pub pass_wait: Duration,
 }

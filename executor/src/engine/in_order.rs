@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use alloy_primitives::Bytes;
 use evm::{Parts, Runner, StepError};
 use revm::{Database, state::bal::Bal};
-use variant::{ListDuty, Phase, Variant};
+use variant::{ListDuty, Phase};
 use workload::{Steps, list};
 
 use self::state::BatchState;
@@ -18,25 +18,6 @@ use super::{
     task::Task,
 };
 use crate::{span::Spans, trace::Recorder};
-
-/// Purpose of a run in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// The results and the net changes.
-    Execute,
-    /// The list of the block, too.
-    BuildList,
-}
-
-impl Purpose {
-    /// That of a sample of `variant`.
-    pub(super) const fn of(variant: &Variant) -> Self {
-        match variant.list_duty {
-            ListDuty::Nothing => Self::Execute,
-            ListDuty::Build => Self::BuildList,
-        }
-    }
-}
 
 /// A batch that ran.
 pub(super) struct Ran {
@@ -56,8 +37,8 @@ impl Ran {
         self.list.map_or_else(Bytes::new, |list| list::encode(&list.into_alloy_bal()))
     }
 
-    /// Does the rest of the duties of a batch that ran inside the clock: encodes the list that was
-    /// built, hashes it and compares with the header's hash.
+    /// Ends a batch inside the clock. Encodes the list that was built, hashes it and compares with
+    /// the header's hash.
     pub(super) fn close(
         mut self,
         task: &Task<'_>,
@@ -88,15 +69,11 @@ pub(super) fn run_batch<D: Below>(
     database: &mut D,
     task: &Task<'_>,
     batch_index: usize,
-    purpose: Purpose,
+    list_duty: ListDuty,
     executed: &mut Executed,
 ) -> Result<Ran, EngineError> {
     let batch = &task.workload.batches[batch_index];
-    let state = match purpose {
-        Purpose::Execute => BatchState::new(database),
-        Purpose::BuildList => BatchState::new(database).building_list(),
-    };
-    let mut runner = Runner::new(task.workload, state);
+    let mut runner = Runner::new(task.workload, BatchState::new(database, list_duty));
     let mut entered = None;
     let mut laps = Laps::start(batch_index, executed);
     for (index, step) in Steps::of(batch).iter() {
@@ -112,7 +89,7 @@ pub(super) fn run_batch<D: Below>(
             if let Some(written) = task.root.written {
                 written.add(&changes);
             }
-            if purpose == Purpose::BuildList {
+            if list_duty == ListDuty::Build {
                 parts.join(&mut changes);
             }
             state.commit(changes);

@@ -1,46 +1,205 @@
-//! What engines that execute on shards have in common: the shards that are connected, and the parts of a batch.
+//! Parts of both engines that execute on shards: the shards that are connected, the leading thread, and the parts
+//! of a batch.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use alloy_primitives::{Address, Bytes, map::HashMap};
 use partition::{Access, Partition, Transactions, Tx};
-use variant::{Partitioner, Sharding, Variant};
-use workload::{Batch, BlockAccessIndex, StepKind, Steps};
+use variant::{PartitionTime, Partitioner, Phase, Sharding, Variant};
+use workload::{Batch, BlockAccessIndex, Step, StepKind, Steps, Transaction};
 
-use super::{error::EngineError, task::Task};
+use super::{
+    clock::Execution,
+    error::EngineError,
+    executed::Executed,
+    tally::{Reading, WorkerCounts},
+    task::Task,
+};
 use crate::{
     error::StoreError,
-    shards::{Assignment, Shards},
+    pool::WorkerPool,
+    shards::{Assignment, ShardTimes, Shards},
+    span::{Span, Spans},
+    store::Reader,
+    trace::add_part,
 };
 
 /// Seed of the search: one input has one partition.
 const SEED: u64 = 1;
 
-/// The shards of a task.
-///
-/// # Errors
-/// [`EngineError::Store`] where fewer shards are connected than the variant has.
-pub(super) fn connected<'a>(task: &Task<'a>) -> Result<&'a dyn Shards, EngineError> {
-    let wanted = task.variant.sharding.count;
-    let connected = task.shards.map_or(0, Shards::count);
-    match task.shards {
-        Some(shards) if connected >= wanted => Ok(shards),
-        _ => Err(EngineError::Store(StoreError::Failed {
+/// The shards of an execution.
+#[derive(Clone, Copy)]
+pub(super) struct OnShards<'a> {
+    pub(super) at: Execution<'a>,
+    shards: &'a dyn Shards,
+}
+
+impl<'a> OnShards<'a> {
+    /// The shards of the task.
+    ///
+    /// # Errors
+    /// [`EngineError::Store`] where fewer shards are connected than the variant has.
+    pub(super) fn new(at: Execution<'a>) -> Result<Self, EngineError> {
+        let wanted = at.task.variant.sharding.count;
+        let connected = at.task.shards.map_or(0, Shards::count);
+        match at.task.shards {
+            Some(shards) if connected >= wanted => Ok(Self { at, shards }),
+            _ => Err(EngineError::Store(StoreError::Failed {
+                store: "shards",
+                action: format!("execute on {wanted}"),
+                reason: format!("{connected} are connected"),
+            })),
+        }
+    }
+
+    /// Their number.
+    pub(super) const fn count(&self) -> usize {
+        self.at.task.variant.sharding.count
+    }
+
+    /// Runs the thread that talks to a shard: gives it the workload, before any clock, then calls `run` for each
+    /// batch.
+    ///
+    /// # Errors
+    /// [`StoreError`], with the shard's name if the shard fails.
+    pub(super) fn work<J>(
+        &self,
+        shard: usize,
+        pool: &WorkerPool<'_, J>,
+        run: impl Fn(&mut Connection<'_>, &J),
+    ) -> Result<WorkerCounts, StoreError> {
+        let Self { at: Execution { sample, task, stop }, shards } = *self;
+        let mut reader = sample.reader()?;
+        let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, self.count());
+        shards.load(shard, task.workload, task.cancel).map_err(|error| StoreError::Failed {
             store: "shards",
-            action: format!("execute on {wanted}"),
-            reason: format!("{connected} are connected"),
-        })),
+            action: format!("give the workload to {}", shards.name(shard)),
+            reason: error.0,
+        })?;
+        pool.serve(|job| {
+            let (reader, counts) = (reader.as_mut(), &mut counts);
+            run(&mut Connection { task, stop, shards, shard, reader, counts }, job);
+        });
+        Ok(WorkerCounts { counters: reader.counters(), ..counts })
+    }
+
+    /// Adds the counts of the leading thread, and the shards' names.
+    pub(super) fn leave(&self, lead: Lead<'_>, executed: &mut Executed) {
+        executed.counters = lead.reader.counters();
+        executed.partitioning = lead.partitioning;
+        executed.shard_names = (0..self.count()).map(|shard| self.shards.name(shard)).collect();
     }
 }
 
-/// Gives a shard the workload, before any clock.
-///
-/// # Errors
-/// [`StoreError`] with the shard's name.
-pub(super) fn load(shards: &dyn Shards, shard: usize, task: &Task<'_>) -> Result<(), StoreError> {
-    shards.load(shard, task.workload, task.cancel).map_err(|error| StoreError::Failed {
-        store: "shards",
-        action: format!("give the workload to {}", shards.name(shard)),
-        reason: error.0,
-    })
+/// A connection of the coordinator to one shard.
+pub(super) struct Connection<'a> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) shards: &'a dyn Shards,
+    /// Index of the shard.
+    pub(super) shard: usize,
+    reader: &'a mut dyn Reader,
+    pub(super) counts: &'a mut WorkerCounts,
+}
+
+impl<'a> Connection<'a> {
+    /// The store's reader, for values that the shard asks for.
+    pub(super) fn reading(&mut self) -> Reading<'_> {
+        Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand }
+    }
+
+    /// Takes in that the shard, to which a batch was sent from `start` on, is ready. Returns when it was, since the
+    /// start of the clock: without the `delay` of its message.
+    pub(super) fn ready(&mut self, spans: &Spans, start: Duration, delay: Duration) -> Duration {
+        let end = spans.elapsed().saturating_sub(delay).max(start);
+        let span = Span { phase: Phase::ShardSend, start, end };
+        add_part(spans, span, self.counts.on_demand.trace.as_deref_mut());
+        end
+    }
+
+    /// Adds the shard's times. The shard's clock is aligned with this clock by its message that it
+    /// is ready. So its times lie later here by the travel time of that message, without the delay
+    /// that is added to messages. The times overlap, so no track of a trace shows them.
+    pub(super) fn add_times(&mut self, spans: &Spans, ready: Duration, times: &ShardTimes) {
+        let now = spans.elapsed();
+        let executed = ready.saturating_add(times.executed).min(now);
+        for (phase, start, end) in [
+            (Phase::Prefetch, ready, ready.saturating_add(times.ahead).min(now)),
+            (Phase::Execute, ready, executed),
+            (Phase::ShardResults, executed, now),
+        ] {
+            spans.add_on_own_track(Span { phase, start, end });
+        }
+        self.counts.shard_times.add(times);
+    }
+
+    /// The transaction of a step of the batch at `batch_index`, if it is one.
+    pub(super) fn transaction(&self, batch_index: usize, step: Step) -> Option<&'a Transaction> {
+        let block = &self.task.workload.batches[batch_index].blocks[step.block];
+        match step.kind {
+            StepKind::Transaction(tx_index) => Some(&block.transactions[tx_index]),
+            StepKind::BeforeTransactions | StepKind::AfterTransactions => None,
+        }
+    }
+
+    /// The fault of the shard.
+    pub(super) fn blame(&self, batch: usize, reason: impl Into<String>) -> EngineError {
+        if self.stop.load(Ordering::Relaxed) || self.task.cancel.load(Ordering::Relaxed) {
+            // Another thread has failed, or the user interrupted: that is the cause.
+            return EngineError::Cancelled;
+        }
+        EngineError::Shard { batch, shard: self.shards.name(self.shard), reason: reason.into() }
+    }
+}
+
+/// The failure of a shard's coordinator.
+pub(super) fn coordinator_failed(reason: String) -> StoreError {
+    StoreError::Failed { store: "coordinator", action: "fetch values".to_owned(), reason }
+}
+
+/// State of the leading thread.
+pub(super) struct Lead<'a> {
+    pub(super) reader: Box<dyn Reader + 'a>,
+    /// Parts of each batch, where batches are partitioned before the clock.
+    parts: std::vec::IntoIter<Parts>,
+    pub(super) partitioning: Duration,
+}
+
+impl<'a> Lead<'a> {
+    /// Prepares it. Batches that are partitioned before the clock are partitioned by `partition`, which adds its
+    /// time.
+    pub(super) fn new(
+        at: Execution<'a>,
+        partition: impl Fn(&mut Self, usize) -> Result<Parts, EngineError>,
+    ) -> Result<Self, EngineError> {
+        let (reader, parts) = (at.sample.reader()?, Vec::new().into_iter());
+        let mut lead = Self { reader, parts, partitioning: Duration::ZERO };
+        if at.task.variant.sharding.partition_time == PartitionTime::Before {
+            let batches = 0..at.task.workload.batches.len();
+            let parts = batches.map(|batch_index| partition(&mut lead, batch_index));
+            lead.parts = parts.collect::<Result<Vec<_>, _>>()?.into_iter();
+        }
+        Ok(lead)
+    }
+
+    /// The parts of the next batch: those of before the clock, or those that `partition` makes now.
+    pub(super) fn next_parts(
+        &mut self,
+        spans: &Spans,
+        partition: impl FnOnce(&mut dyn Reader) -> Result<Parts, EngineError>,
+    ) -> Result<Parts, EngineError> {
+        if let Some(parts) = self.parts.next() {
+            return Ok(parts);
+        }
+        let start = spans.elapsed();
+        let parts = partition(self.reader.as_mut())?;
+        let span = spans.close(Phase::Partition, start);
+        self.partitioning += span.end - span.start;
+        Ok(parts)
+    }
 }
 
 /// Whether a partitioner looks at the keys of transactions.
@@ -101,13 +260,13 @@ pub(super) fn assignments(
     list: &Bytes,
     variant: &Variant,
 ) -> Vec<Assignment> {
-    let of_shard = |steps| Assignment {
+    let parts = steps.into_iter().map(|steps| Assignment {
         batch,
         list: list.clone(),
         steps,
         thread_count: variant.thread_count,
         micro_batch_key_count: variant.sharding.micro_batch_key_count,
         delay: variant.sharding.delay(),
-    };
-    steps.into_iter().map(of_shard).collect()
+    });
+    parts.collect()
 }

@@ -1,13 +1,14 @@
-//! In order on the leading thread, while the workers run transactions that are not yet due on the
-//! state before the batch, only for their reads: the run in order then finds those in the shared
-//! cache. As in reth, Nethermind and ethrex, the two begin together; a worker skips all that the
-//! run in order has begun, and gives up a transaction that it comes to. With a barrier between the two
-//! (`ReadTime::Before`) all transactions are run ahead before the first one is due. No list.
+//! Runs the batch in order on the leading thread, while workers run later transactions on the state
+//! before the batch. Workers run them only for their reads, which the run in order then finds in
+//! the shared cache. No list.
 //!
-//! The pass may be wrong in all but values: it cached the state before the batch, so a transaction
-//! that went another way costs a read and never the result.
+//! Both begin together, as in reth, Nethermind and ethrex. A worker skips transactions that the run
+//! in order has begun. It gives up its transaction when the run in order comes to that one. With a
+//! barrier (`ReadTime::Before`) all transactions are run ahead before the first one is due.
+//!
+//! The cached values are always right: they are the state before the batch. A transaction that went
+//! another way costs a read and never changes the result.
 
-mod cache;
 mod job;
 mod speculate;
 
@@ -28,15 +29,12 @@ use revm::{
 use variant::{Phase, ReadTime, WarmCache, Warming};
 use workload::{Steps, Workload};
 
-use self::{
-    cache::{Cache, Key, Part},
-    job::Job,
-};
+use self::job::{Cache, Job, Key, Part};
 use super::{
     clock::{Engine, Execution, Turn},
     error::{EngineError, ViewError},
     executed::{BatchResult, Executed, WarmUp},
-    in_order::{self, Below, Purpose},
+    in_order::{self, Below},
     row,
     tally::{ReadTally, Reading, WorkerCounts},
 };
@@ -70,7 +68,6 @@ impl<'a> Prewarm<'a> {
 impl<'a> Engine for Prewarm<'a> {
     type Job = Job;
     type Lead = InOrder<'a>;
-    type WorkerCounts = WorkerCounts;
 
     const NAME: &'static str = "prewarm";
 
@@ -84,11 +81,11 @@ impl<'a> Engine for Prewarm<'a> {
         }
     }
 
-    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<WorkerCounts, StoreError> {
+    fn work(&self, _worker: usize, pool: &WorkerPool<'_, Job>) -> Result<WorkerCounts, StoreError> {
         let Execution { sample, task, stop } = self.at;
         let mut reader = sample.reader()?;
-        let trace = task.trace.map(|trace| trace.recorder(task.variant.thread_count + 1));
-        let mut tally = ReadTally::of(reader.as_ref(), trace);
+        let recorder_count = task.variant.thread_count + 1;
+        let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, recorder_count);
         pool.serve(|job: &Job| {
             let start = job.spans.elapsed();
             let own;
@@ -101,7 +98,7 @@ impl<'a> Engine for Prewarm<'a> {
             };
             let (workload, hasher) = (task.workload, self.hasher());
             let ahead = speculate::Ahead { workload, job, cache, cancel: stop, hasher };
-            let reading = Reading { reader: reader.as_mut(), tally: &mut tally };
+            let reading = Reading { reader: reader.as_mut(), tally: &mut counts.prefetched };
             match ahead.run(reading) {
                 Ok(read) => lock(&job.read).push(read),
                 Err(error) => {
@@ -110,12 +107,10 @@ impl<'a> Engine for Prewarm<'a> {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
-            close_part(&job.spans, Phase::WarmUp, start, tally.trace.as_deref_mut());
+            let recorder = counts.prefetched.trace.as_deref_mut();
+            close_part(&job.spans, Phase::WarmUp, start, recorder);
         });
-        if let Some(trace) = task.trace {
-            trace.give(Track::Executor(worker), tally.trace.take());
-        }
-        Ok(WorkerCounts { tally, counters: reader.counters() })
+        Ok(WorkerCounts { counters: reader.counters(), ..counts })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
@@ -167,8 +162,9 @@ impl<'a> Engine for Prewarm<'a> {
         };
         let start = turn.spans.elapsed();
         lead.job = Some(Arc::clone(&job));
-        let (task, purpose) = (self.at.task, Purpose::of(&self.at.task.variant));
-        let ran = in_order::run_batch(lead, task, turn.index, purpose, executed);
+        let task = self.at.task;
+        let list_duty = task.variant.list_duty;
+        let ran = in_order::run_batch(lead, task, turn.index, list_duty, executed);
         lead.job = None;
         let done = turn.spans.close(Phase::Execute, start).end;
         if self.warming.time == ReadTime::While {
@@ -201,8 +197,8 @@ impl<'a> Engine for Prewarm<'a> {
         let pass_wait = lead.pass_wait;
         let counted = match self.warming.cache {
             WarmCache::PerWorker => lead.keys.into_iter().fold(WarmUp::default(), add),
-            // In the one cache every key was read once, and asked for by the run in order at most
-            // once: it or a worker read each.
+            // The shared cache read every key once, for the run in order or for a worker. The run
+            // in order asked for each key at most once.
             WarmCache::Shared => {
                 let found_count = tally.ready_count + tally.waited_count;
                 let asked_count = tally.read_count + found_count;
@@ -212,11 +208,7 @@ impl<'a> Engine for Prewarm<'a> {
         executed.warm_up = Some(WarmUp { pass_wait, ..counted });
     }
 
-    fn gather(&self, workers: Vec<WorkerCounts>, executed: &mut Executed) {
-        for worker in &workers {
-            executed.prefetched.merge(&worker.tally);
-            executed.counters.add(&worker.counters);
-        }
+    fn complete(&self, executed: &mut Executed) {
         if let Some(warm_up) = &mut executed.warm_up {
             warm_up.read_count = executed.prefetched.read_count;
             if self.warming.cache == WarmCache::Shared {
@@ -237,7 +229,7 @@ pub(super) struct InOrder<'a> {
     hasher: Option<DefaultHashBuilder>,
     /// Hashes of the keys that were asked for in this batch.
     asked: Vec<u64>,
-    /// Of all batches so far.
+    /// Counts of all batches so far.
     keys: Vec<BatchKeys>,
     /// Time between the end of a batch's run in order and the end of the pass over it.
     pass_wait: Duration,

@@ -8,9 +8,11 @@ use alloy_primitives::{Address, U256};
 use crate::{
     error::StoreError,
     latency::Latencies,
+    process::Priority,
+    shards::{CoordinatorTimes, ShardTimes, Speculation},
     single_flight::Arrival,
     store::{ReadCounters, Reader},
-    trace::{Key, Recorder, What},
+    trace::{Key, Recorder, Trace, What},
 };
 
 /// Counts and times of one worker's reads.
@@ -66,6 +68,7 @@ impl ReadTally {
         });
     }
 
+    /// Counts a key by its arrival: ready, read here, or waited for since `waited_since`.
     #[inline]
     pub(crate) fn note(&mut self, key: Key, arrival: Arrival, waited_since: Option<Instant>) {
         match arrival {
@@ -122,8 +125,8 @@ impl ReadTally {
         sink: &mut dyn FnMut(usize, U256),
     ) -> Result<(), StoreError> {
         let mut clock = CallClock::start(reader, Key::Slot, self);
-        reader.slots(address, keys, &mut |place, value| {
-            sink(place, value);
+        reader.slots(address, keys, &mut |index, value| {
+            sink(index, value);
             clock.arrived();
         })?;
         clock.stop(reader, keys.len());
@@ -140,11 +143,28 @@ impl ReadTally {
     }
 }
 
-/// Counts of one worker over all batches.
-#[derive(Debug)]
+/// Counts of one worker over all batches: made before the clock, joined after it.
+#[derive(Debug, Default)]
 pub(super) struct WorkerCounts {
-    pub(super) tally: ReadTally,
+    pub(super) on_demand: ReadTally,
+    pub(super) prefetched: ReadTally,
     pub(super) counters: ReadCounters,
+    /// Priority of a thread that only verifies.
+    pub(super) priority: Option<Priority>,
+    /// Times of a shard, at the coordinator.
+    pub(super) shard_times: ShardTimes,
+    pub(super) speculation: Speculation,
+    pub(super) coordinator_times: CoordinatorTimes,
+}
+
+impl WorkerCounts {
+    /// Counts of a worker that reads through `reader`, with recorders if the sample is traced, among
+    /// `recorder_count` workers that have some.
+    pub(super) fn new(reader: &dyn Reader, trace: Option<&Trace>, recorder_count: usize) -> Self {
+        let [on_demand, prefetched] = [trace, trace]
+            .map(|trace| ReadTally::of(reader, trace.map(|trace| trace.recorder(recorder_count))));
+        Self { on_demand, prefetched, ..Self::default() }
+    }
 }
 
 /// A store's reader with the tally of its reads.

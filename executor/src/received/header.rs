@@ -1,4 +1,5 @@
-//! A header against its block, the outcome of the block (root of the receipts, bloom, gas), and the list.
+//! Checks a header against its block, the block's outcome (root of the receipts, bloom, gas), and
+//! the list.
 
 use std::fmt::Display;
 
@@ -13,7 +14,7 @@ use super::bytes::{BlockFault, Envelope};
 
 /// Gas of one blob (EIP-4844 `GAS_PER_BLOB`).
 const GAS_PER_BLOB: u64 = 1 << 17;
-/// The most bytes of extra data.
+/// Maximal number of bytes of extra data.
 const EXTRA_DATA_MAX: usize = 32;
 
 /// The outcome of one block.
@@ -28,7 +29,7 @@ pub(super) struct BlockOutcome {
 }
 
 impl BlockOutcome {
-    /// That of `transactions`, of which each has a result.
+    /// Computes the outcome of `transactions` from their results, one each.
     pub(super) fn new(transactions: &[Envelope], results: &[TxResult]) -> Self {
         let (mut gas, mut bloom) = (BlockGas::default(), Bloom::ZERO);
         let mut receipts = Vec::with_capacity(results.len());
@@ -54,14 +55,14 @@ pub(super) struct Wanted<'a> {
     pub(super) executed: &'a workload::Block,
     /// The outcome of its execution.
     pub(super) outcome: &'a BlockOutcome,
-    /// The hash by which it was sent.
+    /// The hash that was sent with the block.
     pub(super) hash: B256,
     /// The hash of the list, where the list is the one that headers name.
     pub(super) list_hash: Option<B256>,
 }
 
-/// Checks all fields but the state root, which is found with the tries, and the hash of requests, whose
-/// contents engines do not keep.
+/// Checks all fields but two. The state root is found with the tries. The hash of requests is
+/// skipped, since engines do not keep their contents.
 pub(super) fn check(
     block: &Block<Envelope>,
     wanted: &Wanted<'_>,
@@ -69,12 +70,12 @@ pub(super) fn check(
 ) -> Result<(), BlockFault> {
     let Wanted { outcome, hash: given, list_hash, .. } = *wanted;
     let header = &block.header;
-    environment(header, wanted)?;
-    body(block)?;
+    environment(header, wanted, fork)?;
+    body(block, fork)?;
     same("gas used", &header.gas_used, &outcome.gas.header_gas(fork))?;
     same("receipts root", &header.receipts_root, &outcome.receipts_root)?;
     same("logs bloom", &header.logs_bloom, &outcome.bloom)?;
-    if let Some(hash) = list_hash.filter(|_| fork == Fork::Amsterdam) {
+    if let Some(hash) = list_hash.filter(|_| fork.is_from(Fork::Amsterdam)) {
         same("block access list hash", &word(header.block_access_list_hash), &hash.to_string())?;
     }
     let got = header.hash_slow();
@@ -84,8 +85,9 @@ pub(super) fn check(
     }
 }
 
-/// The fields that execution took as given, and those that are the same in all blocks since the merge.
-fn environment(header: &Header, wanted: &Wanted<'_>) -> Result<(), BlockFault> {
+/// Checks the fields that are input of the execution, and the fields that are constant since the
+/// merge.
+fn environment(header: &Header, wanted: &Wanted<'_>, fork: Fork) -> Result<(), BlockFault> {
     let env = &wanted.executed.env;
     same("parent hash", &header.parent_hash, &env.parent_hash)?;
     same("ommers hash", &header.ommers_hash, &EMPTY_OMMER_ROOT_HASH)?;
@@ -97,9 +99,11 @@ fn environment(header: &Header, wanted: &Wanted<'_>) -> Result<(), BlockFault> {
     same("prev randao", &header.mix_hash, &env.prev_randao)?;
     same("nonce", &header.nonce, &B64::ZERO)?;
     same("base fee", &word(header.base_fee_per_gas), &env.base_fee.to_string())?;
-    same("excess blob gas", &word(header.excess_blob_gas), &env.excess_blob_gas.to_string())?;
-    let root = &env.parent_beacon_root;
-    same("parent beacon root", &word(header.parent_beacon_block_root), &root.to_string())?;
+    let has_blobs = fork.is_from(Fork::Cancun);
+    let excess = word(has_blobs.then_some(env.excess_blob_gas));
+    same("excess blob gas", &word(header.excess_blob_gas), &excess)?;
+    let root = word(has_blobs.then_some(env.parent_beacon_root));
+    same("parent beacon root", &word(header.parent_beacon_block_root), &root)?;
     if let Some(slot) = header.slot_number {
         same("slot number", &slot, &env.slot_number)?;
     }
@@ -110,8 +114,8 @@ fn environment(header: &Header, wanted: &Wanted<'_>) -> Result<(), BlockFault> {
     }
 }
 
-/// The roots of transactions and withdrawals, and the gas of blobs.
-fn body(block: &Block<Envelope>) -> Result<(), BlockFault> {
+/// Checks the roots of transactions and withdrawals, and the gas of blobs.
+fn body(block: &Block<Envelope>, fork: Fork) -> Result<(), BlockFault> {
     let (header, body) = (&block.header, &block.body);
     let root = proofs::calculate_transaction_root(&body.transactions);
     same("transactions root", &header.transactions_root, &root)?;
@@ -119,7 +123,8 @@ fn body(block: &Block<Envelope>) -> Result<(), BlockFault> {
     same("withdrawals root", &word(header.withdrawals_root), &word(root))?;
     let blobs = body.transactions.iter().filter_map(|tx| tx.blob_versioned_hashes());
     let blob_gas = GAS_PER_BLOB * blobs.map(|hashes| hashes.len() as u64).sum::<u64>();
-    same("blob gas used", &word(header.blob_gas_used), &blob_gas.to_string())
+    let blob_gas = word(fork.is_from(Fork::Cancun).then_some(blob_gas));
+    same("blob gas used", &word(header.blob_gas_used), &blob_gas)
 }
 
 /// A field that old headers lack.

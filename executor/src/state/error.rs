@@ -14,12 +14,12 @@ pub enum StateError {
     Io {
         /// The attempt, in words that fit after "cannot".
         action: &'static str,
-        /// On which file or directory.
+        /// File or directory of the operation.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// States cannot be kept where they should be.
+    /// The data directory cannot hold states.
     #[error(
         "the data directory {} cannot be written: {source}; name another one with --data-dir",
         path.display()
@@ -32,9 +32,9 @@ pub enum StateError {
     },
     /// Too little space, found before anything was written.
     #[error(
-        "building {name} takes about {need_bytes} bytes and {} has {free_bytes} free; free \
-         some (`stress state list`, `stress state rm NAME`) or name another place with --data-dir",
-        path.display()
+        "building {name} takes about {}, and {} has {} free; free some (`stress state list`, \
+         `stress state rm NAME`), or name another place with --data-dir",
+        workload::size(*need_bytes), path.display(), workload::size(*free_bytes)
     )]
     NoSpace {
         /// The state.
@@ -48,8 +48,8 @@ pub enum StateError {
     },
     /// The device ran full while the state was built; the unfinished state has been removed.
     #[error(
-        "the device of {} ran full while {name} was built ({reason}); the half-built state is \
-         removed; free some space or name another place with --data-dir",
+        "the device of {} ran full while {name} was built ({reason}), which is removed; free some \
+         space, or name another place with --data-dir",
         path.display()
     )]
     Full {
@@ -62,13 +62,13 @@ pub enum StateError {
     },
     /// Another process builds, measures or verifies this state.
     #[error(
-        "state {name} is in use by {holder}; two runs on one state would spoil each other's \
-         numbers: wait for it, or give one of them its own --data-dir"
+        "state {name} is in use by {holder}, and two runs on it would disturb each other; wait \
+         for that, or give one its own --data-dir"
     )]
     InUse {
         /// The state.
         name: String,
-        /// Who and since when.
+        /// Process that holds the lock, and since when.
         holder: String,
     },
     /// The directory contradicts its manifest or the recipe.
@@ -82,17 +82,17 @@ pub enum StateError {
         /// The first thing that is wrong.
         reason: String,
     },
-    /// A file or directory of others in a place of this program.
+    /// A file or directory of another program, in a place of this program.
     #[error(
-        "{} has no mark of stress: it is of others, or an earlier version left it half built; remove it by \
-         hand, or name another directory with --data-dir",
+        "{} has no mark of stress: it is of another program, or half built by an earlier version; \
+         remove it by hand, or name another --data-dir",
         path.display()
     )]
     Foreign {
-        /// It.
+        /// The path.
         path: PathBuf,
     },
-    /// A state that is not whole yet, or never will be.
+    /// A state that is not complete yet, or never will be.
     #[error(
         "state {name} is half built, and has nothing to verify; `stress state rm {name}` removes it"
     )]
@@ -103,15 +103,15 @@ pub enum StateError {
     /// No state of this name.
     #[error("no state {name} in {}; `stress state list` names those there are", path.display())]
     NotFound {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The data directory.
         path: PathBuf,
     },
-    /// The rows that the recipe stands for cannot be made.
+    /// The rows of the recipe cannot be made.
     #[error("cannot make the rows of the state: {0}")]
     Rows(#[source] RowError),
-    /// Asked to stop; nothing is left behind.
+    /// The user interrupted; nothing is left behind.
     #[error("interrupted")]
     Cancelled,
     /// The store failed.
@@ -120,7 +120,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// For `map_err` on a file operation.
+    /// Makes the error of a file operation, for `map_err`.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -129,12 +129,13 @@ impl StateError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// State `name` cannot be trusted.
+    /// Makes the error that state `name` cannot be trusted.
     pub(crate) fn untrusted(name: &str, reason: impl Into<String>) -> Self {
         Self::Untrusted { name: name.to_owned(), reason: reason.into() }
     }
 
-    /// This failure of a check of state `name`: where the store failed, the state cannot be trusted.
+    /// Turns a failure of a check of state `name` into its result: if the store failed, the state
+    /// cannot be trusted.
     pub(crate) fn of_check(self, name: &str) -> Self {
         match self {
             Self::Store(error) => Self::untrusted(name, error.to_string()),
@@ -142,7 +143,7 @@ impl StateError {
         }
     }
 
-    /// Whether the device is full, as far as this error tells.
+    /// Whether this error means that the device is full.
     pub(crate) fn is_device_full(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
@@ -164,7 +165,7 @@ impl From<RowError> for StateError {
     }
 }
 
-/// Libraries hand on ENOSPC as text only.
+/// Libraries report ENOSPC as text only.
 fn says_device_full(text: &str) -> bool {
     text.contains("No space left")
 }

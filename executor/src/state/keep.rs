@@ -1,4 +1,4 @@
-//! Looking after the states there are: list, verify, remove.
+//! Maintenance of existing states: list, verify, remove.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -21,31 +21,30 @@ use super::{
 /// Facts of one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateInfo {
-    /// Its name.
+    /// Name of the state.
     pub name: String,
-    /// Bytes of its files and its samples', as found; a file with several names
-    /// counts once.
+    /// Bytes of its files and its samples' files; a file with several names counts once.
     pub byte_count: u64,
-    /// Its manifest; `None` where it is half built, damaged or gone but for samples.
+    /// Manifest; `None` for a state that is half built, damaged, or gone except for samples.
     pub whole: Option<Manifest>,
-    /// Why it cannot be used, where it cannot.
+    /// Reason for a state that cannot be used.
     pub fault: Option<String>,
-    /// Whether it is all that killed processes left: a half-built state, or samples without one.
+    /// Whether killed processes left it: a half-built state, or samples without a state.
     pub is_unfinished: bool,
-    /// Whether it is surely a state, rather than a directory of another program with such a name.
+    /// Whether it is surely a state, and not another program's directory of such a name.
     pub is_ours: bool,
-    /// Which process uses it now.
+    /// Process that uses it now.
     pub holder: Option<String>,
-    /// When a run last opened it, in seconds since 1970; `None` without a record.
+    /// Time of the last run that opened it, in seconds since 1970; `None` without a record.
     pub last_used_unix_s: Option<u64>,
-    /// When it was built, in seconds since 1970, or, where no manifest tells, when its directory
-    /// was last changed.
+    /// Time of its build, in seconds since 1970. Without a manifest, the time of its directory's
+    /// last change.
     pub created_unix_s: Option<u64>,
 }
 
 impl StateInfo {
-    /// When it was last needed: its last use, or, without a record, its creation. Nobody knows
-    /// whether a state without a record was used since.
+    /// Time of its last use or, without a record, of its creation. A state without a record may
+    /// have been used since.
     pub fn needed_unix_s(&self) -> Option<u64> {
         self.last_used_unix_s.or(self.created_unix_s)
     }
@@ -54,14 +53,14 @@ impl StateInfo {
 /// A state whose rows and nodes are those of its recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedState {
-    /// Its manifest.
+    /// Manifest of the state.
     pub manifest: Manifest,
     /// The stored nodes of its tries, if it has any.
     pub nodes: Option<NodeCounts>,
 }
 
 impl DataDir {
-    /// All states by name: whole or not, and those of which only samples are left.
+    /// Lists all states by name: complete, incomplete, and those of which only samples are left.
     ///
     /// # Errors
     /// [`StateError::Io`].
@@ -108,7 +107,7 @@ impl DataDir {
         })
     }
 
-    /// Opens the whole state `name` to read its files, and locks it.
+    /// Opens the complete state `name` to read its files, and locks it.
     ///
     /// # Errors
     /// [`StateError::Untrusted`], [`StateError::InUse`], [`StateError::NotFound`],
@@ -126,10 +125,10 @@ impl DataDir {
         self.built(manifest, row_extension, lock, name)
     }
 
-    /// Reads every row of state `name` and compares with its manifest.
+    /// Reads every row of state `name` and compares it with its manifest.
     ///
     /// # Errors
-    /// [`StateError::Untrusted`] with the first thing that is wrong, [`StateError::InUse`],
+    /// [`StateError::Untrusted`] with the first difference, [`StateError::InUse`],
     /// [`StateError::NotFound`], [`StateError::Cancelled`].
     pub fn verify(
         &self,
@@ -162,7 +161,8 @@ impl DataDir {
         if let Some(reason) = difference(&found, &manifest) {
             return Err(StateError::untrusted(name, reason));
         }
-        // Rows and nodes do not meet all that a run can: filters, keys of branches, the ends of blocks.
+        // Rows and nodes do not cover all bytes that a run can read: filters, keys of branches, the
+        // ends of blocks.
         for file in &manifest.files {
             watch.check()?;
             let Some(expected) = file.hash else { continue };
@@ -176,12 +176,12 @@ impl DataDir {
         Ok(VerifiedState { manifest, nodes: found.tries.map(|tries| tries.nodes) })
     }
 
-    /// Removes state `name`, whole or not, and the samples that killed runs left of it: these
-    /// hold links to its files, which would stay on the device with them.
+    /// Removes state `name`, complete or not, and its samples that killed runs left. These samples
+    /// hold links to its files, which would keep the disk space in use.
     ///
     /// # Errors
-    /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Foreign`] without a mark of this program,
-    /// [`StateError::Io`].
+    /// [`StateError::InUse`], [`StateError::NotFound`], [`StateError::Foreign`] without a mark of
+    /// this program, [`StateError::Io`].
     pub fn remove(&self, name: &str) -> Result<(), StateError> {
         let dir = match self.existing(name) {
             Ok(dir) if !self.is_ours(name) => return Err(StateError::Foreign { path: dir }),
@@ -193,14 +193,15 @@ impl DataDir {
         self.check_place(base)?;
         let lock = StateLock::acquire(&self.lock(base), base, Purpose::Removing)?;
         if let Some(dir) = dir {
-            // Under another name first: a removal that is interrupted leaves no state behind.
+            // Renames first: an interrupted removal leaves no state behind.
             let gone = self.path().join(format!("{base}{BUILDING}removed-{}", std::process::id()));
-            // On a full device there may be no room for it.
+            // A full device may have no room for the mark.
             let _ = mark(&dir);
             fs::rename(&dir, &gone).map_err(StateError::io("rename", &dir))?;
             remove_marked(&gone)?;
         }
-        // Of a half-built state, a whole one may be there, which keeps its lock and its samples.
+        // Beside a half-built state there may be a complete one, which keeps its lock and its
+        // samples.
         if base != name && (self.state(base).exists() || self.has_samples(base)?) {
             return Ok(());
         }
@@ -216,7 +217,7 @@ impl DataDir {
         Ok(self.sample_dirs()?.iter().any(|(of, _)| of == name))
     }
 
-    /// The directory of the whole state `name`, before its lock is taken.
+    /// Directory of the complete state `name`, before its lock is taken.
     fn whole(&self, name: &str) -> Result<PathBuf, StateError> {
         let dir = self.existing(name)?;
         if name.contains(BUILDING) {
@@ -235,7 +236,7 @@ impl DataDir {
     }
 }
 
-/// The first difference between the rows and nodes that were found and those of the manifest.
+/// The first difference between the rows and nodes that were read and the manifest.
 fn difference(found: &BuildOutput, manifest: &Manifest) -> Option<String> {
     if found.rows != manifest.rows {
         return Some(format!("it has {:?} and should have {:?}", found.rows, manifest.rows));
@@ -257,7 +258,7 @@ fn difference(found: &BuildOutput, manifest: &Manifest) -> Option<String> {
     None
 }
 
-/// The one of `formats` that state `name` was built in.
+/// Returns the format that state `name` was built in, one of `formats`.
 fn format_of<'f>(
     manifest: &Manifest,
     name: &str,
@@ -270,22 +271,25 @@ fn format_of<'f>(
     })
 }
 
-/// Bytes of the files in `dirs`, one that is linked into several counted once. What a run
+/// Bytes of the files below `dirs`; a file with several links counts once. A file that another run
 /// removes meanwhile counts as nothing.
 fn byte_count(dirs: &[&Path]) -> Result<u64, StateError> {
     let mut bytes = 0;
     let mut seen = HashSet::new();
-    for dir in dirs {
-        let entries = match fs::read_dir(dir) {
+    let mut left: Vec<PathBuf> = dirs.iter().map(|dir| dir.to_path_buf()).collect();
+    while let Some(dir) = left.pop() {
+        let entries = match fs::read_dir(&dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries.map_err(StateError::io("list", dir))?,
+            entries => entries.map_err(StateError::io("list", &dir))?,
         };
         for entry in entries {
-            let entry = entry.map_err(StateError::io("list", dir))?;
-            if let Ok(metadata) = entry.metadata()
-                && seen.insert((metadata.dev(), metadata.ino()))
-            {
-                bytes += metadata.len();
+            let entry = entry.map_err(StateError::io("list", &dir))?;
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => left.push(entry.path()),
+                Ok(metadata) if seen.insert((metadata.dev(), metadata.ino())) => {
+                    bytes += metadata.len();
+                }
+                _ => {}
             }
         }
     }

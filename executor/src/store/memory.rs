@@ -1,4 +1,4 @@
-//! State in hash maps, for tests and for the EVM's own speed. Never cold.
+//! State in hash maps, for tests and for the EVM's own speed. It is never cold.
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicBool, thread};
 
@@ -20,16 +20,16 @@ use super::{
 use crate::tries::{StateTries, Tries};
 use variant::{CacheMode, StoreKind};
 
-/// About what one slot costs in memory: key, value, control byte, at 7/8 of the load that makes
-/// a table double.
+/// Approximate bytes of a slot in memory: key, value and control byte, at the load of 7/8 at which
+/// a table doubles.
 const BYTES_PER_SLOT: u64 = 110;
-/// About what one account costs in memory.
+/// Approximate bytes of an account in memory.
 const BYTES_PER_ACCOUNT: u64 = 150;
 
-/// About what the tries cost for each row, beside their nodes: hashed key and value, in order.
+/// Approximate bytes of the tries for each row, without nodes: hashed key and value, in order.
 const TRIE_BYTES_PER_ROW: u64 = 110;
 
-/// About the bytes of the nodes for each row, with their keys.
+/// Approximate bytes of the nodes for each row, with their keys.
 const fn node_bytes_per_row(format: Format) -> u64 {
     match format {
         Format::Cut(_) => 20,
@@ -42,15 +42,16 @@ const fn node_bytes_per_row(format: Format) -> u64 {
 /// A genesis that cannot be held in memory.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// It would not fit.
+    /// The genesis needs more memory than is allowed.
     #[error(
-        "memory store: {slot_count} slots and {account_count} accounts with their codes need about \
-         {need_bytes} bytes, and {limit_bytes} are allowed; take fewer (state.slots) or the rocksdb store"
+        "memory store: {slot_count} slots and {account_count} accounts need about {}, and {} are \
+         allowed; lower state.slots, or take --store rocksdb",
+        workload::size(*need_bytes), workload::size(*limit_bytes)
     )]
     TooLarge {
-        /// Slots asked for.
+        /// Number of slots.
         slot_count: u64,
-        /// Accounts asked for.
+        /// Number of accounts.
         account_count: u64,
         /// Bytes that they would need.
         need_bytes: u64,
@@ -93,7 +94,7 @@ impl MemoryStore {
         Self::from_genesis(genesis)
     }
 
-    /// The same, and the nodes of all tries in `format`.
+    /// Holds all rows of `genesis`, and the nodes of all tries in `format`.
     ///
     /// # Errors
     /// [`MemoryError`].
@@ -109,7 +110,7 @@ impl MemoryStore {
         Ok(Self { tries: Some(tries), ..store })
     }
 
-    /// The same, made worse.
+    /// Slows the store down by `handicap`.
     #[must_use]
     pub fn with_handicap(self, handicap: Handicap) -> Self {
         Self { handicap: Some(handicap), ..self }
@@ -143,7 +144,7 @@ impl MemoryStore {
     }
 }
 
-/// Whether the rows of `genesis`, each with so many bytes more, fit.
+/// Fails unless the rows of `genesis`, each with this many additional bytes, fit.
 fn check_size(genesis: &Genesis, row_bytes: u64, limit_bytes: u64) -> Result<(), MemoryError> {
     let (slot_count, account_count) = (genesis.slot_count(), genesis.account_count());
     let codes = genesis.account_families.iter().map(AccountFamily::code_bytes);
@@ -157,7 +158,7 @@ fn check_size(genesis: &Genesis, row_bytes: u64, limit_bytes: u64) -> Result<(),
     Err(MemoryError::TooLarge { slot_count, account_count, need_bytes, limit_bytes })
 }
 
-/// The accounts and codes that families make.
+/// Adds the accounts and codes of families.
 fn add_families(maps: &mut Maps, genesis: &Genesis) {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let hashes = CodeHashes::new(genesis, threads, &AtomicBool::new(false)).unwrap_or_default();
@@ -207,7 +208,7 @@ impl Store for MemoryStore {
     }
 }
 
-/// The base, which nobody writes, below what the sample's batches have committed.
+/// A read-only base below the commits of the sample's batches.
 #[derive(Debug)]
 struct MemorySample<'s> {
     base: &'s Maps,
@@ -256,7 +257,7 @@ impl Sample for MemorySample<'_> {
 #[derive(Debug)]
 struct MemoryReader<'a> {
     sample: &'a MemorySample<'a>,
-    /// The base's slots of the account asked for last; most reads stay in it.
+    /// The base's slots of the last account; most reads stay in it.
     last: Option<(Address, Option<&'a Slots>)>,
     key_count: u64,
 }

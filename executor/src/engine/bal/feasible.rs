@@ -1,11 +1,11 @@
-//! Can the declared slots still be met? EIP-7928 lets a validator reject a list as soon as the
-//! gas that remains cannot pay 2,000 for each declared read that no transaction has made: a list
+//! Checks that the declared slots can still be met. The gas left must pay 2,000 for each declared
+//! read that no transaction has made; otherwise EIP-7928 lets a validator reject the list. A list
 //! full of phantom reads then costs a few transactions and not a block.
 //!
-//! Steps run in any order here, so both sides are bounds: a slot that two workers met counts
-//! twice (which can only let a list pass), and a step counts as ended only with its gas and its
-//! slots. Reads without block gas (system calls after the transactions among them, as
-//! ethereum/EIPs#12277 amends the EIP) are allowed for throughout.
+//! Steps run in any order here, so both sides are bounds. A slot that two workers met counts twice,
+//! which can only let a list pass. A step counts as ended only with its gas and its slots. Reads
+//! without block gas are allowed for throughout, among them system calls after the transactions
+//! (ethereum/EIPs#12277 amends the EIP so).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,8 +18,8 @@ use workload::{
 
 use crate::engine::error::ListFault;
 
-/// A worker reports its progress when its steps could have burnt this much gas: the longest
-/// step of a storm at once, transfers a hundred at a time.
+/// A worker reports its progress when its steps could have burnt this much gas. That is the longest
+/// step of a storm at once, or a hundred transfers.
 const TELL_GAS: u64 = 2_000_000;
 
 /// The sums that all workers of a batch share.
@@ -86,8 +86,8 @@ impl Feasibility {
         Ok(new)
     }
 
-    /// Takes in that a worker ended a transaction after which its view has met `met_count`
-    /// slots, and tells it to the others now and then.
+    /// Records that a worker ended a transaction, after which its view has met `met_count` slots.
+    /// Reports to the other workers now and then.
     ///
     /// # Errors
     /// [`ListFault::Infeasible`].
@@ -103,9 +103,9 @@ impl Feasibility {
         let Ended { tx, gas, fork } = ended;
         unreported.limits_gas += limit(tx, fork);
         // Neither counts a refund as burnt: the one never, the other not in the block's sum.
-        unreported.used_gas += match fork {
-            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => gas.receipt_gas,
-            Fork::Amsterdam => gas.block_regular_gas,
+        unreported.used_gas += match fork.is_from(Fork::Amsterdam) {
+            true => gas.block_regular_gas,
+            false => gas.receipt_gas,
         };
         if unreported.limits_gas < TELL_GAS {
             return Ok(());

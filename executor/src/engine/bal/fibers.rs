@@ -1,16 +1,17 @@
-//! A worker with several transactions under way: each on a fiber, with a reader, a view and an EVM of
-//! its own, as if it were a thread. One that waits for the device yields the thread to the others.
+//! A worker with several transactions under way. Each has its own fiber, reader, view and EVM, as
+//! if it were a thread. A transaction that waits for the device yields the thread to the others.
 
 use std::sync::atomic::Ordering;
 
 use variant::Engine;
 
-use super::{
-    job::{Job, WorkerCounts},
-    prestate::PreState,
-};
+use super::{job::Job, prestate::PreState};
 use crate::{
-    engine::clock::Execution, error::StoreError, fiber::Fibers, lock::lock, pool::WorkerPool,
+    engine::{clock::Execution, tally::WorkerCounts},
+    error::StoreError,
+    fiber::Fibers,
+    lock::lock,
+    pool::WorkerPool,
     trace::Track,
 };
 

@@ -11,7 +11,7 @@ use std::{
 use evm::TxResult;
 use variant::Phase;
 use workload::{
-    Batch, BlockAccessIndex, Layout, Steps,
+    BlockAccessIndex, Layout, Steps,
     list::{self, ListBounds, ListIndex},
 };
 
@@ -28,57 +28,20 @@ use crate::{
     engine::{
         error::{EngineError, ListFault},
         executed::{BatchResult, Executed},
-        tally::{ReadTally, Reading},
+        tally::{Reading, WorkerCounts},
         task::Task,
     },
     lock::lock,
-    process, schedule,
-    shards::{CoordinatorTimes, ShardTimes},
+    schedule,
     single_flight::SingleFlight,
     span::Spans,
-    store::{ReadCounters, Reader},
-    trace::{Trace, close_part},
+    store::Reader,
+    trace::close_part,
 };
 
 mod execution;
 mod on_shard;
 pub(super) mod remote;
-
-/// Counts of one worker over all batches: made before the clock, joined after it.
-#[derive(Debug, Default)]
-pub(crate) struct WorkerCounts {
-    pub(super) on_demand: ReadTally,
-    pub(super) prefetched: ReadTally,
-    /// Of a shard, at the coordinator.
-    pub(super) shard_times: ShardTimes,
-    pub(super) coordinator_times: CoordinatorTimes,
-    pub(super) counters: ReadCounters,
-    /// Of a thread that only verifies.
-    pub(super) priority: Option<process::Priority>,
-}
-
-impl WorkerCounts {
-    /// Counts of a worker that reads through `reader`, with recorders if the sample is traced, among
-    /// `recorder_count` workers that have some.
-    pub(super) fn new(reader: &dyn Reader, trace: Option<&Trace>, recorder_count: usize) -> Self {
-        let [on_demand, prefetched] = [trace, trace]
-            .map(|trace| ReadTally::of(reader, trace.map(|trace| trace.recorder(recorder_count))));
-        Self { on_demand, prefetched, ..Self::default() }
-    }
-}
-
-/// The input of a job.
-pub(crate) struct JobInput<'j> {
-    pub(super) task: &'j Task<'j>,
-    /// 0-based index of the batch.
-    pub(super) batch_index: usize,
-    pub(super) batch: &'j Batch,
-    pub(super) spans: &'j Arc<Spans>,
-    /// Order of the store's rows.
-    pub(super) layout: Option<Layout>,
-    /// Order of the steps, where they go by their known cost.
-    pub(super) known_order: Option<Vec<BlockAccessIndex>>,
-}
 
 /// The result of one step.
 #[derive(Debug)]
@@ -105,9 +68,12 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// A wrong value comes before the failures that it may cause, and a cancellation last. Among
-    /// others the one that was taken first comes first: a worker finishes a step or a chunk that it has
-    /// taken, so that one is found however threads meet.
+    /// Rank of a failure; the lowest is reported. A wrong value comes before the failures that it
+    /// may cause, and a cancellation last. Other failures rank in the order in which their step or
+    /// chunk was taken.
+    ///
+    /// A worker finishes each step or chunk that it has taken. So the reported failure does not
+    /// depend on timing.
     const fn rank(&self) -> (u8, usize) {
         let kind = match &self.error {
             EngineError::List { fault: ListFault::WrongValue { .. }, .. } => 0,
@@ -145,8 +111,15 @@ pub(crate) struct Job<P> {
 }
 
 impl<P: PreState> Job<P> {
-    pub(super) fn new(input: JobInput<'_>) -> Result<Self, EngineError> {
-        let JobInput { task, batch_index, batch, spans, layout, known_order } = input;
+    /// The batch at `batch_index`. Its steps are taken in `known_order`, where they go by their known cost.
+    pub(super) fn new(
+        task: &Task<'_>,
+        batch_index: usize,
+        spans: &Arc<Spans>,
+        layout: Option<Layout>,
+        known_order: Option<Vec<BlockAccessIndex>>,
+    ) -> Result<Self, EngineError> {
+        let batch = &task.workload.batches[batch_index];
         let start = spans.elapsed();
         let bounds = ListBounds::new(batch, task.workload.fork());
         // A list of any length must not cost its hash.

@@ -1,9 +1,10 @@
-//! A shard's part of a batch: its threads run their steps as those of `bal` do, over values that the
-//! coordinator sends. Keys that the list lets foresee are fetched ahead, in micro-batches that do not wait for
-//! one another: accounts of its transactions' senders and recipients, of who gets fees or withdrawals and of the
-//! contracts that its system steps call, keys that one of its steps is the first to write, slots of the called
-//! contracts that no step writes, and, once an account is there, its code. Which step reads what is not in a list (EIP-7928): some of these
-//! slots are another shard's, and keys beyond these are fetched on demand.
+//! A shard's part of a batch. Its threads run its steps as those of `bal` do, over values that the
+//! coordinator sends.
+//!
+//! Keys that the shard will probably need are fetched ahead (see `Ahead::of`), in micro-batches that
+//! do not wait for one another. An account's code is fetched once the account is there. A list does
+//! not say which step reads a key (EIP-7928). So some of these slots are another shard's, and other
+//! keys are fetched on demand.
 
 use std::{
     num::NonZeroUsize,
@@ -25,15 +26,11 @@ use workload::{
     list::{AccountId, ListIndex, SlotId},
 };
 
-use super::{
-    bitset::Bitset,
-    job::{Job, JobInput},
-    prestate::Declared,
-    view::Shared,
-};
+use super::{bitset::Bitset, job::Job, prestate::Declared, view::Shared};
 use crate::{
     engine::{
         error::EngineError,
+        on_shards::coordinator_failed as failed,
         send_queue::{Limits, Producer, SendQueue},
         tally::{ReadTally, Reading},
         task::Task,
@@ -69,11 +66,8 @@ pub fn run_shard(
     let variant = Variant::of(Design::BatchedIo, threads, NonZeroUsize::MIN);
     let variant = Variant { io: Io::OnDemand, io_thread_count: 0, ..variant };
     let task = &Task::new(workload, &lists, variant, stop);
-    let batch = &workload.batches[batch_index];
     let spans = &Arc::new(Spans::start());
-    let known_order = Some(steps.clone());
-    let job = JobInput { task, batch_index, batch, spans, layout: None, known_order };
-    let job = &Job::<Declared>::new(job)?;
+    let job = &Job::<Declared>::new(task, batch_index, spans, None, Some(steps.clone()))?;
     let mut ahead = Ahead::of(workload, assignment, job.list(), job.steps());
     ahead.claim(&job.shared().pre_state);
     // A coordinator that has gone wants nothing.
@@ -136,9 +130,13 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Keys that the list lets foresee: accounts of senders, of recipients, of who gets fees or a withdrawal,
-    /// of contracts that system steps call, and of own first writes; slots of own first writes, and slots
-    /// that are read alone, of the accounts that are called.
+    /// Finds the keys that the shard will probably need.
+    ///
+    /// Accounts: senders, recipients, fee recipients, receivers of withdrawals, contracts that
+    /// system steps call, and accounts that its steps are the first to write.
+    ///
+    /// Slots: those that its steps are the first to write, and unchanged slots of the called
+    /// accounts.
     fn of(workload: &Workload, assignment: &Assignment, list: &ListIndex, steps: &Steps) -> Self {
         let batch = &workload.batches[assignment.batch];
         let (mut accounts, mut callees) = (Vec::new(), Vec::new());
@@ -152,7 +150,9 @@ impl Ahead {
                     accounts.extend(paid.iter().filter_map(|address| list.account_id(address)));
                     tx.to.into_iter().collect()
                 }
-                StepKind::BeforeTransactions => contracts(system::before_transactions(&block.env)),
+                StepKind::BeforeTransactions => {
+                    contracts(system::before_transactions(workload.fork(), &block.env))
+                }
                 StepKind::AfterTransactions => {
                     let paid = block.withdrawals.iter().map(|withdrawal| withdrawal.address);
                     accounts.extend(paid.filter_map(|address| list.account_id(&address)));
@@ -328,10 +328,6 @@ impl Remote<'_> {
         times.demand_request_count += 1;
         fetched
     }
-}
-
-fn failed(reason: String) -> StoreError {
-    StoreError::Failed { store: "coordinator", action: "fetch values".to_owned(), reason }
 }
 
 impl Reader for Remote<'_> {

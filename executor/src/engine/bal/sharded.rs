@@ -1,16 +1,13 @@
 //! Batches whose steps are executed by shards: a thread for each shard talks to it. Values come from this
 //! process's store; writes are checked, joined and committed here, as those of `bal` are.
 
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::{sync::atomic::Ordering, time::Instant};
 
-use variant::{PartitionTime, Phase};
+use variant::Phase;
 use workload::list::{ListBounds, ListIndex};
 
 use super::{
-    job::{Job, JobInput, WorkerCounts, remote::ShardConnection},
+    job::{Job, remote::ShardBatch},
     parts,
     prestate::Declared,
 };
@@ -19,22 +16,19 @@ use crate::{
         clock::{Engine, Execution, Turn},
         error::EngineError,
         executed::{BatchResult, Executed},
-        on_shards::{self, Parts},
+        on_shards::{self, Lead, OnShards, Parts},
+        tally::WorkerCounts,
         task::Task,
     },
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    shards::{Assignment, Shards},
-    store::Reader,
+    shards::Assignment,
     trace::Track,
 };
 
 /// The engine.
-pub(in crate::engine) struct Sharded<'a> {
-    at: Execution<'a>,
-    shards: &'a dyn Shards,
-}
+pub(in crate::engine) struct Sharded<'a>(pub(in crate::engine) OnShards<'a>);
 
 /// A batch and the parts of it.
 pub(in crate::engine) struct ShardedJob {
@@ -42,37 +36,18 @@ pub(in crate::engine) struct ShardedJob {
     parts: Vec<Assignment>,
 }
 
-/// State of the leading thread.
-pub(in crate::engine) struct Lead<'a> {
-    reader: Box<dyn Reader + 'a>,
-    /// Parts of each batch, where batches are partitioned before the clock.
-    parts: std::vec::IntoIter<Parts>,
-    partitioning: Duration,
-}
-
-impl<'a> Sharded<'a> {
-    /// The engine for an execution.
-    ///
-    /// # Errors
-    /// [`EngineError::Store`] where fewer shards are connected than the variant has.
-    pub(in crate::engine) fn new(at: Execution<'a>) -> Result<Self, EngineError> {
-        Ok(Self { at, shards: on_shards::connected(at.task)? })
-    }
-}
-
 impl<'a> Engine for Sharded<'a> {
     type Job = ShardedJob;
     type Lead = Lead<'a>;
-    type WorkerCounts = WorkerCounts;
 
     const NAME: &'static str = "sharded";
 
     fn worker_count(&self) -> usize {
-        self.at.task.variant.sharding.count
+        self.0.count()
     }
 
-    fn worker_name(&self, _worker: usize) -> &'static str {
-        "shard"
+    fn track(&self, worker: usize) -> Track {
+        Track::Shard(worker)
     }
 
     fn work(
@@ -80,39 +55,18 @@ impl<'a> Engine for Sharded<'a> {
         worker: usize,
         pool: &WorkerPool<'_, ShardedJob>,
     ) -> Result<WorkerCounts, StoreError> {
-        let Execution { sample, task, stop } = self.at;
-        let mut reader = sample.reader()?;
-        let mut counts = WorkerCounts::new(reader.as_ref(), task.trace, self.worker_count());
-        on_shards::load(self.shards, worker, task)?;
-        pool.serve(|ShardedJob { job, parts }| {
-            let mut connection = ShardConnection {
-                task,
-                stop,
-                shards: self.shards,
-                shard: worker,
-                assignment: &parts[worker],
-                reader: reader.as_mut(),
-                counts: &mut counts,
-            };
-            if let Err(failure) = connection.run(job) {
-                stop.store(true, Ordering::Relaxed);
+        self.0.work(worker, pool, |connection, ShardedJob { job, parts }| {
+            let mut batch = ShardBatch { connection, job, assignment: &parts[worker] };
+            if let Err(failure) = batch.run() {
+                self.0.at.stop.store(true, Ordering::Relaxed);
                 lock(&job.failures).push(failure);
             }
-        });
-        if let Some(trace) = task.trace {
-            trace.give(Track::Shard(worker), counts.on_demand.trace.take());
-        }
-        Ok(WorkerCounts { counters: reader.counters(), ..counts })
+        })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        let Execution { sample, task, .. } = self.at;
-        let mut partitioning = Duration::ZERO;
-        let parts = match task.variant.sharding.partition_time {
-            PartitionTime::Before => parts_before(task, &mut partitioning)?,
-            PartitionTime::Inside => Vec::new(),
-        };
-        Ok(Lead { reader: sample.reader()?, parts: parts.into_iter(), partitioning })
+        let task = self.0.at.task;
+        Lead::new(self.0.at, |lead, batch_index| partition_before(lead, task, batch_index))
     }
 
     fn run_batch(
@@ -121,20 +75,12 @@ impl<'a> Engine for Sharded<'a> {
         turn: &Turn<'_, ShardedJob>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let Execution { sample, task, stop } = self.at;
-        let (batch, spans, layout) = (turn.batch, turn.spans, sample.row_layout());
-        let input =
-            JobInput { task, batch_index: turn.index, batch, spans, layout, known_order: None };
-        let job = Job::new(input)?;
+        let Execution { sample, task, stop } = self.0.at;
+        let spans = turn.spans;
+        let job = Job::new(task, turn.index, spans, sample.row_layout(), None)?;
         let sharding = &task.variant.sharding;
-        let known = lead.parts.next();
-        let parts = known.unwrap_or_else(|| {
-            let start = spans.elapsed();
-            let parts = parts::partition(batch, job.list(), sharding);
-            let span = spans.close(Phase::Partition, start);
-            lead.partitioning += span.end - span.start;
-            parts
-        });
+        let parts =
+            lead.next_parts(spans, |_| Ok(parts::partition(turn.batch, job.list(), sharding)))?;
         let Parts { steps, shard_of_tx } = parts;
         let list = &task.lists[turn.index];
         let parts = on_shards::assignments(steps, turn.index, list, &task.variant);
@@ -146,33 +92,22 @@ impl<'a> Engine for Sharded<'a> {
     }
 
     fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
-        executed.counters = lead.reader.counters();
-        executed.partitioning = lead.partitioning;
-        executed.shard_names =
-            (0..self.worker_count()).map(|shard| self.shards.name(shard)).collect();
-    }
-
-    fn gather(&self, workers: Vec<WorkerCounts>, executed: &mut Executed) {
-        for worker in &workers {
-            executed.counters.add(&worker.counters);
-            executed.on_demand.merge(&worker.on_demand);
-            executed.shard_times.add(&worker.shard_times);
-            executed.coordinator_times.add(&worker.coordinator_times);
-        }
+        self.0.leave(lead, executed);
     }
 }
 
-/// The parts of all batches, before the clock. Adds their time, without that of the lists, to `partitioning`.
-fn parts_before(task: &Task<'_>, partitioning: &mut Duration) -> Result<Vec<Parts>, EngineError> {
-    let batches = task.workload.batches.iter().zip(task.lists).enumerate();
-    let parts = batches.map(|(batch_index, (batch, list))| {
-        let bounds = ListBounds::new(batch, task.workload.fork());
-        let list = ListIndex::decode(list, &bounds);
-        let list = list.map_err(|error| EngineError::rejected(batch_index, error))?;
-        let start = Instant::now();
-        let parts = parts::partition(batch, &list, &task.variant.sharding);
-        *partitioning += start.elapsed();
-        Ok(parts)
-    });
-    parts.collect()
+/// Partitions a batch before the clock. Its list's time is none of partitioning's.
+fn partition_before(
+    lead: &mut Lead<'_>,
+    task: &Task<'_>,
+    batch_index: usize,
+) -> Result<Parts, EngineError> {
+    let batch = &task.workload.batches[batch_index];
+    let bounds = ListBounds::new(batch, task.workload.fork());
+    let list = ListIndex::decode(&task.lists[batch_index], &bounds);
+    let list = list.map_err(|error| EngineError::rejected(batch_index, error))?;
+    let start = Instant::now();
+    let parts = parts::partition(batch, &list, &task.variant.sharding);
+    lead.partitioning += start.elapsed();
+    Ok(parts)
 }

@@ -1,6 +1,9 @@
-//! The keys that transactions touch, for partitioners of a batch that has no list: each transaction is run
-//! alone on the state before the batch, its sender with whatever nonce and balance it takes to begin. A guess:
-//! in its turn a transaction may go another way. The result of the batch does not depend on it.
+//! The keys that transactions touch, for partitioners of a batch without a list. Each transaction
+//! runs alone on the state before the batch. Its sender has any nonce and balance that it needs to
+//! begin.
+//!
+//! The keys are a guess: in the batch a transaction may go another way. The result of the batch
+//! does not depend on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,8 +19,7 @@ use workload::{Batch, StepKind, Steps, Workload, genesis::AccountState};
 use crate::{
     engine::{
         error::{EngineError, ViewError},
-        lifted::Lifted,
-        row,
+        row::{self, Lifted},
     },
     store::Reader,
 };
@@ -55,7 +57,7 @@ pub(super) fn shared_accesses(
         if entered.replace(step.block) != Some(step.block) {
             runner.enter(block);
         }
-        runner.db().lifted = Lifted::of(&block.transactions[tx_index]);
+        runner.db().lifted = Lifted::new(&block.transactions[tx_index]);
         match runner.run(block, step.kind, |before, state| before.note_writes(&state)) {
             // A run that comes to nothing has touched what it has touched.
             Ok(_) | Err(StepError::Database(ViewError::MissingBlockHash(_))) => {}

@@ -1,17 +1,17 @@
-//! The last run of every step of an optimistic batch that shards execute, and the one decision on it: steps
-//! are committed in order, each when all that its run read are the values that committed steps left. Plain
-//! values behind one lock; the versions of keys and the fees are the structures of the engine itself.
+//! The last run of every step of an optimistic batch on shards, and the decision on it. Steps are
+//! committed in order. A run is committed if all its reads are values that committed steps left.
+//! Plain values behind one lock; versions of keys and fees have the engine's own structures.
 //!
-//! A shard is sent each write of another shard's step to a key that it has asked for, and each commit. So a
-//! run that is not right is disturbed there, and runs again. One that began after all lower steps were
-//! committed has no excuse: if its reads are wrong, its shard is at fault.
+//! A shard is sent each commit, and each write of another shard's step to a key that it has
+//! requested. So a wrong run is disturbed there, and runs again. A run that began after all lower
+//! steps were committed has no excuse: if its reads are wrong, its shard is at fault.
 
 use std::sync::mpsc::Sender;
 
-use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256, map::HashMap};
 use evm::TxResult;
 use revm::state::Bytecode;
-use workload::{BlockAccessIndex, Transaction};
+use workload::{BlockAccessIndex, Transaction, genesis::AccountState};
 
 use super::{
     cell::{Cell, Keep},
@@ -22,14 +22,13 @@ use super::{
     view,
 };
 use crate::{
-    engine::{executed::CrossShard, row},
+    engine::{executed::CrossShard, message, row},
     shards::versions::{
         AccountVersion, HURRIED_RESULT_COUNT, KeyValue, KeyValues, Keys, OptimisticStep, Order,
         Reads, RemoteWrites, Version, VersionWrites,
     },
 };
 
-mod message;
 #[cfg(test)]
 mod tests;
 
@@ -72,13 +71,13 @@ pub(super) struct Hub {
     /// Codes of this batch.
     codes: HashMap<B256, Bytecode>,
     outboxes: Vec<Outbox>,
-    /// Of each shard: so many of its next results do not wait for one another, as it was told.
+    /// For each shard, the number of its next results that do not wait for one another.
     hurried_counts: Vec<usize>,
     counts: CrossShard,
 }
 
 impl Hub {
-    /// Of a batch whose steps these shards run.
+    /// Prepares a batch; `owner` has the shard of each step.
     pub(super) fn new(owner: Vec<u32>, outboxes: Vec<Outbox>) -> Self {
         Self {
             runs: owner.iter().map(|_| LastRun::default()).collect(),
@@ -127,7 +126,7 @@ impl Hub {
         if step.result.is_some() != tx.is_some() {
             return Err(format!("its result of step {index} is of another kind of step"));
         }
-        if let Some(reason) = message::fault(&step, tx) {
+        if let Some(reason) = fault(&step, tx) {
             return Err(reason);
         }
         let hurried_count = &mut self.hurried_counts[shard as usize];
@@ -178,8 +177,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Puts the writes of a run in place of those of the step's last run, and tells the shards that read
-    /// these keys where they differ. Returns the log of its writes.
+    /// Replaces the writes of the step's last run by those of this run. Sends each changed value to
+    /// the shards that read its key. Returns the log of the run's writes.
     fn write(&mut self, ledger: Ledger<'_>, shard: u32, step: &OptimisticStep) -> Log {
         let memory = ledger.memory;
         let (index, incarnation) = (step.index, step.incarnation);
@@ -339,7 +338,8 @@ impl Hub {
         drop(self.outboxes[shard as usize].send(Some(Order::Values(values))));
     }
 
-    /// What steps of other shards than `shard` wrote, of committed ones the last only.
+    /// Versions that steps of other shards than `shard` wrote. Only the last committed version can
+    /// be among them.
     fn versions<B: Clone, V: Clone + PartialEq, W>(
         &self,
         cell: &Cell<B, V>,
@@ -403,7 +403,7 @@ impl News {
 /// Whether a run changes what others read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// It does.
+    /// The run changes a value.
     News,
     /// The step's last run had left the same.
     Nothing,
@@ -454,4 +454,22 @@ fn is_paid(ledger: Ledger<'_>, index: BlockAccessIndex, id: CellId, seen: &SeenA
     };
     view::pay(&mut account, ledger.fees.sum(id, since, index));
     *seen == account
+}
+
+/// The fault of a run that no execution has; `tx` is the step's transaction, if it is one.
+fn fault(step: &OptimisticStep, tx: Option<&Transaction>) -> Option<String> {
+    let index = step.index;
+    let VersionWrites { accounts, slots, codes } = &step.writes;
+    let written = accounts.iter().map(|(address, _)| *address);
+    if let Some(fault) = message::repeated_write(index, written, slots) {
+        return Some(fault);
+    }
+    let empty = Some(AccountState::default());
+    if let Some((address, _)) = accounts.iter().find(|(_, version)| version.state == empty) {
+        return Some(format!("step {index} leaves {address} empty and existing (EIP-161)"));
+    }
+    if let Some((hash, _)) = codes.iter().find(|(hash, code)| keccak256(code) != *hash) {
+        return Some(format!("a code in step {index} has not the hash {hash}"));
+    }
+    message::excess_gas(index, step.result.as_ref(), tx)
 }

@@ -1,5 +1,5 @@
-//! The coordinator as a shard's part of an optimistic batch has it: its orders go into the memory in the order
-//! in which they come, and readers wait there for keys that they ask for.
+//! The coordinator as a shard's part of an optimistic batch sees it. Its orders enter the memory in
+//! the order of arrival. Readers wait in the memory for the keys that they request.
 
 use std::{
     sync::{
@@ -19,7 +19,7 @@ use super::{
     memory::{Account, CellId, Memory},
 };
 use crate::{
-    engine::send_queue::SendQueue,
+    engine::{on_shards::coordinator_failed as failed, send_queue::SendQueue},
     error::StoreError,
     lock::lock,
     shards::{
@@ -192,10 +192,6 @@ impl Values<'_> {
         let waited = self.memory.gates.wait(id, self.over, has_come);
         waited.map_err(|_| failed("the batch has ended".to_owned()))
     }
-}
-
-fn failed(reason: String) -> StoreError {
-    StoreError::Failed { store: "coordinator", action: "fetch values".to_owned(), reason }
 }
 
 impl Reader for Values<'_> {

@@ -1,12 +1,11 @@
-//! All interleavings of small batches, tried one by one: the real scheduler and the real cells,
-//! run by simulated workers one transition at a time. A transition is the work of a thread under
-//! one lock, so the interleavings tried here are exactly those of threads.
+//! All interleavings of small batches, tried one by one. Simulated workers run the real scheduler
+//! and the real cells, one transition at a time. A transition is the work of a thread under one
+//! lock, so these interleavings are exactly those of threads.
 //!
-//! The laws: no state without a way on (nobody waits when nobody can run), no way back to a state
-//! (every run ends), committed steps stay committed, in order, and at the end every step has
-//! read and written the same as in order.
+//! The laws: some worker can always go on. Every run ends, as no state comes back. Committed steps
+//! stay committed, in order. At the end every step has read and written the same as in order.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt::Debug, hash::Hash};
 
 use super::{
     cell::{Cell, Found, Keep},
@@ -90,13 +89,6 @@ struct World {
     is_shard: bool,
 }
 
-struct Explorer<'p> {
-    programs: &'p [Program],
-    expected: Vec<u64>,
-    seen: HashSet<World>,
-    end_count: usize,
-}
-
 const CELLS: usize = 2;
 
 mod shard;
@@ -134,6 +126,11 @@ impl World {
             workers: vec![Doing::Asking(None); workers],
             is_shard: false,
         }
+    }
+
+    /// All states after one transition.
+    fn all_next(&self, programs: &[Program]) -> Vec<Self> {
+        (0..self.workers.len()).filter_map(|worker| self.after(worker, programs)).collect()
     }
 
     /// One transition of `worker`; `None` where it can do nothing but wait.
@@ -297,56 +294,48 @@ fn give_up(run: &Run, need: Option<u32>) -> Doing {
     Doing::Asking(Some(Report::GivenUp { index: run.index, until }))
 }
 
-impl Explorer<'_> {
-    /// Depth first; `path` are the states above, which must not come again.
-    fn explore(&mut self, first: World) {
-        let mut path = HashSet::new();
-        let mut stack = vec![(first, 0)];
-        while let Some((world, worker)) = stack.last_mut() {
-            if *worker == 0 {
-                path.insert(world.clone());
-            }
-            if *worker == world.workers.len() {
-                let (world, _) = stack.pop().unwrap();
-                path.remove(&world);
-                self.seen.insert(world);
-                continue;
-            }
-            let (from, next) = (world.clone(), world.after(*worker, self.programs));
-            *worker += 1;
-            match next {
-                Some(next) if !self.seen.contains(&next) => {
-                    assert!(!path.contains(&next), "a run that never ends: {next:#?}");
-                    stack.push((next, 0));
+/// Goes through all states from `first` on, depth first: `next` has those after one, and `end` sees each without
+/// any. None comes again behind itself. Returns how many states there are.
+fn explore<S: Clone + Debug + Eq + Hash>(
+    first: S,
+    next: impl Fn(&S) -> Vec<S>,
+    mut end: impl FnMut(&S),
+) -> usize {
+    let (mut seen, mut path) = (HashSet::new(), HashSet::from([first.clone()]));
+    let mut stack = vec![(next(&first), first)];
+    while let Some((left, state)) = stack.last_mut() {
+        match left.pop() {
+            Some(after) if seen.contains(&after) => {}
+            Some(after) => {
+                assert!(path.insert(after.clone()), "a run that never ends: {after:#?}");
+                let left = next(&after);
+                if left.is_empty() {
+                    end(&after);
                 }
-                Some(_) => {}
-                None => self.assert_not_stuck(&from),
+                stack.push((left, after));
+            }
+            None => {
+                path.remove(state);
+                seen.extend(stack.pop().map(|(_, state)| state));
             }
         }
     }
-
-    /// A worker of `world` cannot go on: another one can, or all is done.
-    fn assert_not_stuck(&mut self, world: &World) {
-        let can_go = |worker| world.after(worker, self.programs).is_some();
-        if (0..world.workers.len()).any(can_go) {
-            return;
-        }
-        let is_gone = world.workers.iter().all(|doing| *doing == Doing::Gone);
-        assert!(is_gone, "nobody can go on: {world:#?}");
-        let last = |cell: &Cell<u64, u64>| cell.last().map_or(0, |(_, value)| *value);
-        let got: Vec<_> = world.cells.iter().map(last).collect();
-        assert_eq!(got, self.expected, "{:?}: {world:#?}", self.programs);
-        self.end_count += 1;
-    }
+    seen.len()
 }
 
 /// Tries all interleavings; returns how many states there are.
 fn try_all(programs: &[Program], links: &[u32], workers: usize) -> usize {
-    let expected = in_order(programs);
-    let mut explorer = Explorer { programs, expected, seen: HashSet::new(), end_count: 0 };
-    explorer.explore(World::new(links, workers));
-    assert!(explorer.end_count > 0, "{programs:?}: no run ended");
-    explorer.seen.len()
+    let (expected, mut end_count) = (in_order(programs), 0);
+    let next = |world: &World| world.all_next(programs);
+    let state_count = explore(World::new(links, workers), next, |world| {
+        let is_gone = world.workers.iter().all(|doing| *doing == Doing::Gone);
+        assert!(is_gone, "nobody can go on: {world:#?}");
+        let last = world.cells.iter().map(|cell| cell.last().map_or(0, |(_, value)| *value));
+        assert_eq!(last.collect::<Vec<_>>(), expected, "{programs:?}: {world:#?}");
+        end_count += 1;
+    });
+    assert!(end_count > 0, "{programs:?}: no run ended");
+    state_count
 }
 
 fn without_links(programs: &[Program], workers: usize) -> usize {

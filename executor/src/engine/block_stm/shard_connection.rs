@@ -3,11 +3,7 @@
 //! updates for the shard: commits, and writes of other shards.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
+    sync::{Arc, Mutex, mpsc},
     thread,
     time::Duration,
 };
@@ -15,7 +11,7 @@ use std::{
 use alloy_primitives::{B256, Bytes};
 use evm::{AccountWrite, StepWrites};
 use variant::Phase;
-use workload::{BlockAccessIndex, StepKind, Steps, Transaction};
+use workload::Steps;
 
 use super::{
     deferred_fees::BatchFees,
@@ -23,21 +19,14 @@ use super::{
     memory::Memory,
 };
 use crate::{
-    engine::{
-        error::EngineError,
-        tally::{ReadTally, Reading},
-        task::Task,
-    },
+    engine::{error::EngineError, on_shards::Connection},
     lock::lock,
     shards::{
-        Assignment, Channel, OptimisticFinished, OptimisticReport, Receiver, Sender, ShardTimes,
-        Shards, Speculation,
+        Assignment, Channel, OptimisticReport, Receiver, Sender,
         versions::{KeyValues, Keys, OptimisticStep, Order, VersionWrites},
     },
     single_flight::SingleFlight,
     span::{Span, Spans},
-    store::{ReadCounters, Reader},
-    trace::add_part,
 };
 
 mod source;
@@ -72,24 +61,10 @@ impl Job {
     }
 }
 
-/// Counts of one connection over all batches.
-#[derive(Debug)]
-pub(in crate::engine) struct ShardStats {
-    pub(super) on_demand: ReadTally,
-    pub(super) times: ShardTimes,
-    pub(super) speculation: Speculation,
-    pub(super) counters: ReadCounters,
-}
-
-/// A connection to a shard.
-pub(super) struct ShardConnection<'a> {
-    pub(super) task: &'a Task<'a>,
-    pub(super) stop: &'a AtomicBool,
-    pub(super) shards: &'a dyn Shards,
-    /// Index of the shard.
-    pub(super) shard: usize,
-    pub(super) reader: &'a mut dyn Reader,
-    pub(super) stats: &'a mut ShardStats,
+/// A shard that executes its part of a batch.
+pub(super) struct ShardBatch<'c, 'a> {
+    pub(super) connection: &'c mut Connection<'a>,
+    pub(super) job: &'c Job,
 }
 
 /// Ends the sending thread of a connection, when dropped.
@@ -101,22 +76,23 @@ impl Drop for Ending<'_> {
     }
 }
 
-impl ShardConnection<'_> {
+impl ShardBatch<'_, '_> {
     /// Has the shard execute its part.
     ///
     /// # Errors
     /// The failure of the shard or of the store.
-    pub(super) fn run(&mut self, job: &Job) -> Result<(), EngineError> {
+    pub(super) fn run(&mut self) -> Result<(), EngineError> {
+        let job = self.job;
+        let Connection { shards, shard, stop, .. } = *self.connection;
         let start = job.spans.elapsed();
-        let begun = self.shards.begin_optimistic(self.shard, &job.parts[self.shard], self.stop);
-        let Channel { sender, mut receiver } = begun.map_err(|error| self.blame(job, error.0))?;
-        let inbox = lock(&job.inboxes[self.shard]).take();
-        let inbox = inbox.unwrap_or_else(|| panic!("shard {} has one connection", self.shard));
+        let begun = shards.begin_optimistic(shard, &job.parts[shard], stop);
+        let Channel { sender, mut receiver } = begun.map_err(|error| self.blame(error.0))?;
+        let inbox = lock(&job.inboxes[shard]).take();
+        let inbox = inbox.unwrap_or_else(|| panic!("shard {shard} has one connection"));
         thread::scope(|scope| {
-            let spans = &job.spans;
-            let sending = scope.spawn(move || send(sender, &inbox, spans));
-            let ending = Ending(&job.outboxes[self.shard]);
-            let received = self.receive(job, receiver.as_mut(), start);
+            let sending = scope.spawn(move || send(sender, &inbox, &job.spans));
+            let ending = Ending(&job.outboxes[shard]);
+            let received = self.receive(receiver.as_mut(), start);
             drop(ending);
             if let Ok(Some(span)) = sending.join() {
                 job.spans.add_on_own_track(span);
@@ -125,35 +101,28 @@ impl ShardConnection<'_> {
         })
     }
 
-    fn receive(
-        &mut self,
-        job: &Job,
-        receiver: &mut dyn Receiver,
-        start: Duration,
-    ) -> Result<(), EngineError> {
+    fn receive(&mut self, receiver: &mut dyn Receiver, start: Duration) -> Result<(), EngineError> {
+        let job = self.job;
+        let Connection { shard, stop, .. } = *self.connection;
         let mut ready = None;
         let finished = loop {
-            let is_ready = ready.is_some();
             // At the end of a batch every shard owes its last message.
-            let received = receiver.receive(self.stop, &|| {
-                !is_ready
-                    || lock(&job.hub).next_owner().is_none_or(|owner| owner == self.shard as u32)
+            let received = receiver.receive(stop, &|| {
+                ready.is_none()
+                    || lock(&job.hub).next_owner().is_none_or(|owner| owner == shard as u32)
             });
-            match received.map_err(|error| self.blame_silent(job, error.0))? {
-                OptimisticReport::Ready => {
-                    let now = job.spans.elapsed();
-                    let end = now.saturating_sub(job.parts[self.shard].delay).max(start);
-                    if ready.replace(end).is_some() {
-                        return Err(self.blame(job, "it says twice that it is ready".to_owned()));
-                    }
-                    let span = Span { phase: Phase::ShardSend, start, end };
-                    let recorder = self.stats.on_demand.trace.as_deref_mut();
-                    add_part(&job.spans, span, recorder);
+            match received.map_err(|error| self.blame_silent(error.0))? {
+                OptimisticReport::Ready if ready.is_some() => {
+                    return Err(self.blame("it says twice that it is ready"));
                 }
-                OptimisticReport::Wanted { request, keys } => self.answer(job, request, &keys)?,
-                OptimisticReport::Steps(steps) => self.take(job, steps)?,
-                OptimisticReport::Failed(reason) => {
-                    return Err(self.blame(job, format!("it cannot go on: {reason}")));
+                OptimisticReport::Ready => {
+                    let delay = job.parts[shard].delay;
+                    ready = Some(self.connection.ready(&job.spans, start, delay));
+                }
+                OptimisticReport::Wanted { request, keys } => self.answer(request, &keys)?,
+                OptimisticReport::Steps(steps) => self.take(steps)?,
+                OptimisticReport::Failed { reason, .. } => {
+                    return Err(self.blame(format!("it cannot go on: {reason}")));
                 }
                 OptimisticReport::Done(finished) => break finished,
             }
@@ -161,107 +130,74 @@ impl ShardConnection<'_> {
         let lowest = lock(&job.hub).committed();
         if lowest < job.steps.count() {
             let reason = format!("it says that all is done, and step {lowest} is not committed");
-            return Err(self.blame(job, reason));
+            return Err(self.blame(reason));
         }
         let Some(ready) = ready else {
-            let reason = "it says that all is done, and never that it was ready";
-            return Err(self.blame(job, reason.to_owned()));
+            return Err(self.blame("it says that all is done, and never that it was ready"));
         };
-        self.add_times(job, ready, &finished);
+        self.connection.add_times(&job.spans, ready, &finished.times);
+        self.connection.counts.speculation.add(&finished.runs);
         Ok(())
     }
 
-    /// Adds the shard's times, which are by its own clock: see `ShardConnection::add_times` of the engine `bal`.
-    fn add_times(&mut self, job: &Job, ready: Duration, finished: &OptimisticFinished) {
-        let OptimisticFinished { times, runs } = finished;
-        let now = job.spans.elapsed();
-        let executed = ready.saturating_add(times.executed).min(now);
-        for (phase, start, end) in [
-            (Phase::Prefetch, ready, ready.saturating_add(times.ahead).min(now)),
-            (Phase::Execute, ready, executed),
-            (Phase::ShardResults, executed, now),
-        ] {
-            job.spans.add_on_own_track(Span { phase, start, end });
-        }
-        self.stats.times.add(times);
-        self.stats.speculation.add(runs);
-    }
-
     /// Takes runs in, commits what can be, and tells all shards.
-    fn take(&self, job: &Job, steps: Vec<OptimisticStep>) -> Result<(), EngineError> {
-        if let Some(keys) = self.task.root.written {
+    fn take(&self, steps: Vec<OptimisticStep>) -> Result<(), EngineError> {
+        let Self { job, connection } = self;
+        if let Some(keys) = connection.task.root.written {
             steps.iter().for_each(|step| keys.add_writes(&keys_of(&step.writes)));
         }
         let mut hub = lock(&job.hub);
         for step in steps {
-            let tx = self.transaction(job, step.index);
-            let taken = hub.take(job.ledger(), self.shard as u32, step, tx);
-            taken.map_err(|reason| self.blame(job, reason))?;
+            let is_known = step.index < job.steps.count();
+            let known = is_known.then(|| job.steps.at(step.index));
+            let tx = known.and_then(|step| connection.transaction(job.batch_index, step));
+            let taken = hub.take(job.ledger(), connection.shard as u32, step, tx);
+            taken.map_err(|reason| self.blame(reason))?;
         }
         hub.announce();
         Ok(())
     }
 
-    /// The transaction of a step, if it is one.
-    fn transaction(&self, job: &Job, index: BlockAccessIndex) -> Option<&Transaction> {
-        if index >= job.steps.count() {
-            return None;
-        }
-        let step = job.steps.at(index);
-        let block = &self.task.workload.batches[job.batch_index].blocks[step.block];
-        match step.kind {
-            StepKind::Transaction(tx_index) => Some(&block.transactions[tx_index]),
-            StepKind::BeforeTransactions | StepKind::AfterTransactions => None,
-        }
-    }
-
     /// Answers a request: reads of the store what nobody has read, outside the lock.
-    fn answer(&mut self, job: &Job, request: u64, keys: &Keys) -> Result<(), EngineError> {
+    fn answer(&mut self, request: u64, keys: &Keys) -> Result<(), EngineError> {
         let Keys { accounts, slots, codes } = keys;
         if accounts.len() + slots.len() > MAX_KEYS_PER_REQUEST
             || codes.len() > MAX_CODES_PER_REQUEST
         {
-            let reason = format!(
+            return Err(self.blame(format!(
                 "it wants {} accounts, {} slots and {} codes at once: {MAX_KEYS_PER_REQUEST} keys and \
                  {MAX_CODES_PER_REQUEST} codes are the most",
                 accounts.len(),
                 slots.len(),
                 codes.len()
-            );
-            return Err(self.blame(job, reason));
+            )));
         }
-        let source = Source {
-            memory: &job.memory,
-            codes: &job.codes,
-            reading: Reading { reader: &mut *self.reader, tally: &mut self.stats.on_demand },
-            stop: self.stop,
-        };
+        let job = self.job;
+        let Connection { shard, stop, .. } = *self.connection;
+        let reading = self.connection.reading();
+        let source = Source { memory: &job.memory, codes: &job.codes, reading, stop };
         let read = source.read(keys, |hash| lock(&job.hub).code(hash));
         let codes = read.map_err(|error| EngineError::of_read(job.batch_index, 0, error))?;
         let values = KeyValues { request, codes, ..KeyValues::default() };
-        lock(&job.hub).answer(job.ledger(), self.shard as u32, keys, values);
+        lock(&job.hub).answer(job.ledger(), shard as u32, keys, values);
         Ok(())
     }
 
     /// The fault of a shard that ended or says nothing, and which of its runs is waited for.
-    fn blame_silent(&self, job: &Job, mut reason: String) -> EngineError {
-        let hub = lock(&job.hub);
-        if hub.next_owner() == Some(self.shard as u32) {
+    fn blame_silent(&self, mut reason: String) -> EngineError {
+        let hub = lock(&self.job.hub);
+        if hub.next_owner() == Some(self.connection.shard as u32) {
             let index = hub.committed();
-            if let Some(different) = hub.difference(job.ledger()) {
+            if let Some(different) = hub.difference(self.job.ledger()) {
                 reason += &format!("; step {index} {different}, and it has not run it again");
             }
         }
         drop(hub);
-        self.blame(job, reason)
+        self.blame(reason)
     }
 
-    fn blame(&self, job: &Job, reason: String) -> EngineError {
-        if self.stop.load(Ordering::Relaxed) || self.task.cancel.load(Ordering::Relaxed) {
-            // Another thread has failed, or the user interrupted: that is the cause.
-            return EngineError::Cancelled;
-        }
-        EngineError::Shard { batch: job.batch_index, shard: self.shards.name(self.shard), reason }
+    fn blame(&self, reason: impl Into<String>) -> EngineError {
+        self.connection.blame(self.job.batch_index, reason)
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::{
     sync::{Arc, Mutex, PoisonError, atomic::Ordering, mpsc},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use alloy_primitives::Bytes;
-use variant::{PartitionTime, Phase};
+use variant::Phase;
 use workload::Steps;
 
 use super::{
@@ -16,108 +16,59 @@ use super::{
     hub::Hub,
     memory::Memory,
     settle,
-    shard_connection::{Job, ShardConnection, ShardStats},
+    shard_connection::{Job, ShardBatch},
 };
 use crate::{
     engine::{
-        clock::{Engine, Execution, Turn},
+        clock::{Engine, Turn},
         error::EngineError,
-        executed::{BatchResult, CrossShard, Executed},
-        on_shards::{self, Parts},
-        tally::ReadTally,
+        executed::{BatchResult, Executed},
+        on_shards::{self, Lead, OnShards, Parts},
+        tally::WorkerCounts,
         task::Task,
     },
     error::StoreError,
     lock::lock,
     pool::WorkerPool,
-    shards::{ShardTimes, Shards, Speculation},
     single_flight::SingleFlight,
-    store::{ReadCounters, Reader},
+    store::Reader,
     trace::Track,
 };
 
 /// The engine.
-pub(in crate::engine) struct Sharded<'a> {
-    at: Execution<'a>,
-    shards: &'a dyn Shards,
-}
-
-/// State of the leading thread.
-pub(in crate::engine) struct Lead<'a> {
-    reader: Box<dyn Reader + 'a>,
-    /// Parts of each batch, where batches are partitioned before the clock.
-    parts: std::vec::IntoIter<Parts>,
-    partitioning: Duration,
-    cross_shard: CrossShard,
-    step_count: u64,
-}
-
-impl<'a> Sharded<'a> {
-    /// The engine for an execution.
-    ///
-    /// # Errors
-    /// [`EngineError::Store`] where fewer shards are connected than the variant has.
-    pub(in crate::engine) fn new(at: Execution<'a>) -> Result<Self, EngineError> {
-        Ok(Self { at, shards: on_shards::connected(at.task)? })
-    }
-}
+pub(in crate::engine) struct Sharded<'a>(pub(in crate::engine) OnShards<'a>);
 
 impl<'a> Engine for Sharded<'a> {
     type Job = Job;
     type Lead = Lead<'a>;
-    type WorkerCounts = ShardStats;
 
     const NAME: &'static str = "sharded block-stm";
 
     fn worker_count(&self) -> usize {
-        self.at.task.variant.sharding.count
+        self.0.count()
     }
 
-    fn worker_name(&self, _worker: usize) -> &'static str {
-        "shard"
+    fn track(&self, worker: usize) -> Track {
+        Track::Shard(worker)
     }
 
-    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<ShardStats, StoreError> {
-        let Execution { sample, task, stop } = self.at;
-        let mut reader = sample.reader()?;
-        let trace = task.trace.map(|trace| trace.recorder(self.worker_count()));
-        let mut stats = ShardStats {
-            on_demand: ReadTally::of(reader.as_ref(), trace),
-            times: ShardTimes::default(),
-            speculation: Speculation::default(),
-            counters: ReadCounters::default(),
-        };
-        on_shards::load(self.shards, worker, task)?;
-        pool.serve(|job: &Job| {
-            let (shards, reader, stats) = (self.shards, reader.as_mut(), &mut stats);
-            let mut connection =
-                ShardConnection { task, stop, shards, shard: worker, reader, stats };
-            if let Err(failure) = connection.run(job) {
+    fn work(&self, worker: usize, pool: &WorkerPool<'_, Job>) -> Result<WorkerCounts, StoreError> {
+        self.0.work(worker, pool, |connection, job| {
+            if let Err(failure) = (ShardBatch { connection, job }).run() {
                 lock(&job.failures).push(failure);
-                stop.store(true, Ordering::Relaxed);
+                self.0.at.stop.store(true, Ordering::Relaxed);
             }
-        });
-        if let Some(trace) = task.trace {
-            trace.give(Track::Shard(worker), stats.on_demand.trace.take());
-        }
-        Ok(ShardStats { counters: reader.counters(), ..stats })
+        })
     }
 
     fn lead(&self) -> Result<Self::Lead, EngineError> {
-        let Execution { sample, task, .. } = self.at;
-        let mut lead = Lead {
-            reader: sample.reader()?,
-            parts: Vec::new().into_iter(),
-            partitioning: Duration::ZERO,
-            cross_shard: CrossShard::default(),
-            step_count: 0,
-        };
-        if task.variant.sharding.partition_time == PartitionTime::Before {
-            let batches = 0..task.workload.batches.len();
-            let parts = batches.map(|batch_index| lead.partition(task, batch_index));
-            lead.parts = parts.collect::<Result<Vec<_>, _>>()?.into_iter();
-        }
-        Ok(lead)
+        let task = self.0.at.task;
+        Lead::new(self.0.at, |lead, batch_index| {
+            let start = Instant::now();
+            let parts = partition(task, batch_index, lead.reader.as_mut());
+            lead.partitioning += start.elapsed();
+            parts
+        })
     }
 
     fn run_batch(
@@ -126,61 +77,37 @@ impl<'a> Engine for Sharded<'a> {
         turn: &Turn<'_, Job>,
         executed: &mut Executed,
     ) -> Result<BatchResult, EngineError> {
-        let task = self.at.task;
-        let start = turn.spans.elapsed();
-        let parts = match lead.parts.next() {
-            Some(parts) => parts,
-            None => {
-                let parts = lead.partition(task, turn.index)?;
-                turn.spans.close(Phase::Partition, start);
-                parts
-            }
-        };
+        let task = self.0.at.task;
+        let parts = lead.next_parts(turn.spans, |reader| partition(task, turn.index, reader))?;
         let Parts { steps, shard_of_tx } = parts;
         let job = turn.work_on(new_job(turn, task, steps));
         let start = turn.spans.elapsed();
         let job = Arc::into_inner(job).unwrap_or_else(|| panic!("batch {} is done", turn.index));
-        let result = finish(job, task, lead, executed)?;
+        let result = finish(job, task, lead.reader.as_mut(), executed)?;
         turn.spans.close(Phase::Validate, start);
         Ok(BatchResult { shard_of_tx, ..result })
     }
 
     fn leave(&self, lead: Self::Lead, executed: &mut Executed) {
-        executed.counters = lead.reader.counters();
-        executed.partitioning = lead.partitioning;
-        executed.cross_shard = Some(lead.cross_shard);
-        executed.shard_names =
-            (0..self.worker_count()).map(|shard| self.shards.name(shard)).collect();
-        executed.speculation =
-            Some(Speculation { steps: lead.step_count, ..Speculation::default() });
-    }
-
-    fn gather(&self, workers: Vec<ShardStats>, executed: &mut Executed) {
-        for worker in &workers {
-            executed.counters.add(&worker.counters);
-            executed.on_demand.merge(&worker.on_demand);
-            executed.shard_times.add(&worker.times);
-            if let Some(total) = &mut executed.speculation {
-                total.add(&worker.speculation);
-            }
-        }
+        self.0.leave(lead, executed);
+        executed.cross_shard.get_or_insert_default();
+        executed.speculation.get_or_insert_default();
     }
 }
 
-impl Lead<'_> {
-    /// Partitions the batch at `batch_index`.
-    fn partition(&mut self, task: &Task<'_>, batch_index: usize) -> Result<Parts, EngineError> {
-        let start = Instant::now();
-        let sharding = &task.variant.sharding;
-        let accesses = if on_shards::needs_accesses(sharding.partitioner) {
-            shared_accesses(task.workload, batch_index, self.reader.as_mut(), task.cancel)?
-        } else {
-            Vec::new()
-        };
-        let parts = Parts::new(&task.workload.batches[batch_index], sharding, accesses);
-        self.partitioning += start.elapsed();
-        Ok(parts)
-    }
+/// Partitions the batch at `batch_index`.
+fn partition(
+    task: &Task<'_>,
+    batch_index: usize,
+    reader: &mut dyn Reader,
+) -> Result<Parts, EngineError> {
+    let sharding = &task.variant.sharding;
+    let accesses = if on_shards::needs_accesses(sharding.partitioner) {
+        shared_accesses(task.workload, batch_index, reader, task.cancel)?
+    } else {
+        Vec::new()
+    };
+    Ok(Parts::new(&task.workload.batches[batch_index], sharding, accesses))
 }
 
 fn new_job(turn: &Turn<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
@@ -212,19 +139,18 @@ fn new_job(turn: &Turn<'_, Job>, task: &Task<'_>, parts: Vec<Vec<u32>>) -> Job {
 fn finish(
     job: Job,
     task: &Task<'_>,
-    lead: &mut Lead<'_>,
+    reader: &mut dyn Reader,
     executed: &mut Executed,
 ) -> Result<BatchResult, EngineError> {
     let failures = job.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     settle::check_failures(failures.into_iter().map(|error| (0, error)).collect(), task.cancel)?;
     let hub = job.hub.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (runs, cross_shard) = hub.into_runs();
-    lead.cross_shard.add(&cross_shard);
+    executed.cross_shard.get_or_insert_default().add(&cross_shard);
     let step_count = job.steps.count();
-    lead.step_count += u64::from(step_count);
+    executed.speculation.get_or_insert_default().steps += u64::from(step_count);
     let runs = runs.into_iter().map(|run| (run.result, run.latency));
     let results = executed.add_transactions(runs);
-    let net_changes =
-        settle::net_changes(&job.memory, &job.fees, step_count, lead.reader.as_mut())?;
+    let net_changes = settle::net_changes(&job.memory, &job.fees, step_count, reader)?;
     Ok(BatchResult { results, net_changes, ..BatchResult::default() })
 }

@@ -1,9 +1,9 @@
-//! The state of a batch that runs in order: each key as it was read below the batch and as it now
-//! is, side by side, so that the net changes are one pass over it. revm's own `State` keeps
-//! transitions and a bundle with reverts beside its cache; nothing here wants those.
+//! The state of a batch that runs in order. Each key has its value below the batch and its current
+//! value, side by side. So one pass gives the net changes. revm's own `State` also keeps
+//! transitions and a bundle with reverts, which are not needed here.
 //!
-//! Accounts lie in order of arrival. revm takes an account's index along as its id and brings it
-//! back with each slot, so a slot costs one look-up and not two.
+//! Accounts lie in order of arrival. revm keeps an account's index as its id and returns it with
+//! each slot. So a slot costs one look-up and not two.
 
 use alloy_primitives::{
     Address, B256, U256,
@@ -15,6 +15,7 @@ use revm::{
     database_interface::bal::BalState,
     state::{Account, AccountId, AccountInfo, Bytecode, EvmState, bal::Bal},
 };
+use variant::ListDuty;
 use workload::{NetChanges, genesis::AccountState};
 
 /// A slot.
@@ -42,7 +43,7 @@ struct Held {
 #[derive(Debug)]
 pub(super) struct BatchState<'d, D> {
     database: &'d mut D,
-    places: AddressMap<u32>,
+    indices: AddressMap<u32>,
     accounts: Vec<Held>,
     codes: B256Map<Bytecode>,
     /// Builds the list, if one is built.
@@ -50,14 +51,13 @@ pub(super) struct BatchState<'d, D> {
 }
 
 impl<'d, D: Database> BatchState<'d, D> {
-    pub(super) fn new(database: &'d mut D) -> Self {
-        let (places, codes) = (AddressMap::default(), B256Map::default());
-        Self { database, places, accounts: Vec::new(), codes, list: BalState::new() }
-    }
-
-    /// This state, which builds the list of the block, too.
-    pub(super) fn building_list(self) -> Self {
-        Self { list: self.list.with_bal_builder(), ..self }
+    pub(super) fn new(database: &'d mut D, list_duty: ListDuty) -> Self {
+        let (indices, codes) = (AddressMap::default(), B256Map::default());
+        let list = match list_duty {
+            ListDuty::Nothing => BalState::new(),
+            ListDuty::Build => BalState::new().with_bal_builder(),
+        };
+        Self { database, indices, accounts: Vec::new(), codes, list }
     }
 
     /// The database below the batch.
@@ -81,7 +81,7 @@ impl<'d, D: Database> BatchState<'d, D> {
     }
 
     fn commit_account(&mut self, address: Address, account: Account) {
-        let index = match self.places.entry(address) {
+        let index = match self.indices.entry(address) {
             Entry::Occupied(entry) => *entry.get() as usize,
             // Nobody asked for it: it is as the step found it.
             Entry::Vacant(entry) => {
@@ -120,7 +120,7 @@ impl<'d, D: Database> BatchState<'d, D> {
 
     /// The index of the account at `address`, which is read if nobody has.
     fn index_of(&mut self, address: Address) -> Result<usize, D::Error> {
-        match self.places.entry(address) {
+        match self.indices.entry(address) {
             Entry::Occupied(entry) => Ok(*entry.get() as usize),
             Entry::Vacant(entry) => {
                 let info = self.database.basic(address)?;
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn an_account_that_a_step_leaves_empty_loses_its_slots_as_in_the_state_of_revm() {
         let mut below = EmptyWithSlot;
-        let mut ours = BatchState::new(&mut below);
+        let mut ours = BatchState::new(&mut below, ListDuty::Nothing);
         let mut theirs = State::builder().with_database(EmptyWithSlot).build();
         let read = [ours.storage(ADDRESS, KEY).unwrap(), theirs.storage(ADDRESS, KEY).unwrap()];
         assert_eq!(read, [U256::from(77); 2], "before any step");

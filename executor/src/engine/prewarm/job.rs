@@ -1,11 +1,12 @@
-//! One batch as its workers see it.
+//! One batch as the workers of the speculative pass see it, the rows that they have read, and the keys of these.
 
 use std::sync::{Arc, Mutex, atomic::AtomicU32};
 
-use workload::Steps;
+use alloy_primitives::{Address, B256, U256};
+use revm::state::Bytecode;
+use workload::{Steps, genesis::AccountState};
 
-use super::cache::Cache;
-use crate::{engine::error::EngineError, span::Spans};
+use crate::{engine::error::EngineError, single_flight::SingleFlight, span::Spans, trace};
 
 /// One batch as the workers of the pass see it.
 #[derive(Debug)]
@@ -22,4 +23,34 @@ pub(crate) struct Job {
     /// Hashes of the keys that each worker read, if they are counted one by one.
     pub(super) read: Mutex<Vec<Vec<u64>>>,
     pub(super) failure: Mutex<Option<EngineError>>,
+}
+
+/// Rows of the state before the batch.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    pub(super) accounts: SingleFlight<Address, Option<AccountState>>,
+    pub(super) slots: SingleFlight<(Address, U256), U256>,
+    pub(super) codes: SingleFlight<B256, Bytecode>,
+}
+
+/// The part of a cache that has one kind of key.
+pub(super) type Part<K, V> = fn(&Cache) -> &SingleFlight<K, V>;
+
+/// A key as the figures count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Account(Address),
+    Slot(Address, U256),
+    Code(B256),
+}
+
+impl Key {
+    /// The key's kind in a trace.
+    pub(super) const fn kind(self) -> trace::Key {
+        match self {
+            Self::Account(_) => trace::Key::Account,
+            Self::Slot(..) => trace::Key::Slot,
+            Self::Code(_) => trace::Key::Code,
+        }
+    }
 }

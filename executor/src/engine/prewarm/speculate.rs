@@ -1,8 +1,10 @@
-//! The speculative pass: each transaction alone on the state before the batch. Its sender has
-//! whatever nonce and balance it takes to begin; what it comes to, and whether it comes to
-//! anything, is nobody's concern. Writes go nowhere. A transaction that the run in order comes to is
-//! given up at its next read: it finds the values of all reads so far, and two that wait for the same
-//! next value are no faster than one.
+//! The speculative pass runs each transaction alone on the state before the batch. Its sender has
+//! any nonce and balance that it needs to begin. The result is discarded, failures too, and writes
+//! go nowhere.
+//!
+//! A transaction that the run in order comes to is given up at its next read. The run in order
+//! finds the values of all reads so far. Two threads that wait for the same next value are no
+//! faster than one.
 
 use std::{
     hash::BuildHasher,
@@ -18,15 +20,11 @@ use revm::{
 };
 use workload::{BlockAccessIndex, StepKind, Workload, block::Transaction};
 
-use super::{
-    cache::{Cache, Key},
-    job::Job,
-};
+use super::job::{Cache, Job, Key};
 use crate::{
     engine::{
         error::{EngineError, ViewError},
-        lifted::Lifted,
-        row,
+        row::{self, Lifted},
         tally::{ReadTally, Reading},
     },
     single_flight::Arrival,
@@ -118,7 +116,7 @@ impl Before<'_> {
     /// have run here.
     fn begin(&mut self, index: BlockAccessIndex, tx: &Transaction) {
         self.index = index;
-        self.lifted = Lifted::of(tx);
+        self.lifted = Lifted::new(tx);
     }
 
     /// Checks that the transaction at hand is still to come in the run in order.

@@ -1,4 +1,4 @@
-//! Why a state in Redis cannot be used, and the errors of reads.
+//! Reasons why a state in Redis cannot be used, and the errors of reads.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use crate::{error::StoreError, state::StateError};
 /// The store's name in variants and errors.
 pub(super) const NAME: &str = "redis";
 
-/// The remedy where nothing else helps, in words that fit behind a semicolon.
+/// The remedy of last resort, in words that fit behind a semicolon.
 pub(super) const EMPTY_IT: &str = "empty the cluster (FLUSHALL on each node) and run again";
 
 /// A state in Redis that cannot be opened or filled.
@@ -29,7 +29,7 @@ pub enum RedisError {
         /// The reason.
         reason: String,
     },
-    /// No server answers there.
+    /// No server answers at an address.
     #[error(
         "redis store: no Redis server answers at {address}: {reason}; correct run.redis_addresses"
     )]
@@ -39,10 +39,10 @@ pub enum RedisError {
         /// The reason.
         reason: String,
     },
-    /// A server is there, and it is not one of a whole cluster.
+    /// A server answers, but is no node of a complete cluster.
     #[error(
-        "redis store: the server at {address} is no node of a Redis Cluster that works: {reason}; \
-         name nodes of one cluster in run.redis_addresses, or leave it out"
+        "redis store: {address} is no node of a Redis Cluster that works: {reason}; name nodes of \
+         one in run.redis_addresses, or leave it out"
     )]
     NoCluster {
         /// The address.
@@ -50,35 +50,36 @@ pub enum RedisError {
         /// The reason.
         reason: String,
     },
-    /// The cluster holds data that are not ours.
+    /// The cluster holds foreign data.
     #[error(
-        "redis store: the cluster of {address} holds data that `stress` has not written, such as the key \
-         {key}; they are left as they are: give `stress` a cluster of its own"
+        "redis store: the cluster of {address} holds keys of others, such as {key}, which stay; \
+         give `stress` a cluster of its own"
     )]
     Foreign {
-        /// One of its nodes.
+        /// Address of a node with such data.
         address: String,
         /// A key, as text.
         key: String,
     },
-    /// Another process uses it.
+    /// Another process uses the cluster.
     #[error(
-        "redis store: the cluster holds {holds}, and another `stress` is connected to it from {user}; wait \
-         for that, or take another cluster"
+        "redis store: the cluster holds {holds}, and another `stress` is connected to it from \
+         {user}; wait for that, or take another cluster"
     )]
     InUse {
-        /// What it holds.
+        /// Content of the cluster, in words.
         holds: String,
-        /// The address of the other's connection.
+        /// The address of the other process's connection.
         user: String,
     },
     /// The state would not fit.
     #[error(
-        "redis store: {row_count} rows with their codes need about {need_bytes} bytes of memory, and \
-         {limit_bytes} are there; take fewer (state.slots), or a store on disk"
+        "redis store: {row_count} rows need about {} of memory, and {} are there; lower state.slots, \
+         or take a store on disk",
+        workload::size(*need_bytes), workload::size(*limit_bytes)
     )]
     TooLarge {
-        /// Rows.
+        /// Number of rows.
         row_count: u64,
         /// Bytes that they would need.
         need_bytes: u64,
@@ -104,7 +105,7 @@ pub enum RedisError {
     Store(#[from] StoreError),
 }
 
-/// An error of the library in words.
+/// Message of an error of the library.
 pub(super) fn said(error: &redis::RedisError) -> String {
     if error.is_timeout() {
         return "it says nothing in time".to_owned();
@@ -116,7 +117,7 @@ pub(super) fn said(error: &redis::RedisError) -> String {
     error.to_string()
 }
 
-/// For `map_err` on a command to the server at `address`.
+/// Makes the error of a command to the server at `address`, for `map_err`.
 pub(super) fn failed<'a>(
     action: &'a str,
     address: &'a str,

@@ -1,5 +1,5 @@
-//! A connection to each node for as long as a store is open: it looks at what the cluster holds, and its name
-//! shows other processes that the cluster is in use.
+//! Connections to each node for as long as a store is open. They read the cluster's content, and
+//! their name shows other processes that the cluster is in use.
 
 use std::{
     collections::BTreeMap,
@@ -20,9 +20,9 @@ use super::{
 };
 use crate::{error::StoreError, lock::lock};
 
-/// Begins the names of our connections.
+/// Prefix of the names of our connections.
 const NAME_PREFIX: &str = "stress:";
-/// Keys that a server is asked to look at in one call.
+/// Keys that a server scans in one call.
 const SCAN_COUNT: usize = 10_000;
 /// Characters of a foreign key that an error shows.
 const SHOWN_BYTES: usize = 40;
@@ -30,34 +30,34 @@ const SHOWN_BYTES: usize = 40;
 /// Version of the form of rows and marker.
 const FORMAT_VERSION: u32 = 1;
 
-/// The state that a cluster holds, as its marker says.
+/// The state that a cluster holds, by its marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
     /// Version of the form of its rows.
     pub(super) format_version: u32,
     /// Digest of the recipe.
     pub(super) recipe: B256,
-    /// How its rows are keyed.
+    /// Rule for the keys of its rows.
     pub(super) layout: Layout,
-    /// All rows, once it is filled.
+    /// Number of all rows, after the cluster is filled.
     pub(super) row_count: Option<u64>,
     /// Digest of the rows.
     pub(super) content: Option<B256>,
 }
 
 impl Marker {
-    /// Of a state that is being filled.
+    /// Marker of a state that is being filled.
     pub(super) const fn begun(recipe: B256, layout: Layout) -> Self {
         Self { format_version: FORMAT_VERSION, recipe, layout, row_count: None, content: None }
     }
 
-    /// Whether it is of the same state as `other`, filled or not.
+    /// Whether both name the same state, filled or not.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         (self.format_version, self.recipe, self.layout)
             == (other.format_version, other.recipe, other.layout)
     }
 
-    /// In words.
+    /// Describes the state in words.
     fn described(&self) -> String {
         let (recipe, layout) = (self.recipe.to_string(), self.layout.name());
         let recipe = recipe.get(..18).unwrap_or(&recipe);
@@ -68,12 +68,12 @@ impl Marker {
     }
 }
 
-/// What a cluster holds.
+/// Content of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// No key.
     Nothing,
-    /// Keys, and this marker, or one that cannot be read.
+    /// Keys, and this marker; `None` for a marker that cannot be read.
     Marked(Option<Marker>),
     /// Keys without a marker.
     Unmarked,
@@ -82,9 +82,9 @@ pub(super) enum Content {
 /// Memory of all servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// In use.
+    /// Bytes in use.
     pub(super) used_bytes: u64,
-    /// That may be used.
+    /// Bytes that may be used.
     pub(super) limit_bytes: u64,
 }
 
@@ -126,7 +126,7 @@ impl Held {
         Ok(Self { topology, connections: Mutex::new(connections), name })
     }
 
-    /// The answers of all nodes to a command, with their addresses.
+    /// Answers of all nodes to a command, with their addresses.
     fn ask<T: FromRedisValue>(
         &self,
         action: &str,
@@ -146,7 +146,7 @@ impl Held {
             .collect()
     }
 
-    /// Address of another process that uses the cluster.
+    /// Address of another process that uses the cluster, if any.
     pub(super) fn other_user(&self) -> Result<Option<String>, StoreError> {
         let lists = self.ask::<String>("list the clients of", &["CLIENT", "LIST"])?;
         let clients = lists.iter().flat_map(|(_, list)| list.lines());
@@ -159,27 +159,27 @@ impl Held {
         Ok(others.next())
     }
 
-    /// Keys on all nodes.
+    /// Number of keys on all nodes.
     pub(super) fn key_count(&self) -> Result<u64, StoreError> {
         Ok(self.ask::<u64>("count the keys of", &["DBSIZE"])?.iter().map(|(_, count)| count).sum())
     }
 
-    /// Fails where the number of keys is not that of a state with `row_count` rows.
+    /// Fails unless the number of keys is that of a state with `row_count` rows.
     pub(super) fn check_key_count(&self, row_count: u64) -> Result<(), StoreError> {
         let found = self.key_count()?;
-        // And the marker.
+        // The marker is one more key.
         let expected = row_count + 1;
         if found == expected {
             return Ok(());
         }
         let reason = format!(
-            "its nodes have {found} keys, and its state has {expected}: others write to it, or a node lost \
-             its data; run again, and it is filled again where nobody else's keys are in it"
+            "its nodes have {found} keys, and its state has {expected}: others write to it, or a \
+             node lost its data; run again to fill it, if it has no keys of others"
         );
         Err(fault("trust the cluster", reason))
     }
 
-    /// What the cluster holds.
+    /// Reads the content of the cluster.
     pub(super) fn content(&self) -> Result<Content, StoreError> {
         if self.key_count()? == 0 {
             return Ok(Content::Nothing);
@@ -209,7 +209,7 @@ impl Held {
         asked.map_err(failed("ask for the marker", &self.topology.nodes()[place].address))
     }
 
-    /// Empties the cluster, of which every key must be ours, and which nobody else may use.
+    /// Empties the cluster. It must hold no foreign key, and no other process may use it.
     pub(super) fn clear(&self, content: &Content) -> Result<(), RedisError> {
         if let Some(user) = self.other_user()? {
             let holds = match content {
@@ -225,7 +225,7 @@ impl Held {
         Ok(())
     }
 
-    /// A key that is not ours, with the address of its node.
+    /// Finds a foreign key, with the address of its node.
     pub(super) fn foreign_key(&self) -> Result<Option<(String, String)>, StoreError> {
         let mut connections = lock(&self.connections);
         for (node, connection) in self.topology.nodes().iter().zip(connections.iter_mut()) {
@@ -247,10 +247,10 @@ impl Held {
         Ok(None)
     }
 
-    /// Memory of all servers. Those without a limit of their own share that of their host.
+    /// Memory of all servers. Servers without their own limit share their host's memory.
     ///
     /// # Errors
-    /// A server does not say it, or drops keys when its memory is full.
+    /// A server does not report it, or drops keys when its memory is full.
     pub(super) fn memory(&self) -> Result<Memory, RedisError> {
         let mut all = Memory::default();
         let mut of_hosts = BTreeMap::new();
@@ -259,7 +259,8 @@ impl Held {
             match number(&info, "maxmemory") {
                 Some(limit_bytes @ 1..) => {
                     let policy = field(&info, "maxmemory_policy").unwrap_or("unknown");
-                    // Rows have no time to live, which the others go by.
+                    // The other policies drop only keys with a time to live, which rows do not
+                    // have.
                     if policy.starts_with("allkeys") {
                         let (address, policy) = (address.to_owned(), policy.to_owned());
                         return Err(RedisError::Evicts { address, policy });
@@ -299,7 +300,7 @@ fn shown(key: &[u8]) -> String {
     if some.len() < key.len() { format!("{text}…") } else { text }
 }
 
-/// The error of a value that is not as it was written.
+/// Error of a value that differs from the written one.
 pub(super) fn damaged(what: &str, address: &str, reason: &str) -> StoreError {
     fault(format!("read {what} from {address}"), format!("it is damaged: {reason}; {EMPTY_IT}"))
 }

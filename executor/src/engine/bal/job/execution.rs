@@ -9,7 +9,7 @@ use evm::{Runner, StepError, StepOutput, StepWrites};
 use variant::Phase;
 use workload::{Block, BlockAccessIndex, Step, StepKind};
 
-use super::{Failure, Job, Part, StepResult, WorkerCounts};
+use super::{Failure, Job, Part, StepResult};
 use crate::{
     engine::{
         bal::{
@@ -21,7 +21,7 @@ use crate::{
             view::View,
         },
         error::{EngineError, ListFault},
-        tally::Reading,
+        tally::{Reading, WorkerCounts},
         task::Task,
     },
     lock::lock,

@@ -1,17 +1,13 @@
-//! The coordinator's connection to one shard of a batch: it
-//! answers requests for values, checks each step's writes against the list, and adds the results as a
-//! worker's. It runs a step that is wrong itself, before it blames the list or the shard.
+//! The coordinator's connection to one shard of a batch. It answers requests for values, checks
+//! each step's writes against the list, and adds the results like a worker's. It runs a wrong step
+//! itself, before it blames the list or the shard.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use evm::Runner;
-use variant::Phase;
-use workload::{BlockAccessIndex, StepKind};
+use workload::{BlockAccessIndex, list::ListIndex};
 
-use super::{Failure, Job, Part, StepResult, WorkerCounts, execution::WorkerState};
+use super::{Failure, Job, Part, StepResult, execution::WorkerState};
 use crate::{
     engine::{
         bal::{
@@ -22,18 +18,11 @@ use crate::{
             view::{Touched, View},
         },
         error::EngineError,
-        tally::Reading,
-        task::Task,
+        on_shards::Connection,
     },
     lock::lock,
     process,
-    shards::{
-        Assignment, Finished, Met, Report, ShardError, ShardStep, ShardTimes, Shards, StateValues,
-        Wanted,
-    },
-    span::Span,
-    store::Reader,
-    trace::add_part,
+    shards::{Assignment, Finished, Met, Report, ShardStep, StateValues, Wanted},
 };
 
 mod message;
@@ -42,17 +31,12 @@ mod source;
 use message::RequestedKeys;
 use source::Source;
 
-/// A connection to a shard.
-pub(in crate::engine::bal) struct ShardConnection<'a> {
-    pub(in crate::engine::bal) task: &'a Task<'a>,
-    pub(in crate::engine::bal) stop: &'a AtomicBool,
-    pub(in crate::engine::bal) shards: &'a dyn Shards,
-    /// Index of the shard.
-    pub(in crate::engine::bal) shard: usize,
-    /// Its part of the batch.
-    pub(in crate::engine::bal) assignment: &'a Assignment,
-    pub(in crate::engine::bal) reader: &'a mut dyn Reader,
-    pub(in crate::engine::bal) counts: &'a mut WorkerCounts,
+/// A shard that executes its part of a batch.
+pub(in crate::engine::bal) struct ShardBatch<'c, 'a> {
+    pub(in crate::engine::bal) connection: &'c mut Connection<'a>,
+    pub(in crate::engine::bal) job: &'c Job<Declared>,
+    /// Its part.
+    pub(in crate::engine::bal) assignment: &'c Assignment,
 }
 
 /// Results so far.
@@ -68,27 +52,28 @@ struct ShardResults {
     requested: RequestedKeys,
 }
 
-impl ShardConnection<'_> {
+impl ShardBatch<'_, '_> {
     /// Has the shard execute its part, and adds the results to the job's.
     ///
     /// # Errors
     /// The failure of the list, of the shard or of the store.
-    pub(in crate::engine::bal) fn run(&mut self, job: &Job<Declared>) -> Result<(), Failure> {
-        let done = self.talk(job);
-        done.map_err(|error| {
+    pub(in crate::engine::bal) fn run(&mut self) -> Result<(), Failure> {
+        self.talk().map_err(|error| {
             // As threads here do: the fault of the lowest step comes first. Others have none.
             let taken = error.index().map_or(usize::MAX, |index| index as usize);
             Failure { taken, error }
         })
     }
 
-    fn talk(&mut self, job: &Job<Declared>) -> Result<(), EngineError> {
+    fn talk(&mut self) -> Result<(), EngineError> {
+        let (job, assignment) = (self.job, self.assignment);
         let start = job.spans.elapsed();
-        let begun = self.shards.begin(self.shard, self.assignment, self.stop);
-        let mut conversation = begun.map_err(|error| self.blame(job, error))?;
+        let Connection { shards, shard, stop, .. } = *self.connection;
+        let begun = shards.begin(shard, assignment, stop);
+        let mut conversation = begun.map_err(|error| self.blame(error.0))?;
         let mut taken = ShardResults {
-            has_result: vec![false; self.assignment.steps.len()],
-            steps: Vec::with_capacity(self.assignment.steps.len()),
+            has_result: vec![false; assignment.steps.len()],
+            steps: Vec::with_capacity(assignment.steps.len()),
             state: WorkerState::default(),
             met_slot_count: 0,
             ready: None,
@@ -96,89 +81,67 @@ impl ShardConnection<'_> {
         };
         let Finished { met, times } = loop {
             let cpu_before = process::thread_cpu_time();
-            let received = conversation.receive(self.stop);
-            let report = received.map_err(|error| self.blame(job, error))?;
+            let report = conversation.receive(stop).map_err(|error| self.blame(error.0))?;
             if let Some(reason) = message::untimely(&report, taken.ready) {
-                return Err(self.blame_for(job, reason));
+                return Err(self.blame(reason));
             }
             match report {
                 Report::Ready => {
-                    let now = job.spans.elapsed();
-                    let end = now.saturating_sub(self.assignment.delay).max(start);
-                    taken.ready = Some(end);
-                    let span = Span { phase: Phase::ShardSend, start, end };
-                    let recorder = self.counts.on_demand.trace.as_deref_mut();
-                    add_part(&job.spans, span, recorder);
+                    let ready = self.connection.ready(&job.spans, start, assignment.delay);
+                    taken.ready = Some(ready);
                 }
                 Report::Wanted { request, keys } => {
-                    let values = self.values(job, &keys, &mut taken.requested)?;
+                    let values = self.values(&keys, &mut taken.requested)?;
                     let answered = conversation.answer(request, values);
-                    answered.map_err(|error| self.blame(job, error))?;
-                    self.counts.coordinator_times.message_count += 1;
-                    self.counts.coordinator_times.answering +=
-                        process::thread_cpu_since(cpu_before);
+                    answered.map_err(|error| self.blame(error.0))?;
+                    let times = &mut self.connection.counts.coordinator_times;
+                    times.message_count += 1;
+                    times.answering += process::thread_cpu_since(cpu_before);
                 }
                 Report::Steps(steps) => {
                     for step in steps {
-                        self.take(job, step, &mut taken)?;
+                        self.take(step, &mut taken)?;
                     }
-                    self.counts.coordinator_times.message_count += 1;
-                    self.counts.coordinator_times.taking += process::thread_cpu_since(cpu_before);
+                    let times = &mut self.connection.counts.coordinator_times;
+                    times.message_count += 1;
+                    times.taking += process::thread_cpu_since(cpu_before);
                 }
                 Report::Failed { index, reason } => {
                     let reason = format!("it cannot go on: {reason}");
                     return Err(match index {
-                        Some(index) => self.judge(job, index, reason),
-                        None => self.blame(job, ShardError(reason)),
+                        Some(index) => self.judge(index, reason),
+                        None => self.blame(reason),
                     });
                 }
                 Report::Done(finished) => break finished,
             }
         };
         if let Some(position) = taken.has_result.iter().position(|has_result| !has_result) {
-            let index = self.assignment.steps[position];
+            let index = assignment.steps[position];
             let reason = format!("it says that all is done, and sent no result of step {index}");
-            return Err(self.blame(job, ShardError(reason)));
+            return Err(self.blame(reason));
         }
-        let ready = taken.ready.unwrap_or(start);
-        let touched = touched(job, met).map_err(|error| self.blame(job, error))?;
+        let touched = touched(&job.shared.list, met).map_err(|reason| self.blame(reason))?;
+        self.connection.add_times(&job.spans, taken.ready.unwrap_or(start), &times);
         let ShardResults { steps, mut state, .. } = taken;
-        self.add_times(job, ready, &times);
         state.written.keep_last();
         job.executed_ns.fetch_max(job.now_ns(), Ordering::Relaxed);
         lock(&job.parts).push(Part { steps, written: state.written, touched });
         Ok(())
     }
 
-    /// Adds the shard's times. Its clock is compared with this one when it says that it is ready: they lie
-    /// later here than there by the way of that message, without the delay that is added to it. They overlap, so
-    /// no track of a trace shows them.
-    fn add_times(&mut self, job: &Job<Declared>, ready: Duration, times: &ShardTimes) {
-        let now = job.spans.elapsed();
-        let executed = (ready + times.executed).min(now);
-        for (phase, start, end) in [
-            (Phase::Prefetch, ready, (ready + times.ahead).min(now)),
-            (Phase::Execute, ready, executed),
-            (Phase::ShardResults, executed, now),
-        ] {
-            job.spans.add_on_own_track(Span { phase, start, end });
-        }
-        self.counts.shard_times.add(times);
-    }
-
     /// Values that the shard wants: each key once.
     fn values(
         &mut self,
-        job: &Job<Declared>,
         keys: &Wanted,
         requested: &mut RequestedKeys,
     ) -> Result<StateValues, EngineError> {
         if let Some(reason) = requested.fault(keys) {
-            return Err(self.blame(job, ShardError(reason)));
+            return Err(self.blame(reason));
         }
-        let reading = Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand };
-        let mut source = Source { shared: &job.shared, reading, stop: self.stop };
-        let values = source.answer_to(keys);
+        let (job, stop) = (self.job, self.connection.stop);
+        let reading = self.connection.reading();
+        let values = Source { shared: &job.shared, reading, stop }.answer_to(keys);
         let values = values
             .map_err(|error| EngineError::of_read(job.batch_index, job.steps.count(), error))?;
         requested.answered(&values);
@@ -186,47 +149,36 @@ impl ShardConnection<'_> {
     }
 
     /// Takes in a step's result: one that was assigned, once, with the writes of the list.
-    fn take(
-        &mut self,
-        job: &Job<Declared>,
-        step: ShardStep,
-        taken: &mut ShardResults,
-    ) -> Result<(), EngineError> {
-        let index = step.index;
+    fn take(&mut self, step: ShardStep, taken: &mut ShardResults) -> Result<(), EngineError> {
+        let (job, task, index) = (self.job, self.connection.task, step.index);
         let position = self.assignment.steps.binary_search(&index);
         let is_due = position
             .is_ok_and(|position| !std::mem::replace(&mut taken.has_result[position], true));
         if !is_due {
             let reason =
                 format!("it sent a result of step {index}, which it was not to run, or twice");
-            return Err(self.blame(job, ShardError(reason)));
+            return Err(self.blame(reason));
         }
-        let at = job.steps.at(index);
-        let tx = match at.kind {
-            StepKind::Transaction(tx_index) => Some(
-                &self.task.workload.batches[job.batch_index].blocks[at.block].transactions
-                    [tx_index],
-            ),
-            _ => None,
-        };
+        let tx = self.connection.transaction(job.batch_index, job.steps.at(index));
         if step.result.is_some() != tx.is_some() {
-            let reason = format!("its result of step {index} is of another kind of step");
-            return Err(self.blame(job, ShardError(reason)));
+            return Err(
+                self.blame(format!("its result of step {index} is of another kind of step"))
+            );
         }
         if let Some(reason) = message::fault(&step, tx) {
-            return Err(self.blame(job, ShardError(reason)));
+            return Err(self.blame(reason));
         }
         let ShardStep { result, writes, latency, met_slot_count, .. } = step;
         let WorkerState { written, unreported, .. } = &mut taken.state;
         if let Err(fault) = check::check_writes(&job.shared.list, index, &writes, written) {
-            return Err(self.judge(job, index, fault.to_string()));
+            return Err(self.judge(index, fault.to_string()));
         }
-        if let Some(keys) = self.task.root.written {
+        if let Some(keys) = task.root.written {
             keys.add_writes(&writes);
         }
         taken.met_slot_count = taken.met_slot_count.saturating_add(met_slot_count);
         if let (Some(result), Some(tx)) = (&result, tx) {
-            let ended = Ended { tx, gas: &result.gas(), fork: self.task.workload.fork() };
+            let ended = Ended { tx, gas: &result.gas(), fork: task.workload.fork() };
             let ended = job.feasible.ended(ended, taken.met_slot_count, unreported);
             ended.map_err(|fault| job.rejected(fault))?;
         }
@@ -236,46 +188,28 @@ impl ShardConnection<'_> {
 
     /// Runs a step here, of which the shard says or shows that it differs from the list. Blames the
     /// list if it is wrong here too, else the shard.
-    fn judge(
-        &mut self,
-        job: &Job<Declared>,
-        index: BlockAccessIndex,
-        reason: String,
-    ) -> EngineError {
+    fn judge(&mut self, index: BlockAccessIndex, reason: String) -> EngineError {
         if self.assignment.steps.binary_search(&index).is_err() {
-            let reason = format!("step {index}, which it was not to run: {reason}");
-            return self.blame(job, ShardError(reason));
+            return self.blame(format!("step {index}, which it was not to run: {reason}"));
         }
-        let reading = Reading { reader: &mut *self.reader, tally: &mut self.counts.on_demand };
-        let view = View::new(&job.shared, self.task.workload, self.stop, reading);
-        let mut runner = Runner::new(self.task.workload, view);
-        let ran = job.run_step(&mut runner, self.task, index, &mut WorkerState::default());
-        match ran {
+        let Connection { task, stop, .. } = *self.connection;
+        let view = View::new(&self.job.shared, task.workload, stop, self.connection.reading());
+        let mut runner = Runner::new(task.workload, view);
+        match self.job.run_step(&mut runner, task, index, &mut WorkerState::default()) {
             Err(error) => error,
             Ok(_) => {
-                let reason = format!("{reason}; the coordinator runs this step without a fault");
-                self.blame(job, ShardError(reason))
+                self.blame(format!("{reason}; the coordinator runs this step without a fault"))
             }
         }
     }
 
-    fn blame_for(&self, job: &Job<Declared>, reason: &str) -> EngineError {
-        self.blame(job, ShardError(reason.to_owned()))
-    }
-
-    fn blame(&self, job: &Job<Declared>, error: ShardError) -> EngineError {
-        if self.stop.load(Ordering::Relaxed) || self.task.cancel.load(Ordering::Relaxed) {
-            // Another thread has failed, or the user interrupted: that is the cause.
-            return EngineError::Cancelled;
-        }
-        let (batch, shard) = (job.batch_index, self.shards.name(self.shard));
-        EngineError::Shard { batch, shard, reason: error.0 }
+    fn blame(&self, reason: impl Into<String>) -> EngineError {
+        self.connection.blame(self.job.batch_index, reason)
     }
 }
 
-/// The keys that a shard's steps met.
-fn touched(job: &Job<Declared>, met: Met) -> Result<Touched, ShardError> {
-    let list = &job.shared.list;
+/// The keys of `list` that a shard's steps met.
+fn touched(list: &ListIndex, met: Met) -> Result<Touched, String> {
     Ok(Touched {
         accounts: met_keys(met.accounts, list.account_count(), "accounts")?,
         slots: met_keys(met.slots, list.slot_count(), "slots")?,
@@ -283,9 +217,8 @@ fn touched(job: &Job<Declared>, met: Met) -> Result<Touched, ShardError> {
 }
 
 /// The keys of one kind that a shard's steps met, of which the list has `count`.
-fn met_keys(words: Vec<u64>, count: u32, what: &str) -> Result<Bitset, ShardError> {
+fn met_keys(words: Vec<u64>, count: u32, what: &str) -> Result<Bitset, String> {
     let found = words.len();
-    Bitset::from_words(words, count as usize).ok_or_else(|| {
-        ShardError(format!("it met {what} in {found} words of bits, and the list has {count}"))
-    })
+    Bitset::from_words(words, count as usize)
+        .ok_or_else(|| format!("it met {what} in {found} words of bits, and the list has {count}"))
 }

@@ -1,13 +1,14 @@
-//! All interleavings of a shard with its coordinator: the shard's steps on the real scheduler and cells, the
-//! others on a shard that is nowhere in detail. Word goes both ways in order, and any number of words may be under
-//! way. The coordinator commits as `hub.rs` does: in order, a run whose reads are what committed steps left.
+//! All interleavings of a shard with its coordinator. The shard's steps use the real scheduler and
+//! cells; another shard, without details, has the other steps. Messages go both ways in order, and
+//! any number may be under way. The coordinator commits as `hub.rs` does: in order, a run whose
+//! reads are what committed steps left.
 //!
-//! The laws: those of `model.rs`, and that the coordinator's outcome is that in order, whatever the shard was told
-//! and has told meanwhile.
+//! The laws are those of `model.rs`, and that the coordinator's outcome equals that in order,
+//! whatever messages went both ways.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use super::{CELLS, Doing, Op, Program, Report, World, in_order, mix};
+use super::{CELLS, Doing, Op, Program, Report, World, explore, in_order, mix};
 use crate::engine::block_stm::{cell::Keep, scheduler::NO_STEP};
 
 /// Word to the shard.
@@ -51,7 +52,7 @@ impl Both {
         Self { shard, runs: VecDeque::new(), orders: VecDeque::new(), last, committed: 0 }
     }
 
-    /// What the step `index` reads at the coordinator.
+    /// Value that the step `index` reads at the coordinator.
     fn seen(&self, index: u32, cell: usize) -> Option<u64> {
         let below = self.last[..index as usize].iter().rev().flatten();
         below.filter_map(|ran| ran.writes.get(&cell)).next().copied()
@@ -191,32 +192,12 @@ fn try_all(own: &[u32], programs: &[Program], workers: usize) -> usize {
     let expected = in_order(programs);
     let own: Vec<u32> = own.iter().copied().filter(|i| (*i as usize) < programs.len()).collect();
     let own = &own[..];
-    let mut seen = HashSet::new();
-    let mut path = HashSet::new();
     let first = Both::new(own, programs, workers);
-    let next = first.all_next(own, programs);
-    let mut stack = vec![(first, next)];
-    while let Some((both, next)) = stack.last_mut() {
-        match next.pop() {
-            Some(after) if seen.contains(&after) => {}
-            Some(after) => {
-                assert!(!path.contains(&after), "a run that never ends: {after:#?}");
-                let next = after.all_next(own, programs);
-                if next.is_empty() {
-                    assert!(after.is_over(), "nobody can go on: {after:#?}");
-                    assert_eq!(after.outcome(), expected, "{programs:?}: {after:#?}");
-                }
-                path.insert(after.clone());
-                stack.push((after, next));
-            }
-            None => {
-                path.remove(both);
-                let (both, _) = stack.pop().unwrap();
-                seen.insert(both);
-            }
-        }
-    }
-    seen.len()
+    let next = |both: &Both| both.all_next(own, programs);
+    explore(first, next, |both| {
+        assert!(both.is_over(), "nobody can go on: {both:#?}");
+        assert_eq!(both.outcome(), expected, "{programs:?}: {both:#?}");
+    })
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Faults of a shard's messages that no execution has, so that no check of execution looks for them: a
-//! message may say anything, at any time, and again and again. Each message that is taken brings the batch
-//! nearer to its end: no shard can keep one alive by repeating itself.
+//! Faults of a shard's messages that checks of execution do not find. A message may say anything,
+//! at any time, and again and again. Each accepted message brings the batch nearer to its end. So
+//! no shard can keep a batch alive by repeating itself.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use alloy_primitives::{B256, keccak256, map::HashSet};
 use workload::{Transaction, list::ListIndex};
 
 use crate::{
-    engine::{bal::bitset::Bitset, repeated::repeated},
+    engine::{bal::bitset::Bitset, message},
     shards::{Report, ShardStep, StateValues, Wanted},
 };
 
@@ -55,7 +55,7 @@ impl RequestedKeys {
         }
     }
 
-    /// Adds the keys of a request. Returns its fault: a key that the list has not, one that was asked for
+    /// Adds the keys of a request. Returns its fault: a key outside the list, a key requested
     /// before, or a code of no account that the shard has.
     pub(super) fn fault(&mut self, keys: &Wanted) -> Option<String> {
         for (what, ids, set, count) in [
@@ -93,12 +93,9 @@ impl RequestedKeys {
 /// The fault of a step's result; `tx` is the step's transaction, if it is one.
 pub(super) fn fault(step: &ShardStep, tx: Option<&Transaction>) -> Option<String> {
     let ShardStep { index, result, writes, .. } = step;
-    if let Some(address) = repeated(writes.accounts.iter().map(|write| write.address)) {
-        return Some(format!("step {index} writes account {address} twice"));
-    }
-    let slots = writes.slots.iter().map(|(address, key, _)| (*address, *key));
-    if let Some((address, key)) = repeated(slots) {
-        return Some(format!("step {index} writes slot {key:#x} of {address} twice"));
+    let accounts = writes.accounts.iter().map(|write| write.address);
+    if let Some(fault) = message::repeated_write(*index, accounts, &writes.slots) {
+        return Some(fault);
     }
     for write in &writes.accounts {
         if let Some((hash, code)) = &write.code
@@ -110,7 +107,5 @@ pub(super) fn fault(step: &ShardStep, tx: Option<&Transaction>) -> Option<String
             ));
         }
     }
-    let (gas, limit) = (result.as_ref()?.gas(), tx?.gas_limit);
-    let most = gas.receipt_gas.max(gas.block_regular_gas).max(gas.block_state_gas);
-    (most > limit).then(|| format!("step {index} has a gas limit of {limit}, and used {most}"))
+    message::excess_gas(*index, result.as_ref(), tx)
 }
