@@ -1,16 +1,16 @@
 //! The contents of a workload, before any variant runs it: the keys that its transactions touch and
-//! have in common in the reference run; nothing is taken from a planner.
+//! share. They come from the reference run, never from a planner.
 //!
 //! A key is an account's row (balance, nonce, code) or a slot, as a state database has them. The
-//! row of a block's beneficiary is left out: every transaction pays it, and no client lets that
-//! keep transactions apart. System calls and withdrawals are no transactions.
+//! row of a block's beneficiary is left out: every transaction pays it, and clients do not
+//! serialize transactions for that. System calls and withdrawals are not transactions.
 
 mod graph;
 
 pub use graph::{Access, Accesses, Component, ConflictGraph, Hottest, Meetings};
 
 use alloy_primitives::{Address, U256};
-use evm::StepWrites;
+use evm::{StepWrites, TxGas};
 use revm::state::EvmState;
 use workload::{
     Batch, Workload,
@@ -56,7 +56,7 @@ pub struct BatchDescription {
     /// The keys that each transaction touches, by number, those that nothing changes too: where they
     /// are kept.
     pub accesses: Accesses,
-    /// Where its transactions meet.
+    /// Conflicts of its transactions.
     pub graph: ConflictGraph,
     /// The name of the key of [`ConflictGraph::hottest`].
     pub hottest: Option<KeyName>,
@@ -67,7 +67,9 @@ pub struct BatchDescription {
 pub struct Description {
     /// The keys that each transaction touches, through all batches in order.
     pub transactions: Vec<TxKeys>,
-    /// Where they meet, batch by batch.
+    /// Gas of each transaction.
+    pub gas: Vec<TxGas>,
+    /// Their conflicts, batch by batch.
     pub batches: Vec<BatchDescription>,
 }
 
@@ -87,7 +89,7 @@ pub fn describe<A: Answer>(
 /// The same, with the kept facts of each batch.
 ///
 /// # Errors
-/// As [`describe`].
+/// The errors of [`describe`].
 pub fn describe_keeping<A: Answer>(
     workload: &Workload,
     kept: Kept,
@@ -100,8 +102,9 @@ pub fn describe_keeping<A: Answer>(
         let ran =
             run.next_batch_watched(|_| on_tx(), |block, state| census.add(batch, block, state));
         let Some(ran) = ran else { break };
-        let gas = ran?.expected.transactions.iter().map(|outcome| outcome.gas_used).collect();
-        census.end(gas, kept, &mut out)?;
+        let tx_gas = ran?.tx_gas;
+        census.end(tx_gas.iter().map(|gas| gas.receipt_gas).collect(), kept, &mut out)?;
+        out.gas.extend(tx_gas);
     }
     Ok(out)
 }

@@ -1,16 +1,17 @@
-//! Why a scenario cannot be generated.
+//! Errors of generating a scenario.
 
+use evm::TxGas;
 use workload::senders::SenderError;
 
 use crate::{holders::HOLDERS_MAX, reference::ReferenceError};
 
-/// Why there is no workload. Everything that a user can change is named with its key.
+/// A workload that cannot be generated. Everything that a user can change is named with its key.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
     /// The blocks ask for more distinct slots than there are.
     #[error(
-        "load[{load}] asks for {wanted_count} distinct slots of one contract, which holds \
-         {held_count} (contracts of the load: {contract_count}); raise state.slots to {enough_count}, or lower \
+        "load[{load}] asks for {wanted_count} distinct slots of a contract, which holds \
+         {held_count} ({contract_count} contracts); raise state.slots to {enough_count}, or lower \
          block.gas, block.transactions or block.blocks"
     )]
     TooFewSlots {
@@ -61,8 +62,8 @@ pub enum GeneratorError {
     },
     /// The blocks write below one nibble more distinct slots than lie there.
     #[error(
-        "load[{load}] writes {wanted_count} distinct slots of one contract below nibble \
-         {nibble}, where {held_count} lie (contracts of the load: {contract_count}); raise state.slots to \
+        "load[{load}] writes {wanted_count} distinct slots of a contract below nibble {nibble}, \
+         which has {held_count} there ({contract_count} contracts); raise state.slots to \
          {enough_count}, or lower block.gas, block.transactions or block.blocks"
     )]
     TooFewSlotsBelow {
@@ -81,10 +82,9 @@ pub enum GeneratorError {
     },
     /// The blocks write one slot in each of more contracts than there are.
     #[error(
-        "load[{load}] writes one slot in each of {wanted_count} contracts, and \
-         load[{load}].contracts = {held_count}; raise load[{load}].contracts to {enough_count}, \
-         with state.slots of {slot_count} or more, or lower block.gas, block.transactions or \
-         block.blocks"
+        "load[{load}] writes a slot in each of {wanted_count} contracts and has {held_count}; \
+         raise load[{load}].contracts to {enough_count} and state.slots to {slot_count} at least, \
+         or lower block.gas, block.transactions or block.blocks"
     )]
     TooFewTries {
         /// Index of the load.
@@ -100,9 +100,9 @@ pub enum GeneratorError {
     },
     /// A chain through contracts comes back to one within a transaction, where it is warm.
     #[error(
-        "load[{load}].contracts = {contract_count} is less than the {needed_count} hops of a \
-         transaction of {tx_gas} gas, each to a contract that is cold; raise \
-         load[{load}].contracts to {needed_count}, or lower block.tx_gas"
+        "load[{load}].contracts = {contract_count}, and a transaction of {tx_gas} gas hops \
+         through {needed_count} cold contracts; raise load[{load}].contracts to {needed_count}, \
+         or lower block.tx_gas"
     )]
     TooFewContracts {
         /// Index of the load.
@@ -116,9 +116,9 @@ pub enum GeneratorError {
     },
     /// Transactions of a batch would share accounts that are to be distinct.
     #[error(
-        "load[{load}] needs {needed_count} accounts for the transactions of a batch of blocks, and \
-         has {held_count} of state.accounts (at most {HOLDERS_MAX} where each has a slot of its \
-         own); raise state.accounts, or lower block.gas, block.transactions or block.batch"
+        "load[{load}] needs {needed_count} accounts for a batch, and has {held_count} of \
+         state.accounts (at most {HOLDERS_MAX} with a slot each); raise state.accounts, or lower \
+         block.gas, block.transactions or block.batch"
     )]
     TooFewSenders {
         /// Index of the load.
@@ -130,9 +130,9 @@ pub enum GeneratorError {
     },
     /// The transactions of a block that are to conflict are too few to meet.
     #[error(
-        "load[{load}].{key} needs {needed_count} transactions of a block to conflict, and \
-         load[{load}].conflict gives it {conflict_count} of {tx_count}; lower load[{load}].{key}, \
-         or raise load[{load}].conflict, block.gas or block.transactions"
+        "load[{load}].{key} needs {needed_count} conflicting transactions in a block, and has \
+         {conflict_count} of {tx_count}; lower load[{load}].{key}, or raise \
+         load[{load}].conflict, block.gas or block.transactions"
     )]
     TooFewToConflict {
         /// Index of the load.
@@ -161,9 +161,9 @@ pub enum GeneratorError {
     },
     /// A block has more groups than the state has contracts for them.
     #[error(
-        "a block has {needed_count} groups of load[{load}], each with a contract of its own, and \
-         load[{load}].contracts = {held_count}; raise load[{load}].contracts to {needed_count}, or \
-         lower block.gas"
+        "a block has {needed_count} groups of load[{load}], each with its own contract, and \
+         load[{load}].contracts = {held_count}; raise load[{load}].contracts to {needed_count}, \
+         or lower block.gas"
     )]
     TooFewGroupContracts {
         /// Index of the load.
@@ -187,6 +187,19 @@ pub enum GeneratorError {
         gas: u64,
         /// The need of the smallest useful transaction.
         needed_gas: u64,
+    },
+    /// The list of a block has more accounts and slots than its gas limit allows (EIP-7928), those of
+    /// system calls and withdrawals among them.
+    #[error(
+        "block.limit = {limit} allows fewer accounts and slots in the block-level access list than a \
+         block has, those of system calls included (EIP-7928); raise block.limit to {gas_limit} or \
+         more"
+    )]
+    TooLittleForList {
+        /// The limit.
+        limit: u64,
+        /// The limit that these accounts and slots need.
+        gas_limit: u64,
     },
     /// A transaction as large as the scenario asks for does not fit in its gas.
     #[error(
@@ -228,8 +241,8 @@ pub enum GeneratorError {
     /// A transaction used another amount of gas than planned, or failed: a fault of the
     /// generator.
     #[error(
-        "block {block}, transaction {tx_index}: planned to succeed with {planned_gas} gas, and \
-         came to {status:?} with {used_gas}"
+        "block {block}, transaction {tx_index}: planned to succeed with {planned:?}, and came to \
+         {status:?} with {used:?}"
     )]
     Missed {
         /// The block, 0-based.
@@ -237,15 +250,15 @@ pub enum GeneratorError {
         /// The transaction in the block, 0-based.
         tx_index: usize,
         /// Gas it was to use.
-        planned_gas: u64,
-        /// How it ended.
+        planned: TxGas,
+        /// Its status.
         status: workload::TxStatus,
         /// Gas it used.
-        used_gas: u64,
+        used: TxGas,
     },
 }
 
-/// Why a transaction could not be measured: a fault of its contract or of revm's rules here.
+/// A transaction that could not be measured: a fault of its contract or of revm's rules here.
 #[derive(Debug, thiserror::Error)]
 pub enum MeterError {
     /// A probe did not run.

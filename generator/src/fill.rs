@@ -1,16 +1,22 @@
 //! Fills blocks: which load's transaction comes next, and with how much gas. A transaction is
-//! admitted as the protocol does it: its limit is within the gas that those before it have left.
-//! A load's transactions depend on its own before them, never on those of another load.
+//! admitted by the protocol's rule: earlier transactions left its limit of execution and of state
+//! gas (EIP-8037). A load's transactions depend on its own earlier ones, never on those of another
+//! load.
+
+mod budget;
 
 use alloy_primitives::{U256, keccak256};
-use workload::file::MAX_BLOCK_GAS;
+use evm::BlockGas;
+use workload::{Fork, file::MAX_BLOCK_GAS};
 
 use crate::{
     error::GeneratorError,
     people::People,
     planner::{PlannedTx, Planner, Room},
+    probe::Cost,
     sizes::SizeDraw,
 };
+use budget::{Budget, Mix, dimensions, filling, least_used, shared};
 use spec::{BlockSpec, BlockTarget, Load, LoadOrder, Scenario};
 
 /// A planned block.
@@ -26,21 +32,29 @@ pub(crate) struct PlannedBlock {
     pub(crate) turn: u64,
 }
 
+impl PlannedBlock {
+    fn push(&mut self, tx: PlannedTx, load: usize) {
+        self.transactions.push(tx);
+        self.loads.push(load as u32);
+    }
+}
+
 /// Fills one block after another.
 pub(crate) struct Filler<'a, 'g> {
     spec: &'a BlockSpec,
+    fork: Fork,
     loads: &'a [Load],
     /// One for each load.
     planners: Vec<Box<dyn Planner + 'g>>,
-    /// Of each load, its memory of its own transactions.
+    /// One for each load.
     turns: Vec<Turns>,
     /// Transactions planned so far.
     turn: u64,
 }
 
-/// Whose turn it is in a load, and how large its next transaction is.
+/// The next sender of a load, and the size of its next transaction.
 struct Turns {
-    /// Where among all accounts its turns begin, as a share of 2^64.
+    /// Start of its turns among all accounts, as a share of 2^64.
     begin: u64,
     /// Its transactions so far.
     count: u64,
@@ -65,8 +79,8 @@ impl Turns {
         Self { begin, count: 0, sizes }
     }
 
-    /// The next turn of `account_count` accounts. Loads begin in the lower half of the accounts,
-    /// so that those who give there do not meet those who take in the upper one.
+    /// The next turn of `account_count` accounts. Loads begin in the lower half of the accounts, so
+    /// their senders do not meet recipients in the upper half.
     fn next(&self, account_count: u64) -> u64 {
         let begin = (u128::from(account_count) * u128::from(self.begin)) >> 65;
         begin as u64 + self.count
@@ -81,18 +95,12 @@ impl Turns {
     }
 }
 
-/// The gas that a load has left of a block.
-#[derive(Clone, Copy)]
-struct Budget {
-    total: u64,
-    left: u64,
-}
-
 impl<'a, 'g> Filler<'a, 'g> {
     /// A filler for the blocks of `scenario` with a planner for each of its loads.
     pub(crate) fn new(scenario: &'a Scenario, planners: Vec<Box<dyn Planner + 'g>>) -> Self {
         let turns = (0..scenario.loads.len()).map(|index| Turns::new(scenario, index)).collect();
-        Self { spec: &scenario.block, loads: &scenario.loads, planners, turns, turn: 0 }
+        let (spec, fork, loads) = (&scenario.block, scenario.fork, &scenario.loads);
+        Self { spec, fork, loads, planners, turns, turn: 0 }
     }
 
     /// Per load, its [`Planner::shortfall`].
@@ -111,6 +119,7 @@ impl<'a, 'g> Filler<'a, 'g> {
         self.check_sizes()?;
         let mut block = match self.spec.target {
             BlockTarget::Gas(gas) => self.by_gas(gas, people)?,
+            BlockTarget::Limit(gas) => self.by_limit(gas, people)?,
             BlockTarget::Transactions(count) => self.by_count(count, people)?,
         };
         block.turn = self.turn;
@@ -151,11 +160,10 @@ impl<'a, 'g> Filler<'a, 'g> {
             let gas_limit = next_limit(left, most_gas, self.planners[load].useful_gas());
             match self.next(load, gas_limit, people)? {
                 Some(tx) => {
-                    budgets[load].left -= tx.gas;
+                    budgets[load].left -= tx.cost.gas;
                     // The block's gas is that of its receipts, and refunds are in none.
-                    out.gas_limit += tx.refund;
-                    out.transactions.push(tx);
-                    out.loads.push(load as u32);
+                    out.gas_limit += tx.cost.refund;
+                    out.push(tx, load);
                 }
                 None if self.planners[load].has_ended() => budgets[load].left = 0,
                 None if left == total || gas_limit == most_gas => {
@@ -171,6 +179,128 @@ impl<'a, 'g> Filler<'a, 'g> {
         }
         self.use_spare(spare, &mut out, people)?;
         Ok(out)
+    }
+
+    /// Fills both dimensions of a block of this limit: loads take turns by their shares, in rounds that
+    /// divide what the round before has left. A load that has no room ends, and the others go on.
+    fn by_limit(
+        &mut self,
+        limit: u64,
+        people: &mut People<'_>,
+    ) -> Result<PlannedBlock, GeneratorError> {
+        let mut mixes = self.mixes(limit, people)?;
+        let mut budgets = filling([limit; 2], &mixes);
+        for (load, mix) in mixes.iter().enumerate() {
+            let gas = mix.map_or(0, |mix| mix.receipt_gas(budgets[load].total));
+            self.planners[load].begin(BlockTarget::Gas(gas))?;
+        }
+        let mut filled = Filled { limit, fork: self.fork, used: BlockGas::default() };
+        let mut out = PlannedBlock { gas_limit: limit, ..PlannedBlock::default() };
+        loop {
+            let before = out.transactions.len();
+            while let Some(load) = self.next_load(&budgets) {
+                let Some(mix) = mixes[load] else { break };
+                let budget_gas = mix.limit_gas(budgets[load].left);
+                if budget_gas < self.planners[load].useful_gas() {
+                    budgets[load].left = 0;
+                    continue;
+                }
+                let budget_gas = match has_both_bounds(&mixes) && self.loads[load].kind.fills_room()
+                {
+                    // A transaction needs its limit of both dimensions, so none may be full long
+                    // before the other: sizes shrink towards the end.
+                    true => (budget_gas / 2).max(self.planners[load].useful_gas()),
+                    false => budget_gas,
+                };
+                let room = filled.room();
+                match self.next_within(load, room.min(budget_gas), people)? {
+                    Some(tx) => {
+                        let used = dimensions(tx.cost, self.fork)[mix.bound];
+                        budgets[load].left = budgets[load].left.saturating_sub(used);
+                        filled.used.add(&tx.cost.tx_gas());
+                        out.push(tx, load);
+                    }
+                    None => {
+                        budgets[load].left = 0;
+                        mixes[load] = mixes[load].filter(|_| budget_gas < room);
+                    }
+                }
+            }
+            if out.transactions.len() == before {
+                break;
+            }
+            budgets = filling(filled.left(), &mixes);
+        }
+        self.use_rest(&mixes, &mut filled, &mut out, people)?;
+        self.check_all_have_some(limit, &out)?;
+        Ok(out)
+    }
+
+    /// The mix of each load, by a transaction within its share of a block of this limit.
+    fn mixes(
+        &mut self,
+        limit: u64,
+        people: &mut People<'_>,
+    ) -> Result<Vec<Option<Mix>>, GeneratorError> {
+        let mut out = Vec::with_capacity(self.loads.len());
+        for (load, planner) in self.planners.iter_mut().enumerate() {
+            let share = self.loads[load].share;
+            let most_gas = self.turns[load].most_gas(self.spec.tx_gas).0;
+            let gas_limit = most_gas.min((limit as f64 * share) as u64);
+            let turn = self.turns[load].next(people.count());
+            let gas = planner.useful_gas();
+            let execution = Cost { gas, regular_gas: gas, ..Cost::default() };
+            let cost = planner.price(Room { gas_limit, turn }, people)?.unwrap_or(execution);
+            out.push(Some(Mix::new(share, cost, self.fork)));
+        }
+        Ok(out)
+    }
+
+    /// The next transaction of a load within `gas`, as large as it may be.
+    fn next_within(
+        &mut self,
+        load: usize,
+        gas: u64,
+        people: &mut People<'_>,
+    ) -> Result<Option<PlannedTx>, GeneratorError> {
+        let most_gas = self.turns[load].most_gas(self.spec.tx_gas).0;
+        let gas_limit = next_limit(gas, most_gas, self.planners[load].useful_gas());
+        self.next(load, gas_limit, people)
+    }
+
+    /// Ends a block with transactions of all loads that still have room, those of the largest first.
+    fn use_rest(
+        &mut self,
+        mixes: &[Option<Mix>],
+        filled: &mut Filled,
+        out: &mut PlannedBlock,
+        people: &mut People<'_>,
+    ) -> Result<(), GeneratorError> {
+        let mut open: Vec<usize> = (0..mixes.len()).filter(|load| mixes[*load].is_some()).collect();
+        open.sort_by_key(|load| std::cmp::Reverse(self.planners[*load].useful_gas()));
+        for load in open {
+            while let Some(tx) = self.next_within(load, filled.room(), people)? {
+                filled.used.add(&tx.cost.tx_gas());
+                out.push(tx, load);
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a block that lacks a load, unless that has nothing for it.
+    fn check_all_have_some(&self, limit: u64, block: &PlannedBlock) -> Result<(), GeneratorError> {
+        for load in 0..self.loads.len() {
+            if !block.loads.contains(&(load as u32)) && !self.planners[load].has_ended() {
+                let share_gas = (limit as f64 * self.loads[load].share) as u64;
+                let (most_gas, most_key) = self.turns[load].most_gas(self.spec.tx_gas);
+                let (key, gas) = match most_gas < share_gas {
+                    true => (most_key, most_gas),
+                    false => ("block.limit", share_gas),
+                };
+                return Err(self.too_little(key, load, gas));
+            }
+        }
+        Ok(())
     }
 
     fn by_count(
@@ -194,8 +324,7 @@ impl<'a, 'g> Filler<'a, 'g> {
             }
             let tx = tx.ok_or_else(|| self.too_little(most_key, load, most_gas))?;
             budgets[load].left -= 1;
-            out.transactions.push(tx);
-            out.loads.push(load as u32);
+            out.push(tx, load);
         }
         Ok(out)
     }
@@ -220,9 +349,9 @@ impl<'a, 'g> Filler<'a, 'g> {
         }
     }
 
-    /// Ends a block with transactions of the load that has the smallest, from the gas that all
-    /// loads had left: at the end, where they change none of those before. Not of a load that fills
-    /// all that it is given, whose later transactions would change.
+    /// Spends the gas that all loads left on transactions of the load with the smallest ones. They
+    /// end the block, so they change none before them. Loads that fill any budget are no
+    /// candidates: their later transactions would change.
     fn use_spare(
         &mut self,
         mut spare: u64,
@@ -233,10 +362,9 @@ impl<'a, 'g> Filler<'a, 'g> {
         while spare >= self.planners[load].useful_gas() {
             let gas_limit = spare.min(self.turns[load].most_gas(self.spec.tx_gas).0);
             let Some(tx) = self.next(load, gas_limit, people)? else { break };
-            spare -= tx.gas;
-            out.gas_limit += tx.refund;
-            out.transactions.push(tx);
-            out.loads.push(load as u32);
+            spare -= tx.cost.gas;
+            out.gas_limit += tx.cost.refund;
+            out.push(tx, load);
         }
         Ok(())
     }
@@ -256,8 +384,35 @@ impl<'a, 'g> Filler<'a, 'g> {
     }
 }
 
-/// The next transaction's gas limit: the most, unless the rest after it could not be used
-/// up by transactions of at least `useful_gas`, where a smaller one makes that possible.
+/// A block of a gas limit while it is filled.
+struct Filled {
+    limit: u64,
+    fork: Fork,
+    used: BlockGas,
+}
+
+impl Filled {
+    /// The largest gas limit of a transaction that still fits.
+    fn room(&self) -> u64 {
+        self.used.room(self.limit, self.fork)
+    }
+
+    /// Gas that is left of each dimension.
+    fn left(&self) -> [u64; 2] {
+        let BlockGas { receipt_gas, regular_gas, state_gas } = self.used;
+        let cost = Cost { gas: receipt_gas, regular_gas, state_gas, refund: 0 };
+        dimensions(cost, self.fork).map(|used| self.limit.saturating_sub(used))
+    }
+}
+
+/// Whether execution gas bounds some loads, and state gas others.
+fn has_both_bounds(mixes: &[Option<Mix>]) -> bool {
+    let has = |bound| mixes.iter().flatten().any(|mix| mix.bound == bound);
+    has(0) && has(1)
+}
+
+/// The next transaction's gas limit: `tx_gas`, or all that is left. It is lower where the rest
+/// would be too small for transactions of `useful_gas` each, if that helps.
 fn next_limit(left: u64, tx_gas: u64, useful_gas: u64) -> u64 {
     let Some(rest) = left.checked_sub(tx_gas) else { return left };
     let needed = rest.div_ceil(tx_gas).saturating_mul(useful_gas);
@@ -265,33 +420,4 @@ fn next_limit(left: u64, tx_gas: u64, useful_gas: u64) -> u64 {
         Some(limit) if rest < needed && limit >= useful_gas => limit,
         _ => tx_gas,
     }
-}
-
-/// `total` by the loads' shares, rounded so that the sum is `total`.
-fn shared(total: u64, loads: &[Load]) -> Vec<Budget> {
-    let mut share = 0.0;
-    let mut given = 0;
-    let mut out = Vec::with_capacity(loads.len());
-    for (index, load) in loads.iter().enumerate() {
-        share += load.share;
-        let until =
-            if index + 1 == loads.len() { total } else { (total as f64 * share).round() as u64 };
-        let part = until.clamp(given, total) - given;
-        given += part;
-        out.push(Budget { total: part, left: part });
-    }
-    out
-}
-
-/// The load that has the largest part of its own budget left; the first of equals. `None` when
-/// all is used.
-fn least_used(budgets: &[Budget]) -> Option<usize> {
-    let open = budgets.iter().enumerate().filter(|(_, budget)| budget.left > 0);
-    // a/b > c/d as a·d > c·b; exact.
-    open.reduce(|best, next| {
-        let (a, b) = (u128::from(next.1.left), u128::from(next.1.total));
-        let (c, d) = (u128::from(best.1.left), u128::from(best.1.total));
-        if a * d > c * b { next } else { best }
-    })
-    .map(|(index, _)| index)
 }

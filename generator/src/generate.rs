@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use evm::TxGas;
 use workload::{
     Batch, Block, Genesis, ListBounds, ListIndex, Transaction, TxStatus, Workload,
     block::{IndexRange, Plan},
@@ -17,15 +18,16 @@ use crate::{
     genesis, loads,
     people::People,
     planner::{PlannedTx, Touched},
+    probe::Cost,
     reference::{self, Answer},
     state::State,
 };
-use spec::{LoadKind, Scenario, SstoreStorm};
+use spec::{BlockTarget, LoadKind, Scenario, SstoreStorm};
 
 /// Version of the generator. Raise it with any change of a workload's bytes.
 pub const GENERATOR_VERSION: u32 = 3;
 
-/// How far the generator is.
+/// Progress of the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Transactions that the reference has run.
@@ -41,6 +43,8 @@ pub struct Generated {
     pub workload: Workload,
     /// The place of the load in the scenario, per transaction through all blocks.
     pub loads: Vec<u32>,
+    /// Gas of each transaction through all blocks, as the reference counted it.
+    pub gas: Vec<TxGas>,
 }
 
 /// Generates the workload of `scenario`: a pure function of its work keys, its seed and
@@ -57,10 +61,11 @@ pub fn generate<A: Answer>(
     generate_by_load(scenario, progress).map(|generated| generated.workload)
 }
 
-/// As [`generate`]; also says which load each transaction is of, which a workload does not.
+/// Generates the workload of `scenario`, as [`generate`] does, and returns each transaction's load,
+/// too. A workload does not carry the loads.
 ///
 /// # Errors
-/// As [`generate`].
+/// The errors of [`generate`].
 pub fn generate_by_load<A: Answer>(
     scenario: &Scenario,
     mut progress: impl FnMut(Progress) -> A,
@@ -69,29 +74,35 @@ pub fn generate_by_load<A: Answer>(
     let senders = state.genesis.senders[0].clone();
     let mut people = People::new(&senders);
     let planned = plan_blocks(scenario, &state, &mut people)?;
-    let planned_gas: Vec<Vec<u64>> =
-        planned.iter().map(|block| block.transactions.iter().map(|tx| tx.gas).collect()).collect();
+    let costs: Vec<Vec<Cost>> =
+        planned.iter().map(|block| block.transactions.iter().map(|tx| tx.cost).collect()).collect();
     let loads = planned.iter().flat_map(|block| &block.loads).copied().collect();
     let mut workload = assemble(scenario, state.genesis, planned, &mut people)?;
     let total_tx_count = workload.tx_count();
-    loop {
+    let gas = loop {
         let mut tx_count = 0;
-        reference::complete(&mut workload, || {
+        let gas = reference::complete(&mut workload, || {
             tx_count += 1;
             progress(Progress { tx_count, total_tx_count }).flow()
         })?;
-        if !raise_gas_limits(&mut workload) {
-            break;
+        let raised = raise_gas_limits(&mut workload);
+        match (raised, scenario.block.target) {
+            (None, _) => break gas,
+            (Some(gas_limit), BlockTarget::Limit(limit)) => {
+                return Err(GeneratorError::TooLittleForList { limit, gas_limit });
+            }
+            (Some(_), BlockTarget::Gas(_) | BlockTarget::Transactions(_)) => {}
         }
-    }
-    check(&workload, &planned_gas)?;
-    Ok(Generated { workload, loads })
+    };
+    check(&workload, &costs, &gas)?;
+    Ok(Generated { workload, loads, gas })
 }
 
 /// Raises the gas limit of a batch's last block where its list has more accounts and slots than gas
-/// limits allow (EIP-7928), as in a block of less than 1M gas. Returns whether there was one.
-fn raise_gas_limits(workload: &mut Workload) -> bool {
-    let mut is_raised = false;
+/// limits allow (EIP-7928). A block of less than 1M gas can have such a list. Returns the highest
+/// raised limit, if any.
+fn raise_gas_limits(workload: &mut Workload) -> Option<u64> {
+    let mut raised = None;
     for batch in &mut workload.batches {
         let bounds = ListBounds::new(batch, workload.rules.fork);
         let any_count = ListBounds { surplus_item_count: u64::MAX, ..bounds };
@@ -100,10 +111,10 @@ fn raise_gas_limits(workload: &mut Workload) -> bool {
         let missing_count = item_count.saturating_sub(bounds.max_item_count());
         if let Some(block) = batch.blocks.last_mut().filter(|_| missing_count > 0) {
             block.env.gas_limit += missing_count * ITEM_COST_GAS;
-            is_raised = true;
+            raised = raised.max(Some(block.env.gas_limit));
         }
     }
-    is_raised
+    raised
 }
 
 fn plan_blocks(
@@ -245,7 +256,7 @@ impl BatchBuilder {
             });
         }
         let fresh = environments.fresh_addresses(block_index);
-        // To those whose turn is next.
+        // To the accounts of the next turns.
         let known = (0..(WITHDRAWAL_COUNT - FRESH_WITHDRAWAL_COUNT) as u64)
             .map(|ahead| people.in_turn(planned.turn + ahead));
         let known: Vec<u64> = known.collect();
@@ -300,19 +311,17 @@ fn joined(mut ranges: Vec<IndexRange>) -> Vec<IndexRange> {
     out
 }
 
-/// Checks that the plan has come true: every transaction succeeds with exactly its gas.
-fn check(workload: &Workload, planned_gas: &[Vec<u64>]) -> Result<(), GeneratorError> {
-    let mut outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
-    for (block, planned) in planned_gas.iter().enumerate() {
-        for (tx_index, (planned_gas, outcome)) in planned.iter().zip(&mut outcomes).enumerate() {
-            if outcome.status != TxStatus::Success || outcome.gas_used != *planned_gas {
-                return Err(GeneratorError::Missed {
-                    block,
-                    tx_index,
-                    planned_gas: *planned_gas,
-                    status: outcome.status,
-                    used_gas: outcome.gas_used,
-                });
+/// Checks that the plan has come true: every transaction succeeds with exactly its gas, of execution
+/// and of state.
+fn check(workload: &Workload, costs: &[Vec<Cost>], used: &[TxGas]) -> Result<(), GeneratorError> {
+    let outcomes = workload.batches.iter().flat_map(|batch| &batch.expected.transactions);
+    let mut made = outcomes.map(|outcome| outcome.status).zip(used);
+    for (block, costs) in costs.iter().enumerate() {
+        for (tx_index, (cost, (status, used))) in costs.iter().zip(&mut made).enumerate() {
+            let planned = cost.tx_gas();
+            if status != TxStatus::Success || *used != planned {
+                let used = *used;
+                return Err(GeneratorError::Missed { block, tx_index, planned, status, used });
             }
         }
     }

@@ -27,4 +27,5 @@ mod trial;
 
 pub use environment::BENEFICIARY;
 pub use error::{GeneratorError, MeterError};
+pub use evm::TxGas;
 pub use generate::{GENERATOR_VERSION, Generated, Progress, generate, generate_by_load};

@@ -2,12 +2,13 @@
 //! each part, and their sum is exact. Knows no gas schedule.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use evm::TxGas;
 use workload::Fork;
 
 use crate::{
     artifact::Contract,
     error::{GeneratorError, MeterError},
-    probe::{Absent, PROBE_GAS, Probe, Spent},
+    probe::{Absent, Cost, PROBE_GAS, Probe},
 };
 use spec::CalldataByte;
 
@@ -33,8 +34,8 @@ const TARGET: Address = Address::repeat_byte(0x7a);
 /// A range of indices in calldata: first, count.
 pub type Pair = (u64, u64);
 
-/// Calldata of a contract in 32-byte words: the words of `head`, then the ranges, or of some
-/// contracts a count alone, or each index in 4 bytes.
+/// Calldata of a contract in 32-byte words: the words of `head`, then the ranges. Some contracts
+/// take a count alone, others each index in 4 bytes.
 pub fn calldata(contract: Contract, head: &[B256], pairs: &[Pair]) -> Bytes {
     if contract.takes_indices() {
         return packed(head, pairs.iter().flat_map(|(start, count)| *start..start + count));
@@ -100,14 +101,16 @@ pub struct Meter {
     block_gas: u64,
     /// An operation outside unrolled blocks.
     rest_gas: u64,
+    /// State gas of an operation; it is part of the others (EIP-8037).
+    state_gas: u64,
     /// Whether as much comes back as may.
     is_refunded: bool,
-    /// Of a contract that leaves the end of its calldata alone.
+    /// Price of unread bytes at the end, for a contract that ignores them.
     padding: Option<PaddingPrice>,
 }
 
-/// The price of calldata that nobody reads, as long as it is less than the floor of all of a
-/// transaction's calldata (EIP-7623, EIP-7976).
+/// The price of unread calldata, as long as it is less than the floor of all of a transaction's
+/// calldata (EIP-7623, EIP-7976).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PaddingPrice {
     /// The floor of a transaction without calldata.
@@ -139,8 +142,18 @@ pub struct Price {
     pub gas: u64,
     /// Gas that comes back at its end.
     pub refund: u64,
+    /// State gas of what is spent.
+    pub state_gas: u64,
     /// The least gas limit with which it succeeds, or a little more.
     pub limit: u64,
+}
+
+impl Price {
+    /// The price as that of any transaction.
+    pub(crate) const fn cost(self) -> Cost {
+        let Self { gas, refund, state_gas, .. } = self;
+        Cost { gas, refund, regular_gas: gas + refund - state_gas, state_gas }
+    }
 }
 
 impl Meter {
@@ -164,14 +177,16 @@ impl Meter {
             (ground.input(contract, dark, &[(0, count | 1)]), ground.input(contract, dark, &[]));
         let lit = ground.input(contract, B256::repeat_byte(1), &[(0, count | 1)]);
         let spent = probe.spent(&input, PROBE_GAS, &ground.elsewhere)?;
-        let lit_gas = probe.spent(&lit, PROBE_GAS, &ground.elsewhere)?.gas;
-        let nonzero_byte_gas = (lit_gas - spent.gas) / 31;
-        let one = spent.gas - nonzero_count(&input) * nonzero_byte_gas;
+        let spent_gas = spent.burnt_gas();
+        let lit_gas = probe.spent(&lit, PROBE_GAS, &ground.elsewhere)?.burnt_gas();
+        let nonzero_byte_gas = (lit_gas - spent_gas) / 31;
+        let one = spent_gas - nonzero_count(&input) * nonzero_byte_gas;
         // Gas above that, as if all of the calldata were zeros.
         let more = |pairs: &[Pair]| {
             let input = ground.input(contract, dark, pairs);
             let spent = probe.spent(&input, PROBE_GAS, &ground.elsewhere)?;
-            Ok::<_, MeterError>(spent.gas - nonzero_count(&input) * nonzero_byte_gas - one)
+            let spent_gas = spent.burnt_gas();
+            Ok::<_, MeterError>(spent_gas - nonzero_count(&input) * nonzero_byte_gas - one)
         };
         let rest_gas = more(&[(0, count | 2)])?;
         let block_gas = more(&[(0, (count + 2 * unrolled) | 1)])? / 2;
@@ -194,7 +209,8 @@ impl Meter {
             range_gas,
             block_gas,
             rest_gas,
-            is_refunded: spent.is_refunded(),
+            state_gas: spent.block_state_gas / (count | 1),
+            is_refunded: spent.receipt_gas < spent_gas,
             padding,
         };
         meter.check(&probe, &ground.head(B256::repeat_byte(3)), &ground.elsewhere)?;
@@ -213,15 +229,22 @@ impl Meter {
             let pairs = if self.contract.takes_count_alone() { &pairs[..1] } else { pairs };
             let mut input = calldata(self.contract, head, pairs);
             let price = self.price(&input, pairs);
-            // As much as it can carry: if its price rose, it would show.
+            // The most that it can carry: a rise of its price would show.
             let byte = CalldataByte::Random;
             let padding_count = self.padding_count_max(&input, price, byte);
             let price = self.padded(price, padding_count, byte);
             input = [&input[..], &vec![1; padding_count as usize]].concat().into();
-            let used_gas = probe.spent(&input, price.limit, elsewhere)?.receipt_gas;
-            if used_gas != price.gas {
-                let (contract, planned_gas) = (self.contract.name(), price.gas);
-                return Err(MeterError::NotLinear { contract, used_gas, planned_gas });
+            let used = probe.spent(&input, price.limit, elsewhere)?;
+            let Cost { gas, regular_gas, state_gas, .. } = price.cost();
+            let contract = self.contract.name();
+            for (used_gas, planned_gas) in [
+                (used.receipt_gas, gas),
+                (used.block_regular_gas, regular_gas),
+                (used.block_state_gas, state_gas),
+            ] {
+                if used_gas != planned_gas {
+                    return Err(MeterError::NotLinear { contract, used_gas, planned_gas });
+                }
             }
         }
         Ok(())
@@ -231,6 +254,7 @@ impl Meter {
     /// time. Exact from [`Self::useful_count`] operations on.
     pub fn price(&self, input: &[u8], pairs: &[Pair]) -> Price {
         let counts = pairs.iter().map(|(_, count)| *count);
+        let state_gas = counts.clone().sum::<u64>() * self.state_gas;
         let reads_gas = match self.contract.takes_indices() {
             true => self.reads_gas(counts.sum()),
             false => counts.map(|count| self.reads_gas(count)).sum(),
@@ -238,7 +262,8 @@ impl Meter {
         let bytes_gas = nonzero_count(input) * self.nonzero_byte_gas;
         let spent = self.base_gas + bytes_gas + reads_gas;
         let refund = if self.is_refunded { spent / REFUND_QUOTIENT } else { 0 };
-        Price { gas: spent - refund, refund, limit: spent + self.reserve_gas(spent) }
+        let limit = spent + self.reserve_gas(spent);
+        Price { gas: spent - refund, refund, state_gas, limit }
     }
 
     /// Gas of a range of `count` operations.
@@ -248,8 +273,8 @@ impl Meter {
         self.range_gas + blocks * self.block_gas + rest * self.rest_gas
     }
 
-    /// The most bytes that can follow `input`, of this price, while the floor of its calldata is no more
-    /// than its spent gas: further ones cost the floor price.
+    /// The most bytes that can follow `input` at the standard price, in a transaction of `price`.
+    /// Further bytes would lift the calldata's floor above the spent gas and cost the floor price.
     pub(crate) fn padding_count_max(&self, input: &[u8], price: Price, byte: CalldataByte) -> u64 {
         let Some(padding) = self.padding else { return 0 };
         let nonzero_count = nonzero_count(input);
@@ -298,7 +323,8 @@ impl Meter {
         let ranges = 4 * (self.range_gas + 16 * self.nonzero_byte_gas);
         let head = self.head_count * 32 * self.nonzero_byte_gas;
         let spent = self.base_gas + ranges + head + self.useful_count() * self.rest_gas;
-        let price = Price { gas: spent, refund: 0, limit: spent + self.reserve_gas(spent) };
+        let limit = spent + self.reserve_gas(spent);
+        let price = Price { gas: spent, refund: 0, state_gas: 0, limit };
         // Bytes that are not zero take more of the gas.
         let byte = CalldataByte::Random;
         self.padded(price, self.padding_count_max(&[], price, byte), byte).limit
@@ -321,15 +347,15 @@ impl PaddingPrice {
     fn measure(
         full: &Bytes,
         idle: &Bytes,
-        spent: impl Fn(&Bytes) -> Result<Spent, MeterError>,
+        spent: impl Fn(&Bytes) -> Result<TxGas, MeterError>,
     ) -> Result<Self, MeterError> {
-        let full_gas = spent(full)?.gas;
+        let full_gas = spent(full)?.burnt_gas();
         let count = PROBE_PADDING_COUNT;
         let floored = followed(idle, 1, count);
         let floor_gas = spent(&floored)?.receipt_gas;
         let [zero, nonzero] = [0, 1].map(|byte| {
             Ok::<_, MeterError>(ByteGas {
-                standard: (spent(&followed(full, byte, 32))?.gas - full_gas) / 32,
+                standard: (spent(&followed(full, byte, 32))?.burnt_gas() - full_gas) / 32,
                 floor: (spent(&followed(&floored, byte, count))?.receipt_gas - floor_gas) / count,
             })
         });

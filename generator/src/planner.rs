@@ -1,6 +1,5 @@
-//! A load as the filling of blocks sees it: a planner that gives one transaction after another,
-//! each with its exact gas and with all that it touches. A kind of load is an implementation of
-//! [`Planner`].
+//! A load as the filler of blocks sees it: a planner that returns transactions one by one, each
+//! with its exact gas and touched keys. A kind of load is an implementation of [`Planner`].
 
 use alloy_primitives::{Address, Bytes, U256};
 use workload::{
@@ -18,15 +17,13 @@ use crate::{error::GeneratorError, people::People, probe::Cost};
 pub(crate) struct PlannedTx {
     /// Its gas limit.
     pub(crate) gas_limit: u64,
-    /// Gas that it will use.
-    pub(crate) gas: u64,
-    /// Gas that comes back to it at its end, and counts against the block (EIP-7778).
-    pub(crate) refund: u64,
-    /// Who sends it, by place in the genesis' senders.
+    /// Its price.
+    pub(crate) cost: Cost,
+    /// Index of the sender in the genesis' senders.
     pub(crate) sender: u64,
     /// The sender's nonce: the filler of the block counts it.
     pub(crate) nonce: u64,
-    /// Whom it calls, or `None` to create.
+    /// The callee, or `None` to create.
     pub(crate) to: Option<Address>,
     /// Wei that it carries.
     pub(crate) value: U256,
@@ -41,11 +38,10 @@ pub(crate) struct PlannedTx {
 impl PlannedTx {
     /// A transaction of this price.
     pub(crate) fn priced(cost: Cost) -> Self {
-        let Cost { gas, refund } = cost;
-        Self { gas_limit: cost.limit(), gas, refund, ..Self::default() }
+        Self { gas_limit: cost.limit(), cost, ..Self::default() }
     }
 
-    /// It as it is run, but for its fees.
+    /// The transaction to run, still without fees.
     ///
     /// # Errors
     /// [`SenderError`] when its sender has no valid secret.
@@ -88,7 +84,7 @@ pub(crate) struct Touched {
 pub(crate) struct Room {
     /// The most gas that its limit may be.
     pub(crate) gas_limit: u64,
-    /// Whose turn it is to send: the load's transactions before it, from a place of the load's own
+    /// The next sender's turn: the load's transactions so far, counted from the load's own start
     /// among the accounts.
     pub(crate) turn: u64,
 }
@@ -110,6 +106,12 @@ pub(crate) trait Planner {
     /// Gas in which a useful transaction fits.
     fn useful_gas(&self) -> u64;
 
+    /// The price of a transaction like the next one within `room`, which is not made. `None` where
+    /// none fits, and of loads whose transactions create no state.
+    fn price(&mut self, _: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
+        Ok(None)
+    }
+
     /// Whether the load has nothing more for the block, also where gas is left.
     fn has_ended(&self) -> bool {
         false
@@ -124,7 +126,9 @@ pub(crate) trait Planner {
 /// Transactions of `cost` that fit `budget`.
 pub(crate) fn fitting(budget: BlockTarget, cost: Cost) -> u64 {
     match budget {
-        BlockTarget::Gas(gas) => gas.saturating_sub(cost.refund) / cost.gas.max(1),
+        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => {
+            gas.saturating_sub(cost.refund) / cost.gas.max(1)
+        }
         BlockTarget::Transactions(count) => count,
     }
 }

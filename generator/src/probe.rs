@@ -1,10 +1,10 @@
-//! One transaction run on stock revm to measure its price, over a state that is made up: every
-//! account can pay, and every slot is the key of the next, unless it is said to be absent.
+//! Runs one transaction on stock revm to measure its price. Its state is made up: every account can
+//! pay, and every slot holds the key of the next, unless it is absent.
 
 use std::convert::Infallible;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use evm::{Runner, StepOutput};
+use evm::{Runner, StepOutput, TxGas};
 use revm::{Database, bytecode::Bytecode, primitives::KECCAK_EMPTY, state::AccountInfo};
 use workload::{Block, BlockEnv, Fork, StepKind, Transaction, TxStatus, Workload};
 
@@ -21,11 +21,11 @@ pub(crate) const PROBE_GAS: u64 = 1 << 24;
 pub(crate) struct Probe {
     /// Its name in errors.
     pub(crate) name: &'static str,
-    /// Under which rules.
+    /// The rules in force.
     pub(crate) fork: Fork,
-    /// Who sends it.
+    /// The sender.
     pub(crate) sender: Address,
-    /// Whom it calls.
+    /// The callee.
     pub(crate) to: Address,
     /// Code there.
     pub(crate) code: Bytes,
@@ -51,22 +51,6 @@ pub enum Absent {
     Accounts,
 }
 
-/// The gas that a transaction spends before any refund.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spent {
-    /// Execution and state gas together.
-    pub(crate) gas: u64,
-    /// Gas in the receipt.
-    pub(crate) receipt_gas: u64,
-}
-
-impl Spent {
-    /// Whether something comes back.
-    pub(crate) const fn is_refunded(self) -> bool {
-        self.receipt_gas < self.gas
-    }
-}
-
 /// The price of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
@@ -74,6 +58,10 @@ pub(crate) struct Cost {
     pub(crate) gas: u64,
     /// Gas that it must have beside that, because it comes back only at its end (EIP-3529).
     pub(crate) refund: u64,
+    /// Execution gas that counts against the block (EIP-7778).
+    pub(crate) regular_gas: u64,
+    /// State gas that counts against the block (EIP-8037).
+    pub(crate) state_gas: u64,
 }
 
 impl Cost {
@@ -81,13 +69,19 @@ impl Cost {
     pub(crate) const fn limit(self) -> u64 {
         self.gas + self.refund
     }
+
+    /// Gas of a transaction of this price, as if it had run.
+    pub(crate) const fn tx_gas(self) -> TxGas {
+        let Self { gas: receipt_gas, regular_gas, state_gas, .. } = self;
+        TxGas { receipt_gas, block_regular_gas: regular_gas, block_state_gas: state_gas }
+    }
 }
 
 /// The largest size up to `guess` whose price is within `gas_limit`, with that price; `None` below 1. `guess` is at
 /// most a little too large, perhaps for any transaction.
 ///
 /// # Errors
-/// That of `price` where it has none for 1.
+/// The error of `price` for a size of 1.
 pub(crate) fn most_within(
     guess: u64,
     gas_limit: u64,
@@ -124,15 +118,11 @@ impl Probe {
     /// # Errors
     /// [`MeterError::Probe`].
     pub(crate) fn cost(&self, input: &Bytes) -> Result<Cost, MeterError> {
-        cost_by(|gas_limit| self.gas_within(input, gas_limit))
+        cost_by(|gas_limit| self.spent(input, gas_limit, &Bytes::new()))
     }
 
-    fn gas_within(&self, input: &Bytes, gas_limit: u64) -> Result<u64, MeterError> {
-        self.spent(input, gas_limit, &Bytes::new()).map(|spent| spent.receipt_gas)
-    }
-
-    /// The gas that the transaction with `input` and `gas_limit`, which must succeed, spends where
-    /// every account but the sender, the callee and the beneficiary has the code `elsewhere`.
+    /// Gas spent by the transaction with `input` and `gas_limit`, which must succeed. Every account
+    /// but sender, callee and beneficiary has the code `elsewhere`.
     ///
     /// # Errors
     /// [`MeterError::Probe`].
@@ -141,7 +131,7 @@ impl Probe {
         input: &Bytes,
         gas_limit: u64,
         elsewhere: &Bytes,
-    ) -> Result<Spent, MeterError> {
+    ) -> Result<TxGas, MeterError> {
         let tx = Transaction {
             sender: self.sender,
             gas_limit,
@@ -159,10 +149,7 @@ impl Probe {
             Ok(StepOutput { result: Some(result), gas, .. })
                 if result.status == TxStatus::Success =>
             {
-                return Ok(Spent {
-                    gas: gas.block_regular_gas + gas.block_state_gas,
-                    receipt_gas: result.gas_used,
-                });
+                return Ok(gas);
             }
             Ok(StepOutput { result, .. }) => format!("{result:?}"),
             Err(error) => error.to_string(),
@@ -174,14 +161,17 @@ impl Probe {
 /// The price of a transaction that uses `gas_within` a limit, or does not succeed within it.
 ///
 /// # Errors
-/// That of `gas_within` the most that a probe may have.
+/// The error of `gas_within` at the most gas of a probe.
 pub(crate) fn cost_by(
-    gas_within: impl Fn(u64) -> Result<u64, MeterError>,
+    gas_within: impl Fn(u64) -> Result<TxGas, MeterError>,
 ) -> Result<Cost, MeterError> {
-    let gas = gas_within(PROBE_GAS)?;
+    let used = gas_within(PROBE_GAS)?;
+    let gas = used.receipt_gas;
+    let (regular_gas, state_gas) = (used.block_regular_gas, used.block_state_gas);
+    let cost = Cost { gas, refund: 0, regular_gas, state_gas };
     // The least limit with which it succeeds; most often that is the gas that it uses.
     if gas_within(gas).is_ok() {
-        return Ok(Cost { gas, refund: 0 });
+        return Ok(cost);
     }
     // Most often little is missing: the part that a call holds back (EIP-150), or a refund.
     let (mut least, mut most, mut step) = (gas, PROBE_GAS, 1_024);
@@ -200,7 +190,7 @@ pub(crate) fn cost_by(
             Err(_) => least = middle,
         }
     }
-    Ok(Cost { gas, refund: most - gas })
+    Ok(Cost { refund: most - gas, ..cost })
 }
 
 struct ProbeState<'p> {

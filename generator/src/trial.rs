@@ -1,11 +1,11 @@
-//! One transaction run on stock revm to measure its price, over a genesis and after others whose
-//! effect it meets. Only state written out in the genesis exists, and the accounts that send,
-//! sign or are named: a trial costs as much as the transaction will.
+//! Runs one transaction on stock revm to measure its price, over a genesis and after others that
+//! affect it. Only explicit accounts of the genesis exist, and the accounts that send, sign or are
+//! named. A trial costs as much as the transaction will.
 
 use std::{collections::BTreeMap, convert::Infallible};
 
 use alloy_primitives::{Address, B256, U256};
-use evm::{Runner, StepOutput};
+use evm::{Runner, StepOutput, TxGas};
 use revm::{
     Database, DatabaseCommit, bytecode::Bytecode, database::State, primitives::KECCAK_EMPTY,
     state::AccountInfo,
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct Trial<'g> {
     /// Its name in errors.
     pub(crate) name: &'static str,
-    /// Under which rules.
+    /// The rules in force.
     pub(crate) fork: Fork,
     /// The state that exists, families apart.
     pub(crate) genesis: &'g Genesis,
@@ -48,7 +48,7 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// [`MeterError::Probe`] when it does not succeed.
-    pub(crate) fn gas_within(&self, gas_limit: u64) -> Result<u64, MeterError> {
+    pub(crate) fn gas_within(&self, gas_limit: u64) -> Result<TxGas, MeterError> {
         let mut transactions = self.before.clone();
         for tx in &mut transactions {
             // In its place in a block it may have cost less than it does here.
@@ -66,14 +66,14 @@ impl Trial<'_> {
         let state = TrialState { genesis: self.genesis, people: self.people() };
         let mut runner = Runner::new(&rules, State::builder().with_database(state).build());
         runner.enter(&block);
-        let mut used = 0;
+        let mut used = TxGas::default();
         for tx_index in 0..block.transactions.len() {
             let kind = StepKind::Transaction(tx_index);
             let reason = match runner.run(&block, kind, |db, changes| db.commit(changes)) {
-                Ok(StepOutput { result: Some(result), .. })
+                Ok(StepOutput { result: Some(result), gas, .. })
                     if result.status == TxStatus::Success =>
                 {
-                    used = result.gas_used;
+                    used = gas;
                     continue;
                 }
                 Ok(StepOutput { result, .. }) => format!("{result:?}"),

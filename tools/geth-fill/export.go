@@ -44,7 +44,7 @@ type export struct {
 func openExport(dir string) (*export, error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, wrong("--rows %s: there is no %s; name the directory that stress export --form rows wrote",
+		return nil, wrong("--rows %s: there is no %s; name the directory that stress export --format rows wrote",
 			dir, manifestName)
 	} else if err != nil {
 		return nil, err

@@ -318,7 +318,7 @@ func TestWrongRowsAreOneErrorAndLeaveNothing(t *testing.T) {
 			describe(t, dir, "state_root", common.Hash{1})
 		}, "the genesis hash is"},
 		"another schema":    {func(dir string) { describe(t, dir, "schema", "stress-export/9") }, "stress-export/9"},
-		"an export without": {func(dir string) { describe(t, dir, "files", []string{"payloads.txt"}) }, "--form rows"},
+		"an export without": {func(dir string) { describe(t, dir, "files", []string{"payloads.txt"}) }, "--format rows"},
 		"no export":         {func(dir string) { must(t, os.Remove(filepath.Join(dir, manifestName))) }, "stress export"},
 		"no file":           {func(dir string) { must(t, os.Remove(filepath.Join(dir, codesName))) }, "codes.rows"},
 		"no genesis": {func(dir string) {

@@ -1,4 +1,4 @@
-// geth-fill makes a database of go-ethereum from the rows of `stress export --form rows`: flat state,
+// geth-fill makes a database of go-ethereum from the rows of `stress export --format rows`: flat state,
 // tries, codes, genesis block and settings of the chain, in path scheme. geth starts on it as on a
 // database that `geth init` made of a genesis.json, but the state may be of any size: memory is
 // bounded, and the rows are read in their order.
@@ -23,7 +23,7 @@ import (
 	"github.com/ethereum/go-ethereum/log"
 )
 
-const usage = `Makes a database of go-ethereum from the rows of stress export --form rows.
+const usage = `Makes a database of go-ethereum from the rows of stress export --format rows.
 
 usage: geth-fill --rows DIR --datadir DIR
 
@@ -31,7 +31,7 @@ usage: geth-fill --rows DIR --datadir DIR
   --datadir DIR  the data directory to make, for geth --datadir; it must not exist
 
 Example:
-  stress export --scenario sload-storm --slots 10M --form engine,rows --siblings 8 --out large/
+  stress export --scenario sload-storm --slots 10M --format engine,rows --siblings 8 --out large/
   geth-fill --rows large/ --datadir data/
   geth --datadir data/ --authrpc.jwtsecret jwt.hex --nodiscover --maxpeers 0 --syncmode full
 
@@ -105,7 +105,7 @@ func parse(words []string) (rows, datadir string, err error) {
 	case flags.NArg() > 0:
 		return "", "", wrong("%s: no option; usage: geth-fill --rows DIR --datadir DIR", flags.Arg(0))
 	case rows == "":
-		return "", "", wrong("--rows is missing: name the directory that stress export --form rows wrote")
+		return "", "", wrong("--rows is missing: name the directory that stress export --format rows wrote")
 	case datadir == "":
 		return "", "", wrong("--datadir is missing: name the directory to make")
 	}

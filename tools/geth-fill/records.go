@@ -32,7 +32,7 @@ const (
 const readBytes = 1 << 20
 
 // The remedy of every fault of a file of rows.
-const again = "export again, with --form rows"
+const again = "export again, with --format rows"
 
 // A file of records of one length, by ascending key.
 type records struct {

@@ -12,11 +12,15 @@ use revm::{
     },
     primitives::hardfork::SpecId,
 };
-use workload::{BlobSchedule, Fork, Transaction, TxType, block};
+use workload::{ChainRules, Fork, Transaction, TxType, block};
 
 /// revm's name of a fork.
 pub const fn spec(fork: Fork) -> SpecId {
     match fork {
+        Fork::Paris => SpecId::MERGE,
+        Fork::Shanghai => SpecId::SHANGHAI,
+        Fork::Cancun => SpecId::CANCUN,
+        Fork::Prague => SpecId::PRAGUE,
         Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => SpecId::OSAKA,
         Fork::Amsterdam => SpecId::AMSTERDAM,
     }
@@ -24,23 +28,31 @@ pub const fn spec(fork: Fork) -> SpecId {
 
 /// Chain settings; every check of a mainnet transaction stays on.
 pub fn cfg_env(fork: Fork, chain_id: u64) -> CfgEnv {
-    CfgEnv::new_with_spec(spec(fork))
-        .with_chain_id(chain_id)
-        .with_max_blobs_per_tx(MAX_BLOBS_PER_TX_FUSAKA)
+    let mut cfg = CfgEnv::new_with_spec(spec(fork)).with_chain_id(chain_id);
+    cfg.max_blobs_per_tx = fork.is_from(Fork::Osaka).then_some(MAX_BLOBS_PER_TX_FUSAKA);
+    cfg
 }
 
-/// Blob parameters of a schedule since Osaka (EIP-7840, EIP-7918).
-pub fn blob_params(blobs: BlobSchedule) -> BlobParams {
+/// Blob parameters of the rules (EIP-7840); since Osaka with the least fee of EIP-7918.
+pub fn blob_params(rules: &ChainRules) -> BlobParams {
+    let ChainRules { fork, blobs, .. } = rules;
+    let of_fork = match fork {
+        Fork::Paris | Fork::Shanghai | Fork::Cancun => BlobParams::cancun(),
+        Fork::Prague => BlobParams::prague(),
+        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 | Fork::Amsterdam => BlobParams::osaka(),
+    };
     BlobParams {
         target_blob_count: blobs.target,
         max_blob_count: blobs.max,
         update_fraction: blobs.base_fee_update_fraction.into(),
-        ..BlobParams::osaka()
+        ..of_fork
     }
 }
 
-/// The environment of a block under the blob schedule `blobs`.
-pub fn block_env(env: &block::BlockEnv, blobs: BlobSchedule) -> BlockEnv {
+/// The environment of a block under `rules`.
+pub fn block_env(env: &block::BlockEnv, rules: &ChainRules) -> BlockEnv {
+    let blob_fee =
+        BlobExcessGasAndPrice::new(env.excess_blob_gas, rules.blobs.base_fee_update_fraction);
     BlockEnv {
         number: U256::from(env.number),
         beneficiary: env.beneficiary,
@@ -49,10 +61,7 @@ pub fn block_env(env: &block::BlockEnv, blobs: BlobSchedule) -> BlockEnv {
         basefee: env.base_fee,
         difficulty: U256::ZERO,
         prevrandao: Some(env.prev_randao),
-        blob_excess_gas_and_price: Some(BlobExcessGasAndPrice::new(
-            env.excess_blob_gas,
-            blobs.base_fee_update_fraction,
-        )),
+        blob_excess_gas_and_price: rules.fork.is_from(Fork::Cancun).then_some(blob_fee),
         slot_num: env.slot_number,
     }
 }
@@ -104,22 +113,32 @@ fn authorization(from: &block::Authorization) -> RecoveredAuthorization {
 
 #[cfg(test)]
 mod tests {
+    use workload::BlobSchedule;
+
     use super::*;
 
     #[test]
     fn blob_fees_follow_the_schedule_up_to_its_bounds() {
         let (osaka, bpo2) = (BlobParams::osaka(), BlobParams::bpo2());
-        for (fork, params) in Fork::ALL.into_iter().zip([osaka, BlobParams::bpo1(), bpo2, bpo2]) {
-            assert_eq!(blob_params(fork.blob_schedule()), params, "{fork}");
+        let with_blobs = Fork::ALL.into_iter().filter(|fork| fork.is_from(Fork::Cancun));
+        let before = [BlobParams::cancun(), BlobParams::prague()];
+        let params = before.into_iter().chain([osaka, BlobParams::bpo1(), bpo2, bpo2]);
+        for (fork, params) in with_blobs.clone().zip(params) {
+            assert_eq!(blob_params(&fork.into()), params, "{fork}");
+        }
+        for fork in [Fork::Paris, Fork::Shanghai] {
+            let env = block_env(&block::BlockEnv::default(), &fork.into());
+            assert_eq!(env.blob_excess_gas_and_price, None, "{fork}");
         }
         let most = BlobSchedule { target: 0, max: 1 << 16, base_fee_update_fraction: 100_000_000 };
         let least = BlobSchedule { target: 1, max: 1, base_fee_update_fraction: 1 };
-        for blobs in Fork::ALL.map(Fork::blob_schedule).into_iter().chain([most, least]) {
+        for blobs in with_blobs.map(Fork::blob_schedule).chain([most, least]) {
             assert!(blobs.is_bounded(), "{blobs}");
             for excess_blob_gas in [0, 1, 40, blobs.max_excess_blob_gas()] {
                 let env = block::BlockEnv { excess_blob_gas, ..block::BlockEnv::default() };
-                let fee = block_env(&env, blobs).blob_excess_gas_and_price;
-                let said = blob_params(blobs).calc_blob_fee(excess_blob_gas);
+                let rules = ChainRules { blobs, ..ChainRules::default() };
+                let fee = block_env(&env, &rules).blob_excess_gas_and_price;
+                let said = blob_params(&rules).calc_blob_fee(excess_blob_gas);
                 assert_eq!(fee.map(|fee| fee.blob_gasprice), Some(said), "{blobs}");
             }
         }

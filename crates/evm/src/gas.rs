@@ -19,29 +19,32 @@ impl BlockGas {
     /// Gas in the header's sense: that of the receipts, from Amsterdam on the larger of execution
     /// and state gas (EIP-8037).
     pub fn header_gas(&self, fork: Fork) -> u64 {
-        match fork {
-            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => self.receipt_gas,
-            Fork::Amsterdam => self.regular_gas.max(self.state_gas),
+        match fork.is_from(Fork::Amsterdam) {
+            true => self.regular_gas.max(self.state_gas),
+            false => self.receipt_gas,
         }
     }
 
-    /// Whether a transaction still fits a block of `limit`: its gas limit must not be more than
-    /// the gas that the transactions before it have left, per dimension (EIP-8037).
-    pub fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
-        let needed = match fork {
-            Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => self.receipt_gas.checked_add(tx_gas_limit),
-            Fork::Amsterdam => {
-                let regular_gas = self.regular_gas.checked_add(tx_gas_limit.min(fork.tx_gas_cap()));
-                let state_gas = self.state_gas.checked_add(tx_gas_limit);
-                regular_gas
-                    .zip(state_gas)
-                    .map(|(regular_gas, state_gas)| regular_gas.max(state_gas))
-            }
-        };
-        needed.is_some_and(|needed| needed <= limit)
+    /// The largest gas limit of a transaction that a block of `limit` still admits: the gas that
+    /// earlier transactions left. In Amsterdam the execution gas left covers the limit's part up to
+    /// the cap of EIP-7825. The state gas left covers the whole limit (EIP-8037).
+    pub fn room(&self, limit: u64, fork: Fork) -> u64 {
+        let left = |used: u64| limit.saturating_sub(used);
+        if !fork.is_from(Fork::Amsterdam) {
+            left(self.receipt_gas)
+        } else if left(self.regular_gas) >= fork.tx_gas_cap() {
+            left(self.state_gas)
+        } else {
+            left(self.regular_gas).min(left(self.state_gas))
+        }
     }
 
-    /// Adds that of a transaction.
+    /// Whether a transaction of this gas limit still fits a block of `limit`.
+    pub fn admits(&self, tx_gas_limit: u64, limit: u64, fork: Fork) -> bool {
+        tx_gas_limit <= self.room(limit, fork)
+    }
+
+    /// Adds the gas of a transaction.
     pub fn add(&mut self, gas: &TxGas) {
         self.receipt_gas += gas.receipt_gas;
         self.regular_gas += gas.block_regular_gas;

@@ -66,9 +66,16 @@ pub struct TxGas {
     pub block_state_gas: u64,
 }
 
-/// Result of a transaction: the content of its receipt, and its return data. Kept as the EVM gives
-/// it: digesting it is no duty of a client and is done outside any clock, for the comparison with
-/// the reference.
+impl TxGas {
+    /// Execution gas and state gas together: the receipt's gas before refunds.
+    pub const fn burnt_gas(&self) -> u64 {
+        self.block_regular_gas + self.block_state_gas
+    }
+}
+
+/// Result of a transaction: the content of its receipt, and its return data, as the EVM returns
+/// them. Their digests are for the comparison with the reference. A client need not compute them,
+/// so they are computed outside any clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxResult {
     /// Its status.
@@ -185,7 +192,7 @@ impl<DB: Database> Runner<DB> {
 
     /// Makes `block` the block whose steps are run next.
     pub fn enter(&mut self, block: &Block) {
-        self.evm.ctx.block = env::block_env(&block.env, self.rules.blobs);
+        self.evm.ctx.block = env::block_env(&block.env, &self.rules);
         self.requests.clear();
     }
 
@@ -218,7 +225,7 @@ impl<DB: Database> Runner<DB> {
     ) -> Result<StepOutput, StepError<DB::Error>> {
         match kind {
             StepKind::BeforeTransactions => {
-                for call in system::before_transactions(&block.env) {
+                for call in system::before_transactions(self.rules.fork, &block.env) {
                     self.system_call(&call, sink)?;
                 }
                 Ok(StepOutput::default())

@@ -40,9 +40,10 @@ impl SystemCall {
     }
 }
 
-/// Calls before the first transaction: beacon root (EIP-4788), parent hash (EIP-2935).
-pub fn before_transactions(env: &BlockEnv) -> [SystemCall; 2] {
-    [
+/// Calls before the first transaction: beacon root (EIP-4788, from Cancun), parent hash (EIP-2935,
+/// from Prague).
+pub fn before_transactions(fork: Fork, env: &BlockEnv) -> impl Iterator<Item = SystemCall> {
+    let calls = [
         SystemCall {
             contract: BEACON_ROOTS_ADDRESS,
             input: Bytes::copy_from_slice(env.parent_beacon_root.as_slice()),
@@ -53,17 +54,24 @@ pub fn before_transactions(env: &BlockEnv) -> [SystemCall; 2] {
             input: Bytes::copy_from_slice(env.parent_hash.as_slice()),
             request_type: None,
         },
-    ]
+    ];
+    let since = [Fork::Cancun, Fork::Prague];
+    calls
+        .into_iter()
+        .zip(since)
+        .filter(move |(_, since)| fork.is_from(*since))
+        .map(|(call, _)| call)
 }
 
 /// Calls after the last transaction: withdrawal requests (EIP-7002), consolidation requests
-/// (EIP-7251), builder requests (EIP-8282, from Amsterdam).
+/// (EIP-7251), both from Prague, builder requests (EIP-8282, from Amsterdam).
 pub fn after_transactions(fork: Fork) -> Vec<SystemCall> {
-    let mut calls = vec![
-        (WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_TYPE),
-        (CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_TYPE),
-    ];
-    if fork == Fork::Amsterdam {
+    let mut calls = Vec::new();
+    if fork.is_from(Fork::Prague) {
+        calls.push((WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, WITHDRAWAL_REQUEST_TYPE));
+        calls.push((CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, CONSOLIDATION_REQUEST_TYPE));
+    }
+    if fork.is_from(Fork::Amsterdam) {
         calls.push((BUILDER_DEPOSIT_CONTRACT_ADDRESS, BUILDER_DEPOSIT_REQUEST_TYPE));
         calls.push((BUILDER_EXIT_CONTRACT_ADDRESS, BUILDER_EXIT_REQUEST_TYPE));
     }
@@ -79,18 +87,21 @@ pub fn after_transactions(fork: Fork) -> Vec<SystemCall> {
 
 /// The system contracts of a fork as accounts of a genesis.
 pub fn contracts(fork: Fork) -> Vec<GenesisAccount> {
-    let mut all = vec![
-        (BEACON_ROOTS_ADDRESS, &BEACON_ROOTS_CODE),
-        (HISTORY_STORAGE_ADDRESS, &HISTORY_STORAGE_CODE),
-        (WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, &WITHDRAWAL_REQUEST_PREDEPLOY_CODE),
-        (CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS, &CONSOLIDATION_REQUEST_PREDEPLOY_CODE),
+    let all = [
+        (Fork::Cancun, BEACON_ROOTS_ADDRESS, &BEACON_ROOTS_CODE),
+        (Fork::Prague, HISTORY_STORAGE_ADDRESS, &HISTORY_STORAGE_CODE),
+        (Fork::Prague, WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, &WITHDRAWAL_REQUEST_PREDEPLOY_CODE),
+        (
+            Fork::Prague,
+            CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS,
+            &CONSOLIDATION_REQUEST_PREDEPLOY_CODE,
+        ),
+        (Fork::Amsterdam, BUILDER_DEPOSIT_CONTRACT_ADDRESS, &BUILDER_DEPOSIT_CONTRACT_CODE),
+        (Fork::Amsterdam, BUILDER_EXIT_CONTRACT_ADDRESS, &BUILDER_EXIT_CONTRACT_CODE),
     ];
-    if fork == Fork::Amsterdam {
-        all.push((BUILDER_DEPOSIT_CONTRACT_ADDRESS, &BUILDER_DEPOSIT_CONTRACT_CODE));
-        all.push((BUILDER_EXIT_CONTRACT_ADDRESS, &BUILDER_EXIT_CONTRACT_CODE));
-    }
     all.into_iter()
-        .map(|(address, code)| GenesisAccount {
+        .filter(|(since, ..)| fork.is_from(*since))
+        .map(|(_, address, code)| GenesisAccount {
             address,
             nonce: 1,
             code: code.clone(),

@@ -17,7 +17,7 @@ use std::{
 use alloy_primitives::B256;
 use postcard::ser_flavors::{Flavor, Size};
 
-pub use validate::{FamilyKind, MAX_BLOCK_GAS, WorkloadError};
+pub use validate::{FamilyKind, MAX_BLOCK_GAS, WorkloadError, max_block_gas};
 
 use crate::block::Workload;
 
@@ -33,7 +33,7 @@ pub const MAX_BODY_BYTES: u64 = 1 << 32;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8;
 const HASH_BYTES: usize = 32;
 
-/// Why there is no workload in a file.
+/// Reason that a file has no workload.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The system refused an operation.
@@ -41,13 +41,17 @@ pub enum FileError {
     Io {
         /// The attempt, in words.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
     /// The first bytes are others.
-    #[error("this is no workload file: it does not begin with {:?}", "stresswl")]
+    #[error(
+        "this is no workload file, which begins with {:?}; name one that `stress generate` wrote, or a \
+         scenario by --scenario",
+        "stresswl"
+    )]
     NotAWorkload,
     /// Made by a newer build.
     #[error(
@@ -67,7 +71,7 @@ pub enum FileError {
         /// The file's version.
         got: u32,
     },
-    /// Its end is missing.
+    /// The end of the file is missing.
     #[error(
         "the file is cut off: {got_bytes} of {expected_bytes} bytes; copy or generate it again"
     )]
@@ -94,9 +98,9 @@ pub enum FileError {
     /// The body differs from the written one.
     #[error("the file is damaged: its body has BLAKE3 {got}, recorded is {expected}")]
     WrongChecksum {
-        /// Of the body there is.
+        /// Checksum of the read body.
         got: B256,
-        /// As recorded.
+        /// Recorded checksum.
         expected: B256,
     },
     /// The body is no workload; its writer was at fault.
@@ -111,9 +115,9 @@ pub enum FileError {
 }
 
 impl Workload {
-    /// Name of the workload: BLAKE3 of its body in a workload file, but for the scenario's
-    /// name and the signed transactions, which come first there: the same work under another name, or
-    /// by others' signatures, is the same work.
+    /// Name of the workload: BLAKE3 of its body in a workload file, without the scenario's name and
+    /// the signed transactions, which come first there. So the same work has the same digest under
+    /// any name and any signatures.
     ///
     /// # Panics
     /// In no case: a workload has no part that postcard refuses.

@@ -1,4 +1,4 @@
-//! The rules that the blocks of a workload run under: a fork, and what a chain may have of its own.
+//! The rules of a workload's blocks: a fork, and the settings that a chain may have of its own.
 
 use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,14 @@ pub enum Fork {
     Bpo1,
     /// Osaka with the second such schedule: mainnet's rules at the beginning of 2026.
     Bpo2,
+    /// The Merge's execution layer (EIP-3675).
+    Paris,
+    /// Shapella's: withdrawals (EIP-4895).
+    Shanghai,
+    /// Dencun's: blobs (EIP-4844), the beacon block's root (EIP-4788).
+    Cancun,
+    /// Pectra's: requests (EIP-7685), hashes of blocks in the state (EIP-2935).
+    Prague,
 }
 
 /// Mainnet's deposit contract (EIP-6110).
@@ -90,14 +98,24 @@ impl From<Fork> for ChainRules {
     }
 }
 
+impl ChainRules {
+    /// Whether the blob schedule is within [`BlobSchedule::BOUNDS`], or has no blob as before Cancun.
+    pub fn is_bounded(&self) -> bool {
+        match self.fork.is_from(Fork::Cancun) {
+            true => self.blobs.is_bounded(),
+            false => self.blobs == self.fork.blob_schedule(),
+        }
+    }
+}
+
 impl Default for ChainRules {
     fn default() -> Self {
         Fork::default().into()
     }
 }
 
-/// The rules in a workload file. The forks stand as in [`Fork`], so that files from before chains had rules of
-/// their own are as they were. [`Self::Own`] only has rules that differ from the fork's.
+/// The rules in a workload file. The first forks stand as in [`Fork`], so that files from before chains had rules
+/// of their own are as they were. [`Self::Own`] has rules that differ from the fork's, and all of the other forks.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum EncodedRules {
     Osaka,
@@ -109,14 +127,13 @@ enum EncodedRules {
 
 impl From<ChainRules> for EncodedRules {
     fn from(rules: ChainRules) -> Self {
-        match rules.fork {
-            fork if rules != ChainRules::from(fork) => {
-                Self::Own(fork, rules.blobs, rules.deposit_contract)
-            }
-            Fork::Osaka => Self::Osaka,
-            Fork::Amsterdam => Self::Amsterdam,
-            Fork::Bpo1 => Self::Bpo1,
-            Fork::Bpo2 => Self::Bpo2,
+        let is_default = rules == ChainRules::from(rules.fork);
+        match (rules.fork, is_default) {
+            (Fork::Osaka, true) => Self::Osaka,
+            (Fork::Amsterdam, true) => Self::Amsterdam,
+            (Fork::Bpo1, true) => Self::Bpo1,
+            (Fork::Bpo2, true) => Self::Bpo2,
+            (fork, _) => Self::Own(fork, rules.blobs, rules.deposit_contract),
         }
     }
 }
@@ -137,7 +154,38 @@ impl From<EncodedRules> for ChainRules {
 
 impl Fork {
     /// All forks, oldest first.
-    pub const ALL: [Self; 4] = [Self::Osaka, Self::Bpo1, Self::Bpo2, Self::Amsterdam];
+    pub const ALL: [Self; 8] = [
+        Self::Paris,
+        Self::Shanghai,
+        Self::Cancun,
+        Self::Prague,
+        Self::Osaka,
+        Self::Bpo1,
+        Self::Bpo2,
+        Self::Amsterdam,
+    ];
+
+    /// Forks of generated and exported blocks, oldest first. Blocks of all forks can be imported.
+    pub const GENERATED: [Self; 4] = [Self::Osaka, Self::Bpo1, Self::Bpo2, Self::Amsterdam];
+
+    /// Whether the rules that came with `first` hold in this fork.
+    pub const fn is_from(self, first: Self) -> bool {
+        self.age() >= first.age()
+    }
+
+    /// Index in [`Self::ALL`].
+    const fn age(self) -> usize {
+        match self {
+            Self::Paris => 0,
+            Self::Shanghai => 1,
+            Self::Cancun => 2,
+            Self::Prague => 3,
+            Self::Osaka => 4,
+            Self::Bpo1 => 5,
+            Self::Bpo2 => 6,
+            Self::Amsterdam => 7,
+        }
+    }
 
     /// The name a scenario uses.
     pub const fn name(self) -> &'static str {
@@ -146,34 +194,37 @@ impl Fork {
             Self::Amsterdam => "amsterdam",
             Self::Bpo1 => "bpo1",
             Self::Bpo2 => "bpo2",
+            Self::Paris => "paris",
+            Self::Shanghai => "shanghai",
+            Self::Cancun => "cancun",
+            Self::Prague => "prague",
         }
     }
 
     /// The blob schedule. Osaka's is Prague's (EIP-7691), the later ones are schedules of EIP-7892; Amsterdam
-    /// keeps the last.
+    /// keeps the last. Before Cancun (EIP-4844) it has no blob.
     pub const fn blob_schedule(self) -> BlobSchedule {
         let (target, max, base_fee_update_fraction) = match self {
-            Self::Osaka => (6, 9, 5_007_716),
+            Self::Paris | Self::Shanghai => (0, 0, 1),
+            Self::Cancun => (3, 6, 3_338_477),
+            Self::Prague | Self::Osaka => (6, 9, 5_007_716),
             Self::Bpo1 => (10, 15, 8_346_193),
             Self::Bpo2 | Self::Amsterdam => (14, 21, 11_684_671),
         };
         BlobSchedule { target, max, base_fee_update_fraction }
     }
 
-    /// The most gas one transaction may ask for: 2^24 (EIP-7825). Amsterdam accepts a larger
-    /// limit whose surplus pays only for state gas (EIP-8037); generated transactions do not
+    /// The most gas one transaction may ask for: 2^24 from Osaka on (EIP-7825). Amsterdam accepts a
+    /// larger limit whose surplus pays only for state gas (EIP-8037); generated transactions do not
     /// use that.
     pub const fn tx_gas_cap(self) -> u64 {
-        1 << 24
+        if self.is_from(Self::Osaka) { 1 << 24 } else { u64::MAX }
     }
 
     /// The largest gas limit of a transaction, with the gas that pays only for state: 2^32 - 1 in
     /// Amsterdam (ethereum/execution-specs#3582).
     pub const fn max_tx_gas(self) -> u64 {
-        match self {
-            Self::Osaka | Self::Bpo1 | Self::Bpo2 => self.tx_gas_cap(),
-            Self::Amsterdam => u32::MAX as u64,
-        }
+        if self.is_from(Self::Amsterdam) { u32::MAX as u64 } else { self.tx_gas_cap() }
     }
 }
 

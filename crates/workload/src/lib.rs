@@ -1,6 +1,6 @@
-//! The language that the generator and the executor share: what a state holds (a recipe),
-//! what a block is, which state it touches (its block-level access list, EIP-7928), and what
-//! its outcome must be. Knows no EVM, no store and no scenario file.
+//! The language that the generator and the executor share: states (as recipes), blocks, the state
+//! that blocks touch (block-level access lists, EIP-7928), and outcomes. Knows no EVM, no store and
+//! no scenario file.
 
 pub mod accounts;
 pub mod block;
@@ -34,3 +34,13 @@ pub use outcome::{NetChanges, TxOutcome, TxStatus};
 pub use rows::{ContentDigest, PartBuffers, RowError, RowSettings, RowStream};
 pub use rules::BlockFault;
 pub use step::{BlockAccessIndex, Step, StepKind, Steps};
+
+/// Bytes with a decimal prefix, as errors tell them: `512 B`, `9.6 GB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let power = bytes.checked_ilog10().unwrap_or(0) as usize / 3;
+    match power {
+        0 => format!("{bytes} B"),
+        _ => format!("{:.1} {}", bytes as f64 / 1e3_f64.powi(power as i32), UNITS[power]),
+    }
+}

@@ -17,7 +17,7 @@ use alloy_rlp::{EMPTY_LIST_CODE, Encodable};
 use evm::env::blob_params;
 use rayon::prelude::*;
 use workload::{
-    BlobSchedule, Block, BlockEnv, Fork, TxType,
+    Block, BlockEnv, ChainRules, Fork, TxType,
     rules::MAX_RLP_BLOCK_BYTES,
     signing::{SignError, Signature, Signer, TxSignatures},
 };
@@ -77,10 +77,7 @@ fn extra_data(index: u64) -> Bytes {
 
 /// Whether blocks of a fork have lists and slot numbers in their headers.
 pub(super) const fn has_list(fork: Fork) -> bool {
-    match fork {
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => false,
-        Fork::Amsterdam => true,
-    }
+    fork.is_from(Fork::Amsterdam)
 }
 
 /// The header of the empty block number 0 below a block of environment `first`, on this state. Its
@@ -133,10 +130,10 @@ impl Parent {
 
     /// `block` with the fields that follow from its parent: hash, base fee, excess blob gas. A
     /// transaction that offers less than base and priority fee is raised to offer both.
-    pub(super) fn next(&self, block: &Block, blobs: BlobSchedule) -> Block {
+    pub(super) fn next(&self, block: &Block, rules: &ChainRules) -> Block {
         let mut block = block.clone();
         let base_fee = self.header.next_block_base_fee(BaseFeeParams::ethereum());
-        let excess = self.header.next_block_excess_blob_gas(blob_params(blobs));
+        let excess = self.header.next_block_excess_blob_gas(blob_params(rules));
         let env = &mut block.env;
         env.parent_hash = self.hash;
         env.base_fee = base_fee.unwrap_or(env.base_fee);
@@ -159,7 +156,8 @@ impl Parent {
         came: CameTo,
     ) -> ChainBlock {
         let CameTo { fork, made, receipts, state_root } = came;
-        let withdrawals = self.withdrawals(block);
+        let withdrawals = fork.is_from(Fork::Shanghai).then(|| self.withdrawals(block));
+        let has_blobs = fork.is_from(Fork::Cancun);
         let env = &block.env;
         let requests = made.requests.into_iter().flatten().collect::<Vec<_>>();
         let list = has_list(fork).then_some(made.list);
@@ -178,18 +176,20 @@ impl Parent {
             extra_data: extra_data(0),
             mix_hash: env.prev_randao,
             base_fee_per_gas: Some(env.base_fee),
-            withdrawals_root: Some(proofs::calculate_withdrawals_root(&withdrawals)),
-            blob_gas_used: Some(DATA_GAS_PER_BLOB * block.blob_count()),
-            excess_blob_gas: Some(env.excess_blob_gas),
-            parent_beacon_block_root: Some(env.parent_beacon_root),
-            requests_hash: Some(Requests::new(requests.clone()).requests_hash()),
+            withdrawals_root: withdrawals.as_deref().map(proofs::calculate_withdrawals_root),
+            blob_gas_used: has_blobs.then(|| DATA_GAS_PER_BLOB * block.blob_count()),
+            excess_blob_gas: has_blobs.then_some(env.excess_blob_gas),
+            parent_beacon_block_root: has_blobs.then_some(env.parent_beacon_root),
+            requests_hash: fork
+                .is_from(Fork::Prague)
+                .then(|| Requests::new(requests.clone()).requests_hash()),
             block_access_list_hash: list.as_ref().map(keccak256),
             slot_number: has_list(fork).then_some(env.slot_number),
             ..Header::default()
         };
         self.header = header.clone();
         self.hash = header.hash_slow();
-        let withdrawals = Some(Withdrawals::new(withdrawals));
+        let withdrawals = withdrawals.map(Withdrawals::new);
         let body = BlockBody { transactions, ommers: Vec::new(), withdrawals };
         let block = alloy_consensus::Block { header, body };
         ChainBlock { block, hash: self.hash, list, requests }

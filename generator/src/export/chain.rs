@@ -5,7 +5,8 @@ use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool};
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, U256};
 use workload::{
-    ChainRules, Genesis, RowSettings, TxOutcome, Workload, file::MAX_BLOCK_GAS, signing::Signer,
+    ChainRules, Fork, Genesis, RowSettings, TxOutcome, Workload, file::MAX_BLOCK_GAS,
+    signing::Signer,
 };
 
 use super::{
@@ -90,6 +91,9 @@ pub fn chain<A: Answer>(
     settings: &Settings<'_>,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Chain, ExportError> {
+    if !Fork::GENERATED.contains(&workload.fork()) {
+        return Err(ExportError::Fork(workload.fork()));
+    }
     let chain_id = settings.chain_id_of(workload)?;
     let least_gas_limit = steady_gas_limit(workload);
     let of_chain = numbered(workload, Numbers { chain_id, below_count: 0, least_gas_limit });
@@ -164,9 +168,9 @@ pub fn chain_above<A: Answer>(
     })
 }
 
-/// Raises the gas limits of transactions in `grown` to contracts that delegate there, and not in
-/// `workload`, by the price of that: their code finds as much gas as it would without. No limit goes beyond
-/// that of EIP-7825.
+/// Raises gas limits of transactions to contracts that delegate only in `grown`, by the price of a
+/// delegation. So their code gets as much gas as in `workload`. No limit rises above the cap of
+/// EIP-7825.
 fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
     let fork = grown.fork();
     let genesis = &workload.genesis;
@@ -193,8 +197,8 @@ fn differing_count(workload: &Workload, outcomes: &[TxOutcome]) -> u64 {
     said(workload).zip(outcomes).filter(|(said, made)| said != made).count() as u64
 }
 
-/// Refuses a chain on a grown state in which a transaction fails, as a call from contract to contract does
-/// whose gas does not pay for a delegation.
+/// Refuses a chain on a grown state in which a transaction ends with another status. A call between
+/// contracts can: its gas may not pay for a delegation.
 fn check_statuses(workload: &Workload, outcomes: &[TxOutcome]) -> Result<(), ExportError> {
     let pairs = said(workload).zip(outcomes);
     let differing = pairs.filter(|(said, made)| said.status != made.status).count();
@@ -202,14 +206,13 @@ fn check_statuses(workload: &Workload, outcomes: &[TxOutcome]) -> Result<(), Exp
         return Ok(());
     }
     Err(ExportError::CannotGrow(format!(
-        "{differing} of {} transactions end with another status: contracts of a grown state have their \
-         codes by delegation (EIP-7702), which calls from contract to contract pay for, and from Amsterdam \
-         on transactions, too (where they use all of 2^24 gas, set block.tx_gas to 16M)",
+        "{differing} of {} transactions end with another status: calls to contracts of a grown \
+         state also pay for a delegation (EIP-7702); lower block.tx_gas, to 16M where it is 2^24",
         outcomes.len()
     )))
 }
 
-/// Who signs the blocks of `workload`, all of which can be signed.
+/// The signer of the blocks of `workload`. Refuses a block with an unknown secret.
 fn signer(workload: &Workload, settings: &Settings<'_>) -> Result<Signer, ExportError> {
     let mut signer = Signer::new(workload)?;
     for secret in &settings.secrets {
@@ -253,7 +256,7 @@ impl Builder<'_> {
         for (index, batch) in self.of.batches.iter().enumerate() {
             self.run.plan(index, batch)?;
             for block in &batch.blocks {
-                let block = self.parent.next(block, self.of.rules.blobs);
+                let block = self.parent.next(block, &self.of.rules);
                 let mut receipts = Receipts::default();
                 let made = self.run.run(block.clone(), |outcome, logs| {
                     receipts.add(block.transactions[receipts.len()].tx_type, &outcome, logs);
@@ -301,13 +304,16 @@ pub(super) fn gas_limit(workload: &Workload, least: u64) -> u64 {
     workload.blocks().map(|block| block.env.gas_limit).fold(least, u64::max)
 }
 
-/// The least gas limit of a chain above its genesis. Blocks that use more than half of their limit raise the
-/// base fee (EIP-1559), by an eighth where they are full: a hundred of them make it 130,000 times as high, more
-/// than senders can pay. So several blocks have twice the limit. One block has its own.
+/// Lower bound of the gas limit of a chain's blocks above its genesis. Blocks that use more than
+/// half of their limit raise the base fee (EIP-1559), full ones by an eighth. A hundred full blocks
+/// raise it 130,000 times, more than senders can pay. So several blocks get twice the largest
+/// limit. A single block keeps its own, and so do all with a limit by the scenario: their fees rise.
 fn steady_gas_limit(workload: &Workload) -> u64 {
     let largest = gas_limit(workload, 0);
+    let mut keys = workload.work.lines();
     match workload.blocks().count() {
         0 | 1 => largest,
+        _ if keys.any(|line| line.starts_with("block.limit = ")) => largest,
         _ => largest.saturating_mul(2).min(MAX_BLOCK_GAS).max(largest),
     }
 }

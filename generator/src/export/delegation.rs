@@ -18,16 +18,14 @@ pub(super) fn delegate(code: &[u8]) -> Option<Address> {
     Address::try_from(address).ok()
 }
 
-/// Gas of a transaction to an account that delegates, beyond that of one to an account with the same code:
-/// from Amsterdam on the access to the delegate (EIP-2780).
+/// Gas that a transaction to a delegating account costs more than to an account with the same code.
+/// From Amsterdam on it is the access to the delegate (EIP-2780).
 pub fn delegation_gas(fork: Fork) -> u64 {
-    match fork {
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => 0,
-        Fork::Amsterdam => {
-            let prices = GasParams::new_spec(evm::env::spec(fork));
-            prices.warm_storage_read_cost() + prices.cold_account_additional_cost()
-        }
+    if !fork.is_from(Fork::Amsterdam) {
+        return 0;
     }
+    let prices = GasParams::new_spec(evm::env::spec(fork));
+    prices.warm_storage_read_cost() + prices.cold_account_additional_cost()
 }
 
 #[cfg(test)]
@@ -41,6 +39,6 @@ mod tests {
         for code in [&[][..], &[0xef, 1, 0], &[0xef, 1, 0, 7], &[0x60; 23]] {
             assert_eq!(delegate(code), None, "{code:?}");
         }
-        assert_eq!(Fork::ALL.map(delegation_gas), [0, 0, 0, 3_000]);
+        assert_eq!(Fork::GENERATED.map(delegation_gas), [0, 0, 0, 3_000]);
     }
 }

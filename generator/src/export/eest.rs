@@ -5,7 +5,6 @@
 use std::io::Write;
 
 use alloy_consensus::{Block, BlockBody, Header};
-use alloy_eips::eip7840::BlobParams;
 use alloy_primitives::{B64, B256, hex};
 use evm::env::blob_params;
 use serde_json::{Map, Value, json};
@@ -79,6 +78,10 @@ pub fn eest(chain: &Chain, format: TestFormat, out: &mut impl Write) -> Result<(
 /// The name of a fork.
 const fn network(fork: Fork) -> &'static str {
     match fork {
+        Fork::Paris => "Paris",
+        Fork::Shanghai => "Shanghai",
+        Fork::Cancun => "Cancun",
+        Fork::Prague => "Prague",
         Fork::Osaka => "Osaka",
         Fork::Bpo1 => "BPO1",
         Fork::Bpo2 => "BPO2",
@@ -93,13 +96,11 @@ fn padded(number: u64) -> String {
 }
 
 fn config(chain: &Chain) -> Value {
-    let before = [("Cancun", BlobParams::cancun()), ("Prague", BlobParams::prague())];
-    let ChainRules { fork, blobs, deposit_contract } = chain.rules;
-    let until = Fork::ALL.into_iter().take_while(|of| *of != fork);
-    let until = until.map(|of| (of, of.blob_schedule())).chain([(fork, blobs)]);
-    let until = until.map(|(of, blobs)| (network(of), blob_params(blobs)));
-    let schedule = before.into_iter().chain(until);
-    let schedule = schedule.map(|(name, params)| {
+    let ChainRules { fork, deposit_contract, .. } = chain.rules;
+    let until = Fork::ALL.into_iter().filter(|of| of.is_from(Fork::Cancun));
+    let until = until.take_while(|of| *of != fork).map(ChainRules::from).chain([chain.rules]);
+    let schedule = until.map(|rules| {
+        let (name, params) = (network(rules.fork), blob_params(&rules));
         let of_fork = json!({
             "target": padded(params.target_blob_count),
             "max": padded(params.max_blob_count),

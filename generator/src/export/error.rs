@@ -1,22 +1,25 @@
-//! Why a workload cannot be exported.
+//! Errors of exporting a workload.
 
 use std::io;
 
 use alloy_primitives::Address;
-use workload::{RowError, senders::SenderError};
+use workload::{Fork, RowError, senders::SenderError};
 
 use crate::reference::ReferenceError;
 
-/// Why a workload cannot be exported. Block numbers are those of the exported chain, from 1 on.
+/// A workload that cannot be exported. Block numbers are the exported chain's, from 1 on.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// There is nothing to export.
     #[error("the workload has no blocks; nothing can be exported")]
     NoBlocks,
+    /// The fork is one of blocks that can only be imported.
+    #[error("blocks of {0} are not exported: exports begin with osaka")]
+    Fork(Fork),
     /// A transaction cannot be signed.
     #[error(
-        "block {block}, transaction {tx_index}: the secret of {account} is not known, only those of \
-         generated senders are: an imported workload cannot be exported"
+        "block {block}, transaction {tx_index}: the secret of {account} is not known: only \
+         generated senders can sign, so an imported workload cannot be exported"
     )]
     UnknownSecret {
         /// The block.
@@ -54,10 +57,9 @@ pub enum ExportError {
     },
     /// The state is too large for a genesis in JSON.
     #[error(
-        "the state has {row_count} accounts and slots, and {code_bytes} bytes of code; genesis.json takes \
-         {most_row_count} accounts and slots (clients hold it in memory), or {code_bytes_of_row} bytes \
-         of code in place of one; add rows to --form, whose files a loader reads, or lower state.slots, \
-         state.accounts or the load's accounts with code"
+        "the state has {row_count} accounts and slots, and {code_bytes} bytes of code; \
+         genesis.json takes {most_row_count}, or {code_bytes_of_row} bytes of code in place of \
+         one; add rows to --format, or lower state.slots or state.accounts"
     )]
     StateTooLarge {
         /// Accounts and slots.
@@ -71,8 +73,8 @@ pub enum ExportError {
     },
     /// The state cannot be grown by blocks.
     #[error(
-        "--grow: {0}; leave --grow out, and for a state beyond genesis.json export rows (--form \
-         engine,rows), which a program like tools/geth-fill reads"
+        "--grow: {0}; leave --grow out, or export rows (--format engine,rows), which \
+         tools/geth-fill reads"
     )]
     CannotGrow(String),
     /// The state cannot be hashed while it grows.

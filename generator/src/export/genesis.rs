@@ -128,10 +128,10 @@ fn quantity(number: u64) -> String {
     format!("{number:#x}")
 }
 
-/// The chain's settings: every fork up to the chain's from the genesis on; where blocks grow the state,
-/// those after their fork from the first of the other blocks on.
+/// The chain's settings. All forks up to the chain's are active from the genesis on. Where blocks
+/// grow the state, the forks after Osaka begin at the workload's first block.
 fn config(chain: &Chain) -> Value {
-    let ChainRules { fork, blobs, deposit_contract } = chain.rules;
+    let ChainRules { fork, deposit_contract, .. } = chain.rules;
     let first = chain.blocks.first().filter(|_| chain.grown.is_some());
     let later = first.map_or(0, |block| block.block.header.timestamp);
     let mut config = Map::new();
@@ -160,10 +160,11 @@ fn config(chain: &Chain) -> Value {
     config.insert("shanghaiTime".to_owned(), 0.into());
     let mut schedule = Map::new();
     let before = [("cancun", BlobParams::cancun(), 0), ("prague", BlobParams::prague(), 0)];
-    let until = Fork::ALL.into_iter().take_while(|of| of != &fork).chain([fork]);
+    let until = Fork::GENERATED.into_iter().take_while(|of| of != &fork).chain([fork]);
     let since = until.map(|of| {
         let time = if of == Fork::Osaka { 0 } else { later };
-        (of.name(), blob_params(if of == fork { blobs } else { of.blob_schedule() }), time)
+        let rules = if of == fork { chain.rules } else { of.into() };
+        (of.name(), blob_params(&rules), time)
     });
     for (name, params, time) in before.into_iter().chain(since) {
         config.insert(format!("{name}Time"), time.into());

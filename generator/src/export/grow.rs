@@ -1,7 +1,8 @@
-//! Blocks that grow a workload's state through the client itself, from a genesis block without the slots
-//! of families: each transaction brings keys and values as calldata, by the recipe's rules. The blocks are
-//! those of Osaka, whose prices are lower than Amsterdam's, and have a large gas limit; the workload's fork
-//! begins with its first block. Slots that nobody writes stay in the genesis block, as accounts do.
+//! Blocks that grow a workload's state inside the client. The genesis block lacks the slots of
+//! families; each transaction brings keys and values as calldata, by the recipe's rules. These
+//! blocks follow Osaka, whose prices are lower than Amsterdam's, with a large gas limit. The
+//! workload's fork begins with its first block. Unwritten slots stay in the genesis block, as
+//! accounts do.
 
 mod contracts;
 mod ledger;
@@ -122,9 +123,9 @@ pub fn growth_plan(workload: &Workload) -> Result<GrowthPlan, ExportError> {
     let row_count = genesis.account_count() + written;
     if row_count.saturating_add(code_row_count(genesis)) > ALLOC_ROW_COUNT_MAX {
         return Err(ExportError::CannotGrow(format!(
-            "{row_count} accounts and slots that are written out stay in genesis.json, which takes \
-             {ALLOC_ROW_COUNT_MAX}, or {CODE_BYTES_OF_ROW} bytes of code in place of one: only slots by a rule \
-             grow; lower state.accounts or the load's accounts with code"
+            "{row_count} accounts and slots stay in genesis.json, since only slots by a rule \
+             grow, and it takes {ALLOC_ROW_COUNT_MAX} (or {CODE_BYTES_OF_ROW} bytes of code for \
+             one); lower state.accounts"
         )));
     }
     let writes: u64 = genesis.slots.iter().map(|of| of.count.div_ceil(SLOTS_PER_TX)).sum();
@@ -155,8 +156,8 @@ pub fn grow(
     Ok(growth.finish())
 }
 
-/// `genesis` without the slots of families, whose contracts delegate to where their codes will be, and
-/// with the accounts of `helpers`.
+/// Returns `genesis` without the slots of families, and with the accounts of `helpers`. The
+/// families' contracts delegate to the later addresses of their codes.
 fn without_slots(genesis: &Genesis, codes: &Codes, helpers: Vec<GenesisAccount>) -> Genesis {
     let mut accounts = genesis.accounts.clone();
     for (family, code) in genesis.slots.iter().zip(&codes.of_family) {
@@ -277,7 +278,7 @@ impl<'a> Growth<'a> {
         let env = BlockEnv { number, timestamp, ..self.env.clone() };
         let transactions = steps.iter().map(|step| self.transaction(*step)).collect();
         let block = Block { env, transactions, ..Block::default() };
-        let block = self.parent.next(&block, FORK.blob_schedule());
+        let block = self.parent.next(&block, &FORK.into());
         let below = self.ledger.workload(FORK, self.chain_id);
         let mut run = ChainRun::new(&below, number - 1, self.parent.hash)?;
         let mut receipts = Receipts::default();

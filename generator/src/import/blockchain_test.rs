@@ -95,8 +95,8 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     })
 }
 
-/// The fork of a test's blocks, with its name there; of a network that changes from one fork to another, the
-/// one that is in force at the time of its blocks.
+/// The fork of a test's blocks, with its name there. For a network that changes its fork, the fork
+/// at the time of the blocks.
 fn fork<'t>(test: &Node<'t>, chain_id: u64) -> Result<(Fork, &'t str), ImportError> {
     let network = test.get(&["network"], "the fork's name")?;
     let name = network.text()?;
@@ -266,7 +266,7 @@ impl Reader<'_> {
         }
         header::check_no_ommers(node)?;
         if let Some(header) = &said.header {
-            rules::check(header, parent, self.rules.blobs)?;
+            rules::check(header, parent, &self.rules)?;
             let missing = read::missing_system_contracts(&self.genesis.accounts, self.rules.fork);
             if let Some(missing) = missing.filter(|_| parent.number == self.genesis_number) {
                 return Err(ImportError::Block { block: header.number, reason: missing });
@@ -283,7 +283,7 @@ impl Reader<'_> {
         of_fields: Option<(Block, ImportedBlock)>,
     ) -> Result<(Block, ImportedBlock), ImportError> {
         let decoded = header::decode_block(rlp, self.chain_id)?;
-        if decoded.list.is_some() && self.rules.fork != Fork::Amsterdam {
+        if decoded.list.is_some() && !self.rules.fork.is_from(Fork::Amsterdam) {
             return Err(rlp.fault("the RLP of a block, without a list before amsterdam (EIP-7928)"));
         }
         if header.is_some_and(|header| header != decoded.header) {

@@ -157,6 +157,7 @@ fn name_place(workload: &Workload, error: ReferenceError) -> ImportError {
         ReferenceError::Step { batch, block, kind: StepKind::Transaction(tx_index), .. }
         | ReferenceError::Deposit { batch, block, kind: StepKind::Transaction(tx_index), .. }
         | ReferenceError::CreationOnStorage { batch, block, tx_index, .. }
+        | ReferenceError::StorageRemoved { batch, block, tx_index, .. }
         | ReferenceError::Admission { batch, block, tx_index, .. } => {
             (batch, block, Some(tx_index))
         }

@@ -1,5 +1,5 @@
-//! Names that execution-spec-tests gives to the rules by which a block is refused
-//! (`expectException`), and the words of our reasons for the same rules.
+//! Names that execution-spec-tests gives to rules of invalid blocks (`expectException`), and the
+//! words in our reasons for the same rules.
 
 /// Between the names of a block that may break one of several rules, and between words.
 const OR: char = '|';
@@ -54,10 +54,10 @@ const REASONS: &[(&str, &str)] = &[
     ("BlockException.IMPORT_IMPOSSIBLE_DIFFICULTY_OVER_PARIS", "its difficulty is"),
     ("BlockException.INVALID_UNCLES_HASH", "ommers' hash|no ommers"),
     ("BlockException.IMPORT_IMPOSSIBLE_UNCLES_OVER_PARIS", "ommers"),
-    ("BlockException.INVALID_GASLIMIT", "its gas limit|gasLimit is"),
-    ("BlockException.GASLIMIT_TOO_BIG", "its gas limit|gasLimit is"),
+    ("BlockException.INVALID_GASLIMIT", "its gas limit|gas limit of"),
+    ("BlockException.GASLIMIT_TOO_BIG", "its gas limit|gas limit of"),
     ("BlockException.INVALID_BASEFEE_PER_GAS", "its base fee is"),
-    ("BlockException.INCORRECT_EXCESS_BLOB_GAS", "excess blob gas is|excessBlobGas is"),
+    ("BlockException.INCORRECT_EXCESS_BLOB_GAS", "excess blob gas is|excess blob gas of"),
     ("BlockException.INCORRECT_BLOB_GAS_USED", "blob gas is"),
     ("BlockException.BLOB_GAS_USED_ABOVE_LIMIT", " blobs; |blob gas is"),
     ("BlockException.INVALID_GAS_USED", "gas used is"),
@@ -80,13 +80,49 @@ const REASONS: &[(&str, &str)] = &[
     ("BlockException.RLP_WITHDRAWALS_NOT_READ", "the RLP of a block"),
     (
         "BlockException.INCORRECT_BLOCK_FORMAT",
-        "the RLP of a block|an RLP list|is missing|list is|list hash is",
+        "the RLP of a block|an RLP list|is missing|list is|list hash is|: headers of",
     ),
     ("BlockException.INVALID_BAL_HASH", "list hash is"),
     ("BlockException.INVALID_BLOCK_ACCESS_LIST", "list is|list hash is"),
     ("BlockException.INVALID_BAL_EXTRA_ACCOUNT", "list is|list hash is"),
     ("BlockException.INVALID_BAL_MISSING_ACCOUNT", "list is|list hash is"),
     ("BlockException.BLOCK_ACCESS_LIST_GAS_LIMIT_EXCEEDED", "the block-level access list has"),
+    ("TransactionException.TYPE_3_TX_PRE_FORK", " blobs; "),
+    // Names before execution-spec-tests had their own (ethereum/legacytests).
+    ("TR_FeeCapLessThanBlocks", "gas price is less than basefee"),
+    ("TR_FeeCapLessThanBlocksORGasLimitReached", "gas price is less than basefee|has left after"),
+    ("TR_FeeCapLessThanBlocksORNoFunds", "gas price is less than basefee|lack of funds"),
+    ("TR_GasLimitReached", "has left after"),
+    ("TR_IntrinsicGas", "call gas cost ("),
+    ("IntrinsicGas", "call gas cost ("),
+    ("TR_NoFunds", "lack of funds|overflow payment"),
+    ("TR_NoFundsOrGas", "lack of funds|call gas cost ("),
+    ("TR_NonceHasMaxValue", "nonce overflow|too high, expected"),
+    ("TR_NonceTooHigh", "too high, expected"),
+    ("TR_NonceTooLow", "too low, expected"),
+    ("TR_TipGtFeeCap", "priority fee is greater"),
+    ("TR_BLOBLIST_OVERSIZE", " blobs; "),
+    ("SenderNotEOA", "senders with deployed code"),
+    ("SenderNotEOAorNoCASH", "senders with deployed code|lack of funds"),
+    ("1559BlockImportImpossible_BaseFeeWrong", "its base fee is"),
+    ("ExtraDataTooBig", "extra data have"),
+    ("InvalidGasLimit", "gas limit of"),
+    ("InvalidGasLimit2", "its gas limit|gas limit of"),
+    ("InvalidGasUsed", "gas used is"),
+    ("TooMuchGasUsed", "its gas used,"),
+    ("InvalidLogBloom", "logs bloom is"),
+    ("InvalidNumber", "its number is"),
+    ("InvalidReceiptsStateRoot", "receipts root is"),
+    ("InvalidStateRoot", "state root is"),
+    ("InvalidTimestampOlderParent", "its timestamp"),
+    ("InvalidTransactionsRoot", "transactions root is"),
+    ("InvalidWithdrawals", "withdrawals root is"),
+    ("ParisBlockImportImpossible", "headers of"),
+    ("ShanghaiBlockImportImpossible", "headers of"),
+    ("PostParisDifficultyIsNot0", "its difficulty is"),
+    ("RLP_ExpectedAsList", "the RLP of a block"),
+    ("INPUT_UNMARSHAL_ERROR", "the RLP of a block"),
+    ("UnknownParent2", "its parent is"),
 ];
 
 /// Whether `reason` is that of a rule which `exception` names; `None` where it names none that is known.

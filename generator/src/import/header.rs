@@ -1,6 +1,6 @@
-//! Headers, in the dialects of execution-spec-tests and of nodes, and blocks made of a header and a
-//! body: the block that is run, and the outcome in its header. Blocks as RLP: header, transactions, ommers, withdrawals
-//! and, as go-ethereum exports chains, the block-level access list behind them.
+//! Headers, in the dialects of execution-spec-tests and of nodes. Blocks of a header and a body:
+//! the block to run, and the outcome in its header. RLP of blocks: header, transactions, ommers,
+//! withdrawals. As in go-ethereum's exports, a block-level access list may follow.
 
 use alloy_consensus::Header;
 use alloy_primitives::Bytes;
@@ -88,7 +88,8 @@ pub(super) fn block(
     rules: &ChainRules,
 ) -> Result<(Block, ImportedBlock), ImportError> {
     let env = env(node, &header, rules)?;
-    if let Some(bytes) = rlp_bytes(&header, &body).filter(|bytes| *bytes > MAX_RLP_BLOCK_BYTES) {
+    let bytes = rlp_bytes(&header, &body).filter(|_| rules.fork.is_from(Fork::Osaka));
+    if let Some(bytes) = bytes.filter(|bytes| *bytes > MAX_RLP_BLOCK_BYTES) {
         let reason =
             format!("its RLP has {bytes} bytes; {MAX_RLP_BLOCK_BYTES} are allowed (EIP-7934)");
         return Err(ImportError::Block { block: header.number, reason });
@@ -134,49 +135,41 @@ fn list_bytes(payload_length: usize) -> usize {
 fn env(node: &Node<'_>, header: &Header, rules: &ChainRules) -> Result<BlockEnv, ImportError> {
     let fork = rules.fork;
     let allowed = format!("the value that headers of {fork} have");
-    let has_list = header.block_access_list_hash.is_some();
-    if has_list != (fork == Fork::Amsterdam) {
-        let key = "blockAccessListHash";
-        return Err(match node.find(&[key])? {
-            Some(hash) => hash.fault(format!("no such field: headers of {fork} have none")),
-            None => node.missing(key, allowed),
-        });
-    }
-    for (key, is_there) in [
-        ("requestsHash", header.requests_hash.is_some()),
-        ("withdrawalsRoot", header.withdrawals_root.is_some()),
-        ("blobGasUsed", header.blob_gas_used.is_some()),
+    for (key, since, is_there) in [
+        ("withdrawalsRoot", Fork::Shanghai, header.withdrawals_root.is_some()),
+        ("blobGasUsed", Fork::Cancun, header.blob_gas_used.is_some()),
+        ("excessBlobGas", Fork::Cancun, header.excess_blob_gas.is_some()),
+        ("parentBeaconBlockRoot", Fork::Cancun, header.parent_beacon_block_root.is_some()),
+        ("requestsHash", Fork::Prague, header.requests_hash.is_some()),
+        ("blockAccessListHash", Fork::Amsterdam, header.block_access_list_hash.is_some()),
+        ("slotNumber", Fork::Amsterdam, header.slot_number.is_some()),
     ] {
-        if !is_there {
-            return Err(node.missing(key, allowed));
+        match (is_there, fork.is_from(since)) {
+            (true, false) => {
+                let rule = format!("no {key}: headers of {fork} have none");
+                return Err(number_at(node, &[key])?.fault(rule));
+            }
+            (false, true) => return Err(node.missing(key, allowed)),
+            (true, true) | (false, false) => {}
         }
     }
-    let excess = header.excess_blob_gas.ok_or_else(|| node.missing("excessBlobGas", &*allowed))?;
-    let slot_number = match fork {
-        Fork::Amsterdam => {
-            header.slot_number.ok_or_else(|| node.missing("slotNumber", &*allowed))?
-        }
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 if header.slot_number.is_some() => {
-            return Err(number_at(node, &["slotNumber"])?
-                .fault(format!("no slotNumber: headers of {fork} have none")));
-        }
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => 0,
-    };
-    let beacon_root = header.parent_beacon_block_root;
     Ok(BlockEnv {
         number: header.number,
         timestamp: header.timestamp,
         beneficiary: header.beneficiary,
-        gas_limit: read::gas_limit(node, header.gas_limit)?,
+        gas_limit: read::gas_limit(node, header.gas_limit, fork)?,
         base_fee: header
             .base_fee_per_gas
             .ok_or_else(|| node.missing("baseFeePerGas", &*allowed))?,
         prev_randao: header.mix_hash,
-        excess_blob_gas: read::excess_blob_gas(node, excess, rules.blobs)?,
-        slot_number,
+        excess_blob_gas: read::excess_blob_gas(
+            node,
+            header.excess_blob_gas.unwrap_or_default(),
+            rules.blobs,
+        )?,
+        slot_number: header.slot_number.unwrap_or_default(),
         parent_hash: header.parent_hash,
-        parent_beacon_root: beacon_root
-            .ok_or_else(|| node.missing("parentBeaconBlockRoot", &*allowed))?,
+        parent_beacon_root: header.parent_beacon_block_root.unwrap_or_default(),
     })
 }
 
@@ -203,8 +196,14 @@ pub(super) fn decode_block(node: &Node<'_>, chain_id: u64) -> Result<RlpBlock, I
     if !ommers.is_empty() {
         return Err(fault(node, "its ommers", Error::Custom("blocks since the Merge have none")));
     }
-    let withdrawals = Vec::decode(&mut items).map_err(|e| fault(node, "its withdrawals", e))?;
-    let withdrawals = read::Withdrawals::new(&withdrawals);
+    // Blocks before Shanghai have no list of withdrawals (EIP-4895).
+    let withdrawals = match header.withdrawals_root {
+        None => read::Withdrawals::default(),
+        Some(_) => {
+            let all = Vec::decode(&mut items).map_err(|e| fault(node, "its withdrawals", e))?;
+            read::Withdrawals::new(&all)
+        }
+    };
     let list = (!items.is_empty()).then(|| Bytes::copy_from_slice(items));
     Ok(RlpBlock { header, body: Body { transactions, withdrawals }, list })
 }

@@ -10,7 +10,7 @@ use alloy_rlp::list_length;
 use evm::system;
 use workload::{
     BlobSchedule, Fork, GenesisAccount, SenderFamily, Transaction, TxType, Withdrawal,
-    block::Authorization, file::MAX_BLOCK_GAS, signing::Signature,
+    block::Authorization, file::max_block_gas, signing::Signature,
 };
 
 use super::{
@@ -108,8 +108,8 @@ pub(super) fn is_there(account: &GenesisAccount) -> bool {
         || !account.storage.is_empty()
 }
 
-/// The contracts that `accounts` lack of those which every block of `fork` calls, whether its transactions
-/// do or not: the block is invalid without them (EIP-7002, EIP-7251, EIP-8282).
+/// Names the system contracts that every block of `fork` calls and that `accounts` lack. Without
+/// them all blocks are invalid (EIP-7002, EIP-7251, EIP-8282). `None` where none is missing.
 pub(super) fn missing_system_contracts(accounts: &[GenesisAccount], fork: Fork) -> Option<String> {
     let missing: Vec<_> = system::after_transactions(fork)
         .into_iter()
@@ -324,7 +324,7 @@ fn fields(node: &Node<'_>, tx_type: TxType) -> Result<Transaction, ImportError> 
     })
 }
 
-/// On which chain a signature counts.
+/// The chain on which a signature counts.
 #[derive(Clone, Copy)]
 enum Replay {
     /// On that which a field of the transaction names.
@@ -419,10 +419,11 @@ fn delegation(node: &Node<'_>) -> Result<(Authorization, Signature), ImportError
 }
 
 /// `gas_limit`, that of the block at `node`, within its bounds.
-pub(super) fn gas_limit(node: &Node<'_>, gas_limit: u64) -> Result<u64, ImportError> {
-    if !(MIN_BLOCK_GAS..=MAX_BLOCK_GAS).contains(&gas_limit) {
+pub(super) fn gas_limit(node: &Node<'_>, gas_limit: u64, fork: Fork) -> Result<u64, ImportError> {
+    let most = max_block_gas(fork);
+    if !(MIN_BLOCK_GAS..=most).contains(&gas_limit) {
         let gas_limit = number_at(node, &["gasLimit", "currentGasLimit"])?;
-        return Err(gas_limit.fault(format!("{MIN_BLOCK_GAS} to {MAX_BLOCK_GAS}")));
+        return Err(gas_limit.fault(format!("a gas limit of {MIN_BLOCK_GAS} to {most}")));
     }
     Ok(gas_limit)
 }
@@ -436,7 +437,9 @@ pub(super) fn excess_blob_gas(
     let most = blobs.max_excess_blob_gas();
     if excess > most {
         let excess = number_at(node, &["excessBlobGas", "currentExcessBlobGas"])?;
-        return Err(excess.fault(format!("{most:#x} at most under its blob schedule")));
+        return Err(
+            excess.fault(format!("an excess blob gas of {most:#x} at most, by its blob schedule"))
+        );
     }
     Ok(excess)
 }

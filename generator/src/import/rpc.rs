@@ -1,7 +1,7 @@
-//! Blocks of a running node, by its JSON-RPC interface: headers, transactions, receipts, hashes of
-//! the blocks before, and the state below the first block as far as the blocks touch it. The state
-//! comes from the node's tracer (`prestateTracer`) and, where that is silent, from single reads of
-//! the parent's state. Owns no connection: that is whose [`Rpc`] is given.
+//! Blocks of a running node by JSON-RPC: headers, transactions, receipts, hashes of earlier blocks,
+//! and the touched state below the first block. The state comes from the node's tracer
+//! (`prestateTracer`), the rest of it from single reads of the parent's state. The caller owns the
+//! connection and implements [`Rpc`].
 
 mod ask;
 mod below;
@@ -39,7 +39,7 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// Why there is no answer at all.
+/// Reason for no answer at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// The connection, or an answer over it.
@@ -65,7 +65,7 @@ pub trait Rpc {
     fn call(&mut self, calls: &[Call]) -> Result<Vec<Result<Value, Refusal>>, Silence>;
 }
 
-/// Which blocks are wanted, and how their state is found.
+/// The wanted blocks, and the way to their state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The last block.
@@ -74,18 +74,16 @@ pub struct Wanted {
     pub count: NonZeroU64,
     /// The blocks' fork; `None` to ask the node.
     pub fork: Option<Fork>,
-    /// Whether the node's tracer is asked.
-    pub tracer: Tracer,
 }
 
-/// How a block is named.
+/// Name of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockName {
     /// The node's newest.
     Latest,
-    /// By number.
+    /// The block's number.
     Number(u64),
-    /// By hash.
+    /// The block's hash.
     Hash(B256),
 }
 
@@ -108,15 +106,6 @@ impl FromStr for BlockName {
             "a block is a number (24476005, 0x1757a65), a hash of 32 bytes, or latest".into()
         })
     }
-}
-
-/// Whether the node's tracer is asked for the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tracer {
-    /// By `debug_traceBlockByNumber`.
-    Asked,
-    /// Every key is read by itself.
-    Avoided,
 }
 
 /// A number as the interface has it.

@@ -5,7 +5,7 @@ use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header};
 use alloy_eips::eip1559::BaseFeeParams;
 use alloy_primitives::{B64, B256, U256};
 use evm::env::blob_params;
-use workload::BlobSchedule;
+use workload::{ChainRules, Fork};
 
 use super::ImportError;
 
@@ -63,14 +63,14 @@ impl HeaderFault {
     }
 }
 
-/// Checks `header`, of a block under `blobs`, by itself and against that of its parent.
+/// Checks `header`, of a block under `rules`, by itself and against that of its parent.
 pub(super) fn check(
     header: &Header,
     parent: &Header,
-    blobs: BlobSchedule,
+    rules: &ChainRules,
 ) -> Result<(), ImportError> {
     check_alone(header)
-        .and_then(|()| check_parent(header, parent, blobs))
+        .and_then(|()| check_parent(header, parent, rules))
         .map_err(|fault| fault.of_block(header.number))
 }
 
@@ -91,7 +91,7 @@ fn check_alone(header: &Header) -> Result<(), HeaderFault> {
     if used > limit { Err(HeaderFault::GasUsed { used, limit }) } else { Ok(()) }
 }
 
-fn check_parent(header: &Header, parent: &Header, blobs: BlobSchedule) -> Result<(), HeaderFault> {
+fn check_parent(header: &Header, parent: &Header, rules: &ChainRules) -> Result<(), HeaderFault> {
     let (said, hash) = (header.parent_hash, parent.hash_slow());
     if said != hash {
         return Err(HeaderFault::Parent { said, parent: hash });
@@ -102,7 +102,7 @@ fn check_parent(header: &Header, parent: &Header, blobs: BlobSchedule) -> Result
     check_timestamp(header, parent)?;
     check_gas_limit(header, parent)?;
     check_base_fee(header, parent)?;
-    check_excess_blob_gas(header, parent, blobs)
+    check_excess_blob_gas(header, parent, rules)
 }
 
 pub(super) fn check_timestamp(header: &Header, parent: &Header) -> Result<(), HeaderFault> {
@@ -129,13 +129,18 @@ pub(super) fn check_base_fee(header: &Header, parent: &Header) -> Result<(), Hea
 pub(super) fn check_excess_blob_gas(
     header: &Header,
     parent: &Header,
-    blobs: BlobSchedule,
+    rules: &ChainRules,
 ) -> Result<(), HeaderFault> {
+    let blobs = rules.blobs;
     // More takes a time without bound to compute, or goes beyond 64 bits.
     let is_computable = parent.excess_blob_gas.is_none_or(|gas| gas <= blobs.max_excess_blob_gas())
         && parent.blob_gas_used.is_none_or(|gas| gas <= MAX_BLOB_GAS);
-    let expected =
-        is_computable.then(|| parent.next_block_excess_blob_gas(blob_params(blobs))).flatten();
+    let expected = match parent.excess_blob_gas {
+        // The first block with blobs begins at 0.
+        None => rules.fork.is_from(Fork::Cancun).then_some(0),
+        Some(_) if is_computable => parent.next_block_excess_blob_gas(blob_params(rules)),
+        Some(_) => None,
+    };
     let said = header.excess_blob_gas;
     if said == expected { Ok(()) } else { Err(HeaderFault::ExcessBlobGas { said, expected }) }
 }

@@ -136,23 +136,32 @@ fn block_env(
     {
         return Err(said.fault(format!("{parent_hash}, as in blockHashes")));
     }
-    let excess = env.get(&["currentExcessBlobGas"], DERIVED)?;
-    let excess_blob_gas = read::excess_blob_gas(env, excess.u64()?, fork.blob_schedule())?;
-    let slot_number = match fork {
-        Fork::Amsterdam => env.get(&["slotNumber"], FIELD)?.u64()?,
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => env.u64_at("slotNumber")?.unwrap_or_default(),
+    let (mut excess_blob_gas, mut parent_beacon_root) = (0, B256::ZERO);
+    if fork.is_from(Fork::Cancun) {
+        let excess = env.get(&["currentExcessBlobGas"], DERIVED)?.u64()?;
+        excess_blob_gas = read::excess_blob_gas(env, excess, fork.blob_schedule())?;
+        parent_beacon_root = env.get(&["parentBeaconBlockRoot"], FIELD)?.b256()?;
+    }
+    let slot_number = match fork.is_from(Fork::Amsterdam) {
+        true => env.get(&["slotNumber"], FIELD)?.u64()?,
+        false => env.u64_at("slotNumber")?.unwrap_or_default(),
     };
+    if !fork.is_from(Fork::Shanghai)
+        && let Some(withdrawals) = env.find(&["withdrawals"])?
+    {
+        return Err(withdrawals.fault(format!("no withdrawals: blocks of {fork} have none")));
+    }
     Ok(BlockEnv {
         number,
         timestamp: env.get(&["currentTimestamp"], FIELD)?.u64()?,
         beneficiary: env.get(&["currentCoinbase"], FIELD)?.address()?,
-        gas_limit: read::gas_limit(env, env.get(&["currentGasLimit"], FIELD)?.u64()?)?,
+        gas_limit: read::gas_limit(env, env.get(&["currentGasLimit"], FIELD)?.u64()?, fork)?,
         base_fee: env.get(&["currentBaseFee"], DERIVED)?.u64()?,
         prev_randao: B256::from(env.get(&["currentRandom"], FIELD)?.u256()?),
         excess_blob_gas,
         slot_number,
         parent_hash,
-        parent_beacon_root: env.get(&["parentBeaconBlockRoot"], FIELD)?.b256()?,
+        parent_beacon_root,
     })
 }
 
@@ -183,7 +192,7 @@ fn check_parent(env: &Node<'_>, block: &BlockEnv, fork: Fork) -> Result<(), Impo
         timestamp.map(|_| rules::check_timestamp(&header, &parent)),
         gas_limit.map(|_| rules::check_gas_limit(&header, &parent)),
         has_gas.then(|| rules::check_base_fee(&header, &parent)),
-        has_blobs.map(|_| rules::check_excess_blob_gas(&header, &parent, fork.blob_schedule())),
+        has_blobs.map(|_| rules::check_excess_blob_gas(&header, &parent, &fork.into())),
     ];
     let checked: Result<(), _> = known.into_iter().flatten().collect();
     checked.map_err(|fault| fault.of_block(block.number))

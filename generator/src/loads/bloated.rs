@@ -46,7 +46,7 @@ impl<'g> Account<'g> {
 /// A transaction's slots and their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Work {
-    /// As the contract numbers them.
+    /// The operation's number in the contract.
     op: u64,
     /// Calldata of the contract.
     index: u64,
@@ -69,7 +69,7 @@ pub(crate) struct BloatedCalls {
     family: u32,
     held_count: u64,
     probe: Probe,
-    /// By number of slots and bytes of calldata that are not zero.
+    /// Costs by number of slots and of nonzero bytes of calldata.
     prices: HashMap<(u64, usize), Cost>,
     slot_gas: u64,
     /// Gas limit of the smallest that is worth it.
@@ -78,13 +78,13 @@ pub(crate) struct BloatedCalls {
     stride: u64,
     /// The value of slot 0 where transactions read, or the key that is written next.
     at: u64,
-    /// Where the next jump goes.
+    /// Target of the next jump.
     jump_to: u64,
     /// Whether the block has no transaction yet.
     is_first: bool,
     /// One past the last slot that was asked for.
     end: u64,
-    /// Whose turn it was at first: he sends all, where they do not jump.
+    /// The first turn of all: that account sends every transaction, unless they jump.
     first_turn: Option<u64>,
 }
 
@@ -121,9 +121,9 @@ impl BloatedCalls {
             end: 0,
             first_turn: None,
         };
-        let few = new.price(new.work(256))?;
-        new.slot_gas = ((new.price(new.work(1_024))?.gas - few.gas) / (1_024 - 256)).max(1);
-        new.useful_gas = new.price(new.work(USEFUL_COUNT))?.limit();
+        let few = new.price_of(new.work(256))?;
+        new.slot_gas = ((new.price_of(new.work(1_024))?.gas - few.gas) / (1_024 - 256)).max(1);
+        new.useful_gas = new.price_of(new.work(USEFUL_COUNT))?.limit();
         new.stride = new.most_within(around.tx_gas)?.map_or(0, |(work, _)| work.count);
         new.jump_to = FIRST_KEY + new.stride;
         Ok(new)
@@ -138,7 +138,7 @@ impl BloatedCalls {
         }
     }
 
-    fn price(&mut self, work: Work) -> Result<Cost, GeneratorError> {
+    fn price_of(&mut self, work: Work) -> Result<Cost, GeneratorError> {
         let input = work.input();
         let form = (work.count, input.iter().filter(|byte| **byte != 0).count());
         if let Some(cost) = self.prices.get(&form) {
@@ -146,7 +146,7 @@ impl BloatedCalls {
         }
         let code = Contract::Bloated.code()?;
         let probe = &self.probe;
-        let cost = cost_by(|gas_limit| Ok(probe.spent(&input, gas_limit, &code)?.receipt_gas))?;
+        let cost = cost_by(|gas_limit| probe.spent(&input, gas_limit, &code))?;
         self.prices.insert(form, cost);
         Ok(cost)
     }
@@ -156,7 +156,7 @@ impl BloatedCalls {
         let Some(room) = gas_limit.checked_sub(self.useful_gas) else { return Ok(None) };
         // Bytes of calldata that are not zero make the guess a little too large.
         let guess = USEFUL_COUNT + room / self.slot_gas;
-        let most = most_within(guess, gas_limit, |count| self.price(self.work(count)))?;
+        let most = most_within(guess, gas_limit, |count| self.price_of(self.work(count)))?;
         Ok(most.map(|(count, cost)| (self.work(count), cost)))
     }
 
@@ -197,13 +197,13 @@ impl Planner for BloatedCalls {
         if gas_limit < self.useful_gas {
             return Ok(None);
         }
-        // The first of a block that jumps only says where the second reads: no client that runs
-        // ahead on the state before the block reads a slot that is asked for.
+        // The first transaction of a block that jumps only writes where the second reads. So no
+        // prefetch on the state before the block finds a slot that the block reads.
         let is_plant = self.op == BloatedOp::Jump && self.is_first;
         let most = match is_plant {
             true => {
                 let work = self.work(0);
-                Some((work, self.price(work)?))
+                Some((work, self.price_of(work)?))
             }
             false => self.most_within(gas_limit)?,
         };

@@ -1,7 +1,7 @@
-//! The planner of loads whose transactions are calls, or creations, by a script. The price of one
-//! depends on its form, its size and the bytes of its calldata that are not zero: the first of
-//! each is run on stock revm over the genesis, and all others cost the same. A size is how much of
-//! the same a transaction does: rounds, recipients, bytes of code.
+//! The planner of loads whose transactions are calls or creations by a script. A transaction's
+//! price depends on its form, its size and the nonzero bytes of its calldata. Stock revm runs the
+//! first of each over the genesis; all others cost the same. A size is a count of rounds, of
+//! recipients or of bytes of code.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -25,9 +25,9 @@ const FIRST_GUESS: u64 = 64;
 pub(crate) struct Call<F> {
     /// The part of its form that its price depends on, beside its size and its calldata.
     pub(crate) form: F,
-    /// Who sends it, by place in the genesis' senders.
+    /// Index of the sender in the genesis' senders.
     pub(crate) sender: u64,
-    /// Whom it calls, or `None` to create.
+    /// The callee, or `None` to create.
     pub(crate) to: Option<Address>,
     /// Calldata.
     pub(crate) input: Bytes,
@@ -40,7 +40,7 @@ pub(crate) struct Call<F> {
 }
 
 impl<F: Clone> Call<F> {
-    /// It at this price.
+    /// The planned transaction, at this price.
     fn planned(&self, cost: Cost, people: &People<'_>) -> PlannedTx {
         PlannedTx {
             sender: self.sender,
@@ -54,12 +54,12 @@ impl<F: Clone> Call<F> {
     }
 }
 
-/// How large the next transaction of a script is.
+/// Size of the next transaction of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
     /// All are alike.
     One,
-    /// As large as its gas allows.
+    /// The largest size that its gas allows.
     AsGas,
     /// The scenario's value; only the last of a block may be smaller.
     Asked(&'static str, u64),
@@ -81,7 +81,7 @@ impl Size {
     }
 }
 
-/// Which transactions a load has, one after another.
+/// The transactions of a load, one after another.
 pub(crate) trait Script {
     /// The key of a price.
     type Form: Copy + Eq + Hash;
@@ -89,7 +89,7 @@ pub(crate) trait Script {
     /// The name of its transactions in errors.
     fn name(&self) -> &'static str;
 
-    /// How large the next one is.
+    /// Size of the next one.
     fn size(&self) -> Size {
         Size::One
     }
@@ -123,7 +123,7 @@ pub(crate) struct Taken {
     pub(crate) size: u64,
 }
 
-/// Where a load is.
+/// Environment of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Around<'g> {
     /// Place of the load.
@@ -141,7 +141,7 @@ pub(crate) struct Around<'g> {
 pub(crate) struct Calls<'g, S: Script> {
     script: S,
     around: Around<'g>,
-    /// By form, size, length of the calldata and its bytes that are not zero.
+    /// Costs by form, size, length of the calldata and its nonzero bytes.
     prices: HashMap<(S::Form, u64, usize, usize), Cost>,
     /// The largest size within a limit, where only that decides.
     largest: HashMap<u64, Option<u64>>,
@@ -163,7 +163,7 @@ impl<'g, S: Script> Calls<'g, S> {
         let (prices, largest) = (HashMap::new(), HashMap::new());
         let mut new = Self { script, around, prices, largest, useful_gas: 0 };
         let smallest = new.script.call(0, 1, people)?;
-        new.useful_gas = new.price(&smallest, 1, people)?.limit();
+        new.useful_gas = new.price_of(&smallest, 1, people)?.limit();
         if let Size::Asked(key, count) = new.script.size() {
             let (load, tx_gas) = (around.load, around.tx_gas);
             // Where not even the smallest fits, the filler says so.
@@ -193,7 +193,7 @@ impl<'g, S: Script> Calls<'g, S> {
         })
     }
 
-    fn price(
+    fn price_of(
         &mut self,
         call: &Call<S::Form>,
         size: u64,
@@ -218,7 +218,8 @@ impl<'g, S: Script> Calls<'g, S> {
         people: &mut People<'_>,
     ) -> Result<Option<u64>, GeneratorError> {
         let call = self.script.call(turn, size, people)?;
-        Ok(self.trial(&call, people)?.gas_within(gas_limit).ok())
+        let gas = self.trial(&call, people)?.gas_within(gas_limit);
+        Ok(gas.ok().map(|gas| gas.receipt_gas))
     }
 
     /// The largest size up to `most` that fits in `gas_limit`; `None` where 1 does not.
@@ -230,7 +231,7 @@ impl<'g, S: Script> Calls<'g, S> {
         people: &mut People<'_>,
     ) -> Result<Option<u64>, GeneratorError> {
         let first = self.script.call(turn, 1, people)?;
-        let least_gas = self.price(&first, 1, people)?.limit();
+        let least_gas = self.price_of(&first, 1, people)?.limit();
         if least_gas > gas_limit {
             return Ok(None);
         }
@@ -275,7 +276,7 @@ impl<'g, S: Script> Calls<'g, S> {
             return Ok(found);
         }
         let call = self.script.call(turn, most, people)?;
-        if self.price(&call, most, people)?.limit() <= gas_limit {
+        if self.price_of(&call, most, people)?.limit() <= gas_limit {
             return Ok(Some(most));
         }
         if most == 1 { Ok(None) } else { self.search(turn, gas_limit, most - 1, people) }
@@ -290,7 +291,7 @@ impl<S: Script> Planner for Calls<'_, S> {
     ) -> Result<Option<PlannedTx>, GeneratorError> {
         let Some(size) = self.size_within(room, people)? else { return Ok(None) };
         let call = self.script.call(room.turn, size, people)?;
-        let cost = self.price(&call, size, people)?;
+        let cost = self.price_of(&call, size, people)?;
         let tx = call.planned(cost, people);
         self.script.placed(Taken { turn: room.turn, size }, &tx, people)?;
         Ok(Some(tx))
@@ -298,5 +299,15 @@ impl<S: Script> Planner for Calls<'_, S> {
 
     fn useful_gas(&self) -> u64 {
         self.useful_gas
+    }
+
+    fn price(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<Cost>, GeneratorError> {
+        let Some(size) = self.size_within(room, people)? else { return Ok(None) };
+        let call = self.script.call(room.turn, size, people)?;
+        self.price_of(&call, size, people).map(Some)
     }
 }

@@ -1,6 +1,6 @@
 //! Transactions in groups that depend on each other, by rate and by shape. For each block, groups
-//! are made and put in order; then each transaction learns whose place it reads and which it
-//! changes. A place is a slot of the contract, or an account's balance.
+//! are made and put in order. Then each transaction gets the place that it reads and the place that
+//! it changes. A place is a slot of the contract, or an account's balance.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -121,14 +121,13 @@ impl Chains {
             Shape::Shared => Link { sender: own, from: other, to: other },
             Shape::Relay | Shape::Tree | Shape::Star => Link { sender: own, from: other, to: own },
         };
-        new.own = new.price(Link { sender: own, from: own, to: own }, people)?;
-        new.other = new.price(with_another, people)?;
+        new.own = new.price_of(Link { sender: own, from: own, to: own }, people)?;
+        new.other = new.price_of(with_another, people)?;
         Ok(new)
     }
 
-    fn price(&mut self, link: Link, people: &mut People<'_>) -> Result<Cost, GeneratorError> {
-        let PlannedTx { gas, refund, .. } = self.plan(link, people)?;
-        Ok(Cost { gas, refund })
+    fn price_of(&mut self, link: Link, people: &mut People<'_>) -> Result<Cost, GeneratorError> {
+        self.plan(link, people).map(|tx| tx.cost)
     }
 
     /// The dearer of the two.
@@ -197,7 +196,7 @@ impl Chains {
         })
     }
 
-    /// Those of `count` transactions that conflict.
+    /// Number of conflicting transactions among `count`.
     fn conflict_count(&self, count: u64) -> u64 {
         libm::round(count as f64 * self.spec.conflict_share) as u64
     }
@@ -290,14 +289,14 @@ impl Chains {
     }
 }
 
-/// The members of all groups as far from each other as can be: those of groups of one length in
-/// turn, evenly among those of other lengths.
+/// The members of all groups, as far apart as possible. Groups of one length take turns, spread
+/// evenly among the groups of other lengths.
 fn interleaved(groups: &[Group]) -> Vec<usize> {
     let mut by_length: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (place, group) in groups.iter().enumerate() {
         by_length.entry(group.length).or_default().push(place);
     }
-    // Where in the block each is, from 0 to 1, as a fraction.
+    // Position of each in the block, from 0 to 1, as a fraction.
     let mut out = Vec::new();
     for (length, places) in by_length {
         let count = length * places.len() as u64;

@@ -42,7 +42,7 @@ pub(crate) fn place(
 /// The published generator cuts draws above this multiple of the mean.
 const PUBLISHED_MOST: f64 = 10.0;
 
-/// Where the load's DApps are, and the rules they run under.
+/// Addresses of the load's DApps, and the rules in force.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     /// The load in names.
@@ -110,7 +110,7 @@ impl Dapps {
     /// The dearest transaction.
     fn most(&self) -> Cost {
         let costs = self.resources.iter().map(|(_, cost)| *cost);
-        costs.max_by_key(|cost| cost.gas).unwrap_or(Cost { gas: 1, refund: 0 })
+        costs.max_by_key(|cost| cost.gas).unwrap_or(Cost { gas: 1, ..Cost::default() })
     }
 
     /// Draws `count` transactions; answers how many users they took.
@@ -195,7 +195,7 @@ impl Dapps {
     }
 }
 
-/// Who of a block's transactions goes outside.
+/// Chooses the transactions of a block that leave their home.
 #[derive(Debug)]
 enum Outsiders {
     /// Each stays with this probability.
@@ -205,7 +205,7 @@ enum Outsiders {
 }
 
 impl Outsiders {
-    /// Of a block of `count` transactions.
+    /// The choice for a block of `count` transactions.
     fn new(outside: Outside, count: u64) -> Self {
         match outside {
             Outside::Home(share) => Self::Share(share),

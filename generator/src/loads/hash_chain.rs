@@ -52,7 +52,7 @@ enum Step {
 struct Limits {
     /// Gas limit of a call of one hash.
     least: u64,
-    /// Of a deployment.
+    /// Gas limit of a deployment.
     deploy: u64,
     /// The most of any.
     most: u64,
@@ -65,7 +65,7 @@ pub(crate) struct HashChains {
     load: usize,
     tag: String,
     limits: Limits,
-    /// Of a hash.
+    /// Gas of one hash.
     hash_gas: u64,
     probe: Probe,
     prices: Prices<u64>,
@@ -118,14 +118,14 @@ impl HashChains {
             steps: VecDeque::new(),
             is_planned: false,
         };
-        new.limits.least = new.price(1)?.limit();
+        new.limits.least = new.price_of(1)?.limit();
         // Both counts have one byte that is not zero, and cost more than the calldata's floor.
-        let (few, many) = (new.price(2 << 8)?, new.price(2 << 16)?);
+        let (few, many) = (new.price_of(2 << 8)?, new.price_of(2 << 16)?);
         new.hash_gas = ((many.gas - few.gas) / ((2 << 16) - (2 << 8))).max(1);
         Ok(new)
     }
 
-    fn price(&mut self, count: u64) -> Result<Cost, GeneratorError> {
+    fn price_of(&mut self, count: u64) -> Result<Cost, GeneratorError> {
         self.prices.price(count, &self.probe, &calldata(count))
     }
 
@@ -142,7 +142,7 @@ impl HashChains {
     fn search(&mut self, gas_limit: u64) -> Result<Option<(u64, Cost)>, GeneratorError> {
         let Some(room) = gas_limit.checked_sub(self.limits.least) else { return Ok(None) };
         // Bytes of calldata that are not zero make the guess a little too large.
-        most_within(1 + room / self.hash_gas, gas_limit, |count| self.price(count))
+        most_within(1 + room / self.hash_gas, gas_limit, |count| self.price_of(count))
     }
 
     /// The transactions of a block of `budget`.
@@ -210,7 +210,7 @@ fn calldata(count: u64) -> Bytes {
 fn schedule(density: Density, limits: Limits, budget: BlockTarget) -> Vec<u64> {
     let Limits { least, most, .. } = limits;
     let gas = match budget {
-        BlockTarget::Gas(gas) => gas,
+        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas,
         BlockTarget::Transactions(count) => {
             return vec![of_count(density, limits); count as usize];
         }
@@ -246,7 +246,7 @@ const fn divided(density: Density, most_count: u64) -> u64 {
 fn pairs(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
     let Limits { least, deploy, most } = limits;
     let gas = match budget {
-        BlockTarget::Gas(gas) => gas,
+        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas,
         BlockTarget::Transactions(count) => return (count / 2, of_count(density, limits)),
     };
     let count = match density {
@@ -264,7 +264,7 @@ fn pairs(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
 fn calls_of_one(density: Density, limits: Limits, budget: BlockTarget) -> (u64, u64) {
     let Limits { least, deploy, most } = limits;
     let gas = match budget {
-        BlockTarget::Gas(gas) => gas.saturating_sub(deploy),
+        BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => gas.saturating_sub(deploy),
         BlockTarget::Transactions(count) => {
             return (count.saturating_sub(1), of_count(density, limits));
         }
@@ -320,6 +320,23 @@ impl Planner for HashChains {
 
     fn has_ended(&self) -> bool {
         self.is_planned && self.steps.is_empty()
+    }
+
+    /// The price of a deployment with its call, where they come in pairs.
+    fn price(&mut self, room: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
+        if !matches!(self.spec.deployed, Deployed::Pairs) {
+            return Ok(None);
+        }
+        let Limits { least, deploy, most } = self.limits;
+        let call_gas = match self.spec.density {
+            Density::Greedy => most.min(room.gas_limit),
+            // Half as many pairs as there can be have twice the gas.
+            Density::Half => (deploy + 2 * least).min(most),
+            Density::Max => least,
+        };
+        let Cost { gas, refund, regular_gas, state_gas } = self.deployment;
+        let (gas, regular_gas) = (gas + call_gas, regular_gas + call_gas);
+        Ok(Some(Cost { gas, refund, regular_gas, state_gas }))
     }
 }
 

@@ -1,6 +1,6 @@
-//! Transfers of ether or of a token between accounts that a pattern pairs. The price of one
-//! depends on little: whom it goes to, and how many bytes of its calldata are not zero. The first
-//! of each such form is run on stock revm, with its own parties; the others cost the same.
+//! Transfers of ether or of a token between accounts that a pattern pairs. Their price depends on
+//! little: the recipient's kind, and the nonzero bytes of calldata. Stock revm runs the first of
+//! each such form, with its own parties; the others cost the same.
 
 use std::collections::HashMap;
 
@@ -60,19 +60,19 @@ impl Asset {
     }
 }
 
-/// Who gives to whom.
+/// Giver and taker of each transfer.
 #[derive(Clone, Debug)]
 pub(crate) struct Parties {
     pattern: Pattern,
     /// Accounts that take part.
     count: u64,
-    /// Of the addresses that do not exist.
+    /// Stream of addresses without an account.
     stream: Stream,
-    /// Such addresses used up.
+    /// Number of fresh addresses used up.
     fresh_count: u64,
 }
 
-/// Whom a transfer goes to.
+/// The recipient of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taker {
     Member(u64),
@@ -91,7 +91,7 @@ impl Parties {
         // All but the first.
         let other = 1 + turn % (self.count - 1).max(1);
         match self.pattern {
-            // As far from the giver as can be: turns of half the accounts share none.
+            // The account farthest from the giver: turns of half the accounts share none.
             Pattern::AToB => (giver, Taker::Member((giver + self.count / 2) % self.count)),
             Pattern::AToA => (giver, Taker::Member(giver)),
             Pattern::AToMany => (0, Taker::Member(other)),
@@ -199,6 +199,14 @@ impl Planner for Transfers {
 
     fn useful_gas(&self) -> u64 {
         self.useful_gas
+    }
+
+    fn price(
+        &mut self,
+        room: Room,
+        people: &mut People<'_>,
+    ) -> Result<Option<Cost>, GeneratorError> {
+        self.plan(room.turn, people).map(|tx| Some(tx.cost))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why a workload has no reference, or another than it says. Every error names its place.
+//! Errors of the reference run, and of its comparison with a workload. Every error names its place.
 
 use alloy_primitives::Address;
 use evm::{BlockGas, DepositFault, StepError};
@@ -7,7 +7,7 @@ use workload::{BlockAccessIndex, BlockFault, StepKind, WorkloadError};
 
 use super::planned::PlanError;
 
-/// Why a workload has no reference, or another than it says.
+/// A workload without a reference, or with another one than it says.
 #[derive(Debug, thiserror::Error)]
 pub enum ReferenceError {
     /// The workload contradicts itself.
@@ -79,9 +79,9 @@ pub enum ReferenceError {
     /// A transaction creates a contract at an address that has storage, which no EVM of today's forks agrees
     /// on.
     #[error(
-        "batch {batch}, block {block}, transaction {tx_index}: it creates a contract at {address}, \
-         which has storage before (EIP-7610); clients differ, as revm begins with empty storage \
-         and go-ethereum keeps the old one, so such a block is not run"
+        "batch {batch}, block {block}, transaction {tx_index}: it creates a contract at \
+         {address}, which has storage (EIP-7610); clients disagree on such a block, so it is not \
+         run"
     )]
     CreationOnStorage {
         /// The batch, 0-based.
@@ -93,10 +93,26 @@ pub enum ReferenceError {
         /// The address.
         address: Address,
     },
+    /// A transaction before Cancun (EIP-6780) removes a contract that has storage.
+    #[error(
+        "batch {batch}, block {block}, transaction {tx_index}: SELFDESTRUCT removes {address}, which \
+         has storage; no block-level access list has a form for that (EIP-7928), so such a block is \
+         not run"
+    )]
+    StorageRemoved {
+        /// The batch, 0-based.
+        batch: usize,
+        /// The block in the batch, 0-based.
+        block: usize,
+        /// The transaction in the block, 0-based.
+        tx_index: usize,
+        /// The address.
+        address: Address,
+    },
     /// The list is longer than the gas limits of its blocks allow.
     #[error(
-        "batch {batch}: the block-level access list has {item_count} accounts and slots; a gas limit \
-         of {gas_limit} allows {max_count} (EIP-7928), those of system calls included"
+        "batch {batch}: the block-level access list has {item_count} accounts and slots, and a \
+         gas limit of {gas_limit} allows {max_count}, with those of system calls (EIP-7928)"
     )]
     ListItems {
         /// The batch, 0-based.
@@ -124,7 +140,7 @@ pub enum ReferenceError {
 }
 
 impl ReferenceError {
-    /// Its message without the place in the workload, for those who name the block themselves.
+    /// Its message without the place in the workload, for callers that name the block themselves.
     pub(crate) fn reason(&self) -> String {
         let message = self.to_string();
         message.split_once(": ").map_or(message.clone(), |(_, reason)| reason.to_owned())

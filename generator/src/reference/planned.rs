@@ -270,6 +270,12 @@ impl<'w> PlannedState<'w> {
         self.storage_only.contains(address)
     }
 
+    /// Whether the account had a slot before the batch, also one that an earlier batch cleared.
+    pub(super) fn has_slots(&self, address: &Address) -> bool {
+        self.explicit.get(address).is_some_and(|account| !account.storage.is_empty())
+            || self.written_slots.iter().any(|((of, _), value)| of == address && !value.is_zero())
+    }
+
     /// Makes the changes of a batch part of the state.
     pub(super) fn commit(&mut self, changes: &NetChanges) -> Result<(), PlanError> {
         self.written_accounts.extend(changes.accounts.iter().copied());

@@ -4,7 +4,8 @@ use std::{cell::Cell, ops::ControlFlow};
 
 use alloy_primitives::{Address, Bytes, Log, U256};
 use evm::{
-    BlockGas, DepositFault, Parts, Runner, StepOutput, creations, deposit_request, net_changes,
+    BlockGas, DepositFault, Parts, Runner, StepOutput, TxGas, creations, deposit_request,
+    net_changes,
 };
 use revm::{
     DatabaseCommit,
@@ -57,6 +58,8 @@ pub struct BatchReference {
     pub changes: NetChanges,
     /// Gas of each block.
     pub gas: Vec<BlockGas>,
+    /// Gas of each transaction, through all blocks.
+    pub tx_gas: Vec<TxGas>,
     /// Requests to the consensus layer of each block: type ‖ data (EIP-7685).
     pub requests: Vec<Vec<Bytes>>,
     /// Accounts and slots in the list.
@@ -85,7 +88,7 @@ impl BatchReference {
     }
 }
 
-/// A transaction that has just been run, for those who want more of it than its outcome.
+/// A transaction that has just been run, for callers that need more than its outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran<'a> {
     /// Its block in the batch, 0-based.
@@ -126,7 +129,7 @@ impl<'w> ReferenceRun<'w> {
         self.next_batch_seen(|_| on_tx())
     }
 
-    /// As [`Self::next_batch`]; `on_tx` is shown each transaction.
+    /// Runs the next batch, as [`Self::next_batch`] does; `on_tx` gets each transaction.
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
@@ -137,8 +140,8 @@ impl<'w> ReferenceRun<'w> {
         self.run_next(&mut |ran| on_tx(ran).flow(), &mut |_, _| {})
     }
 
-    /// As [`Self::next_batch_seen`]; before that, `on_state` is shown all that a transaction
-    /// touched, with the values before and after it.
+    /// Runs the next batch, as [`Self::next_batch_seen`] does. Before `on_tx`, `on_state` gets all
+    /// that the transaction touched, with the values before and after it.
     ///
     /// # Errors
     /// [`ReferenceError`]; the run cannot go on after it.
@@ -171,8 +174,8 @@ pub(super) fn of_plan(batch: usize) -> impl Fn(PlanError) -> ReferenceError {
     move |source| ReferenceError::Plan { batch, source }
 }
 
-/// Runs `batch`, at `batch_index` in `workload`, over the state before it, in whose plan its reads are.
-/// The state is then the one after it.
+/// Runs `batch`, at `batch_index` in `workload`, over the state before it. The batch's plan has its
+/// reads. The state is then the one after it.
 pub(super) fn run_planned(
     workload: &Workload,
     batch_index: usize,
@@ -204,8 +207,11 @@ pub(super) fn run_planned(
             let outcome = result.outcome();
             out.expected.transactions.push(outcome);
             out.gas[step.block].add(&output.gas);
-            let deposit = deposit_request(&result.logs, workload.rules.deposit_contract);
-            deposits.extend(deposit.map_err(|source| at.deposit(source))?);
+            out.tx_gas.push(output.gas);
+            if workload.fork().is_from(Fork::Prague) {
+                let deposit = deposit_request(&result.logs, workload.rules.deposit_contract);
+                deposits.extend(deposit.map_err(|source| at.deposit(source))?);
+            }
             let ran = Ran { block: step.block, outcome, logs: &result.logs };
             if (watch.on_tx)(ran).is_break() {
                 return Err(ReferenceError::Cancelled);
@@ -264,7 +270,7 @@ fn full_list(list: &AlloyBal, state: &PlannedState<'_>) -> Result<Bytes, PlanErr
     }
 }
 
-/// Who looks on while a batch is run.
+/// The observers of a batch's run.
 pub(super) struct Watch<'a> {
     pub(super) on_tx: &'a mut dyn FnMut(Ran<'_>) -> ControlFlow<()>,
     /// Called with a transaction's block in its batch, and the keys that it touched.
@@ -280,7 +286,7 @@ fn joined_deposits(of_transactions: &mut Vec<Bytes>) -> Option<Bytes> {
     Some(all)
 }
 
-/// Where in a workload a step is.
+/// Position of a step in a workload.
 struct At {
     batch: usize,
     block: usize,
@@ -324,7 +330,7 @@ fn run_step(
     on_state: &mut dyn FnMut(usize, &EvmState),
 ) -> Result<StepOutput, ReferenceError> {
     let mut parts = Parts::default();
-    let mut created_on_storage = None;
+    let mut storage_fault = None;
     let commit = |db: &mut State<&mut PlannedState<'_>>, mut changes: EvmState| {
         parts.join(&mut changes);
         if let StepKind::Transaction(tx_index) = at.kind {
@@ -334,7 +340,23 @@ fn run_step(
                 let created = creations(workload, block, tx_index, &mut *db);
                 let mut on_storage =
                     created.into_iter().filter(|address| db.database.has_storage_only(address));
-                created_on_storage = on_storage.next().map(|address| (tx_index, address));
+                storage_fault =
+                    on_storage.next().map(|address| ReferenceError::CreationOnStorage {
+                        batch: at.batch,
+                        block: at.block,
+                        tx_index,
+                        address,
+                    });
+            }
+            if !workload.fork().is_from(Fork::Cancun)
+                && let Some(address) = removed_with_storage(db, &changes)
+            {
+                storage_fault = Some(ReferenceError::StorageRemoved {
+                    batch: at.batch,
+                    block: at.block,
+                    tx_index,
+                    address,
+                });
             }
         }
         db.commit(changes);
@@ -344,25 +366,38 @@ fn run_step(
         let At { batch, block, kind, index } = *at;
         ReferenceError::Step { batch, block, kind, index, source }
     })?;
-    let Some((tx_index, address)) = created_on_storage else { return Ok(output) };
-    let At { batch, block, .. } = *at;
-    Err(ReferenceError::CreationOnStorage { batch, block, tx_index, address })
+    storage_fault.map_or(Ok(output), Err)
 }
 
-/// Fills in the expected outcome of every batch: list, list sizes, outcomes. `on_tx` is called
-/// after each transaction and may stop the run.
+/// A contract that `changes` remove, and that had a slot before the batch or in it.
+fn removed_with_storage(db: &State<&mut PlannedState<'_>>, changes: &EvmState) -> Option<Address> {
+    let mut removed = changes.iter().filter(|(_, account)| account.is_selfdestructed());
+    let with_storage = removed.find(|(address, _)| {
+        let cached = db.cache.accounts.get(*address).and_then(|cached| cached.account.as_ref());
+        let is_written =
+            cached.is_some_and(|account| account.storage.values().any(|v| !v.is_zero()));
+        is_written || db.database.has_slots(address)
+    });
+    with_storage.map(|(address, _)| *address)
+}
+
+/// Fills in the expected outcome of every batch: list, list sizes, outcomes. Returns the gas of each
+/// transaction through all blocks. `on_tx` is called after each and may stop the run.
 ///
 /// # Errors
 /// [`ReferenceError`]; the workload is then as before.
 pub fn complete<A: Answer>(
     workload: &mut Workload,
     on_tx: impl FnMut() -> A,
-) -> Result<(), ReferenceError> {
-    let made = each(workload, on_tx, |made| (made.list, made.list_sizes, made.expected))?;
-    for (batch, made) in workload.batches.iter_mut().zip(made) {
+) -> Result<Vec<TxGas>, ReferenceError> {
+    let made =
+        each(workload, on_tx, |made| ((made.list, made.list_sizes, made.expected), made.tx_gas))?;
+    let mut gas = Vec::new();
+    for (batch, (made, of_batch)) in workload.batches.iter_mut().zip(made) {
         (batch.list, batch.list_sizes, batch.expected) = made;
+        gas.extend(of_batch);
     }
-    Ok(())
+    Ok(gas)
 }
 
 /// Runs all batches. `on_tx` is called after each transaction and may stop the run.
@@ -376,9 +411,9 @@ pub fn run<A: Answer>(
     each(workload, on_tx, |made| made)
 }
 
-/// The list of every batch in its `full` form. A workload does not carry the values, so it is run
-/// once more over the map of its planned keys: no store gives the values that a store is compared
-/// with. `on_tx` is called after each transaction and may stop the run.
+/// The list of every batch in its `full` form. A workload does not carry the values, so the
+/// reference runs it once more over the map of its planned keys. So these values do not come from a
+/// store under test. `on_tx` is called after each transaction and may stop the run.
 ///
 /// # Errors
 /// [`ReferenceError`].

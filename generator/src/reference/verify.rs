@@ -1,6 +1,7 @@
 //! Checks a workload's outcome against the reference: the last word on a workload file.
 
 use alloy_primitives::keccak256;
+use evm::TxGas;
 use workload::{Batch, Workload};
 
 use super::{
@@ -8,8 +9,8 @@ use super::{
     run::{Answer, BatchReference, ReferenceRun},
 };
 
-/// Checks that a workload, such as one from a file, expects the reference's outcome. `on_tx` is
-/// called after each transaction and may stop the check.
+/// Checks that a workload, such as one from a file, expects the reference's outcome. Returns the gas
+/// of each transaction through all blocks. `on_tx` is called after each and may stop the check.
 ///
 /// # Errors
 /// [`ReferenceError::Differs`] at the first difference; [`ReferenceError::Cancelled`]; the others
@@ -17,9 +18,10 @@ use super::{
 pub fn verify<A: Answer>(
     workload: &Workload,
     mut on_tx: impl FnMut() -> A,
-) -> Result<(), ReferenceError> {
+) -> Result<Vec<TxGas>, ReferenceError> {
     workload.validate()?;
     let mut run = ReferenceRun::new(workload)?;
+    let mut gas = Vec::new();
     for (index, batch) in workload.batches.iter().enumerate() {
         let Some(made) = run.next_batch(&mut on_tx) else { break };
         let made = made?;
@@ -27,8 +29,9 @@ pub fn verify<A: Answer>(
         if let Some((part, detail)) = difference(batch, &made) {
             return Err(ReferenceError::Differs { batch: index, part, detail });
         }
+        gas.extend(made.tx_gas);
     }
-    Ok(())
+    Ok(gas)
 }
 
 fn difference(batch: &Batch, made: &BatchReference) -> Option<(&'static str, String)> {

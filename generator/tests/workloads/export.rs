@@ -1,5 +1,5 @@
-//! The laws of exported chains. The import, which has encodings, roots and signatures of its own,
-//! reads an export back, and the reference runs it again: every figure of a header is compared.
+//! The laws of exported chains. The import has its own encodings, roots and signatures. It reads an
+//! export back, and the reference runs it again: every figure of a header is compared.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
@@ -63,7 +63,7 @@ fn read_back(chain: &Chain) -> Vec<&'static str> {
 
 #[test]
 fn an_exported_chain_is_read_back_and_comes_to_what_its_headers_say() {
-    for fork in Fork::ALL {
+    for fork in Fork::GENERATED {
         let workload = scenario(&[("fork", fork.name())]);
         let chain = exported(&workload);
         assert_eq!(chain.blocks.len(), 4, "a block each, whatever the batches");
@@ -250,7 +250,7 @@ fn growing(fork: Fork) -> Workload {
 
 #[test]
 fn a_grown_state_is_that_of_the_recipe_and_its_blocks_end_as_in_the_workload() {
-    for fork in Fork::ALL {
+    for fork in Fork::GENERATED {
         let workload = growing(fork);
         let dir = tempfile::tempdir().unwrap();
         let settings = settings(&dir);
@@ -307,7 +307,7 @@ fn a_state_that_blocks_cannot_grow_is_refused_with_the_remedy() {
     let mut workload = growing(Fork::Osaka);
     workload.genesis.senders[0].count = 2_000_000;
     let error = refused(&workload);
-    assert!(error.contains("state.accounts") && error.contains("--form engine,rows"), "{error}");
+    assert!(error.contains("state.accounts") && error.contains("--format engine,rows"), "{error}");
     let mut workload = growing(Fork::Osaka);
     workload.genesis.slots.clear();
     let error = refused(&workload);
@@ -357,7 +357,7 @@ fn what_cannot_be_exported_is_named_with_its_remedy() {
     let written = |chain: &Chain| export::genesis(chain, Accounts::Written, &mut Vec::new());
     chain.genesis.slots[0].count = 2_000_000;
     let error = written(&chain).unwrap_err().to_string();
-    assert!(error.contains("add rows to --form"), "{error}");
+    assert!(error.contains("add rows to --format"), "{error}");
     assert!(export::genesis(&chain, Accounts::InRows, &mut Vec::new()).is_ok());
     // Each account has its code there, also where a hundred have the same one.
     let mut chain = exported(&scenario(&[]));
@@ -367,5 +367,5 @@ fn what_cannot_be_exported_is_named_with_its_remedy() {
     assert!(export::fits(&chain.genesis), "84 MB");
     chain.genesis.account_families = vec![family(10_000)];
     let error = written(&chain).unwrap_err().to_string();
-    assert!(error.contains("bytes of code") && error.contains("add rows to --form"), "{error}");
+    assert!(error.contains("bytes of code") && error.contains("add rows to --format"), "{error}");
 }

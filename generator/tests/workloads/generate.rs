@@ -74,7 +74,7 @@ fn a_storm_slot_costs_at_least_a_cold_read_and_at_most_what_is_documented() {
         (Contract::WeylStorm, 2_122, 2_170),
         (Contract::ChaseStorm, 2_101, 2_141),
     ] {
-        for fork in Fork::ALL {
+        for fork in Fork::GENERATED {
             let meter = Meter::measure(contract, &Ground::default(), fork).unwrap();
             let (name, gas) = (contract.name(), meter.operation_gas());
             assert!((2_100..=most).contains(&gas), "{name} {gas}");

@@ -1,4 +1,4 @@
-//! Exported chains on go-ethereum: it takes the genesis, finds every block and sibling valid by its
+//! Exported chains on go-ethereum. It takes the genesis, finds every block and sibling valid by its
 //! Engine API, and refuses each corruption with its reason. Runs where `geth` is on PATH, or
 //! `STRESS_GETH` names it; tried with 1.17.8.
 
@@ -163,6 +163,28 @@ fn assert_shipped(fork: &str) {
     eprintln!("{count} payloads of {} scenarios under {fork}: VALID", shipped::all().len());
 }
 
+#[test]
+fn blocks_that_are_full_in_both_dimensions_are_valid_and_keep_their_limit() {
+    let text = small(shipped::find("limit-60m").unwrap());
+    let overrides =
+        [ACCOUNTS, ("block.limit", "20M"), ("block.blocks", "3"), ("state.slots", "100k")];
+    let workload = generate(&parse(&text, &overrides), |_| {}).unwrap();
+    let chain = exported(&workload);
+    let mut fees = Vec::new();
+    for block in &chain.blocks {
+        let header = &block.block.header;
+        assert_eq!(header.gas_limit, 20_000_000);
+        assert!(header.gas_used > 19_000_000, "{}", header.gas_used);
+        fees.push(header.base_fee_per_gas);
+    }
+    assert!(fees.is_sorted() && fees[0] < fees[2], "full blocks raise the fee: {fees:?}");
+    let Some(database) = Database::new(&chain) else { return };
+    let geth = database.start();
+    assert_genesis(&geth, &chain, "both dimensions");
+    let count = assert_valid(&geth, &chain, "both dimensions");
+    eprintln!("{count} payloads that are full in both dimensions: VALID");
+}
+
 /// Scenarios whose contracts call each other: they fail where no gas is left for a delegation.
 const CALLING: [&str; 7] = [
     "prefetch-miss",
@@ -251,8 +273,8 @@ fn assert_random(fork: Fork) {
         let built = blocks.build().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let chain = match try_export(&built.workload) {
             Ok(chain) => chain,
-            // The base fees of a chain follow from its blocks: those of the export can be above those of the
-            // drawn blocks, and a sender may lack what they cost.
+            // The base fees of a chain follow from its blocks. The export's can be above those of
+            // the drawn blocks, and a sender may lack the funds.
             Err(ExportError::Reference(error)) if error.to_string().contains("lack of funds") => {
                 dear_count += 1;
                 assert!(dear_count <= 1 + chain_count / 100, "seed {seed} under {fork}: {error}");

@@ -138,7 +138,7 @@ fn what_is_missing_or_wrong_is_named_with_its_file_and_place() {
         "env.json",
         "/currentExcessBlobGas",
         json!("0xffffffffffff"),
-        &["at most under its blob schedule"],
+        &["at most, by its blob schedule"],
     );
     wrong("env.json", "/currentGasLimit", json!("0xffffffffffffff"), &["5000 to 1000000000000"]);
     wrong("env.json", "/currentDifficulty", json!("0x1"), &["Merge"]);

@@ -11,6 +11,7 @@ mod generate;
 mod geth;
 mod graphs;
 mod import;
+mod limit;
 mod loads;
 mod nodes;
 mod official;

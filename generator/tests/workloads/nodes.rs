@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use alloy_primitives::B256;
 use generator::import::{
     self,
-    rpc::{BlockName, Call, Refusal, Rpc, Silence, Tracer, Wanted},
+    rpc::{BlockName, Call, Refusal, Rpc, Silence, Wanted},
 };
 use serde_json::{Value, json};
 use workload::Fork;
@@ -61,7 +61,7 @@ fn error(last: BlockName, count: u64, change: &dyn Fn(&Call, &mut Value)) -> Str
     let mut node = ChangedNode { blocks, chain_id: test["config"]["chainid"].clone(), change };
     let count = NonZeroU64::new(count).unwrap();
     let fork = Some(Fork::Amsterdam);
-    let wanted = Wanted { last, count, fork, tracer: Tracer::Avoided };
+    let wanted = Wanted { last, count, fork };
     import::rpc_blocks(&mut node, &wanted).unwrap_err().to_string()
 }
 

@@ -1,5 +1,5 @@
-//! The laws of storms in forms of their own: a chain from contract to contract, keys in the order of
-//! the store or against it, and calldata beside reads.
+//! The laws of storms in special forms: chains from contract to contract, keys in the order of the
+//! store or against it, calldata beside reads.
 
 use std::collections::{HashMap, HashSet};
 
@@ -122,7 +122,7 @@ fn more_hops_than_slots_is_an_error_that_names_the_key() {
     let enough = number_after(&message, "raise state.slots to ");
     assert_full(&make(&[CHASE[0], CHASE[1], ("state.slots", &enough)]), 30_000_000);
     let message = try_make(&[CHASE[0], ("state.slots", "1k")]).unwrap_err().to_string();
-    assert!(message.contains("load[0].contracts = 1000 is less than"), "{message}");
+    assert!(message.contains("load[0].contracts = 1000, and a transaction"), "{message}");
 }
 
 /// The indices that a transaction of a storm in an order carries.

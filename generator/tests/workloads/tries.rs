@@ -1,5 +1,5 @@
-//! The laws of storms that are made for the state root: slots below one nibble, one slot in each of
-//! many contracts, and slots at the end of deep paths.
+//! The laws of storms for the state root: slots below one nibble, one slot in each of many
+//! contracts, slots at the end of deep paths.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as it does")]
 
@@ -38,8 +38,8 @@ fn number_after(message: &str, words: &str) -> String {
     rest.chars().take_while(char::is_ascii_digit).collect()
 }
 
-/// By contract with a family of slots: the keys that the lists say are written, with their values. No
-/// slot is written twice.
+/// The written keys of the lists with their values, by contract with a family of slots. No slot is
+/// written twice.
 fn written(made: &Workload) -> BTreeMap<Address, Vec<(U256, U256)>> {
     let families = families(made);
     let mut out: BTreeMap<Address, Vec<(U256, U256)>> = BTreeMap::new();
@@ -218,7 +218,7 @@ fn fewer_contracts_than_writes_is_an_error_that_says_how_many_it_takes() {
         assert!(matches!(error, GeneratorError::TooFewTries { .. }), "{error}");
         let message = error.to_string();
         let contracts = number_after(&message, "raise load[0].contracts to ");
-        let slots = number_after(&message, "with state.slots of ");
+        let slots = number_after(&message, "and state.slots to ");
         let enough = [few[0], ("load.contracts", &contracts), ("state.slots", &slots)];
         assert_full(&make(&enough), 30_000_000);
     }

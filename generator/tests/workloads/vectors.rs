@@ -226,3 +226,35 @@ fn a_mainnet_block_comes_to_the_gas_receipts_and_state_that_it_had() {
     let error = import::complete(&mut import(Fork::Amsterdam), || {}).unwrap_err().to_string();
     assert!(error.contains("receipt"), "{error}");
 }
+
+/// The files below `folder`.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    files.extend(folders.iter().flat_map(|folder| files_below(folder)));
+    files.sort();
+    files
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "the cases that are left are to be seen")]
+fn cases_of_paris_to_cancun_come_out_as_in_their_files() {
+    let Some(folder) = vectors("cases_of_paris_to_cancun") else { return };
+    let temp = unpack(&folder.join("blocktests-paris-cancun.tar.xz"));
+    let files = files_below(temp.path());
+    let mut left = Vec::new();
+    for path in &files {
+        let json = fs::read_to_string(path).unwrap();
+        for (name, test) in import::each_blockchain_test("case", &json).unwrap() {
+            let done = test.and_then(|mut test| import::complete(&mut test, || {}));
+            left.extend(done.err().map(|error| format!("{name}: {error}")));
+        }
+    }
+    eprintln!("{} of {} cases are left:\n{}", left.len(), files.len(), left.join("\n"));
+    let expected =
+        [("SELFDESTRUCT removes", 4), ("EIP-7610", 2), ("a fork that does not change", 6)];
+    for (reason, count) in expected {
+        assert_eq!(left.iter().filter(|left| left.contains(reason)).count(), count, "{reason}");
+    }
+    assert_eq!(left.len(), expected.iter().map(|(_, count)| count).sum::<usize>());
+}

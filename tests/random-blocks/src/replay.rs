@@ -1,5 +1,5 @@
-//! Runs drafts in order on stock revm, to make blocks of them: gives every transaction its
-//! sender's nonce where it stands, leaves out the invalid ones, and counts events.
+//! Runs drafts in order on stock revm, to make blocks of them. It gives every transaction its
+//! sender's current nonce, leaves out invalid ones, and counts events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,12 +38,12 @@ pub(crate) struct Replay<'w> {
     evm: MainnetEvm<MainnetContext<Chain<'w>>, Witness>,
     rules: ChainRules,
     chain_id: u64,
-    /// Accounts that destroyed themselves at some time.
+    /// Accounts that destroyed themselves in an earlier transaction.
     gone: BTreeSet<Address>,
     block: Touched,
 }
 
-/// Changes by the transactions of a block so far.
+/// Changes of a block's transactions so far.
 #[derive(Default)]
 struct Touched {
     senders: BTreeSet<Address>,
@@ -52,7 +52,7 @@ struct Touched {
 }
 
 impl<'w> Replay<'w> {
-    /// A chain that begins at the genesis of `workload`, which needs no blocks.
+    /// Begins a chain at the genesis of `workload`, which needs no blocks.
     pub(crate) fn new(workload: &'w Workload, world: &World) -> Result<Self, WorkloadError> {
         let db = State::builder()
             .with_database(PlannedState::new(workload)?)
@@ -76,11 +76,11 @@ impl<'w> Replay<'w> {
         &self.evm.inspector.coverage
     }
 
-    /// Runs `draft` in `env`; the block of its valid transactions.
+    /// Runs `draft` in `env`. Returns the block of its valid transactions.
     pub(crate) fn block(&mut self, env: BlockEnv, draft: &Draft) -> Block {
-        self.evm.ctx.block = env::block_env(&env, self.rules.blobs);
+        self.evm.ctx.block = env::block_env(&env, &self.rules);
         self.block = Touched::default();
-        for call in system::before_transactions(&env) {
+        for call in system::before_transactions(self.rules.fork, &env) {
             self.system_call(&call);
         }
         let mut transactions = Vec::new();
@@ -94,7 +94,7 @@ impl<'w> Replay<'w> {
         }
         for withdrawal in &draft.withdrawals {
             let wei = U256::from(withdrawal.amount_gwei) * U256::from(GWEI);
-            // The state is a map in memory: it cannot fail.
+            // The state is a map in memory, so this cannot fail.
             let _ = self.evm.ctx.journal_mut().balance_incr(withdrawal.address, wei);
             self.evm.inspector.coverage.note([(Feature::Withdrawal, true)]);
         }
@@ -107,7 +107,7 @@ impl<'w> Replay<'w> {
     }
 
     fn system_call(&mut self, call: &system::SystemCall) {
-        // One that fails fails the reference run, which says why.
+        // A failing system call fails the reference run, too, which reports it.
         let _ = self.evm.system_call_one(call.contract, call.input.clone());
         let state = self.evm.finalize();
         self.evm.ctx.db_mut().commit(state);
@@ -123,7 +123,7 @@ impl<'w> Replay<'w> {
         !info.is_empty_code_hash() && code.is_ok_and(|code| code.is_eip7702())
     }
 
-    /// `tx` with the nonces that are right where it stands, and as far from them as it says.
+    /// Returns `tx` with its nonces, each at the drawn distance from the valid one.
     fn with_nonces(&mut self, tx: &Transaction) -> Transaction {
         let mut out = tx.clone();
         out.nonce = self.info(tx.sender).map_or(0, |info| info.nonce);
@@ -140,7 +140,7 @@ impl<'w> Replay<'w> {
         out
     }
 
-    /// Runs a transaction; whether it is valid.
+    /// Runs a transaction. Returns whether it is valid.
     fn transaction(&mut self, tx: &Transaction, beneficiary: Address) -> bool {
         let from_delegated = self.is_delegated(tx.sender);
         let to_delegated = tx.to.is_some_and(|to| self.is_delegated(to));
@@ -226,12 +226,12 @@ impl<'w> Replay<'w> {
     }
 }
 
-/// Known facts of an account that a transaction has destroyed or created.
+/// Facts of an account that a transaction has destroyed or created.
 #[derive(Clone, Copy)]
 struct Past {
-    /// Whether it is destroyed, and was created by an earlier transaction.
+    /// Whether it is destroyed now, and was created by an earlier transaction.
     is_old: bool,
-    /// Whether it was destroyed before.
+    /// Whether an earlier transaction destroyed it.
     was_gone: bool,
 }
 

@@ -8,17 +8,26 @@ use alloy_primitives::{Address, B256, U256};
 use crate::{
     accounts::CodeRuleError,
     block::{Batch, IndexRange, Plan, Workload},
-    fork::BlobSchedule,
+    fork::{BlobSchedule, Fork},
     genesis::Genesis,
     list::Code,
     rules::BlockFault,
 };
 
-/// Most gas that a block may have: more than any scenario can ask for, and little enough that
-/// sums over blocks stay far from the ends of their types.
+/// Most gas that a block may have from Osaka on. No scenario can ask for more, and sums over blocks
+/// stay far from overflow.
 pub const MAX_BLOCK_GAS: u64 = 1_000_000_000_000;
 
-/// Why a workload contradicts itself.
+/// The bound of clients on a block's gas limit, 2^63 - 1. Tests of earlier forks have such blocks:
+/// their transactions' gas, and not this limit, bounds their size.
+const MAX_CLIENT_GAS: u64 = u64::MAX >> 1;
+
+/// Most that the gas limit of a block of `fork` may be.
+pub const fn max_block_gas(fork: Fork) -> u64 {
+    if fork.is_from(Fork::Osaka) { MAX_BLOCK_GAS } else { MAX_CLIENT_GAS }
+}
+
+/// A contradiction in a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it and its fields are")]
 pub enum WorkloadError {
@@ -47,8 +56,8 @@ pub enum WorkloadError {
     NoBatches,
     #[error("batch {batch} has no blocks, and so nothing to run")]
     NoBlocks { batch: usize },
-    #[error("block {number} has a gas limit of {gas_limit}, the bound is {MAX_BLOCK_GAS}")]
-    BlockGas { number: u64, gas_limit: u64 },
+    #[error("block {number} has a gas limit of {gas_limit}, the bound of {fork} is {}", max_block_gas(*fork))]
+    BlockGas { number: u64, gas_limit: u64, fork: Fork },
     #[error(
         "block {number} has {excess} excess blob gas, the bound of its blob schedule is {most}"
     )]
@@ -102,8 +111,8 @@ impl fmt::Display for FamilyKind {
 }
 
 impl Workload {
-    /// Checks that the parts of the workload agree, so that those who use it need not: orders,
-    /// counts, consecutive numbers, and sums within their types.
+    /// Checks that the parts of the workload agree, so that its users need not: orders, counts,
+    /// consecutive numbers, and sums within their types.
     ///
     /// # Errors
     /// The first contradiction.
@@ -111,7 +120,7 @@ impl Workload {
         validate_genesis(&self.genesis)?;
         let hash_count = self.block_hashes.len() as u64;
         self.first_hash_number.checked_add(hash_count).ok_or(WorkloadError::HashNumbers)?;
-        if !self.rules.blobs.is_bounded() {
+        if !self.rules.is_bounded() {
             return Err(WorkloadError::BlobSchedule { blobs: self.rules.blobs });
         }
         if self.batches.is_empty() {
@@ -142,8 +151,9 @@ impl Workload {
                 return Err(WorkloadError::BlockNumber { previous, number });
             }
             previous = Some(number);
-            if env.gas_limit > MAX_BLOCK_GAS {
-                return Err(WorkloadError::BlockGas { number, gas_limit: env.gas_limit });
+            if env.gas_limit > max_block_gas(self.rules.fork) {
+                let (gas_limit, fork) = (env.gas_limit, self.rules.fork);
+                return Err(WorkloadError::BlockGas { number, gas_limit, fork });
             }
             let (excess, most) = (env.excess_blob_gas, self.rules.blobs.max_excess_blob_gas());
             if excess > most {
@@ -235,8 +245,8 @@ fn validate_batch(index: usize, batch: &Batch) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Indices of slots and accounts may go beyond their family's count, where they are absent; those of
-/// senders may not.
+/// Checks the plan's indices. Those of slots and accounts may exceed their family's count: these
+/// keys are absent. Those of senders may not.
 fn validate_plan(batch: usize, plan: &Plan, genesis: &Genesis) -> Result<(), WorkloadError> {
     let senders: Vec<u64> = genesis.senders.iter().map(|family| family.count).collect();
     for (kind, ranges, ends) in [

@@ -2,12 +2,13 @@
 //!
 //! EIP-7928 caps a list at `gas_limit / 2000` accounts and slots together, since each costs a
 //! transaction at least 2,000 gas. Keys that the protocol itself touches (system calls,
-//! withdrawals, the fee recipient) cost no block gas; the EIP trusts the margin between 2,000 and
-//! the real 2,100 to cover it. A block whose list is longer is invalid, one of little gas too. The
-//! blocks of a batch share keys, so its list has at most the sum of their caps: a bound that is looser
-//! than the EIP's, as one block may have more than its part. The early check of the remaining gas
-//! allows for keys without gas by number (ethereum/EIPs#12277), and so does the cap before Amsterdam,
-//! where no client sees a list.
+//! withdrawals, the fee recipient) cost no block gas. The EIP trusts the margin between 2,000 and
+//! the real 2,100 to cover them. A block whose list is longer is invalid, also one of little gas.
+//!
+//! The blocks of a batch share keys, so its list has at most the sum of their caps. That bound is
+//! looser than the EIP's: one block may have more than its part. The early check of the remaining
+//! gas allows for keys without gas by number (ethereum/EIPs#12277). The cap before Amsterdam does
+//! so, too: no client sees a list there.
 
 use crate::{
     block::{Batch, Block},
@@ -18,13 +19,13 @@ use crate::{
 /// Gas that each account and slot of a list costs at least (EIP-7928 `ITEM_COST`).
 pub const ITEM_COST_GAS: u64 = 2_000;
 
-/// Slots that the system calls after the transactions of one block read at most, without block
-/// gas: 49 (EIP-7002), 9 (EIP-7251), 385 and 49 (EIP-8282), as ethereum/EIPs#12277 counts them.
+/// The most slots that one block's system calls after its transactions read, without block gas.
+/// They are 49 (EIP-7002), 9 (EIP-7251), 385 and 49 (EIP-8282), as ethereum/EIPs#12277 counts them.
 pub const SYSTEM_READ_COUNT: u64 = 49 + 9 + 385 + 49;
 
-/// Accounts and slots that one block touches at most without block gas, withdrawals apart: the
-/// reads after the transactions, 2 slots of EIP-4788 and 1 of EIP-2935 before them, the 6
-/// contracts, the fee recipient.
+/// The most accounts and slots that one block touches without block gas, withdrawals apart. They
+/// are the reads after the transactions, 2 slots of EIP-4788 and 1 of EIP-2935 before them, the 6
+/// contracts, and the fee recipient.
 pub const SYSTEM_ITEM_COUNT: u64 = SYSTEM_READ_COUNT + 2 + 1 + 6 + 1;
 
 /// Gas per byte of a list, from below. The densest known item, a read key of 33 bytes for 2,000
@@ -34,9 +35,9 @@ const GAS_PER_BYTE: u64 = 16;
 /// Bytes of an item that costs no gas, from above: a slot, a change and their headers are 90.
 const BYTES_PER_FREE_ITEM: u64 = 256;
 
-/// Bytes that the `full` form adds to an item, from above: a changed slot's key, its value and
-/// their header are 68; an account's nonce, balance, code hash and header 77; the lists that
-/// hold them grow their own headers by at most 7 each.
+/// Upper bound of the bytes that the `full` form adds to an item. A changed slot's key, its value
+/// and their header take 68. An account's nonce, balance, code hash and header take 77. The headers
+/// of the lists around them grow by at most 7 each.
 const FULL_BYTES_PER_ITEM: u64 = 96;
 
 /// Bounds of a list. The numbers come from the batch, never from the list.
@@ -63,21 +64,23 @@ impl ListBounds {
             last_index: Steps::of(batch).count().saturating_sub(1),
             gas_limit: gas.fold(0, u64::saturating_add),
             free_item_count: free_item_count(batch),
-            surplus_item_count: match fork {
-                Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => free_item_count(batch),
-                Fork::Amsterdam => 0,
+            surplus_item_count: match fork.is_from(Fork::Amsterdam) {
+                true => 0,
+                false => free_item_count(batch),
             },
             max_code_bytes: max_code_bytes(fork),
         }
     }
 
-    /// Most accounts and slots that the transactions of `batch` can pay for and that its blocks
-    /// touch without gas. Unlike [`Self::max_item_count`] it does not take a block's gas limit on
-    /// trust: every [`ITEM_COST_GAS`] is that of a transaction that is there, at most what
-    /// EIP-7825 lets one burn. (EIP-8037's surplus above that pays for growth, not for access.)
+    /// Most accounts and slots that the transactions of `batch` can pay for, and that its blocks
+    /// touch without gas. Unlike [`Self::max_item_count`] it does not trust a block's gas limit. A
+    /// transaction pays each [`ITEM_COST_GAS`], from at most the gas that EIP-7825 lets it burn.
+    /// EIP-8037's surplus above that gas pays for growth, not for access. Blocks before Osaka have
+    /// no such cap, and no plan that would need one.
     pub fn max_touched_count(batch: &Batch, fork: Fork) -> u64 {
         let gas = batch.blocks.iter().map(|block| {
-            let gas = block.transactions.iter().map(|tx| tx.gas_limit.min(fork.tx_gas_cap()));
+            let gas =
+                block.transactions.iter().map(|tx| tx.gas_limit.min(Fork::Osaka.tx_gas_cap()));
             burnable(block, fork).min(gas.fold(0, u64::saturating_add))
         });
         (gas.fold(0, u64::saturating_add) / ITEM_COST_GAS).saturating_add(free_item_count(batch))
@@ -108,12 +111,8 @@ impl ListBounds {
 /// Before Amsterdam a refund lowers the block's gas by up to a fifth (EIP-3529; EIP-7778 ends
 /// it), so that 5/4 of the limit can be burnt.
 const fn burnable(block: &Block, fork: Fork) -> u64 {
-    match fork {
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => {
-            block.env.gas_limit.saturating_add(block.env.gas_limit / 4)
-        }
-        Fork::Amsterdam => block.env.gas_limit,
-    }
+    let limit = block.env.gas_limit;
+    if fork.is_from(Fork::Amsterdam) { limit } else { limit.saturating_add(limit / 4) }
 }
 
 /// Accounts and slots that the blocks touch without gas, from above.
@@ -125,10 +124,7 @@ fn free_item_count(batch: &Batch) -> u64 {
 
 /// Largest code: 64 KiB from Amsterdam (EIP-7954), 24 KiB before (EIP-170).
 const fn max_code_bytes(fork: Fork) -> usize {
-    match fork {
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => 0x6000,
-        Fork::Amsterdam => 0x1_0000,
-    }
+    if fork.is_from(Fork::Amsterdam) { 0x1_0000 } else { 0x6000 }
 }
 
 #[cfg(test)]

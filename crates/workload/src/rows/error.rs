@@ -6,7 +6,7 @@ use alloy_primitives::{Address, U256};
 
 use crate::{accounts::CodeRuleError, senders::SenderError};
 
-/// Why rows cannot be made. Each text names the culprit and the remedy.
+/// Rows that cannot be made. Each text names the culprit and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RowError {
     /// A sender family has an invalid secret.
@@ -91,15 +91,15 @@ pub enum RowError {
     /// More rows than a 32-bit index can name.
     #[error("{what}: {count} rows; at most 2^32 are possible, choose fewer")]
     TooManyRows {
-        /// Which family.
+        /// The family.
         what: String,
-        /// Its rows.
+        /// Rows of the family.
         count: u64,
     },
     /// The scratch file failed.
     #[error(
-        "cannot {action} a scratch file in {path}: {source}; it needs {needed_bytes} bytes of \
-         free space (another directory can be chosen)"
+        "cannot {action} a scratch file in {path}: {source}; free {} there, or name another directory",
+        crate::size(*needed_bytes)
     )]
     Scratch {
         /// The attempt, in words.
@@ -108,7 +108,7 @@ pub enum RowError {
         path: PathBuf,
         /// Size of the whole file.
         needed_bytes: u64,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
     /// Asked to stop.
@@ -116,7 +116,7 @@ pub enum RowError {
     Cancelled,
 }
 
-/// Where a recipe names an account.
+/// Part of a recipe that names an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountOrigin {
     /// Written out.

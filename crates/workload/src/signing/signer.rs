@@ -1,5 +1,5 @@
-//! Signs transactions and the delegations in them, by accounts whose secrets are known: those of
-//! sender families, where the secret of sender i is `first_secret` + i.
+//! Signs transactions and their delegations by known secrets. In a sender family, the secret of
+//! sender i is `first_secret` + i.
 
 use std::fmt;
 
@@ -18,15 +18,15 @@ use crate::{
 pub struct TxSignatures {
     /// The sender's.
     pub sender: Signature,
-    /// Of each delegation (EIP-7702); all zeros where the workload says it is invalid.
+    /// Signature of each delegation (EIP-7702); all zeros where the workload says it is invalid.
     pub authorities: Vec<Signature>,
 }
 
 /// A transaction that cannot be signed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
-    /// Nobody here can sign for an account.
-    #[error("the secret of {0} is not known, only those of generated senders are")]
+    /// The secret of an account is not known.
+    #[error("the secret of {0} is not known: only generated senders can sign")]
     UnknownSecret(Address),
     /// A secret that is no key of secp256k1.
     #[error("{0}")]
@@ -67,7 +67,7 @@ impl Signer {
     /// Also knows `secret`.
     ///
     /// # Errors
-    /// It is 0, or not below the order of secp256k1.
+    /// The secret is 0, or not below the order of secp256k1.
     pub fn learn(&mut self, secret: B256) -> Result<(), SenderError> {
         let of_one = SenderFamily { first_secret: secret, count: 1, balance: U256::ZERO };
         self.secrets.insert(of_one.address(0)?, of_one.secret(0)?);

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use proptest::prelude::*;
 use workload::{
-    AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Genesis, GenesisAccount,
+    AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Fork, Genesis, GenesisAccount,
     MAINNET_DEPOSIT_CONTRACT, Transaction, TxOutcome, TxStatus, Workload, WorkloadError,
     accounts::CodeRuleError,
     block::{BatchOutcome, IndexRange, ListSizes},
@@ -254,7 +254,14 @@ fn work_without_blocks_and_blocks_without_bound_are_refused() {
     });
     assert_eq!(no_blocks, WorkloadError::NoBlocks { batch: 1 });
     let gas = refused(|w| w.batches[1].blocks[0].env.gas_limit = MAX_BLOCK_GAS + 1);
-    assert_eq!(gas, WorkloadError::BlockGas { number: 202, gas_limit: MAX_BLOCK_GAS + 1 });
+    assert_eq!(
+        gas,
+        WorkloadError::BlockGas {
+            number: 202,
+            gas_limit: MAX_BLOCK_GAS + 1,
+            fork: Fork::Amsterdam
+        }
+    );
     let excess = refused(|w| w.batches[1].blocks[0].env.excess_blob_gas = u64::MAX);
     assert!(matches!(excess, WorkloadError::ExcessBlobGas { number: 202, .. }), "{excess}");
     let mut most = workload();

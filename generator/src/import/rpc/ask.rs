@@ -22,31 +22,26 @@ pub(super) enum Need {
     Block,
     /// The state of this block.
     State(u64),
-    /// Its tracer, and the state below this block.
-    Tracer(u64),
 }
 
 impl Need {
     fn remedy(self, refusal: Option<&Refusal>) -> String {
-        // Nodes word it differently, and not all of them use the code.
-        let lacks_method = refusal.is_some_and(|refusal| {
-            let said = refusal.message.to_lowercase();
-            let of_method = said.contains("method") || said.contains("tracer");
-            refusal.code == NO_METHOD || of_method && !said.contains("state")
-        });
         match self {
-            Self::Tracer(_) if lacks_method => "a node with the debug interface and its \
-                prestateTracer is needed (go-ethereum: --http.api eth,debug), or \
-                --without-tracer, which reads key by key"
-                .to_owned(),
-            Self::Tracer(number) => format!("{}, or try --without-tracer", needs_state(number)),
-            Self::State(number) if !lacks_method => needs_state(number),
+            Self::State(number) if !refusal.is_some_and(lacks_method) => needs_state(number),
             Self::Block => "the node must have the block: is it synchronised, and does it keep \
                 blocks that old?"
                 .to_owned(),
             Self::Method | Self::State(_) => "ask a node that has this method".to_owned(),
         }
     }
+}
+
+/// Whether a node refuses a call because it does not know the method, or its tracer.
+fn lacks_method(refusal: &Refusal) -> bool {
+    // Nodes word it differently, and not all of them use the code.
+    let said = refusal.message.to_lowercase();
+    let of_method = said.contains("method") || said.contains("tracer");
+    refusal.code == NO_METHOD || of_method && !said.contains("state")
 }
 
 fn needs_state(number: u64) -> String {
@@ -95,6 +90,20 @@ impl<'a> Asker<'a> {
         let call = Call { method, params };
         let answer = self.send(std::slice::from_ref(&call))?.remove(0);
         self.accept(&call, answer, need)
+    }
+
+    /// The answer to one call; `None` where the node does not know the method.
+    pub(super) fn known(
+        &mut self,
+        method: &'static str,
+        params: Value,
+        need: Need,
+    ) -> Result<Option<Reply>, ImportError> {
+        let call = Call { method, params };
+        match self.send(std::slice::from_ref(&call))?.remove(0) {
+            Err(refusal) if lacks_method(&refusal) => Ok(None),
+            answer => self.accept(&call, answer, need).map(Some),
+        }
     }
 
     /// The answers to `calls`, in order.

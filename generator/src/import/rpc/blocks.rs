@@ -11,7 +11,7 @@ use super::{
         ImportError, Imported, SaidReceipt, Source, header, node::Node, read, rules,
         signed_transactions,
     },
-    BlockName, Call, Rpc, Tracer, Wanted,
+    BlockName, Call, Rpc, Wanted,
     ask::{Asker, Need, Reply},
     below::{Below, changed_untraced, system_contracts},
     fork, quantity, replay, trace,
@@ -38,13 +38,13 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
     for body in &bodies {
         let node_of = body.node();
         let header = header::header(&node_of)?;
-        rules::check(&header, &parent, rules.blobs)?;
+        rules::check(&header, &parent, &rules)?;
         header::check_no_ommers(&node_of)?;
         parent = header.clone();
         let body = header::Body::new(&node_of, chain_id)?;
         let (block, mut said) = header::block(&node_of, header, body, &rules)?;
         said.hash = Some(node_of.get(&["hash"], "its hash")?.b256()?);
-        // That of the whole state, of which a part is imported.
+        // The root of the whole state; only a part of it is imported.
         said.state_root = None;
         said.receipts = Some(receipts(&mut node, &block, &node_of)?);
         blocks.push(said);
@@ -62,13 +62,12 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         batches,
         ..Workload::default()
     };
-    let traces = match wanted.tracer {
-        Tracer::Asked => workload
-            .blocks()
-            .map(|block| trace::block(&mut node, block))
-            .collect::<Result<_, _>>()?,
-        Tracer::Avoided => Vec::new(),
-    };
+    let traces = workload.blocks().map(|block| trace::block(&mut node, block));
+    let traces = traces.collect::<Result<Option<Vec<_>>, _>>()?.unwrap_or_default();
+    if traces.is_empty() {
+        let not_compared = "changes of each transaction, as the node has no tracer";
+        blocks.iter_mut().for_each(|block| block.not_compared.push(not_compared));
+    }
     let mut below = Below::new(node, &workload);
     for tx in traces.iter().flatten() {
         below.learn(tx, &changed_untraced(&workload), &system_contracts(rules.fork));

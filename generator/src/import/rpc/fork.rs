@@ -1,5 +1,6 @@
-//! The rules of blocks that a node has: fork, blob schedule and deposit contract by the node's answers on its
-//! chain (`eth_config`, EIP-7910), or the fork as the user says, checked as far as headers and the node say it.
+//! The rules of a node's blocks: fork, blob schedule and deposit contract. The node gives them
+//! (`eth_config`, EIP-7910), or the user names the fork. Headers and the node's answers check that
+//! fork as far as they can.
 
 use alloy_primitives::Address;
 use serde_json::json;
@@ -15,7 +16,7 @@ const OSAKA_PRECOMPILE: &str = "0000000000000000000000000000000000000100";
 
 /// The node's answer on the rules of its newest block.
 struct Config {
-    /// From when on they hold, Unix time in seconds.
+    /// Start of the rules, Unix time in seconds.
     since: u64,
     /// Parts of its blob schedule.
     target: Option<u64>,
@@ -31,7 +32,7 @@ pub(super) fn chain_rules(
     named: Option<Fork>,
     bodies: &[Reply],
 ) -> Result<ChainRules, ImportError> {
-    let has_list = check_same(bodies)?;
+    let last = check_same(bodies)?;
     let config = match node.attempt("eth_config", json!([]))? {
         Ok(reply) => config(&reply.node()).ok().flatten(),
         Err(_) => None,
@@ -42,20 +43,20 @@ pub(super) fn chain_rules(
     let deposit_contract = config.as_ref().and_then(|config| config.deposit_contract);
     let deposit_contract = deposit_contract.unwrap_or(MAINNET_DEPOSIT_CONTRACT);
     let config = config.filter(|config| config.since <= timestamp);
-    let said = config.as_ref().and_then(|config| match has_list {
-        true => Some(Fork::Amsterdam),
-        false => config.fork_without_list(),
-    });
-    if let Some(named) = named.filter(|named| (*named == Fork::Amsterdam) != has_list) {
-        let (has, of) = if has_list { ("has", "amsterdam") } else { ("has no", "earlier") };
+    let said = match last {
+        // Headers of later forks but Amsterdam have the same fields.
+        Fork::Prague => config.as_ref().and_then(Config::fork_of_prague_fields),
+        fork => Some(fork),
+    };
+    if let Some(named) = named.filter(|named| header_fork(*named) != last) {
+        let of = if last == Fork::Prague { "prague to bpo2".to_owned() } else { last.to_string() };
         return Err(ImportError::Fork(format!(
-            "--fork {named}: the header of block {number} {has} blockAccessListHash, so its fork \
-             is {of}"
+            "--fork {named}: the header of block {number} has the fields of {of}"
         )));
     }
     if let (Some(fork), Some(config)) = (named.or(said), &config)
         && fork.blob_schedule().base_fee_update_fraction != config.fraction
-        && !(has_list || config.is_osaka_with_own_fees())
+        && !(last == Fork::Amsterdam || config.is_osaka_with_own_fees())
     {
         return Err(ImportError::Fork(format!(
             "{fork} is not the fork of block {number}: baseFeeUpdateFraction in the node's \
@@ -79,19 +80,40 @@ pub(super) fn chain_rules(
             )));
         }
     };
+    let config = config.filter(|_| fork.is_from(Fork::Cancun));
     let blobs = config.map_or(Ok(fork.blob_schedule()), |config| config.blobs(fork))?;
     Ok(ChainRules { fork, blobs, deposit_contract })
 }
 
-fn has_list(body: &Reply) -> Result<bool, ImportError> {
-    Ok(body.node().find(&["blockAccessListHash"])?.is_some())
+/// The first fork whose headers have the fields of this one.
+fn fork_of_fields(body: &Reply) -> Result<Fork, ImportError> {
+    let node = body.node();
+    for (key, fork) in [
+        ("blockAccessListHash", Fork::Amsterdam),
+        ("requestsHash", Fork::Prague),
+        ("parentBeaconBlockRoot", Fork::Cancun),
+        ("withdrawalsRoot", Fork::Shanghai),
+    ] {
+        if node.find(&[key])?.is_some() {
+            return Ok(fork);
+        }
+    }
+    Ok(Fork::Paris)
 }
 
-/// Whether the headers have lists (EIP-7928): all of them, or none. A workload has one fork.
-fn check_same(bodies: &[Reply]) -> Result<bool, ImportError> {
-    let first = has_list(&bodies[0])?;
+/// The first fork whose headers have the fields of those of `fork`.
+const fn header_fork(fork: Fork) -> Fork {
+    match fork {
+        Fork::Prague | Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => Fork::Prague,
+        Fork::Paris | Fork::Shanghai | Fork::Cancun | Fork::Amsterdam => fork,
+    }
+}
+
+/// The first fork with the fields of the headers, which are the same in all: a workload has one fork.
+fn check_same(bodies: &[Reply]) -> Result<Fork, ImportError> {
+    let first = fork_of_fields(&bodies[0])?;
     for body in &bodies[1..] {
-        if has_list(body)? != first {
+        if fork_of_fields(body)? != first {
             let number = body.node().get(&["number"], "a number")?.u64()?;
             return Err(ImportError::Fork(format!(
                 "block {number} is the first of another fork; import the blocks before it, or \
@@ -120,18 +142,20 @@ impl Config {
         }
     }
 
-    /// The fork before Amsterdam whose fees these are.
-    fn fork_without_list(&self) -> Option<Fork> {
+    /// The fork from Prague to before Amsterdam whose fees these are.
+    fn fork_of_prague_fields(&self) -> Option<Fork> {
         // Blobs cost as much in Osaka as in Prague, the fork before.
-        [Fork::Osaka, Fork::Bpo1, Fork::Bpo2]
-            .into_iter()
-            .find(|fork| fork.blob_schedule().base_fee_update_fraction == self.fraction)
-            .filter(|_| self.has_osaka)
+        let forks: &[Fork] = match self.has_osaka {
+            true => &[Fork::Osaka, Fork::Bpo1, Fork::Bpo2],
+            false => &[Fork::Prague],
+        };
+        let mut forks = forks.iter().copied();
+        forks.find(|fork| fork.blob_schedule().base_fee_update_fraction == self.fraction)
     }
 
     /// Whether the chain has the rules of Osaka, and blob fees that no fork has.
     fn is_osaka_with_own_fees(&self) -> bool {
-        self.has_osaka && self.fork_without_list().is_none()
+        self.has_osaka && self.fork_of_prague_fields().is_none()
     }
 }
 

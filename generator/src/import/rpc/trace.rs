@@ -35,7 +35,7 @@ pub(super) struct TxTrace {
     pub(super) changed_after: BTreeMap<Address, Traced>,
 }
 
-/// Where a transaction has changed something else than the tracer says.
+/// A difference between a transaction's changes and the tracer's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) what: String,
@@ -43,12 +43,15 @@ pub(super) struct Difference {
     pub(super) made: String,
 }
 
-/// The traces of a block's transactions, in order.
-pub(super) fn block(node: &mut Asker<'_>, block: &Block) -> Result<Vec<TxTrace>, ImportError> {
-    let (before, changes) =
-        (ask(node, block, json!({}))?, ask(node, block, json!({"diffMode": true}))?);
+/// The traces of a block's transactions, in order; `None` where the node has no tracer.
+pub(super) fn block(
+    node: &mut Asker<'_>,
+    block: &Block,
+) -> Result<Option<Vec<TxTrace>>, ImportError> {
+    let Some(before) = ask(node, block, json!({}))? else { return Ok(None) };
+    let Some(changes) = ask(node, block, json!({"diffMode": true}))? else { return Ok(None) };
     let (before, changes) = (traces(&before, block)?, traces(&changes, block)?);
-    before
+    let traces: Result<Vec<_>, _> = before
         .into_iter()
         .zip(changes)
         .map(|(before, changes)| {
@@ -60,14 +63,15 @@ pub(super) fn block(node: &mut Asker<'_>, block: &Block) -> Result<Vec<TxTrace>,
                 changed_after: accounts(&changes.get(&["post"], DIFF)?)?,
             })
         })
-        .collect()
+        .collect();
+    traces.map(Some)
 }
 
-fn ask(node: &mut Asker<'_>, block: &Block, config: Value) -> Result<Reply, ImportError> {
+fn ask(node: &mut Asker<'_>, block: &Block, config: Value) -> Result<Option<Reply>, ImportError> {
     let number = block.env.number;
     let tracer = json!({"tracer": "prestateTracer", "tracerConfig": config});
-    let need = Need::Tracer(number.saturating_sub(1));
-    node.one("debug_traceBlockByNumber", json!([quantity(number), tracer]), need)
+    let need = Need::State(number.saturating_sub(1));
+    node.known("debug_traceBlockByNumber", json!([quantity(number), tracer]), need)
 }
 
 /// The traces in `reply`, one for each transaction of `block`.

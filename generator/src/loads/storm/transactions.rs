@@ -1,6 +1,6 @@
-//! Storm transactions of one load: which indices each asks for, so that none is asked for twice in
-//! a workload (unless it says so), the share of present keys is exact, and it uses the gas that it
-//! was given. The kind of keys, slots or accounts, and the contract are in [`Parts`].
+//! Storm transactions of one load: chooses the indices that each reads or writes. No index repeats
+//! in a workload, unless the load says so. The share of present keys is exact, and a transaction
+//! uses its given gas. [`Parts`] has the kind of keys (slots or accounts) and the contract.
 
 use alloy_primitives::{B256, Bytes, U256};
 use spec::{CalldataByte, Overlap};
@@ -15,6 +15,7 @@ use crate::{
     meter::{Pair, Price, calldata, packed},
     people::People,
     planner::{PlannedTx, Planner, Room, Touched},
+    probe::Cost,
     random::Stream,
 };
 
@@ -24,7 +25,7 @@ const ABSENT_SPREAD: u64 = 1 << 32;
 /// A transaction's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct StormTx {
-    /// Whom it calls, by place among the targets.
+    /// Index of the callee among the targets.
     target: usize,
     /// Its calldata.
     input: Bytes,
@@ -41,7 +42,7 @@ struct StormTx {
 pub(crate) struct Storm<'g> {
     parts: Parts<'g>,
     cursors: Vec<Cursor>,
-    /// By target: the indices to choose from, where the storm has a choice.
+    /// Indices to choose from, by target, where the storm has a choice.
     picks: Vec<Picks<'g>>,
     /// The stream of its calldata.
     stream: Stream,
@@ -84,9 +85,9 @@ impl<'g> Storm<'g> {
         Self { parts, cursors, picks, stream, tx_count: 0, asked_count: 0, present_count: 0 }
     }
 
-    /// The transaction that asks for most within `gas_limit`; `None` where that is less than a
-    /// useful one.
-    fn most_within(&mut self, gas_limit: u64) -> Option<StormTx> {
+    /// The transaction that asks for most within `gas_limit`, and for how many; `None` where that is
+    /// less than a useful one.
+    fn most_within(&mut self, gas_limit: u64) -> Option<(StormTx, u64)> {
         let target_index = (self.tx_count % self.parts.targets.len() as u64) as usize;
         let mut count = self.parts.meter.count_at_most(gas_limit);
         if let Some(picks) = self.picks.get_mut(target_index) {
@@ -94,11 +95,9 @@ impl<'g> Storm<'g> {
         }
         // Not a bisection: one more can be cheaper, where it completes an unrolled block.
         while count >= self.parts.meter.useful_count() {
-            let mut tx = self.with_count(target_index, count);
+            let tx = self.with_count(target_index, count);
             if tx.price.limit <= gas_limit {
-                tx.input = self.carried(&tx);
-                self.take(target_index, &tx, count);
-                return Some(tx);
+                return Some((tx, count));
             }
             count -= 1;
         }
@@ -161,13 +160,14 @@ impl<'g> Storm<'g> {
         tx.input.iter().copied().chain(padding).collect::<Vec<u8>>().into()
     }
 
-    /// How many of the next `count` are present, so that the share of all is exact.
+    /// Present ones of the next `count`, so that the share of all is exact.
     fn present_of_next(&self, count: u64) -> u64 {
         let all = ((self.asked_count + count) as f64 * self.parts.present_share).round() as u64;
         all.saturating_sub(self.present_count).min(count)
     }
 
-    fn take(&mut self, target_index: usize, tx: &StormTx, count: u64) {
+    fn take(&mut self, tx: &StormTx, count: u64) {
+        let target_index = tx.target;
         let present_count = self.present_of_next(count);
         if let Some(picks) = self.picks.get_mut(target_index) {
             picks.take(count);
@@ -191,7 +191,9 @@ impl Planner for Storm<'_> {
         room: Room,
         people: &mut People<'_>,
     ) -> Result<Option<PlannedTx>, GeneratorError> {
-        let Some(storm) = self.most_within(room.gas_limit) else { return Ok(None) };
+        let Some((mut storm, count)) = self.most_within(room.gas_limit) else { return Ok(None) };
+        storm.input = self.carried(&storm);
+        self.take(&storm, count);
         let target = &self.parts.targets[storm.target];
         let indices = storm.ranges.iter().flat_map(|of| of.start..of.start + of.count);
         let slots = match target.asked {
@@ -219,8 +221,7 @@ impl Planner for Storm<'_> {
         Ok(Some(PlannedTx {
             // All that there is room for: a storm's rest of it shows nothing.
             gas_limit: room.gas_limit,
-            gas: storm.price.gas,
-            refund: storm.price.refund,
+            cost: storm.price.cost(),
             sender: people.in_turn(room.turn),
             to: Some(target.to),
             input: storm.input,
@@ -231,6 +232,10 @@ impl Planner for Storm<'_> {
 
     fn useful_gas(&self) -> u64 {
         self.parts.meter.useful_gas()
+    }
+
+    fn price(&mut self, room: Room, _: &mut People<'_>) -> Result<Option<Cost>, GeneratorError> {
+        Ok(self.most_within(room.gas_limit).map(|(tx, _)| tx.price.cost()))
     }
 
     fn shortfall(&self) -> Option<(u64, u64)> {

@@ -244,7 +244,9 @@ fn ranges(counts: &[u64], starts: &[u64], beyond: u64) -> Vec<IndexRange> {
 
 pub(crate) fn workloads() -> impl Strategy<Value = Workload> {
     let names = (".{0,20}", ".{0,20}", any::<u64>(), any::<u32>(), any::<u64>());
-    let rules = (select(Fork::ALL.to_vec()), select(vec![Layout::Hashed, Layout::Plain]));
+    // Earlier forks have no blobs, which the blocks have.
+    let forks: Vec<_> = Fork::ALL.into_iter().filter(|fork| fork.is_from(Fork::Cancun)).collect();
+    let rules = (select(forks), select(vec![Layout::Hashed, Layout::Plain]));
     let starts = (vec(any::<u64>(), 3), vec(addresses(), 0..3));
     let number = 300..1_000_000_u64;
     (names, rules, genesis(), vec(batches(), 1..3), number, starts).prop_map(
