@@ -19,13 +19,6 @@ pub(super) const MAX_LABEL_WIDTH: usize = 28;
 /// Blocks of a chain whose times are shown.
 const SHOWN_BLOCK_COUNT: usize = 12;
 
-/// The head of the column whose figures may be those of a batch of reads.
-const READ_P50: [&str; 2] = ["read", "p50"];
-/// The head of the column of blocks for each key that exists.
-const BLOCKS: [&str; 2] = ["blocks", "a key"];
-/// The head of the column of keys.
-const KEYS: [&str; 2] = ["", "keys"];
-
 /// Unit of the column of times.
 #[derive(Clone, Copy)]
 enum TimeUnit {
@@ -33,7 +26,7 @@ enum TimeUnit {
     Milliseconds,
 }
 
-/// The table of all cells with the legend of its marks.
+/// The table of all cells.
 pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
     let groups = &reading.stores;
     let (cells, clients) = (reading.cells(), reading.result.clients.as_slice());
@@ -76,12 +69,7 @@ pub(super) fn cells(page: &mut Page, reading: &Reading<'_>) {
         fitted.line(page, Tone::Plain, &format!("  {label}"), index);
     }
     fitted.say_left_out(page, longest);
-    let is_divided = cells.iter().any(|cell| !cell.has_duties_of(cells[0]));
-    let mark =
-        if is_divided { "* best of its design, whole or alone" } else { "* best of its design" };
-    let heads = fitted.columns.iter().map(|column| column.head.each_ref().map(|line| &**line));
-    let heads: Vec<[&str; 2]> = heads.collect();
-    legend(page, reading, marks.then_some(mark), &heads);
+    legend_of_clients(page, clients);
 }
 
 /// Cells without figures: which agree with the reference and which do not.
@@ -191,6 +179,9 @@ fn columns_of_times(time_is_per: &str, lines: &Lines<'_>) -> Vec<Column> {
             |cell| units::finite(cell.mgas_per_s.median, units::number),
             |client| units::finite(client.mgas_per_s.median, units::number),
         ),
+        lines.first(1, ["header", "MGas/s"], |cell| {
+            units::finite(cell.header_mgas_per_s, units::number)
+        }),
         lines.first(2, ["without", "verifying"], |cell| {
             Some(in_unit(facts::unverified_ms(cell)?, unit))
         }),
@@ -209,12 +200,12 @@ fn columns(lines: &Lines<'_>) -> Vec<Column> {
             |client| finite(client.in_order_ratio, ratio).filter(|_| client.counted().len() > 1),
         ),
         lines.first(3, ["times", "1 thread"], |cell| compared(cell, cell.times.one_thread)),
-        lines.first(2, KEYS, |cell| Some(units::count(cell.samples.first()?.unique_keys))),
-        lines.first(3, BLOCKS, |cell| finite(cell.blocks_per_present_key, ratio)),
+        lines.first(2, ["", "keys"], |cell| Some(units::count(cell.samples.first()?.unique_keys))),
+        lines.first(3, ["blocks", "a key"], |cell| finite(cell.blocks_per_present_key, ratio)),
         lines.first(11, ["bytes", "a block"], |cell| finite(cell.device_bytes_per_block, number)),
         lines.first(4, ["% of", "disk"], |cell| finite(cell.device_fraction, percent)),
         lines.first(10, ["reads", "at once"], |cell| finite(facts::reads_at_once(cell), number)),
-        lines.first(5, READ_P50, |cell| {
+        lines.first(5, ["read", "p50"], |cell| {
             let mark = if cell.read_latency_of_batches { " b" } else { "" };
             Some(format!("{}{mark}", units::ns(cell.read_latency_ns.p50?)))
         }),
@@ -238,7 +229,7 @@ fn compared(cell: &Cell, ratio: Option<f64>) -> Option<String> {
     units::finite(ratio, units::ratio).filter(|_| is_compared)
 }
 
-/// Columns of clients, their own time and the resources of their processes; without clients the
+/// Columns of clients: their own time and the resources of their processes. Without clients: the
 /// bytes that the process read from the device, and the device's requests.
 fn columns_of_clients(lines: &Lines<'_>) -> Vec<Column> {
     if lines.second.is_empty() {
@@ -300,47 +291,6 @@ fn interval(estimate: &Estimate, value_count: usize, unit: TimeUnit) -> String {
     match finite.filter(|_| value_count >= INTERVAL_COUNT_MIN) {
         Some([low, high]) => format!("{}–{}", in_unit(low, unit), in_unit(high, unit)),
         None => format!("n={value_count}"),
-    }
-}
-
-/// The legend of the mark of the best cells, where there is one, and of columns with these heads.
-fn legend(page: &mut Page, reading: &Reading<'_>, best: Option<&str>, heads: &[[&str; 2]]) {
-    let (result, cells) = (reading.result, reading.cells());
-    let mut parts: Vec<String> = best.map(str::to_owned).into_iter().collect();
-    let databases = units::things(result.databases.len() as u64, "database");
-    let counts = cells.iter().map(|cell| cell.samples.len());
-    let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
-    parts.push(match (least, most) {
-        _ if !result.databases.is_empty() => format!("over {databases}, which n counts"),
-        (1, 1) => "one sample each: no interval, no ratio, no best".to_owned(),
-        (least, most) if least == most => format!("{least} samples each"),
-        (least, most) => format!("{least} to {most} samples each"),
-    });
-    let mut timed = cells.iter().filter(|cell| cell.read_latency_ns.p50.is_some());
-    if heads.contains(&READ_P50) && timed.any(|cell| cell.read_latency_of_batches) {
-        parts.push("b: a read’s time is that of the batch of reads it came in".to_owned());
-    }
-    if heads.contains(&BLOCKS) {
-        parts.push("blocks a present key".to_owned());
-    }
-    if heads.contains(&KEYS) {
-        parts.push("keys: accounts and slots of the lists".to_owned());
-    }
-    if !cells.is_empty() {
-        page.indented(Tone::Faint, INDENT, &parts.join("; "));
-        let per = reading.time_is_per;
-        let root = facts::commit_and_root(cells.iter().copied());
-        let text = format!("time of a {per}: list, reads, execution, checks, {root}");
-        page.indented(Tone::Faint, INDENT, &text);
-    }
-    legend_of_clients(page, &result.clients);
-    let digests = cells.iter().flat_map(|cell| &cell.samples).map(|s| s.digest_ns).max();
-    if let Some(ns) = digests.filter(|ns| *ns > 0) {
-        let text = format!(
-            "digests of results, for comparing: at most {} a sample, after the clock",
-            units::time_ns(ns as f64)
-        );
-        page.indented(Tone::Faint, INDENT, &text);
     }
 }
 

@@ -76,11 +76,6 @@ impl Column {
     fn is_empty(&self) -> bool {
         self.values.iter().all(|value| value == UNKNOWN)
     }
-
-    /// Its head on one line.
-    fn name(&self) -> String {
-        self.head.join(" ").trim().to_owned()
-    }
 }
 
 /// Lines of two kinds, all of the first above all of the second.
@@ -157,8 +152,9 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// A line for each name. Where there is no room for all columns, ratios keep their intervals and values do
-    /// not; where a name and its figures do not fit on a line, the name has a line of its own.
+    /// Writes a line for each name. Where there is no room for all columns, values lose their
+    /// intervals and ratios keep them. Where a name and its figures do not fit on one line, the
+    /// name has its own line.
     pub(crate) fn show(mut self, page: &mut Page) {
         if width(&self.columns) > page.width() {
             let mut index = 0..;
@@ -194,18 +190,12 @@ pub(super) struct Fitted {
 }
 
 impl Fitted {
-    /// `left out for want of width: …; COLUMNS=120 shows them`, where `label_width` columns of the
-    /// terminal stand before those of the table; `None` where all are there.
+    /// `13 more columns: COLUMNS=207`, where `label_width` columns of the terminal stand before those of the table;
+    /// `None` where all are there.
     pub(super) fn left_out(&self, label_width: usize) -> Option<String> {
-        let names: Vec<String> = self.left_out.iter().map(Column::name).collect();
-        let them = match names.len() {
-            0 => return None,
-            1 => "it",
-            _ => "them",
-        };
-        let width = label_width + self.whole_room;
-        let names = names.join(", ");
-        Some(format!("left out for want of width: {names}; COLUMNS={width} shows {them}"))
+        let count = self.left_out.len() as u64;
+        let columns = units::things(count, "more column");
+        (count > 0).then(|| format!("{columns}: COLUMNS={}", label_width + self.whole_room))
     }
 
     /// The lines of heads, over values whose labels have `label_width` columns; none of heads that are all
@@ -233,7 +223,7 @@ impl Fitted {
         line
     }
 
-    /// The line below the table of the columns that there is no room for.
+    /// The line below the table that counts the columns that there is no room for.
     pub(super) fn say_left_out(&self, page: &mut Page, label_width: usize) {
         if let Some(words) = self.left_out(INDENT + label_width) {
             page.indented(Tone::Faint, INDENT, &words);
@@ -264,8 +254,7 @@ pub(super) fn fitted(mut columns: Vec<Column>, room: usize) -> Fitted {
     Fitted { columns, gaps, left_out, whole_room }
 }
 
-/// A table with a line for each label: heads, values, and the names of the columns that there is no
-/// room for.
+/// A table with a line for each label: heads, values, and the number of columns that there is no room for.
 pub(super) fn table(page: &mut Page, labels: &[(Tone, &str)], columns: Vec<Column>) {
     let label_width = labels.iter().map(|(_, label)| label.width()).max().unwrap_or(0);
     let fitted = fitted(columns, page.width().saturating_sub(INDENT + label_width));
@@ -304,26 +293,25 @@ mod tests {
         ]
     }
 
-    /// Names of the columns that are shown, and what is said of the others.
+    /// Names of the shown columns, and the note on the others.
     fn at(room: usize) -> (Vec<String>, Option<String>) {
         let fitted = fitted(columns(), room);
-        (fitted.columns.iter().map(Column::name).collect(), fitted.left_out(10))
+        let names = fitted.columns.iter().map(|column| column.head.join(" ").trim().to_owned());
+        (names.collect(), fitted.left_out(10))
     }
 
     #[test]
-    fn the_highest_ranks_go_first_and_are_named_with_the_width_that_shows_them() {
+    fn the_highest_ranks_go_first_and_are_counted_with_the_width_that_shows_them() {
         // Each of 6, 8, 8 and 4 with a gap of 1.
         let (shown, left_out) = at(30);
         assert_eq!(shown, ["ms per block", "times 1 thread", "times in order", "keys"]);
         assert_eq!(left_out, None, "a column without a value is not missed");
         let (shown, left_out) = at(29);
         assert_eq!(shown, ["ms per block", "times in order", "keys"]);
-        let words = "left out for want of width: times 1 thread; COLUMNS=40 shows it";
-        assert_eq!(left_out.as_deref(), Some(words));
+        assert_eq!(left_out.as_deref(), Some("1 more column: COLUMNS=40"));
         let (shown, left_out) = at(16);
         assert_eq!(shown, ["ms per block", "times in order"]);
-        let words = "left out for want of width: times 1 thread, keys; COLUMNS=40 shows them";
-        assert_eq!(left_out.as_deref(), Some(words));
+        assert_eq!(left_out.as_deref(), Some("2 more columns: COLUMNS=40"));
         assert_eq!(at(15).0, ["ms per block"]);
         assert_eq!(at(0).0, ["ms per block"]);
     }

@@ -9,14 +9,19 @@ use serde::Serialize;
 use serde_json::Value;
 
 use result::{
-    Cell, ClientCell, Estimate, RunResult, SampleFacts, StoreFacts, Stored,
+    Cell, ClientCell, RunResult, SampleFacts, StoreFacts, Stored,
     comparison::{Change, Comparison, Figure, Row, SCHEMA, Source, Work},
-    databases::{CellDatabases, DatabaseFacts},
-    stats,
+    databases::DatabaseFacts,
 };
 use variant::CacheMode;
 
-use crate::{error::Error, facts::distinct};
+use crate::{
+    answer,
+    error::Error,
+    facts::{self, distinct},
+    ratio::Ratio,
+    split,
+};
 
 /// Facts that differ from run to run and say nothing about a change.
 const PASSING: [&str; 13] = [
@@ -98,7 +103,7 @@ pub fn compare(results: &[Stored]) -> Result<Comparison, Error> {
             gas: Some(first.result.workload.gas),
             digest: first.result.workload.digest.clone(),
         },
-        results: (0..).zip(results).map(|(index, stored)| source(index, stored)).collect(),
+        results: (0..).zip(results).map(|(index, stored)| source(index, stored, first)).collect(),
         changes,
         counters: changes_where_run(&results.iter().map(counters).collect::<Vec<_>>()),
         rows: rows(results),
@@ -151,8 +156,16 @@ fn digest(database: &DatabaseFacts) -> &str {
     &database.workload.digest
 }
 
-fn source(index: usize, stored: &Stored) -> Source {
+fn source(index: usize, stored: &Stored, first: &Stored) -> Source {
+    let cells = facts::most_duties(&stored.result.cells.iter().collect::<Vec<_>>());
+    let best = facts::best(cells).filter(|_| index > 0);
+    let less_than_first = best.and_then(|best| {
+        let less = split::difference(first.result.cell(&best.variant)?, best)?;
+        Some(format!("{} takes less by {less}", facts::row_name(best)))
+    });
     Source {
+        fastest: answer::fastest(&stored.result),
+        less_than_first,
         label: label(index),
         path: stored.path.display().to_string(),
         started_unix_s: Some(stored.result.started_unix_s),
@@ -169,7 +182,7 @@ pub fn label(index: usize) -> String {
 }
 
 /// Facts by key: of the tool, the machine and the stores.
-fn facts(run: &RunResult) -> BTreeMap<String, Value> {
+fn facts_of_run(run: &RunResult) -> BTreeMap<String, Value> {
     let RunResult { tool, environment, stores, prepare, .. } = run;
     let mut facts = flat(&json(tool), "tool");
     facts.insert(PREPARE.to_owned(), json(prepare));
@@ -248,7 +261,7 @@ fn listed(names: impl Iterator<Item = String>) -> Value {
 }
 
 fn changed_facts(results: &[&RunResult]) -> Vec<Change> {
-    let mut changed = changes(results.iter().map(|run| facts(run)).collect());
+    let mut changed = changes(results.iter().map(|run| facts_of_run(run)).collect());
     let of_rows: Vec<_> = results.iter().map(|run| facts_of_rows(run)).collect();
     changed.extend(changes_where_run(&of_rows));
     changed
@@ -335,7 +348,7 @@ fn rows(results: &[Stored]) -> Vec<Row> {
             let ratio = match (base, index) {
                 (None, _) => Ratio::default(),
                 // A result divided by itself is one, however far its samples lie apart.
-                (Some(_), 0) => Ratio { median: positive(cell).map(|_| 1.0), ci95: None },
+                (Some(_), 0) => Ratio { median: facts::time_ms(cell).map(|_| 1.0), ci95: None },
                 (Some(base), _) => Ratio::between(cell, base),
             };
             Some(figure(cell, ratio))
@@ -380,68 +393,12 @@ fn figure(cell: &Cell, ratio: Ratio) -> Figure {
     Figure {
         sample_count: cell.counted().iter().map(|samples| samples.len() as u64).sum(),
         database_count: cell.databases.as_ref().map(|of| of.each.len() as u64),
-        ms_per_batch: positive(cell),
+        ms_per_batch: facts::time_ms(cell),
         ms_per_batch_ci95: cell.ms_per_batch.ci95,
         mgas_per_s: cell.mgas_per_s.median.filter(|rate| *rate > 0.0),
         device_fraction: cell.device_fraction,
         time_ratio: ratio.median,
         time_ratio_ci95: ratio.ci95,
-    }
-}
-
-/// A cell's time, where it has one to divide by.
-fn positive(cell: &Cell) -> Option<f64> {
-    cell.ms_per_batch.median.filter(|ms| *ms > 0.0)
-}
-
-/// Values of a result over those of another one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ratio {
-    pub(crate) median: Option<f64>,
-    pub(crate) ci95: Option<[f64; 2]>,
-}
-
-impl Ratio {
-    fn between(cell: &Cell, base: &Cell) -> Self {
-        match (&cell.databases, &base.databases) {
-            (Some(own), Some(of_base)) => Self::from_databases(own, of_base),
-            _ => Self::from_samples(cell, base),
-        }
-    }
-
-    fn from_samples(cell: &Cell, base: &Cell) -> Self {
-        let [own, of_base] = [cell, base].map(|cell| {
-            let counted = cell.counted().into_iter().flatten();
-            counted.map(|sample| sample.wall_ns as f64).collect::<Vec<_>>()
-        });
-        let median = positive(cell).zip(positive(base)).map(|(ms, base)| ms / base);
-        Self { median, ..Self::from_times(&own, &of_base) }
-    }
-
-    /// Divides medians. Nothing pairs a sample of one run with one of another, so each median has an
-    /// interval, both hold at once with 95 %, and the ratio lies between the ends' ratios, for any
-    /// distribution of the samples.
-    pub(crate) fn from_times(own: &[f64], base: &[f64]) -> Self {
-        let [own_ends, base_ends] =
-            [own, base].map(|times| stats::median_interval_at(times, stats::confidence_of_each(2)));
-        let ends = own_ends.zip(base_ends).filter(|(_, [least, _])| *least > 0.0);
-        let medians = stats::median(own).zip(stats::median(base).filter(|base| *base > 0.0));
-        Self {
-            median: medians.map(|(own, base)| own / base),
-            ci95: ends.map(|(own, base)| [own[0] / base[1], own[1] / base[0]]),
-        }
-    }
-
-    /// Compares the same databases, each with itself: how far they lie apart is in no ratio.
-    fn from_databases(own: &CellDatabases, base: &CellDatabases) -> Self {
-        let ratios = own.each.iter().filter_map(|of| {
-            let same = base.each.iter().find(|other| other.seed == of.seed)?;
-            let over = same.ms_per_batch.median.filter(|ms| *ms > 0.0)?;
-            Some(of.ms_per_batch.median? / over)
-        });
-        let ratios: Vec<f64> = ratios.collect();
-        let Estimate { median, ci95, .. } = stats::estimate(&ratios);
-        Self { median, ci95 }
     }
 }
 

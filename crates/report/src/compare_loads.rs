@@ -15,8 +15,9 @@ use result::{
 };
 
 use crate::{
-    compare::{Ratio, changes, flat, json, label},
+    compare::{changes, flat, json, label},
     error::Error,
+    ratio::Ratio,
 };
 
 /// Loads to compare with those of other sides.

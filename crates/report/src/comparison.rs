@@ -34,6 +34,13 @@ pub fn comparison(comparison: &Comparison, notes: &[String], width: usize, paint
     page.labelled(Tone::Plain, "work", &text);
     for source in &comparison.results {
         page.labelled(Tone::Plain, &source.label, &source_words(source));
+        page.listed(Tone::Plain, "", source.fastest.iter());
+        let less = source.less_than_first.iter();
+        page.listed(
+            Tone::Strong,
+            "",
+            less.map(|words| format!("beside {}, {words}", comparison.results[0].label)),
+        );
     }
     page.gap();
     changed(

@@ -123,8 +123,8 @@ pub(super) fn unverified_ms(cell: &Cell) -> Option<f64> {
     cell.unverified_ms_per_batch.median.filter(|ms| ms.is_finite() && *ms > 0.0)
 }
 
-/// Reads under way, as measured. A call of many keys counts by the blocks that it read: where all of
-/// them were in memory there is nothing to count, and 0 is no depth.
+/// Reads under way, as measured. A call of many keys counts by the blocks that it read. Where all
+/// of them were in memory, there is nothing to count, and 0 is no depth.
 pub(super) fn reads_at_once(cell: &Cell) -> Option<f64> {
     cell.reads_in_flight.filter(|depth| depth.is_finite() && *depth > 0.0)
 }
@@ -199,8 +199,16 @@ pub(super) fn threads(cell: &Cell) -> String {
     }
 }
 
-/// A state that was built so short a time before may still lie in a cache of a host below,
-/// where a probe does not see it, in seconds.
+/// `batched-io 2+8io`: a row by its words in the table, without one thread.
+pub(super) fn row_name(cell: &Cell) -> String {
+    match threads(cell).as_str() {
+        "1" => cell.design.name().to_owned(),
+        threads => format!("{} {threads}", cell.design),
+    }
+}
+
+/// Age in seconds below which a state may still lie in a cache of the host, where a probe does not
+/// see it.
 const FRESH_STATE_S: u64 = 3_600;
 
 /// Facts of a cache outside this machine, where cold is proved inside it.
@@ -238,7 +246,7 @@ pub(super) fn no_cold_state(cache: &CacheFacts) -> String {
     format!("no cold state: {}", cache.reason)
 }
 
-/// How cold some cells were, in words; `None` for none.
+/// Coldness of some cells in words; `None` for none.
 fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
     let cold: Vec<&Cell> =
         cells.iter().copied().filter(|cell| cell.cache.want == Some(CacheMode::Cold)).collect();
@@ -273,7 +281,7 @@ pub(super) fn disagreement(result: &RunResult) -> &'static str {
     }
 }
 
-/// How cold a client was, and why.
+/// Coldness of a client, with the reason.
 pub(super) fn client_cache(client: &ClientCell) -> String {
     let Some(want) = client.cache.want else { return no_cold_state(&client.cache) };
     let cache = match (want, client.cache.proved) {
@@ -285,16 +293,16 @@ pub(super) fn client_cache(client: &ClientCell) -> String {
     format!("{cache}: {}", client.cache.reason)
 }
 
-/// Why the state is too small to stand for a real one, if so.
+/// Reason that the state is too small to stand for a real one, if so.
 pub(super) fn small_state(result: &RunResult) -> Option<String> {
     if result.workload.state_slot_count < SMALL_STATE_SLOT_COUNT {
-        return Some("small state: not the real thing".to_owned());
+        return Some("small state".to_owned());
     }
     let expected = result.cells.iter().filter_map(|cell| cell.expected_blocks_per_present_key);
     let least = expected.filter(|blocks| blocks.is_finite()).min_by(f64::total_cmp)?;
     (least < SCATTERED_BLOCKS_PER_KEY).then(|| {
         let blocks = units::ratio(least);
-        format!("state small for this gas: {blocks} blocks a key expected, reads share them")
+        format!("state small for this gas ({blocks} blocks a key)")
     })
 }
 

@@ -1,10 +1,10 @@
-//! The lines above the table: the work, and the machine.
+//! Lines on the work and on the machine.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use result::{RunResult, SharedDevice, WorkloadFacts};
+use result::{Fill, RunResult, SharedDevice, WorkloadFacts};
 
 use super::{
     facts::{self, Reading},
@@ -12,25 +12,21 @@ use super::{
     units,
 };
 
-/// The work.
+/// The work of a run.
 pub(super) fn work(page: &mut Page, result: &RunResult) {
-    workload(page, &result.workload);
-    if let Some(words) = facts::small_state(result) {
-        page.labelled(Tone::Warning, "", words.as_str());
-    }
+    work_and_state(page, &result.workload, |_| ());
     if let Some(command) = &result.prepare {
         page.labelled(Tone::Plain, "prepare", &format!("before each sample: {command}"));
-    }
-    for store in &result.stores {
-        let words = store_words(store.store.name(), &store.facts);
-        if !words.is_empty() {
-            page.labelled(Tone::Plain, store.store.name(), &words);
-        }
     }
 }
 
 /// The workload: its size, its lists, its state.
 pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
+    work_and_state(page, workload, |page| list(page, workload));
+}
+
+/// The work and the state, and `between` them.
+fn work_and_state(page: &mut Page, workload: &WorkloadFacts, between: impl FnOnce(&mut Page)) {
     let mut size = format!(
         "{} gas, {}, {}",
         units::count(workload.gas),
@@ -47,9 +43,25 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
     let (scenario, fork, seed) = (&workload.scenario, &workload.fork, workload.seed);
     let text = format!("{scenario} on {fork}: {size}; seed {seed}");
     page.labelled(Tone::Plain, "work", &text);
+    if let Some(words) = workload.fill.as_ref().and_then(fill_words) {
+        page.labelled(Tone::Plain, "fill", &words);
+    }
     if !workload.overridden.is_empty() {
         page.labelled(Tone::Plain, "", &format!("overridden: {}", workload.overridden.join(", ")));
     }
+    between(page);
+    let digest = units::digest(&workload.digest);
+    let text = format!(
+        "{}, {}, {} rows; workload {digest}",
+        slots(workload),
+        units::things(workload.state_account_count, "account"),
+        workload.layout,
+    );
+    page.labelled(Tone::Plain, "state", &text);
+}
+
+/// Sizes and keys of the lists.
+fn list(page: &mut Page, workload: &WorkloadFacts) {
     let bal = &workload.bal;
     let keys = workload.list_slot_count.saturating_add(workload.list_account_count);
     let text = format!(
@@ -62,14 +74,30 @@ pub(super) fn workload(page: &mut Page, workload: &WorkloadFacts) {
         units::things(keys, "key"),
     );
     page.labelled(Tone::Plain, "list", &text);
-    let digest = units::digest(&workload.digest);
-    let text = format!(
-        "{}, {}, {} rows; workload {digest}",
-        slots(workload),
-        units::things(workload.state_account_count, "account"),
-        workload.layout,
-    );
-    page.labelled(Tone::Plain, "state", &text);
+}
+
+/// How full blocks of a limit are, and which load fills which dimension; `None` where the scenario gives
+/// no limit.
+fn fill_words(fill: &Fill) -> Option<String> {
+    let limit = units::count(fill.block_limit_gas?);
+    let share = |gas: u64| units::percent(gas as f64 / fill.limit_gas.max(1) as f64);
+    let mut words =
+        format!("limit {limit} a block: {} % of execution gas", share(fill.execution_gas));
+    if fill.state_gas > 0 {
+        words.push_str(&format!(", {} % of state gas", share(fill.state_gas)));
+    }
+    let loads = fill.loads.iter().map(|load| {
+        let name = load.name.as_ref().unwrap_or(&load.kind);
+        match load.is_bound_by_state() {
+            true => format!("{name} {} % of state", share(load.state_gas)),
+            false => format!("{name} {} % of execution", share(load.execution_gas)),
+        }
+    });
+    let loads = loads.collect::<Vec<_>>().join(", ");
+    if !loads.is_empty() {
+        words.push_str(&format!("; {loads}"));
+    }
+    Some(words)
 }
 
 /// The slots of the state, and where their number comes from unless the scenario says it.
@@ -87,13 +115,10 @@ fn slots(workload: &WorkloadFacts) -> String {
     }
 }
 
-/// How cold it was, and the device's rates.
+/// Writes the coldness of the run, and the device's rates.
 pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     let result = reading.result;
-    let caches = reading.stores.iter().map(|of| {
-        let words = of.cache.as_deref().unwrap_or_default();
-        (of.store, words.to_owned())
-    });
+    let caches = reading.stores.iter().filter_map(|of| Some((of.store, of.cache.clone()?)));
     for (stores, words) in facts::by_words(caches) {
         let of = if result.stores.len() > 1 { format!("{stores}: ") } else { String::new() };
         page.labelled(Tone::Plain, "cache", &format!("{of}{words}"));
@@ -101,7 +126,7 @@ pub(super) fn device(page: &mut Page, reading: &Reading<'_>) {
     let Some(device) = &result.device else { return };
     let mut parts = Vec::new();
     let iops = device.ceiling_iops.filter(|iops| iops.is_finite());
-    parts.extend(iops.map(|iops| ceiling_words(iops, device.method.as_ref())));
+    parts.extend(iops.map(|iops| ceiling_words(iops, None)));
     let alone = device.depth1_p50_ns.map(units::ns);
     parts.extend(alone.map(|time| format!("{time} one alone")));
     let shared = device.shared.as_ref().filter(|_| iops.is_some());

@@ -1,10 +1,10 @@
-//! Results as one HTML page that needs nothing else: no network, no script, pictures drawn
-//! here. Every number on it says by its attributes which result it is of and where it stands
-//! there, so that the page can be checked against the results.
+//! Results as one HTML page that needs nothing else: no network, no script, and its own pictures.
+//! Attributes of every number on it name its result and its place there, so the page can be checked
+//! against the results.
 //!
 //! Text only: nothing here reads a file, and nothing is shown of a result whose designs disagree
-//! but that. `verdict` comes first, then one file a figure; `data` has their common rows, `markup`
-//! and `chart` draw.
+//! but that. `verdict` comes first, then one file a figure; `data` has their common rows, `chart`
+//! and `rows` draw, `markup` writes.
 
 mod calibrated;
 mod chart;
@@ -17,15 +17,14 @@ mod ground;
 mod heat;
 mod history;
 mod latency;
-mod list_size;
 mod loads;
 mod look;
 mod markup;
 mod phases;
-mod profile;
+mod rows;
+mod scale;
 mod scaling;
 mod settings;
-mod shell;
 mod sustained;
 mod throughput;
 mod varied;
@@ -49,27 +48,27 @@ use crate::{
 
 use data::Report;
 use figure::{Figure, figure};
-use markup::{Section, esc};
-use shell::{Parts, shell};
+use markup::{Parts, Section, esc, shell};
 
 /// The page of `results`, of which there is one or more.
 pub fn page(results: &[Shown]) -> String {
     let report = Report::new(results);
     let mut sections: Vec<Section> = Vec::new();
-    // Of a sweep the map is the finding; of a few results it is one figure among others.
+    // The map is the finding of a sweep; of a few results it is one figure among others.
     let is_sweep = report.is_sweep();
     sections.extend(heat::section(&report).filter(|_| is_sweep));
     sections.extend(varied::section(&report));
     sections.extend(gate::section(&report));
     sections.extend(throughput::section(&report));
+    sections.extend(sustained::samples(&report));
     sections.extend(sustained::section(&report));
     sections.extend(clients::section(&report));
     sections.extend(databases::section(&report));
     sections.extend(latency::sections(&report));
     sections.extend(scaling::sections(&report));
     sections.extend(phases::section(&report));
-    sections.extend(profile::section(&report));
-    sections.extend(list_size::section(&report));
+    sections.extend(phases::profile(&report));
+    sections.extend(scaling::list_size(&report));
     sections.extend(heat::section(&report).filter(|_| !is_sweep));
     sections.push(ground::warnings(&report));
     sections.push(ground::environment(&report));

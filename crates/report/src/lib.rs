@@ -1,7 +1,8 @@
-//! The forms of a result for users: the table in the terminal, the finding in one line, the JSON,
+//! The forms of a result for users: the answer and the table in the terminal, the JSON,
 //! and the files of `--out`. Text only: nothing here prints, computes a statistic or decides an
 //! exit code, and nothing shows a figure of a run whose designs disagree.
 
+mod answer;
 mod axes;
 mod calibrated;
 mod calibration_table;
@@ -12,14 +13,13 @@ mod columns;
 pub mod compare;
 pub mod compare_loads;
 mod comparison;
-mod conclude;
 mod cut;
 mod databases;
+mod depth;
 mod describe;
 mod error;
 mod facts;
 pub mod formats;
-mod found;
 mod gate;
 mod head;
 mod history;
@@ -33,9 +33,11 @@ mod one_sided;
 mod out;
 mod page;
 mod picture;
+mod ratio;
 mod send;
 mod set_keys;
 mod simulation;
+mod split;
 mod sustained;
 mod sweep;
 mod sweep_found;
@@ -49,11 +51,11 @@ mod tests;
 
 pub use result::json;
 
+pub use answer::conclude;
 pub use calibrated::{Calibrated, Unfinished};
 pub use calibration_table::calibration_table;
 pub use checks::checks;
 pub use comparison::comparison;
-pub use conclude::conclude;
 pub use describe::describe;
 pub use error::Error;
 pub use facts::{best, most_duties};
@@ -72,7 +74,7 @@ pub use send::send_table;
 pub use set_keys::with_set_keys;
 pub use simulation::simulation;
 pub use sweep::sweep_table;
-pub use table::table;
+pub use table::{brief, table};
 pub use whole_file::{Existing, WholeFile, has_standard_output};
 
 /// Whether the terminal shows colours; the caller knows (a terminal, no `NO_COLOR`).

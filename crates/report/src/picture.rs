@@ -1,6 +1,6 @@
-//! The components of a conflict graph as an SVG picture: one file that needs no other, light and
-//! dark as the reader's system is, with a title and a description for those who do not see it. At
-//! the left the largest components as discs, at the right all of them by size.
+//! The components of a conflict graph as an SVG picture. It is one file that needs no other, light
+//! or dark as the reader's system is, with a title and a description for screen readers. At the
+//! left are the largest components as discs, at the right all of them by size.
 
 use result::description::{Component, Described, SizeClass};
 
@@ -8,9 +8,9 @@ use super::{describe::size_words, page::clean, units};
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 580.0;
-/// Where the discs are: left, top, width, height.
+/// Area of the discs: left, top, width, height.
 const DISCS: (f64, f64, f64, f64) = (24.0, 100.0, 540.0, 400.0);
-/// Where the bars are.
+/// Area of the bars.
 const BARS: (f64, f64, f64, f64) = (600.0, 100.0, 336.0, 400.0);
 /// Discs that are drawn at most: more are no longer told apart.
 const SHOWN_DISC_COUNT: usize = 400;
@@ -18,6 +18,8 @@ const SHOWN_DISC_COUNT: usize = 400;
 const LEAST_RADIUS: f64 = 1.5;
 /// Radius from which a disc has room for its number.
 const LABEL_RADIUS: f64 = 15.0;
+/// Factor by which discs shrink until their rows fit.
+const SHRINK: f64 = 0.99;
 /// Share of the radius that is left free around a disc.
 const GAP_SHARE: f64 = 0.08;
 /// Height of a bar with its space, at most.
@@ -37,7 +39,7 @@ text{font:13px system-ui,sans-serif}.head{font-size:18px;font-weight:600}.end{te
 </style>
 ";
 
-/// Where a text begins, ends or has its middle.
+/// Anchor of a text: its start, its end or its middle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     x: f64,
@@ -113,16 +115,14 @@ fn discs(out: &mut String, components: &[Component]) {
 /// Places discs of these radii, the largest first, in rows, as large as the room allows.
 fn shelved(radii: &[f64], width: f64, height: f64) -> Vec<Disc> {
     let largest = radii.first().copied().unwrap_or(1.0);
-    let (mut small, mut large) = (0.0, width.min(height) / (2.0 * largest * (1.0 + GAP_SHARE)));
-    if rows(radii, large, width).1 <= height {
-        small = large;
+    let mut scale = width.min(height) / (2.0 * largest * (1.0 + GAP_SHARE));
+    loop {
+        let (discs, rows_height) = rows(radii, scale, width);
+        if rows_height <= height {
+            return discs;
+        }
+        scale *= SHRINK;
     }
-    // 40 halvings are finer than a pixel by far.
-    for _ in 0..40 {
-        let middle = (small + large) / 2.0;
-        if rows(radii, middle, width).1 <= height { small = middle } else { large = middle }
-    }
-    rows(radii, small, width).0
 }
 
 /// The discs at this scale, and how high their rows are.

@@ -1,11 +1,11 @@
-//! The page that a user reads after a run, from the work to the finding.
+//! The page that a user reads after a run, from its answer to the work.
 
-use result::{Claim, ProfileFacts, RunResult, Verdict, stats::INTERVAL_COUNT_MIN};
+use result::{Cell, Claim, ProfileFacts, RunResult, Verdict};
 
 use super::{
-    Paint, cells, certainty, conclude, databases,
+    Paint, answer, cells, databases, depth,
     facts::{self, Reading},
-    found, head,
+    head,
     page::{INDENT, Page, Tone, pad_left},
     sustained, units,
 };
@@ -13,24 +13,49 @@ use super::{
 /// Differences that are shown; all are in the JSON.
 const SHOWN_DISAGREEMENT_COUNT: usize = 8;
 
-const DEEPER: &str = "--threads, --io-threads: depth; --slots, --gas: size; --set KEY=VALUE";
-const OUT: &str = "--out DIR: every sample, phases, histograms";
-/// The option of [`OUT`].
-const OUT_OPTION: &str = "--out";
-/// Both medians of two runs are unsure, so each needs a wider interval of its own.
-const SAMPLES: &str = "--samples 6: intervals; 7: also of ratios to another run";
-const DATABASES: &str = "--databases 6: intervals";
+/// Where the rest is.
+const DEEPER: &str =
+    "--out DIR and `stress report DIR`: everything; docs/getting-started.md: each column";
 
 /// Width of a share.
 const SHARE_WIDTH: usize = 6;
 
-/// The result as a page of `width` columns (at least 24), each line ended by a newline. Where
-/// the designs disagree it shows that first, and no figure.
+/// The result as a page of `width` columns (at least 24): answer, rows, and notes that change their
+/// meaning. Each line ends with a newline. Where the designs disagree, the page says that first and
+/// shows no figure.
 pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
-    let mut page = Page::new(width);
     let reading = Reading::new(result);
-    let disagrees = reading.disagrees;
-    if disagrees {
+    let mut page = answer_and_rows(&reading, width);
+    if !reading.disagrees {
+        databases::databases(&mut page, &reading);
+        sustained::sustained(&mut page, &reading);
+        profile(&mut page, result.profile.as_ref());
+    }
+    head::work(&mut page, result);
+    if !reading.disagrees {
+        head::device(&mut page, &reading);
+        notes(&mut page, &reading);
+    }
+    for text in &result.warnings {
+        page.labelled(Tone::Warning, "warning", text);
+    }
+    page.gap();
+    if !reading.disagrees {
+        claims(&mut page, result);
+        page.labelled(Tone::Faint, "deeper", DEEPER);
+    }
+    page.render(paint)
+}
+
+/// Its answer and its rows.
+pub fn brief(result: &RunResult, width: usize, paint: Paint) -> String {
+    answer_and_rows(&Reading::new(result), width).render(paint)
+}
+
+fn answer_and_rows(reading: &Reading<'_>, width: usize) -> Page {
+    let mut page = Page::new(width);
+    let result = reading.result;
+    if reading.disagrees {
         disagreements(&mut page, result);
         page.gap();
     }
@@ -44,46 +69,72 @@ pub fn table(result: &RunResult, width: usize, paint: Paint) -> String {
         );
         page.gap();
     }
-    head::work(&mut page, result);
-    if disagrees {
-        page.gap();
+    if reading.disagrees {
         cells::verdicts(&mut page, result);
     } else {
-        head::device(&mut page, &reading);
-        page.gap();
-        cells::cells(&mut page, &reading);
-        page.gap();
-        beside(&mut page, &reading);
-        sustained::sustained(&mut page, &reading);
-        databases::databases(&mut page, &reading);
-        profile(&mut page, result.profile.as_ref());
+        answers(&mut page, reading);
+        cells::cells(&mut page, reading);
     }
     page.gap();
-    if let Some(reason) = result.not_whole.as_deref().filter(|_| !disagrees) {
-        page.labelled(Tone::Warning, "whole", &format!("not run: {reason}"));
-        page.gap();
-    }
-    remarks(&mut page, result);
-    let found = found::found(&reading).unwrap_or_else(|| "nothing was measured".to_owned());
-    page.labelled(if disagrees { Tone::Alarm } else { Tone::Strong }, "found", &found);
-    page.gap();
-    if !disagrees {
-        claims(&mut page, result);
-    }
-    if !disagrees {
-        hints(&mut page, result);
-    }
-    page.render(paint)
+    page
 }
 
-/// The options that show more.
-fn hints(page: &mut Page, result: &RunResult) {
-    let has_few = result.cells.iter().any(|cell| cell.value_count() < INTERVAL_COUNT_MIN);
-    let more = if result.databases.is_empty() { SAMPLES } else { DATABASES };
-    let mut options = result.command.iter().filter_map(|word| word.strip_prefix(OUT_OPTION));
-    let has_out = options.any(|rest| rest.is_empty() || rest.starts_with('='));
-    let hints = [has_few.then_some(more), (!has_out).then_some(OUT), Some(DEEPER)];
-    page.listed(Tone::Faint, "deeper", hints.into_iter().flatten());
+/// The answer on each store, and the clients beside them.
+fn answers(page: &mut Page, reading: &Reading<'_>) {
+    let answers = answer::answers(reading);
+    for answer in &answers {
+        if let Some(store) = answer.store {
+            page.line(Tone::Faint, store.name());
+        }
+        for (index, (label, text)) in answer.lines().into_iter().enumerate() {
+            let tone = if index == 0 { Tone::Strong } else { Tone::Plain };
+            page.labelled(tone, label, text);
+        }
+        page.gap();
+    }
+    match answer::clients(reading.result) {
+        Some(clients) => page.labelled(Tone::Strong, "clients", &clients),
+        None if answers.is_empty() => {
+            page.labelled(Tone::Strong, "fastest", "nothing was measured")
+        }
+        None => {}
+    }
+    page.gap();
+}
+
+/// Returns whether a whole block took less time than the same row of execution alone.
+fn is_below_its_part(whole: &Cell, cells: &[&Cell]) -> bool {
+    let mut rows = cells.iter().filter(|alone| {
+        (alone.duty_count() < whole.duty_count())
+            && facts::row_name(alone) == facts::row_name(whole)
+    });
+    rows.any(|alone| facts::time_ms(whole) < facts::time_ms(alone))
+}
+
+/// Notes that change the meaning of the rows: reads at equal depth, a whole below its part, the
+/// reason that no row is whole.
+fn notes(page: &mut Page, reading: &Reading<'_>) {
+    for of in &reading.stores {
+        let groups = facts::by_duties(&of.cells);
+        let depth = groups.last().and_then(|cells| depth::equal_depth(cells));
+        if let Some(words) = depth {
+            let is_one = reading.stores.len() == 1;
+            let store = if is_one { String::new() } else { format!("{}: ", of.store) };
+            page.labelled(Tone::Plain, "depth", &format!("{store}{words}"));
+        }
+        let odd = of.cells.iter().filter(|cell| is_below_its_part(cell, &of.cells));
+        for cell in odd {
+            let row = facts::row_name(cell);
+            let text = format!(
+                "{row} on {}: a whole block took less than execution alone, which is part of it: noise",
+                of.store
+            );
+            page.labelled(Tone::Warning, "odd", &text);
+        }
+    }
+    if let Some(reason) = &reading.result.not_whole {
+        page.labelled(Tone::Warning, "whole", &format!("not run: {reason}"));
+    }
 }
 
 fn disagreements(page: &mut Page, result: &RunResult) {
@@ -97,33 +148,6 @@ fn disagreements(page: &mut Page, result: &RunResult) {
         let text = format!("and {} more: --format json", units::count(more as u64));
         page.labelled(Tone::Alarm, "", &text);
     }
-}
-
-/// Facts of several rows together: reads at equal depth, and how many samples would show more.
-fn beside(page: &mut Page, reading: &Reading<'_>) {
-    let (mut depths, mut sure) = (Vec::new(), Vec::new());
-    for of in &reading.stores {
-        let groups = facts::by_duties(&of.cells);
-        let depth = groups.last().and_then(|cells| conclude::equal_depth(cells));
-        depths.extend(depth.map(|words| (of.store, words)));
-        for (index, cells) in groups.iter().enumerate() {
-            let of_group = match index + 1 {
-                _ if groups.len() == 1 => "",
-                last if last == groups.len() => "alone: ",
-                _ => "whole: ",
-            };
-            let words = certainty::words(cells);
-            sure.extend(words.map(|words| (of.store, format!("{of_group}{words}"))));
-        }
-    }
-    let many = reading.stores.len() > 1;
-    for (label, of_stores) in [("depth", depths), ("sure", sure)] {
-        for (stores, words) in facts::by_words(of_stores) {
-            let of = if many { format!("{stores}: ") } else { String::new() };
-            page.labelled(Tone::Plain, label, &format!("{of}{words}"));
-        }
-    }
-    page.gap();
 }
 
 /// Adds where the CPU's time of a variant goes: the functions that ran most often, each with its share.
@@ -153,13 +177,6 @@ fn profile(page: &mut Page, profile: Option<&ProfileFacts>) {
 fn profile_line(shares: [&str; 2], name: &str) -> String {
     let [own, all] = shares.map(|share| pad_left(share, SHARE_WIDTH));
     format!("{}{own} {all} {name}", " ".repeat(INDENT))
-}
-
-fn remarks(page: &mut Page, result: &RunResult) {
-    for text in &result.warnings {
-        page.labelled(Tone::Warning, "warning", text);
-    }
-    page.gap();
 }
 
 /// The verdicts on the scenario's claims: those that hold in one line, each other one in its own.

@@ -24,14 +24,14 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// Counters that are not the same in all.
     pub counters: Vec<Change>,
-    /// One per variant of any of them.
+    /// One row for each variant of any result.
     pub rows: Vec<Row>,
 }
 
-/// The work of all.
+/// The work of all results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
-    /// The scenario's name in the first.
+    /// Name of the scenario in the first result.
     pub scenario: String,
     /// Gas used.
     pub gas: Option<u64>,
@@ -39,10 +39,10 @@ pub struct Work {
     pub digest: String,
 }
 
-/// Where a column comes from.
+/// The source of a column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
-    /// `A`, `B`, …: how a table names it.
+    /// Name in tables: `A`, `B`, ….
     pub label: String,
     /// The file.
     pub path: String,
@@ -50,18 +50,24 @@ pub struct Source {
     pub started_unix_s: Option<u64>,
     /// Commit of the tool.
     pub commit: Option<String>,
-    /// Number of its warnings.
+    /// The result's fastest row on each store, and that row's gain over execution in order by part.
+    #[serde(default)]
+    pub fastest: Option<String>,
+    /// Time that the fastest row takes less than the same row of the first result, by part; `null` of the first.
+    #[serde(default)]
+    pub less_than_first: Option<String>,
+    /// Number of the result's warnings.
     pub warning_count: u64,
-    /// Whether it ended before its plan did.
+    /// Whether the run ended before its plan did.
     pub interrupted: bool,
 }
 
-/// A fact that is not the same in all; `null` where a result has not got it.
+/// A fact that is not the same in all; `null` where a result does not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// Where in the result: `stores.rocksdb.block_cache_bytes`.
+    /// Path of the fact in the result: `stores.rocksdb.block_cache_bytes`.
     pub key: String,
-    /// Its values, in the order of the results.
+    /// Values of the fact, in the order of the results.
     pub values: Vec<Value>,
 }
 
@@ -70,7 +76,7 @@ pub struct Change {
 pub struct Row {
     /// The variant.
     pub variant: String,
-    /// In the order of the results; `null` where a result has no such cell.
+    /// The figures in the order of the results; `null` where a result has no such cell.
     pub figures: Vec<Option<Figure>>,
 }
 
@@ -87,11 +93,11 @@ pub struct Figure {
     pub ms_per_batch_ci95: Option<[f64; 2]>,
     /// Median throughput.
     pub mgas_per_s: Option<f64>,
-    /// Share of the device's ceiling of its own run.
+    /// Share of the ceiling of the device in the same run.
     pub device_fraction: Option<f64>,
-    /// Its time over that of the first result.
+    /// The variant's time over its time in the first result.
     pub time_ratio: Option<f64>,
-    /// 95 % confidence interval of that; `null` of the first result, and with too few samples.
+    /// 95 % confidence interval of the ratio; `null` of the first result, and with too few samples.
     #[serde(default)]
     pub time_ratio_ci95: Option<[f64; 2]>,
 }

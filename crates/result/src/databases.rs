@@ -1,9 +1,9 @@
-//! A run on several databases, each built from a seed of its own: the figures of each, and of
-//! all of them as one.
+//! A run on several databases, each built from its own seed. Combines the figures of all databases
+//! into one pooled cell, and keeps the figures of each.
 //!
-//! A database is one observation. How its rows came to lie is drawn once, when it is built, and no
-//! number of samples of it tells how it would have been with another seed. So the figures of a
-//! pooled cell are over the databases' figures, each of them one value, and so are its intervals.
+//! A database is one observation: where its rows lie is drawn once, when it is built. More samples
+//! of one database tell nothing about another seed. So each database gives one value of a figure,
+//! and pooled figures and their intervals are computed from these values.
 
 use variant::{BlockDuty, RootTime, SampleKeys};
 
@@ -21,7 +21,7 @@ pub use crate::pooled::{CellDatabases, DatabaseFacts, OfDatabase, Spread};
 pub struct Ran {
     /// The database.
     pub facts: DatabaseFacts,
-    /// Its cells, as those of a run on it alone.
+    /// The cells, as a run on this database alone would have them.
     pub cells: Vec<Cell>,
 }
 
@@ -31,12 +31,13 @@ impl Cell {
         self.duties == other.duties && self.has_root() == other.has_root()
     }
 
-    /// Whether its samples run whole blocks: with all duties of a validating client, and a state root.
+    /// Whether the samples run whole blocks: with all duties of a validating client, and a state
+    /// root.
     pub fn is_whole(&self) -> bool {
         self.duties.len() == BlockDuty::ALL.len() && self.has_root()
     }
 
-    /// Number of its duties beside execution and its list: those on blocks, and a state root.
+    /// Number of duties beside execution and its list: those on blocks, and a state root.
     pub fn duty_count(&self) -> usize {
         self.duties.len() + usize::from(self.has_root())
     }
@@ -45,17 +46,17 @@ impl Cell {
         self.root != RootTime::Nothing
     }
 
-    /// Values that its figures are over: its samples, or its databases where there are several.
+    /// Number of values behind the figures: of samples, or of databases where there are several.
     pub fn value_count(&self) -> usize {
         self.databases.as_ref().map_or(self.samples.len(), |databases| databases.each.len())
     }
 
-    /// The samples that count, all but those of a warm-up, by database; of a run on one, of it.
+    /// The samples after the warm-up, by database. A run on one database has one list.
     pub fn counted(&self) -> Vec<&[SampleFacts]> {
         self.by_database().iter().map(OnDatabase::counted).collect()
     }
 
-    /// The samples by database; of a run on one all of them.
+    /// The samples by database. A run on one database has one list.
     pub fn by_database(&self) -> Vec<OnDatabase<'_>> {
         let Some(databases) = &self.databases else {
             return vec![OnDatabase {
@@ -81,8 +82,8 @@ impl Cell {
         all
     }
 
-    /// How many times as long as `other` it takes, in samples of the same round: a disturbance of a
-    /// round slows both. On several databases these are their medians.
+    /// The time as a multiple of that of `other`, in samples of the same round. A disturbance of a
+    /// round slows both. On several databases, one median of these ratios for each.
     pub fn ratios_to(&self, other: &Self) -> Vec<f64> {
         let ratios: Vec<_> = round_ratios(self, other).into_iter().map(|(_, own)| own).collect();
         match (&self.databases, ratios.as_slice()) {
@@ -110,23 +111,23 @@ impl BatchFigures {
 /// The samples of a cell on one database.
 #[derive(Clone, Copy, Debug)]
 pub struct OnDatabase<'a> {
-    /// The database's seed; `None` of a run on one.
+    /// Seed of the database; `None` for a run on one.
     pub seed: Option<u64>,
-    /// The samples, in the order in which they were taken.
+    /// The samples, in the order of the run.
     pub samples: &'a [SampleFacts],
-    /// The exact figures of each of them.
+    /// Exact figures of each sample.
     pub counters: Option<&'a Counters>,
-    /// How many of the first are a warm-up; `None` where that is not known.
+    /// Number of warm-up samples at the start; `None` where the end of the warm-up is not known.
     warm_up_count: Option<u64>,
 }
 
 impl<'a> OnDatabase<'a> {
-    /// ` on database 7` where there are several, by their seeds.
+    /// ` on database 7`, with its seed, where there are several.
     pub fn words(&self) -> String {
         self.seed.map_or_else(String::new, |seed| format!(" on database {seed}"))
     }
 
-    /// The samples of the workload itself: the counters of others are of other keys.
+    /// The samples of the workload itself. The counters of other samples are of other keys.
     pub fn of_workload(&self) -> impl Iterator<Item = &'a SampleFacts> + use<'a> {
         self.samples.iter().filter(|sample| sample.keys == SampleKeys::Same)
     }
@@ -138,11 +139,10 @@ impl<'a> OnDatabase<'a> {
     }
 }
 
-/// Values of each database, by its seed; by `None` of a run on one.
+/// Values of each database by its seed; `None` for a run on one.
 type BySeed = Vec<(Option<u64>, Vec<f64>)>;
 
-/// The wall times of `of` over those of `over`, round by round, of each database that both have,
-/// by its seed.
+/// The wall times of `of` over those of `over`, round by round, for each database that both have.
 fn round_ratios(of: &Cell, over: &Cell) -> BySeed {
     let others = over.by_database();
     of.by_database()
@@ -167,8 +167,8 @@ fn range(values: &[f64]) -> Option<[f64; 2]> {
     Some([least, values.iter().copied().max_by(f64::total_cmp)?])
 }
 
-/// The cells of all databases, each variant as one, in the order in which they first appear.
-/// `logs` are the latencies of all databases together.
+/// Pools the cells of all databases, variant by variant, in the order in which variants first
+/// appear. `logs` are the latencies of all databases together.
 pub fn pool(databases: &[Ran], logs: &[HistogramLog]) -> Vec<Cell> {
     let mut pooled: Vec<Cell> = Vec::new();
     for cell in databases.iter().flat_map(|ran| &ran.cells) {
@@ -185,19 +185,20 @@ pub fn pool(databases: &[Ran], logs: &[HistogramLog]) -> Vec<Cell> {
     pooled
 }
 
-/// The variant that a cell is set against, the first of its store, and the ratios to it.
+/// The base variant of a cell, which is the first of its store, and the ratios to it.
 fn ratio_of(cell: &Cell, all: &[Cell]) -> Option<(String, BySeed)> {
     let over = all.iter().find(|other| other.store == cell.store)?;
     Some((over.variant.clone(), round_ratios(cell, over)))
 }
 
-/// The figures of the cells of one variant, one for each database, that know theirs.
+/// The known figures of a variant's cells, one cell for each database.
 fn figures(own: &[(&Ran, &Cell)], figure: fn(&Cell) -> Option<f64>) -> Vec<f64> {
     own.iter().filter_map(|(_, cell)| figure(cell)).collect()
 }
 
 impl CellDatabases {
-    /// Pools the cells of one variant, one for each database; its ratio to another variant is open.
+    /// Pools the cells of one variant, one for each database. The ratio to another variant stays
+    /// open.
     fn from_cells(own: &[(&Ran, &Cell)]) -> Self {
         let walls = own.iter().map(|(_, cell)| {
             let counted = cell.counted().into_iter().flatten();
@@ -215,7 +216,7 @@ impl CellDatabases {
         }
     }
 
-    /// Says how long it takes over another variant, by the ratios of each database.
+    /// Sets the ratio of the time to that of another variant, from the ratios of each database.
     fn set_ratio(&mut self, over: String, by_seed: &BySeed) {
         for of in &mut self.each {
             let own = by_seed.iter().find(|(seed, _)| *seed == Some(of.seed));
@@ -246,7 +247,7 @@ impl OfDatabase {
     }
 }
 
-/// One variant on all databases that have it.
+/// One variant over all databases that have it.
 fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Option<Cell> {
     let own: Vec<(&Ran, &Cell)> = databases
         .iter()
@@ -260,11 +261,12 @@ fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Optio
     let device_fraction = estimate(|cell| cell.device_fraction);
     Some(Cell {
         databases: Some(CellDatabases::from_cells(&own)),
-        // Each database has its own.
+        // Each database has its own counters.
         counters: None,
         warm_up_sample_count: None,
         samples: own.iter().flat_map(|(_, cell)| cell.samples.clone()).collect(),
         mgas_per_s: estimate(|cell| cell.mgas_per_s.median),
+        header_mgas_per_s: median(|cell| cell.header_mgas_per_s),
         ms_per_batch: estimate(|cell| cell.ms_per_batch.median),
         unverified_ms_per_batch: estimate(|cell| cell.unverified_ms_per_batch.median),
         verifier_priority: in_common(&own, |cell| cell.verifier_priority),
@@ -307,14 +309,14 @@ fn percentiles(logs: &[HistogramLog], variant: &str, kind: LogKind) -> Percentil
     log.map_or_else(Percentiles::default, |log| stats::percentiles(&log.histogram))
 }
 
-/// The value that all of them have.
+/// The value that all cells share; `None` where they differ.
 fn in_common<T: PartialEq>(own: &[(&Ran, &Cell)], value: fn(&Cell) -> Option<T>) -> Option<T> {
     let (_, first) = own.first()?;
     value(first)
         .filter(|of_first| own.iter().all(|(_, cell)| value(cell).as_ref() == Some(of_first)))
 }
 
-/// The cache facts of the least cold of them.
+/// The cache facts of the least cold cell.
 fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
     let (ran, cell) = [Some(false), None, Some(true)]
         .into_iter()
@@ -331,7 +333,7 @@ fn cache(own: &[(&Ran, &Cell)]) -> Option<CacheFacts> {
 /// Adds the latencies of one more database to those of the others.
 ///
 /// # Panics
-/// In no case: all histograms have the same bounds.
+/// Never: all histograms have the same bounds.
 pub fn add_logs(all: &mut Vec<HistogramLog>, more: Vec<HistogramLog>) {
     for log in more {
         let mut known = all.iter_mut();

@@ -1,22 +1,25 @@
-//! Errors of writing and reading results. Each message names the file, the fault and the remedy; it is made where the
-//! fault is found.
+//! Errors of writing and reading results. Each message names the file, the fault and the remedy,
+//! and is made at the place of the fault.
 
 use std::{fmt::Display, io, path::Path};
 
 /// Why a result cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A figure that JSON has no number for: a program that computes one has a fault.
+    /// A figure that JSON has no number for. A program that computes one has a fault.
     #[error(
         "cannot write {key} = {value}: a result holds finite numbers, and null where a figure is not \
          known; this is a fault of stress: please report it with the command line"
     )]
     NotFinite {
-        /// Its key: `cells[3].ms_per_batch.median`.
+        /// Key of the figure: `cells[3].ms_per_batch.median`.
         key: String,
         /// The figure.
         value: f64,
     },
+    /// A file or directory that is not there, in words.
+    #[error("{0}")]
+    Missing(String),
     /// Any other fault, in words.
     #[error("{0}")]
     Other(String),

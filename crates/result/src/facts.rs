@@ -1,4 +1,4 @@
-//! Facts of a result beside its figures: the tool, the workload, the device, the stores.
+//! Facts of a result beside its figures: the tool, the workload, the device, the stores, a profile.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -12,19 +12,19 @@ use crate::{
     program::Program,
 };
 
-/// A second pass over the same blocks that is faster than the first by more than this factor was
-/// answered by a cache below this machine. Where it is not, there may be one all the same: one
-/// that had all blocks before the first pass, as soon after writing them.
+/// Speed-up of a second pass over the same blocks above which a cache below this machine must have
+/// answered. A smaller speed-up does not exclude such a cache. It may have held all blocks before
+/// the first pass, as soon after they were written.
 pub const HOST_CACHE_RATIO: f64 = 1.3;
 
-/// Ceilings of the device, early and late, that differ by more than this share of the first make it
-/// another device.
+/// Largest difference of the device's early and late ceilings, as a share of the first. A larger
+/// one means that the device is not the same.
 pub const DRIFT_MAX: f64 = 0.2;
 
 /// The tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
-    /// Its version, sources and file.
+    /// Version, sources and file of the program.
     #[serde(flatten)]
     pub program: Program,
     /// Version of revm.
@@ -42,13 +42,14 @@ pub struct WorkloadFacts {
     pub fork: String,
     /// Gas used: the sum of all receipts.
     pub gas: u64,
-    /// Sum over the blocks of the header's gas, where it is another (EIP-8037).
+    /// Sum of the gas in the blocks' headers. It may differ from the sum of the receipts
+    /// (EIP-8037).
     pub header_gas: u64,
     /// Blocks.
     pub block_count: u64,
     /// Batches that the blocks are run in.
     pub batch_count: u64,
-    /// Blocks of a batch: run as one, and committed once.
+    /// Blocks of a batch, which are run as one and committed once.
     pub blocks_per_batch: u64,
     /// Transactions.
     pub tx_count: u64,
@@ -62,8 +63,8 @@ pub struct WorkloadFacts {
     pub list_slot_count: u64,
     /// Slots of the state.
     pub state_slot_count: u64,
-    /// Those of them that `state.slots` or `state.size` asks for; the work needs the others. `None` of a
-    /// result of an earlier build.
+    /// Slots that `state.slots` or `state.size` asks for; the work needs the others. `null` in
+    /// results of earlier builds.
     #[serde(default)]
     pub sized_slot_count: Option<u64>,
     /// Accounts of the state.
@@ -72,6 +73,46 @@ pub struct WorkloadFacts {
     pub layout: String,
     /// Work keys that were overridden from outside the scenario.
     pub overridden: Vec<String>,
+    /// How full the blocks are. `None` where the workload was not run by the reference here, and of a
+    /// result of an earlier build.
+    #[serde(default)]
+    pub fill: Option<Fill>,
+}
+
+/// How full blocks are: all of them together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fill {
+    /// `block.limit` of the scenario; `None` where it gives another size.
+    pub block_limit_gas: Option<u64>,
+    /// Sum of the gas limits of the headers.
+    pub limit_gas: u64,
+    /// Gas of execution: before refunds and without state gas (EIP-7778, EIP-8037). Of a fork before
+    /// Amsterdam that of the receipts.
+    pub execution_gas: u64,
+    /// State gas (EIP-8037).
+    pub state_gas: u64,
+    /// The loads in the order of the scenario; none are known of a workload file.
+    pub loads: Vec<LoadFill>,
+}
+
+/// A load's part of both dimensions of gas.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadFill {
+    /// Its name in the scenario; `None` where it has none.
+    pub name: Option<String>,
+    /// Its kind.
+    pub kind: String,
+    /// Its execution gas.
+    pub execution_gas: u64,
+    /// Its state gas.
+    pub state_gas: u64,
+}
+
+impl LoadFill {
+    /// Whether state gas bounds the load: it has more of it than of execution gas.
+    pub const fn is_bound_by_state(&self) -> bool {
+        self.state_gas > self.execution_gas
+    }
 }
 
 /// Encoded length of the list in each form.
@@ -90,28 +131,28 @@ pub struct BalBytes {
 pub struct Device {
     /// Random reads of 4 KiB a second before the samples, by the best method.
     pub ceiling_iops: Option<f64>,
-    /// The same after them.
+    /// Random reads of 4 KiB a second after the samples.
     pub ceiling_end_iops: Option<f64>,
-    /// The second by the first: the device's change meanwhile.
+    /// The ceiling after the samples over that before them.
     pub ceiling_drift: Option<f64>,
-    /// How: `io_uring depth 256`.
+    /// Method of the ceiling: `io_uring depth 256`.
     pub method: Option<String>,
     /// Median latency of one read with nothing else under way.
     pub depth1_p50_ns: Option<u64>,
-    /// How much faster a second pass over the same blocks was; above 1.3 a cache outside this
-    /// machine answers.
+    /// Speed-up of a second pass over the same blocks. Above 1.3, a cache outside this machine
+    /// answers.
     pub host_cache_ratio: Option<f64>,
-    /// Share of the files' blocks that were read for these figures before the first sample: a cache
-    /// below that holds them may answer as many of the samples' reads.
+    /// Share of the files' blocks that were read for these figures before the first sample. A cache
+    /// below this machine may hold them, and answer the same share of the samples' reads.
     pub probed_block_share: Option<f64>,
-    /// Reads of all of these that were of a block read before, because the files have no more: a
-    /// cache below may have answered them.
+    /// Reads for these figures that repeated a block, because the files have no more blocks. A
+    /// cache below this machine may have answered them.
     pub repeated_read_count: u64,
     /// Seconds since the state was built: a host may still hold the pages that it has just written.
     pub state_age_s: Option<u64>,
-    /// Why something is not known.
+    /// Reason for unknown figures.
     pub reason: Option<String>,
-    /// Where and when a sweep measured the figures for all of its cells; `null`: this run measured
+    /// The sweep's measurement that gave the figures of all its cells; `null`: this run measured
     /// them.
     pub shared: Option<SharedDevice>,
 }
@@ -130,10 +171,10 @@ pub struct SharedDevice {
 /// A store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreFacts {
-    /// Its name.
+    /// Name of the store.
     #[serde(with = "Name::<StoreKind>")]
     pub store: StoreKind,
-    /// Settings and sizes, by names of the store's own.
+    /// Settings and sizes, with the store's own names.
     #[schemars(with = "BTreeMap<String, Fact>")]
     pub facts: serde_json::Map<String, Value>,
 }
@@ -161,8 +202,36 @@ pub struct CacheFacts {
     /// `cold` or `warm`; `null` for a store without a device, which has neither state.
     #[serde(with = "NameOrNull::<CacheMode>")]
     pub want: Option<CacheMode>,
-    /// Whether it is proved; `null` where it cannot be.
+    /// Whether the state is proved to be as asked; `null` where there is no proof.
     pub proved: Option<bool>,
-    /// Why, or why not.
+    /// Reason for the proof or the lack of one.
     pub reason: String,
+}
+
+/// CPU profile of a variant, from samples that count for no other figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileFacts {
+    /// The profiled variant.
+    pub variant: String,
+    /// Samples that were taken for the profile.
+    pub sample_count: u64,
+    /// Stacks that were seen inside the engine.
+    pub stack_count: u64,
+    /// Stacks that were seen outside the engine; the profile leaves them out.
+    pub outside_count: u64,
+    /// File name of the flame graph.
+    pub flame_graph: String,
+    /// The functions that ran most often, at most ten.
+    pub frames: Vec<FrameFacts>,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FrameFacts {
+    /// Name of the function.
+    pub name: String,
+    /// Share of the stacks whose innermost function this is.
+    pub self_share: f64,
+    /// Share of the stacks that have this function.
+    pub total_share: f64,
 }

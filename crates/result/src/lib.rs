@@ -1,6 +1,6 @@
-//! Results of runs, gates and sweeps as they are written to files and read from them: the only place
-//! that knows the schemas; and the statistics over samples. Knows neither how anything was executed
-//! nor how it is shown.
+//! Results of runs, gates and sweeps: their files, their schemas, and the statistics over samples.
+//! No other crate knows the schemas. This crate knows neither how anything was executed nor how it
+//! is shown.
 
 mod clients;
 pub mod comparison;
@@ -42,13 +42,13 @@ pub use figures::{Counters, HistogramLog, LogKind};
 pub use json::json;
 pub use json_schema::{FileKind, json_schema};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};
-pub use phases::PhasesNs;
+pub use phases::{PathNs, PhasesNs};
 pub use program::Program;
 pub use run::{
-    BalBytes, CacheFacts, Cell, Claim, DRIFT_MAX, Device, Estimate, Expects, FrameFacts,
-    HOST_CACHE_RATIO, Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema, SCHEMA,
-    SampleFacts, SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool, WarmUpFacts,
-    WorkloadFacts,
+    BalBytes, CacheFacts, Cell, Claim, DRIFT_MAX, Device, Estimate, Expects, Fill, FrameFacts,
+    HOST_CACHE_RATIO, LoadFill, Percentiles, PrefetchFacts, ProfileFacts, RunResult, RunSchema,
+    SCHEMA, SampleFacts, SharedDevice, SpeculationFacts, StoreFacts, TimesAsFast, Tool,
+    WarmUpFacts, WorkloadFacts,
 };
 pub use stored::{Content, Shown, Stored};
 pub use ways::{RootFacts, RootWayFacts, ShardWayFacts, ShardWorkFacts};

@@ -1,4 +1,4 @@
-//! How long each phase of a sample went on.
+//! How long each phase of a sample went on, and how long the sample waited for each part.
 
 use std::{
     borrow::Cow,
@@ -29,6 +29,25 @@ impl PhasesNs {
     pub fn key(phase: Phase) -> String {
         phase.name().replace('-', "_")
     }
+}
+
+/// Nanoseconds of a sample by part, on its critical path: they add up to the wall time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathNs {
+    /// Waiting for values of the state, by executing threads and before they begin.
+    pub reads: u64,
+    /// Executing, without that.
+    pub execution: u64,
+    /// Recovering senders.
+    pub recovery: u64,
+    /// The state root.
+    pub root: u64,
+    /// The list: hash, decoding, order of steps, building, verifying, checks.
+    pub list: u64,
+    /// Commit, sync, and flushes and compactions after it.
+    pub commit: u64,
+    /// Everything else: decoding blocks, receipts, headers, shards, and between phases.
+    pub rest: u64,
 }
 
 impl Index<Phase> for PhasesNs {

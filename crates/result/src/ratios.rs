@@ -1,5 +1,5 @@
-//! Speed-ups of a cell over execution in order and over the same cell on one thread: both stand
-//! beside each other, because a design that is slow on one thread scales well for little.
+//! Speed-ups of a cell: over execution in order, and over the same cell on one thread. Both are
+//! shown together, because a slow single thread makes good scaling easy.
 
 use variant::{Design, ListDuty};
 
@@ -10,19 +10,15 @@ use crate::{
 
 /// Fills in both ratios of all cells, from the medians of their times.
 pub fn fill(cells: &mut [Cell]) {
-    let ratios: Vec<_> = cells
+    let all: &[Cell] = cells;
+    let ratios: Vec<_> = all
         .iter()
         .map(|cell| {
-            let in_order = times_as_fast(cell, cells, |other| is_baseline(other, cell));
-            // An engine that cannot build the list has no such duty to compare.
-            let in_order = in_order.or_else(|| {
-                times_as_fast(cell, cells, |other| {
-                    other.design == Design::Sequential && !cell.engine.builds_lists()
-                })
-            });
-            let alone =
-                times_as_fast(cell, cells, |other| other.threads == 1 && is_twin(other, cell));
-            TimesAsFast { in_order, one_thread: alone.filter(|_| cell.threads > 1) }
+            let alone = like(cell, all).find(|other| other.threads == 1 && is_twin(other, cell));
+            let one_thread = alone.filter(|_| cell.threads > 1);
+            let [in_order, one_thread] = [in_order(cell, all), one_thread]
+                .map(|base| Some(time_ms(base?)? / time_ms(cell)?));
+            TimesAsFast { in_order, one_thread }
         })
         .collect();
     for (cell, ratios) in cells.iter_mut().zip(ratios) {
@@ -30,19 +26,34 @@ pub fn fill(cells: &mut [Cell]) {
     }
 }
 
-/// Returns the speed of `cell` as a multiple of that of the first other one with its store and duties that `is_base`.
-fn times_as_fast(cell: &Cell, cells: &[Cell], is_base: impl Fn(&Cell) -> bool) -> Option<f64> {
-    let mut like =
-        cells.iter().filter(|other| other.store == cell.store && other.has_duties_of(cell));
-    Some(time_ms(like.find(|other| is_base(other))?)? / time_ms(cell)?)
+/// Execution in order to compare `cell` with: its store, its duties, its duty towards the list. An
+/// engine that cannot build a list is compared with any execution in order.
+pub fn in_order<'c>(
+    cell: &Cell,
+    cells: impl IntoIterator<Item = &'c Cell> + Clone,
+) -> Option<&'c Cell> {
+    let sequential =
+        || like(cell, cells.clone()).filter(|other| other.design == Design::Sequential);
+    let same = sequential().find(|other| other.list_duty == cell.list_duty);
+    same.or_else(|| sequential().find(|_| !cell.engine.builds_lists()))
+}
+
+/// Cells with the store and the duties of `cell`.
+fn like<'c>(
+    cell: &Cell,
+    cells: impl IntoIterator<Item = &'c Cell>,
+) -> impl Iterator<Item = &'c Cell> {
+    let all = cells.into_iter();
+    all.filter(|other| other.store == cell.store && other.has_duties_of(cell))
 }
 
 fn time_ms(cell: &Cell) -> Option<f64> {
     cell.ms_per_batch.median.filter(|ms| *ms > 0.0)
 }
 
-/// Fills in the speed of clients as a multiple of the run in order: its first cell without a duty
-/// towards the list, of any store. Clients keep their state in stores of their own.
+/// Fills in the speed of clients as a multiple of the run in order. The base is the first cell of
+/// the run in order, of any store, that has no duty towards the list. The stores of clients are
+/// their own.
 pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
     let base = cells
         .iter()
@@ -52,11 +63,6 @@ pub fn fill_clients(cells: &[Cell], clients: &mut [ClientCell]) {
         let own = client.ms_per_batch.median.filter(|ms| *ms > 0.0);
         client.in_order_ratio = base.zip(own).map(|(base, own)| base / own);
     }
-}
-
-/// Returns whether `other` is execution in order with the duty towards the list that `cell` has.
-fn is_baseline(other: &Cell, cell: &Cell) -> bool {
-    other.design == Design::Sequential && other.list_duty == cell.list_duty
 }
 
 /// Returns whether two cells differ in their executing threads at most.
@@ -146,8 +152,9 @@ mod tests {
         assert_eq!(ratios(&cells[4]), (Some(900.0 / 500.0), Some(2.0)));
         assert_eq!(ratios(&cells[5]), (Some(1_200.0 / 650.0), Some(2.0)));
         assert_eq!(ratios(&cells[6]), (Some(3.0), None), "as the one that does not build it");
-        // Without that one there is no run in order of this duty: one that cannot build the list
-        // is compared with the other, one that can is not.
+        // Without the first cell there is no run in order of this duty. A cell that cannot build
+        // the list is compared with the run in order that builds it. A cell that can build it is
+        // not compared.
         fill(&mut cells[1..]);
         assert_eq!(ratios(&cells[6]), (Some(4.0), None));
         assert_eq!(ratios(&cells[4]), (None, Some(2.0)));

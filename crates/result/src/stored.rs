@@ -1,10 +1,10 @@
-//! Results read back from files: found, checked for their schema and for being whole. Errors name
-//! the file, the fault and the remedy.
+//! Results read back from files: found, checked for their schema and for being complete. Errors
+//! name the file, the fault and the remedy.
 //!
-//! An older build's result stays readable as long as its schema is the same, or an older version that
-//! [`RunSchema`] names: a key that may be absent is absent, a renamed key is read by its former name, and
-//! a key that this build does not know is ignored. A file that lacks another key, or has a name that
-//! this build does not know, is refused.
+//! A result of an older build can be read if its schema is the same, or an older version that
+//! [`RunSchema`] names. A missing optional key is absent, and a renamed key is read by its former
+//! name. A key that this build does not know is ignored. A file is refused if it lacks another key,
+//! or has a name that this build does not know.
 
 use std::{
     fs,
@@ -26,38 +26,38 @@ mod shown;
 pub use loads::StoredLoad;
 pub use shown::{Content, Shown};
 
-/// Beginning of the names of runs' results.
+/// Beginning of the file names of runs' results.
 const RUN_NAME: &str = "result";
-/// The same of loads on live nodes.
+/// Beginning of the file names of loads on live nodes.
 const LOAD_NAME: &str = "send";
-/// Beginning of the schemas of these, of whichever version.
+/// Beginning of the schemas of such loads, in any version.
 const LOAD_SCHEMA: &str = "stress.send/";
-/// The schema stands first in a result.
+/// Bytes at the start of a file that hold its schema.
 const HEAD_BYTES: u64 = 200;
 /// Most bytes of a result file: far more than a run of a thousand cells writes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The fault of a load, which has no cells, in the place of a run.
+/// The fault of a load in the place of a run. A load has no cells.
 const OF_A_LOAD: &str = "is of a load on a live node (stress send), which has no designs to judge or to lay beside \
     a run's; give loads alone: stress report shows them, stress compare BEFORE/ AFTER/ compares them with an \
     interval (docs/send.md)";
 /// The fault of a file of another kind, such as a scenario.
 const NOT_JSON: &str = "is not a result: it is not JSON; a scenario is run by `stress FILE --out DIR`, which \
     writes its result into DIR";
-/// What to give in place of a path without a result.
+/// Remedy for a path without a result.
 const GIVE_A_RESULT: &str = "give a result file, or a directory that --out of a run, of `stress sweep` or of \
     `stress gate` wrote";
 
 /// The result of a run from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Where it was found.
+    /// Path of the file.
     pub path: PathBuf,
     /// The result.
     pub result: RunResult,
 }
 
 impl Stored {
-    /// A result that is there already.
+    /// A result that is already in memory.
     pub const fn new(path: PathBuf, result: RunResult) -> Self {
         Self { path, result }
     }
@@ -65,7 +65,7 @@ impl Stored {
     /// Reads a result, or the newest one of a run in a directory that `--out` wrote.
     ///
     /// # Errors
-    /// A file that cannot be read, is no JSON, has another schema, or lacks a part.
+    /// The file cannot be read, is no JSON, has another schema, or lacks a part.
     pub fn read(path: &Path) -> Result<Self, Error> {
         unless_there(path)?;
         let path = match path.is_dir() {
@@ -80,10 +80,10 @@ impl Stored {
         Self::from_json(path, json)
     }
 
-    /// The result that `json`, found at `path`, is.
+    /// Converts `json`, found at `path`, to a result.
     ///
     /// # Errors
-    /// It has another schema, or lacks a part.
+    /// The JSON has another schema, or lacks a part.
     pub fn from_json(path: PathBuf, json: Value) -> Result<Self, Error> {
         match json["schema"].as_str() {
             Some(schema) if RunSchema::reads(schema) => {}
@@ -100,7 +100,7 @@ impl Stored {
         Ok(Self { path, result })
     }
 
-    /// Whether its variants reached the reference's outcome; `None` where nothing was compared.
+    /// Whether the variants reached the reference's outcome; `None` where nothing was compared.
     pub const fn agrees(&self) -> Option<bool> {
         self.result.agree
     }
@@ -115,12 +115,12 @@ impl Stored {
 /// `result-1767225600.json`.
 ///
 /// # Errors
-/// It cannot be read.
+/// The directory cannot be read.
 pub fn result_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     files(dir, RUN_NAME)
 }
 
-/// The JSON files in `dir` that are called `name`, or begin with it and a hyphen.
+/// The JSON files in `dir` whose names are `name`, or begin with it and a hyphen.
 fn files(dir: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).map_err(Error::unreadable(dir))? {
@@ -135,8 +135,8 @@ fn files(dir: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// The one of those files that began last; of several that began in one second, the one that was
-/// named last. A single one is not read.
+/// The file with the latest start. Of several that began in one second, the last by name. A single
+/// file is not read.
 fn newest(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     let mut files = files(dir, name)?;
     if files.len() < 2 {
@@ -152,7 +152,7 @@ fn newest(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     Ok(newest.map(|(_, file)| file))
 }
 
-/// Place of a name among those of one second: `result.json`, `result-1767225600.json`,
+/// Rank of a name among those of one second: `result.json`, `result-1767225600.json`,
 /// `result-1767225600-2.json`.
 fn name_number(path: &Path) -> u64 {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -161,14 +161,14 @@ fn name_number(path: &Path) -> u64 {
     parts.next().and_then(|number| number.parse().ok()).unwrap_or(named)
 }
 
-/// Refuses the path of a result that is not there.
+/// Refuses a path where no result is.
 fn unless_there(path: &Path) -> Result<(), Error> {
     match path.try_exists() {
-        Ok(false) => Err(Error::Other(format!(
+        Ok(false) => Err(Error::Missing(format!(
             "cannot read {}: there is no such file or directory; {GIVE_A_RESULT}",
             path.display()
         ))),
-        // Whoever opens it gets the system's error.
+        // Opening the file gives the system's error.
         Ok(true) | Err(_) => Ok(()),
     }
 }

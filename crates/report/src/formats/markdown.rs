@@ -5,7 +5,7 @@ use result::{Bottleneck, Cell, Claim, ClientCell, Content, Estimate, RunResult, 
 use variant::steers_terminal;
 
 use crate::{
-    axes, facts, found, html, units,
+    answer, axes, facts, html, units,
     warnings::{Warning, grouped},
 };
 
@@ -118,9 +118,8 @@ fn run_lines(run: &RunResult, name: &str) -> Vec<String> {
         return lines;
     }
     let interrupted = if run.interrupted { "**interrupted**; " } else { "" };
-    let short = found::over_stores(run);
-    let conclusion = short.as_deref().or(run.conclusion.as_deref());
-    let conclusion = conclusion.map_or("nothing was measured".to_owned(), text);
+    let conclusion = answer::conclude(run);
+    let conclusion = conclusion.as_deref().map_or("nothing was measured".to_owned(), text);
     lines.push(format!("- {name}{interrupted}{conclusion}"));
     if !run.databases.is_empty() {
         let count = units::things(run.databases.len() as u64, "database");

@@ -34,18 +34,19 @@ pub(super) fn ranks(figures: &Figures<'_>) -> Section {
         true => "<p>The ranks differ nowhere.</p>".to_owned(),
         false => format!("<ul>{parts}</ul>"),
     };
-    Section {
-        id: "ranks",
-        title: "Does a workload that is slow in our designs make the client slow?",
-        lede: "Workloads are ranked by time, of the client and of the best cell of each design. \
+    let lede = "Workloads are ranked by time, of the client and of the best cell of each design. \
                <em>Spearman</em>: the rank correlation of both; 1 is the same order. Ranks part where \
                they differ by a quarter of the workloads, and by two at least; a term explains it \
                where the client’s share of it by ours is as far from the median of all \
-               workloads, to half of the logarithm, as that of the time."
-            .to_owned(),
-        body: format!("{}{parts}", markup::table("Rank correlation", &heads, &rows)),
-        results: Vec::new(),
-    }
+               workloads, to half of the logarithm, as that of the time.";
+    let body = format!("{}{parts}", markup::table("Rank correlation", &heads, &rows));
+    Section::new(
+        "ranks",
+        "Does a workload that is slow in our designs make the client slow?",
+        lede,
+        body,
+        Vec::new(),
+    )
 }
 
 /// The part with the figures of each workload.
@@ -69,18 +70,15 @@ pub(super) fn workloads(figures: &Figures<'_>, unfinished: &[Unfinished]) -> Sec
         false => format!("<p>Without figures:</p><ul>{missing}</ul>"),
     };
     let includes = figures.rows.first().map_or("", |row| row.client.time_includes.as_str());
-    Section {
-        id: "workloads",
-        title: "Each workload",
-        lede: format!(
-            "Medians over the samples that count; of a design its best cell. A client’s time is {}. Reads \
+    let lede = format!(
+        "Medians over the samples that count; of a design its best cell. A client’s time is {}. Reads \
              are requests of the whole device, by the accounts and slots that the lists name. The \
              client’s root is by its own log.",
-            esc(includes)
-        ),
-        body: format!("{}{missing}", markup::table("Each workload", &heads, &rows)),
-        results: figures.rows.iter().map(|row| row.result).collect(),
-    }
+        esc(includes)
+    );
+    let body = format!("{}{missing}", markup::table("Each workload", &heads, &rows));
+    let results = figures.rows.iter().map(|row| row.result).collect();
+    Section::new("workloads", "Each workload", lede, body, results)
 }
 
 fn row_lines(row: &Row<'_>) -> Vec<Vec<String>> {

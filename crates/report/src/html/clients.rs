@@ -29,18 +29,15 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
             markup::table("Blocks of a chain", &heads, &chains)
         }
     };
-    Some(Section {
-        id: "clients",
-        title: "Clients on the same block",
-        lede: format!(
-            "Medians over the samples that count. A client’s time is {}. <em>Times in order</em>: its \
+    let lede = format!(
+        "Medians over the samples that count. A client’s time is {}. <em>Times in order</em>: its \
              speed as a multiple of the design <code>sequential</code>: {}.",
-            includes.into_iter().map(esc).collect::<Vec<_>>().join("; or "),
-            facts::commit_and_root(cells)
-        ),
-        body: format!("{}{chains}", table(report, &with_clients)),
-        results: with_clients.iter().map(|of| of.source.index).collect(),
-    })
+        includes.into_iter().map(esc).collect::<Vec<_>>().join("; or "),
+        facts::commit_and_root(cells)
+    );
+    let body = format!("{}{chains}", table(report, &with_clients));
+    let results = with_clients.iter().map(|of| of.source.index).collect();
+    Some(Section::new("clients", "Clients on the same block", lede, body, results))
 }
 
 /// A result with clients.

@@ -151,9 +151,9 @@ impl<'a> Row<'a> {
         figure!(self.cell, mgas_per_s.median)
     }
 
-    /// The median over the samples of a number of each, that stands at `path` in them; without
-    /// those of a warm-up, where the result says how many these are. On several databases the
-    /// median of the databases' medians.
+    /// The median over the samples of a number at `path` in each. Samples of a warm-up are left
+    /// out, where the result has their count. On several databases it is the median of the
+    /// databases' medians.
     pub(super) fn median(
         &self,
         path: &str,
@@ -276,6 +276,24 @@ impl<'a> Report<'a> {
         groups
     }
 
+    /// [`Self::groups`], each with a title that tells it from the others, where there are several.
+    pub(super) fn panels<'r>(
+        &self,
+        rows: impl IntoIterator<Item = &'r Row<'a>>,
+        free: &[usize],
+    ) -> Vec<(String, Vec<&'r Row<'a>>)>
+    where
+        'a: 'r,
+    {
+        let groups = self.groups(rows, free);
+        let is_one = groups.len() == 1;
+        let title = |row: &Row<'_>| match is_one {
+            true => String::new(),
+            false => self.told_apart(row, free),
+        };
+        groups.into_iter().map(|rows| (title(rows[0]), rows)).collect()
+    }
+
     /// The settings that tell a row from the others, but for the settings at `but`: `gas 64M, slots 2M`.
     pub(super) fn told_apart(&self, row: &Row<'_>, but: &[usize]) -> String {
         let indices = self.varying.iter().filter(|index| !but.contains(index));
@@ -362,9 +380,9 @@ fn swept(results: &[&Source<'_>]) -> Vec<String> {
     keys.filter(|key| others.iter().all(|other| other.shown.swept.contains_key(key))).collect()
 }
 
-/// The digest says the same as the settings of the work where these differ; the result counts where
-/// all else is the same. Facts that follow from the swept keys add nothing to them: gas, that is a
-/// little different with each value of another key, would set all rows apart.
+/// Indices of the settings that tell rows apart. The digest counts only where it tells more rows
+/// apart than the settings of the work, and then the result. Facts that follow from the swept keys
+/// are left out: gas, a little different for each value of another key, would set all rows apart.
 fn varying(rows: &[Row<'_>], swept_count: usize) -> Vec<usize> {
     let swept = SETTINGS.len()..SETTINGS.len() + swept_count;
     let mut varying: Vec<usize> = (0..DIGEST).filter(|index| differs(rows, *index)).collect();

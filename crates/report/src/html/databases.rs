@@ -4,7 +4,7 @@
 use super::{
     data::{Report, Row, Source},
     figure::{Figure, figure, interval},
-    markup::{self, Column, Section, esc, interval, number, percent},
+    markup::{self, Column, Section, ends, esc, number, percent},
 };
 use result::{RunResult, stats::CHANCE_P};
 
@@ -19,11 +19,8 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     }
     let results = report.results_of(rows.iter().copied());
     let sources = results.iter().map(|index| &report.sources[*index]);
-    Some(Section {
-        id: "databases",
-        title: "Databases",
-        lede: format!(
-            "How rows lie is drawn once, when a database is built from its seed. So each database \
+    let lede = format!(
+        "How rows lie is drawn once, when a database is built from its seed. So each database \
                is one value of the figures on this page, however many samples were taken on it. \
                <em>Between</em> and <em>within</em>: standard deviations of a time between \
                databases and among the samples of one. <em>By chance</em>: how probable databases \
@@ -32,10 +29,9 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
                so a small one is no proof. \
                <em>Time over the first</em>: by that of the store’s first variant, on each \
                database by itself."
-        ),
-        body: sources.map(|source| source_html(report, source, &rows)).collect(),
-        results,
-    })
+    );
+    let body = sources.map(|source| source_html(report, source, &rows)).collect();
+    Some(Section::new("databases", "Databases", lede, body, results))
 }
 
 fn source_html(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> String {
@@ -81,10 +77,6 @@ fn source_html(report: &Report<'_>, source: &Source<'_>, rows: &[&Row<'_>]) -> S
 /// All digits of a seed.
 fn seed(figure: &Figure) -> String {
     format!("<data{}>{}</data>", markup::source_of(figure), esc(&figure.text))
-}
-
-fn ends(row: &Row<'_>, ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
-    interval(ends, row.cell.value_count(), text)
 }
 
 /// A table of single databases, one a row.

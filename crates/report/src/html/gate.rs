@@ -3,12 +3,26 @@
 
 use result::gate::{Attempt, Binary, Compared, GateResult, Shift};
 
+use variant::Design;
+
 use super::{
     data::{Report, Source},
     figure::{Figure, Part, figure, part},
-    markup::{self, Section, esc, number},
+    markup::{self, Column, Section, esc, number},
+    rows::{Row, Rows},
 };
 use crate::units;
+
+/// A figure that the gate judged.
+struct Judged {
+    /// Its variant and its metric.
+    name: String,
+    verdict: &'static str,
+    change: Option<Figure>,
+    lower: Option<Figure>,
+    upper: Option<Figure>,
+    allowed: Option<Figure>,
+}
 
 /// The part on gates; `None` where no result is one's.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
@@ -18,24 +32,18 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     if results.is_empty() {
         return None;
     }
-    Some(Section {
-        id: "gate",
-        title: "The gate",
-        lede:
-            "How much longer a sample takes than before. A <em>regression</em> is sure where the \
+    let lede = "How much longer a sample takes than before. A <em>regression</em> is sure where the \
                lower bound lies above the allowed change, a <em>pass</em> where the upper bound \
-               lies below it."
-                .to_owned(),
-        body: body.concat(),
-        results,
-    })
+               lies below it. The bar across is from bound to bound; the dashed line is the \
+               allowed change.";
+    Some(Section::new("gate", "The gate", lede, body.concat(), results))
 }
 
 fn source_html(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
     let result = source.gate()?;
-    let mut rows = judged(&result);
+    let mut all = judged(&result);
     if let Some(compared) = part!(result, gate.baseline?) {
-        rows.extend(shifts(&compared, figure!(result, gate.delta).as_ref()));
+        all.extend(shifts(&compared, figure!(result, gate.delta).as_ref()));
     }
     let attempts = result.gate.attempts.iter().flat_map(|attempt: &Attempt| &attempt.cells);
     let of_attempts = attempts.flat_map(|cell| &cell.counter_changes);
@@ -48,12 +56,20 @@ fn source_html(report: &Report<'_>, source: &Source<'_>) -> Option<String> {
         _ => format!("<p><b>{}</b></p>", source.label),
     };
     let delta = number(figure!(result, gate.delta), percent);
-    let heads = ["Figure", "Verdict", "Change", "Lower bound", "Upper bound", "Allowed"];
+    let columns: [Column<'_, &Judged>; 6] = [
+        ("Figure", &|of| esc(&of.name)),
+        ("Verdict", &|of| esc(of.verdict)),
+        ("Change", &|of| number(of.change.as_ref(), percent)),
+        ("Lower bound", &|of| number(of.lower.as_ref(), percent)),
+        ("Upper bound", &|of| number(of.upper.as_ref(), percent)),
+        ("Allowed", &|of| markup::percent(of.allowed.as_ref())),
+    ];
     Some(format!(
         "{label}{}<p>A change of up to {delta} counts as none, or up to the floor of a figure where that \
-         is more.</p>{}{changes}{only}",
+         is more.</p>{}{}{changes}{only}",
         sides(&result),
-        markup::table("Figures of the gate", &heads, &rows)
+        picture(&all),
+        markup::table_of("Figures of the gate", &all, &columns)
     ))
 }
 
@@ -104,54 +120,81 @@ fn listed<'a>(title: &str, all: impl Iterator<Item = &'a String>) -> String {
     }
 }
 
+/// The changes between their bounds, beside what is allowed.
+fn picture(all: &[Judged]) -> String {
+    let known = all.iter().filter(|of| of.change.is_some());
+    let rows = known.map(|of| {
+        let change = of.change.as_ref().map_or_else(String::new, |change| percent(change.value));
+        let mut parts = of.name.split(['/', ' ']);
+        let design = parts.find_map(|part| Design::ALL.iter().find(|of| of.name() == part));
+        Row {
+            title: of.name.clone(),
+            name: format!("{} <span class=\"tag\">{}</span>", esc(&of.name), esc(of.verdict)),
+            design: design.copied().unwrap_or(Design::Sequential),
+            value: of.change.clone(),
+            ends: of.lower.clone().zip(of.upper.clone()).map(|(low, high)| [low, high]),
+            value_count: None,
+            words: format!("{}, {}: {change}", of.name, of.verdict),
+            singles: Vec::new(),
+            limit: of.allowed.as_ref().map(|allowed| allowed.value),
+        }
+    });
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let picture = Rows {
+        label: "Changes between their bounds",
+        heads: ["figure", "change", "bounds"],
+        scale: Rows::scale(&rows),
+        text: percent,
+        tick: percent,
+        groups: vec![(String::new(), rows)],
+    };
+    picture.html()
+}
+
 /// The figures of the last try, by the last look.
-fn judged(result: &Part<'_, GateResult>) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
+fn judged(result: &Part<'_, GateResult>) -> Vec<Judged> {
+    let mut all = Vec::new();
     let Some((last, attempt)) = result.gate.attempts.iter().enumerate().next_back() else {
-        return rows;
+        return all;
     };
     for (at, cell) in attempt.cells.iter().enumerate() {
         for (which, judged) in cell.figures.iter().enumerate() {
+            let figures = part!(result, gate.attempts[last].cells[at].figures[which]);
             let look = judged.looks.len().saturating_sub(1);
-            let look = part!(result, gate.attempts[last].cells[at].figures[which].looks[look]);
-            let bounds = look.map_or([None, None, None], |look| {
-                [figure!(look, change), figure!(look, lower), figure!(look, upper)]
+            let look = figures.as_ref().and_then(|judged| part!(judged, looks[look]));
+            all.push(Judged {
+                name: format!("{} {}", cell.variant, judged.metric),
+                verdict: judged.verdict.name(),
+                change: look.as_ref().and_then(|look| figure!(look, change)),
+                lower: look.as_ref().and_then(|look| figure!(look, lower)),
+                upper: look.as_ref().and_then(|look| figure!(look, upper)),
+                allowed: figures.and_then(|judged| figure!(judged, delta)),
             });
-            let name = format!("{} {}", esc(&cell.variant), judged.metric);
-            let allowed = part!(result, gate.attempts[last].cells[at].figures[which])
-                .and_then(|judged| figure!(judged, delta));
-            rows.push(row(&name, judged.verdict.name(), &bounds, allowed.as_ref()));
         }
     }
-    rows
+    all
 }
 
 /// How each variant changed from the stored result.
-fn shifts(compared: &Part<'_, Compared>, allowed: Option<&Figure>) -> Vec<Vec<String>> {
+fn shifts(compared: &Part<'_, Compared>, allowed: Option<&Figure>) -> Vec<Judged> {
     let ratios = (0..compared.ratios.len())
         .map(|index| ("against its reference", part!(compared, ratios[index])));
     let times = (0..compared.times.len()).map(|index| ("time", part!(compared, times[index])));
     let counts = (0..compared.counts.len())
         .map(|index| (compared.counts[index].metric.name(), part!(compared, counts[index].shift)));
     let all = ratios.chain(times).chain(counts).filter_map(|(what, shift)| Some((what, shift?)));
-    let rows = all.map(|(what, shift): (&str, Part<'_, Shift>)| {
-        let bounds = [figure!(shift, change), figure!(shift, lower), figure!(shift, upper)];
-        row(&format!("{}, {what}", esc(&shift.variant)), shift.verdict.name(), &bounds, allowed)
+    let judged = all.map(|(what, shift): (&str, Part<'_, Shift>)| Judged {
+        name: format!("{}, {what}", shift.variant),
+        verdict: shift.verdict.name(),
+        change: figure!(shift, change),
+        lower: figure!(shift, lower),
+        upper: figure!(shift, upper),
+        allowed: allowed.cloned(),
     });
-    rows.collect()
-}
-
-fn row(
-    name: &str,
-    verdict: &str,
-    bounds: &[Option<Figure>; 3],
-    allowed: Option<&Figure>,
-) -> Vec<String> {
-    let bounds = bounds.iter().map(|bound| number(bound.as_ref(), percent));
-    let mut texts: Vec<String> =
-        [name.to_owned(), esc(verdict)].into_iter().chain(bounds).collect();
-    texts.push(markup::percent(allowed));
-    texts
+    judged.collect()
 }
 
 fn percent(share: f64) -> String {

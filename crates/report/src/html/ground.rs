@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use result::{Device, Environment, StoreFacts, Tool, environment::Virtualisation};
+use result::{Device, Environment, StoreFacts, Tool};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
     data::{Report, Source},
-    figure::{Figure, figure},
+    figure::Figure,
     markup::{self, Section, esc, unknown},
 };
 use crate::{
@@ -19,64 +19,36 @@ use crate::{
 /// Values of a fact that stand open where results differ; the others are folded away.
 const SHOWN_VALUE_COUNT: usize = 3;
 
-/// A fact that is shown first: its name, and its markup; `None` where it is not known.
-type First = (&'static str, fn(&Source<'_>) -> Option<String>);
-
-const FIRST: [First; 18] = [
-    ("Processor", |s| word(s.environment()?.cpu.model.as_deref())),
-    ("CPUs allowed", |s| count(figure!(s.environment()?, cpu.allowed_count))),
-    ("Governor", |s| word(s.environment()?.cpu.governor.as_deref())),
-    ("Turbo", |s| answer(s.environment()?.cpu.is_turbo_on)),
-    ("SMT", |s| answer(s.environment()?.cpu.is_smt_on)),
-    ("Memory", |s| bytes(figure!(s.environment()?, memory.total_bytes))),
-    ("Kernel", |s| word(s.environment()?.host.kernel.as_deref())),
-    ("System", |s| word(s.environment()?.host.os.as_deref())),
-    ("Virtual machine", |s| virtual_machine(&s.environment()?.host.virtualisation)),
-    ("File system", |s| word(s.environment()?.data_dir.file_system.as_deref())),
-    ("Disk", |s| word(s.environment()?.data_dir.model.as_deref())),
-    ("Device’s ceiling, reads a second", |s| {
-        Some(number(&figure!(s.run()?, device?.ceiling_iops)?, units::number))
-    }),
-    ("… found by", |s| word(s.run()?.device.as_ref()?.method.as_deref())),
-    ("One read alone", |s| {
-        Some(number(&figure!(s.run()?, device?.depth1_p50_ns)?, units::time_ns))
-    }),
-    ("Stolen time", |s| {
-        let stolen = s.environment()?.figure("steal_ns", |of| of.steal.stolen_ns())?;
-        Some(number(&stolen, units::time_ns))
-    }),
-    ("Compiler", |s| word(s.environment()?.build.rustc.as_deref())),
-    ("revm", |s| word(Some(&s.shown.tool().revm))),
-    ("Commit", |s| word(s.shown.tool().program.commit.as_deref())),
+/// Facts that are shown first: their names, and where they stand among [`Facts`].
+const FIRST: [(&str, &str); 18] = [
+    ("Processor", "/environment/cpu/model"),
+    ("CPUs allowed", "/environment/cpu/allowed_count"),
+    ("Governor", "/environment/cpu/governor"),
+    ("Turbo", "/environment/cpu/is_turbo_on"),
+    ("SMT", "/environment/cpu/is_smt_on"),
+    ("Memory", "/environment/memory/total_bytes"),
+    ("Kernel", "/environment/host/kernel"),
+    ("System", "/environment/host/os"),
+    ("Virtual machine", "/environment/host/virtualisation"),
+    ("File system", "/environment/data_dir/file_system"),
+    ("Disk", "/environment/data_dir/model"),
+    ("Device’s ceiling, reads a second", "/device/ceiling_iops"),
+    ("… found by", "/device/method"),
+    ("One read alone", "/device/depth1_p50_ns"),
+    ("Stolen time", "/environment/steal_ns"),
+    ("Compiler", "/environment/build/rustc"),
+    ("revm", "/tool/revm"),
+    ("Commit", "/tool/commit"),
 ];
 
 /// The same answer as that of `stress doctor`, with the machine's name: firmware has one of real
 /// machines too.
-fn virtual_machine(of: &Virtualisation) -> Option<String> {
-    match of.has_hypervisor? {
-        true => word(of.product.as_deref().or(of.hypervisor.as_deref()).or(Some("yes"))),
-        false => answer(Some(false)),
+fn virtual_machine(of: &Value) -> Option<&str> {
+    let word = |key: &str| of[key].as_str();
+    match of["has_hypervisor"].as_bool()? {
+        true => word("product").or(word("hypervisor")).or(Some("yes")),
+        false => Some("no"),
     }
-}
-
-fn word(text: Option<&str>) -> Option<String> {
-    text.map(esc)
-}
-
-fn answer(fact: Option<bool>) -> Option<String> {
-    word(Some(if fact? { "yes" } else { "no" }))
-}
-
-fn count(figure: Option<Figure>) -> Option<String> {
-    Some(number(&figure?, |value| value.to_string()))
-}
-
-fn bytes(figure: Option<Figure>) -> Option<String> {
-    Some(number(&figure?, |value| units::bytes(value as u64)))
-}
-
-fn number(figure: &Figure, text: impl Fn(f64) -> String) -> String {
-    markup::number(Some(figure), text)
 }
 
 /// The parts of a result that are facts of the ground, every one of which is shown.
@@ -87,7 +59,7 @@ struct Facts<'a> {
     device: Option<&'a Device>,
     stores: Option<&'a [StoreFacts]>,
     choices: Option<&'a [String]>,
-    /// Why no row is whole.
+    /// Reason that no row is whole.
     not_whole: Option<&'a str>,
 }
 
@@ -129,40 +101,21 @@ pub(super) fn warnings(report: &Report<'_>) -> Section {
         "" => "<p>None.</p>".to_owned(),
         items => format!("<ul class=\"warnings\">{items}</ul>"),
     };
-    Section {
-        id: "warnings",
-        title: "Warnings",
-        lede: "Reasons to doubt these figures, each with its remedy.".to_owned(),
-        body,
-        results: Vec::new(),
-    }
+    let lede = "Reasons to doubt these figures, each with its remedy.";
+    Section::new("warnings", "Warnings", lede, body, Vec::new())
 }
 
 /// The machine and the stores.
 pub(super) fn environment(report: &Report<'_>) -> Section {
-    let mut rows = Vec::new();
-    for (name, text) in FIRST {
-        let texts = report.sources.iter().map(|source| text(source).unwrap_or_else(unknown));
-        rows.push((name.to_owned(), texts.collect()));
-    }
-    let mut body = by_result(report, "The machine", &rows);
     let facts: Vec<Value> = report.sources.iter().map(facts).collect();
-    let full: Vec<(String, Vec<String>)> = all_paths(&facts)
-        .iter()
-        .map(|(at, name)| {
-            let texts = facts.iter().enumerate().map(|(result, facts)| value(result, facts, at));
-            (name.clone(), texts.collect())
-        })
-        .collect();
+    let first = FIRST.map(|(name, at)| (name.to_owned(), values(&facts, at)));
+    let mut body = by_result(report, "The machine", &first);
+    let full: Vec<(String, Vec<String>)> =
+        all_paths(&facts).into_iter().map(|(at, name)| (name, values(&facts, &at))).collect();
     let full = by_result(report, "Every fact", &full);
     body.push_str(&markup::fold("Every fact of machine, device and stores", &full));
-    Section {
-        id: "environment",
-        title: "The machine",
-        lede: "Its state when the run began. Unknown facts are not guessed.".to_owned(),
-        body,
-        results: Vec::new(),
-    }
+    let lede = "Its state when the run began. Unknown facts are not guessed.";
+    Section::new("environment", "The machine", lede, body, Vec::new())
 }
 
 /// A table of facts: each value once, with the results that have it where they differ.
@@ -203,11 +156,17 @@ fn bare(text: &str) -> String {
     format!("{}{}", &text[..start], &text[end..])
 }
 
+/// A fact of each result.
+fn values(facts: &[Value], at: &str) -> Vec<String> {
+    facts.iter().enumerate().map(|(result, facts)| value(result, facts, at)).collect()
+}
+
 /// A fact of the result at `result`.
 fn value(result: usize, facts: &Value, at: &str) -> String {
     match facts.pointer(at) {
-        None | Some(Value::Null | Value::Object(_)) => unknown(),
-        Some(Value::Bool(fact)) => answer(Some(*fact)).unwrap_or_else(unknown),
+        None | Some(Value::Null) => unknown(),
+        Some(of @ Value::Object(_)) => virtual_machine(of).map_or_else(unknown, esc),
+        Some(Value::Bool(fact)) => if *fact { "yes" } else { "no" }.to_owned(),
         Some(Value::String(text)) => esc(text),
         Some(Value::Array(all)) => {
             let texts: Vec<_> = all.iter().map(ToString::to_string).collect();
@@ -238,7 +197,7 @@ fn leaves(value: &Value, at: &str, paths: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(object) => {
             for (key, value) in object {
-                // Of a pointer: `~` and `/` are written as `~0` and `~1`.
+                // A JSON pointer writes `~` and `/` as `~0` and `~1`.
                 let key = key.replace('~', "~0").replace('/', "~1");
                 leaves(value, &format!("{at}/{key}"), paths);
             }
@@ -256,17 +215,29 @@ fn leaves(value: &Value, at: &str, paths: &mut BTreeMap<String, String>) {
 
 #[cfg(test)]
 mod tests {
+    use result::{Shown, Stored, environment::Virtualisation, example};
+
     use super::*;
+
+    #[test]
+    fn facts_that_are_shown_first_stand_in_a_result() {
+        let results: [Shown; 1] = [Stored::new("r.json".into(), example::typical()).into()];
+        let facts = facts(&Report::new(&results).sources[0]);
+        for (name, at) in FIRST {
+            assert!(facts.pointer(at).is_some(), "{name}: {at}");
+        }
+    }
 
     #[test]
     fn a_machine_is_virtual_where_the_doctor_says_so_and_its_name_alone_is_no_sign() {
         let of = |has_hypervisor: Option<bool>, product: Option<&str>| {
-            virtual_machine(&Virtualisation {
+            let of = Virtualisation {
                 has_hypervisor,
                 product: product.map(str::to_owned),
                 hypervisor: None,
                 container: None,
-            })
+            };
+            virtual_machine(&serde_json::to_value(of).unwrap()).map(str::to_owned)
         };
         assert_eq!(of(Some(true), Some("QEMU")).as_deref(), Some("QEMU"));
         assert_eq!(of(Some(true), None).as_deref(), Some("yes"));

@@ -5,12 +5,10 @@
 use super::{
     data::{self, IsLeftOut, Report, Row},
     markup::{self, Section, esc, number},
-    settings::{IO_THREADS, SOURCE, Setting, THREADS},
+    scale::Scale,
+    settings::{SOURCE, Setting},
 };
 use crate::{certainty, facts, units};
-
-/// Maps that stand open; the others are folded away.
-const OPEN_MAP_COUNT: usize = 6;
 
 /// Least share of a map's fields that have a figure.
 const FILLED_SHARE_MIN: f64 = 0.6;
@@ -22,7 +20,7 @@ pub(super) const DEEP_PERCENT_DARK: f64 = 55.0;
 /// Said of maps with such a field.
 const LEFT_OUT: &str = " <em>= cell 0</em>: this cell was left out, as its keys change nothing there; \
     it would be the run of cell 0, whose figure it has.";
-/// Said of maps with rows whose design has other threads than the cell's keys name.
+/// Said of maps of a sweep.
 const UNCHANGED: &str = " A design that a key does not change, as threads do not change a run in order, has \
     in each cell the figure of its own run there.";
 
@@ -68,8 +66,8 @@ impl<'r, 'a> Map<'r, 'a> {
         certainty::is_fastest(row.cell.value, all)
     }
 
-    /// Fields that have a figure, if the map has two values or more on each side and is well
-    /// filled: settings that were not varied together make no map.
+    /// Number of fields that have a figure. Zero for a map with fewer than two values on a side or
+    /// with few figures: settings that were not varied together make no map.
     fn field_count(&self) -> usize {
         let [down, across] = [self.values(0), self.values(1)];
         if down.len() < 2 || across.len() < 2 {
@@ -85,47 +83,30 @@ impl<'r, 'a> Map<'r, 'a> {
 /// The part with heat maps; `None` where no two settings were varied together.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let maps = maps(report)?;
-    let html: Vec<String> = match maps.as_slice() {
+    let scale = Scale::log(maps.iter().flat_map(|map| &map.rows).map(|row| data::speed(row)), 1.0);
+    let html = maps.iter().map(|map| {
         // One alone needs no title.
-        [map] => vec![draw(report, map, "")],
-        maps => maps.iter().map(|map| draw(report, map, &title(report, map))).collect(),
-    };
-    let (open, folded) = html.split_at(html.len().min(OPEN_MAP_COUNT));
-    let mut body = format!("<div class=\"maps\">{}</div>", open.concat());
-    if !folded.is_empty() {
-        let more = format!("<div class=\"maps\">{}</div>", folded.concat());
-        body.push_str(&markup::fold(&format!("{} more", folded.len()), &more));
-    }
+        let title = if maps.len() == 1 { String::new() } else { title(report, map) };
+        draw(report, map, &title, scale)
+    });
+    let body = format!("<div class=\"maps\">{}</div>", markup::charts(&html.collect::<Vec<_>>()));
     let [down, across] = maps[0].axes.map(|index| report.setting_name(index));
     let left_out = maps.iter().flat_map(|map| &map.rows).any(|row| is_left_out(row));
     let left_out = if left_out { LEFT_OUT } else { "" };
-    let unchanged = maps.iter().flat_map(|map| &map.rows).any(|row| is_unchanged(row));
-    let unchanged = if unchanged { UNCHANGED } else { "" };
-    let which = if report.is_sweep() { "axes of the sweep come first" } else { "varied most" };
-    Some(Section {
-        id: "heat",
-        title: "Heat map",
-        lede: format!(
-            "Median throughput in MGas/s by <em>{}</em> (down) and <em>{}</em> (across): {which}. A \
-             stronger shade is faster within a map; a field is framed where its 95 % interval shows that no \
+    let (which, unchanged) = match report.is_sweep() {
+        true => ("axes of the sweep come first", UNCHANGED),
+        false => ("varied most", ""),
+    };
+    let lede = format!(
+        "Median throughput in MGas/s by <em>{}</em> (down) and <em>{}</em> (across): {which}. A \
+             stronger shade is faster, on one scale for all maps; a field is framed where its 95 % interval shows that no \
              other is as fast. \
              <em>No run</em>: there is no result.{left_out}{unchanged}",
-            esc(down),
-            esc(across)
-        ),
-        body,
-        results: report.results_of(maps.iter().flat_map(|map| map.rows.iter().copied())),
-    })
-}
-
-/// Whether a row's design has other threads than the keys of its cell name.
-fn is_unchanged(row: &Row<'_>) -> bool {
-    let own = [(THREADS, row.cell.threads), (IO_THREADS, row.cell.io_threads)];
-    !is_left_out(row)
-        && own.into_iter().any(|(index, own)| {
-            let told = row.setting(index).and_then(|setting| setting.number);
-            told.is_some_and(|told| told != own as f64)
-        })
+        esc(down),
+        esc(across)
+    );
+    let results = report.results_of(maps.iter().flat_map(|map| map.rows.iter().copied()));
+    Some(Section::new("heat", "Heat map", lede, body, results))
 }
 
 /// The maps of the pair with most axes of the sweep; of these the pair that fills most fields, and of
@@ -166,48 +147,33 @@ fn title(report: &Report<'_>, map: &Map<'_, '_>) -> String {
     report.told_apart(map.rows[0], &but)
 }
 
-fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str) -> String {
+fn draw(report: &Report<'_>, map: &Map<'_, '_>, title: &str, scale: Scale) -> String {
     let [down, across] = [map.values(0), map.values(1)];
-    let speeds = map.rows.iter().map(|row| data::speed(row)).filter(|speed| *speed > 0.0);
-    let (low, high) =
-        speeds.fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(s), high.max(s)));
     let [down_name, across_name] = map.axes.map(|index| report.setting_name(index));
-    let mut html = format!(
-        "<figure><div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Heat map {t}\">\
-         <table class=\"heat\"><caption>{t}</caption><thead><tr><th scope=\"col\">{} ↓ \
-         {} →</th>",
-        esc(down_name),
-        esc(across_name),
-        t = esc(title)
-    );
-    for value in &across {
-        html.push_str(&format!("<th scope=\"col\">{}</th>", esc(&value.text)));
-    }
-    html.push_str("</tr></thead><tbody>\n");
-    for value in &down {
-        html.push_str(&format!("<tr><th scope=\"row\">{}</th>", esc(&value.text)));
-        for other in &across {
-            html.push_str(&field(report, map, map.field(value, other), [low, high]));
-        }
-        html.push_str("</tr>\n");
-    }
-    html.push_str("</tbody></table></div></figure>\n");
-    html
+    let corner = format!("{down_name} ↓ {across_name} →");
+    let heads: Vec<&str> =
+        [corner.as_str()].into_iter().chain(across.iter().map(|of| of.text.as_str())).collect();
+    let rows = down.iter().map(|value| {
+        let fields = across.iter().map(|other| field(report, map, map.field(value, other), scale));
+        [esc(&value.text)].into_iter().chain(fields).collect()
+    });
+    let caption = format!("Heat map {title}");
+    let table = markup::table_as("heat", &caption, &heads, &rows.collect::<Vec<_>>());
+    format!("<figure>{}{table}</figure>\n", markup::over(title))
 }
 
-/// A field, shaded by its figure on a logarithmic scale from the map's lowest to its highest.
+/// A field, shaded by its figure on a logarithmic scale from the lowest to the highest of all maps.
 fn field(
     report: &Report<'_>,
     map: &Map<'_, '_>,
     found: Option<(&Row<'_>, usize)>,
-    [low, high]: [f64; 2],
+    scale: Scale,
 ) -> String {
     let Some((row, count)) = found else {
         return "<td class=\"empty\"><small>no run</small></td>".to_owned();
     };
     let speed = data::speed(row);
-    let share = if high > low { (speed / low).ln() / (high / low).ln() } else { 1.0 };
-    let percent = (share.clamp(0.0, 1.0) * 100.0).round();
+    let percent = scale.percent(speed);
     let is_best = !is_left_out(row) && map.is_fastest(row);
     let best = if is_best { " best" } else { "" };
     let ink = match percent {
@@ -227,7 +193,7 @@ fn field(
         }
     };
     format!(
-        "<td class=\"field{best}{ink}\" style=\"--share:{percent:.0}%\" title=\"{}\">{}{beside}</td>",
+        "<td class=\"field{best}{ink}\" style=\"--share:{percent:.1}%\" title=\"{}\">{}{beside}</td>",
         esc(row.variant()),
         number(row.throughput(), units::number)
     )

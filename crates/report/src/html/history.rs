@@ -1,14 +1,15 @@
-//! The times of a history: a chart for each work, machine and store, in which every result has its place
-//! and levels are lines; the table of changes, and that of all points.
+//! The times of a history. Each work, machine and store has a chart, in which every result has its
+//! place and levels are lines. Tables have the changes and all points.
 
 use result::{Cell, stats::FALSE_ALARM_RATE};
 use variant::StoreKind;
 
 use super::{
-    chart::{self, Chart, Guide, Point, Scale, Series},
+    chart::{Axis, Chart, Fit, Guide, Point, Series},
     data::Report,
     figure::{Part, figure, interval, part},
     markup::{self, Column, Section, esc, number},
+    scale::{Scale, tick},
 };
 use crate::{
     certainty, facts,
@@ -57,13 +58,8 @@ pub(super) fn changes(groups: &[Group<'_>]) -> Section {
         true => "<p>No time changed.</p>".to_owned(),
         false => markup::table("Changes", &heads, &rows),
     };
-    Section {
-        id: "changes",
-        title: "Where a time changed",
-        lede: esc(&format!("{}.", capital(&note(judged_count(groups))))),
-        body,
-        results: Vec::new(),
-    }
+    let lede = esc(&format!("{}.", capital(&note(judged_count(groups)))));
+    Section::new("changes", "Where a time changed", lede, body, Vec::new())
 }
 
 fn capital(text: &str) -> String {
@@ -99,52 +95,38 @@ pub(super) fn charts(groups: &[Group<'_>]) -> Section {
             body.push_str(&chart(group, store, &all));
         }
     }
-    Section {
-        id: "history",
-        title: "Times from result to result",
-        lede: format!(
-            "The median time of a batch in each result, in the order of time, with its 95 % interval \
+    let lede = format!(
+        "The median time of a batch in each result, in the order of time, with its 95 % interval \
              where there is one. Results stand at equal steps, under the commit of their program. A \
              line joins results of one level; it breaks where the level changes, which an upright line \
              with the change’s number marks. A false change is drawn on {} % of such pages at \
              most. Results of other work or of another machine have a chart of their own.",
-            units::percent(FALSE_ALARM_RATE)
-        ),
-        body,
-        results: Vec::new(),
-    }
+        units::percent(FALSE_ALARM_RATE)
+    );
+    Section::new("history", "Times from result to result", lede, body, Vec::new())
 }
 
 /// Position of a result's mark along the axis.
 fn position(group: &Group<'_>, result: usize) -> f64 {
     let index = group.results.iter().position(|of| *of == result).unwrap_or(0);
-    (index as f64 + 0.5) / group.results.len() as f64
+    index as f64 + 0.5
 }
 
 fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> String {
     let drawn: Vec<_> = group.series.iter().filter(|series| series.store == store).collect();
-    let times = drawn
-        .iter()
-        .flat_map(|series| &series.points)
-        .flat_map(|point| point.cell.ms_per_batch.ci95.into_iter().flatten().chain([point.ms]));
-    let y = Scale::log(times, ROOM);
-    let series = drawn.iter().enumerate().map(|(index, series)| {
-        let nth = drawn[..index].iter().filter(|of| of.design == series.design).count();
-        line(group, series, nth, y)
-    });
-    let series = series.collect();
     let runs = drawn.iter().flat_map(|series| &series.points);
-    let mut x_ticks: Vec<(f64, String)> =
+    let mut named: Vec<(f64, String)> =
         runs.map(|point| (position(group, point.result), commit(point.run))).collect();
-    x_ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    x_ticks.dedup_by(|a, b| a.0 == b.0);
+    named.sort_by(|a, b| a.0.total_cmp(&b.0));
+    named.dedup_by(|a, b| a.0 == b.0);
+    let width = Fit::Fixed(Scale::Linear { min: 0.0, max: group.results.len() as f64 });
+    let title = "results in the order of time, by the commit of their program";
+    let ms = format!("{}, logarithmic", facts::ms_per([group.workload]));
     let chart = Chart {
         label: format!("Times of {} from result to result, on {store}", group.workload.scenario),
-        x_title: "results in the order of time, by the commit of their program".to_owned(),
-        y_title: format!("{}, logarithmic", facts::ms_per([group.workload])),
-        x_ticks,
-        y_ticks: y.labelled_ticks(chart::tick),
-        series,
+        x: Axis { named, ..Axis::new(title, width, tick) },
+        y: Axis::new(ms, Fit::Log(ROOM), tick),
+        series: drawn.iter().map(|series| line(group, series)).collect(),
         guides: guides(group, store, changes),
     };
     let caption = format!("{}; {}; {store}", work_words(group), group.machine);
@@ -153,28 +135,26 @@ fn chart(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> S
 
 /// An upright line between the results on both sides of each change, with all their numbers.
 fn guides(group: &Group<'_>, store: StoreKind, changes: &[Numbered<'_, '_>]) -> Vec<Guide> {
-    let mut guides: Vec<Guide> = Vec::new();
+    let mut all: Vec<(f64, String)> = Vec::new();
     let own = changes.iter().filter(|of| std::ptr::eq(of.group, group) && of.series.store == store);
     for of in own {
         let [before, after] =
             [of.change.at - 1, of.change.at].map(|at| of.series.points[at].result);
         let x = f64::midpoint(position(group, before), position(group, after));
-        match guides.iter_mut().find(|guide| guide.from[0] == x) {
-            Some(guide) => guide.name.push_str(&format!(", {}", of.number)),
-            None => {
-                guides.push(Guide { from: [x, 0.0], to: [x, 1.0], name: of.number.to_string() })
-            }
+        match all.iter_mut().find(|(at, _)| *at == x) {
+            Some((_, name)) => name.push_str(&format!(", {}", of.number)),
+            None => all.push((x, of.number.to_string())),
         }
     }
-    guides
+    all.into_iter().map(|(x, name)| Guide::Upright(x, name)).collect()
 }
 
-fn line(group: &Group<'_>, series: &history::Series<'_>, nth: usize, y: Scale) -> Series {
+fn line(group: &Group<'_>, series: &history::Series<'_>) -> Series {
     let starts: Vec<usize> = series.changes.iter().map(|change| change.at).collect();
     let points = series.points.iter().enumerate().filter_map(|(index, of)| {
         let cell = cell(of)?;
         let figure = figure!(cell, ms_per_batch.median)?;
-        let ends = interval!(cell, ms_per_batch.ci95).map(|ends| ends.map(|end| y.at(end.value)));
+        let ends = interval!(cell, ms_per_batch.ci95).map(|ends| ends.map(|end| end.value));
         let words = format!(
             "{} at commit {}, {}: {} ms per batch",
             series.variant,
@@ -187,17 +167,10 @@ fn line(group: &Group<'_>, series: &history::Series<'_>, nth: usize, y: Scale) -
             && index.checked_sub(1).is_some_and(|before| {
                 series.points[before..=index].iter().all(|of| certainty::is_repeated(of.cell))
             });
-        Some(Point {
-            x: position(group, of.result),
-            y: y.at(figure.value),
-            ends,
-            words,
-            figure,
-            is_joined,
-        })
+        Some(Point { x: position(group, of.result), figure, ends, words, is_joined })
     });
     let (_, name) = series.variant.split_once('/').unwrap_or(("", series.variant));
-    Series { name: name.to_owned(), design: series.design, nth, points: points.collect() }
+    Series { name: name.to_owned(), design: series.design, points: points.collect() }
 }
 
 /// The cell of a point, with its place in the result.
@@ -224,12 +197,7 @@ pub(super) fn points(report: &Report<'_>, groups: &[Group<'_>]) -> Section {
         }),
     ];
     let table = markup::table_of("All points", all, &columns);
-    Section {
-        id: "points",
-        title: "All points",
-        lede: "Each variant in each result. The letters are those of the list of results."
-            .to_owned(),
-        body: markup::fold("All points as a table", &table),
-        results: Vec::new(),
-    }
+    let lede = "Each variant in each result. The letters are those of the list of results.";
+    let body = markup::fold("All points as a table", &table);
+    Section::new("points", "All points", lede, body, Vec::new())
 }

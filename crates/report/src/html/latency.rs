@@ -2,10 +2,11 @@
 //! curve, all of them in the table.
 
 use super::{
-    chart::{Chart, Point, Scale, Series},
+    chart::{Axis, Chart, Fit, Point, Series},
     data::{Report, Row},
     figure::{Figure, Part, figure, part},
     markup::{self, Section, esc, number},
+    scale::Scale,
     settings::OF_VARIANT,
 };
 use result::{Cell, Percentiles};
@@ -43,12 +44,10 @@ const PERCENTILES: [Percentile; 7] = [
 /// The largest value. It stands apart: nothing is known of the values between.
 const LARGEST: Percentile =
     Percentile { name: "100, the largest", beyond: 0.0, of: |of| figure!(of, max) };
-/// Where the largest value stands, in tenfold rarities beyond the last percentile drawn.
+/// Position of the largest value, in tenfold rarities beyond the last drawn percentile.
 const LARGEST_GAP: f64 = 0.7;
-/// Charts that stand open; the others are folded away.
-const OPEN_CHART_COUNT: usize = 4;
 
-/// Which latency.
+/// Kind of latency.
 struct Kind {
     id: &'static str,
     title: &'static str,
@@ -102,35 +101,24 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let groups = report.groups(rows.iter().copied(), &OF_VARIANT);
-    let charts: Vec<String> = groups
+    let panels = report.panels(rows.iter().copied(), &OF_VARIANT);
+    let charts: Vec<String> = panels
         .iter()
-        .filter(|group| group.iter().any(|row| kind.figure(row, PERCENTILES[0].of).is_some()))
-        .map(|group| {
-            let title = match groups.len() {
-                1 => String::new(),
-                _ => report.told_apart(group[0], &OF_VARIANT),
-            };
-            chart(kind, &title, &Report::best_of_designs(&Report::most_duties(group)))
+        .filter(|(_, rows)| rows.iter().any(|row| kind.figure(row, PERCENTILES[0].of).is_some()))
+        .map(|(title, rows)| {
+            chart(kind, title, &Report::best_of_designs(&Report::most_duties(rows)))
         })
         .collect();
-    let mut body = markup::open_and_folded(&charts, OPEN_CHART_COUNT);
+    let mut body = markup::charts(&charts);
     if charts.is_empty() {
         body.push_str("<p>Too few values for a percentile: the largest ones are in the table.</p>");
     }
     body.push_str(&markup::fold("Percentiles by variant, as a table", &table(report, kind, &rows)));
-    Some(Section {
-        id: kind.id,
-        title: kind.title,
-        lede: format!("{} Drawn is the fastest variant of each design.", kind.lede),
-        body,
-        results: report.results_of(rows),
-    })
+    let lede = format!("{} Drawn is the fastest variant of each design.", kind.lede);
+    Some(Section::new(kind.id, kind.title, lede, body, report.results_of(rows)))
 }
 
 fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
-    let values = rows.iter().flat_map(|row| finds().filter_map(|find| kind.figure(row, find)));
-    let y = Scale::decades(values.map(|figure| figure.value));
     let drawn: Vec<_> = PERCENTILES
         .iter()
         .filter(|percentile| rows.iter().any(|row| kind.figure(row, percentile.of).is_some()))
@@ -141,8 +129,8 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
         .into_iter()
         .map(|of| (0.03 + 0.94 * (of.rarity() - begin) / (end - begin).max(LARGEST_GAP), of))
         .collect();
-    let mut x_ticks: Vec<_> = marks.iter().map(|(x, of)| (*x, of.name.to_owned())).collect();
-    x_ticks.push((0.97, "max".to_owned()));
+    let mut named: Vec<_> = marks.iter().map(|(x, of)| (*x, of.name.to_owned())).collect();
+    named.push((0.97, "max".to_owned()));
     marks.push((0.97, &LARGEST));
     let series = rows.iter().map(|row| {
         let name = format!("{} {}", row.cell.design, row.threads());
@@ -150,33 +138,20 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
             let figure = kind.figure(row, percentile.of)?;
             let (what, time) = (percentile.name, units::time_ns(figure.value));
             let words = format!("{name}, percentile {what}: {time}");
-            let (y, is_joined) = (y.at(figure.value), percentile.beyond > 0.0);
-            Some(Point { x: *x, y, ends: None, words, figure, is_joined })
+            Some(Point { x: *x, figure, ends: None, words, is_joined: percentile.beyond > 0.0 })
         });
         let points = points.collect();
-        Series { name, design: row.cell.design, nth: 0, points }
+        Series { name, design: row.cell.design, points }
     });
+    let width = Fit::Fixed(Scale::Linear { min: 0.0, max: 1.0 });
     let chart = Chart {
         label: format!("{} by percentile {title}", kind.title),
-        x_title: "percentile".to_owned(),
-        y_title: "time, logarithmic".to_owned(),
-        x_ticks,
-        y_ticks: y.labelled_ticks(short_time),
+        x: Axis { named, ..Axis::new("percentile", width, units::plain) },
+        y: Axis::new("time, logarithmic", Fit::Decades, units::time_ns),
         series: series.collect(),
         guides: Vec::new(),
     };
     chart.figure(title, "")
-}
-
-/// `100 µs`, not `100.0 µs`: ticks are round.
-fn short_time(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "µs"),
-        ns if ns < 1e9 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    format!("{} {unit}", units::count(value.round() as u64))
 }
 
 fn table(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {

@@ -1,14 +1,17 @@
 //! The page of loads on live nodes: transactions by block, times to inclusion, depth of the pool, and the
 //! figures and calls of each load.
 
-use result::{send::SendResult, stored::StoredLoad};
+use result::{
+    send::{SendPool, SendResult},
+    stored::StoredLoad,
+};
 use variant::Design;
 
 use super::{
-    chart::{Chart, Guide, Point, Scale, Series, tick},
+    chart::{Axis, Chart, Fit, Guide, Point, Series},
     figure::{Figure, Part, figure},
-    markup::{self, Column, count, esc, number, section, unknown},
-    shell::{Parts, shell},
+    markup::{self, Column, Parts, count, esc, number, section, shell, unknown},
+    scale::tick,
 };
 use crate::{send::conclude, units};
 
@@ -129,15 +132,30 @@ fn highest(values: &[u64]) -> Vec<usize> {
         .collect()
 }
 
-/// A point on a line, with the number of transactions that it stands for.
-fn point(x: f64, y: Scale, figure: Figure, words: impl Fn(&str) -> String) -> Point {
-    let count = units::things(figure.value as u64, "transaction");
-    Point { x, y: y.at(figure.value), ends: None, words: words(&count), figure, is_joined: true }
+/// A series of a chart: values across, and numbers of transactions with what is said of each.
+fn series(
+    name: &str,
+    look: usize,
+    points: impl Iterator<Item = (f64, Option<Figure>, String)>,
+) -> Series {
+    let points = points.filter_map(|(x, figure, of)| {
+        let figure = figure?;
+        let words = format!("{}{of}", units::things(figure.value as u64, "transaction"));
+        Some(Point { x, figure, ends: None, words, is_joined: true })
+    });
+    Series { name: name.to_owned(), design: LOOKS[look], points: points.collect() }
 }
 
-/// The first or the second series of a chart.
-fn series(name: &str, look: usize, points: Vec<Point>) -> Series {
-    Series { name: name.to_owned(), design: LOOKS[look], nth: 0, points }
+/// A chart of transactions over the seconds since the start.
+fn over_time(load: &Load<'_>, label: &str, y_title: &str, series: Vec<Series>) -> String {
+    let chart = Chart {
+        label: format!("{label} {}", name(load)),
+        x: Axis::new("seconds since the start", Fit::FromZero, tick),
+        y: Axis::new(y_title, Fit::FromZero, tick),
+        series,
+        guides: Vec::new(),
+    };
+    chart.figure(&name(load), "")
 }
 
 fn blocks(loads: &[Load<'_>]) -> String {
@@ -147,36 +165,21 @@ fn blocks(loads: &[Load<'_>]) -> String {
     );
     let charts = loads.iter().map(|load| {
         let counts: Vec<u64> = load.blocks.iter().map(|block| block.own_tx_count).collect();
-        let seconds: Vec<f64> =
-            load.blocks.iter().map(|block| block.seen_ns as f64 / 1e9).collect();
-        let shown = highest(&counts);
-        let x = Scale::linear(shown.iter().map(|index| seconds[*index]));
-        let y = Scale::linear(counts.iter().map(|count| *count as f64));
-        let points = shown.into_iter().filter_map(|index| {
-            let (number, seconds) = (load.blocks[index].number, seconds[index]);
-            let figure = figure!(load, blocks[index].own_tx_count)?;
-            Some(point(x.at(seconds), y, figure, |count| {
-                format!("block {number}, seen after {seconds:.1} s: {count}")
-            }))
+        let points = highest(&counts).into_iter().map(|index| {
+            let block = &load.blocks[index];
+            let seconds = block.seen_ns as f64 / 1e9;
+            let words = format!(" in block {}, seen after {seconds:.1} s", block.number);
+            (seconds, figure!(load, blocks[index].own_tx_count), words)
         });
-        let points = points.collect();
-        let chart = Chart {
-            label: format!("Transactions by block of {}", name(load)),
-            x_title: "seconds since the start".to_owned(),
-            y_title: "transactions of the load in the block".to_owned(),
-            x_ticks: x.labelled_ticks(tick),
-            y_ticks: y.labelled_ticks(tick),
-            series: vec![series("of the load", 0, points)],
-            guides: Vec::new(),
-        };
-        chart.figure(&name(load), "")
+        let all = vec![series("of the load", 0, points)];
+        over_time(load, "Transactions by block of", "transactions of the load in the block", all)
     });
     section("blocks", "Transactions by block", &lede, &charts.collect::<String>())
 }
 
 fn inclusion(loads: &[Load<'_>]) -> String {
-    let lede = "Transactions by the time from when they were due to when their block was seen: each mark is a \
-                range of times, at its upper end. Those that were in no block at the end are a series of their \
+    let lede = "Transactions by the time from when they were due to when their block was seen: each bar is a \
+                range of times. Those that were in no block at the end are a series of their \
                 own, by the time that they had waited.";
     let charts = loads.iter().map(histogram);
     section("inclusion", "Time to inclusion", lede, &charts.collect::<String>())
@@ -187,22 +190,18 @@ fn histogram(load: &Load<'_>) -> String {
     if buckets.is_empty() {
         return format!("<p class=\"over\">{}</p>{}\n", esc(&name(load)), unknown());
     }
-    let x = Scale::log(buckets.iter().map(|bucket| bucket.up_to_ns as f64), ROOM);
-    let highest = buckets.iter().map(|bucket| bucket.included_count.max(bucket.open_count) as f64);
-    let y = Scale::linear(highest);
-    let (mut included, mut open) = (Vec::new(), Vec::new());
-    for (index, bucket) in buckets.iter().enumerate() {
-        let up_to_ns = bucket.up_to_ns as f64;
-        let (at, up_to) = (x.at(up_to_ns), units::time_ns(up_to_ns));
-        let figure = figure!(load, latency.inclusion_histogram[index].included_count);
-        included.extend(figure.map(|figure| {
-            point(at, y, figure, |count| format!("{count} in a block, up to {up_to}"))
-        }));
-        let figure = figure!(load, latency.inclusion_histogram[index].open_count);
-        open.extend(figure.map(|figure| {
-            point(at, y, figure, |count| format!("{count} in no block, up to {up_to}"))
-        }));
-    }
+    let of = |index: usize, words: &str| {
+        let up_to_ns = buckets[index].up_to_ns as f64;
+        (up_to_ns, format!(" {words}, up to {}", units::time_ns(up_to_ns)))
+    };
+    let included = (0..buckets.len()).map(|index| {
+        let (x, words) = of(index, "in a block");
+        (x, figure!(load, latency.inclusion_histogram[index].included_count), words)
+    });
+    let open = (0..buckets.len()).map(|index| {
+        let (x, words) = of(index, "in no block");
+        (x, figure!(load, latency.inclusion_histogram[index].open_count), words)
+    });
     let mut all = vec![series("in a block", 0, included)];
     if load.latency.open_count > 0 {
         all.push(series("in no block", 1, open));
@@ -213,15 +212,13 @@ fn histogram(load: &Load<'_>) -> String {
     ];
     let guides = guides.into_iter().filter_map(|(percentile, figure)| {
         let ns = figure?.value;
-        let name = format!("{percentile} {}", units::time_ns(ns));
-        Some(Guide { from: [x.at(ns), 0.0], to: [x.at(ns), 1.0], name })
+        Some(Guide::Upright(ns, format!("{percentile} {}", units::time_ns(ns))))
     });
+    let title = "time from due to seen in a block, logarithmic";
     let chart = Chart {
         label: format!("Times to inclusion of {}", name(load)),
-        x_title: "time from due to seen in a block, logarithmic".to_owned(),
-        y_title: "transactions".to_owned(),
-        x_ticks: x.labelled_ticks(units::time_ns),
-        y_ticks: y.labelled_ticks(tick),
+        x: Axis { is_binned: true, ..Axis::new(title, Fit::Log(ROOM), units::time_ns) },
+        y: Axis::new("transactions", Fit::FromZero, tick),
         series: all,
         guides: guides.collect(),
     };
@@ -240,36 +237,20 @@ fn pool(loads: &[Load<'_>]) -> Option<String> {
 }
 
 fn depth(load: &Load<'_>) -> String {
-    let pending: Vec<u64> = load.pool.iter().map(|at| at.pending_count).collect();
-    let queued: Vec<u64> = load.pool.iter().map(|at| at.queued_count).collect();
-    let seconds: Vec<f64> = load.pool.iter().map(|at| at.at_ns as f64 / 1e9).collect();
-    let x = Scale::linear(seconds.iter().copied());
-    let y = Scale::linear(pending.iter().chain(&queued).map(|count| *count as f64));
-    let of_pending = highest(&pending).into_iter().filter_map(|index| {
-        let (figure, seconds) = (figure!(load, pool[index].pending_count)?, seconds[index]);
-        Some(point(x.at(seconds), y, figure, |count| {
-            format!("{count} pending after {seconds:.1} s")
-        }))
-    });
-    let of_queued = highest(&queued).into_iter().filter_map(|index| {
-        let (figure, seconds) = (figure!(load, pool[index].queued_count)?, seconds[index]);
-        Some(point(x.at(seconds), y, figure, |count| {
-            format!("{count} queued after {seconds:.1} s")
-        }))
-    });
-    let chart = Chart {
-        label: format!("Depth of the pool under {}", name(load)),
-        x_title: "seconds since the start".to_owned(),
-        y_title: "transactions in the pool".to_owned(),
-        x_ticks: x.labelled_ticks(tick),
-        y_ticks: y.labelled_ticks(tick),
-        series: vec![
-            series("pending", 0, of_pending.collect()),
-            series("queued", 1, of_queued.collect()),
-        ],
-        guides: Vec::new(),
+    let of = |kind: &str, number: fn(&SendPool) -> u64| {
+        let counts: Vec<u64> = load.pool.iter().map(number).collect();
+        let shown = highest(&counts).into_iter().map(|index| {
+            let seconds = load.pool[index].at_ns as f64 / 1e9;
+            (index, seconds, format!(" {kind} after {seconds:.1} s"))
+        });
+        shown.collect::<Vec<_>>().into_iter()
     };
-    chart.figure(&name(load), "")
+    let pending = of("pending", |at| at.pending_count)
+        .map(|(index, x, words)| (x, figure!(load, pool[index].pending_count), words));
+    let queued = of("queued", |at| at.queued_count)
+        .map(|(index, x, words)| (x, figure!(load, pool[index].queued_count), words));
+    let all = vec![series("pending", 0, pending), series("queued", 1, queued)];
+    over_time(load, "Depth of the pool under", "transactions in the pool", all)
 }
 
 fn calls(loads: &[Load<'_>]) -> String {

@@ -1,7 +1,5 @@
-//! How a page tells designs apart: shape, colours and dashes. Designs take the looks in turn, so
-//! that a new one, which comes last, needs no change here and changes no other's.
-
-use std::fmt::Write as _;
+//! Looks of designs on a page: shape, colours and dashes. Designs take the looks in turn, so a new
+//! one, which comes last, changes nothing here and no other's look.
 
 use variant::Design;
 
@@ -59,38 +57,30 @@ pub(super) const fn shape(design: Design) -> &'static str {
 
 /// `rules` with the designs' rules in place of the comments that name them.
 pub(super) fn style(rules: &str) -> String {
-    let mut style = String::with_capacity(rules.len() + 2048);
-    for line in rules.split_inclusive('\n') {
-        let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
-        let (of_designs, rest) = match rest.split_once("*/") {
-            Some(("/*light colours of designs", rest)) => {
-                (lines(3, indent, |of| Some(format!("--d-{of}: {};", look(*of).light))), rest)
-            }
-            Some(("/*dark colours of designs", rest)) => {
-                (lines(3, indent, |of| Some(format!("--d-{of}: {};", look(*of).dark))), rest)
-            }
-            Some(("/*classes of designs", rest)) => {
-                (lines(2, indent, |of| Some(format!(".d-{of} {{ --c: var(--d-{of}); }}"))), rest)
-            }
-            Some(("/*dashes of designs", rest)) => {
-                let rules = lines(2, indent, |of| {
-                    let dashes = look(*of).dashes?;
-                    Some(format!(".line.d-{of} line {{ stroke-dasharray: {dashes}; }}"))
-                });
-                (rules, rest)
-            }
-            _ => (String::new(), rest),
-        };
-        let _ = write!(style, "{indent}{of_designs}{rest}");
-    }
-    style
-}
-
-/// The designs' rules by `rule`, `in_line` of them in each line.
-fn lines(in_line: usize, indent: &str, rule: impl Fn(&Design) -> Option<String>) -> String {
-    let rules: Vec<String> = Design::ALL.iter().filter_map(rule).collect();
-    let lines: Vec<String> = rules.chunks(in_line).map(|line| line.join(" ")).collect();
-    lines.join(&format!("\n{indent}"))
+    let of = |rule: fn(&Design, &Look) -> String| -> String {
+        Design::ALL.iter().map(|design| rule(design, look(*design))).collect()
+    };
+    rules
+        .replace(
+            "/*light colours of designs*/",
+            &of(|of, look| format!("--d-{of}: {}; ", look.light)),
+        )
+        .replace(
+            "/*dark colours of designs*/",
+            &of(|of, look| format!("--d-{of}: {}; ", look.dark)),
+        )
+        .replace(
+            "/*classes of designs*/",
+            &of(|of, _| format!(".d-{of} {{ --c: var(--d-{of}); }}\n")),
+        )
+        .replace(
+            "/*dashes of designs*/",
+            &of(|of, look| {
+                let rule =
+                    |dashes| format!(".line.d-{of} line {{ stroke-dasharray: {dashes}; }}\n");
+                look.dashes.map(rule).unwrap_or_default()
+            }),
+        )
 }
 
 #[cfg(test)]

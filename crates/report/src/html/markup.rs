@@ -1,18 +1,26 @@
-//! Pieces of markup: escaped text, numbers with their place in the result, figures with the
-//! table and the commands behind them. Everything is written so that it is XML, too.
+//! Pieces of markup: the document, escaped text, numbers with their place in the result, figures with
+//! the table and the commands behind them. Everything is written so that it is XML, too.
 
 use std::borrow::Borrow;
 
 use variant::steers_terminal;
 
 use super::{
-    data::{Report, Source},
+    data::{Report, Row, Source},
     figure::Figure,
+    look,
 };
 use crate::units;
 
+/// Rules of the page's look, with places for those of the designs.
+const STYLE: &str = include_str!("style.css");
+/// Nothing may be loaded, also for a hostile result.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+     form-action 'none'";
 /// Most commands that stand below a figure; the list of results has all.
 const SHOWN_COMMAND_COUNT: usize = 3;
+/// Charts of a part that stand open; the others are folded away.
+const OPEN_CHART_COUNT: usize = 4;
 /// The directory of a sweep that is made again: in its own, all cells are finished.
 const SWEEP_AGAIN: &str = "sweep-again";
 /// Characters that a shell takes as they are.
@@ -83,6 +91,11 @@ pub(super) fn interval(
     }
 }
 
+/// Both ends of an interval of a row's own figures.
+pub(super) fn ends(row: &Row<'_>, ends: Option<[Figure; 2]>, text: fn(f64) -> String) -> String {
+    interval(ends, row.cell.value_count(), text)
+}
+
 /// The text for an unknown number.
 pub(super) fn unknown() -> String {
     r#"<span class="none"><span aria-hidden="true">–</span><span class="sr">not known</span></span>"#
@@ -96,23 +109,25 @@ pub(super) fn not_applicable(reason: &str) -> String {
 
 /// A table that a narrow page scrolls sideways, with a caption for screen readers.
 pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+    table_as("", caption, heads, rows)
+}
+
+/// The same with a class of its own. A field may be a whole element: then it has its attributes.
+pub(super) fn table_as(class: &str, caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!(
-        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table>\
+        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table class=\"{class}\">\
          <caption class=\"sr\">{caption}</caption><thead><tr>",
         caption = esc(caption)
     );
-    for head in heads {
-        text.push_str(&format!("<th scope=\"col\">{}</th>", esc(head)));
-    }
+    text.extend(heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", esc(head))));
     text.push_str("</tr></thead><tbody>\n");
     for row in rows {
         text.push_str("<tr>");
-        for (index, cell) in row.iter().enumerate() {
-            match index {
-                0 => text.push_str(&format!("<th scope=\"row\">{cell}</th>")),
-                _ => text.push_str(&format!("<td>{cell}</td>")),
-            }
-        }
+        text.extend(row.iter().enumerate().map(|(index, cell)| match index {
+            _ if cell.starts_with("<td") || cell.starts_with("<th") => cell.clone(),
+            0 => format!("<th scope=\"row\">{cell}</th>"),
+            _ => format!("<td>{cell}</td>"),
+        }));
         text.push_str("</tr>\n");
     }
     text.push_str("</tbody></table></div>");
@@ -136,14 +151,68 @@ pub(super) fn table_of<R>(
     table(caption, &heads, &lines)
 }
 
+/// The title of a figure, where it has one.
+pub(super) fn over(title: &str) -> String {
+    match title {
+        "" => String::new(),
+        title => format!("<p class=\"over\">{}</p>", esc(title)),
+    }
+}
+
+/// Parts of a page. Markup.
+pub(super) struct Parts<'a> {
+    pub(super) title: &'a str,
+    /// Below the title.
+    pub(super) header: &'a str,
+    pub(super) verdict: &'a str,
+    /// Anchor, title and content.
+    pub(super) sections: Vec<(&'static str, &'static str, String)>,
+    pub(super) source_count: usize,
+}
+
+/// The page of these parts.
+pub(super) fn shell(parts: &Parts<'_>) -> String {
+    let Parts { title, header, verdict, sections, source_count } = parts;
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+         <link rel=\"icon\" href=\"data:,\"/>\n<title>stress: {title}</title>\n\
+         <style>\n{}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#verdict\">To the verdict</a>\n<header>\n\
+         <p class=\"maker\">stress report</p>\n<h1>{title}</h1>\n{header}</header>\n<main>\n",
+        look::style(STYLE),
+    );
+    html.push_str(verdict);
+    html.push_str("<nav aria-label=\"Contents\"><ul>");
+    for (id, title, _) in sections {
+        html.push_str(&format!("<li><a href=\"#{id}\">{title}</a></li>"));
+    }
+    html.push_str("</ul></nav>\n");
+    for (_, _, content) in sections {
+        html.push_str(content);
+    }
+    html.push_str(&format!(
+        "</main>\n<footer><p>Made by stress {} from {}. Each number carries its place in the \
+         result (<code>data-at</code>).</p></footer>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION"),
+        match source_count {
+            1 => "one result".to_owned(),
+            count => format!("{count} results"),
+        }
+    ));
+    html
+}
+
 /// A part that is folded away until it is asked for.
 pub(super) fn fold(summary: &str, body: &str) -> String {
     format!("<details><summary>{}</summary>{body}</details>\n", esc(summary))
 }
 
 /// The first charts, and the others folded away.
-pub(super) fn open_and_folded(charts: &[String], open_count: usize) -> String {
-    let (open, folded) = charts.split_at(charts.len().min(open_count));
+pub(super) fn charts(charts: &[String]) -> String {
+    let (open, folded) = charts.split_at(charts.len().min(OPEN_CHART_COUNT));
     let more = match folded {
         [] => String::new(),
         folded => fold(&format!("{} more", folded.len()), &folded.concat()),
@@ -166,6 +235,17 @@ pub(super) struct Section {
 }
 
 impl Section {
+    /// A part of these `results`.
+    pub(super) fn new(
+        id: &'static str,
+        title: &'static str,
+        lede: impl Into<String>,
+        body: String,
+        results: Vec<usize>,
+    ) -> Self {
+        Self { id, title, lede: lede.into(), body, results }
+    }
+
     /// The part, with the commands that make its figure again.
     pub(super) fn html(&self, report: &Report<'_>) -> String {
         let Self { id, title, lede, body, .. } = self;

@@ -1,14 +1,15 @@
-//! Phase breakdown: how long each phase of a sample went on, as a table of bars.
+//! Where the time goes: each phase of a sample, as a table of bars; functions of a profile by their share
+//! of the CPU's time.
 
 use super::{
     chart,
-    data::{Report, Row},
-    figure::Figure,
+    data::{Report, Row, Source},
+    figure::{Figure, Part, figure},
     look,
-    markup::{Section, esc, source_of, unknown},
+    markup::{self, Section, count, esc, percent, source_of, unknown},
     settings::OF_VARIANT,
 };
-use result::PhasesNs;
+use result::{PhasesNs, ProfileFacts, RunResult};
 use variant::{Design, Phase};
 
 use crate::units;
@@ -30,54 +31,41 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     if phases.is_empty() {
         return None;
     }
-    let mut body = String::from(
-        "<figure><div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Phases by variant\">\
-         <table class=\"phases\"><caption class=\"sr\">Phases by variant</caption><thead><tr>\
-         <th scope=\"col\">Variant</th><th scope=\"col\">Wall</th>",
-    );
-    for phase in &phases {
-        body.push_str(&format!("<th scope=\"col\">{}</th>", heading(*phase)));
-    }
-    body.push_str("</tr></thead><tbody>\n");
-    for row in &rows {
+    let lines = rows.iter().map(|row| {
         let wall = row.median("wall_ns", |sample| Some(sample.wall_ns));
         let design = row.cell.design;
-        body.push_str(&format!(
-            "<tr><th scope=\"row\" title=\"{}\">{}{} <b>{}</b> {}</th><td>{}</td>",
+        let name = format!(
+            "<th scope=\"row\" title=\"{}\">{}{} <b>{}</b> {}</th>",
             esc(row.variant()),
             report.prefix(row),
             chart::sample(design),
             esc(design.name()),
             esc(&row.threads()),
-            bar(wall.as_ref(), None, design)
-        ));
-        for phase in &phases {
-            let phase = time(row, *phase);
-            body.push_str(&format!("<td>{}</td>", bar(phase.as_ref(), wall.as_ref(), design)));
-        }
-        body.push_str("</tr>\n");
-    }
-    body.push_str("</tbody></table></div></figure>\n");
+        );
+        let bars =
+            phases.iter().map(|phase| bar(time(row, *phase).as_ref(), wall.as_ref(), design));
+        [name, bar(wall.as_ref(), None, design)].into_iter().chain(bars).collect()
+    });
+    let lines: Vec<Vec<String>> = lines.collect();
+    let names: Vec<String> = phases.iter().map(|phase| heading(*phase)).collect();
+    let heads: Vec<&str> =
+        ["Variant", "Wall"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let body = markup::table_as("phases", "Phases by variant", &heads, &lines);
     let some = if rows.len() < report.rows.len() {
         " Shown is the fastest variant of each design."
     } else {
         ""
     };
     let results = report.results_of(rows.iter().copied());
-    Some(Section {
-        id: "phases",
-        title: "Where the time goes",
-        lede: format!(
-            "How long each phase of a sample, which is all blocks, went on: medians, and the bar is the share of the \
+    let lede = format!(
+        "How long each phase of a sample, which is all blocks, went on: medians, and the bar is the share of the \
              wall time. Phases overlap, so shares may add up to more than the whole; what a phase \
              of a parallel design covers is the time from its first thread to its last.{some}"
-        ),
-        body,
-        results,
-    })
+    );
+    Some(Section::new("phases", "Where the time goes", lede, body, results))
 }
 
-/// How the page names a phase: as it is called, in words.
+/// Name of a phase on the page, in words.
 fn heading(phase: Phase) -> String {
     match phase {
         // Blocks and steps have an order too.
@@ -86,7 +74,7 @@ fn heading(phase: Phase) -> String {
     }
 }
 
-/// How long a phase of a row's samples went on.
+/// Duration of a phase in a row's samples.
 fn time(row: &Row<'_>, phase: Phase) -> Option<Figure> {
     let path = format!("phases_ns/{}", PhasesNs::key(phase));
     row.median(&path, |sample| Some(sample.phases_ns[phase]))
@@ -111,4 +99,56 @@ fn bar(figure: Option<&Figure>, whole: Option<&Figure>, design: Design) -> Strin
         ),
         None => text,
     }
+}
+
+/// The part on profiles; `None` where no result has one.
+pub(super) fn profile(report: &Report<'_>) -> Option<Section> {
+    let sound = report.sources.iter().filter(|source| source.is_sound);
+    let profiles: Vec<_> = sound.filter_map(profiled).collect();
+    if profiles.is_empty() {
+        return None;
+    }
+    let lede = "Functions by the share of the stacks that were seen in extra samples, which count \
+               for no other figure. <em>Self</em>: the function itself was running. <em>With \
+               callees</em>: it, or what it called. Inlined functions count for those that they \
+               are inlined into; waiting takes no CPU and is not seen.";
+    let body = profiles.iter().map(|profiled| source_html(report, profiled)).collect();
+    let results = profiles.iter().map(|profiled| profiled.source.index).collect();
+    Some(Section::new("profile", "Where the CPU’s time goes", lede, body, results))
+}
+
+/// A result with its profile.
+struct Profiled<'s, 'a> {
+    source: &'s Source<'a>,
+    run: Part<'a, RunResult>,
+    profile: &'a ProfileFacts,
+}
+
+fn profiled<'s, 'a>(source: &'s Source<'a>) -> Option<Profiled<'s, 'a>> {
+    let run = source.run()?;
+    let profile = run.value.profile.as_ref()?;
+    Some(Profiled { source, run, profile })
+}
+
+fn source_html(report: &Report<'_>, of: &Profiled<'_, '_>) -> String {
+    let Profiled { source, run, profile } = of;
+    let label = report.label(source, ": ");
+    let graph =
+        format!(" Flame graph: <code>{}</code>, beside the result.", esc(&profile.flame_graph));
+    let caption = format!(
+        "<p class=\"lede\">{label}<code>{}</code>, {} stacks in {} samples.{graph}</p>",
+        esc(&profile.variant),
+        count(figure!(run, profile?.stack_count)),
+        count(figure!(run, profile?.sample_count))
+    );
+    let rows = profile.frames.iter().enumerate().map(|(index, frame)| {
+        vec![
+            format!("<code>{}</code>", esc(&frame.name)),
+            percent(figure!(run, profile?.frames[index].self_share)),
+            percent(figure!(run, profile?.frames[index].total_share)),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let heads = ["Function", "Self", "With callees"];
+    format!("{caption}{}", markup::table("Functions by share of the CPU’s time", &heads, &rows))
 }

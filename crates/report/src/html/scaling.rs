@@ -1,26 +1,29 @@
-//! Scaling: throughput by threads that execute and by threads that read, beside the ideal line
-//! and the device's ceiling.
+//! Throughput by its price: threads that execute and threads that read, beside the ideal line and the
+//! device's ceiling; the size of the list.
 
 use super::{
-    chart::{self, Chart, Guide, Point, Scale, Series},
+    chart::{Axis, Chart, Fit, Guide, Point, Series},
     data::{self, Report, Row},
     figure::{Figure, figure, interval},
     markup::{self, Column, Section, esc, number},
-    settings::{DESIGN, IO_THREADS, OF_VARIANT, SOURCE, STORE, THREADS},
-    throughput::disk_share,
+    scale::{Scale, tick},
+    settings::{DESIGN, IO_THREADS, OF_VARIANT, SOURCE, THREADS},
 };
 use result::Cell;
-use variant::CacheMode;
+use variant::{CacheMode, ListForm};
 
 use crate::{certainty, units};
 
-/// Charts that stand open; the others are folded away.
-const OPEN_CHART_COUNT: usize = 4;
 /// A ceiling above this many times the fastest point is only told: drawn, it would press the
 /// lines together.
 const CEILING_MAX: f64 = 30.0;
-/// Room around the axes, as a factor.
+/// Room around the axes, as a factor; and around sizes of lists.
 const ROOM: f64 = 1.25;
+const LIST_ROOM: f64 = 2.0;
+/// Where designs without a list stand, as a share of the width.
+const NO_LIST: f64 = 0.05;
+/// Where the axis of the others begins.
+const AXIS_BEGIN: f64 = 0.16;
 
 /// The scaled count.
 struct Kind {
@@ -68,35 +71,21 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
         return None;
     }
     let firsts = lines.iter().map(|line| line[0].row);
-    let panels = report.groups(firsts, &panel_free());
-    let charts: Vec<String> = panels
-        .iter()
-        .map(|panel| {
-            let title = match panels.len() {
-                1 => String::new(),
-                _ => report.told_apart(panel[0], &panel_free()),
-            };
-            let lines =
-                lines.iter().filter(|line| panel.iter().any(|row| std::ptr::eq(*row, line[0].row)));
-            chart(report, kind, &title, &lines.cloned().collect::<Vec<_>>())
-        })
-        .collect();
-    let mut body = markup::open_and_folded(&charts, OPEN_CHART_COUNT);
-    let rows: Vec<&Row<'_>> = lines.iter().flatten().map(|point| point.row).collect();
-    body.push_str(&markup::fold("The points as a table", &table(report, kind, &lines)));
-    Some(Section {
-        id: kind.id,
-        title: kind.title,
-        lede: "Median throughput with its 95 % interval where there is one; both axes are \
+    let panels = report.panels(firsts, &panel_free());
+    let charts = panels.iter().map(|(title, panel)| {
+        let own =
+            lines.iter().filter(|line| panel.iter().any(|row| std::ptr::eq(*row, line[0].row)));
+        chart(report, kind, title, &own.collect::<Vec<_>>())
+    });
+    let body = markup::charts(&charts.collect::<Vec<_>>());
+    let lede = "Median throughput with its 95 % interval where there is one; both axes are \
                logarithmic. Single samples are joined by no line. A dotted line is <em>ideal</em>, for the first \
                line of each design: twice the threads, twice the throughput. The dashed line is the <em>device’s \
                ceiling</em>: the throughput if only the fewest block reads of the lines took time, at the \
                highest rate of reads that the device gave in this run. A store that reads neighbouring \
-               blocks in one request can lie above it."
-            .to_owned(),
-        body,
-        results: report.results_of(rows),
-    })
+               blocks in one request can lie above it.";
+    let results = report.results_of(lines.iter().flatten().map(|point| point.row));
+    Some(Section::new(kind.id, kind.title, lede, body, results))
 }
 
 /// The settings that may differ within a chart.
@@ -140,10 +129,10 @@ fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
     format!("{}{}{apart}", row.cell.design, other.unwrap_or_default())
 }
 
-/// The device's ceiling in millions of gas a second, with the three numbers that it is made of:
-/// the least block reads of the rows, the device's reads a second, the gas.
-fn ceiling(report: &Report<'_>, lines: &[Line<'_, '_>]) -> Option<(f64, [Figure; 3])> {
-    let rows = lines.iter().flatten().map(|point| point.row);
+/// The device's ceiling in millions of gas a second, with its three numbers: the least block reads
+/// of the rows, the device's reads a second, the gas.
+fn ceiling(report: &Report<'_>, lines: &[&Line<'_, '_>]) -> Option<(f64, [Figure; 3])> {
+    let rows = lines.iter().copied().flatten().map(|point| point.row);
     let cold = rows.filter(|row| row.cell.cache.want == Some(CacheMode::Cold));
     let reads =
         cold.filter_map(|row| Some((row, row.median("blocks_read", |sample| sample.blocks_read)?)));
@@ -156,45 +145,33 @@ fn ceiling(report: &Report<'_>, lines: &[Line<'_, '_>]) -> Option<(f64, [Figure;
     (ceiling.is_finite() && ceiling > 0.0).then_some((ceiling, [least, rate, gas]))
 }
 
-fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) -> String {
-    let points = lines.iter().flatten();
-    let x = Scale::log(points.clone().map(|point| point.count), ROOM);
+fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[&Line<'_, '_>]) -> String {
+    let points = lines.iter().copied().flatten();
     let ceiling = ceiling(report, lines);
     let fastest = points.clone().map(|point| data::speed(point.row)).fold(0.0, f64::max);
-    let drawn = ceiling.as_ref().map(|(value, _)| *value).filter(|v| *v <= fastest * CEILING_MAX);
-    let speeds = points.clone().flat_map(|Counted { row, .. }| {
-        let interval = interval!(row.cell, mgas_per_s.ci95).map(|ends| ends.map(|end| end.value));
-        interval.into_iter().flatten().chain([data::speed(row)])
-    });
-    let y = Scale::log(speeds.chain(drawn), ROOM);
-    let mut counts: Vec<f64> = points.map(|point| point.count).collect();
-    counts.sort_by(f64::total_cmp);
-    counts.dedup();
-    let designs: Vec<_> = lines.iter().map(|line| line[0].row.cell.design).collect();
-    // Indices among the lines of one design.
-    let nth: Vec<usize> = (0..lines.len())
-        .map(|index| designs[..index].iter().filter(|of| **of == designs[index]).count())
-        .collect();
-    let all = lines.iter().zip(&nth).map(|(line, nth)| series(report, kind, line, *nth, [x, y]));
+    let mut named: Vec<_> = points.map(|point| (point.count, tick(point.count))).collect();
+    named.sort_by(|a, b| a.0.total_cmp(&b.0));
+    named.dedup();
     // One for each design: those of its other lines are parallel to it.
-    let firsts = lines.iter().zip(&nth).filter(|(_, nth)| **nth == 0);
-    let mut guides: Vec<Guide> = firsts.map(|(line, _)| ideal(line, x, y)).collect();
-    if let Some(first) = guides.first_mut() {
-        first.name = "ideal".to_owned();
-    }
-    guides.extend(drawn.map(|value| Guide {
-        from: [0.0, y.at(value)],
-        to: [1.0, y.at(value)],
-        name: format!("device’s ceiling {}", units::number(value)),
-    }));
+    let design = |line: &Line<'_, '_>| line[0].row.cell.design;
+    let firsts = lines
+        .iter()
+        .enumerate()
+        .filter(|(index, line)| lines[..*index].iter().all(|other| design(other) != design(line)));
+    let ideal = firsts.map(|(_, line)| {
+        let (first, last) = (line[0], line[line.len() - 1]);
+        Guide::Ideal([first.count, data::speed(first.row)], last.count.max(first.count * 2.0))
+    });
+    let drawn = ceiling.iter().filter(|(value, _)| *value <= fastest * CEILING_MAX);
+    let across = drawn.map(|(value, _)| {
+        Guide::Across(*value, format!("device’s ceiling {}", units::number(*value)))
+    });
     let chart = Chart {
         label: format!("{} {title}", kind.title),
-        x_title: kind.axis.to_owned(),
-        y_title: "MGas/s, logarithmic".to_owned(),
-        x_ticks: counts.iter().map(|count| (x.at(*count), chart::tick(*count))).collect(),
-        y_ticks: y.labelled_ticks(chart::tick),
-        series: all.collect(),
-        guides,
+        x: Axis { named, ..Axis::new(kind.axis, Fit::Log(ROOM), tick) },
+        y: Axis::new("MGas/s, logarithmic", Fit::Log(ROOM), tick),
+        series: lines.iter().map(|line| series(report, kind, line)).collect(),
+        guides: ideal.chain(across).collect(),
     };
     let ceiling = ceiling.map_or_else(String::new, |(value, [reads, rate, gas])| {
         format!(
@@ -208,70 +185,96 @@ fn chart(report: &Report<'_>, kind: &Kind, title: &str, lines: &[Line<'_, '_>]) 
     chart.figure(title, &format!("<figcaption>{ceiling}</figcaption>"))
 }
 
-fn series(
-    report: &Report<'_>,
-    kind: &Kind,
-    line: &Line<'_, '_>,
-    nth: usize,
-    [x, y]: [Scale; 2],
-) -> Series {
+fn series(report: &Report<'_>, kind: &Kind, line: &Line<'_, '_>) -> Series {
+    let what = if kind.setting == THREADS { "threads" } else { "I/O threads" };
     let points = line.iter().enumerate().filter_map(|(index, Counted { count, row })| {
-        let figure = row.throughput()?;
-        let interval = interval!(row.cell, mgas_per_s.ci95);
-        let words = format!(
-            "{} at {} {}: {} million gas a second",
-            name(report, kind, row),
-            chart::tick(*count),
-            if kind.setting == THREADS { "threads" } else { "I/O threads" },
-            units::number(figure.value)
-        );
-        let ends = interval.map(|ends| ends.map(|end| y.at(end.value)));
+        let before = format!("{} at {} {what}:", name(report, kind, row), tick(*count));
+        let point = point(row, *count, &before)?;
         // A line stands for the values between its ends: single samples have none.
         let is_joined = index.checked_sub(1).is_some_and(|before| {
             let mut ends = line[before..=index].iter();
             ends.all(|point| certainty::is_repeated(point.row.cell.value))
         });
-        Some(Point { x: x.at(*count), y: y.at(figure.value), ends, words, figure, is_joined })
+        Some(Point { is_joined, ..point })
     });
     let first = line[0].row;
-    Series {
-        name: name(report, kind, first),
-        design: first.cell.design,
-        nth,
-        points: points.collect(),
-    }
+    let points = points.collect();
+    Series { name: name(report, kind, first), design: first.cell.design, points }
 }
 
-/// From the line's first point on, at equal steps of both axes, up to the chart's edge.
-fn ideal(line: &Line<'_, '_>, x: Scale, y: Scale) -> Guide {
-    let (count, first) = (line[0].count, data::speed(line[0].row));
-    let last = line.last().map_or(count, |last| last.count);
-    let (Scale::Log { max: x_max, .. }, Scale::Log { max: y_max, .. }) = (x, y) else {
-        return Guide { from: [0.0; 2], to: [0.0; 2], name: String::new() };
+/// A row's throughput, with its interval, at this place across.
+fn point(row: &Row<'_>, x: f64, before: &str) -> Option<Point> {
+    let figure = row.throughput()?;
+    let words = format!("{before} {} million gas a second", units::number(figure.value));
+    let ends = interval!(row.cell, mgas_per_s.ci95).map(|ends| ends.map(|end| end.value));
+    Some(Point { x, figure, ends, words, is_joined: false })
+}
+
+/// The part on list sizes; `None` where no two designs can be compared.
+pub(super) fn list_size(report: &Report<'_>) -> Option<Section> {
+    let panels = report.panels(&report.rows, &OF_VARIANT).into_iter();
+    let best = panels.map(|(title, rows)| (title, Report::best_of_designs(&rows)));
+    let best: Vec<_> = best.filter(|(_, rows)| rows.len() > 1).collect();
+    if best.is_empty() {
+        return None;
+    }
+    let charts = best.iter().map(|(title, rows)| list_chart(report, title, rows));
+    let mut body = markup::charts(&charts.collect::<Vec<_>>());
+    let rows: Vec<&Row<'_>> = best.iter().flat_map(|(_, rows)| rows).copied().collect();
+    body.push_str(&markup::fold("The points as a table", &list_table(report, &rows)));
+    let lede = "The encoded length of all lists in the form that a design takes, beside the median \
+               throughput of its fastest variant. Up and to the left is better.";
+    let results = report.results_of(rows);
+    Some(Section::new("list-size", "List size against throughput", lede, body, results))
+}
+
+/// Length of the lists in the form that the row takes; `None` where it takes none.
+fn list_bytes(report: &Report<'_>, row: &Row<'_>) -> Option<Figure> {
+    let work = report.sources[row.source].workload()?;
+    let bytes = match row.cell.list? {
+        ListForm::ParallelIo => figure!(work, bal.parallel_io_bytes),
+        ListForm::BatchedIo => figure!(work, bal.batched_io_bytes),
+        ListForm::Full => figure!(work, bal.full_bytes),
     };
-    let factor = (last.max(count * 2.0) / count).min(x_max / count).min(y_max / first).max(1.0);
-    Guide {
-        from: [x.at(count), y.at(first)],
-        to: [x.at(count * factor), y.at(first * factor)],
-        name: String::new(),
-    }
+    bytes.filter(|figure| figure.value > 0.0)
 }
 
-fn table(report: &Report<'_>, kind: &Kind, lines: &[Line<'_, '_>]) -> String {
-    let columns: [Column<'_, &Row<'_>>; 6] = [
-        ("Variant", &|row| {
-            let store = report.told_apart(row, &[DESIGN, THREADS, IO_THREADS, STORE]);
-            let store = if store.is_empty() { store } else { format!(" ({})", esc(&store)) };
-            format!("{}{}{store}", report.prefix(row), esc(row.variant()))
-        }),
-        ("Threads", &|row| markup::count(figure!(row.cell, threads))),
-        ("I/O threads", &|row| markup::count(figure!(row.cell, io_threads))),
+fn list_chart(report: &Report<'_>, title: &str, rows: &[&Row<'_>]) -> String {
+    let sizes: Vec<Option<f64>> =
+        rows.iter().map(|row| list_bytes(report, row).map(|figure| figure.value)).collect();
+    let own = Scale::log(sizes.iter().copied().flatten(), LIST_ROOM);
+    let Scale::Log { min, max } = own else { return String::new() };
+    // The axis goes on below the least size, for designs without a list.
+    let begin = min / (max / min).powf(AXIS_BEGIN / (1.0 - AXIS_BEGIN));
+    let no_list = begin * (max / begin).powf(NO_LIST);
+    let without = sizes.contains(&None).then(|| (no_list, "no list".to_owned()));
+    let sized = own.ticks().into_iter().map(|size| (size, units::bytes(size as u64)));
+    let width = Fit::Fixed(Scale::Log { min: begin, max });
+    let series = rows.iter().zip(&sizes).filter_map(|(row, bytes)| {
+        let size = bytes.map_or_else(|| "no list".to_owned(), |bytes| units::bytes(bytes as u64));
+        let name = format!("{} {}", row.cell.design, row.threads());
+        let point = point(row, bytes.unwrap_or(no_list), &format!("{name}: {size},"))?;
+        Some(Series { name, design: row.cell.design, points: vec![point] })
+    });
+    let chart = Chart {
+        label: format!("List size against throughput {title}"),
+        x: Axis {
+            named: without.into_iter().chain(sized).collect(),
+            ..Axis::new("length of all lists, logarithmic", width, tick)
+        },
+        y: Axis::new("MGas/s", Fit::FromZero, tick),
+        series: series.collect(),
+        guides: Vec::new(),
+    };
+    chart.figure(title, "")
+}
+
+fn list_table(report: &Report<'_>, rows: &[&Row<'_>]) -> String {
+    let columns: [Column<'_, &&Row<'_>>; 4] = [
+        ("Variant", &|row| format!("{}{}", report.prefix(row), esc(row.variant()))),
+        ("List", &|row| esc(row.cell.list.map_or("none", ListForm::name))),
+        ("Length", &|row| markup::bytes(list_bytes(report, row))),
         ("MGas/s", &|row| number(row.throughput(), units::number)),
-        ("95 %", &|row| {
-            let ends = interval!(row.cell, mgas_per_s.ci95);
-            markup::interval(ends, row.cell.value_count(), units::number)
-        }),
-        ("Share of the disk", &|row| disk_share(row)),
     ];
-    markup::table_of(kind.title, lines.iter().flatten().map(|counted| counted.row), &columns)
+    markup::table_of("List size and throughput", rows, &columns)
 }

@@ -1,10 +1,13 @@
-//! Time of each block over its number, of runs over many blocks; and their writes and space, as a table.
+//! Times in their order: of samples, the warm-up marked; and of blocks, of runs over many, with their
+//! writes and space as a table.
 
 use super::{
-    chart::{Chart, Guide, Point, Scale, Series, tick},
+    chart::{Axis, Chart, Fit, Guide, Point, Series},
     data::{Report, Row},
-    figure::{Figure, figure},
+    figure::figure,
     markup::{self, Column, Section, bytes, count, esc, number},
+    scale::{Scale, tick},
+    settings::OF_VARIANT,
 };
 use result::{PhasesNs, SpaceFacts};
 use variant::Phase;
@@ -15,6 +18,65 @@ use crate::{sustained::typical, units};
 const MARK_COUNT_MAX: usize = 60;
 /// Room above and below the times of a chart, as a factor.
 const ROOM: f64 = 1.15;
+
+/// The part on samples in their order; `None` where no variant has two, and of a sweep, which has too many.
+pub(super) fn samples(report: &Report<'_>) -> Option<Section> {
+    let panels = report.panels(&report.rows, &OF_VARIANT).into_iter().map(|(title, rows)| {
+        let best = Report::best_of_designs(&Report::most_duties(&rows)).into_iter();
+        (title, best.filter(|row| row.cell.samples.len() > 1).collect::<Vec<_>>())
+    });
+    let panels: Vec<_> = panels.filter(|(_, rows)| !rows.is_empty()).collect();
+    if panels.is_empty() || report.is_sweep() {
+        return None;
+    }
+    let rows = panels.iter().flat_map(|(_, rows)| rows).copied();
+    let lines = rows.clone().map(|row| {
+        let times = (0..row.cell.samples.len())
+            .map(|index| number(figure!(row.cell, samples[index].wall_ns), units::time_ns));
+        let name = format!("{}{}", report.prefix(row), esc(row.variant()));
+        vec![name, times.collect::<Vec<_>>().join(", ")]
+    });
+    let heads = ["Variant", "Time of each sample"];
+    let table = markup::table("Samples in order", &heads, &lines.collect::<Vec<_>>());
+    let charts = panels.iter().map(|(title, rows)| sample_chart(title, rows));
+    let body = markup::charts(&charts.collect::<Vec<_>>());
+    let lede = "Wall time of each sample of the fastest variant of each design, in the order in which they were \
+               taken. A line joins samples that count; a warm-up stands alone. A trend or a step is a \
+               machine that changed while it measured.";
+    let body = body + &markup::fold("The samples as a table", &table);
+    let results = report.results_of(rows);
+    Some(Section::new("samples", "Sample after sample", lede, body, results))
+}
+
+fn sample_chart(title: &str, rows: &[&Row<'_>]) -> String {
+    let series = rows.iter().map(|row| {
+        let name = format!("{} {}", row.cell.design, row.threads());
+        let on_each = row.cell.value.by_database().into_iter().flat_map(|of| {
+            let warm_up_count = of.samples.len() - of.counted().len();
+            (0..of.samples.len()).map(move |index| index.cmp(&warm_up_count))
+        });
+        let points = on_each.enumerate().filter_map(|(index, place)| {
+            let figure = figure!(row.cell, samples[index].wall_ns)?;
+            let what = if place.is_lt() { "warm-up sample" } else { "sample" };
+            let time = units::time_ns(figure.value);
+            let words = format!("{name}, {what} {}: {time}", index + 1);
+            let is_joined = place.is_gt();
+            Some(Point { x: (index + 1) as f64, figure, ends: None, words, is_joined })
+        });
+        let points = points.collect();
+        Series { name, design: row.cell.design, points }
+    });
+    let most = rows.iter().map(|row| row.cell.samples.len()).max().unwrap_or(1);
+    let width = Fit::Fixed(Scale::Linear { min: 0.0, max: most as f64 + 0.5 });
+    let chart = Chart {
+        label: format!("Samples in order {title}"),
+        x: Axis::new("number of the sample", width, tick),
+        y: Axis::new("wall time, logarithmic", Fit::Log(ROOM), units::time_ns),
+        series: series.collect(),
+        guides: Vec::new(),
+    };
+    chart.figure(title, "")
+}
 
 /// The part on many blocks; `None` without a run over many.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
@@ -27,37 +89,31 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     let mut body: String =
         drawn.iter().map(|(row, sample)| chart(report, row, *sample, noun)).collect();
     body.push_str(&table(report, drawn.iter().map(|(row, _)| *row)));
-    Some(Section {
-        id: "sustained",
-        title: "Block after block",
-        lede: format!(
-            "Time of each {noun} to the end of its commit, over its number, of the sample whose wall time is \
+    let lede = format!(
+        "Time of each {noun} to the end of its commit, over its number, of the sample whose wall time is \
              the median. Of more than {MARK_COUNT_MAX} a mark is the slowest of several, and its bar reaches \
              down to their fastest. In the table percentiles are over all samples that count. <em>Written</em> \
              is the bytes that the process sent to devices over the bytes of the commits, <em>by store</em> \
              those of its log, flushes and compactions. <em>Settling</em> is the wait, at the end of the clock, \
              for flushes and compactions that are due; <em>before</em>, <em>most</em> and <em>after</em> are \
              bytes of the store’s files."
-        ),
-        body,
-        results: report.results_of(drawn.iter().map(|(row, _)| *row)),
-    })
+    );
+    let results = report.results_of(drawn.iter().map(|(row, _)| *row));
+    Some(Section::new("sustained", "Block after block", lede, body, results))
 }
 
 /// A chart of one sample.
 fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> String {
     let times = &row.cell.value.samples[sample].batch_ns;
     let size = times.len().div_ceil(MARK_COUNT_MAX);
-    let lines: Vec<(&str, Figure)> = [
+    let lines = [
         ("median", figure!(row.cell, batch_figures.time_ns.p50)),
         ("99th percentile", figure!(row.cell, batch_figures.time_ns.p99)),
-    ]
-    .into_iter()
-    .filter_map(|(name, figure)| Some((name, figure?)))
-    .collect();
-    let values = times.iter().map(|time| *time as f64);
-    let y = Scale::log(values.chain(lines.iter().map(|(_, figure)| figure.value)), ROOM);
-    let x = Scale::Linear { max: times.len() as f64 };
+    ];
+    let guides = lines.into_iter().filter_map(|(name, figure)| {
+        let ns = figure?.value;
+        Some(Guide::Across(ns, format!("{name} {}", units::time_ns(ns))))
+    });
     let name = format!("{} {}", row.cell.design, row.threads());
     let points = times.chunks(size).enumerate().filter_map(|(chunk, times)| {
         let (slowest_index, slowest) = times.iter().enumerate().max_by_key(|(_, time)| **time)?;
@@ -65,27 +121,17 @@ fn chart(report: &Report<'_>, row: &Row<'_>, sample: usize, noun: &str) -> Strin
         let index = chunk * size + slowest_index;
         let figure = figure!(row.cell, samples[sample].batch_ns[index])?;
         let words = format!("{name}, {noun} {}: {}", index + 1, units::time_ns(figure.value));
-        let ends = (size > 1).then(|| [y.at(*fastest as f64), y.at(*slowest as f64)]);
-        let (x, y) = (x.at((index + 1) as f64), y.at(figure.value));
-        Some(Point { x, y, ends, words, figure, is_joined: true })
+        let ends = (size > 1).then_some([*fastest as f64, *slowest as f64]);
+        Some(Point { x: (index + 1) as f64, figure, ends, words, is_joined: true })
     });
     let points = points.collect();
-    let guides = lines.iter().map(|(name, figure)| {
-        let at = y.at(figure.value);
-        Guide {
-            from: [0.0, at],
-            to: [1.0, at],
-            name: format!("{name} {}", units::time_ns(figure.value)),
-        }
-    });
+    let width = Fit::Fixed(Scale::Linear { min: 0.0, max: times.len() as f64 });
     let title = format!("{}{}", report.prefix(row), row.variant());
     let chart = Chart {
         label: format!("Time of each {noun} of {title}"),
-        x_title: format!("number of the {noun}"),
-        y_title: "time, logarithmic".to_owned(),
-        x_ticks: x.labelled_ticks(tick),
-        y_ticks: y.labelled_ticks(units::time_ns),
-        series: vec![Series { name, design: row.cell.design, nth: 0, points }],
+        x: Axis::new(format!("number of the {noun}"), width, tick),
+        y: Axis::new("time, logarithmic", Fit::Log(ROOM), units::time_ns),
+        series: vec![Series { name, design: row.cell.design, points }],
         guides: guides.collect(),
     };
     chart.figure(&title, "")

@@ -249,7 +249,8 @@ fn the_verdict_says_what_is_worst() {
     };
     let gate = result_of_gate();
     for (html, class, words) in [
-        (page(&[result(|_| ())]), "good", "All designs agree"),
+        (page(&[result(|_| ())]), "good", "</span> batched-io 2+64io: 4.90 s of execution"),
+        (page(&[result(|_| ()), result(|_| ())]), "good", "All designs agree in all 2 results"),
         (page(&[result(fails)]), "bad", "Claim fails: bal_bytes(batched-io)"),
         (page(&[result(|_| ()), gate]), "bad", "Gate: regression"),
         (page(&[result(|run| run.interrupted = true)]), "open", "Interrupted"),
@@ -312,7 +313,7 @@ fn a_result_of_nothing_is_a_page_all_the_same() {
     }
 }
 
-/// Of a gate that found a regression, and compared with a stored result, too.
+/// The result of a gate that found a regression, and compared with a stored result, too.
 fn result_of_gate() -> Shown {
     let mut result = example::gate();
     result.workload = None;

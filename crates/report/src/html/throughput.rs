@@ -1,15 +1,15 @@
 //! Throughput by variant: a line a variant, with its interval, and the table of all its figures.
 
 use super::{
-    chart::{self, Scale},
     data::{self, Report, Row},
-    figure::{Figure, figure, interval},
-    look,
-    markup::{self, Column, Section, esc, interval, number, unknown},
+    figure::{figure, interval},
+    markup::{self, Column, Section, ends, esc, number, unknown},
+    rows::{self, Rows},
+    scale::tick,
     settings::OF_VARIANT,
 };
-use result::{Bottleneck, Cell};
-use variant::CacheMode;
+use result::{Bottleneck, Cell, stats};
+use variant::{CacheMode, Design};
 
 use crate::{certainty, facts, units};
 
@@ -21,24 +21,19 @@ const FIRST: usize = 0;
 const FASTEST: &str = " <span class=\"tag\">fastest</span>";
 /// Groups of which the fastest rows lie apart by this factor have scales of their own.
 const APART: f64 = 10.0;
-/// Height of a row's picture, in pixels.
-const ROW_HEIGHT: u32 = 30;
 
 /// The part on throughput; `None` without a figure.
 pub(super) fn section(report: &Report<'_>) -> Option<Section> {
-    let groups = report.groups(&report.rows, &OF_VARIANT);
+    let groups = report.panels(&report.rows, &OF_VARIANT).into_iter();
     let all = report.rows.len();
-    let drawn: Vec<Vec<&Row<'_>>> = match all {
+    let drawn: Vec<Group<'_, '_>> = match all {
         0 => return None,
-        1..=DRAWN_ROW_COUNT => groups,
-        _ => groups.iter().map(|group| Report::best_of_designs(group)).collect(),
+        1..=DRAWN_ROW_COUNT => groups.collect(),
+        _ => groups.map(|(title, rows)| (title, Report::best_of_designs(&rows))).collect(),
     };
-    let pictures = by_scale(drawn.clone());
-    let mut body = String::new();
-    for groups in &pictures {
-        body.push_str(&picture_of(report, groups, drawn.len()));
-    }
-    let count: usize = drawn.iter().map(Vec::len).sum();
+    let count: usize = drawn.iter().map(|(_, rows)| rows.len()).sum();
+    let pictures = by_scale(drawn);
+    let mut body: String = pictures.iter().map(|groups| picture(report, groups)).collect();
     let of_all = if count < all {
         format!(" Drawn are the {count} best of their designs; the table has all {all} variants.")
     } else {
@@ -49,25 +44,24 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
         _ => " The groups lie far apart: each has a scale of its own.",
     };
     body.push_str(&markup::fold("All figures by variant, as a table", &table(report)));
-    Some(Section {
-        id: "throughput",
-        title: "Throughput by variant",
-        lede: format!(
-            "Gas over wall time: the median of the samples, and its 95 % interval as the bar \
-             across. <em>n=</em> stands where six samples, which an interval needs, are missing; \
+    let lede = format!(
+        "Gas over wall time: the median of the samples, and its 95 % interval as the bar \
+             across; each fine line is a sample. <em>n=</em> stands where six samples, which an interval needs, are missing; \
              <em>fastest</em> where its interval overlaps no other. The time covers list, reads, execution, checks, {}. \
              Keys are accounts and slots that the lists name.{scales}{of_all}",
-            facts::commit_and_root(report.rows.iter().map(|row| row.cell.value))
-        ),
-        body,
-        results: report.results_of(report.rows.iter()),
-    })
+        facts::commit_and_root(report.rows.iter().map(|row| row.cell.value))
+    );
+    let results = report.results_of(report.rows.iter());
+    Some(Section::new("throughput", "Throughput by variant", lede, body, results))
 }
 
-/// The groups of each picture: all in one with one scale; each by itself where the fastest of two
-/// groups lie apart so far that the slower one's marks would lie on the axis.
-fn by_scale<'r, 'a>(groups: Vec<Vec<&'r Row<'a>>>) -> Vec<Vec<Vec<&'r Row<'a>>>> {
-    let best = groups.iter().map(|group| {
+/// Rows below their title.
+type Group<'r, 'a> = (String, Vec<&'r Row<'a>>);
+
+/// The groups of each picture: all in one with one scale. A group has its own picture where one
+/// scale would put the marks of the slower group on the axis.
+fn by_scale<'r, 'a>(groups: Vec<Group<'r, 'a>>) -> Vec<Vec<Group<'r, 'a>>> {
+    let best = groups.iter().map(|(_, group)| {
         group.iter().map(|row| data::speed(row)).filter(|speed| *speed > 0.0).fold(0.0, f64::max)
     });
     let (least, most) =
@@ -79,115 +73,60 @@ fn by_scale<'r, 'a>(groups: Vec<Vec<&'r Row<'a>>>) -> Vec<Vec<Vec<&'r Row<'a>>>>
 }
 
 /// A picture of some of the page's groups of rows, with one scale.
-fn picture_of(report: &Report<'_>, groups: &[Vec<&Row<'_>>], group_count: usize) -> String {
-    let ends = groups.iter().flatten().flat_map(|row| {
-        let high = figure!(row.cell, mgas_per_s.ci95?[1]);
-        [high, row.throughput()].into_iter().flatten().map(|figure| figure.value)
-    });
-    let scale = Scale::linear(ends);
-    let mut body = String::from(
-        "<figure><div role=\"table\" class=\"rows\" aria-label=\"Throughput by variant\">\n",
-    );
-    body.push_str(&head(scale));
-    for group in groups {
-        let title = report.told_apart(group[0], &OF_VARIANT);
-        if group_count > 1 {
-            body.push_str(&format!("<p class=\"group\">{}</p>\n", esc(&title)));
-        }
+fn picture(report: &Report<'_>, groups: &[Group<'_, '_>]) -> String {
+    let drawn = groups.iter().map(|(title, group)| {
         let cells: Vec<&Cell> = group.iter().map(|row| row.cell.value).collect();
-        for row in group {
+        let rows = group.iter().map(|row| {
             let is_fastest = certainty::is_fastest(row.cell.value, cells.iter().copied());
-            body.push_str(&line(report, row, scale, if is_fastest { FASTEST } else { "" }));
-        }
-    }
-    body + "</div></figure>\n"
+            let tag = if is_fastest { FASTEST } else { "" };
+            drawn(report, row, &format!("{tag}{}", times_in_order(row.cell.value, &cells)))
+        });
+        (title.clone(), rows.collect::<Vec<_>>())
+    });
+    let groups: Vec<_> = drawn.collect();
+    let rows = Rows {
+        label: "Throughput by variant",
+        heads: ["variant", "MGas/s", "95 % interval"],
+        scale: Rows::scale(groups.iter().flat_map(|(_, rows)| rows)),
+        text: units::number,
+        tick,
+        groups,
+    };
+    rows.html()
 }
 
-fn head(scale: Scale) -> String {
-    let mut svg = String::new();
-    for tick in scale.ticks() {
-        svg.push_str(&format!(
-            "<text x=\"{:.2}%\" y=\"14\" class=\"mid\">{}</text>",
-            scale.at(tick) * 100.0,
-            esc(&chart::tick(tick))
-        ));
-    }
-    format!(
-        "<div role=\"row\" class=\"row head\"><span role=\"columnheader\" class=\"name\">variant</span>\
-         <span role=\"columnheader\" class=\"draw\"><svg class=\"grid\" width=\"100%\" height=\"18\" \
-         aria-hidden=\"true\">{svg}</svg></span>\
-         <span role=\"columnheader\" class=\"value\">MGas/s</span>\
-         <span role=\"columnheader\" class=\"ends\">95 % interval</span></div>\n"
-    )
+/// How many times as fast as the run in order a row is, with its interval where there is one.
+fn times_in_order(cell: &Cell, cells: &[&Cell]) -> String {
+    let mut in_order = cells.iter().filter(|other| other.design == Design::Sequential);
+    let base = in_order.find(|other| other.has_duties_of(cell) && !std::ptr::eq(**other, cell));
+    let factor = base.map(|base| stats::estimate(&base.ratios_to(cell))).unwrap_or_default();
+    let Some(median) = factor.median else { return String::new() };
+    let ends = factor.ci95.map_or_else(String::new, |ends| {
+        let [low, high] = ends.map(units::ratio);
+        format!(" ({low} to {high})")
+    });
+    format!(" <small>{}× in order{ends}</small>", units::ratio(median))
 }
 
-fn line(report: &Report<'_>, row: &Row<'_>, scale: Scale, tag: &str) -> String {
-    let design = row.cell.design;
-    let median = row.throughput();
-    let ends = interval!(row.cell, mgas_per_s.ci95);
-    let values = row.cell.value_count();
+fn drawn(report: &Report<'_>, row: &Row<'_>, tag: &str) -> rows::Row {
+    let (design, threads) = (row.cell.design, row.threads());
     let other = report.told_apart_in_design(row);
     let other = if other.is_empty() { other } else { format!(" {}", esc(&other)) };
-    format!(
-        "<div role=\"row\" class=\"row\"><span role=\"rowheader\" class=\"name\" title=\"{}\">\
-         {} <b>{}</b> {}{other}{tag}</span><span role=\"cell\" class=\"draw\">{}</span>\
-         <span role=\"cell\" class=\"value\">{}</span><span role=\"cell\" class=\"ends\">{}</span></div>\n",
-        esc(row.variant()),
-        chart::sample(design),
-        esc(design.name()),
-        esc(&row.threads()),
-        picture(row, scale, median.as_ref(), ends.as_ref()),
-        number(median, units::number),
-        interval(ends, values, units::number),
-    )
-}
-
-fn picture(
-    row: &Row<'_>,
-    scale: Scale,
-    median: Option<&Figure>,
-    ends: Option<&[Figure; 2]>,
-) -> String {
-    let middle = f64::from(ROW_HEIGHT) / 2.0;
-    let mut svg = format!("<svg role=\"group\" width=\"100%\" height=\"{ROW_HEIGHT}\">");
-    for tick in scale.ticks() {
-        let x = scale.at(tick) * 100.0;
-        svg.push_str(&format!(
-            "<line class=\"tick\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"0\" y2=\"{ROW_HEIGHT}\"/>"
-        ));
-    }
-    let Some(median) = median else { return svg + "</svg>" };
-    let design = row.cell.design;
-    let class = look::class(design);
-    let x = scale.at(median.value) * 100.0;
-    svg.push_str(&format!(
-        "<line class=\"stem {class}\" x1=\"0\" x2=\"{x:.2}%\" y1=\"{middle}\" y2=\"{middle}\"/>"
-    ));
-    let mut words = format!(
-        "{} at {}: {} million gas a second",
+    let samples = row.cell.value.counted().into_iter().flatten();
+    let singles = samples.filter_map(|of| stats::mgas_per_s(of.gas, of.wall_ns));
+    let value = row.throughput();
+    let speed = value.as_ref().map_or_else(String::new, |value| units::number(value.value));
+    rows::Row {
+        title: row.variant().to_owned(),
+        name: format!("<b>{}</b> {}{other}{tag}", esc(design.name()), esc(&threads)),
         design,
-        row.threads(),
-        units::number(median.value)
-    );
-    if let Some([low, high]) = ends {
-        let (x1, x2) = (scale.at(low.value) * 100.0, scale.at(high.value) * 100.0);
-        let (top, bottom) = (middle - 7.0, middle + 7.0);
-        svg.push_str(&format!(
-            "<g class=\"whisker {class}\"><line x1=\"{x1:.2}%\" x2=\"{x2:.2}%\" y1=\"{middle}\" y2=\"{middle}\"/>\
-             <line x1=\"{x1:.2}%\" x2=\"{x1:.2}%\" y1=\"{top}\" y2=\"{bottom}\"/>\
-             <line x1=\"{x2:.2}%\" x2=\"{x2:.2}%\" y1=\"{top}\" y2=\"{bottom}\"/></g>"
-        ));
-        words.push_str(&format!(
-            ", 95 % interval {} to {}",
-            units::number(low.value),
-            units::number(high.value)
-        ));
+        value,
+        ends: interval!(row.cell, mgas_per_s.ci95),
+        value_count: Some(row.cell.value_count()),
+        words: format!("{design} at {threads}: {speed} million gas a second"),
+        singles: singles.collect(),
+        limit: None,
     }
-    svg.push_str(&format!(
-        "<svg x=\"{x:.2}%\" y=\"{middle}\" overflow=\"visible\">{}</svg></svg>",
-        chart::mark(design, &words, median, "")
-    ));
-    svg
 }
 
 fn table(report: &Report<'_>) -> String {
@@ -195,13 +134,9 @@ fn table(report: &Report<'_>) -> String {
         ("Variant", &|row| format!("{}{}", report.prefix(row), esc(row.variant()))),
         ("Samples", &|row| row.cell.samples.len().to_string()),
         ("MGas/s", &|row| number(row.throughput(), units::number)),
-        ("95 %", &|row| {
-            interval(interval!(row.cell, mgas_per_s.ci95), row.cell.value_count(), units::number)
-        }),
+        ("95 %", &|row| ends(row, interval!(row.cell, mgas_per_s.ci95), units::number)),
         (report.ms_per(), &|row| number(figure!(row.cell, ms_per_batch.median), units::plain)),
-        ("95 %", &|row| {
-            interval(interval!(row.cell, ms_per_batch.ci95), row.cell.value_count(), units::plain)
-        }),
+        ("95 %", &|row| ends(row, interval!(row.cell, ms_per_batch.ci95), units::plain)),
         ("Keys", &|row| markup::count(figure!(row.cell, samples[FIRST].unique_keys))),
         ("Blocks a key", &|row| number(figure!(row.cell, blocks_per_present_key), units::ratio)),
         ("Share of the disk", &|row| disk_share(row)),
@@ -222,9 +157,9 @@ fn table(report: &Report<'_>) -> String {
     markup::table_of("All figures by variant", &report.rows, &columns)
 }
 
-/// The share of the disk that a row got, or why there is none: a warm row reads from memory, and some stores have
-/// no device.
-pub(super) fn disk_share(row: &Row<'_>) -> String {
+/// The share of the disk that a row got, or the reason for none. A warm row reads from memory, and
+/// some stores have no device.
+fn disk_share(row: &Row<'_>) -> String {
     let share = figure!(row.cell, device_fraction);
     match (share, row.cell.cache.want) {
         (Some(share), _) => markup::percent(Some(share)),

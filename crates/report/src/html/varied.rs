@@ -39,16 +39,12 @@ pub(super) fn section(report: &Report<'_>) -> Option<Section> {
     });
     let rows: Vec<_> = rows.collect();
     let left_out = if has_left_out { LEFT_OUT } else { "" };
-    Some(Section {
-        id: "varied",
-        title: "Settings that vary",
-        lede: format!(
-            "Each result by its letter, with the settings in which the results differ. All others are \
+    let lede = format!(
+        "Each result by its letter, with the settings in which the results differ. All others are \
              the same in all of them. <em>Best</em> is the highest median of a result, among whole blocks where it has such rows.{left_out}"
-        ),
-        body: markup::table("Settings that vary", &heads, &rows),
-        results: Vec::new(),
-    })
+    );
+    let body = markup::table("Settings that vary", &heads, &rows);
+    Some(Section::new("varied", "Settings that vary", lede, body, Vec::new()))
 }
 
 /// A column: an axis of the sweep, or another setting by its index.
@@ -76,8 +72,8 @@ fn columns(report: &Report<'_>) -> Vec<Column> {
     axes.map(Column::Axis).chain(others.map(Column::Setting)).collect()
 }
 
-/// Returns whether a setting tells results apart: those of variants and stores do so in one result,
-/// and digests say no more than the settings that they follow from.
+/// Returns whether a setting tells results apart. Settings of variants and stores already differ in
+/// one result, and digests say no more than the settings that they follow from.
 fn is_of_result(index: &usize) -> bool {
     !OF_VARIANT.contains(index) && ![STORE, DIGEST, SOURCE].contains(index)
 }

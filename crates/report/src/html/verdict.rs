@@ -9,14 +9,18 @@ use super::{
     markup::{self, Section, command, esc, number, unknown},
     settings::OF_VARIANT,
 };
-use crate::{conclude, facts, found, units};
+use crate::{
+    answer,
+    facts::{self, Reading},
+    units,
+};
 
 /// Differences and claims that are shown; all are in the result.
 const SHOWN_COUNT: usize = 12;
 /// Above this many results each is a line of a table only.
 const TOLD_RESULT_COUNT: usize = 3;
 
-/// How bad it is. The text carries it; colour repeats it.
+/// Severity. The text carries it; colour repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Grade {
     Good,
@@ -59,7 +63,7 @@ pub(super) fn html(report: &Report<'_>) -> String {
         (Grade::Good, _) if report.sources.iter().any(|source| !source.is_sound) => {
             "All is well".to_owned()
         }
-        (Grade::Good, _) if report.sources.len() == 1 => "All designs agree".to_owned(),
+        (Grade::Good, _) if report.sources.len() == 1 => headline(&report.sources[0]),
         (Grade::Good, _) => format!("All designs agree in all {} results", report.sources.len()),
         (_, Some(line)) => line.text.clone(),
         (_, None) => "Nothing was measured".to_owned(),
@@ -89,6 +93,13 @@ pub(super) fn html(report: &Report<'_>) -> String {
     }
     html.push_str("</section>\n");
     html
+}
+
+/// The answer's first line: of the first store, where there are several.
+fn headline(source: &Source<'_>) -> String {
+    let answers = source.shown.run().map(|run| answer::answers(&Reading::new(run)));
+    let first = answers.into_iter().flatten().next();
+    first.map_or_else(|| "All designs agree".to_owned(), |answer| answer.headline())
 }
 
 fn result_html(
@@ -123,46 +134,28 @@ fn result_html(
     }
     let sound = source.shown.run().filter(|_| source.is_sound);
     if let Some(run) = sound {
-        html.push_str(&found(run));
+        html.push_str(&found(run, said));
     }
     html.push_str("</div>\n");
     html
 }
 
-/// The finding: the times, of every store and client, stand open; the rest is folded away.
-fn found(run: &RunResult) -> String {
-    let Some(conclusion) = run.conclusion.as_deref() else { return String::new() };
-    let clients = conclude::clients_in_words(run).filter(|_| !run.cells.is_empty());
-    // The sentence of the clients ends that of the designs.
-    let clients = clients.map(|words| format!(". {words}"));
-    let conclusion = &match &clients {
-        Some(words) => conclusion.replacen(words.as_str(), "", 1),
-        None => conclusion.to_owned(),
-    };
-    let (times, rest) = match found::over_stores(run) {
-        // It has the clients.
-        Some(short) => (short, conclusion.as_str()),
-        None => {
-            let (times, rest) = conclusion.split_once("; ").unwrap_or((conclusion, ""));
-            (format!("{times}{}", clients.as_deref().unwrap_or_default()), rest)
+/// The answer: the fastest row, unless the page has `said` so already, over gain, limit and trust.
+fn found(run: &RunResult, said: Option<&str>) -> String {
+    let mut html = String::new();
+    for answer in answer::answers(&Reading::new(run)) {
+        let headline = answer.headline();
+        if said != Some(headline.as_str()) {
+            html.push_str(&format!("<p class=\"found\">{}</p>", esc(&headline)));
         }
-    };
-    let stores: Vec<String> = run.stores.iter().map(|of| format!("{}: ", of.store)).collect();
-    let mut items = String::new();
-    for part in rest.split("; ").filter(|part| !part.is_empty()) {
-        // The last part of a store ends where the next store begins.
-        let mut ends = part.match_indices(". ").map(|(at, _)| at);
-        let cut = ends.find(|at| stores.iter().any(|store| part[at + 2..].starts_with(store)));
-        let (own, next) = cut.map_or((part, None), |at| (&part[..at], Some(&part[at + 2..])));
-        for part in [own].into_iter().chain(next) {
-            items.push_str(&format!("<li>{}</li>", esc(part)));
-        }
+        let [_, others @ ..] = answer.lines();
+        let items = others.map(|(label, text)| format!("<li><b>{label}</b> {}</li>", esc(text)));
+        html.push_str(&format!("<ul>{}</ul>\n", items.concat()));
     }
-    let more = match items.as_str() {
-        "" => String::new(),
-        items => markup::fold("Certainty, bottleneck and cache", &format!("<ul>{items}</ul>")),
-    };
-    format!("<p class=\"found\">{}</p>{more}", esc(&times))
+    let clients = answer::clients(run);
+    html + &clients
+        .map(|words| format!("<p class=\"found\">{}</p>", esc(&words)))
+        .unwrap_or_default()
 }
 
 fn lines(source: &Source<'_>) -> Vec<Line> {

@@ -5,8 +5,6 @@ use result::{
     example::{self, client},
 };
 
-use variant::CacheMode;
-
 use crate::{Paint, certainty, conclude, table};
 
 /// Eight samples a cell whose times lie apart by `deviation` to both sides in turn.
@@ -21,56 +19,55 @@ fn spread(deviation: f64) -> RunResult {
     result
 }
 
-#[test]
-fn intervals_that_overlap_show_no_difference_and_say_how_many_samples_more_would() {
-    let mut result = spread(0.1);
-    let apart = conclude(&result).unwrap();
-    assert!(!apart.contains("no difference") && !apart.contains("more sample"), "{apart}");
-    result.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
-    let found = conclude(&result).unwrap();
-    // (1.96 × 1.2533 × 0.1069 / 0.03)² = 76.6 samples in all.
-    let words = "; no difference shown between batched-io@2+64io and parallel-io@64: about 69 more \
-                 samples of each for ±3 %; ";
-    assert!(found.contains(words), "{found}");
-    let mut steady = example::sampled(8);
-    steady.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
-    let found = conclude(&steady).unwrap();
-    assert!(found.contains("parallel-io@64: they are known to ±3 %; "), "{found}");
+/// The end of the trust in an answer.
+fn told(result: &RunResult) -> String {
+    let found = conclude(result).unwrap();
+    found.rsplit("cold proved; ").next().unwrap_or_default().to_owned()
 }
 
 #[test]
-fn noise_that_no_hundred_samples_average_out_is_named_with_other_ways_to_decide() {
-    // (1.96 × 1.2533 × 0.6949 / 0.03)² = 3,238 samples in all; 3 % × √(3,238 / 108) = 16.4 %.
-    let mut result = spread(0.65);
+fn intervals_that_overlap_show_no_difference_and_say_how_many_samples_would() {
+    let mut result = spread(0.05);
+    // (1.96 × 1.2533 × 0.05345 / 0.025)² = 27.6 samples in all.
+    assert_eq!(told(&result), "telling 5 % apart needs 28");
     result.cells[2].ms_per_batch.ci95 = Some([4_950.0, 5_300.0]);
-    let found = conclude(&result).unwrap();
-    let words = "parallel-io@64: samples will not decide on this machine: ±3 % needs about 3.23k more \
-                 of each, and 100 more give ±16.4 %; measure on a quieter machine, or claim only a \
-                 difference of more than 16.4 %";
-    assert!(found.contains(words) && !found.contains("more samples"), "{found}");
-    let without_disk = ", or measure without the disk (--cache warm, --store memory)";
-    assert!(found.contains(without_disk), "{found}");
-    let mut warm = result;
-    warm.cells.iter_mut().for_each(|cell| cell.cache.want = Some(CacheMode::Warm));
-    let found = conclude(&warm).unwrap();
-    assert!(found.contains(words) && !found.contains("--cache warm"), "{found}");
-    // The spread of three samples is rough: first those of an interval.
-    warm.cells.iter_mut().for_each(|cell| cell.samples.truncate(3));
-    let found = conclude(&warm).unwrap();
-    assert!(found.contains("3 more samples of each for an interval"), "{found}");
+    assert_eq!(
+        told(&result),
+        "no difference from parallel-io 64 shown; telling 5 % apart needs 28"
+    );
+    // (1.96 × 1.2533 × 0.6949 / 0.025)² = 4,663 samples in all.
+    let noisy = told(&spread(0.65));
+    assert_eq!(noisy, "telling 5 % apart needs 4.66k, or a quieter machine");
+    assert_eq!(told(&example::sampled(8)), "tells 5 % apart");
+    let mut few = spread(0.05);
+    few.cells.iter_mut().for_each(|cell| cell.samples.truncate(3));
+    assert_eq!(told(&few), "no interval below 6");
 }
 
 #[test]
-fn one_sample_has_no_ratio_no_best_and_no_difference() {
+fn the_factor_over_in_order_has_an_interval_of_rounds_where_samples_are_paired() {
+    let factor = |result: &RunResult| {
+        let found = conclude(result).unwrap();
+        let (_, factor) = found.split_once("), ").unwrap();
+        factor.split(';').next().unwrap_or_default().to_owned()
+    };
+    // Each round is as slow for all: their ratios are the same in all of them.
+    let mut result = spread(0.3);
+    assert_eq!(factor(&result), "4.1× in order (4.1–4.1)");
+    result.cells[0].samples.pop();
+    let unpaired = factor(&result);
+    assert!(unpaired.starts_with("4.1× in order (2.2–"), "{unpaired}");
+    result.cells[0].samples.truncate(5);
+    assert_eq!(factor(&result), "4.1× in order (no interval)");
+}
+
+#[test]
+fn one_sample_has_no_ratio_and_no_best() {
     let mut result = example::typical();
     result::ratios::fill(&mut result.cells);
     let text = table(&result, 160, Paint::Plain);
     assert!(!text.lines().any(|line| line.starts_with("* ")), "{text}");
-    assert!(!text.contains("in order") && !text.contains("1 thread"), "{text}");
-    assert!(text.contains("one sample each: no interval, no ratio, no best"), "{text}");
-    let found = conclude(&result).unwrap();
-    let words = "; one sample each: no interval yet, 5 more samples of each for an interval; ";
-    assert!(found.contains(words), "{found}");
+    assert!(!text.contains("times") && !text.contains("1 thread") && !text.contains('×'), "{text}");
     // The run in order may have one sample; those that are compared with it have more.
     let mut result = example::sampled(8);
     result.cells[0].samples.truncate(1);

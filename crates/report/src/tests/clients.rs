@@ -42,6 +42,7 @@ fn a_client_alone_has_a_table_and_a_finding() {
     assert!(text.contains("n=1") && !text.contains("0 samples"), "{text}");
     let found = conclude(&result).unwrap();
     assert!(found.starts_with("geth 25.0 s, no interval"), "{found}");
+    assert!(text.starts_with("clients  geth 25.0 s, no interval\n"), "{text}");
 }
 
 #[test]
@@ -72,18 +73,15 @@ fn clients_are_in_every_form_of_a_report_and_are_compared_by_their_names() {
     assert!(figure.time_ratio_ci95.is_some());
 }
 
-/// The times of clients are what the page is opened for: they are not folded away.
 #[test]
-fn the_verdict_of_a_page_has_the_times_of_designs_and_clients_once() {
-    let mut result = client::beside_designs();
-    result.conclusion = conclude(&result);
-    let time = "geth 25.0 s (0.81 times in order)";
-    let conclusion = result.conclusion.clone().unwrap();
-    assert!(conclusion.contains(time) && conclusion.contains("; "), "{conclusion}");
+fn the_verdict_of_a_page_has_the_answer_and_clients_once() {
+    let result = client::beside_designs();
     let page = html::page(&[Stored::new("r.json".into(), result).into()]);
-    let (_, rest) = page.split_once("<p class=\"found\">").unwrap();
-    let (open, folded) = rest.split_once("</p>").unwrap();
-    let (folded, _) = folded.split_once("</details>").unwrap();
-    assert!(open.contains("sequential") && open.contains(time), "{open}");
-    assert!(!folded.contains("geth"), "{folded}");
+    let time = "geth 25.0 s (0.81 times in order)";
+    assert_eq!(page.matches(time).count(), 1, "{page}");
+    let (_, rest) = page.split_once("id=\"verdict-title\">").unwrap();
+    let (headline, rest) = rest.split_once("</h2>").unwrap();
+    let fastest = headline.split("</span> ").nth(1).unwrap_or_default();
+    assert!(fastest.starts_with("batched-io 2+64io: "), "{headline}");
+    assert!(!rest.contains(fastest) && rest.contains("<li><b>gain</b> "), "{rest}");
 }

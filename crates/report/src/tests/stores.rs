@@ -1,9 +1,9 @@
 //! Runs over several stores: each fact once, behind the stores that it is of.
 
-use result::{Shown, Stored, stats};
+use result::{Shown, Stored};
 use variant::{CacheMode, StoreKind};
 
-use crate::{Paint, facts, formats, found, table};
+use crate::{Paint, facts, formats, table};
 
 use super::two_stores;
 
@@ -45,29 +45,6 @@ fn a_store_without_a_device_has_no_cold_state_on_any_page() {
         let expected = if line[store] == "memory" { "" } else { "cold" };
         assert_eq!(line[cache], expected, "{csv}");
     }
-}
-
-#[test]
-fn a_hint_names_the_samples_that_an_interval_needs() {
-    let mut result = two_stores();
-    result.cells.iter_mut().for_each(|cell| cell.samples.truncate(2));
-    let page = table(&result, 80, Paint::Plain);
-    let hint = "--samples 6: intervals; 7: also of ratios to another run\n";
-    assert!(page.contains(hint), "{page}");
-    let of_ratios = stats::interval_count_min(stats::confidence_of_each(2));
-    assert_eq!((stats::INTERVAL_COUNT_MIN, of_ratios), (6, 7));
-}
-
-#[test]
-fn the_short_finding_of_several_stores_names_each_of_them() {
-    let mut result = two_stores();
-    let short = found::over_stores(&result).expect("two stores");
-    assert!(short.contains("rocksdb: ") && short.contains("memory: "), "{short}");
-    result.workload.state_slot_count = 100_000;
-    let small = found::over_stores(&result).expect("two stores");
-    assert!(small.ends_with("; small state: not the real thing"), "{small}");
-    result.cells.retain(|cell| cell.store == result.stores[0].store);
-    assert_eq!(found::over_stores(&result), None);
 }
 
 #[test]

@@ -355,6 +355,8 @@ fn doctor_result(of: &mut Figures<'_>) -> DoctorResult {
 
 fn compared(of: &mut Figures<'_>) -> Comparison {
     let source = Source {
+        fastest: None,
+        less_than_first: None,
         label: "A".to_owned(),
         path: "a.json".to_owned(),
         started_unix_s: Some(7),

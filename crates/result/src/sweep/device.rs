@@ -1,5 +1,5 @@
-//! The device under the states of a sweep (`stress.sweep-device/1`, `docs/sweep.md`): measured once
-//! for all cells, and again for its drift.
+//! The device under the states of a sweep (`stress.sweep-device/1`, `docs/sweep.md`). It is
+//! measured once for all cells, and again for its drift.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::{
     schema::schema,
 };
 
-/// Beginning of the names of these files: `device-1767225600-4711.json`, by start and process.
+/// Beginning of the names of these files: `device-1767225600-4711.json`, with start and process.
 pub const FILE_PREFIX: &str = "device-";
 
 schema! {
@@ -22,38 +22,38 @@ schema! {
 pub struct SweepDevice {
     /// Name and version of this format.
     pub schema: SweepDeviceSchema,
-    /// When it was first measured, seconds since 1970.
+    /// Time of the first measurement, seconds since 1970.
     pub measured_unix_s: u64,
     /// The state whose files are read.
     pub state: String,
     /// Seed of the order in which their blocks are read.
     pub draw_seed: u64,
-    /// Reads of blocks so far: the next measurement goes on after them.
+    /// Reads of blocks so far. The next measurement continues after them.
     pub read_count: u64,
-    /// The figures, as a run of that time has them.
+    /// The figures, as a run at that time would have them.
     pub device: Device,
-    /// Every measurement of the ceiling, the first of them before the first cell; empty where it
-    /// cannot be measured.
+    /// All measurements of the ceiling, the first one before the first cell; empty where the
+    /// ceiling cannot be measured.
     pub ceilings: Vec<Ceiling>,
 }
 
-/// The ceiling at one time.
+/// A measurement of the ceiling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
-    /// When it was measured, seconds since 1970.
+    /// Time of the measurement, seconds since 1970.
     pub measured_unix_s: u64,
     /// Random reads of 4 KiB a second, by the best method.
     pub ceiling_iops: f64,
 }
 
 impl SweepDevice {
-    /// Whether the figures that a cell has as `shared` are of these measurements.
+    /// Whether a cell's `shared` figures come from these measurements.
     pub fn is_of(&self, shared: &SharedDevice) -> bool {
         self.state == shared.state && self.draw_seed == shared.draw_seed
     }
 }
 
-/// The doubt of a device whose ceiling was not the same in all measurements.
+/// The doubt about a device whose ceiling changed between measurements.
 pub fn drift<'d>(devices: impl IntoIterator<Item = &'d SweepDevice>) -> Option<String> {
     let mut all: Vec<&Ceiling> = devices.into_iter().flat_map(|device| &device.ceilings).collect();
     all.sort_by_key(|ceiling| ceiling.measured_unix_s);
@@ -65,9 +65,8 @@ pub fn drift<'d>(devices: impl IntoIterator<Item = &'d SweepDevice>) -> Option<S
     let after_s = farthest.measured_unix_s - first.measured_unix_s;
     (change > DRIFT_MAX).then(|| {
         format!(
-            "the device was not the same all through the sweep: {:.0} reads/s at first, {:.0} reads/s \
-             {after_s} s later; times of early and late cells are of two devices: run again when \
-             nothing else uses it, and compare variants within a cell only",
+            "the device changed during the sweep: {:.0} reads/s at first, {:.0} reads/s {after_s} \
+             s later; compare variants within a cell only, or run again when nothing else uses it",
             first.ceiling_iops, farthest.ceiling_iops
         )
     })

@@ -19,10 +19,10 @@ use crate::{
         OctetFacts, PassFacts,
     },
     names::{Bottleneck, Bound, IoKind, Verdict},
-    phases::PhasesNs,
+    phases::{PathNs, PhasesNs},
     run::{
-        BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PrefetchFacts,
-        RunResult, SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool, WorkloadFacts,
+        CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PrefetchFacts, RunResult,
+        SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool,
     },
     stats::estimate,
     writes::BatchFigures,
@@ -32,8 +32,10 @@ use crate::{
 pub mod client;
 #[path = "example/send.rs"]
 pub mod send;
+#[path = "example/work.rs"]
+mod work;
 
-const GAS: u64 = 639_998_214;
+use work::{GAS, workload};
 
 /// How the readers of an example read.
 pub const PREFETCH: PrefetchFacts = PrefetchFacts {
@@ -216,33 +218,6 @@ fn host() -> Host {
     }
 }
 
-fn workload() -> WorkloadFacts {
-    WorkloadFacts {
-        scenario: "sload-storm".to_owned(),
-        seed: 0,
-        fork: "amsterdam".to_owned(),
-        gas: GAS,
-        header_gas: GAS,
-        block_count: 1,
-        batch_count: 1,
-        blocks_per_batch: 1,
-        tx_count: 39,
-        digest: "3f9a1c0277b1e0d54c9b".to_owned(),
-        bal: BalBytes {
-            parallel_io_bytes: 2_210,
-            batched_io_bytes: 9_600_412,
-            full_bytes: 19_200_930,
-        },
-        list_account_count: 43,
-        list_slot_count: 290_912,
-        state_slot_count: 128_000_000,
-        sized_slot_count: Some(128_000_000),
-        state_account_count: 100_000,
-        layout: "hashed".to_owned(),
-        overridden: Vec::new(),
-    }
-}
-
 /// Threads of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads {
@@ -287,6 +262,7 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         databases: None,
         samples: vec![sample(ms)],
         mgas_per_s: Estimate { median: Some(GAS as f64 / ms / 1e3), ..Estimate::default() },
+        header_mgas_per_s: None,
         ms_per_batch: Estimate { median: Some(ms), ..Estimate::default() },
         times: TimesAsFast::default(),
         unverified_ms_per_batch: Estimate::default(),
@@ -322,7 +298,6 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
     }
 }
 
-/// Latencies of reads with this median.
 fn read_latencies(p50: u64) -> Percentiles {
     Percentiles {
         p50: Some(p50),
@@ -334,7 +309,6 @@ fn read_latencies(p50: u64) -> Percentiles {
     }
 }
 
-/// Median latency of a read with this many readers.
 const fn read_p50_ns(readers: u64) -> u64 {
     match readers {
         1 | 2 => 108_300,
@@ -345,6 +319,7 @@ const fn read_p50_ns(readers: u64) -> u64 {
 
 fn sample(ms: f64) -> SampleFacts {
     let wall_ns = (ms * 1e6) as u64;
+    let path_ns = PathNs { reads: wall_ns, ..PathNs::default() };
     SampleFacts {
         wall_ns,
         seed: 1,
@@ -359,6 +334,7 @@ fn sample(ms: f64) -> SampleFacts {
             Phase::Execute => wall_ns,
             _ => 0,
         }),
+        path_ns: Some(path_ns),
         store_reads: 290_955,
         unique_keys: 290_955,
         blocks_read: Some(273_457),

@@ -4,7 +4,7 @@ use super::*;
 use crate::{by_time, html::history};
 
 /// Results a day apart, of which the last ones take longer.
-fn results(count: u64, from: u64) -> Vec<Shown> {
+pub(super) fn results(count: u64, from: u64) -> Vec<Shown> {
     let of = |day: u64| {
         result(|run| {
             run.started_unix_s += day * 86_400;

@@ -9,7 +9,7 @@ use result::{
 use super::*;
 use crate::html::page_of_loads;
 
-fn loads(all: Vec<SendResult>) -> (Vec<StoredLoad>, Vec<Value>) {
+pub(super) fn loads(all: Vec<SendResult>) -> (Vec<StoredLoad>, Vec<Value>) {
     let jsons = all.iter().map(|load| serde_json::to_value(load).unwrap()).collect();
     let load = |result| StoredLoad { path: "send.json".into(), result };
     (all.into_iter().map(load).collect(), jsons)
@@ -42,6 +42,11 @@ fn every_number_of_a_load_is_the_one_of_its_result_and_every_chart_is_there() {
     ] {
         assert!(places.contains(&(result, at.to_owned())), "{at} is not on the page");
     }
+    let buckets = stored.iter().map(|load| {
+        let latency = &load.result.latency;
+        latency.inclusion_histogram.len() * if latency.open_count > 0 { 2 } else { 1 }
+    });
+    assert_eq!(html.matches("<rect class=\"bin ").count(), buckets.sum::<usize>());
     let drawn = places.iter().filter(|(result, at)| *result == 1 && at.starts_with("/pool/"));
     assert!(drawn.count() <= 2 * 60, "a long load has a mark for several samples");
     let ids = ids(&elements);

@@ -1,4 +1,4 @@
-//! Pages of runs over many blocks.
+//! Pages of runs over many blocks, and of many samples.
 
 use super::*;
 use result::{BatchFigures, Cell, SpaceFacts, StoreWriteFacts, WriteFacts};
@@ -75,4 +75,36 @@ fn a_run_over_few_blocks_has_no_such_part() {
         assert!(!html.contains("id=\"sustained\""), "{count} blocks");
     }
     assert!(page(&[many_blocks(20)]).contains("id=\"sustained\""));
+}
+
+#[test]
+fn each_sample_is_drawn_and_a_warm_up_is_named_and_joined_to_nothing() {
+    let html = page(&[result(|run| {
+        run.cells.iter_mut().for_each(|cell| cell.warm_up_sample_count = Some(2));
+    })]);
+    // Of eight samples of five variants six count.
+    assert_eq!(html.matches("<line class=\"single ").count(), 5 * 6);
+    let start = html.find("<section id=\"samples\"").expect("the part");
+    let part = &html[start..start + html[start..].find("</section>").expect("its end")];
+    let series: Vec<&str> = part.split("<g class=\"line ").skip(1).collect();
+    assert!(!series.is_empty());
+    for series in series {
+        let (lines, marks) = series.split_once("</g>").expect("both");
+        assert_eq!(lines.matches("<line ").count(), 5, "six samples are joined");
+        assert_eq!(marks.matches("<title>").count(), 8);
+        assert_eq!(marks.matches("warm-up sample 2: ").count(), 2, "its label and its title");
+        assert!(!marks.contains("warm-up sample 3: ") && marks.contains(", sample 3: "));
+    }
+}
+
+#[test]
+fn a_row_has_its_times_in_order_with_their_interval() {
+    let html = page(&[result(|run| {
+        for (place, cell) in run.cells.iter_mut().enumerate() {
+            let ns = if place == 0 { 12_000_000_000 } else { 4_000_000_000 };
+            cell.samples.iter_mut().for_each(|sample| sample.wall_ns = ns);
+        }
+    })]);
+    let count = html.matches("<small>3.00× in order (3.00 to 3.00)</small>").count();
+    assert_eq!(count, 4, "all but the run in order itself");
 }

@@ -157,6 +157,15 @@ fn a_page_of_a_sweep_is_headed_by_that_which_its_cells_share_and_by_its_axes() {
     assert!(!html.contains("they differ in") && !html.contains("Axes of the sweep"), "{html}");
 }
 
+#[test]
+fn maps_of_a_page_share_a_scale_and_a_sweep_has_no_chart_of_samples() {
+    let html = page(&over_gas_and_threads());
+    let shades = html.split("--share:").skip(1).filter_map(|rest| rest.split('%').next());
+    let shades: std::collections::BTreeSet<&str> = shades.collect();
+    assert_eq!(shades.into_iter().collect::<Vec<_>>(), ["0.0", "100.0"], "two designs, two speeds");
+    assert!(!html.contains("id=\"samples\""));
+}
+
 /// The texts of a page's table with this caption, row by row.
 fn texts_of(html: &str, caption: &str) -> Vec<Vec<String>> {
     let start = format!("<caption class=\"sr\">{caption}</caption>");

@@ -1,0 +1,218 @@
+//! The answer of a run, four lines a store: the fastest row, the gain over execution in order by
+//! part, the limit, the trust. Terminal, pages, comparisons and the result's `conclusion` take
+//! their words from here.
+
+use variant::{CacheMode, Design, StoreKind};
+
+use result::{Bottleneck, Cell, RunResult, ratios, stats};
+
+use super::{
+    certainty,
+    facts::{self, OfStore, Reading},
+    ratio::Ratio,
+    split, units,
+};
+
+/// The answer of a run on one store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// The store, where the run has several.
+    pub(super) store: Option<StoreKind>,
+    /// The row, its time with its interval, and its factor over execution in order.
+    pub(super) fastest: String,
+    /// Time that it takes less than in order, by part.
+    pub(super) gain: String,
+    /// The bottleneck, and the next part.
+    pub(super) limit: String,
+    /// Samples, coldness, and the least difference that shows.
+    pub(super) trust: String,
+}
+
+impl Answer {
+    /// The lines with their labels.
+    pub(super) fn lines(&self) -> [(&'static str, &str); 4] {
+        let Self { fastest, gain, limit, trust, .. } = self;
+        [("fastest", fastest), ("gain", gain), ("limit", limit), ("trust", trust)]
+    }
+
+    /// The first line, behind the store.
+    pub(super) fn headline(&self) -> String {
+        let of = self.store.map(|store| format!("{store}: ")).unwrap_or_default();
+        of + &self.fastest
+    }
+
+    /// All lines in one.
+    fn sentence(&self) -> String {
+        let Self { gain, limit, trust, .. } = self;
+        format!("{}; gain {gain}; limit {limit}; trust {trust}", self.headline())
+    }
+}
+
+/// The answers of a run, in one line; `None` where nothing was measured. A run whose designs disagree
+/// has no figure.
+pub fn conclude(result: &RunResult) -> Option<String> {
+    let reading = Reading::new(result);
+    if reading.disagrees {
+        return Some(format!("{}: no figure is to be believed", facts::disagreement(result)));
+    }
+    let sentences = answers(&reading).into_iter().map(|answer| answer.sentence());
+    let parts: Vec<String> = sentences.chain(clients(result)).collect();
+    let before = if result.interrupted { "interrupted, so far: " } else { "" };
+    (!parts.is_empty()).then(|| format!("{before}{}", parts.join(". ")))
+}
+
+/// The fastest row of a sound run on each store, and its gain.
+pub(super) fn fastest(result: &RunResult) -> Option<String> {
+    let answers = answers(&Reading::new(result)).into_iter();
+    let answers = answers.map(|answer| format!("{}; gain {}", answer.headline(), answer.gain));
+    let answers: Vec<String> = answers.collect();
+    (!answers.is_empty()).then(|| answers.join(". "))
+}
+
+/// The answer for each store that has a time.
+pub(super) fn answers(reading: &Reading<'_>) -> Vec<Answer> {
+    let is_one = reading.stores.len() == 1;
+    let stores = reading.stores.iter().filter_map(|of| {
+        let store = (!is_one).then_some(of.store);
+        Some(Answer { store, ..answer(reading, of)? })
+    });
+    stores.collect()
+}
+
+/// `geth 25.0 s (0.81 times in order)`: every client; `None` without one.
+pub(super) fn clients(result: &RunResult) -> Option<String> {
+    let words = result.clients.iter().filter_map(|client| {
+        let time = units::time_ns(client.ms_per_batch.median? * 1e6);
+        let is_repeated = client.counted().len() > 1;
+        let ratio = client.in_order_ratio.filter(|ratio| is_repeated && ratio.is_finite());
+        let ratio = ratio.map(|ratio| format!(" ({} times in order)", units::ratio(ratio)));
+        let few = client.counted().len() < stats::INTERVAL_COUNT_MIN;
+        let few = if few { ", no interval" } else { "" };
+        Some(format!("{} {time}{}{few}", client.client, ratio.unwrap_or_default()))
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn answer(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<Answer> {
+    let cells = facts::most_duties(&of.cells);
+    let best = facts::best(cells.iter().copied())?;
+    let base = ratios::in_order(best, cells.iter().copied());
+    let base = base.filter(|base| facts::time_ms(base).is_some());
+    let small = facts::small_state(reading.result).map(|words| format!(", {words}"));
+    let shown = certainty::words(&cells).map(|words| format!("; {words}"));
+    Some(Answer {
+        store: None,
+        fastest: format!("{}{}", time(best, reading.time_is_per), beside_base(best, base)),
+        gain: gain(best, base, &cells),
+        limit: limit(best),
+        trust: format!(
+            "{}, {}{}{}",
+            certainty::counts(&cells),
+            coldness(&cells),
+            small.unwrap_or_default(),
+            shown.unwrap_or_default()
+        ),
+    })
+}
+
+/// `batched-io 2+8io: 143 ms a block (132–159)`: a block is a whole one.
+fn time(cell: &Cell, per: &str) -> String {
+    let ms = facts::time_ms(cell).unwrap_or(f64::NAN);
+    let (unit, in_ms) = if ms >= 999.5 { ("s", 1e3) } else { ("ms", 1.0) };
+    let spread = match certainty::interval(cell) {
+        Some(ends) => ends.map(|end| units::plain(end / in_ms)).join("–"),
+        None => certainty::counts(&[cell]),
+    };
+    let of = if cell.duties.is_empty() { "of execution".to_owned() } else { format!("a {per}") };
+    let time = units::plain(ms / in_ms);
+    format!("{}: {time} {unit} {of} ({spread})", facts::row_name(cell))
+}
+
+/// `, 9.9× in order (8.6–11.0)`, or what is missing for that.
+fn beside_base(best: &Cell, base: Option<&Cell>) -> String {
+    let Some(base) = base else { return ", no row in order (--design sequential)".to_owned() };
+    if std::ptr::eq(best, base) {
+        return ", in order".to_owned();
+    }
+    // One sample is no comparison.
+    if !certainty::is_repeated(best) {
+        let time = units::time_ns(facts::time_ms(base).unwrap_or(f64::NAN) * 1e6);
+        return format!("; in order {time}");
+    }
+    let Ratio { median, ci95 } = Ratio::within_run(base, best);
+    let Some(factor) = median.filter(|factor| factor.is_finite()) else { return String::new() };
+    let ends = match ci95.filter(|ends| ends.iter().all(|end| end.is_finite())) {
+        Some(ends) => ends.map(times).join("–"),
+        None if base.value_count() == 1 => "one sample in order".to_owned(),
+        None => "no interval".to_owned(),
+    };
+    format!(", {}× in order ({ends})", times(factor))
+}
+
+/// `9.9`, `24`, `1.37`.
+fn times(factor: f64) -> String {
+    match factor {
+        small if small < 1.995 => format!("{small:.2}"),
+        medium if medium < 99.95 => format!("{medium:.1}"),
+        large => units::number(large),
+    }
+}
+
+fn gain(best: &Cell, base: Option<&Cell>, cells: &[&Cell]) -> String {
+    let Some(base) = base else { return "unknown without a row in order".to_owned() };
+    if !std::ptr::eq(best, base) {
+        return split::difference(base, best).unwrap_or_else(|| units::UNKNOWN.to_owned());
+    }
+    let others = cells.iter().copied().filter(|cell| cell.design != Design::Sequential);
+    let next = facts::best(others);
+    next.map_or_else(
+        || "none: no other design was run".to_owned(),
+        |next| {
+            let cost = split::difference(next, best).unwrap_or_else(|| units::UNKNOWN.to_owned());
+            format!("none: {} takes more by {cost}", facts::row_name(next))
+        },
+    )
+}
+
+/// `the disk, at 70 % of its rate for these reads; next list, 4.0 ms`.
+fn limit(best: &Cell) -> String {
+    let mut parts = split::parts_ms(best);
+    parts.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let share = best.bottleneck_share.filter(|share| share.is_finite());
+    let share = share.map(|share| format!(", {} % of the time at least", units::percent(share)));
+    let share = share.unwrap_or_default();
+    let (first, next) = match best.bottleneck {
+        Some(Bottleneck::Device) => {
+            let of_rate = units::finite(best.device_fraction, units::percent)
+                .map(|share| format!(", at {share} % of its rate for these reads"));
+            (Some(format!("the disk{}", of_rate.unwrap_or(share))), "next")
+        }
+        Some(Bottleneck::Chain) => (Some(format!("reads one after another{share}")), "next"),
+        Some(Bottleneck::Cpu) => (Some(format!("the CPU{share}")), "most of it for"),
+        None => (None, "next"),
+    };
+    if matches!(best.bottleneck, Some(Bottleneck::Device | Bottleneck::Chain)) {
+        parts.retain(|(name, _)| *name != "reads");
+    }
+    let mut parts = parts.into_iter().filter(|(_, ms)| *ms > 0.0);
+    let mut part = || {
+        let (name, ms) = parts.next()?;
+        Some(format!("{name}, {}", units::time_ns(ms * 1e6)))
+    };
+    let Some(first) = first.or_else(&mut part) else { return "unknown".to_owned() };
+    part().map_or_else(|| first.clone(), |part| format!("{first}; {next} {part}"))
+}
+
+/// How cold the rows were, in a word or two.
+fn coldness(cells: &[&Cell]) -> &'static str {
+    let cold = || cells.iter().filter(|cell| cell.cache.want == Some(CacheMode::Cold));
+    let first = cells.first().and_then(|cell| cell.cache.want);
+    match (cold().next(), first) {
+        (Some(_), _) if cold().all(|cell| cell.cache.proved == Some(true)) => "cold proved",
+        (Some(_), _) if cold().any(|cell| cell.cache.proved == Some(false)) => "NOT COLD",
+        (Some(_), _) => "cold NOT PROVED",
+        (None, Some(_)) => "warm",
+        (None, None) => "no device",
+    }
+}
