@@ -3,6 +3,7 @@
 pub mod args;
 pub mod cmd;
 mod parse;
+mod short;
 mod verbs;
 
 use std::{ffi::OsString, path::Path};

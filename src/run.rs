@@ -16,7 +16,6 @@ mod same_work;
 pub mod sampling;
 pub mod session;
 pub mod shards;
-mod trace;
 
 use std::{
     path::{Path, PathBuf},
@@ -48,7 +47,7 @@ use files::Files;
 use hooks::{Cleanup, Hooks};
 use plan::{Machine, PlannedCell};
 use prepare::{
-    Databases, InUse, Preparation, Prepared, Request, Source, WithWhole, on_one_database,
+    Databases, InUse, Made, Preparation, Prepared, Request, Source, WithWhole, on_one_database,
     on_same_keys,
 };
 use sampling::{Sampled, Sampling};
@@ -106,15 +105,16 @@ impl RunInput {
         let environment = environment::probe(data_path.as_deref().unwrap_or(Path::new(".")));
         // A directory that cannot be written is better known before the work than after it.
         let out = self.out.as_deref().map(Out::at).transpose()?;
-        let Request { workload, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
+        let Request { made, run, scenario } = Request::of(&self.source, &self.how, &progress)?;
         if let Some(same_work) = &self.same_work {
-            same_work.check(&workload)?;
+            same_work.check(&made.workload)?;
         }
         let open_whole = match &scenario {
             Some(scenario) if scenario.claims_whole_blocks() => WholeRows::One,
             _ => self.open_whole,
         };
-        let WithWhole { run, reason: not_whole } = prepare::with_whole(run, open_whole, &workload);
+        let WithWhole { run, reason: not_whole } =
+            prepare::with_whole(run, open_whole, &made.workload);
         let machine = Machine::this();
         let cells = plan::cells(&run, &machine);
         let extras = Extras::new(&self.extras, self.out.as_deref(), &cells, started_unix_s)?;
@@ -132,7 +132,7 @@ impl RunInput {
             scenario,
             progress,
         };
-        active.run(workload, extras, out)
+        active.run(made, extras, out)
     }
 }
 
@@ -209,7 +209,7 @@ struct PartialResult {
 
 impl ActiveRun<'_> {
     /// Runs on all databases, `first` being the first one's work.
-    fn run(self, first: Workload, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
+    fn run(self, first: Made, extras: Extras, out: Option<Out>) -> Result<Finished, Failure> {
         let count = self.run.database_count;
         let mut files = Files::new(out);
         let (mut first, mut extras) = (Some(first), Some(extras));
@@ -324,11 +324,11 @@ impl ActiveRun<'_> {
     }
 
     /// Generates the work of a database, unless it is there, builds and opens its stores.
-    fn open(&self, index: u32, workload: Option<Workload>) -> Result<Prepared, Failure> {
-        let workload = match (workload, &self.scenario) {
-            (Some(workload), _) => workload,
+    fn open(&self, index: u32, made: Option<Made>) -> Result<Prepared, Failure> {
+        let Made { workload, fill } = match (made, &self.scenario) {
+            (Some(made), _) => made,
             (None, Some(scenario)) => {
-                prepare::generate(&scenario.of_database(index), self.progress)?
+                Made::of_scenario(&scenario.of_database(index), self.progress)?
             }
             (None, None) => unreachable!("a workload file has one database: {index}"),
         };
@@ -346,7 +346,7 @@ impl ActiveRun<'_> {
             machine: &self.machine,
             progress: self.progress,
         };
-        preparation.prepare(workload)
+        Ok(Prepared { fill: Some(fill), ..preparation.prepare(workload)? })
     }
 
     /// How a database is named where there are several.
@@ -361,7 +361,7 @@ impl ActiveRun<'_> {
         let overridden = self.scenario.as_ref().map(|scenario| scenario.overridden.clone());
         let stores = prepared.session.stores().iter();
         DatabaseFacts {
-            workload: facts::workload(prepared.session.workload(), overridden.unwrap_or_default()),
+            workload: prepared.workload_facts(overridden.unwrap_or_default()),
             device: prepared.device.clone(),
             stores: stores.map(|open| facts::store(open.as_ref())).collect(),
         }

@@ -10,7 +10,6 @@ mod work;
 
 use std::path::Path;
 
-use report::WholeFile;
 use result::send::{SendNode, SendResult, SendWork};
 use send::{Funder, NodeFacts, Plan, SendError, Session, Settings};
 use workload::Workload;
@@ -35,10 +34,7 @@ use work::Work;
 pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failure> {
     let started_unix_s = machine::unix_s();
     let environment = environment::probe(Path::new("."));
-    let profile_file = input
-        .profile
-        .as_ref()
-        .map(|profile| WholeFile::at(&profile.file, "--profile", profile.existing));
+    let profile_file = input.profile.as_ref().map(|profile| profile.file(started_unix_s));
     let profile_file = profile_file.transpose()?;
     let funder = match &input.key_file {
         Some(path) => Funder::Secret(input::read_secret(path)?),
@@ -58,7 +54,7 @@ pub fn send(input: &SendInput, progress: &Progress) -> Result<SendResult, Failur
     let ready = ready.map_err(failure)?;
     let setup = ready.facts();
     let profiling = input.profile.clone().zip(profile_file);
-    let profiling = profiling.map(|(wanted, file)| Profiling::start(wanted, file));
+    let profiling = profiling.map(|(wanted, file)| Profiling::start(wanted.url, file));
     let view = live::LiveView::new(progress, plan.tx_count());
     let measured = session.drive(&plan, ready, input.pace, stop, &|at| view.show(at));
     interrupt::finishing();
@@ -95,8 +91,8 @@ fn check_seed(input: &SendInput, node: &NodeFacts) -> Result<(), Failure> {
     }
     fail!(
         Code::Usage,
-        "the money of chain {} may be worth something, and the secrets of the senders follow from the seed: with \
-         the scenario's own seed anybody can take it; give one that nobody guesses: --seed NUMBER, up to {}",
+        "the secrets of the senders follow from the seed, and with the scenario's own anybody can \
+         take their money on chain {}; give a seed that nobody guesses: --seed NUMBER, up to {}",
         node.chain_id,
         u64::MAX
     )

@@ -107,9 +107,14 @@ pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
+/// Whether the user wants quiet.
+pub fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
 /// Writes a line to standard error, unless the user wants quiet.
 pub fn note(text: &str) {
-    if !IS_QUIET.load(Ordering::Relaxed) {
+    if !is_quiet() {
         error(text);
     }
 }
@@ -134,7 +139,7 @@ pub fn list_width() -> Option<usize> {
 
 /// How progress looks on standard error.
 pub fn look() -> Look {
-    match (IS_QUIET.load(Ordering::Relaxed), io::stderr().is_terminal()) {
+    match (is_quiet(), io::stderr().is_terminal()) {
         (true, _) => Look::Nothing,
         (false, true) => Look::Figures,
         (false, false) => Look::Lines,

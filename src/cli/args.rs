@@ -30,7 +30,7 @@ use crate::{
         builds::Driving,
         work::GateWorkInput,
     },
-    machine::environment,
+    machine::{self, environment},
     run::{
         RunInput,
         extras::ExtraSamples,
@@ -75,7 +75,7 @@ impl DataDirArgs {
     /// A baseline cannot be read.
     pub fn find_result(&self, given: &Path) -> Result<Found, Failure> {
         match prepare::data_path(self.asked()) {
-            Some(data_path) => Baselines::below(&data_path).find(given).with_exit_code(Code::Io),
+            Some(data_path) => Baselines::below(&data_path).find(given).with_code_of_named(),
             None => Ok(Found { path: given.to_owned(), is_baseline: false, note: None }),
         }
     }
@@ -90,7 +90,7 @@ impl DataDirArgs {
 /// The work and the settings of a run.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A shipped scenario's name, or the path of a scenario or workload file
+    /// A shipped scenario's name, or a scenario or workload file
     #[arg(value_name = "NAME|FILE")]
     pub words: Vec<OsString>,
     /// A shipped scenario's name, or the path of a scenario file
@@ -99,7 +99,7 @@ pub struct RunArgs {
     /// A workload file that `stress generate` or `stress import` wrote
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
-    /// Use a small state and block, in seconds: for trying out, and the result says so
+    /// Use a small state and block, in seconds; the result says so
     #[arg(long)]
     pub quick: bool,
     /// The workload
@@ -134,13 +134,10 @@ pub struct RunArgs {
     /// and one of other work is refused without --force
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
-    /// After the run, take one more sample and write the timeline of each thread, to be opened
-    /// by Perfetto (ui.perfetto.dev) or Chrome
+    /// After the run, take one more sample of the fastest variant and write the timeline of each
+    /// thread, for Perfetto (ui.perfetto.dev) or Chrome
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Which variant to trace, as a result names it [default: the fastest]
-    #[arg(long, value_name = "VARIANT", requires = "trace")]
-    pub trace_variant: Option<String>,
     /// After the run, take more samples of a variant, or of the fastest of a design, and show
     /// which functions take the CPU's time, with a flame graph (flame-graph-START.svg, in DIR of --out)
     #[arg(long, value_name = "VARIANT|DESIGN")]
@@ -195,13 +192,10 @@ impl DatabaseArgs {
 pub struct DriveArgs {
     /// Least wall time of each slot's samples: short samples are taken in several passes
     #[arg(long, value_name = "TIME", default_value = "200ms")]
-    pub slot: String,
+    pub slot_time: String,
     /// How long a build may take for a sample before it is stopped
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub timeout: String,
-    /// Seed of the coin that says which build begins [default: the workload's seed]
-    #[arg(long, value_name = "NUMBER")]
-    pub coin: Option<u64>,
 }
 
 /// The command line as it was typed, for results and errors. Bytes that are no UTF-8 have a mark in their
@@ -287,7 +281,7 @@ pub fn nothing_named(verb: &str, more: &str) -> anyhow::Error {
 fn only_beside_stored(option: &str) -> anyhow::Error {
     let instead = match option {
         "--samples" | "--budget" => {
-            ": a comparison of builds takes samples until it can decide; --slot says how long a slot of \
+            ": a comparison of builds takes samples until it can decide; --slot-time says how long a slot of \
              them takes at least, --timeout how long one sample may take"
         }
         _ => ": leave it out where builds are compared",
@@ -316,7 +310,6 @@ impl RunArgs {
             look: self.format.look(),
             extras: ExtraSamples {
                 trace: self.trace.clone(),
-                trace_variant: self.trace_variant.clone(),
                 profile: self.profile.clone(),
                 existing: self.force.existing(),
             },
@@ -328,14 +321,13 @@ impl RunArgs {
     /// The work of two builds.
     ///
     /// # Errors
-    /// As [`RunArgs::input`], or an option that does not go with comparing builds.
+    /// The errors of [`RunArgs::input`], or an option that does not go with comparing builds.
     pub fn of_builds(&self, settings: [Vec<Override>; 2]) -> Result<GateWorkInput, Failure> {
         self.without_extras("gate").with_exit_code(Code::Usage)?;
         let not_here = [
             ("--samples", self.how.samples.is_some()),
             ("--budget", self.how.budget.is_some()),
-            ("--whole", self.how.whole),
-            ("--no-whole", self.how.no_whole),
+            ("--whole", self.how.whole.is_some()),
             ("--keys", self.how.keys.is_some()),
         ];
         if let Some((option, _)) = not_here.iter().find(|(_, is_given)| *is_given) {
@@ -344,8 +336,8 @@ impl RunArgs {
         if self.databases.wait {
             fail!(
                 Code::Usage,
-                "--wait: builds are compared on a state that no other process uses, and wait for none; leave \
-                 it out, or name another directory with --data-dir"
+                "--wait: builds are compared on a state that no other process uses; leave it out, \
+                 or name another --data-dir"
             );
         }
         let (source, how) = self.source_and_how()?;
@@ -417,11 +409,11 @@ impl DriveArgs {
     /// # Errors
     /// A time that is none.
     pub fn driving(&self) -> Result<Driving, Failure> {
-        let slot = spec::duration("--slot", &self.slot).with_exit_code(Code::Usage)?;
+        let slot = spec::duration("--slot-time", &self.slot_time).with_exit_code(Code::Usage)?;
         Ok(Driving {
             slot_ns: ns(slot),
             timeout: spec::duration("--timeout", &self.timeout).with_exit_code(Code::Usage)?,
-            coin_seed: self.coin,
+            coin_seed: machine::fresh_seed(),
         })
     }
 }

@@ -8,7 +8,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use super::{args::print_help, verbs::Cli};
+use super::{args::print_help, short, verbs::Cli};
 
 /// The verb that writes reports, whose format follows from the ending of a file.
 const REPORT: &str = "report";
@@ -24,13 +24,41 @@ const FORMATS: [(&str, &str, &str); 6] = [
     ("--json", "json", "--format bigger-is-better "),
 ];
 
+/// Options of earlier versions, and what to do in their place.
+const CHANGED: [(&str, &str); 17] = [
+    ("--candidate", "write `--program BINARY`"),
+    ("--coin", "leave it out: each gate draws the order of builds anew"),
+    ("--coordinator-cores", "leave it out: the coordinator has a core for each thread of a shard"),
+    ("--datadir", "write `--client-data DIR`"),
+    ("--form", "write `--format LIST`"),
+    ("--key-layout", "write `--set state.layout=plain`"),
+    ("--kind", "write the kinds behind the name: `stress generate new NAME erc20 amm`"),
+    ("--no-whole", "write `--whole none`"),
+    ("--pid", "leave it out: only clients that `--client` starts are counted"),
+    ("--present", "write `--set state.present=0.5`"),
+    ("--profile-time", "write `?seconds=30` behind the URL of `--profile`"),
+    ("--profile-url", "write `--profile URL`; the file goes to the directory of `--out`"),
+    ("--root", "write `--set run.root=after`"),
+    ("--seconds", "write `--budget 15s`, which all points share"),
+    ("--slot", "write `--slot-time 200ms`"),
+    ("--trace-variant", "run one variant: `--design`, `--threads` and `--io-threads` choose it"),
+    ("--without-tracer", "leave it out: a node without a tracer is asked key by key"),
+];
+
 /// Parses `words`. Prints help or the version where these are asked for, and returns `None`. An error
 /// ends the process, as `clap` has it.
 pub fn parse(words: &[OsString]) -> Option<Cli> {
+    if words.iter().any(short::is_asked)
+        && let Err(help) = short::layout(Cli::command()).try_get_matches_from(words)
+        && help.kind() == ErrorKind::DisplayHelp
+    {
+        print_help(&help.render());
+        return None;
+    }
     match Cli::try_parse_from(words) {
         Ok(cli) => Some(cli),
         Err(error) if error.use_stderr() => {
-            with_format(words, with_typed_usage(Cli::command(), words, error)).exit()
+            with_remedy(words, with_typed_usage(Cli::command(), words, error)).exit()
         }
         Err(help) => {
             print_help(&help.render());
@@ -39,24 +67,30 @@ pub fn parse(words: &[OsString]) -> Option<Cli> {
     }
 }
 
-/// `error`, with what to write where it is of a report's format that was typed as an option.
-fn with_format(words: &[OsString], mut error: Error) -> Error {
-    let is_of_report = words.get(1).is_some_and(|verb| verb == REPORT);
+/// `error`, with what to write in the place of an option of an earlier version, or of a report's format.
+fn with_remedy(words: &[OsString], mut error: Error) -> Error {
     let unknown = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(arg)) if error.kind() == ErrorKind::UnknownArgument => arg,
         _ => return error,
     };
     let option = unknown.split('=').next().unwrap_or_default();
-    let format = FORMATS.into_iter().find(|(name, _, _)| is_of_report && *name == option);
-    let Some((name, ending, before)) = format else { return error };
+    let changed = CHANGED.iter().find(|(old, _)| *old == option);
+    let tip = changed.map(|(_, remedy)| (*remedy).to_owned());
+    let Some(tip) = tip.or_else(|| format_tip(words, option)) else { return error };
+    error.remove(ContextKind::SuggestedArg);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    error
+}
+
+/// How to get the format of a report that was typed as an option.
+fn format_tip(words: &[OsString], option: &str) -> Option<String> {
+    words.get(1).filter(|verb| *verb == REPORT)?;
+    let (name, ending, before) = FORMATS.into_iter().find(|(name, _, _)| *name == option)?;
     let rule = match before.is_empty() {
         true => "the ending of --out says the format",
         false => "results are JSON already; as JSON for other tools",
     };
-    let tip = format!("{rule}: {before}--out {}", file_of(words, name, ending));
-    error.remove(ContextKind::SuggestedArg);
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
-    error
+    Some(format!("{rule}: {before}--out {}", file_of(words, name, ending)))
 }
 
 /// The file that was typed as the value of `option`, with this ending; `report` where none was.
@@ -151,7 +185,7 @@ mod tests {
         let told = |words: &[&str]| {
             let words: Vec<_> = ["stress"].iter().chain(words).map(OsString::from).collect();
             let error = Cli::try_parse_from(&words).expect_err("a wrong line");
-            with_format(&words, error).to_string()
+            with_remedy(&words, error).to_string()
         };
         for (words, tip) in [
             (&["report", "sw", "--html", "a.html"][..], "says the format: --out a.html\n"),
@@ -166,6 +200,30 @@ mod tests {
         }
         for words in [&["report", "sw", "--xml"][..], &["compare", "sw", "--html"]] {
             assert!(!told(words).contains("--out"), "{words:?}");
+        }
+    }
+
+    /// All options of a verb and of its own verbs.
+    fn options(line: &Command) -> Vec<String> {
+        let own = line.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned));
+        own.chain(line.get_subcommands().flat_map(options)).collect()
+    }
+
+    #[test]
+    fn an_option_of_an_earlier_version_is_told_what_to_write_which_exists() {
+        let known = options(&Cli::command());
+        let is_known = |option: &str| known.iter().any(|known| known == option);
+        for (old, remedy) in CHANGED {
+            assert!(!is_known(&old[2..]), "{old}");
+            for quoted in remedy.split('`').skip(1).step_by(2) {
+                let option = quoted.strip_prefix("--").and_then(|option| option.split(' ').next());
+                assert!(option.is_none_or(is_known), "{old}: {remedy}");
+            }
+            let words = ["stress", "gate", &format!("{old}=1")].map(OsString::from);
+            let error = Cli::try_parse_from(&words).expect_err("a wrong line");
+            let text = with_remedy(&words, error).to_string();
+            assert!(text.contains(&format!("tip: {remedy}\n")), "{text}");
+            assert_eq!(text.matches("tip: ").count(), 1, "{text}");
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  stress --scenario sload-storm --gas 640M      the worst case, on a state of 10 GB
-  stress --scenario sload-storm --quick         the same in small, in seconds
+  stress --scenario sload-storm --quick      the worst case in small, in seconds
+  stress --scenario sload-storm --gas 640M   on a state of 128M slots, 10 GB
   stress --scenario sload-storm --gas 64M --design batched-io --io-threads 16,64
   stress --scenario sload-storm --databases 6   on six databases of different seeds
   stress --scenario official/test_sload_bloated twins of official benchmark tests (stress list)
@@ -30,13 +30,9 @@ Examples:
   stress my.toml --samples 10 --save-baseline main    for stress gate --baseline main
   stress my.toml --metrics /var/lib/node_exporter/stress.prom --force    figures for Prometheus
   stress report nightly/ --history --out history.html    did a commit make it slower?
-  stress doctor io --read multi-get --depth 16,256       how fast are raw reads here?
-  stress import --help                          a real block as a workload file
   stress export --scenario sload-storm --slots 1M --out storm/    the work for a real client
   stress client storm/ --client geth            how does geth do on the same block?
-  stress client rank geth --out against/        does geth rank all storms as our designs do?
   stress send transfers --url http://127.0.0.1:8545 --rate 1000    load on a live node
-  stress state rm --older-than 30d              remove databases that no run has used since
 
 Exit codes: 0 fine, 1 a claim fails or the gate finds a regression, 2 usage or scenario,
 3 designs disagree or a list is wrong, 4 a claim or the gate is open (with --strict),
@@ -55,13 +51,12 @@ First examples:
 
 {all-args}{after-help}";
 
-/// Stress test of Ethereum block execution: worst-case blocks and their access lists
-/// (EIP-7928), executed in every design over the same state on disk.
+/// Stress test of Ethereum block execution: worst-case blocks and access lists
 #[derive(Debug, Parser)]
 #[command(name = "stress", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 #[command(max_term_width = 100, help_template = HELP_TEMPLATE, disable_help_subcommand = true)]
 pub struct Cli {
-    /// Print only the result and errors, without progress and notes
+    /// Print only the answer, its rows and errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// The verb; without one, a workload is run.
@@ -79,40 +74,41 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List the shipped scenarios, name first; in a pipe one a line
-    #[command(alias = "ls")]
+    #[command(alias = "ls", after_help = scenarios::LIST_EXAMPLES)]
     List,
     /// Run a scenario or a workload file: the same as without a subcommand
     #[command(help_template = HELP_TEMPLATE)]
     Run(Box<RunArgs>),
-    /// Print a scenario with every key resolved, a workload file, or a JSON Schema
+    /// Print a scenario with all keys, a workload file or a JSON Schema
     Show(OwnOr<scenarios::ShowArgs, scenarios::ShowCommand>),
     /// Check the keys and values of a scenario, without running it
     Validate(scenarios::ValidateArgs),
     /// Describe a workload: keys, conflicts, list sizes
     Describe(describe::DescribeArgs),
-    /// Generate a workload file, to be run with --workload, or a scenario to start from
+    /// Write a workload file, or a scenario to start from
     Generate(OwnOr<generate::GenerateArgs, generate::GenerateCommand>),
     /// Lay results side by side: settings, counters, figures
     Compare(compare::CompareArgs),
-    /// Judge whether this build is slower than another one, or than a stored result; calibrate that
+    /// Judge whether this build is slower than another or a stored result
     Gate(Box<OwnOr<gate::GateArgs, gate::GateCommand>>),
-    /// Run a matrix of settings, cell by cell, also on a fleet, and join the results
+    /// Run a matrix of settings, also on a fleet, and join the results
     Sweep(sweep::SweepArgs),
-    /// Write results as a page for a browser, Markdown, CSV or benchmark JSON, or as their history
+    /// Write results as HTML, Markdown, CSV or JSON, or as their history
     Report(report::ReportArgs),
-    /// Check whether this machine is fit for benchmarking, or measure its raw reads
+    /// Check whether this machine is fit for benchmarks; measure its reads
     Doctor(OwnOr<doctor::DoctorArgs, doctor::DoctorCommand>),
     /// Make a workload file of a real block, to be run with --workload
     Import(import::ImportArgs),
-    /// Write a workload as a chain that real clients take: genesis, Engine API calls, RLP, rows
+    /// Write a workload as a chain that real clients take
     Export(export::ExportArgs),
-    /// Run an exported block on a real client, beside our designs, or rank many workloads so
+    /// Run an exported block on real clients, beside our designs
     Client(Box<OwnOr<client::ClientArgs, client::ClientCommand>>),
-    /// Send a scenario's transactions to a live node, and measure until they are in blocks
+    /// Send a scenario's load to a live node; measure until it is in blocks
     Send(Box<send::SendArgs>),
     /// List, verify or remove state databases and saved baselines
     State(state::StateArgs),
-    /// Serve a shard of execution, or predict times on more shards than there are here
+    /// Serve a shard of execution, or predict times on more shards
+    #[command(after_help = shard::EXAMPLES)]
     Shard {
         /// The verb
         #[command(subcommand)]

@@ -147,7 +147,7 @@ impl CalibrateInput {
         }
         let siblings = self.sibling_count.to_string();
         let mut words: Vec<OsString> =
-            ["export", "--scenario", name, "--siblings", &siblings, "--form", FORMS, "--out"]
+            ["export", "--scenario", name, "--siblings", &siblings, "--format", FORMS, "--out"]
                 .map(OsString::from)
                 .to_vec();
         words.push(export.clone().into());

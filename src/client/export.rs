@@ -114,7 +114,7 @@ impl Export {
         ensure!(schema == SCHEMA, "{name}: schema {schema}, {SCHEMA} is read: export again");
         let manifest: Manifest =
             serde_json::from_value(json).with_context(|| format!("{name}/{MANIFEST}"))?;
-        ensure!(manifest.has(CALLS), "{name}: {CALLS} is missing: export with --form engine");
+        ensure!(manifest.has(CALLS), "{name}: {CALLS} is missing: export with --format engine");
         ensure!(
             manifest.has(WORKLOAD),
             "{name}: {WORKLOAD} is missing: export again with this stress"
@@ -203,8 +203,8 @@ impl Export {
     pub fn check(&self, cache: CacheMode) -> Result<()> {
         ensure!(
             !self.is_chain() || cache == CacheMode::Cold || self.sibling_count() > 1,
-            "{}: a chain of {} blocks, and samples are warm: a sibling of each block warms the client for \
-             it, and there is none: export with --siblings 2, or start the client cold (--client)",
+            "{}: a chain of {} blocks without siblings, which warm a client: export with \
+             --siblings 2, or start the client cold (--client)",
             self.dir.display(),
             self.block_count()
         );

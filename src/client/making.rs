@@ -1,5 +1,5 @@
-//! Makes a client's database. The client's own command reads `genesis.json`; a `fill` program reads
-//! the export's rows, where the state is too large for that file or the user prefers rows.
+//! Makes a client's database. The client's own command reads `genesis.json`. Where the state is too
+//! large for that file or the user prefers rows, a `fill` program reads the export's rows.
 
 use std::{
     collections::BTreeMap,
@@ -60,8 +60,8 @@ impl<'a> DatabaseCommand<'a> {
         if let Some((program, arguments)) = start.fill.split_first() {
             ensure!(
                 state.has_rows,
-                "{dir}: there are no rows, and {name} is to make its database from them: export again \
-                 with --form engine,rows"
+                "{dir}: there are no rows, from which {name} makes its database: export again \
+                 with --format engine,rows"
             );
             return Ok(Some(Self {
                 program: program.into(),
@@ -72,9 +72,9 @@ impl<'a> DatabaseCommand<'a> {
         }
         ensure!(
             start.init.is_empty(),
-            "{dir}: the export has its state in rows alone, and the start file {name} has no command that \
-             reads them: add one (fill = …), or fill a database with the client's own tools and keep it \
-             where --datadir says (docs/import-export.md#real-clients)"
+            "{dir}: the export has its state in rows alone, and the start file {name} cannot read \
+             them: add a command (fill = …), or keep a database of your own in --client-data \
+             (docs/import-export.md#real-clients)"
         );
         Ok(None)
     }
@@ -216,7 +216,7 @@ mod tests {
         let filler = start(&[], &["filler", "{rows}"]);
         assert_eq!(program(&filler, true, true), Ok(Some("filler".to_owned())));
         let error = program(&filler, true, false).unwrap_err();
-        assert!(error.contains("--form engine,rows"), "{error}");
+        assert!(error.contains("--format engine,rows"), "{error}");
         let error = program(&start(&["init"], &[]), false, true).unwrap_err();
         assert!(error.contains("rows alone") && error.contains("fill = …"), "{error}");
         assert_eq!(program(&start(&[], &[]), false, true), Ok(None), "it makes its own");

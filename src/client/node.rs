@@ -147,7 +147,7 @@ fn silence(error: &HttpError) -> Silence {
             "does the node run, and does it listen at this URL?"
         }
         HttpError::TimedOut(_) => "is the node busy? Import fewer blocks at a time",
-        HttpError::TooLong(_) => "import fewer blocks, or --without-tracer",
+        HttpError::TooLong(_) => "import fewer blocks at a time",
         HttpError::Refused(_) => OTHER_URL,
     };
     Silence::Failed { what, remedy: remedy.to_owned() }

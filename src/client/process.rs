@@ -230,9 +230,9 @@ impl Running {
         }
         fail!(
             Code::Io,
-            "the client still works {} s after its start, and its times would be those of that work, \
-             too: let it finish once on a database that is kept (--datadir), or wait longer (settle_s in \
-             its start file); the end of its log:\n{}",
+            "the client still works {} s after its start, which its times would count: let it \
+             finish once on a kept database (--client-data), or raise settle_s in its start file; \
+             the end of its log:\n{}",
             most.as_secs_f64(),
             self.log.tail_so_far()
         )

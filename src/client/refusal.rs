@@ -15,9 +15,9 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 pub enum Refusal {
     /// The client would answer VALID without executing.
     #[error(
-        "all blocks of the export that are left ({count}) are known to the client, which would answer VALID \
-         without executing them: start it on a fresh data directory, or export more siblings (stress \
-         export --siblings)"
+        "all {count} blocks that are left are known to the client, which would answer VALID \
+         without executing them: start it on a fresh data directory, or export with more \
+         --siblings"
     )]
     KnownBlocks { count: usize },
     /// The client lacks the parent's state.
@@ -60,8 +60,8 @@ pub enum Refusal {
     )]
     Unauthorized,
     #[error(
-        "nobody listens ({reason}): --url is the client's Engine API (geth: --authrpc.port, 8551), which must \
-         run"
+        "nobody listens ({reason}): start the client, and give its Engine API as --url (geth: \
+         --authrpc.port, 8551)"
     )]
     NoConnection { reason: String },
     /// Its process ended; `log` is the end of its log.
@@ -69,14 +69,14 @@ pub enum Refusal {
     Died { how: String, log: String },
     /// The client does not know the call, or refuses its parameters.
     #[error(
-        "{method}: error {code}: {message}: does this version of the client know the fork of the export? \
-         Export another --fork, or take a newer client"
+        "{method}: error {code}: {message}: the client may not know the fork of the export; \
+         export with another --fork, or take a newer client"
     )]
     Error { method: String, code: i64, message: String },
     /// Its answer, which `text` begins, is none of the Engine API.
     #[error(
-        "{method}: no answer of an Engine API (HTTP status {status}): {text:?}: --url is the client's Engine \
-         API (geth: port 8551)"
+        "{method}: no answer of an Engine API (HTTP status {status}): {text:?}: give the client's \
+         Engine API as --url (geth: port 8551)"
     )]
     NoAnswer { method: String, status: u16, text: String },
 }

@@ -73,8 +73,8 @@ impl ClientInput {
         match (&self.clients, self.cache) {
             (Clients::Attached(_), Some(CacheMode::Cold)) => fail!(
                 Code::Usage,
-                "--cache cold: only a client that is started anew for each sample is cold: name \
-                 --client in place of --url"
+                "--cache cold: a client that runs already is warm: name --client in place of \
+                 --url, and it is started for each sample"
             ),
             (Clients::Attached(_), _) => Ok(CacheMode::Warm),
             (Clients::Started { .. }, cache) => Ok(cache.unwrap_or(CacheMode::Cold)),
@@ -93,8 +93,8 @@ impl ClientInput {
         if wanted > most || most == 0 {
             fail!(
                 Code::Usage,
-                "the export has {} of its block, {} cache takes {} of them for {} samples: export with \
-                 --siblings {}, or take fewer --samples",
+                "the export has {} of its block, and {} cache takes {} for {} samples: export \
+                 with --siblings {}, or take fewer --samples",
                 report::units::things(export.sibling_count() as u64, "sibling"),
                 cache,
                 wanted.max(1) + warm_up_count,
@@ -112,13 +112,13 @@ impl ClientInput {
         if is_attached && wanted != 1 {
             fail!(
                 Code::Usage,
-                "a chain of {} blocks: a client that runs takes it once: --samples 1, or name --client in \
-                 place of --url, which begins each sample on a copy of the database",
+                "a client that runs already takes a chain of {} blocks once: give --samples 1, or \
+                 --client in place of --url, which copies its database for each sample",
                 export.block_count()
             );
         }
         if wanted == 0 {
-            fail!(Code::Usage, "--samples 0: a sample is wanted at least");
+            fail!(Code::Usage, "--samples 0: nothing would be measured; give 1 or more");
         }
         Ok(wanted)
     }

@@ -34,8 +34,6 @@ pub struct Attached {
     pub url: String,
     /// The file with the secret.
     pub jwt: PathBuf,
-    /// Its process on this machine, where its CPU time and reads are to be counted.
-    pub pid: Option<u32>,
 }
 
 /// Where a client comes from.
@@ -83,8 +81,8 @@ pub struct SampledClient<'a> {
 }
 
 enum Kind {
-    Attached { engine: Engine, pid: Option<u32> },
-    Started { start: Box<StartFile>, home: Home, running: Option<Running> },
+    Attached { engine: Engine },
+    Started { start: Box<StartFile>, home: Box<Home>, running: Option<Running> },
 }
 
 /// Sends the blocks that grow the state to a client on a new database, and stops it. `shown` gets
@@ -120,10 +118,10 @@ impl<'a> SampledClient<'a> {
     pub fn new(source: &Source, task: Task<'a>, shown: &dyn Fn(u64)) -> Result<Self, Failure> {
         let timeout = task.timeout;
         let (name, kind) = match source {
-            Source::Attached(Attached { url, jwt, pid }) => {
+            Source::Attached(Attached { url, jwt }) => {
                 let secret = Secret::read(jwt).with_exit_code(Code::Usage)?;
                 let engine = Engine::new(url, secret, timeout).with_exit_code(Code::Usage)?;
-                (ATTACHED.to_owned(), Kind::Attached { engine, pid: *pid })
+                (ATTACHED.to_owned(), Kind::Attached { engine })
             }
             Source::Started { start, dir } => {
                 let state = task.export.state_files().with_exit_code(Code::Io)?;
@@ -138,6 +136,7 @@ impl<'a> SampledClient<'a> {
                 }
                 // The blocks of a chain have children: a client takes them once.
                 let home = if task.export.is_chain() { home.on_copy() } else { home };
+                let home = Box::new(home);
                 let kind = Kind::Started { start: start.clone(), home, running: None };
                 (start.name.clone(), kind)
             }
@@ -341,7 +340,7 @@ impl<'a> SampledClient<'a> {
 
     fn pid(&self) -> Option<u32> {
         match &self.kind {
-            Kind::Attached { pid, .. } => *pid,
+            Kind::Attached { .. } => None,
             Kind::Started { running, .. } => running.as_ref().map(Running::pid),
         }
     }

@@ -3,23 +3,17 @@
 
 use generator::describe::{BatchDescription, ConflictGraph, Description, KeyName, TxKeys};
 use partition::Transactions;
+use result::WorkloadFacts;
 use result::description::{
     Component, Conflicts, Described, HotKey, Ideal, LoadFacts, Meetings, SCHEMA, SizeClass, Spread,
     TxFacts,
 };
-use spec::Scenario;
 use workload::Workload;
 
-use crate::{figures::facts, machine::environment};
-
-/// The scenario that a workload is generated from.
-#[derive(Clone, Copy, Debug)]
-pub struct OfScenario<'a> {
-    /// It.
-    pub scenario: &'a Scenario,
-    /// The load of each transaction, as an index into the scenario's.
-    pub loads: &'a [u32],
-}
+use crate::{
+    figures::facts::{self, Loads},
+    machine::environment,
+};
 
 /// The contents of a workload, and the part that only its picture shows.
 #[derive(Clone, Debug)]
@@ -37,7 +31,7 @@ pub struct Figures {
 /// scenario.
 pub fn figures(
     workload: &Workload,
-    scenario: Option<OfScenario<'_>>,
+    scenario: Option<Loads<'_>>,
     seen: &Description,
     threads: &[usize],
 ) -> Figures {
@@ -46,7 +40,7 @@ pub fn figures(
     let gas: Vec<u64> = outcomes.map(|outcome| outcome.gas_used).collect();
     let mut all = Tally::default();
     let (loads, load_of_txs) =
-        scenario.map_or((&[][..], &[][..]), |of| (&of.scenario.loads[..], of.loads));
+        scenario.map_or((&[][..], &[][..]), |of| (&of.scenario.loads[..], of.of_txs));
     let mut of_loads = vec![Tally::default(); loads.len()];
     for (tx_index, (gas, keys)) in gas.iter().zip(&seen.transactions).enumerate() {
         all.add(*gas, keys);
@@ -55,7 +49,9 @@ pub fn figures(
         }
     }
     let all = all.facts();
+    let fill = facts::fill(workload, &seen.gas, scenario);
     let facts = facts::workload(workload, overridden.unwrap_or_default());
+    let facts = WorkloadFacts { fill: Some(fill), ..facts };
     let blocks = workload.batches.iter().flat_map(|batch| &batch.blocks);
     let calldata: Vec<u64> = blocks
         .map(|block| block.transactions.iter().map(|tx| tx.input.len() as u64).sum())

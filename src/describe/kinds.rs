@@ -15,20 +15,22 @@ use result::{
 };
 
 use crate::{
-    run,
+    run::{self, prepare::size_key},
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
 
 /// Default overrides where the user gives none, beside that every design but a yardstick
-/// runs: small enough for seconds, in memory. The second name is that of the key that says the same.
-const SMALL: [(&str, &str, &str); 5] = [
-    ("block.gas", "block.transactions", "30M"),
-    ("state.slots", "state.size", "200k"),
-    ("run.stores", "", "memory"),
+/// runs: small enough for seconds, in memory. The names in the middle are those of keys that say the same.
+const SMALL: [(&str, &[&str], &str); 5] = [
+    (GAS_KEY, &["block.limit", "block.transactions"], "30M"),
+    ("state.slots", &["state.size"], "200k"),
+    ("run.stores", &[], "memory"),
     // One half chooses the fastest row, the other tells its rate.
-    ("run.samples", "run.budget", "6"),
-    ("run.cache", "", "warm"),
+    ("run.samples", &["run.budget"], "6"),
+    ("run.cache", &[], "warm"),
 ];
+/// The key of a block's gas; that of its limit stands for it in scenarios that say the limit.
+const GAS_KEY: &str = "block.gas";
 /// A further one of a scenario of many blocks, of which one is like the other.
 const FEW_BLOCKS: (&str, &str) = ("block.blocks", "2");
 /// The most blocks without it.
@@ -72,9 +74,10 @@ pub struct Rows {
 /// One cannot be run, for another reason than its overrides.
 pub fn rows(mut overrides: Vec<Override>, progress: &Progress) -> Result<Option<Rows>, Failure> {
     let designs = designs();
-    let every_design = ("run.designs", "", designs.as_str());
-    for (key, other, value) in SMALL.into_iter().chain([every_design]) {
-        if !overrides.iter().any(|given| given.key == key || given.key == other) {
+    let every_design = ("run.designs", &[][..], designs.as_str());
+    for (key, others, value) in SMALL.into_iter().chain([every_design]) {
+        let says_it = |given: &Override| given.key == key || others.contains(&given.key.as_str());
+        if !overrides.iter().any(says_it) {
             overrides.push(of_table(key, value));
         }
     }
@@ -111,8 +114,13 @@ fn row(
     overrides: &[Override],
     progress: &Progress,
 ) -> Result<KindRow, Failure> {
-    let mut overrides = overrides.to_vec();
     let stated = Scenario::parse(name, text, &[]).with_exit_code(Code::Usage)?;
+    let of_size = of_table(GAS_KEY, SMALL[0].2);
+    let for_this = overrides.iter().map(|given| match *given == of_size {
+        true => of_table(size_key(stated.block.target), SMALL[0].2),
+        false => given.clone(),
+    });
+    let mut overrides: Vec<Override> = for_this.collect();
     let (key, value) = FEW_BLOCKS;
     if stated.block.block_count > BLOCK_COUNT_MAX && !overrides.iter().any(|o| o.key == key) {
         overrides.push(of_table(key, value));

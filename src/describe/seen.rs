@@ -9,10 +9,11 @@ use spec::Scenario;
 use workload::Workload;
 
 use super::{
-    figures::{self, Figures, OfScenario},
+    figures::{self, Figures},
     shards,
 };
 use crate::{
+    figures::facts::Loads,
     run::prepare,
     terminal::{Code, Failure, Progress, interrupt},
 };
@@ -35,8 +36,8 @@ pub fn of_scenario(
     asked: Asked<'_>,
     progress: &Progress,
 ) -> Result<(Figures, Workload), Failure> {
-    let Generated { workload, loads } = prepare::generate_by_load(scenario, progress)?;
-    let scenario = OfScenario { scenario, loads: &loads };
+    let Generated { workload, loads, .. } = prepare::generate_by_load(scenario, progress)?;
+    let scenario = Loads { scenario, of_txs: &loads };
     let figures = of_workload(&workload, Some(scenario), asked, progress)?;
     Ok((figures, workload))
 }
@@ -47,7 +48,7 @@ pub fn of_scenario(
 /// The reference differs from it, or the user interrupted.
 pub fn of_workload(
     workload: &Workload,
-    scenario: Option<OfScenario<'_>>,
+    scenario: Option<Loads<'_>>,
     asked: Asked<'_>,
     progress: &Progress,
 ) -> Result<Figures, Failure> {

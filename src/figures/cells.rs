@@ -3,6 +3,7 @@
 
 mod input;
 mod numbers;
+mod path;
 mod pieces;
 mod sample;
 mod scheduling;
@@ -239,6 +240,7 @@ impl CellSamples {
             databases: None,
             samples: self.samples.clone(),
             mgas_per_s: stats::estimate(&gas_rates),
+            header_mgas_per_s: input.header_rate(&gas_rates),
             ms_per_batch: stats::estimate(&batch_ms),
             times: TimesAsFast::default(),
             unverified_ms_per_batch: stats::estimate(&unverified_ms),
@@ -389,8 +391,9 @@ struct DeviceShare {
     of_uniform: Option<f64>,
 }
 
-/// Block reads a second over the device's rate, at most 1. The device's rate is that of a plain
-/// ring on the sample's own blocks right after it, or of the sample itself where that was faster.
+/// Block reads a second over the device's rate, at most 1. A plain ring measures that rate on the
+/// sample's own blocks right after it. Where the sample was faster, the sample's own rate is the
+/// device's.
 fn device_fraction(sample: &SampleFacts) -> Option<f64> {
     let (rate, again) = (sample.blocks_per_s?, sample.trace_blocks_per_s?);
     ratio(rate, again.max(rate))

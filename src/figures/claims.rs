@@ -148,7 +148,7 @@ fn judge_on_store(expect: &Expect, store: StoreKind, grounds: &Grounds<'_>) -> C
 fn no_row(expect: &Expect, design: Design) -> String {
     match expect.scope {
         Scope::Whole => format!(
-            "the run has no whole block of {design}: leave --no-whole out, or say run.whole = \"one\", where \
+            "the run has no whole block of {design}: leave --whole none out, or say run.whole = \"one\", where \
              the work can be whole; execution({}) claims execution alone",
             expect.metric
         ),

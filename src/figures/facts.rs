@@ -3,15 +3,16 @@
 use std::fmt;
 
 use result::{
-    BalBytes, Cell, DRIFT_MAX, Device, HOST_CACHE_RATIO, Program, StoreFacts, Tool, WorkloadFacts,
-    environment::Build,
+    BalBytes, Cell, DRIFT_MAX, Device, Fill, HOST_CACHE_RATIO, LoadFill, Program, StoreFacts, Tool,
+    WorkloadFacts, environment::Build,
 };
 
 use executor::store::Store;
-use generator::GENERATOR_VERSION;
+use generator::{GENERATOR_VERSION, TxGas};
 use serde_json::{Map, Value};
+use spec::{BlockTarget, Scenario};
 use workload::{
-    Workload,
+    Fork, Workload,
     list::{ListBounds, ListIndex},
 };
 
@@ -115,12 +116,58 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
         list_account_count: keys.account_count,
         list_slot_count: keys.slot_count,
         state_slot_count: workload.genesis.slot_count(),
-        // Of storms: their contracts have families of slots, other loads write theirs out.
+        // Slots of storms: their contracts have families, other loads write their slots out.
         sized_slot_count: Some(workload.genesis.slots.iter().map(|family| family.count).sum()),
         state_account_count: workload.genesis.account_count(),
         layout: workload.layout.name().to_owned(),
         overridden,
+        fill: None,
     }
+}
+
+/// The loads of a scenario, and which of them each transaction of its workload is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Loads<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// The load of each transaction, as an index into the scenario's.
+    pub of_txs: &'a [u32],
+}
+
+/// How full the blocks of `workload` are, by the gas that the reference counted for each transaction.
+pub fn fill(workload: &Workload, gas: &[TxGas], loads: Option<Loads<'_>>) -> Fill {
+    let fork = workload.fork();
+    let specs = loads.map_or(&[][..], |of| &of.scenario.loads[..]);
+    let mut fill = Fill {
+        block_limit_gas: loads.and_then(|of| match of.scenario.block.target {
+            BlockTarget::Limit(limit) => Some(limit),
+            BlockTarget::Gas(_) | BlockTarget::Transactions(_) => None,
+        }),
+        limit_gas: workload.blocks().map(|block| block.env.gas_limit).sum(),
+        loads: specs
+            .iter()
+            .map(|spec| LoadFill {
+                name: spec.name.clone(),
+                kind: spec.kind.name().to_owned(),
+                ..LoadFill::default()
+            })
+            .collect(),
+        ..Fill::default()
+    };
+    for (tx_index, gas) in gas.iter().enumerate() {
+        let (execution_gas, state_gas) = match fork.is_from(Fork::Amsterdam) {
+            true => (gas.block_regular_gas, gas.block_state_gas),
+            false => (gas.receipt_gas, 0),
+        };
+        fill.execution_gas += execution_gas;
+        fill.state_gas += state_gas;
+        let load = loads.and_then(|of| of.of_txs.get(tx_index));
+        if let Some(load) = load.and_then(|load| fill.loads.get_mut(*load as usize)) {
+            load.execution_gas += execution_gas;
+            load.state_gas += state_gas;
+        }
+    }
+    fill
 }
 
 /// Facts of a store.
@@ -216,7 +263,7 @@ impl fmt::Display for Doubt {
             Self::Patched { libraries } => write!(
                 f,
                 "built with {}: the reference that says which results are right has it too; let a build \
-                 without it judge: stress gate --against stress --candidate THIS",
+                 without it judge: stress gate --against stress --program THIS",
                 libraries.join(", ")
             ),
             Self::RingSlower { variants, most } => write!(
@@ -294,7 +341,7 @@ fn ring_slower(cells: &[Cell]) -> Option<Doubt> {
         let of_cell = rates.map(|(blocks, trace)| blocks / trace);
         let of_cell = of_cell.filter(|factor| factor.is_finite() && *factor > RING_SLOWER_MIN);
         let of_cell: Vec<f64> = of_cell.collect();
-        // Of one sample that a busy moment hit nothing follows; the share is a median.
+        // One sample in a busy moment proves nothing; the share is a median.
         if 2 * of_cell.len() > cell.samples.len() {
             variants.push(cell.variant.clone());
             factors.extend(of_cell);

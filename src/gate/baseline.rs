@@ -368,9 +368,8 @@ fn common(base: &Side, new: &Side) -> Result<Vec<String>> {
     variants.sort_by_key(|name| base.duties(name).is_some_and(|duties| !duties.is_empty()));
     if variants.is_empty() {
         bail!(
-            "{} and {} have no variant in common: there is nothing to compare ({} against {}); \
-             threads that are not given depend on the number of CPUs: name designs and threads \
-             that both have (--design, --threads, --io-threads)",
+            "{} and {} have no variant in common ({} against {}); run both with the same \
+             --design, --threads and --io-threads, whose defaults depend on the CPUs",
             base.path().display(),
             new.path().display(),
             base.variants().join(", "),

@@ -117,12 +117,15 @@ impl Baselines {
                 let note = format!("{given}: the baseline in {} ({results})", own.display());
                 (own, Some(note))
             }
-            (false, None, Some(name)) => bail!(
-                "cannot read {name}: there is no such file or directory, and no baseline of this \
-                 name in {}: {}",
-                self.dir.display(),
-                self.there_are()?
-            ),
+            (false, None, Some(name)) => {
+                let words = format!(
+                    "cannot read {name}: there is no such file or directory, and no baseline of this \
+                     name in {}: {}",
+                    self.dir.display(),
+                    self.there_are()?
+                );
+                return Err(result::Error::Missing(words).into());
+            }
             (_, None, _) => (path, None),
         };
         Ok(Found { path, is_baseline, note })
@@ -175,7 +178,9 @@ impl Baselines {
     pub fn remove(&self, name: &str) -> Result<()> {
         let dir = self.dir.join(name);
         if check_name(name).is_err() || !dir.is_dir() {
-            bail!("no baseline {name} in {}: {}", self.dir.display(), self.there_are()?);
+            let words =
+                format!("no baseline {name} in {}: {}", self.dir.display(), self.there_are()?);
+            return Err(result::Error::Missing(words).into());
         }
         let _lock = self.lock()?;
         check_own(&dir)?;

@@ -37,8 +37,8 @@ pub struct Driving {
     pub slot_ns: u64,
     /// How long a build may take for a sample before it is stopped.
     pub timeout: Duration,
-    /// Seed of the coin that says which build begins; the workload's seed where there is none.
-    pub coin_seed: Option<u64>,
+    /// Seed of the coin that says which build begins.
+    pub coin_seed: u64,
 }
 
 /// Processes of A, B and again A.
@@ -279,7 +279,8 @@ fn started(
     let loaded = driver.load(load)?;
     if loaded.digest != work.facts.digest {
         let error = anyhow!(
-            "{} reads the workload as {}, and it is {}: it would do other work",
+            "{} reads the workload as {}, and it is {}: it would do other work; take a build that \
+             reads this file",
             binary.display(),
             loaded.digest,
             work.facts.digest
@@ -303,8 +304,8 @@ fn same_profile(started: &[Started; 3]) -> Result<(), Failure> {
 /// The error of a comparison of builds with these profiles.
 pub(super) fn profiles_differ(base: &str, new: &str) -> anyhow::Error {
     anyhow!(
-        "A is built with: {base}; B with: {new}. A gate compares builds of one profile: build both \
-         by `cargo build --release`, or both by `cargo --config .cargo/measured.toml build --release`"
+        "A is built with: {base}; B with: {new}. A gate compares builds of one profile: build \
+         both by `cargo build --release`, or both with `--config .cargo/measured.toml`"
     )
 }
 

@@ -62,9 +62,8 @@ pub fn warning(
     let spread = calibration.cells.iter().find(|cell| cell.variant == variant)?;
     (spread.smallest_delta > delta).then(|| {
         format!(
-            "{variant}: {:.1} % are asked, and {OCTET_COUNT_MAX} octets decide {:.1} % on this \
-             machine by its calibration: expect `inconclusive` or `untrusted`, make it quieter, \
-             or ask for more",
+            "{variant}: --delta is {:.1} %, and in {OCTET_COUNT_MAX} octets this machine decides \
+             {:.1} % by its calibration; give a larger --delta, or make it quieter",
             delta * 100.0,
             spread.smallest_delta * 100.0
         )

@@ -357,7 +357,7 @@ impl Cell {
         let taken_ns = figure_slot_ns(&self.octets);
         let slot = Duration::from_nanos((taken_ns.max(plan.slot_ns) as f64 * times) as u64);
         format!(
-            ": about {wanted} samples of each build would decide, and it had {} (--slot {}ms)",
+            ": about {wanted} samples of each build would decide, and it had {} (--slot-time {}ms)",
             self.samples_of_each(),
             slot.as_millis().max(1)
         )

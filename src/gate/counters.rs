@@ -42,8 +42,8 @@ pub fn compare(base: &Side, new: &Side, common: &[String]) -> Result<Counters> {
     }
     if of_both.is_empty() {
         bail!(
-            "{} and {} have no counter in common: there is nothing to compare; run both again, \
-             cold on disks with --keys same, or their samples ask for other keys",
+            "{} and {} have no counter in common; run both again, cold samples with --keys same, \
+             so that they ask for the same keys",
             base.path().display(),
             new.path().display()
         );

@@ -261,7 +261,7 @@ impl Facts {
             subjects: subjects(trio.variants(), builds.metrics.as_deref()),
             delta: frame.delta,
             slot_ns: builds.driving.slot_ns,
-            coin_seed: builds.driving.coin_seed.unwrap_or(work.facts.seed),
+            coin_seed: builds.driving.coin_seed,
             attempt_count: builds.attempt_count,
             takes_all: false,
         };
@@ -289,7 +289,7 @@ impl Facts {
         let export = Export::open(&pair.dir).with_exit_code(Code::Usage)?;
         export.check(pair.cache).with_exit_code(Code::Usage)?;
         let work = facts::workload(&export.workload().with_exit_code(Code::Usage)?, Vec::new());
-        let (gas, batch_count, seed) = (work.gas, work.batch_count, work.seed);
+        let (gas, batch_count) = (work.gas, work.batch_count);
         (self.workload, self.cache) = (Some(work), Some(pair.cache));
         let Driving { slot_ns, timeout, coin_seed } = pair.driving;
         let task = Task { export: &export, gas, batch_count, cache: pair.cache, timeout };
@@ -305,7 +305,7 @@ impl Facts {
             subjects: vec![Subject { variant, metrics: pair.metrics.clone(), rule: Rule::All }],
             delta: frame.delta,
             slot_ns,
-            coin_seed: coin_seed.unwrap_or(seed),
+            coin_seed,
             attempt_count: pair.attempt_count,
             takes_all: false,
         };
@@ -322,10 +322,10 @@ impl Facts {
 
     /// Compares runs, or stored results, with stored ones. An error: a result cannot be read, or a run fails.
     fn compare_results(&mut self, results: &Results, frame: &Frame) -> Result<Outcome, Failure> {
-        let base = Side::read(&results.base).with_exit_code(Code::Io)?;
+        let base = Side::read(&results.base).with_code_of_named()?;
         baseline::can_be_judged(&base, results.times).with_exit_code(Code::Usage)?;
         let new = match &results.new {
-            New::Stored(path) => Side::read(path).with_exit_code(Code::Io)?,
+            New::Stored(path) => Side::read(path).with_code_of_named()?,
             New::Run { input, process_count, words, deadline } => {
                 let results = match process_count {
                     1 => vec![run_here(input)?],
@@ -391,8 +391,8 @@ fn check_unpatched() -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "this program is built with {}, and so is the reference that would judge it; run the gate of a \
-         build without patches, and name this one: --candidate",
+        "this program is built with {}, and so is the reference that would judge it; run the gate \
+         of a build without patches, and name this one by --program",
         patched.join(", ")
     )
 }
@@ -466,9 +466,11 @@ fn calibration_warnings(
     };
     let Some(calibration) = Calibration::read(&path).with_exit_code(Code::Io)? else {
         if builds.calibration.is_some() {
-            let error =
-                anyhow!("{}: there is no such file; `stress gate calibrate`", path.display());
-            return Err(error).with_exit_code(Code::Io);
+            let error = anyhow!(
+                "{}: there is no such file; `stress gate calibrate` writes one",
+                path.display()
+            );
+            return Err(error).with_exit_code(Code::Usage);
         }
         return Ok(Vec::new());
     };

@@ -203,7 +203,7 @@ impl Pace {
         let share = shorter.as_secs_f64() / all.as_secs_f64();
         (shorter_ns > 0 && share <= SHORTER_MAX).then(|| {
             format!(
-                "a shorter slot (one of {} takes {} passes of {}: --slot {}ms takes about {} of that)",
+                "a shorter slot (one of {} takes {} passes of {}: --slot-time {}ms takes about {} of that)",
                 short(Duration::from_nanos(self.plan.slot_ns)),
                 work.passes.count,
                 short(work.passes.time),
@@ -361,7 +361,7 @@ mod tests {
         let larger = "a larger block (--gas), which takes fewer passes";
         let slot = |count: u64, share: &str| {
             format!(
-                "a shorter slot (one of 200 ms takes {count} passes of 11 ms: --slot 50ms takes about \
+                "a shorter slot (one of 200 ms takes {count} passes of 11 ms: --slot-time 50ms takes about \
                  {share} of that)"
             )
         };
@@ -390,7 +390,7 @@ mod tests {
         assert!(words.contains("first figures after 6, in about 4 min"), "{words}");
         assert!(words.contains("after 12 at most, in up to 8 min"), "{words}");
         assert_eq!(pace.at(2, begun + seconds(84)), None);
-        // Of a second try.
+        // The times of a second try.
         assert_eq!((pace.warm(&work(30, 20, 10)), pace.at(0, begun + seconds(90))), (None, None));
         assert_eq!(pace.at(1, begun + seconds(132)), None);
     }
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(pace.left(begun), None, "no octet has begun");
         pace.at(0, begun);
         assert_eq!(pace.left(after(20)), Some(seconds(40 + 11 * 60)));
-        // It takes longer than that: no time is left of it, and all of the others.
+        // The octet takes longer: none of its time is left, and all of the others'.
         assert_eq!(pace.left(after(90)), Some(seconds(11 * 60)));
         pace.at(1, after(100));
         assert_eq!(pace.left(after(100)), Some(seconds(11 * 100)));

@@ -148,9 +148,8 @@ fn own_run(
     if own_variants != variants {
         let error = anyhow!(
             "{}: A and B would have different variants\n  --> only with it: {}\n  --> only \
-             without it: {}\n   = help: choose variants for both by --design, --threads and \
-             --io-threads;\n           a setting of one build says how they run, as in --b-set \
-             run.read=get",
+             without it: {}\n   = help: give both --design, --threads and --io-threads; of one \
+             build only how\n           it runs may differ, as in --b-set run.read=get",
             origins(settings),
             few(own_variants.iter().filter(|name| !variants.contains(name))),
             few(variants.iter().filter(|name| !own_variants.contains(name)))
@@ -202,7 +201,7 @@ pub fn alike([a, b]: &[BuildSettings; 2]) -> Option<String> {
 fn other_names(key: &str, value: &str) -> Option<String> {
     let schema: Value = serde_json::from_str(&spec::json_schema()).ok()?;
     let of_key = key.split('.').fold(&schema, |at, name| &at["properties"][name]);
-    // Of a key that takes one name or several.
+    // The names of a key that takes one name or several.
     let one_of_several = of_key["anyOf"][0]["enum"].as_array();
     let names = of_key["enum"].as_array().or(one_of_several)?;
     let names = names.iter().filter_map(Value::as_str).filter(|name| *name != value);
@@ -293,7 +292,7 @@ mod tests {
         assert_eq!(sides(&[], &[]), none);
         let read = sides(&[], &[("run.read", "get")]);
         assert_eq!(read, [["run.read = multi-get (default)"], ["run.read = get"]]);
-        // Of both sides, by the scenario: no default.
+        // The scenario sets it for both sides, so it is no default.
         let commit = sides(&[], &[("run.commit", "unlogged")]);
         assert_eq!(commit, [["run.commit = synced"], ["run.commit = unlogged"]]);
         let both = sides(&[("run.checksums", "skip")], &[("run.rocksdb.open_files", "20")]);

@@ -72,8 +72,8 @@ impl Side {
             let (first, own) = (&results[0], &stored.result.tool.program);
             if !first.result.tool.program.is_same(own) && index > 0 {
                 bail!(
-                    "{} and {} are of different builds, {} and {}: the results of a side are of \
-                     one; give each build a directory of its own",
+                    "{} and {} are of different builds, {} and {}; give each build a directory of \
+                     its own",
                     first.path.display(),
                     stored.path.display(),
                     first.result.tool.program.name(),

@@ -26,7 +26,7 @@ use crate::{
     machine::scratch::Scratch,
     run::{
         plan::{self, Machine, PlannedCell},
-        prepare::{self, Request, Source, WithWhole, on_one_database},
+        prepare::{self, Made, Request, Source, WithWhole, on_one_database},
     },
     terminal::{Code, Failure, Progress, WithExitCode},
     worker::Loaded,
@@ -117,7 +117,8 @@ impl GateWork {
         let cells = plan::cells(&run, &machine);
         let OwnRuns { builds, without_effect } =
             own_runs(&run, &input.how, &input.settings, &cells, &machine)?;
-        let Request { workload, run, scenario } = Request::of(&input.source, &input.how, progress)?;
+        let Request { made, run, scenario } = Request::of(&input.source, &input.how, progress)?;
+        let Made { workload, fill } = made;
         on_one_database(&run, "builds are compared")?;
         let WithWhole { run: whole, .. } =
             prepare::with_whole(run.clone(), WholeRows::One, &workload);
@@ -127,6 +128,7 @@ impl GateWork {
         };
         let overridden = scenario.as_ref().map(|scenario| scenario.overridden.clone());
         let facts = facts::workload(&workload, overridden.unwrap_or_default());
+        let facts = WorkloadFacts { fill: Some(fill), ..facts };
         let (file, dir) = match &input.source {
             Source::File(file) => as_text(file)?,
             Source::Scenario { .. } => {
@@ -218,8 +220,8 @@ impl GateWork {
     pub fn has_all(&self, name: &Path, loaded: &Loaded) -> Result<(), Failure> {
         if let Some(variant) = &self.in_turns {
             let error = anyhow!(
-                "{variant}: there is one CPU, and threads that take turns on it say nothing of a \
-                 parallel run; --threads 1, or allow more CPUs"
+                "{variant}: there is one CPU, on which its threads take turns; take --threads 1, \
+                 or allow more CPUs (taskset, cpuset)"
             );
             return Err(error).with_exit_code(Code::Usage);
         }
@@ -253,7 +255,7 @@ pub fn in_both(base: &Loaded, new: &Loaded) -> Result<Vec<SharedVariant>, Failur
         .collect();
     if shared.is_empty() {
         let error = anyhow!(
-            "A has the variants {}, and B has {}: an executor is compared with one that names a \
+            "A has the variants {}, and B has {}; compare an executor with one that names a \
              variant alike, such as another build of it",
             base.variants.join(", "),
             new.variants.join(", ")

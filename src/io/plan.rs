@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use alloy_primitives::Address;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use executor::raw::Asking;
 use spec::{Override, RunSpec};
 use variant::ReadMethod;
@@ -19,10 +19,10 @@ const DEPTHS: [usize; 5] = [1, 4, 16, 64, 256];
 const KEYS_PER_CALL_MAX: usize = 65_536;
 /// Most threads, as `run.threads` has it.
 const THREADS_MAX: usize = 1_024;
-/// Longest time of a point in seconds.
-const SECONDS_MAX: f64 = 3_600.0;
-/// Shortest time of a point in seconds.
-const SECONDS_MIN: f64 = 0.01;
+/// Time of a point where no budget is given.
+const POINT_TIME: Duration = Duration::from_secs(3);
+/// Shortest time of a point.
+const POINT_TIME_MIN: Duration = Duration::from_millis(10);
 /// The account whose slots are read.
 const CONTRACT: Address = Address::repeat_byte(0x10);
 /// A cache that holds hardly anything, so that each get reads its block.
@@ -76,11 +76,15 @@ pub struct IoPlan {
 }
 
 impl IoPlan {
-    /// The plan of options that are keys of a scenario, of `--depth` and of `--seconds`.
+    /// The plan of options that are keys of a scenario, of `--depth` and of `--budget`.
     ///
     /// # Errors
     /// An option that is not valid.
-    pub fn new(mut overrides: Vec<Override>, depth: Option<&str>, seconds: &str) -> Result<Self> {
+    pub fn new(
+        mut overrides: Vec<Override>,
+        depth: Option<&str>,
+        budget: Option<&str>,
+    ) -> Result<Self> {
         if !overrides.iter().any(|given| given.key == BLOCK_CACHE.0) {
             overrides.push(Override::new(BLOCK_CACHE.0, BLOCK_CACHE.1, "stress io"));
         }
@@ -90,6 +94,10 @@ impl IoPlan {
         let read = run.read.unwrap_or(ReadMethod::Get);
         let depths = depth.map(|text| depths(text, read)).transpose()?;
         let points = points(&run, read, depths)?;
+        let time = match budget {
+            Some(text) => point_time(text, points.len() * run.stores.len())?,
+            None => POINT_TIME,
+        };
         run.read = Some(read);
         let most = points.iter().map(PlannedPoint::keys_per_call).max().unwrap_or(1);
         // A call of a point is a call of the store.
@@ -101,7 +109,7 @@ impl IoPlan {
             layout: scenario.state.layout,
             present_share: scenario.state.present_share,
             seed: if has_seed { scenario.seed } else { machine::fresh_seed() },
-            time: time(seconds)?,
+            time,
             points,
         })
     }
@@ -189,11 +197,17 @@ fn depths(text: &str, read: ReadMethod) -> Result<Vec<NonZeroUsize>> {
     Ok(depths)
 }
 
-fn time(text: &str) -> Result<Duration> {
-    let seconds = text.parse().ok().filter(|s| (SECONDS_MIN..=SECONDS_MAX).contains(s));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
-        anyhow!("--seconds {text}: a number from {SECONDS_MIN} to {SECONDS_MAX} is wanted, as in --seconds 3")
-    })
+/// Time of each of `point_count` points that share the budget `text`.
+fn point_time(text: &str, point_count: usize) -> Result<Duration> {
+    let budget = spec::fine_duration("--budget", text)?;
+    let time = budget / u32::try_from(point_count.max(1))?;
+    if time < POINT_TIME_MIN {
+        bail!(
+            "--budget {text}: {point_count} points share it, and each takes {POINT_TIME_MIN:?} or more; give more, \
+             or fewer of --depth, --threads and --store"
+        );
+    }
+    Ok(time)
 }
 
 #[cfg(test)]
@@ -202,8 +216,7 @@ mod tests {
     use crate::cli::cmd::io::IoArgs;
 
     fn args() -> IoArgs {
-        let text = |text: &str| text.to_owned();
-        IoArgs { present: text("1"), slots: text("1M"), seconds: text("3"), ..IoArgs::default() }
+        IoArgs { slots: "1M".to_owned(), ..IoArgs::default() }
     }
 
     fn plan(args: &IoArgs) -> IoPlan {
@@ -240,6 +253,21 @@ mod tests {
         assert_eq!(first.genesis, second.genesis);
         assert_eq!(second.seed, 7);
         assert_ne!(first.seed, plan(&args()).seed, "where it is not said it is another each time");
+    }
+
+    #[test]
+    fn points_share_the_budget_and_have_three_seconds_each_without_one() {
+        let time = |budget: Option<&str>| {
+            let budget = budget.map(str::to_owned);
+            let store = Some("rocksdb,memory".to_owned());
+            IoArgs { budget, store, ..args() }.plan().map(|plan| plan.time)
+        };
+        assert_eq!(time(None).unwrap(), Duration::from_secs(3));
+        assert_eq!(time(Some("20s")).unwrap(), Duration::from_secs(2), "ten points");
+        for wrong in ["50ms", "0", "nan", "3"] {
+            let error = time(Some(wrong)).unwrap_err().to_string();
+            assert!(error.contains("--budget"), "{wrong}: {error}");
+        }
     }
 
     #[test]

@@ -14,7 +14,6 @@ use crate::{
         plan::PlannedCell,
         profile::{self, Profile, Wanted},
         sampling::{Purpose, Sampled, Sampling},
-        trace,
     },
     terminal::{Code, Failure, WithExitCode, interrupt},
 };
@@ -22,10 +21,8 @@ use crate::{
 /// The extra samples that the user asks for.
 #[derive(Clone, Debug, Default)]
 pub struct ExtraSamples {
-    /// The file of a trace.
+    /// The file of a trace of the fastest variant.
     pub trace: Option<PathBuf>,
-    /// The variant that is traced; the fastest where none is named.
-    pub trace_variant: Option<String>,
     /// The variant or design that is profiled.
     pub profile: Option<String>,
     /// Treatment of such a file that exists already.
@@ -35,16 +32,8 @@ pub struct ExtraSamples {
 /// The extra samples, and their files.
 #[derive(Debug)]
 pub struct Extras {
-    trace: Option<Tracing>,
+    trace: Option<WholeFile>,
     profile: Option<Profiling>,
-}
-
-/// A trace that is to be taken.
-#[derive(Debug)]
-struct Tracing {
-    file: WholeFile,
-    /// The cell; the fastest where none is named.
-    cell: Option<usize>,
 }
 
 /// A profile that is to be taken.
@@ -67,13 +56,10 @@ impl Extras {
         started_unix_s: u64,
     ) -> Result<Self, Failure> {
         let names: Vec<String> = cells.iter().map(PlannedCell::name).collect();
-        let to_trace =
-            trace::wanted(&names, wanted.trace_variant.as_deref()).with_exit_code(Code::Usage)?;
         let designs: Vec<&str> = cells.iter().map(|cell| cell.variant.design.name()).collect();
         let mut extras = Self { trace: None, profile: None };
         if let Some(path) = &wanted.trace {
-            let file = WholeFile::at(path, "--trace", wanted.existing)?;
-            extras.trace = Some(Tracing { file, cell: to_trace });
+            extras.trace = Some(WholeFile::at(path, "--trace", wanted.existing)?);
         }
         if let Some(name) = &wanted.profile {
             let cells = profile::wanted(&names, &designs, name).with_exit_code(Code::Usage)?;
@@ -99,8 +85,8 @@ impl Extras {
         work: &WorkloadFacts,
     ) -> Vec<PathBuf> {
         let mut written = Vec::new();
-        if let Some(tracing) = self.trace {
-            let done = tracing.take(sampling, sampled, work);
+        if let Some(file) = self.trace {
+            let done = trace(file, sampling, sampled, work);
             written.extend(kept(done, sampled));
         }
         if let Some(profiling) = self.profile {
@@ -122,28 +108,26 @@ fn is_sound(sampled: &Sampled) -> bool {
     sampled.agree() == Some(true) && sampled.failure.is_none() && !interrupt::happened()
 }
 
-impl Tracing {
-    fn take(
-        self,
-        sampling: &Sampling<'_>,
-        sampled: &mut Sampled,
-        work: &WorkloadFacts,
-    ) -> Result<Option<PathBuf>> {
-        let index = self.cell.or_else(|| sampling.fastest(sampled, &sampling.indices()));
-        let Some(index) = index.filter(|_| is_sound(sampled)) else { return Ok(None) };
-        let name = sampling.name(index);
-        let facts = [
-            ("variant", name.clone()),
-            ("workload_digest", work.digest.clone()),
-            ("scenario", work.scenario.clone()),
-        ];
-        let trace = Trace::default();
-        if !sampling.extra(index, Purpose::Trace(&trace), sampled)? {
-            return Ok(None);
-        }
-        let file = self.file.write(|mut out| trace.write(&mut out, &name, &facts))?;
-        Ok(Some(file))
+/// Traces the fastest variant.
+fn trace(
+    file: WholeFile,
+    sampling: &Sampling<'_>,
+    sampled: &mut Sampled,
+    work: &WorkloadFacts,
+) -> Result<Option<PathBuf>> {
+    let index = sampling.fastest(sampled, &sampling.indices());
+    let Some(index) = index.filter(|_| is_sound(sampled)) else { return Ok(None) };
+    let name = sampling.name(index);
+    let facts = [
+        ("variant", name.clone()),
+        ("workload_digest", work.digest.clone()),
+        ("scenario", work.scenario.clone()),
+    ];
+    let trace = Trace::default();
+    if !sampling.extra(index, Purpose::Trace(&trace), sampled)? {
+        return Ok(None);
     }
+    Ok(Some(file.write(|mut out| trace.write(&mut out, &name, &facts))?))
 }
 
 impl Profiling {

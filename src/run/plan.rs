@@ -28,8 +28,11 @@ pub fn cells(run: &RunSpec, machine: &Machine) -> Vec<PlannedCell> {
     for &store in &run.stores {
         for &design in &run.designs {
             let rows = design_rows(run, machine, store, design);
-            cells.extend(whole_row(&rows, run).filter(|whole| !rows.contains(whole)));
-            cells.extend(rows);
+            let whole = whole_row(&rows, run).filter(|whole| !rows.contains(whole));
+            cells.extend(whole);
+            if whole.is_none() || run.execution_alone {
+                cells.extend(rows);
+            }
         }
     }
     let mut seen = HashSet::new();
@@ -162,7 +165,7 @@ fn thread_counts(
         given @ [_, ..] => given.iter().map(|count| *count as usize).collect(),
         // The CPU decides: the gain by threads is shown apart from other gains and losses.
         [] if store.waiting() == Waiting::Never || is_warm => vec![1, cores],
-        // As many threads as execute can wait for the device.
+        // All executing threads can wait for the device, so more are tried.
         [] if engine.is_parallel() && io == Io::OnDemand => vec![cores, MANY_THREADS],
         [] => vec![cores],
     };

@@ -19,9 +19,10 @@ use executor::{device::Disk, state::BuiltState};
 use spec::{RunSpec, Scenario};
 use workload::{Workload, signing::TxSignatures};
 
-use result::Device;
+use result::{Device, Fill, WorkloadFacts};
 
 use crate::{
+    figures::facts,
     machine,
     run::{plan::Machine, session::Session, shards::Running},
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
@@ -35,11 +36,11 @@ pub use fresh::{FreshWork, FreshWorks};
 pub use lists::check_lists;
 pub use request::{
     Request, Size, Source, claim_not_run, is_smaller_if_quick, on_one_database, on_same_keys,
-    scenario,
+    scenario, size_key,
 };
 pub use stores::{Databases, InUse, StoreOpener, StoreSettings};
 pub use whole::{WithWhole, too_long, with_whole};
-pub use work::{generate, generate_by_load, read_workload, write_json, write_workload};
+pub use work::{Made, generate, generate_by_load, read_workload, write_json, write_workload};
 
 /// How a workload is prepared.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +75,16 @@ pub struct Prepared {
     pub fresh: Option<FreshWorks>,
     /// Signatures of all transactions, where senders are to be recovered.
     pub signatures: Option<Vec<TxSignatures>>,
+    /// How full the blocks are, where it is known.
+    pub fill: Option<Fill>,
+}
+
+impl Prepared {
+    /// A result's facts of the workload, of which these keys are `overridden`.
+    pub fn workload_facts(&self, overridden: Vec<String>) -> WorkloadFacts {
+        let facts = facts::workload(self.session.workload(), overridden);
+        WorkloadFacts { fill: self.fill.clone(), ..facts }
+    }
 }
 
 impl Preparation<'_> {
@@ -91,7 +102,7 @@ impl Preparation<'_> {
             draw_seed: self.draw_seed,
             core_count,
         });
-        Ok(Prepared { session, device, disk: disk.flatten(), fresh, signatures })
+        Ok(Prepared { session, device, disk: disk.flatten(), fresh, signatures, fill: None })
     }
 
     /// Opens the stores of the run, and measures the device below them.

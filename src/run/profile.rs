@@ -18,10 +18,7 @@ use pprof::{Frames, ProfilerGuardBuilder, flamegraph};
 use result::{FrameFacts, ProfileFacts};
 
 use crate::{
-    run::{
-        sampling::{Purpose, Sampled, Sampling},
-        trace,
-    },
+    run::sampling::{Purpose, Sampled, Sampling},
     terminal::interrupt,
 };
 
@@ -62,11 +59,33 @@ pub fn wanted(names: &[String], designs: &[&str], wanted: &str) -> Result<Wanted
     if !of_design.is_empty() {
         return Ok(Wanted::FastestOf(of_design));
     }
-    trace::named(names, wanted, "--profile").map(Wanted::Cell).map_err(|error| {
+    named(names, wanted).map(Wanted::Cell).map_err(|error| {
         let known: BTreeSet<&str> = designs.iter().copied().collect();
         let known: Vec<&str> = known.into_iter().collect();
         anyhow!("{error}; or a design: {}", known.join(", "))
     })
+}
+
+/// The index of the cell that `wanted` names among `names`, with or without its store.
+///
+/// # Errors
+/// No cell has that name, or several do.
+fn named(names: &[String], wanted: &str) -> Result<usize> {
+    let found = names.iter().enumerate().filter(|(_, name)| {
+        let variant = name.split_once('/').map(|(_, variant)| variant);
+        *name == wanted || variant == Some(wanted)
+    });
+    match found.collect::<Vec<_>>()[..] {
+        [(index, _)] => Ok(index),
+        [] => Err(anyhow!(
+            "--profile {wanted}: this run has no such variant; it has\n  {}",
+            names.join("\n  ")
+        )),
+        ref several => Err(anyhow!(
+            "--profile {wanted}: several stores have it; write one of {}",
+            several.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
+        )),
+    }
 }
 
 /// Stacks of a variant.

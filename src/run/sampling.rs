@@ -13,6 +13,7 @@ use std::{
 };
 
 use executor::{sample::Keep, trace::Trace};
+use report::units;
 use spec::RunSpec;
 use variant::StoreKind;
 use workload::{Workload, signing::TxSignatures};
@@ -275,6 +276,10 @@ impl<'a> Sampling<'a> {
                 samples.add(&measuring.input(keys, self.prepared.device.as_ref()), measurement);
                 ceiling.into_iter().for_each(|ceiling| samples.add_trace_ceiling(ceiling));
                 measured.recovered.iter().for_each(|recovered| samples.add_recovery(recovered));
+                if let Some(first) = samples.last().filter(|_| round == 0) {
+                    let time = units::time_ns(first.wall_ns as f64);
+                    self.progress.log(&format!("{name}: {time} in its first sample"));
+                }
             }
             sampled.note_time(index, begun.elapsed());
             if let Err(error) = after_sample(sampled) {

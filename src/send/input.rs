@@ -34,7 +34,7 @@ pub struct SendInput {
     pub pace: Pace,
     /// File with the secret of the account that pays; without one the node's own account pays.
     pub key_file: Option<PathBuf>,
-    /// Where the node serves CPU profiles, and the file for one.
+    /// Where the node serves CPU profiles, and the directory for one.
     pub profile: Option<ProfileInput>,
 }
 
@@ -73,7 +73,7 @@ pub fn read_secret(path: &Path) -> Result<B256, Failure> {
     let shown = path.display();
     let text = fs::read_to_string(path);
     let text =
-        text.with_context(|| format!("cannot read --key-file {shown}")).with_exit_code(Code::Io)?;
+        text.with_context(|| format!("cannot read --key-file {shown}")).with_code_of_named()?;
     let bytes = hex::decode(text.trim()).ok();
     let secret = bytes.and_then(|bytes| B256::try_from(bytes.as_slice()).ok());
     secret
@@ -101,6 +101,6 @@ mod tests {
             assert_eq!(failure.code, Code::Usage);
             assert!(!failure.to_string().contains("KEYKEY"), "{failure}");
         }
-        assert_eq!(read_secret(&dir.path().join("none")).unwrap_err().code, Code::Io);
+        assert_eq!(read_secret(&dir.path().join("none")).unwrap_err().code, Code::Usage);
     }
 }

@@ -71,16 +71,16 @@ pub fn doubts(result: &SendResult) -> Vec<String> {
         && delay as f64 > inclusion as f64 * DELAY_SHARE_MAX
     {
         doubts.push(format!(
-            "a tenth of the transactions were handed over {} or more after their time: the sending side or its \
-             connections limit the load; give more --connections, more --accounts or a lower --rate",
+            "a tenth of the transactions were sent {} or more after their time: the sender or its \
+             connections limit the load; give more --connections, more --accounts or a lower \
+             --rate",
             units::time_ns(delay as f64)
         ));
     }
     if let (true, Some(longest)) = (latency.open_count > 0, latency.open_longest_ns) {
         doubts.push(format!(
-            "in no block at the end: {} of those that were due, after {} at most; percentiles count each as \
-             longer than its wait, and are not known where they lie among them; give more --patience, or a load \
-             that the node can take",
+            "in no block at the end: {} of those that were due, after {} at most; percentiles \
+             count each as longer than that wait; give more --patience, or a smaller load",
             units::things(latency.open_count, "transaction"),
             units::time_ns(longest as f64)
         ));
@@ -104,8 +104,8 @@ pub fn doubt_of_end(measured: &Measured, settings: &Settings) -> Option<String> 
     let is_in_blocks = measured.tally.included + measured.tally.reverted > 0;
     match measured.end {
         End::Settled if is_in_blocks && seen < wanted => Some(format!(
-            "the last block with transactions of the load has {seen} of {} above it, since no more came: a \
-             reorganisation after that is not seen (--confirmations 0 waits for none)",
+            "the last block with transactions of the load has {seen} of {} above it, and no more \
+             came: a later reorganisation is not seen (--confirmations 0 waits for none)",
             units::things(wanted, "block"),
         )),
         End::Settled | End::Interrupted => None,

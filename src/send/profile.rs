@@ -17,6 +17,8 @@ use crate::terminal::interrupt;
 
 /// Longest profile that is read.
 const MAX_BYTES: usize = 256 << 20;
+/// Seconds of a profile whose URL names none.
+const SECONDS: u64 = 10;
 /// Time for the answer beyond that of the profile.
 const GRACE: Duration = Duration::from_secs(20);
 /// Polling interval for the interrupt flag.
@@ -25,31 +27,38 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A profile that is wanted.
 #[derive(Clone, Debug)]
 pub struct ProfileInput {
-    /// The URL, without its time.
+    /// The URL, which may name the seconds of the profile.
     pub url: NodeUrl,
-    /// The file.
-    pub file: PathBuf,
-    /// Treatment of a file of this name that exists already.
-    pub existing: Existing,
-    /// How long the node samples.
-    pub seconds: u64,
+    /// The directory of its file.
+    pub dir: PathBuf,
+}
+
+impl ProfileInput {
+    /// The file of a load that begins now, tried.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn file(&self, started_unix_s: u64) -> Result<WholeFile, report::Error> {
+        let path = self.dir.join(format!("node-{started_unix_s}.pprof"));
+        WholeFile::at(&path, "--profile", Existing::Refuse)
+    }
 }
 
 /// A profile that the node is making.
 #[derive(Debug)]
 pub struct Profiling {
-    input: ProfileInput,
-    made: Receiver<Result<u64>>,
+    url: NodeUrl,
+    made: Receiver<Result<(PathBuf, u64)>>,
 }
 
 impl Profiling {
     /// Asks the node for a profile from now on, which goes to `file`.
-    pub fn start(input: ProfileInput, file: WholeFile) -> Self {
+    pub fn start(url: NodeUrl, file: WholeFile) -> Self {
         let (out, made) = mpsc::channel();
-        let asked = input.clone();
+        let asked = url.clone();
         // The end of the load waits for it; where that was interrupted, nobody receives.
         thread::spawn(move || drop(out.send(fetch(&asked, file))));
-        Self { input, made }
+        Self { url, made }
     }
 
     /// Waits for it, unless the user interrupts.
@@ -66,29 +75,56 @@ impl Profiling {
                 }
             }
         };
-        let name = url::name(self.input.url.as_str());
+        let name = url::name(self.url.as_str());
         match made {
-            Ok(bytes) => SendProfile {
+            Ok((file, bytes)) => SendProfile {
                 url: name,
-                file: Some(self.input.file.display().to_string()),
+                file: Some(file.display().to_string()),
                 size_bytes: Some(bytes),
                 reason: None,
             },
             Err(error) => {
-                let reason = self.input.url.hide(&format!("{error:#}"));
+                let reason = self.url.hide(&format!("{error:#}"));
                 SendProfile { url: name, file: None, size_bytes: None, reason: Some(reason) }
             }
         }
     }
 }
 
-fn fetch(input: &ProfileInput, file: WholeFile) -> Result<u64> {
-    let time = Duration::from_secs(input.seconds) + GRACE;
+fn fetch(url: &NodeUrl, file: WholeFile) -> Result<(PathBuf, u64)> {
+    let (url, seconds) = with_seconds(url.as_str());
+    let time = Duration::from_secs(seconds).saturating_add(GRACE);
     let client = BlockingClient::new(HttpLimits { time, bytes: MAX_BYTES })?;
-    let sign = if input.url.as_str().contains('?') { '&' } else { '?' };
-    let url = format!("{}{sign}seconds={}", input.url.as_str(), input.seconds);
     let answer = client.get(&url).context("no profile")?;
     ensure!(answer.status == 200, "no profile: HTTP status {}", answer.status);
-    file.write(|out| out.write_all(&answer.body))?;
-    Ok(answer.body.len() as u64)
+    let path = file.write(|out| out.write_all(&answer.body))?;
+    Ok((path, answer.body.len() as u64))
+}
+
+/// The URL with the seconds of the profile, and these.
+fn with_seconds(url: &str) -> (String, u64) {
+    let query = url.split_once('?').map(|(_, query)| query);
+    let mut pairs = query.unwrap_or_default().split('&');
+    let named = pairs.find_map(|pair| pair.strip_prefix("seconds=")?.parse().ok());
+    match (named, query) {
+        (Some(seconds), _) => (url.to_owned(), seconds),
+        (None, Some(_)) => (format!("{url}&seconds={SECONDS}"), SECONDS),
+        (None, None) => (format!("{url}?seconds={SECONDS}"), SECONDS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_lasts_as_long_as_its_url_says_or_ten_seconds() {
+        for (url, asked, seconds) in [
+            ("http://n/p", "http://n/p?seconds=10", 10),
+            ("http://n/p?token=a", "http://n/p?token=a&seconds=10", 10),
+            ("http://n/p?token=a&seconds=30", "http://n/p?token=a&seconds=30", 30),
+        ] {
+            assert_eq!(with_seconds(url), (asked.to_owned(), seconds));
+        }
+    }
 }

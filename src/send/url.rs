@@ -4,7 +4,7 @@ use http::Uri;
 use send::NodeUrl;
 
 /// Options whose values are URLs.
-const OPTIONS: [&str; 2] = ["--url", "--profile-url"];
+const OPTIONS: [&str; 2] = ["--url", "--profile"];
 /// Shown in place of a URL that is none.
 const UNREADABLE: &str = "(no URL)";
 
@@ -51,7 +51,7 @@ mod tests {
             "send",
             "--url",
             "wss://u:KEY@node.example/KEY",
-            "--profile-url=http://h:6060/KEY?a=KEY",
+            "--profile=http://h:6060/KEY?a=KEY",
             "--url",
             "KEY",
         ];
@@ -61,7 +61,7 @@ mod tests {
             "send",
             "--url",
             "wss://node.example",
-            "--profile-url=http://h:6060",
+            "--profile=http://h:6060",
             "--url",
             UNREADABLE,
         ];

@@ -61,7 +61,10 @@ fn scenario(input: &SendInput, node: &NodeFacts) -> Result<Scenario, Failure> {
     };
     add(&mut overrides, "fork", Override::new("fork", fork, "the node's rules"));
     let size = Override::new("block.transactions", TRANSACTIONS, "the default");
-    add(&mut overrides, "block.gas", size);
+    // Only where the user gives neither.
+    if !overrides.iter().any(|given| given.key == "block.limit") {
+        add(&mut overrides, "block.gas", size);
+    }
     add(&mut overrides, "state.accounts", Override::new("state.accounts", accounts, origin));
     // A scenario reads the count, whatever its unit.
     let counted = prepare::scenario("transfers", of_accounts(&overrides), Size::Stated)?;
@@ -83,7 +86,7 @@ fn default_accounts(scenario: &Scenario) -> &'static str {
         LoadKind::NonConflicting(_) => "600",
         _ => "1000",
     });
-    // Of equally long texts, and the longest for the most, the first by its letters is the least.
+    // The least count: the shortest text, and among equally long ones the first by its letters.
     counts.min_by_key(|text| (text.len(), *text)).unwrap_or("1000")
 }
 

@@ -115,7 +115,7 @@ impl SweepDir {
     /// A cell that need not be run again: one of this program.
     ///
     /// # Errors
-    /// As [`SweepDir::cell`].
+    /// The errors of [`SweepDir::cell`].
     pub fn own_cell(&self, index: u64) -> Result<Option<FinishedCell>> {
         // A cell of another program is run again, with any result.
         match cell::is_of_another_program(&self.cell_path(index)) {
@@ -176,7 +176,7 @@ impl SweepDir {
         report::write_new(&scratch.path().join(CELL_FILE), &report::json(&file)?)?;
         sync(&scratch.path()).with_context(|| cannot("write", &place))?;
         if place.exists() && self.own_cell(index)?.is_none() {
-            // Of another program: out of the way, and gone with the scratch.
+            // A cell of another program goes out of the way, and with the scratch.
             check_own(&place)?;
             let moved = fs::rename(&place, scratch.0.path().join("old"));
             moved.with_context(|| cannot("write", &place))?;
@@ -269,10 +269,11 @@ fn sync(dir: &Path) -> io::Result<()> {
 fn read_manifest(dir: &Path) -> Result<Matrix> {
     let path = dir.join(MANIFEST_FILE);
     if matches!(path.try_exists(), Ok(false)) {
-        bail!(
+        let words = format!(
             "{} is no directory of a sweep: it has no {MANIFEST_FILE}; give the --out of a `stress sweep`",
             dir.display()
         );
+        return Err(result::Error::Missing(words).into());
     }
     let Manifest { matrix, .. } = cell::read_json(&path, MANIFEST_SCHEMA)?;
     let count = matrix.cell_count;

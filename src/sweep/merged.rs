@@ -136,8 +136,8 @@ fn same_work(matrix: &Matrix, cells: &[FinishedCell]) -> Result<()> {
                 name => format!(" ({name})"),
             };
             bail!(
-                "cells {} and {} were to do the same work{of} and did not: workload {} against {}; \
-                 move the wrong one's directory away and sweep again",
+                "cells {} and {} should have done the same work{of}, and their workloads are {} \
+                 and {}; move the wrong one's directory away and sweep again",
                 a.index,
                 b.index,
                 a.work_digest,

@@ -1,7 +1,9 @@
 //! Exit codes, and errors that know theirs. The codes are part of the interface
 //! (`docs/getting-started.md`).
 
-use std::fmt;
+use std::{fmt, io};
+
+use executor::state::StateError;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,12 +113,32 @@ impl From<report::Error> for Failure {
 pub trait WithExitCode<T> {
     /// On error, the program ends with `code`.
     fn with_exit_code(self, code: Code) -> Result<T, Failure>;
+
+    /// On error, the program ends with the code of something that the user named and that is read.
+    fn with_code_of_named(self) -> Result<T, Failure>;
 }
 
 impl<T, E: Into<anyhow::Error>> WithExitCode<T> for Result<T, E> {
     fn with_exit_code(self, code: Code) -> Result<T, Failure> {
         self.map_err(|error| Failure { code, error: error.into() })
     }
+
+    fn with_code_of_named(self) -> Result<T, Failure> {
+        self.map_err(|error| {
+            let error = error.into();
+            Failure { code: if is_missing(&error) { Code::Usage } else { Code::Io }, error }
+        })
+    }
+}
+
+/// Whether something is not there: the user is to name another one.
+fn is_missing(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let system = cause.downcast_ref::<io::Error>();
+        system.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+            || matches!(cause.downcast_ref(), Some(result::Error::Missing(_)))
+            || matches!(cause.downcast_ref(), Some(StateError::NotFound { .. }))
+    })
 }
 
 #[cfg(test)]

@@ -39,6 +39,9 @@ const SAMPLE_LINE_INTERVALS: u32 = 3;
 /// Shortest time between two drawings of a bar: the lock and the clock are not for each row.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Rows of a state with tries that two cores build in a second.
+const BUILT_ROWS_PER_S: f64 = 400_000.0;
+
 /// Where progress goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
@@ -258,6 +261,13 @@ impl Progress {
         self.draw();
     }
 
+    /// A line of a log: a terminal has the same below its bar.
+    pub fn log(&self, text: &str) {
+        if self.look == Look::Lines {
+            self.note(text);
+        }
+    }
+
     /// Nothing is drawn until the guard is dropped: for the time a sample's clock runs. Steps are
     /// counted all the same.
     pub fn pause(&self) -> PauseGuard<'_> {
@@ -326,6 +336,14 @@ impl Progress {
 /// The phases of the build of a state are stages.
 impl BuildProgress for Progress {
     fn begin(&self, phase: BuildPhase, row_count: u64) {
+        if phase == BuildPhase::Sorting {
+            let time = Duration::from_secs_f64(row_count as f64 / BUILT_ROWS_PER_S);
+            self.note(&format!(
+                "the state is built first, once: {} rows, about {}",
+                count(row_count),
+                units::rough_time(time)
+            ));
+        }
         let name = match phase {
             BuildPhase::Sorting => "state: sorting rows",
             BuildPhase::Writing => "state: writing rows",

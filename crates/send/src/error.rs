@@ -13,11 +13,11 @@ use crate::{
 };
 
 variant::named! {
-    /// Why a call of the node failed.
+    /// Reason of a failed call of the node.
     pub enum ErrorKind: "kind of error" {
-        /// No connection, or one that broke off: nobody knows whether the node took the call.
+        /// No connection, or a broken one: it is unknown whether the node took the call.
         Connection = "connection",
-        /// No answer in time: nobody knows whether the node took the call.
+        /// No answer in time: it is unknown whether the node took the call.
         Timeout = "timeout",
         /// An HTTP status that is no success.
         HttpStatus = "http-status",
@@ -193,7 +193,7 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// Why nothing could be sent.
+/// Reason that nothing could be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// The system gives no threads.
@@ -222,8 +222,8 @@ pub enum SendError {
     },
     /// A public chain that was not named.
     #[error(
-        "the node is on the public chain {name} (chain id {id}): transactions there cost money and \
-         burden others; if that is meant, add --chain-id {id} and --seed with a number that nobody guesses"
+        "the node is on the public chain {name}, where transactions cost money; if that is meant, \
+         give --chain-id {id} and a --seed that nobody guesses"
     )]
     PublicChain {
         /// Its id.
@@ -233,9 +233,9 @@ pub enum SendError {
     },
     /// A chain that may be a public one, and was not named.
     #[error(
-        "the node is on chain {id}, which is none of developer nodes ({developers}) and may be a public one: transactions \
-         there may cost money and burden others; if that is meant, add --chain-id {id} and --seed with a number \
-         that nobody guesses"
+        "the node is on chain {id}, which may be public ({developers} are of developer nodes), \
+         where transactions cost money; if that is meant, give --chain-id {id} and a --seed that \
+         nobody guesses"
     )]
     UnknownChain {
         /// Its id.
@@ -256,8 +256,8 @@ pub enum SendError {
     Plan(#[from] PlanError),
     /// No account that pays.
     #[error(
-        "the node has no account of its own (eth_accounts is empty), so nobody funds the senders; \
-         give a key with --key-file FILE, or start the node in developer mode"
+        "the node has no account of its own (eth_accounts is empty) that pays the senders; give \
+         --key-file FILE, or start the node in developer mode"
     )]
     NoFunder,
     /// The funding account has too little.

@@ -1,5 +1,5 @@
-//! A workload as transactions of a live chain: which accounts send, which contracts are created first, and
-//! where the addresses of contracts stand, which are others on the chain than in the workload.
+//! A workload as transactions of a live chain: the senders, the contracts to create first, and the
+//! places of contracts' addresses. These addresses differ on the chain.
 
 use std::{collections::HashMap, fmt};
 
@@ -22,7 +22,7 @@ const CREATION_GAS: u64 = 60_000;
 /// Beginning of a code that delegates (EIP-7702).
 const DELEGATION: [u8; 3] = [0xef, 0x01, 0x00];
 
-/// Why a workload cannot be sent.
+/// A workload that cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// There is nothing to send.
@@ -30,8 +30,8 @@ pub enum PlanError {
     Empty,
     /// A kind of transaction that is not sent.
     #[error(
-        "transaction {tx_index} of the workload is of type {tx_type:?}; only calls, payments and creations \
-         (type 2) are sent: delegations, access lists and blobs are not"
+        "transaction {tx_index} is of type {tx_type:?}, and only type 2 can be sent (calls, \
+         payments, creations); send a scenario without delegations, access lists and blobs"
     )]
     Type {
         /// Its place in the workload.
@@ -41,13 +41,13 @@ pub enum PlanError {
     },
     /// A sender whose key is not known.
     #[error(
-        "the secret of the sender {0} is not known, only those of generated senders are: imported blocks \
-         cannot be sent"
+        "the secret of the sender {0} is not known: only generated senders can sign, so imported \
+         blocks cannot be sent"
     )]
     UnknownSender(Address),
     /// A state that transactions cannot make.
     #[error(
-        "the state has {count} accounts by a rule beside the senders, which only a genesis can have; send a \
+        "the state has {count} accounts beside the senders, which only a genesis can have; send a \
          scenario without storms over accounts"
     )]
     AccountFamily {
@@ -96,7 +96,7 @@ pub(crate) enum Target {
     Account(Address),
     /// A contract of the plan, by its place.
     Contract(usize),
-    /// Nobody: it creates a contract.
+    /// No callee: it creates a contract.
     Creation,
 }
 
@@ -181,7 +181,7 @@ impl Plan {
     /// Also signs by `secret`; answers its account.
     ///
     /// # Errors
-    /// It is no secret of secp256k1.
+    /// `secret` is no secret of secp256k1.
     pub fn learn(&mut self, secret: B256) -> Result<Address, SenderError> {
         learn(&mut self.signer, secret)
     }

@@ -265,7 +265,9 @@ pub(crate) fn report(message: proto::FromShard) -> Result<OptimisticReport, Stri
             OptimisticReport::Wanted { request: wanted.request, keys: wanted_of_wire(&wanted)? }
         }
         from_shard::Message::Runs(runs) => OptimisticReport::Steps(all(runs.runs, run_of_wire)?),
-        from_shard::Message::Fault(fault) => OptimisticReport::Failed(fault.reason),
+        from_shard::Message::Fault(fault) => {
+            OptimisticReport::Failed { index: fault.index, reason: fault.reason }
+        }
         from_shard::Message::OptimisticDone(done) => {
             OptimisticReport::Done(finished_of_wire(&done))
         }

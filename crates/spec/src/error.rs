@@ -1,5 +1,5 @@
 //! The errors of reading a scenario. Their text is complete and plain: place, source line with a
-//! mark, key, value, rule, remedy; no colours, and nothing a terminal would act on.
+//! mark, key, value, rule, remedy. It has no colours, and nothing that a terminal would act on.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum ScenarioError {
     /// The text, or a value given from outside, breaks a rule.
     #[error("{0}")]
     Invalid(Box<Diagnostic>),
-    /// Several do.
+    /// Several rules are broken.
     #[error("{0}")]
     Several(Mistakes),
     /// No shipped scenario has this name, and it is not a path.
@@ -57,6 +57,14 @@ pub enum ScenarioError {
         /// 1-based column, in characters, of that byte.
         column: usize,
     },
+    /// The file is a workload.
+    #[error(
+        "error: this is a workload file, and no scenario\n  --> {path}\n   = help: write --workload {path}"
+    )]
+    IsWorkload {
+        /// The path given.
+        path: String,
+    },
     /// The file is larger than any scenario.
     #[error(
         "error: the scenario is larger than {limit_bytes} bytes\n  --> {path}\n   \
@@ -75,12 +83,12 @@ pub enum ScenarioError {
 pub struct Mistakes {
     source_name: String,
     diagnostics: Vec<Diagnostic>,
-    /// Whether there are more than these.
+    /// Whether there are more mistakes than these.
     has_more: bool,
 }
 
 impl Mistakes {
-    /// Each of them.
+    /// The broken rules.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -102,7 +110,7 @@ impl fmt::Display for Mistakes {
 }
 
 impl ScenarioError {
-    /// The broken rules; none where the text itself could not be had.
+    /// The broken rules; none where the text could not be read.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Self::Invalid(diagnostic) => std::slice::from_ref(diagnostic),
@@ -111,6 +119,7 @@ impl ScenarioError {
             | Self::FileWithoutPath { .. }
             | Self::Unreadable { .. }
             | Self::NotUtf8 { .. }
+            | Self::IsWorkload { .. }
             | Self::TooLarge { .. } => &[],
         }
     }
@@ -159,7 +168,7 @@ struct Mark {
 }
 
 impl Diagnostic {
-    /// The key path the error is about, such as `block.gas`; empty for a TOML syntax error.
+    /// Key path of the error, such as `block.gas`; empty for a TOML syntax error.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -209,13 +218,13 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Stands before a remedy.
+/// Mark before a remedy.
 const HELP_MARK: &str = " = help: ";
-/// Columns of a terminal: a remedy that lists names may be many lines of them.
+/// Columns of a terminal. A remedy that lists names may take many lines.
 const LINE_CHARS_MAX: usize = 80;
 
-/// `text` cut at spaces into lines that fit behind an indent of `indent_chars`, each but the first
-/// with it.
+/// Wraps `text` at spaces for a place behind `indent_chars` characters. All lines but the first
+/// begin with so many spaces.
 fn folded(text: &str, indent_chars: usize) -> String {
     let mut lines = String::new();
     let mut line_chars = indent_chars;

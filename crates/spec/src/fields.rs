@@ -1,5 +1,5 @@
-//! Typed reading of a table's keys. Every reader answers `None` for a key that is not there and a
-//! fault for a value that does not fit it; nothing here knows the meaning of a key.
+//! Typed reading of a table's keys. Every reader returns `None` for a missing key, and a fault for
+//! a value that does not fit it. Nothing here knows the meaning of a key.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::tree::{Node, Shape, Table, Value};
 /// The rule that an unknown key breaks.
 pub(crate) const NO_SUCH_KEY: &str = "no such key";
 
-/// Words for no that a user may give to a key of names.
+/// Words for no, which a user may give to a key of names.
 const NO: [&str; 5] = ["no", "off", "false", "none", "never"];
 /// Words for yes.
 const YES: [&str; 4] = ["yes", "on", "true", "always"];
@@ -29,8 +29,8 @@ pub(crate) struct Fields<'tree> {
 }
 
 impl<'tree> Fields<'tree> {
-    /// The fields of the whole file; a key that is not `known` is a fault, which names the one of
-    /// `all_paths` that ends with it.
+    /// The fields of the whole file. A key that is not `known` is a fault; it names the path among
+    /// `all_paths` that ends with this key.
     pub(crate) fn top(
         table: &'tree Table,
         known: &[&str],
@@ -79,18 +79,21 @@ impl<'tree> Fields<'tree> {
         self.fault(key, Misfit::new("missing", remedy))
     }
 
-    /// The fault of two alternative keys of which not exactly one is given.
-    pub(crate) fn exactly_one(&self, keys: [&str; 2], example: Remedy) -> Fault {
-        let [first, second] = keys;
-        let (place, rule) = match self.get(second) {
-            Some(_) => (second, format!("{first} is given too; exactly one of the two is wanted")),
-            None => (first, format!("missing; exactly one of {first} and {second} is wanted")),
+    /// The fault of alternative `keys` of which not exactly one is given.
+    pub(crate) fn exactly_one(&self, keys: &[&str], example: Remedy) -> Fault {
+        let given: Vec<&str> = keys.iter().copied().filter(|key| self.get(key).is_some()).collect();
+        let Some((last, others)) = given.split_last() else {
+            let rule = format!("missing; exactly one of {} is wanted", listed(keys, "and"));
+            return self.fault(keys[0], Misfit::new(rule, example));
         };
-        let remedy = match self.get(second) {
-            Some(_) => Remedy::advice(&format!("remove {first} or {second}")),
-            None => example,
-        };
-        self.fault(place, Misfit::new(rule, remedy))
+        let is_or_are = if others.len() > 1 { "are" } else { "is" };
+        let count = if keys.len() == 2 { "the two" } else { "these keys" };
+        let rule = format!(
+            "{} {is_or_are} given too; exactly one of {count} is wanted",
+            listed(others, "and")
+        );
+        let remedy = Remedy::advice(&format!("remove {}", listed(&given, "or")));
+        self.fault(last, Misfit::new(rule, remedy))
     }
 
     fn read<T>(
@@ -103,7 +106,7 @@ impl<'tree> Fields<'tree> {
         value.map(Some).map_err(|misfit| self.fault(key, misfit))
     }
 
-    /// Refuses several values of a key that has one.
+    /// Refuses several values for a key that takes one.
     fn check_one(&self, key: &str, node: &Node) -> Result<(), Misfit> {
         let values: Vec<&str> = match &node.value {
             Value::List(items) => items.iter().map(|item| item.given.as_str()).collect(),
@@ -116,7 +119,7 @@ impl<'tree> Fields<'tree> {
         };
         let path = self.key(key);
         let advice = match values.as_slice() {
-            // A cell of a sweep has one value of each key, and expectations are no key of a cell.
+            // A sweep gives each cell one of the values. It cannot vary expectations.
             [_, _, ..] if !path.starts_with("expect") => {
                 let axis = format!("{path}={}", shown(&values.join(",")));
                 format!("write one; each in turn: `stress sweep SCENARIO {axis} --out DIR`")
@@ -190,7 +193,7 @@ impl<'tree> Fields<'tree> {
         self.read(key, |node| named(text(node)?))
     }
 
-    /// One of a few values whose type the crate `variant` does not know.
+    /// One of a few values whose type is not in the crate `variant`.
     pub(crate) fn one_of<T: Copy>(
         &self,
         key: &str,
@@ -207,7 +210,7 @@ impl<'tree> Fields<'tree> {
         self.list(key, &format!("[\"{example}\"]"), |node| named(text(node)?))
     }
 
-    /// One name, or a list of them; a single one is a list of one.
+    /// One name, or a list of names. A single name is a list of one.
     pub(crate) fn one_or_more<T: Named>(&self, key: &str) -> Result<Vec<T>, Fault> {
         self.table.ask(key, || Shape::NameOrNames(names::<T>()));
         match self.get(key).map(|node| &node.value) {
@@ -223,7 +226,7 @@ impl<'tree> Fields<'tree> {
         })
     }
 
-    /// A list without repetition; from outside, its values are separated by commas.
+    /// A list without repetition. Outside a file, commas separate its values.
     fn list<T: PartialEq>(
         &self,
         key: &str,
@@ -314,7 +317,7 @@ fn unit_text<'tree>(node: &'tree Node, key: &str, example: &str) -> Result<&'tre
     }
 }
 
-/// The misfit of a count that is one of a list: the remedy of a single value would replace the list.
+/// The misfit of a count in a list. The remedy of a single value would replace the whole list.
 fn in_list(node: &Node, range: &Range, misfit: Misfit) -> Misfit {
     let text = match &node.value {
         Value::Text(text) | Value::Outside(text) => text.as_str(),
@@ -350,7 +353,7 @@ fn count(node: &Node, key: &str, range: &Range) -> Result<u64, Misfit> {
             Some(Err(_)) | None => return Err(above(&node.given, range)),
         },
         Value::Float(float) => {
-            // 2^53: from there on a float no longer tells whole numbers apart.
+            // 2^53: from there on a float cannot represent every whole number.
             let whole = float.fract() == 0.0 && (0.0..9_007_199_254_740_992.0).contains(float);
             let remedy = if whole {
                 Remedy::bare(format!("{float:.0}"))
@@ -462,7 +465,7 @@ fn is_answer(given: &str) -> bool {
     NO.contains(&given) || YES.contains(&given)
 }
 
-/// The name that a plain no stands for, and of two names the one that a plain yes does.
+/// The name that a plain no stands for. Of two names, also the name that a plain yes stands for.
 fn of_answer<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let refusal = *names.iter().find(|name| REFUSALS.contains(*name))?;
     match (NO.contains(&given), YES.contains(&given), names.len()) {

@@ -1,6 +1,6 @@
-//! The keys of a scenario. Those of a run and of a kind of load are declared once, by a walk over them that lists,
-//! reads or writes them ([`Keyed`]). The others are lists here, and in the files of `[run.rocksdb]` and
-//! `[run.mdbx]`; `paths.rs` has them all.
+//! The keys of a scenario. Keys of a run and of a kind of load are declared once, as a walk that
+//! lists, reads or writes them ([`Keyed`]). The other keys are lists here, and in the files of
+//! `[run.rocksdb]` and `[run.mdbx]`. `paths.rs` has them all.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub(crate) const TOP: &[&str] =
     &["schema", "name", "description", "fork", "seed", "state", "block", "load", "run", "expect"];
 pub(crate) const STATE: &[&str] = &["accounts", "slots", "size", "layout", "present", "seed"];
 pub(crate) const BLOCK: &[&str] =
-    &["gas", "transactions", "blocks", "batch", "tx_gas", "order", "seed"];
+    &["gas", "limit", "transactions", "blocks", "batch", "tx_gas", "order", "seed"];
 /// Keys of every load; each kind adds its own.
 pub(crate) const LOAD: &[&str] =
     &["kind", "share", "name", "tx_gas", "tx_gas_least", "sizes", "zipf", "seed"];
@@ -28,18 +28,28 @@ pub(crate) const RUN_TABLES: &[&str] = &["rocksdb", "mdbx"];
 pub(crate) const EXPECT: &[&str] = &["metric", "min", "max", "when"];
 pub(crate) const WHEN: &[&str] = &["store", "cache"];
 
-/// Pairs of keys of which exactly one is given: setting one from outside removes the other.
-pub(crate) const ALTERNATIVES: &[(&str, &str, &str)] = &[
-    ("state", "slots", "size"),
-    ("block", "gas", "transactions"),
-    ("load", "lengths", "hotspots"),
+/// Keys of a table of which exactly one is given. An override of one removes the others.
+pub(crate) const ALTERNATIVES: &[(&str, &[&str])] = &[
+    ("state", &["slots", "size"]),
+    ("block", &["gas", "limit", "transactions"]),
+    ("load", &["lengths", "hotspots"]),
 ];
+
+/// The keys that are alternatives to `key` in the table at `path`.
+pub(crate) fn alternatives<'k>(
+    path: &str,
+    key: &'k str,
+) -> impl Iterator<Item = &'static str> + 'k {
+    let of_table = ALTERNATIVES.iter().find(|(of, keys)| *of == path && keys.contains(&key));
+    let keys = of_table.map_or(&[][..], |(_, keys)| *keys);
+    keys.iter().copied().filter(move |other| *other != key)
+}
 
 /// The name of a key.
 pub(crate) type Key = &'static str;
 /// The meaning of a key that is left out.
 pub(crate) type Meaning = &'static str;
-/// A value as TOML, or the meaning of none.
+/// A value as TOML, or the meaning of an absent one.
 pub(crate) type Said = Result<String, Meaning>;
 /// A key and its value.
 pub(crate) type Entry = (Key, Said);
@@ -68,11 +78,11 @@ pub(crate) trait Keyed: Clone + Default {
 /// A value that is true or false.
 pub(crate) struct Flag<'a> {
     pub(crate) value: &'a mut bool,
-    /// Its value where none is given.
+    /// Value where none is given.
     pub(crate) default: bool,
 }
 
-/// The keys of a table while a [`Keyed`] goes over them: read, or else listed and written.
+/// The keys of a table during the walk of a [`Keyed`]: read, or else listed and written.
 #[derive(Default)]
 pub(crate) struct Keys<'a> {
     fields: Option<&'a Fields<'a>>,
@@ -82,7 +92,7 @@ pub(crate) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The values that `fields` give a `T`; `around` is that of a load.
+    /// Reads a `T` from `fields`; `around` has the facts around a load.
     pub(crate) fn read<T: Keyed>(
         fields: &'a Fields<'a>,
         around: Option<&'a Around<'a>>,
@@ -179,7 +189,7 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// A name; the default's where none is given.
+    /// A name; the default where none is given.
     pub(crate) fn named<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
         match self.fields {
             Some(fields) => *value = fields.named(key)?.unwrap_or_default(),
@@ -188,7 +198,8 @@ impl<'a> Keys<'a> {
         Ok(())
     }
 
-    /// The same, left out where it is the default's: the work is the same as before there was the key.
+    /// A name, not written if it is the default. So the work has the same identity as before there
+    /// was the key.
     pub(crate) fn newer<T: Named + Default>(&mut self, key: Key, value: &mut T) -> Checked {
         match self.fields {
             None if *value == T::default() => self.shown(key, Err(LEFT_OUT)),
@@ -308,7 +319,7 @@ pub(crate) fn list(items: &[impl ToString]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// The same, or the meaning of none.
+/// A list of numbers, or the meaning of an absent one.
 pub(crate) fn any_of(items: &[impl ToString], unsaid: Meaning) -> Said {
     if items.is_empty() { Err(unsaid) } else { Ok(list(items)) }
 }
@@ -317,12 +328,12 @@ fn name_list<T: Named>(names: &[T]) -> String {
     list(&names.iter().map(|name| quoted(name.name())).collect::<Vec<_>>())
 }
 
-/// A name, or the meaning of none.
+/// A name, or the meaning of an absent one.
 pub(crate) fn any_name<T: Named>(name: Option<T>, unsaid: Meaning) -> Said {
     name.map(|name| quoted(name.name())).ok_or(unsaid)
 }
 
-/// A list of names, or the meaning of none.
+/// A list of names, or the meaning of an absent one.
 pub(crate) fn one_or_more<T: Named>(names: &[T], unsaid: Meaning) -> Said {
     if names.is_empty() { Err(unsaid) } else { Ok(name_list(names)) }
 }

@@ -1,7 +1,8 @@
-//! Scenarios: the work to generate and its run, read from strict TOML (`docs/scenario.md`).
-//! Owns the format, its defaults and its errors; generates nothing. The path of a text is
-//! `tree` (values with their places) → `overrides` → `read` (rules) → [`Scenario`] → `write`;
-//! `mistakes` goes it again for each mistake.
+//! Scenarios: the work to generate and its run, read from strict TOML (`docs/scenario.md`). Owns
+//! the format, its defaults and its errors; generates nothing.
+//!
+//! A text goes through `tree` (values with their places), `overrides`, `read` (rules), [`Scenario`]
+//! and `write`. After each mistake, `mistakes` repairs the tree and reads it again.
 
 mod durations;
 mod error;
@@ -65,8 +66,8 @@ use std::path::Path;
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
 
 impl Scenario {
-    /// Reads a scenario's text; `source_name` is how errors call it. Overrides are put in place
-    /// of the text's own values before anything is checked.
+    /// Reads a scenario's text, which errors call `source_name`. Overrides replace the text's own
+    /// values before anything is checked.
     pub fn parse(
         source_name: &str,
         text: &str,
@@ -77,7 +78,7 @@ impl Scenario {
     }
 }
 
-/// Reads the shipped scenario of that name, or else the file: a path contains `/` or ends with
+/// Reads the shipped scenario of that name, or else the file. A path contains `/` or ends with
 /// `.toml`.
 pub fn load(name_or_path: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
     if let Some(text) = shipped::find(name_or_path) {
@@ -121,6 +122,9 @@ fn read_file(path: &str) -> Result<String, ScenarioError> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.starts_with(&workload::file::MAGIC) {
+        return Err(ScenarioError::IsWorkload { path: fault::plain(path) });
+    }
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let path = fault::plain(path);
         return Err(ScenarioError::TooLarge { path, limit_bytes: FILE_BYTES_MAX });

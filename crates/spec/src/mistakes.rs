@@ -1,5 +1,5 @@
-//! All mistakes of a scenario: after each, the tree is repaired as the remedy says and read again.
-//! A repaired tree is never a scenario; it only lets the reader go on to the next mistake.
+//! Finds all mistakes of a scenario. After each mistake, the tree is repaired by its remedy and
+//! read again. A repaired tree is never a scenario; it only lets the reader reach the next mistake.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,17 @@ use crate::scenario::Scenario;
 use crate::tree::{self, Node, Parsed, Table, Value};
 use crate::{keys, keys::ALTERNATIVES, read};
 
-/// The most mistakes that are shown.
+/// The most mistakes in an error.
 pub(crate) const MISTAKES_MAX: usize = 10;
 
-/// Values that satisfy the reader in the place of wrong or missing ones, by the last name of
-/// their key. A key with a default or a remedy needs none.
-const STAND_INS: [(&str, &str); 9] = [
+/// Valid values in the place of wrong or missing ones, by the last name of their key. A key with a
+/// default or a remedy needs none.
+const STAND_INS: [(&str, &str); 10] = [
     ("name", "stand-in"),
     ("slots", "2M"),
     ("size", "1GiB"),
     ("gas", "64M"),
+    ("limit", "64M"),
     ("transactions", "10k"),
     ("min", "0"),
     ("max", "0"),
@@ -27,8 +28,9 @@ const STAND_INS: [(&str, &str); 9] = [
     ("kind", "transfers"),
 ];
 
-/// Reads a scenario's text with its overrides, or finds its mistakes: at least one, in the order
-/// of the file, and one more than [`MISTAKES_MAX`] where there are more.
+/// Reads a scenario's text with its overrides, or finds its mistakes, in the order of the file.
+/// There is at least one mistake; if there are more than [`MISTAKES_MAX`], the list has one more
+/// than that.
 pub(crate) fn read(text: &str, overrides: &[Override]) -> Result<Scenario, Vec<Fault>> {
     let Parsed { table: mut tree, mut faults, is_whole } = tree::parse(text);
     if is_whole {
@@ -53,8 +55,8 @@ fn find(mut tree: Table, first: Fault, faults: &mut Vec<Fault>) {
     let mut next = first;
     loop {
         let is_told = faults.iter().any(|known| known.key == next.key);
-        // A second wrong value of one list has a place of its own; anything else that is wrong
-        // with a repaired key follows from the repair.
+        // A second wrong value of a list has its own place. Any other fault of a repaired key
+        // follows from the repair.
         if !is_told || is_item(&tree, &next.origin) {
             faults.push(next.clone());
         }
@@ -98,7 +100,7 @@ fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
         let entry = &table.entries[index];
         let is_value = entry.node.origin == fault.origin && fault.key == below;
         match entry.key_origin == fault.origin {
-            // A value from outside has its key's place.
+            // A value from outside has the same origin as its key.
             _ if is_value && fault.misfit.rule != NO_SUCH_KEY => repair_value(table, index, fault),
             true => repair_key(table, index, fault),
             false => continue,
@@ -108,7 +110,7 @@ fn repair(table: &mut Table, path: &str, fault: &Fault) -> bool {
     path.is_empty() && fault.origin == Origin::WholeFile && add(table, path, fault)
 }
 
-/// The same below a value.
+/// Repairs the fault below a value; `false` where no repair is known.
 fn repair_below(node: &mut Node, path: &str, fault: &Fault) -> bool {
     let is_here = node.origin == fault.origin;
     match &mut node.value {
@@ -134,7 +136,7 @@ fn repair_below(node: &mut Node, path: &str, fault: &Fault) -> bool {
     }
 }
 
-/// Removes a list that has lost its only value: an empty one may be another mistake.
+/// Removes a list that has lost its only value. An empty list may be another mistake.
 fn drop_emptied(table: &mut Table, index: usize) {
     if matches!(&table.entries[index].node.value, Value::List(items) if items.is_empty()) {
         table.entries.remove(index);
@@ -153,14 +155,18 @@ fn repair_value(table: &mut Table, index: usize, fault: &Fault) {
     }
 }
 
-/// Returns whether the key is the second of two of which exactly one is given, and the first is there.
+/// Returns whether the key is one of several alternatives, and an earlier one is there.
 fn is_one_too_many(table: &Table, key: &str) -> bool {
-    let of_work = ALTERNATIVES.iter().map(|(_, first, second)| (*first, *second));
-    let mut pairs = of_work.chain([("min", "max")]);
-    pairs.any(|(first, second)| key == second && table.get(first).is_some())
+    let of_work = ALTERNATIVES.iter().map(|(_, keys)| *keys);
+    let mut groups = of_work.chain([&["min", "max"][..]]);
+    groups.any(|keys| {
+        let place = keys.iter().position(|of| *of == key).unwrap_or(0);
+        keys[..place].iter().any(|earlier| table.get(earlier).is_some())
+    })
 }
 
-/// Takes the kind that was meant, or else one for which the load's own keys are gone, too.
+/// Sets the kind that was meant. If there is none, sets a valid kind and removes the load's own
+/// keys.
 fn repair_kind(table: &mut Table, fault: &Fault) {
     match meant(fault) {
         Some(kind) => table.set("kind", node(Value::Text(kind.to_owned()))),
@@ -171,8 +177,8 @@ fn repair_kind(table: &mut Table, fault: &Fault) {
     }
 }
 
-/// Gives equal shares to the load whose share is wrong and to those with a valid one, so that
-/// their sum is no mistake of its own. Other wrong shares stay.
+/// Gives equal shares to the load with the wrong share and to all loads with a valid one. So the
+/// sum of shares is no mistake of its own. Other wrong shares stay.
 fn share_evenly(tree: &mut Table, wrong: &str) {
     let Some(Value::List(loads)) = tree.get_mut("load").map(|node| &mut node.value) else { return };
     let equal = 1.0 / loads.len() as f64;
@@ -199,7 +205,7 @@ fn repair_key(table: &mut Table, index: usize, fault: &Fault) {
 
 /// Adds the key that the fault misses in the table at `path`.
 fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
-    // `expect[0]` itself: it has no bound.
+    // The fault is about `expect[0]` itself: it has no bound.
     let key = match fault.key == path {
         true => "min",
         false => fault.key.strip_prefix(path).unwrap_or(&fault.key).trim_start_matches('.'),
@@ -211,7 +217,7 @@ fn add(table: &mut Table, path: &str, fault: &Fault) -> bool {
     true
 }
 
-/// The value that stands in for a key's, if it has one: a table or list has its required parts.
+/// The stand-in for a key's value, if there is one. A table or list has its required parts.
 fn stand_in(key: &str) -> Option<Value> {
     match key {
         "schema" => Some(Value::Integer(Some(keys::SCHEMA))),
@@ -233,7 +239,7 @@ fn stand_in_table(key: &str) -> Option<Value> {
     Some(Value::Table(table))
 }
 
-/// The name that the remedy asks about.
+/// The name that the remedy suggests.
 fn meant(fault: &Fault) -> Option<&str> {
     fault.misfit.remedy.advice.strip_prefix("did you mean ")?.strip_suffix('?')
 }

@@ -1,9 +1,9 @@
-//! Values given from outside the file, such as `--gas 640M`: they take the file's place before
-//! anything is checked, and an error about one names the option instead of a line.
+//! Values given from outside the file, such as `--gas 640M`. They replace the file's values before
+//! anything is checked. An error about such a value names the option instead of a line.
 
 use crate::fault::{Fault, Misfit, Origin, Remedy, listed, nearest, shown};
 use crate::fields::NO_SUCH_KEY;
-use crate::keys::ALTERNATIVES;
+use crate::keys::alternatives;
 use crate::paths::override_paths;
 use crate::tree::{Node, Table, Value};
 
@@ -30,15 +30,15 @@ impl Override {
     }
 }
 
-/// Where an override goes.
+/// The place of an override.
 enum Target {
     Top(String),
     Table { table: String, key: String },
     Load { index: Option<usize>, key: String },
 }
 
-/// Puts the overrides into the tree; answers the key paths of those that change the work. An
-/// override that cannot be put there is left out, and is one of the `faults`.
+/// Puts the overrides into the tree. Returns the key paths of those that change the work. An
+/// override without a place is left out, and is one of the `faults`.
 pub(crate) fn apply(
     tree: &mut Table,
     overrides: &[Override],
@@ -61,7 +61,7 @@ pub(crate) fn apply(
     overridden
 }
 
-/// Puts one override into the tree; answers its key path.
+/// Puts one override into the tree, and returns its key path.
 fn put(tree: &mut Table, given: &Override) -> Result<String, Fault> {
     match target(given)? {
         Target::Top(key) => {
@@ -71,7 +71,7 @@ fn put(tree: &mut Table, given: &Override) -> Result<String, Fault> {
         Target::Table { table, key } => {
             let entries = subtable(tree, &table, given);
             if let Some(entries) = entries {
-                remove_alternative(entries, &table, &key, given)?;
+                remove_alternatives(entries, &table, &key, given)?;
                 set(entries, &key, given)?;
             }
             Ok(format!("{table}.{key}"))
@@ -139,7 +139,8 @@ fn unknown(given: &Override, plain: &str, paths: &[String]) -> Fault {
     Misfit::new(NO_SUCH_KEY, Remedy::advice(&advice)).at(&shown(&given.key), &origin(given))
 }
 
-/// The keys that the table of `wanted` has; where it names no table, those without one, and all tables.
+/// The keys of the table of `wanted`. Where it names no table: the keys without a table, and all
+/// tables.
 fn allowed(wanted: &str, paths: &[String]) -> String {
     let mut tables: Vec<&str> = paths.iter().filter_map(|path| table_of(path)).collect();
     tables.dedup();
@@ -154,8 +155,8 @@ fn allowed(wanted: &str, paths: &[String]) -> String {
     }
 }
 
-/// The table at a path such as `state` or `run.rocksdb` to set a key in, made if it is missing;
-/// `None` if the file has something else there, which the reader rejects.
+/// The table at a path such as `state` or `run.rocksdb`, in which a key is set. It is made if it is
+/// missing. `None` if the file has another value there, which the reader rejects.
 fn subtable<'tree>(
     tree: &'tree mut Table,
     path: &str,
@@ -185,25 +186,21 @@ fn set(table: &mut Table, key: &str, given: &Override) -> Result<(), Fault> {
     Ok(())
 }
 
-fn remove_alternative(
+fn remove_alternatives(
     entries: &mut Table,
     table: &str,
     key: &str,
     given: &Override,
 ) -> Result<(), Fault> {
-    let other = ALTERNATIVES.iter().find_map(|(of, a, b)| match (*of == table, key) {
-        (true, key) if key == *a => Some(*b),
-        (true, key) if key == *b => Some(*a),
-        _ => None,
-    });
-    let Some(other) = other else { return Ok(()) };
-    if let Some(Node { origin: Origin::Outside { origin: earlier, .. }, .. }) = entries.get(other) {
-        let rule = format!("contradicts {}: exactly one of {key} and {other}", shown(earlier));
-        return Err(
-            Misfit::new(rule, Remedy::advice("keep one of them")).at(&given.key, &origin(given))
-        );
+    for other in alternatives(table, key) {
+        let there = entries.get(other).map(|node| &node.origin);
+        if let Some(Origin::Outside { origin: earlier, .. }) = there {
+            let rule = format!("contradicts {}: exactly one of {key} and {other}", shown(earlier));
+            let misfit = Misfit::new(rule, Remedy::advice("keep one of them"));
+            return Err(misfit.at(&given.key, &origin(given)));
+        }
+        entries.remove(other);
     }
-    entries.remove(other);
     Ok(())
 }
 
@@ -219,7 +216,7 @@ fn set_load(
 ) -> Result<String, Fault> {
     let loads = match tree.get_mut("load").map(|node| &mut node.value) {
         Some(Value::List(loads)) => loads,
-        // Something else than a list of loads; the reader rejects it.
+        // No list of loads: the reader rejects this value.
         Some(_) => return Ok(format!("load.{key}")),
         None => {
             let rule = "the scenario has no [[load]]".to_owned();
@@ -240,7 +237,7 @@ fn set_load(
         return Err(load_fault(given, rule, &format!("write load[0].{key} for the first")));
     };
     if let Value::Table(entries) = &mut load.value {
-        remove_alternative(entries, "load", key, given)?;
+        remove_alternatives(entries, "load", key, given)?;
         set(entries, key, given)?;
     }
     Ok(format!("load[{index}].{key}"))

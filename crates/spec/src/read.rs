@@ -21,7 +21,7 @@ use crate::{mdbx, metric, prefetch, redis, rocksdb, root, sharding, state};
 use variant::{Design, RootTime, Schedule, StoreKind, TrieForm, Variant, WholeRows};
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(60);
-/// A day: a longer budget is a slip of the unit.
+/// The longest budget, a day. A longer one is a slip of the unit.
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 const NAME_CHARS_MAX: usize = 64;
 
@@ -31,13 +31,13 @@ const TRANSACTIONS: Range = Range::supported(1, 100_000_000, "the least a block 
 const BLOCKS: Range = Range::supported(1, 1_000_000, "the fewest blocks of a workload");
 const FIBERS: Range = Range::supported(1, 1_024, "the fewest transactions on a thread");
 const THREADS: Range = Range::supported(1, 1_024, "the fewest threads that can run");
-/// Each is built, and kept.
+/// Databases of a run. Each is built and kept.
 const DATABASES: Range = Range::supported(1, 64, "the fewest that can be run on");
 const SAMPLES: Range = Range::supported(1, 100_000, "the fewest that can be measured");
 
-/// The scenario that a tree says; `overridden` is kept for its expectations.
+/// The scenario of a tree; `overridden` is kept for its expectations.
 pub(crate) fn scenario(tree: &Table, overridden: Vec<String>) -> Result<Scenario, Fault> {
-    // The version first: another one may have other keys.
+    // The version first, because another version may have other keys.
     check_schema(tree)?;
     let top = Fields::top(tree, keys::TOP, all_paths)?;
     let name = name(&top)?;
@@ -103,7 +103,7 @@ fn name(top: &Fields<'_>) -> Result<String, Fault> {
     Err(top.fault("name", Misfit::new(rule, Remedy::text(slug))))
 }
 
-/// The fields of a table that must be there.
+/// The fields of a required table.
 fn subtable<'tree>(
     top: &Fields<'tree>,
     name: &str,
@@ -126,7 +126,7 @@ fn subtable<'tree>(
     }
 }
 
-/// The tables of a `[[name]]`, none if it is missing.
+/// The tables of a `[[name]]`; empty if it is missing.
 fn tables<'tree>(top: &Fields<'tree>, name: &str) -> Result<&'tree [Node], Fault> {
     match top.get(name) {
         None => Ok(&[]),
@@ -147,11 +147,13 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
         above: "the most a transaction may have (2^24, EIP-7825; held to under every fork)",
         ..GAS
     };
-    let gas = fields.count("gas", &GAS)?;
-    let target = match (gas, fields.count("transactions", &TRANSACTIONS)?) {
-        (Some(gas), None) => BlockTarget::Gas(gas),
-        (None, Some(transaction_count)) => BlockTarget::Transactions(transaction_count),
-        _ => return Err(fields.exactly_one(["gas", "transactions"], Remedy::text("640M"))),
+    let gas = fields.count("gas", &GAS)?.map(BlockTarget::Gas);
+    let limit = fields.count("limit", &GAS)?.map(BlockTarget::Limit);
+    let count = fields.count("transactions", &TRANSACTIONS)?.map(BlockTarget::Transactions);
+    let given: Vec<BlockTarget> = [gas, limit, count].into_iter().flatten().collect();
+    let [target] = given.as_slice() else {
+        let keys = ["gas", "limit", "transactions"];
+        return Err(fields.exactly_one(&keys, Remedy::text("640M")));
     };
     let block_count = fields.count("blocks", &BLOCKS)?.unwrap_or(1);
     let batch_block_count = fields.count("batch", &BLOCKS)?.unwrap_or(1);
@@ -167,7 +169,7 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
         return Err(fields.fault("batch", Misfit::new(rule, remedy)));
     }
     Ok(BlockSpec {
-        target,
+        target: *target,
         block_count,
         batch_block_count,
         tx_gas: fields.count("tx_gas", &tx_gas)?.unwrap_or(tx_gas_cap),
@@ -176,17 +178,17 @@ fn block(fields: &Fields<'_>, fork: Fork) -> Result<BlockSpec, Fault> {
     })
 }
 
-/// Every load gets at least one transaction a block.
+/// Checks that every load gets at least one transaction a block.
 fn check_loads_fit(loads: &[Load], block: &BlockSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     for (index, load) in loads.iter().enumerate() {
         let (key, enough, what) = match block.target {
-            BlockTarget::Gas(gas) => {
+            BlockTarget::Gas(gas) | BlockTarget::Limit(gas) => {
                 let load_gas = load.share * gas as f64;
-                ("gas", load_gas >= TX_GAS_MIN as f64, format!("{load_gas:.0} gas"))
+                (block.target.key(), load_gas >= TX_GAS_MIN as f64, format!("{load_gas:.0} gas"))
             }
             BlockTarget::Transactions(transaction_count) => {
                 let load_count = load.share * transaction_count as f64;
-                ("transactions", load_count >= 0.5, format!("{load_count:.3} transactions"))
+                (block.target.key(), load_count >= 0.5, format!("{load_count:.3} transactions"))
             }
         };
         if !enough {
@@ -261,8 +263,8 @@ impl Keyed for RunSpec {
     }
 }
 
-/// When the root is computed; left out where nothing is said, as a run that says `none` declines whole
-/// rows.
+/// When the root is computed. Left out where the scenario does not set it, because `none` in a
+/// scenario declines whole rows.
 fn root_time(run: &RunSpec) -> Said {
     match (run.root.time, run.whole) {
         (RootTime::Nothing, WholeSpec { rows: Some(WholeRows::One), root })
@@ -275,7 +277,7 @@ fn root_time(run: &RunSpec) -> Said {
     }
 }
 
-/// Nodes that states store, likewise.
+/// Nodes that states store. Left out where the scenario does not set them, as [`root_time`] is.
 fn trie(run: &RunSpec) -> Said {
     match (run.trie, run.whole.rows) {
         (TrieForm::Nothing, None) => Err("none"),
@@ -283,7 +285,7 @@ fn trie(run: &RunSpec) -> Said {
     }
 }
 
-/// In the largest unit in which it is whole.
+/// A duration in the largest unit in which it is whole.
 fn duration(duration: Duration) -> String {
     let ms = duration.as_millis();
     for (unit, unit_ms) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)] {

@@ -1,4 +1,4 @@
-//! The Redis Cluster of a run: where its nodes listen.
+//! The Redis Cluster of a run: addresses of its nodes.
 
 use crate::fault::{Fault, Misfit, Remedy, listed};
 use crate::fields::Fields;
@@ -8,7 +8,7 @@ use variant::{StoreKind, TrieForm};
 /// The key with the addresses.
 const ADDRESSES: &str = "redis_addresses";
 
-/// Refuses addresses where no store of the run has them, and tries where a store has none.
+/// Refuses addresses where no store of the run uses them, and tries where a store has none.
 pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     if !spec.redis_addresses.is_empty() && !spec.stores.contains(&StoreKind::Redis) {
         let names: Vec<&str> = spec.stores.iter().map(|store| store.name()).collect();
@@ -22,7 +22,7 @@ pub(crate) fn check(spec: &RunSpec, fields: &Fields<'_>) -> Result<(), Fault> {
     let without = spec.stores.iter().find(|store| !store.has_tries());
     let (Some(store), true) = (without, spec.trie != TrieForm::Nothing) else { return Ok(()) };
     let rule = format!("the {store} store keeps no tries, so its rows have no state root");
-    let remedy = Remedy::advice("take another store, or write run.trie = \"none\" (--no-whole)");
+    let remedy = Remedy::advice("take another store, or write run.trie = \"none\" (--whole none)");
     let key = if fields.get("trie").is_some() { "trie" } else { "stores" };
     Err(fields.fault(key, Misfit::new(rule, remedy)))
 }

@@ -1,4 +1,4 @@
-//! A scenario as plain values with their units: no TOML, no defaults left to apply.
+//! A scenario as plain values with their units. It has no TOML, and all defaults are applied.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use variant::{
 pub struct Scenario {
     /// Short name: lower-case letters, digits and hyphens.
     pub name: String,
-    /// Its effect on a client, in a sentence; may be empty.
+    /// Effect on a client, in a sentence; may be empty.
     pub description: String,
     /// The rules that blocks are executed under.
     pub fork: Fork,
@@ -31,9 +31,9 @@ pub struct Scenario {
     pub state: StateSpec,
     /// The blocks.
     pub block: BlockSpec,
-    /// Its loads; at least one, their shares sum to 1.
+    /// The loads: at least one, with shares that sum to 1.
     pub loads: Vec<Load>,
-    /// How to run it; no part of the work.
+    /// How to run the workload; no part of the work.
     pub run: RunSpec,
     /// Claims on the results; see [`Scenario::skipped_expects`].
     pub expects: Vec<Expect>,
@@ -52,7 +52,7 @@ pub struct BlockSpec {
     pub batch_block_count: u64,
     /// Gas limit of a transaction; the last of a block may have less.
     pub tx_gas: u64,
-    /// How the loads follow one another within a block.
+    /// Order of the loads within a block.
     pub order: LoadOrder,
     /// Seed of the blocks' stream, in place of the derived one.
     pub seed: Option<u64>,
@@ -61,10 +61,30 @@ pub struct BlockSpec {
 /// Size of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockTarget {
-    /// The sum of the gas of its receipts.
+    /// Sum of the gas of the block's receipts.
     Gas(u64),
-    /// The number of its transactions.
+    /// Gas limit of the block's header, which bounds execution gas and state gas apart (EIP-8037).
+    Limit(u64),
+    /// Number of the block's transactions.
     Transactions(u64),
+}
+
+impl BlockTarget {
+    /// Its key in the table of the block.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Gas(_) => "gas",
+            Self::Limit(_) => "limit",
+            Self::Transactions(_) => "transactions",
+        }
+    }
+
+    /// The value of that key.
+    pub const fn count(self) -> u64 {
+        match self {
+            Self::Gas(count) | Self::Limit(count) | Self::Transactions(count) => count,
+        }
+    }
 }
 
 /// How to run a workload: no part of the work, not in the digest.
@@ -76,17 +96,18 @@ pub struct RunSpec {
     pub stores: Vec<StoreKind>,
     /// Executing threads; empty: chosen by the tool.
     pub thread_counts: Vec<u32>,
-    /// Transactions under way on each thread, for variants and stores that can; at least one.
+    /// Transactions under way on each thread, for variants and stores that support it; at least
+    /// one.
     pub fiber_counts: Vec<u32>,
     /// Shards that execute `batched-io`.
     pub shards: ShardSpec,
     /// Reading threads; empty: chosen by the tool.
     pub io_thread_counts: Vec<u32>,
-    /// List duties of designs that take no list and run in order; empty: none.
+    /// List duties of designs that run in order without a list; empty: none.
     pub list_duties: Vec<ListDuty>,
     /// How the readers of batched I/O read.
     pub prefetch: PrefetchSpec,
-    /// In which order the threads of a parallel design take steps; at least one.
+    /// Order in which the threads of a parallel design take steps; at least one.
     pub schedules: Vec<Schedule>,
     /// Readers of the cache that the speculative pass of `prewarm` fills.
     pub warm_cache: WarmCache,
@@ -102,10 +123,10 @@ pub struct RunSpec {
     pub root: RootSpec,
     /// Nodes of tries that the states store.
     pub trie: TrieForm,
-    /// Which rows run whole blocks.
+    /// Rows that run whole blocks.
     pub whole: WholeSpec,
-    /// Duties on blocks beside execution, inside the clock: of all rows, or of the whole ones where these
-    /// are one of each design.
+    /// Duties on blocks beside execution, inside the clock. All rows have them, or only whole rows
+    /// where there is one of each design.
     pub duties: Vec<BlockDuty>,
     /// Whether each variant with such duties is also run without them and without a root.
     pub execution_alone: bool,
@@ -113,67 +134,67 @@ pub struct RunSpec {
     pub cache: CacheMode,
     /// Keys that the samples ask for; `None`: chosen by the tool.
     pub keys: Option<SampleKeys>,
-    /// Seed of each run's own draws: the blocks that measure the device, and the keys of samples
-    /// that have their own; `None`: another one each run.
+    /// Seed of each run's own draws; `None`: another one for each run. It draws the blocks that
+    /// measure the device, and the keys of samples that have their own.
     pub draw_seed: Option<u64>,
-    /// Databases to run on, each of a seed of its own; see [`Scenario::of_database`].
+    /// Databases to run on, each with its own seed; see [`Scenario::of_database`].
     pub database_count: u32,
     /// Samples of a variant on each database; `None`: as many as the budget allows.
     pub sample_count: Option<u32>,
-    /// Time for rounds of all variants. With intervals of the fastest a run takes 2.75 times as much at most, or
-    /// half as much after a first round that leaves less.
+    /// Time for rounds of all variants. Further samples of the fastest variants end at 2.75
+    /// budgets. If the first round leaves less than half a budget, they end half a budget after it.
     pub budget: Duration,
-    /// Whether senders are recovered from signatures, as a phase of its own.
+    /// Whether senders are recovered from signatures, as a separate phase.
     pub recover_senders: bool,
-    /// The `RocksDB` store's files and how they are opened.
+    /// File layout of the `RocksDB` store, and how it opens the files.
     pub rocksdb: RocksdbSpec,
-    /// The MDBX store's file.
+    /// File layout of the MDBX store.
     pub mdbx: MdbxSpec,
     /// Addresses of nodes of the Redis Cluster; empty: servers are started on this host.
     pub redis_addresses: Vec<String>,
 }
 
-/// How the readers of batched I/O read: the values of each axis to compare; empty: chosen by the
+/// How the readers of batched I/O read: the values of each axis to compare. Empty: chosen by the
 /// tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PrefetchSpec {
-    /// When they read.
+    /// When readers read.
     pub times: Vec<ReadTime>,
-    /// In which order.
+    /// Order of the reads.
     pub orders: Vec<ReadOrder>,
     /// When accounts are read.
     pub accounts: Vec<AccountReads>,
     /// When codes are read.
     pub codes: Vec<CodeReads>,
-    /// The end of their work.
+    /// The event that ends the readers' work.
     pub stops: Vec<StopRule>,
-    /// Which keys each takes.
+    /// How readers share the keys.
     pub shares: Vec<Sharing>,
-    /// Keys that each takes at a time.
+    /// Keys that a reader takes at a time.
     pub chunk_key_counts: Vec<u32>,
 }
 
-/// Execution on shards: the values of each axis to compare; empty: the default of each.
+/// Execution on shards: the values of each axis to compare. Empty: the default of the axis.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShardSpec {
     /// Numbers of shards; empty: this process executes.
     pub counts: Vec<u32>,
-    /// Addresses of shards; empty: they are started on this host.
+    /// Addresses of shards; empty: shards are started on this host.
     pub addresses: Vec<String>,
     /// Partitioners of transactions over shards.
     pub partitioners: Vec<Partitioner>,
-    /// When they run.
+    /// When partitioners run.
     pub partition_times: Vec<PartitionTime>,
-    /// Keys of a request that a shard makes ahead.
+    /// Keys in a request that a shard makes ahead.
     pub micro_batch_key_counts: Vec<u32>,
-    /// Delays of messages that are added, in microseconds.
+    /// Delays that are added to messages, in microseconds.
     pub delays_us: Vec<u32>,
 }
 
-/// How state roots are computed: when, and the values of each other axis to compare.
+/// How state roots are computed: the time, and the values of each other axis to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RootSpec {
-    /// When that of a batch is computed.
+    /// When the root of a batch is computed.
     pub time: RootTime,
     /// Shards of a trie; empty: one.
     pub shard_counts: Vec<u8>,
@@ -186,16 +207,16 @@ pub struct RootSpec {
 /// Rows that run whole blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WholeSpec {
-    /// Which; `None`: chosen by the verb.
+    /// The rows; `None`: chosen by the verb.
     pub rows: Option<WholeRows>,
-    /// When their root is computed.
+    /// When the root of these rows is computed.
     pub root: RootTime,
 }
 
 impl Scenario {
-    /// The same scenario with the seed of one of its databases, counted from 0. The first has the
-    /// scenario's own seed; that of the n-th, counted from 1, is the first eight bytes, low end
-    /// first, of the stream `databases/n` under it.
+    /// The same scenario with the seed of one of its databases, counted from 0. The first database
+    /// has the scenario's own seed. The n-th, counted from 1, has the first eight bytes,
+    /// little-endian, of the stream `databases/n` under that seed.
     #[must_use]
     pub fn of_database(&self, index: u32) -> Self {
         let seed = match index {
@@ -205,9 +226,9 @@ impl Scenario {
         Self { seed, ..self.clone() }
     }
 
-    /// The same scenario over the same state with other blocks: those of the sample of this number
-    /// in a run that draws by `draw_seed`. All seeds but the state's are derived from those that
-    /// the scenario says, by the stream `samples/draw_seed/number`.
+    /// The same scenario over the same state with other blocks: those of one sample, in a run with
+    /// `draw_seed`. The state's seed stays. All other seeds are derived from the scenario's by the
+    /// stream `samples/draw_seed/number`.
     #[must_use]
     pub fn of_sample(&self, draw_seed: u64, number: u64) -> Self {
         let stream = format!("samples/{draw_seed}/{number}");
@@ -221,14 +242,14 @@ impl Scenario {
         sample
     }
 
-    /// The overridden keys because of which `expects` are not to be judged: they were stated for
-    /// the file's own work. `None` if they hold.
+    /// The overridden keys that prevent a judgement of `expects`, which hold for the file's own
+    /// work only. `None` if `expects` can be judged.
     pub fn skipped_expects(&self) -> Option<&[String]> {
         let skips = !self.overridden.is_empty() && !self.expects.is_empty();
         skips.then_some(self.overridden.as_slice())
     }
 
-    /// Whether a claim that is to be judged is on whole blocks.
+    /// Whether any claim to judge is on whole blocks.
     pub fn claims_whole_blocks(&self) -> bool {
         self.skipped_expects().is_none() && self.expects.iter().any(Expect::is_on_whole_blocks)
     }
@@ -248,7 +269,7 @@ impl Scenario {
     }
 }
 
-/// The first eight bytes, low end first, of the stream `name` under `seed`.
+/// The first eight bytes, little-endian, of the stream `name` under `seed`.
 fn derived_seed(seed: u64, name: &str) -> u64 {
     let stream = stream_seed(seed, name);
     let mut low = [0; 8];

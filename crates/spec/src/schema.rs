@@ -1,6 +1,6 @@
-//! The JSON Schema of scenarios (`stress show schema`), for editors: from the reader's own lists of keys,
-//! the reader's rules for each, and its text in `docs/scenario.md`. Rules between keys are the
-//! reader's alone.
+//! The JSON Schema of scenarios (`stress show schema`), for editors. It is made from the reader's
+//! lists of keys, the reader's rules for each key, and the key's text in `docs/scenario.md`. Rules
+//! between keys are not in it: the reader alone checks them.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,8 @@ use crate::scenario::RunSpec;
 use crate::tree::{self, Shape, Table, Value as Toml};
 use crate::{mdbx, read, rocksdb};
 
-/// The largest state and block there can be, so that limits are the widest, and every table.
+/// A scenario with every table, and with the largest state and block, so that limits are the
+/// widest.
 const PROBE: &str = "\
 schema = 1
 name = \"probe\"
@@ -31,7 +32,7 @@ min = 0
 [expect.when]
 ";
 
-/// Digits, with a fraction: how every quantity in text begins.
+/// Digits with an optional fraction: the beginning of every quantity in text.
 const NUMBER: &str = r"^\s*[0-9]([0-9_]*[0-9])?(\.[0-9]([0-9_]*[0-9])?)?\s*";
 
 /// The keys that the reader asked for in one table.
@@ -66,8 +67,8 @@ pub fn json_schema() -> String {
     text
 }
 
-/// The tree of a scenario with a load of `kind`, after the reader has asked for its keys. Whether
-/// it finds the scenario right is of no matter.
+/// The tree of a scenario with a load of `kind`, after the reader has asked for its keys. The
+/// reader's verdict on the scenario does not matter.
 fn probe(kind: &str) -> Table {
     let tree = tree::parse(&PROBE.replace("KIND", kind)).table;
     drop(read::scenario(&tree, Vec::new()));
@@ -104,13 +105,21 @@ fn table(
     if !required.is_empty() {
         out["required"] = json!(required);
     }
-    if let Some((_, a, b)) = ALTERNATIVES.iter().find(|(of, ..)| *of == path) {
-        out["not"] = json!({ "required": [a, b] });
+    if let Some((_, keys)) = ALTERNATIVES.iter().find(|(of, _)| *of == path) {
+        let pairs = keys.iter().enumerate().flat_map(|(index, first)| {
+            keys[index + 1..].iter().map(move |second| json!({ "required": [first, second] }))
+        });
+        let pairs: Vec<Value> = pairs.collect();
+        out["not"] = match pairs.as_slice() {
+            [only] => only.clone(),
+            _ => json!({ "anyOf": pairs }),
+        };
     }
     out
 }
 
-/// The keys that the reader asked for in the table at `path`; of a list of tables, of its first.
+/// The keys that the reader asked for in the table at `path`. In a list of tables, the first one
+/// counts.
 fn asked(tree: &Table, path: &str) -> Asked {
     let mut table = tree;
     for name in path.split('.').filter(|name| !name.is_empty()) {

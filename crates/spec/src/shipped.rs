@@ -1,5 +1,5 @@
-//! The scenarios that come with `stress`, embedded: the files of `scenarios/`. Twins of official
-//! benchmark tests lie in `scenarios/official/`, under the tests' own names.
+//! The scenarios that come with `stress`, embedded from `scenarios/`. Twins of official benchmark
+//! tests are in `scenarios/official/`, and have the tests' names.
 
 use crate::fault;
 
@@ -11,6 +11,9 @@ macro_rules! shipped {
 
 const ALL: &[(&str, &str)] = shipped![
     "sload-storm",
+    "limit-60m",
+    "limit-200m",
+    "limit-640m",
     "sload-storm-weyl",
     "sload-storm-absent",
     "pointer-chase",

@@ -1,5 +1,5 @@
-//! A commented scenario to start from (`stress generate new`): the least scenario of some kinds of load, with
-//! every key of its work at its default and with its text in `docs/scenario.md`.
+//! A commented scenario to start from (`stress generate new`): the minimal scenario of some kinds
+//! of load. Every key of its work has its default and its text of `docs/scenario.md`.
 
 use crate::error::ScenarioError;
 use crate::guide;
@@ -9,7 +9,7 @@ use crate::overrides::Override;
 use crate::scenario::Scenario;
 use crate::write::load_entries;
 
-/// Small enough to run within seconds, without a database. Its loads follow.
+/// Small enough to run within seconds, without a database. The loads are appended.
 const BASE: &str = "\
 schema = 1
 name = \"starter\"
@@ -25,7 +25,7 @@ samples = 3
 ";
 /// A load, before it has its kind.
 const LOAD: &str = "[[load]]\nkind = \"sload-storm\"\n";
-/// Slots of the state of a load that asks for some.
+/// Slots of the state, for a load that needs some.
 const SLOTS: &str = "200k";
 /// The keys of `[run]` to start with.
 const RUN_KEYS: [&str; 4] = ["designs", "stores", "cache", "samples"];
@@ -75,7 +75,7 @@ pub fn starter(name: &str, kinds: &[&str]) -> Result<String, ScenarioError> {
     Ok(out)
 }
 
-/// The entries, and those of `known` that they lack.
+/// The entries, and the entries of `known` that they lack.
 fn with_all(mut entries: Vec<Entry>, known: &[&'static str]) -> Vec<Entry> {
     for key in known {
         if !entries.iter().any(|(said, _)| said == key) {
@@ -89,14 +89,14 @@ fn given(key: &str, value: &str, origin: String) -> Override {
     Override { key: key.to_owned(), value: value.to_owned(), origin }
 }
 
-/// The least scenario of this name and these kinds; with slots where a kind asks for them.
+/// The minimal scenario of this name and these kinds; with slots where a kind needs them.
 fn least(name: &str, kinds: &[&str]) -> Result<Scenario, ScenarioError> {
     let mut text = BASE.to_owned();
     let mut overrides = vec![given("name", name, format!("NAME {name}"))];
     for (index, (kind, share)) in kinds.iter().zip(shares(kinds.len())).enumerate() {
         text.push_str(&format!("{LOAD}share = {share:?}\n"));
         let key = format!("load[{index}].kind");
-        overrides.push(given(&key, kind, format!("--kind {kind}")));
+        overrides.push(given(&key, kind, format!("KIND {kind}")));
     }
     let read = Scenario::parse("a scenario to start from", &text, &overrides);
     match read {
@@ -131,7 +131,7 @@ fn table(out: &mut String, header: &str, path: &str, entries: &[Entry], kind: Op
     }
 }
 
-/// The page's text on a key, as a comment above it.
+/// Writes the page's text on a key as a comment above it.
 fn comment(out: &mut String, path: &str, kind: Option<&str>) {
     if let Some(row) = guide::row(path, kind) {
         wrapped(out, &guide::plain(&format!("{} ({})", row.what, row.takes)));

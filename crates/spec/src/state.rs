@@ -12,11 +12,11 @@ use crate::quantity::grouped;
 pub struct StateSpec {
     /// Accounts beside those that the loads need.
     pub account_count: u64,
-    /// Storage slots of the storms' contracts, all together; 0 where there is no storm.
+    /// Storage slots of all contracts of the storms together; 0 where there is no storm.
     pub slot_count: u64,
-    /// How rows are keyed.
+    /// Keys of the rows: hashed or plain.
     pub layout: Layout,
-    /// Share, 0 to 1, of the keys asked for that exist.
+    /// Share of the requested keys that exist, 0 to 1.
     pub present_share: f64,
     /// Seed of the state's stream, in place of the derived one.
     pub seed: Option<u64>,
@@ -34,9 +34,9 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
     let slot_count = match (fields.count("slots", &SLOTS)?, fields.bytes("size")?) {
         (Some(slot_count), None) => slot_count,
         (None, Some(size_bytes)) => sized(fields, size_bytes)?,
-        // A load that reads slots asks for them.
+        // A load that reads slots reports the missing keys.
         (None, None) => 0,
-        _ => return Err(fields.exactly_one(["slots", "size"], example())),
+        _ => return Err(fields.exactly_one(&["slots", "size"], example())),
     };
     Ok(StateSpec {
         account_count: fields.count("accounts", &ACCOUNTS)?.unwrap_or(DEFAULT_ACCOUNT_COUNT),
@@ -47,7 +47,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Result<StateSpec, Fault> {
     })
 }
 
-/// A state to begin with.
+/// An example of a state.
 pub(crate) fn example() -> Remedy {
     Remedy::text("1M").and("76 MB on disk; shipped storms have 128M, 10 GB")
 }

@@ -1,6 +1,7 @@
 //! The scenario format's laws; `wrong.rs` holds one test for each way of being wrong.
 
 mod answers;
+mod between;
 mod compaction;
 mod databases;
 mod docs;
@@ -37,6 +38,12 @@ fn parse(text: &str) -> Result<Scenario, ScenarioError> {
 
 fn parsed(text: &str) -> Scenario {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The least scenario with one line in place of another.
+fn with(line: &str, instead: &str) -> Result<Scenario, ScenarioError> {
+    assert!(MINIMAL_SCENARIO.contains(line), "{line}");
+    parse(&MINIMAL_SCENARIO.replace(line, instead))
 }
 
 /// The least scenario with these keys of its run.

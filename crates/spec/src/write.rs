@@ -4,14 +4,14 @@ use crate::keys::{self, Entry, Keys, Said, float, quoted};
 use crate::metric::{Bound, Expect, When};
 use crate::names::LoadOrder;
 use crate::quantity::underscored;
-use crate::scenario::{BlockTarget, RunSpec, Scenario};
+use crate::scenario::{RunSpec, Scenario};
 use crate::{load::Load, mdbx, rocksdb};
 
 const DERIVED: &str = "derived from the scenario's seed";
 
 impl Scenario {
-    /// The resolved file. It parses back to an equal scenario, except that expectations which
-    /// overrides have put out of force are written as a comment.
+    /// The resolved file. It parses to an equal scenario, except for expectations that overrides
+    /// have disabled: these are written as a comment.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         line(&mut out, "schema", &keys::SCHEMA.to_string());
@@ -48,9 +48,9 @@ impl Scenario {
         out
     }
 
-    /// The keys that decide the workload, one `path = value` a line, in a fixed order with
-    /// every default applied: two scenarios with equal text are the same work. Leaves out the name,
-    /// the description, `[run]` and `[[expect]]`.
+    /// The keys that decide the workload, one `path = value` a line, in a fixed order with every
+    /// default applied. Two scenarios with equal text are the same work. Leaves out the name, the
+    /// description, `[run]` and `[[expect]]`.
     pub fn work_identity(&self) -> String {
         let mut out = String::new();
         line(&mut out, "schema", &keys::SCHEMA.to_string());
@@ -77,16 +77,13 @@ impl Scenario {
 
     pub(crate) fn block_entries(&self) -> Vec<Entry> {
         let block = &self.block;
-        let target = match block.target {
-            BlockTarget::Gas(gas) => ("gas", Ok(underscored(gas))),
-            BlockTarget::Transactions(count) => ("transactions", Ok(underscored(count))),
-        };
         vec![
-            target,
+            (block.target.key(), Ok(underscored(block.target.count()))),
             ("blocks", Ok(underscored(block.block_count))),
             ("batch", Ok(underscored(block.batch_block_count))),
             ("tx_gas", Ok(underscored(block.tx_gas))),
-            // Left out where it is the default: the work is the same as before there was the key.
+            // Not written if it is the default: the work has the same identity as before there was
+            // the key.
             (
                 "order",
                 match block.order {

@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(key("io_threads").as_deref(), Some("run.io_threads=7"));
         assert_eq!(key("io-threads").as_deref(), Some("run.io_threads=7"));
         assert_eq!(key("gas").as_deref(), Some("block.gas=7"));
-        for none in ["set", "state.slots", "whole", "help", "scenario", "", "-"] {
+        for none in ["set", "state.slots", "quick", "help", "scenario", "", "-"] {
             assert_eq!(key(none), None, "{none}");
         }
     }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_command_line_sets_the_keys_of_its_options_and_of_set() {
         let words = "stress own.toml --quick --out a --set run.read=get --set=run.commit=synced \
-                     --io-threads 2,8 --threads=1 --threads 4 --no-whole --samples";
+                     --io-threads 2,8 --threads=1 --threads 4 --quick --samples";
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let keys: Vec<String> =
             set_keys(&words).iter().map(|(key, value)| format!("{key}={value}")).collect();

@@ -1,8 +1,8 @@
 //! Options that override keys of a scenario: those of the work, and those of the run.
 
-use clap::Args;
+use clap::{Arg, Args};
 use spec::Override;
-use variant::{CacheMode, Design, Named, StoreKind, WholeRows};
+use variant::{CacheMode, Design, Named, StoreKind};
 
 const REDIS_HELP: &str =
     "redis starts its servers on this host unless `run.redis_addresses` says where they are";
@@ -12,15 +12,27 @@ pub fn names<T: Named>() -> String {
     T::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ")
 }
 
+/// An option that takes `-5` for a value, so that the error is of its key.
+fn takes_negative(option: Arg) -> Arg {
+    let has_value = option.get_action().takes_values();
+    option.allow_negative_numbers(has_value)
+}
+
 /// Overrides of the workload.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "The work (overrides keys of the scenario)")]
+#[command(
+    next_help_heading = "The work (overrides keys of the scenario)",
+    mut_args(takes_negative)
+)]
 pub struct WorkArgs {
     /// Gas per block: 640M, 2.2G
     #[arg(long, value_name = "GAS")]
     pub gas: Option<String>,
+    /// Gas limit of a block's header, instead of gas: execution gas and state gas each fill it
+    #[arg(long, value_name = "GAS", conflicts_with = "gas")]
+    pub limit: Option<String>,
     /// Transactions per block, instead of gas
-    #[arg(long, value_name = "COUNT", conflicts_with = "gas")]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["gas", "limit"])]
     pub transactions: Option<String>,
     /// Number of blocks
     #[arg(long, value_name = "COUNT")]
@@ -44,7 +56,7 @@ pub struct WorkArgs {
 
 /// Overrides of how the workload is run.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "The run (lists are separated by commas)")]
+#[command(next_help_heading = "The run (lists are separated by commas)", mut_args(takes_negative))]
 pub struct HowArgs {
     /// Designs.
     #[arg(long, value_name = "LIST", help = names::<Design>())]
@@ -63,14 +75,10 @@ pub struct HowArgs {
     /// Threads that only read: for batched-io, and to verify for full [default: a few are tried]
     #[arg(long, value_name = "LIST")]
     pub io_threads: Option<String>,
-    /// Also run each row as a whole block, from its bytes to a durable commit: decoding, recovery of
-    /// senders, receipts, header, state root, sync [default: of a run one row of each design; of a
-    /// gate and a sweep none]
-    #[arg(long, conflicts_with = "no_whole")]
-    pub whole: bool,
-    /// Run no whole blocks: execution alone, over a state without tries
-    #[arg(long)]
-    pub no_whole: bool,
+    /// Rows that also run as whole blocks, from bytes to a durable commit: all, one of each design,
+    /// or none [default: one; of a gate and a sweep none]
+    #[arg(long, value_name = "ROWS")]
+    pub whole: Option<String>,
     /// Content of memory when a sample starts.
     #[arg(long, value_name = "MODE", help = names::<CacheMode>().replace(", ", " or "))]
     pub cache: Option<String>,
@@ -99,6 +107,7 @@ impl WorkArgs {
     pub fn overrides(&self) -> Result<Vec<Override>, anyhow::Error> {
         let flags = [
             ("gas", "block.gas", &self.gas),
+            ("limit", "block.limit", &self.limit),
             ("transactions", "block.transactions", &self.transactions),
             ("blocks", "block.blocks", &self.blocks),
             ("batch", "block.batch", &self.batch),
@@ -137,13 +146,15 @@ pub fn pair(option: &str, text: &str, example: &str) -> Result<Override, anyhow:
     let Some((key, value)) = text.split_once('=') else {
         anyhow::bail!("{option} {text}: a key and a value are wanted, as in {option} {example}");
     };
-    Ok(Override::new(key, value, format!("{option} {text}")))
+    // A text in quotes, as a scenario file has it.
+    let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    Ok(Override::new(key, quoted.unwrap_or(value), format!("{option} {text}")))
 }
 
 impl HowArgs {
     /// The overrides, as if each had been given by `--set`.
     pub fn overrides(&self) -> Vec<Override> {
-        let mut all = of_flags(&[
+        of_flags(&[
             ("design", "run.designs", &self.design),
             ("store", "run.stores", &self.store),
             ("threads", "run.threads", &self.threads),
@@ -154,16 +165,8 @@ impl HowArgs {
             ("databases", "run.databases", &self.databases),
             ("samples", "run.samples", &self.samples),
             ("budget", "run.budget", &self.budget),
-        ]);
-        for (is_given, rows, option) in [
-            (self.whole, WholeRows::All, "--whole"),
-            (self.no_whole, WholeRows::Nothing, "--no-whole"),
-        ] {
-            if is_given {
-                all.push(Override::new("run.whole", rows.name(), option));
-            }
-        }
-        all
+            ("whole", "run.whole", &self.whole),
+        ])
     }
 }
 

@@ -20,22 +20,33 @@ const SHOWN_DIGEST_CHARS: usize = 12;
 /// Help of `stress state baseline`.
 pub const HELP: &str = "\
 Examples:
+  stress state baseline list
+  stress state baseline rm main
   stress run my.toml --samples 10 --save-baseline main    once, or six times for --absolute
   stress gate --baseline main --scenario my.toml --samples 10
   stress compare main results/
-  stress state baseline list
-  stress state baseline rm main
 
 A baseline has the results of one build on one machine, of one work with one set of
 settings. A run of the same adds one; any other takes the place of all. More: docs/gate.md";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  stress state baseline list
+  stress state baseline list --data-dir /data/stress";
+
+const RM_EXAMPLES: &str = "\
+Examples:
+  stress state baseline rm main
+  stress state baseline rm main release-1.2";
 
 /// Verbs of `stress state baseline`.
 #[derive(Debug, Subcommand)]
 pub enum BaselineCommand {
     /// List the baselines: name, results, size, newest result, build and work
-    #[command(visible_alias = "ls")]
+    #[command(visible_alias = "ls", after_help = LIST_EXAMPLES)]
     List,
     /// Remove baselines
+    #[command(after_help = RM_EXAMPLES)]
     Rm {
         /// Their names, as `stress state baseline list` shows them
         #[arg(value_name = "NAME", required = true)]
@@ -58,7 +69,7 @@ impl BaselineCommand {
             }
             Self::Rm { names } => {
                 for name in names {
-                    baselines.remove(name).with_exit_code(Code::Io)?;
+                    baselines.remove(name).with_code_of_named()?;
                     terminal::out(&format!("removed {name}\n"));
                 }
             }

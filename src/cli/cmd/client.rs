@@ -8,11 +8,11 @@ use spec::{Override, RunSpec};
 use variant::{RootTime, TrieForm, WholeRows};
 
 use super::{
-    rank::{self, ROOT_HELP, RankArgs},
+    rank::{self, RankArgs},
     run::{show, show_kept},
 };
 use crate::{
-    cli::args::{DatabaseArgs, HowArgs, OpenArgs, OwnOr, ResultArgs, typed_words},
+    cli::args::{DatabaseArgs, HowArgs, OpenArgs, OwnOr, ResultArgs, pair, typed_words},
     client::{self, Attached, ClientInput, Clients, StartFile},
     run::{RunInput, extras::ExtraSamples, hooks::Hooks, minimal, prepare::Source},
     terminal::{Code, Failure, WithExitCode},
@@ -20,16 +20,16 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
+  stress client storm/ --client geth            started for each sample, cold
+  stress client storm/ --client geth --design batched-io --out results/
   stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --out storm/
-  stress client storm/ --client geth                       started anew for each sample, cold
-  stress client storm/ --client geth --design batched-io,sequential --out results/
   stress client storm/ --client a.toml,b.toml --samples 8  two versions or settings, in turn
   stress client storm/ --client geth --cache warm --deadline 4s
   stress client chain/ --client geth --samples 6           a chain of blocks, on a new copy each time
-  stress client storm/ --client geth --fill --datadir databases/        made from the export's rows
+  stress client storm/ --client geth --fill --client-data databases/    made from the export's rows
   stress client storm/ --url http://127.0.0.1:8551 --jwt jwt.hex        one that runs already
 
-Without --datadir the clients' databases are made beside DIR and removed after the run.
+Without --client-data the clients' databases are made beside DIR and removed after the run.
 Exit codes: 0 fine, 1 the deadline fails, 2 usage, another genesis or known blocks, 3 a client
 finds the block invalid, 6 a client gives no answer, 7 the deadline is not judged, 130 interrupted.
 docs/import-export.md says more.";
@@ -69,16 +69,13 @@ pub struct ClientArgs {
     pub fill: bool,
     /// Keep the clients' databases below this directory, each in one of its name
     #[arg(long, value_name = "DIR", requires = "client")]
-    pub datadir: Option<PathBuf>,
+    pub client_data: Option<PathBuf>,
     /// Engine API of a client that runs.
     #[arg(long, value_name = "URL", requires = "jwt", help = URL_HELP)]
     pub url: Option<String>,
     /// The file with the secret of that client
     #[arg(long, value_name = "FILE", requires = "url")]
     pub jwt: Option<PathBuf>,
-    /// Process of that client on this machine, whose CPU time and reads are counted
-    #[arg(long, value_name = "PID", requires = "url")]
-    pub pid: Option<u32>,
     /// How long a client may take for an answer
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub timeout: String,
@@ -88,9 +85,10 @@ pub struct ClientArgs {
     /// Samples and cache state of all, and our designs: they run first where --design names some
     #[command(flatten)]
     pub how: HowArgs,
-    /// When our designs compute the state root.
-    #[arg(long, value_name = "WHEN", requires = "design", help = ROOT_HELP)]
-    pub root: Option<String>,
+    /// Override another key of our designs' run; their state root is computed after the block, as
+    /// clients do, unless --set run.root=none says otherwise
+    #[arg(long, value_name = "KEY=VALUE", requires = "design")]
+    pub set: Vec<String>,
     /// Where the states of our designs are
     #[command(flatten)]
     pub databases: DatabaseArgs,
@@ -118,7 +116,7 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
     let show_kept = show_kept(args.result.format);
     let deadline = args.deadline.as_deref().map(|text| spec::fine_duration("--deadline", text));
     let command = typed_words();
-    let how = with_root(&args.how, args.root.as_deref());
+    let how = of_designs(args).with_exit_code(Code::Usage)?;
     let designs = args.how.design.as_ref().map(|_| RunInput {
         source: Source::File(client::workload_path(&args.dir)),
         how: how.clone(),
@@ -154,16 +152,26 @@ fn input(args: &ClientArgs) -> Result<ClientInput, Failure> {
     })
 }
 
-/// How our designs are run: with a state root, as a client has one.
-fn with_root(how: &HowArgs, root: Option<&str>) -> Vec<Override> {
-    let mut overrides = how.overrides();
-    let root = root.unwrap_or(RootTime::After.name());
-    if root != RootTime::Nothing.name() {
-        let keys = [("run.trie", TrieForm::Cut.name()), ("run.root", root)];
-        overrides
-            .extend(keys.map(|(key, value)| Override::new(key, value, format!("--root {root}"))));
+/// How our designs are run: with a state root, as a client has one, unless `--set` says otherwise.
+fn of_designs(args: &ClientArgs) -> anyhow::Result<Vec<Override>> {
+    let mut overrides = args.how.overrides();
+    for set in &args.set {
+        let given = pair("--set", set, "run.root=none")?;
+        if !given.key.starts_with("run.") {
+            bail!("{}: the work of an export is fixed; only keys of run can be set", given.origin);
+        }
+        overrides.push(given);
     }
-    overrides
+    let given = |key: &str| overrides.iter().find(|given| given.key == key);
+    let root = given("run.root").map_or(RootTime::After.name(), |given| given.value.as_str());
+    let is_none = root == RootTime::Nothing.name();
+    let missing = [("run.root", RootTime::After.name()), ("run.trie", TrieForm::Cut.name())]
+        .into_iter()
+        .filter(|(key, _)| !is_none && given(key).is_none())
+        .map(|(key, value)| Override::new(key, value, format!("{key}={value}, as clients do")));
+    let missing: Vec<_> = missing.collect();
+    overrides.extend(missing);
+    Ok(overrides)
 }
 
 /// How clients are sampled. Refuses options of designs where none is named.
@@ -173,8 +181,8 @@ fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
     let first = keys.find(|given| !["run.samples", "run.cache"].contains(&given.key.as_str()));
     if let Some(given) = first.filter(|_| args.how.design.is_none()) {
         bail!(
-            "{}: this is of our designs, and none is named: add --design batched-io,sequential, or leave \
-             it out",
+            "{}: this is of our designs, and none is named; add --design batched-io,sequential, \
+             or leave it out",
             given.origin
         );
     }
@@ -183,15 +191,14 @@ fn run_of_clients(args: &ClientArgs) -> anyhow::Result<RunSpec> {
 
 fn clients(args: &ClientArgs) -> anyhow::Result<Clients> {
     if let (Some(url), Some(jwt)) = (&args.url, &args.jwt) {
-        let (url, jwt) = (url.clone(), jwt.clone());
-        return Ok(Clients::Attached(Attached { url, jwt, pid: args.pid }));
+        return Ok(Clients::Attached(Attached { url: url.clone(), jwt: jwt.clone() }));
     }
     let starts = args.client.iter().map(|name| StartFile::load(name));
     let mut starts = starts.collect::<anyhow::Result<Vec<_>>>()?;
     match (&args.program, starts.as_mut_slice()) {
         (Some(program), [only]) => only.program.clone_from(program),
         (Some(_), _) => {
-            bail!("--program: names the program of one client; write it into start files")
+            bail!("--program: there are several clients; write program = … into their start files")
         }
         (None, _) => {}
     }
@@ -202,11 +209,11 @@ fn clients(args: &ClientArgs) -> anyhow::Result<Clients> {
     for (index, start) in starts.iter().enumerate() {
         if starts[..index].iter().any(|other| other.name == start.name) {
             return Err(anyhow!(
-                "--client: two start files have the name {:?}, by which results and databases are \
-                 told apart: change one (name = …)",
+                "--client: two start files have the name {:?}, which tells results and databases \
+                 apart: change name = … in one",
                 start.name
             ));
         }
     }
-    Ok(Clients::Started { starts, datadir: args.datadir.clone() })
+    Ok(Clients::Started { starts, datadir: args.client_data.clone() })
 }

@@ -98,13 +98,13 @@ fn read(args: &CompareArgs) -> Result<AllNamed, Failure> {
         if let Some(note) = &note {
             terminal::note(note);
         }
-        let loads = StoredLoad::read_all(&path).with_exit_code(Code::Io)?;
+        let loads = StoredLoad::read_all(&path).with_code_of_named()?;
         if !loads.is_empty() {
             all.sides.push(Side { path, loads });
             continue;
         }
         let mut results = Vec::new();
-        for shown in Shown::read_all(&path).with_exit_code(Code::Io)? {
+        for shown in Shown::read_all(&path).with_code_of_named()? {
             match shown.content {
                 Content::Run(run) => results.push(Stored::new(shown.path, *run)),
                 Content::Gate(_) => {
@@ -138,8 +138,7 @@ fn one_alone(path: &Path, file: &Path) -> anyhow::Error {
         _ => format!("`stress compare {path_shown} RESULT` compares it with another"),
     };
     anyhow!(
-        "{file} is one result, and two or more are compared: result files, directories that --out \
-         wrote, sweeps of two cells or more, or names of baselines; {command}; `stress report \
+        "{file} is one result, and two or more are compared; {command}; `stress report \
          {path_shown}` shows it alone"
     )
 }
@@ -161,8 +160,8 @@ fn check_work(named: &Named) -> anyhow::Result<()> {
         None => String::new(),
     };
     bail!(
-        "{} and {} did different work, and only times of the same work are compared: `stress report \
-         {path}` shows all {} results of {path}{compared}",
+        "{} and {} did different work, so their times do not compare: `stress report {path}` \
+         shows all {} results of {path}{compared}",
         first.path.display(),
         other.path.display(),
         results.len()

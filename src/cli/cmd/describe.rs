@@ -63,6 +63,11 @@ pub fn describe(args: &DescribeArgs) -> Result<Code, Failure> {
         return table(&args.of.work, &progress);
     }
     let is_hypergraph = is_hypergraph(args)?;
+    let mut of_run = args.of.how.overrides();
+    of_run.retain(|given| !["run.threads", "run.shards"].contains(&given.key.as_str()));
+    for given in of_run {
+        terminal::note(&format!("note: nothing is run: {} does not apply", given.origin));
+    }
     let file = args.force.file("--out", args.out.as_deref())?;
     let Figures { described, components, first_batch } = figures(args, &progress)?;
     progress.clear();

@@ -15,8 +15,14 @@ use crate::{
 /// How long stolen time is watched: it is counted in steps of 10 ms.
 const WATCH: Duration = Duration::from_secs(1);
 
+const EXAMPLES: &str = "\
+Examples:
+  stress doctor --strict                        5 where there is a warning
+  stress doctor io --read multi-get --depth 16,256";
+
 /// Arguments of `stress doctor`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct DoctorArgs {
     /// Exit with 5 where there is a warning
     #[arg(long)]

@@ -21,14 +21,11 @@ const MAX_SIBLINGS: u64 = 10_000;
 const EXPORT_EXAMPLES: &str = "\
 Examples:
   stress export storm.workload --out storm/
-  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 --out storm/
-  stress export --scenario erc20 --fork osaka --form engine,rlp --chain-id 1337 --out erc20/
-  stress export --scenario sload-storm --slots 128M --form engine,rows --out large/
+  stress export --scenario sload-storm --gas 64M --slots 1M --siblings 16 \\
+                --out storm/
+  stress export --scenario erc20 --fork osaka --format engine,rlp --chain-id 1337 --out erc20/
+  stress export --scenario sload-storm --slots 128M --format engine,rows --out large/
   stress export --scenario sload-storm --slots 2M --grow --siblings 16 --out grown/
-
-  geth --datadir data init storm/genesis.json
-  geth-fill --datadir data --rows large/                   (tools/geth-fill, docs/import-export.md)
-  geth --datadir data import storm/chain-with-lists.rlp
 
 Exit codes: 0 fine, 2 the workload cannot be exported, 3 the reference cannot run it, 6 output, 130
 interrupted. docs/import-export.md explains the files and how to send payloads.txt.";
@@ -53,9 +50,9 @@ pub struct ExportArgs {
     /// The directory to make
     #[arg(long, short, value_name = "DIR")]
     pub out: PathBuf,
-    /// Forms to write, separated by commas
+    /// Formats to write, separated by commas
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "engine")]
-    pub form: Vec<Form>,
+    pub format: Vec<Form>,
     /// Number of copies of each block, with other hashes and the same work: samples that need no
     /// rollback
     #[arg(
@@ -83,7 +80,7 @@ pub fn export(args: &ExportArgs) -> Result<Code, Failure> {
     write::check(&args.out)?;
     let workload = workload(args, &progress)?;
     let mut forms = Vec::new();
-    for form in args.form.iter().copied() {
+    for form in args.format.iter().copied() {
         if !forms.contains(&form) {
             forms.push(form);
         }

@@ -50,6 +50,8 @@ const PROCESS_COUNT_MAX: usize = 1_000;
 
 const GATE_HELP: &str = "\
 Examples:
+  stress gate --against ../main/stress --scenario my.toml
+  stress gate --baseline main my.toml --samples 10       beside a saved baseline
   stress gate --against ../main/stress --scenario sload-storm --cache warm \\
     --gas 48M --slots 200k --design batched-io --threads 2 --io-threads 2    some minutes
   stress gate --against ../main/stress --workload storm.workload --store memory --delta 5%
@@ -59,7 +61,6 @@ Examples:
   stress gate --baseline main/result.json --scenario my.toml --samples 10
   stress gate --baseline main/result.json --result branch/result.json
   stress gate --baseline main/ --absolute --scenario my.toml --samples 10
-  stress gate --baseline main --scenario my.toml --samples 10    a saved baseline
   stress gate --client new.toml --against old.toml storm/    two clients on an export
 
 For --absolute run the baseline six times into one directory: a process has its luck.
@@ -85,24 +86,24 @@ pub struct GateArgs {
         long,
         value_name = "NAME|FILE",
         requires = "against",
-        conflicts_with_all = ["candidate", "a_set", "b_set", "baseline", "deadline", "calibration"]
+        conflicts_with_all = ["program", "a_set", "b_set", "baseline", "deadline", "calibration"]
     )]
     pub client: Option<String>,
     /// The build that is judged [default: this program]
     #[arg(long, value_name = "BINARY", requires = "against")]
-    pub candidate: Option<PathBuf>,
+    pub program: Option<PathBuf>,
     /// Set a key of `run` for A alone; may be repeated. Without --against A is this program
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
     pub a_set: Vec<String>,
     /// Set a key of `run` for B alone: --b-set run.read=get
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "baseline")]
     pub b_set: Vec<String>,
-    /// A stored result to compare with, a directory (of several processes' results, for times), or
-    /// the name of a baseline that a run has saved; a path goes before a name
+    /// Compare with a stored result, a directory (of several processes' results, for times), or a
+    /// saved baseline; a path goes before a name
     #[arg(
         long,
         value_name = "RESULT|NAME",
-        conflicts_with_all = ["metric", "rerun", "calibration", "slot", "timeout", "coin"]
+        conflicts_with_all = ["metric", "rerun", "calibration", "slot_time", "timeout"]
     )]
     pub baseline: Option<PathBuf>,
     /// With --baseline: judge this stored result, or those of a directory, and run nothing
@@ -231,7 +232,7 @@ fn builds(args: &GateArgs, base: Option<&Path>) -> Result<Builds, Failure> {
     let settings = [settings("--a-set", &args.a_set)?, settings("--b-set", &args.b_set)?];
     Ok(Builds {
         base: base.map_or_else(builds::this_program, |base| Ok(base.to_owned()))?,
-        new: args.candidate.clone(),
+        new: args.program.clone(),
         metrics: args.metric.as_deref().map(metrics).transpose().with_exit_code(Code::Usage)?,
         driving: args.drive.driving()?,
         work: args.run.of_builds(settings)?,
@@ -334,7 +335,7 @@ fn stored_side(args: &GateArgs, given: &Path) -> Result<Found, Failure> {
     if !found.is_baseline || is_several {
         return Ok(found);
     }
-    let path = Stored::read(&found.path).with_exit_code(Code::Io)?.path;
+    let path = Stored::read(&found.path).with_code_of_named()?.path;
     Ok(Found { path, ..found })
 }
 

@@ -16,8 +16,14 @@ pub enum GenerateCommand {
     New(NewArgs),
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  stress generate sload-storm --gas 64M --out storm.workload
+  stress generate new my-storm                  a scenario to start from";
+
 /// Arguments of `stress generate`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct GenerateArgs {
     /// A shipped scenario's name, or the path of a scenario file
     #[arg(value_name = "NAME|FILE")]

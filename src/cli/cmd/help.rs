@@ -12,12 +12,23 @@ use crate::{
 
 const COMPLETIONS: &str = "\
 Examples:
-  stress help completions bash > ~/.local/share/bash-completion/completions/stress
+  stress help completions fish > ~/.config/fish/completions/stress.fish
   stress help completions zsh > \"${fpath[1]}/_stress\"
-  stress help completions fish > ~/.config/fish/completions/stress.fish";
+  stress help completions bash > ~/.local/share/bash-completion/completions/stress";
+
+const EXAMPLES: &str = "\
+Examples:
+  stress help gate calibrate
+  stress help man --out man/                    manual pages, one for each verb";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  stress help man --out man/
+  stress help man --out man/ --force";
 
 /// Arguments of `stress help`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct HelpArgs {
     /// The verb, and a verb of its own: gate calibrate
     #[arg(value_name = "VERB")]
@@ -39,6 +50,7 @@ pub enum HelpCommand {
 
 /// Arguments of `stress help man`.
 #[derive(Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
 pub struct ManArgs {
     /// The directory; `man -l DIR/stress.1` shows the first
     #[arg(long, value_name = "DIR")]

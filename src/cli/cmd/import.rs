@@ -13,7 +13,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use generator::import::{
     self, Imported, TransitionFiles,
-    rpc::{BlockName, MAX_BLOCKS, Tracer, Wanted},
+    rpc::{BlockName, MAX_BLOCKS, Wanted},
 };
 use workload::Fork;
 
@@ -28,18 +28,33 @@ use file::{Named, failure, read, write};
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
-  stress import t8n --alloc alloc.json --env env.json --txs txs.json --fork bpo2 \\
-                    --result result.json --out block.workload
+  stress import rpc --url http://127.0.0.1:8545 --out block.workload
   stress import blockchain-test test.json --out test.workload
-  stress import blockchain-test tests/ --out workloads/
-  stress import rpc --url http://127.0.0.1:8545 --block latest --out block.workload
-  stress import rpc --url http://127.0.0.1:8545 --block 24476005 --blocks 8 --batch 8 \\
-                    --out mega.workload
+  stress import t8n --alloc alloc.json --env env.json --txs txs.json \\
+                    --fork bpo2 --result result.json --out block.workload
   stress --workload block.workload --store rocksdb,memory
 
 Exit codes: 0 fine, 2 a file is wrong or the block cannot be run, 3 the block's outcome is
 not that of the files or the node, 6 input or output, or no answer from the node, 130 interrupted.
 More: docs/import-export.md";
+
+const T8N_EXAMPLES: &str = "\
+Examples:
+  stress import t8n --alloc alloc.json --env env.json --txs txs.json \\
+                    --fork bpo2 --out block.workload
+  stress import t8n --alloc alloc.json --env env.json --txs txs.json \\
+                    --fork bpo2 --result result.json --out block.workload";
+
+/// Its usage in lines of a screen; `clap` does not wrap it.
+const T8N_USAGE: &str = "\
+stress import t8n [OPTIONS] --alloc <FILE> --env <FILE> --txs <FILE>
+                         --fork <FORK> --out <FILE>";
+
+const RPC_EXAMPLES: &str = "\
+Examples:
+  stress import rpc --url http://127.0.0.1:8545 --out block.workload
+  stress import rpc --url http://127.0.0.1:8545 --block 24476005 --blocks 8 \\
+                    --batch 8 --out mega.workload";
 
 /// Arguments of `stress import`.
 #[derive(Debug, Args)]
@@ -56,7 +71,6 @@ pub enum ImportCommand {
     /// Files of go-ethereum's state transition tool (`evm t8n`)
     T8n(T8nArgs),
     /// A `blockchain_test` file of execution-spec-tests
-    #[command(after_help = IMPORT_EXAMPLES)]
     BlockchainTest(BlockchainTestArgs),
     /// Blocks of a running node, by its JSON-RPC interface
     Rpc(RpcArgs),
@@ -75,7 +89,7 @@ impl ImportCommand {
 
 /// Arguments of `stress import t8n`.
 #[derive(Debug, Args)]
-#[command(after_help = IMPORT_EXAMPLES)]
+#[command(after_help = T8N_EXAMPLES, override_usage = T8N_USAGE)]
 pub struct T8nArgs {
     /// The state before the block: --input.alloc of the tool
     #[arg(long, value_name = "FILE")]
@@ -92,7 +106,7 @@ pub struct T8nArgs {
     /// The tool was given more accounts than FILE of --alloc has: do not compare the state root
     #[arg(long, requires = "result")]
     pub partial_alloc: bool,
-    /// Rules of the block: osaka, bpo1, bpo2 or amsterdam (--state.fork)
+    /// Rules of the block: paris, shanghai, cancun, prague, osaka, bpo1, bpo2 or amsterdam (--state.fork)
     #[arg(long, value_name = "FORK")]
     pub fork: String,
     /// Chain id (--state.chainid)
@@ -105,7 +119,7 @@ pub struct T8nArgs {
 
 /// Arguments of `stress import rpc`.
 #[derive(Debug, Args)]
-#[command(after_help = IMPORT_EXAMPLES)]
+#[command(after_help = RPC_EXAMPLES)]
 pub struct RpcArgs {
     /// The node's JSON-RPC interface over HTTP
     #[arg(long, value_name = "URL", env = "STRESS_RPC_URL", hide_env_values = true)]
@@ -119,12 +133,9 @@ pub struct RpcArgs {
     /// Consecutive blocks that are run as one
     #[arg(long, value_name = "N", default_value = "1")]
     pub batch: NonZeroUsize,
-    /// Rules of the blocks: osaka, bpo1, bpo2 or amsterdam; else as the node says (`eth_config`)
+    /// Rules of the blocks, from paris to amsterdam; else as the node says (`eth_config`)
     #[arg(long, value_name = "FORK")]
     pub fork: Option<String>,
-    /// Do not ask for the node's tracer: read the state key by key
-    #[arg(long)]
-    pub without_tracer: bool,
     /// The file
     #[command(flatten)]
     pub to: OutputArgs,
@@ -151,22 +162,20 @@ pub fn import(args: &ImportArgs) -> Result<Code, Failure> {
 
 /// The fork that was named.
 fn fork_named(name: &str) -> Result<Fork, Failure> {
-    let fork = import::fork_of(name).ok_or_else(|| {
-        anyhow!("--fork {name}: no fork that is run; it is {}", import::fork_names())
-    });
+    let fork = import::fork_of(name)
+        .ok_or_else(|| anyhow!("--fork {name}: no such fork; there are {}", import::fork_names()));
     fork.with_exit_code(Code::Usage)
 }
 
 fn rpc(args: &RpcArgs, progress: &Progress) -> Result<Imported, Failure> {
     let most = MAX_BLOCKS;
     if args.blocks.get() > most {
-        fail!(Code::Usage, "--blocks {}: {most} at most", args.blocks);
+        fail!(Code::Usage, "--blocks {}: give 1 to {most}", args.blocks);
     }
     let wanted = Wanted {
         last: args.block,
         count: args.blocks,
         fork: args.fork.as_deref().map(fork_named).transpose()?,
-        tracer: if args.without_tracer { Tracer::Avoided } else { Tracer::Asked },
     };
     let stage = progress.stage("asking the node", 0);
     let on_answers = |count| stage.set(count, 0);

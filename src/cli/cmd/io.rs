@@ -20,8 +20,14 @@ fn store_help() -> String {
     format!("Stores to read, separated by commas: {stores} [default: {}]", StoreKind::Rocksdb)
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  stress doctor io --store rocksdb,mdbx --depth 1,16,64
+  stress doctor io --read multi-get --threads 1,2 --set state.present=0";
+
 /// Arguments of `stress doctor io`.
 #[derive(Debug, Default, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct IoArgs {
     /// Stores to read.
     #[arg(long, value_name = "LIST", help = store_help())]
@@ -36,23 +42,18 @@ pub struct IoArgs {
     /// Threads; with get the same as --depth, with multi-get [default: 1]
     #[arg(long, value_name = "LIST")]
     pub threads: Option<String>,
-    /// Share of the requested keys that exist, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value = "1")]
-    pub present: String,
-    /// Slots of the state: 32M
+    /// Slots of the state
     #[arg(long, value_name = "COUNT", default_value = "32M")]
     pub slots: String,
-    /// Keys of rows: hashed (64 bytes) or plain (52 bytes) [default: hashed]
-    #[arg(long, value_name = "LAYOUT")]
-    pub key_layout: Option<String>,
-    /// Seconds of each point
-    #[arg(long, value_name = "SECONDS", default_value = "3")]
-    pub seconds: String,
+    /// Time for all points, which share it: 60s [default: 3s a point]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
     /// Seed of the draw, of keys and of the device's blocks; the state stays the same
     /// [default: another each time]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<String>,
-    /// A setting of the store: --set run.rocksdb.block=8KiB, --set run.mdbx.storage=dupsort
+    /// A key of the state or the store: state.present=0.5 (share of keys that exist),
+    /// state.layout=plain, run.rocksdb.block=8KiB, run.mdbx.storage=dupsort
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Where state databases and baselines are
@@ -63,8 +64,8 @@ pub struct IoArgs {
     pub result: ResultArgs,
 }
 
-/// The tables of a store's settings.
-const SETTINGS: [&str; 2] = ["run.rocksdb.", "run.mdbx."];
+/// Beginnings of keys that matter to raw reads.
+const SETTINGS: [&str; 4] = ["run.rocksdb.", "run.mdbx.", "state.present", "state.layout"];
 
 impl IoArgs {
     /// The plan that they ask for.
@@ -72,29 +73,27 @@ impl IoArgs {
     /// # Errors
     /// One that is not valid.
     pub fn plan(&self) -> Result<IoPlan> {
-        IoPlan::new(self.overrides()?, self.depth.as_deref(), &self.seconds)
+        IoPlan::new(self.overrides()?, self.depth.as_deref(), self.budget.as_deref())
     }
 
     /// The options that are keys of a scenario.
     ///
     /// # Errors
-    /// A `--set` that is no setting of a store.
+    /// A `--set` of a key that raw reads do not have.
     fn overrides(&self) -> Result<Vec<Override>> {
         let mut all = of_flags(&[
             ("store", "run.stores", &self.store),
             ("read", "run.read", &self.read),
             ("threads", "run.threads", &self.threads),
-            ("key-layout", "state.layout", &self.key_layout),
             ("seed", "seed", &self.seed),
-            ("present", "state.present", &Some(self.present.clone())),
             ("slots", "state.slots", &Some(self.slots.clone())),
         ]);
         for set in &self.set {
             let given = pair("--set", set, "run.rocksdb.block=8KiB")?;
             if !SETTINGS.iter().any(|table| given.key.starts_with(table)) {
                 bail!(
-                    "--set {set}: only a store's settings matter to raw reads, such as \
-                     --set run.rocksdb.block=8KiB"
+                    "--set {set}: raw reads have no such key; they have run.rocksdb.*, run.mdbx.*, \
+                     state.present and state.layout"
                 );
             }
             all.push(given);

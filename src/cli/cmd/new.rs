@@ -22,19 +22,14 @@ const ENDING: &str = "toml";
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   stress generate new my-storm                     writes my-storm.toml
-  stress generate new my-token --kind erc20
-  stress generate new my-day --kind transfers,erc20,amm    a block of three loads
+  stress generate new my-token erc20
+  stress generate new my-day transfers erc20 amm   a block of three loads
   stress my-token.toml                    runs it, in seconds")]
 pub struct NewArgs {
     /// The scenario's name; its file is NAME.toml, here
     pub name: String,
-    /// The kind of its load, or the kinds of several that share a block, with commas between
-    #[arg(
-        long = "kind",
-        value_name = "KIND",
-        value_delimiter = ',',
-        default_value = DEFAULT_KIND
-    )]
+    /// The kind of its load, or the kinds of several that share a block
+    #[arg(value_name = "KIND", default_value = DEFAULT_KIND)]
     pub kinds: Vec<String>,
     /// Whether the file is replaced
     #[command(flatten)]

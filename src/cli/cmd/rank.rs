@@ -15,17 +15,13 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  stress client rank geth --out against-geth/                     all twins and storms
-  stress client rank geth sload-storm test_sload_bloated --gas 60M --slots 1M --out two/
+  stress client rank geth --out against/        all twins and storms
+  stress client rank geth sload-storm test_sload_bloated --gas 60M --out two/
   stress client rank new.toml --cache warm --samples 4 --out warm/
 
 The same command again goes on where it ended. Each scenario has its result in --out
 (NAME/result.json); calibration.html there is the page. Exit codes: 0 fine, 2 usage, 3 a client
 finds a block invalid or designs disagree, 6 a scenario has no result, 130 interrupted.";
-
-/// Help of the option that says when our designs compute the state root.
-pub const ROOT_HELP: &str = "When our designs compute the state root, as clients do: none, after, \
-    from-list or pipelined [default: after]";
 
 /// Arguments of `stress client rank`.
 #[derive(Debug, Args)]
@@ -49,15 +45,12 @@ pub struct RankArgs {
     /// Slots of each state, where a scenario has them
     #[arg(long, value_name = "COUNT", default_value = "250k")]
     pub slots: String,
-    /// Override another key of the work: --set fork=osaka
+    /// Override another key of the work, or of our designs' run: --set fork=osaka
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// How long a client may take for an answer
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub timeout: String,
-    /// When our designs compute the state root.
-    #[arg(long, value_name = "WHEN", help = ROOT_HELP)]
-    pub root: Option<String>,
     /// Samples and cache state of both [default: 3 samples, cold], and our designs [default:
     /// sequential,batched-io]
     #[command(flatten)]
@@ -95,7 +88,7 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
         Override::new("state.slots", &args.slots, format!("--slots {}", args.slots)),
     ];
     minimal::scenario("the options", &work).with_exit_code(Code::Usage)?;
-    for set in &args.set {
+    for set in args.set.iter().filter(|set| !is_of_run(set)) {
         work.push(pair("--set", set, "fork=osaka").with_exit_code(Code::Usage)?);
     }
     let sample_count = run.sample_count.map_or(SAMPLE_COUNT, u64::from);
@@ -108,6 +101,11 @@ fn input(args: &RankArgs) -> Result<CalibrateInput, Failure> {
         client: client_words(args, sample_count)?,
         out: args.out.clone(),
     })
+}
+
+/// Whether a `--set` is of our designs' run, and not of the work.
+fn is_of_run(set: &str) -> bool {
+    set.starts_with("run.")
 }
 
 /// Options of `stress client` for every scenario.
@@ -124,7 +122,6 @@ fn client_words(args: &RankArgs, sample_count: u64) -> Result<Vec<OsString>, Fai
     for (option, value) in [
         ("--client", Some(args.client.clone().into())),
         ("--program", args.program.clone().map(OsString::from)),
-        ("--root", args.root.clone().map(OsString::from)),
         ("--data-dir", args.databases.data_dir.asked().map(OsString::from)),
         ("--timeout", Some(args.timeout.clone().into())),
     ] {
@@ -137,10 +134,12 @@ fn client_words(args: &RankArgs, sample_count: u64) -> Result<Vec<OsString>, Fai
         ..how.clone()
     };
     for given in how.overrides() {
-        // A client has whole blocks by itself: `--whole` has no value, and is none of its options here.
         if let Some((option, value)) = given.origin.split_once(' ') {
             words.extend([option.into(), value.into()]);
         }
+    }
+    for set in args.set.iter().filter(|set| is_of_run(set)) {
+        words.extend(["--set".into(), set.into()]);
     }
     words.extend(args.databases.wait.then(|| "--wait".into()));
     Ok(words)

@@ -1,5 +1,5 @@
-//! `stress report`: results as a page, a summary, a table, or figures for other tools, and their history:
-//! the same work over time, and where its times change.
+//! `stress report`: results as a page, a summary, a table, or figures for other tools. Also their
+//! history: the same work over time, and where its times change.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  stress report results/ --out report.html           a page that needs no network
+  stress report results/ --out report.html      a page that needs no network
   stress report monday/ tuesday/ sweep/ --out all.html
   stress report results/ >> $GITHUB_STEP_SUMMARY     Markdown, at most a screen
   stress report sweep/ --out cells.csv               a row for each cell
@@ -84,10 +84,8 @@ pub fn report(args: &ReportArgs) -> Result<Code, Failure> {
     let file = args.force.file("--out", args.out.as_deref())?;
     let (mut results, mut loads) = (Vec::new(), Vec::new());
     for path in &args.results {
-        match StoredLoad::read_all(path).with_exit_code(Code::Io)? {
-            none if none.is_empty() => {
-                results.extend(Shown::read_all(path).with_exit_code(Code::Io)?)
-            }
+        match StoredLoad::read_all(path).with_code_of_named()? {
+            none if none.is_empty() => results.extend(Shown::read_all(path).with_code_of_named()?),
             found => loads.extend(found),
         }
     }
@@ -134,7 +132,7 @@ fn history(args: &ReportArgs) -> Result<Code, Failure> {
 fn read_each_once(paths: &[PathBuf]) -> Result<Vec<Shown>, Failure> {
     let (mut results, mut known) = (Vec::new(), BTreeSet::new());
     for path in paths {
-        for shown in Shown::read_every(path).with_exit_code(Code::Io)? {
+        for shown in Shown::read_every(path).with_code_of_named()? {
             if let Content::Gate(_) = shown.content {
                 let file = shown.path.display();
                 fail!(

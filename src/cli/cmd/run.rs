@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use report::{Existing, units};
+use report::{Existing, Paint, units};
 use result::{RunResult, stored::Stored};
 
 use crate::{
@@ -124,7 +124,7 @@ impl<'a> Saving<'a> {
 /// # Errors
 /// A number in the result is not finite.
 pub fn show(finished: &Finished, format: Format) -> Result<(), Failure> {
-    format.print(&finished.result, report::table)?;
+    format.print(&finished.result, page())?;
     let (logs, others): (Vec<&PathBuf>, Vec<_>) = finished
         .written
         .iter()
@@ -139,11 +139,16 @@ pub fn show(finished: &Finished, format: Format) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The page of a result: where the user wants quiet, its answer and its rows.
+fn page() -> fn(&RunResult, usize, Paint) -> String {
+    if terminal::is_quiet() { report::brief } else { report::table }
+}
+
 /// Prints the finished part of a run that cannot stop in time.
 pub fn show_kept(format: Format) -> fn(&RunResult) {
     // An error would come after the user's interrupt: there is nobody to tell.
     match format {
-        Format::Table => |result| drop(Format::Table.print(result, report::table)),
-        Format::Json => |result| drop(Format::Json.print(result, report::table)),
+        Format::Table => |result| drop(Format::Table.print(result, page())),
+        Format::Json => |result| drop(Format::Json.print(result, page())),
     }
 }

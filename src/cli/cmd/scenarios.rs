@@ -15,10 +15,21 @@ use crate::{
 const SHOW_EXAMPLES: &str = "\
 Examples:
   stress show sload-storm --gas 64M             every key of a scenario
-  stress show storm.workload                    the keys that a workload file was generated from
+  stress show storm.workload                    the keys that made it
   stress show --workload storm.workload --json | jq '.batches[0].blocks[0].env'
 
 docs/contributing.md has the keys of the JSON.";
+
+/// Help of `stress list`.
+pub const LIST_EXAMPLES: &str = "\
+Examples:
+  stress list
+  stress list | grep erc20";
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  stress validate my.toml
+  stress validate my.toml --gas 640M --design full";
 
 /// Said of a valid scenario.
 const CHECKED: &str = "  checked: every key and value, and the rules between keys\n  \
@@ -48,6 +59,7 @@ pub enum ShowCommand {
 
 /// Arguments of `stress validate`.
 #[derive(Debug, Args)]
+#[command(after_help = VALIDATE_EXAMPLES)]
 pub struct ValidateArgs {
     /// The scenario
     #[command(flatten)]

@@ -10,7 +10,7 @@ use result::send::SendResult;
 use send::{NodeUrl, Settings};
 
 use crate::{
-    cli::args::{ForceArgs, ResultArgs, WorkArgs, typed_words},
+    cli::args::{ResultArgs, WorkArgs, typed_words},
     send::{self as sending, ProfileInput, SendInput},
     terminal::{self, Code, Failure, Progress, WithExitCode, exit::fail},
 };
@@ -23,7 +23,7 @@ Examples:
   stress send transfers --url https://node.example --chain-id 560048 --key-file key.hex --rate 5 \\
                         --seed 13371845609257304491
   stress send transfers --url http://127.0.0.1:8545 --rate 500 --out results/ \\
-                        --profile-url http://127.0.0.1:6060/debug/pprof/profile
+                        --profile http://127.0.0.1:6060/debug/pprof/profile?seconds=30
 
 Scenarios whose state is plain contracts can be sent: transfers, erc20, dapps, one-slot, chains,
 non-conflicting, erc721, nft-mint, airdrop, compute, logs.
@@ -77,18 +77,10 @@ pub struct SendArgs {
     /// File with the secret key of the account that pays [default: the node's own first account]
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Fetch a CPU profile of the node during the load: http://HOST:PORT/debug/pprof/profile
+    /// Fetch a CPU profile of the node during the load (node-START.pprof, in DIR of --out):
+    /// http://HOST:PORT/debug/pprof/profile?seconds=10
     #[arg(long, value_name = "URL", value_parser = node_url())]
-    pub profile_url: Option<NodeUrl>,
-    /// The profile's file
-    #[arg(long, value_name = "FILE", requires = "profile_url", default_value = "node.pprof")]
-    pub profile: PathBuf,
-    /// Whether it is replaced
-    #[command(flatten)]
-    pub force: ForceArgs,
-    /// How long the node is profiled
-    #[arg(long, value_name = "TIME", requires = "profile_url", default_value = "10s")]
-    pub profile_time: String,
+    pub profile: Option<NodeUrl>,
     /// The workload
     #[command(flatten)]
     pub work: WorkArgs,
@@ -116,15 +108,8 @@ impl SendArgs {
         if self.connections == 0 {
             fail!(Code::Usage, "--connections 0: nothing would be sent; give 1 or more");
         }
-        let profile = match &self.profile_url {
-            None => None,
-            Some(url) => Some(ProfileInput {
-                url: url.clone(),
-                file: self.profile.clone(),
-                existing: self.force.existing(),
-                seconds: time("--profile-time", &self.profile_time)?.as_secs().max(1),
-            }),
-        };
+        let dir = self.result.out.clone().unwrap_or_default();
+        let profile = self.profile.clone().map(|url| ProfileInput { url, dir });
         Ok(SendInput {
             scenario: self.scenario.clone(),
             work: self.work.overrides().with_exit_code(Code::Usage)?,
@@ -194,7 +179,7 @@ mod tests {
             "transfers",
             "--url",
             "wss://me:PASSWORD@node.example/v3/PROJECTKEY",
-            "--profile-url",
+            "--profile",
             "http://node.example:6060/debug?token=TOKENTOKEN",
         ];
         let Line { args } = Line::parse_from(words);

@@ -14,6 +14,12 @@ use crate::{
 /// Interval in which the server looks whether it is to end.
 const END_CHECK: Duration = Duration::from_millis(50);
 
+/// Help of `stress shard`.
+pub const EXAMPLES: &str = "\
+Examples:
+  stress shard serve --listen 127.0.0.1:7001
+  stress shard simulate dapps --shards 1,8,30";
+
 /// Verbs of `stress shard`.
 #[derive(Debug, Subcommand)]
 pub enum ShardCommand {

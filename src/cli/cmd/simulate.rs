@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
 use generator::describe::Kept;
 use partition::simulate::Hosts;
@@ -29,9 +28,9 @@ use crate::{
 const SIMULATE_EXAMPLES: &str = "\
 Examples:
   stress shard simulate dapps --transactions 50k
-  stress shard simulate dapps --transactions 50k --shards 1,2,4 --threads 8 --set run.shard_delay_us=0,500
-  stress shard simulate transfers --tx-time 1.6ms --set run.partitioner=fanout
   stress shard simulate dapps --shards 1,2,4 --threads 2 --one-host 2
+  stress shard simulate dapps --shards 1,2,4 --threads 8 --set run.shard_delay_us=0,500
+  stress shard simulate transfers --tx-time 1.6ms --set run.partitioner=fanout
   stress shard simulate dapps --check results/        beside measured rows of the same workload
 
 Costs are measured here: CPU times of transactions and messages on one shard. docs/shards.md has the model
@@ -60,10 +59,8 @@ pub struct SimulateArgs {
     /// Time of each transaction, instead of measured times: 1.6ms, 250us
     #[arg(long, value_name = "TIME")]
     pub tx_time: Option<String>,
-    /// Cores of the coordinator [default: as many as threads of a shard]
-    #[arg(long, value_name = "COUNT", conflicts_with = "one_host")]
-    pub coordinator_cores: Option<u32>,
-    /// Simulate all processes on one host of so many cores, instead of a host for each shard
+    /// Simulate all processes on one host of so many cores, instead of a host for each process
+    /// with a core for each thread
     #[arg(long, value_name = "CORES")]
     pub one_host: Option<u32>,
     /// Also predict the rows of a result of the same workload that shards on this host executed, and show
@@ -78,7 +75,9 @@ pub struct SimulateArgs {
 /// Simulates the workload of the arguments.
 pub fn simulate(args: SimulateArgs) -> Result<Code, Failure> {
     let args = args.with_defaults();
-    args.check_counts().with_exit_code(Code::Usage)?;
+    if args.one_host == Some(0) {
+        fail!(Code::Usage, "--one-host 0: there must be a core; give 1 or more");
+    }
     let tx_time = args.tx_time.as_deref();
     let tx_time = tx_time.map(|text| spec::fine_duration("--tx-time", text)).transpose();
     let tx_time = tx_time.with_exit_code(Code::Usage)?;
@@ -164,17 +163,6 @@ impl SimulateArgs {
         self
     }
 
-    fn check_counts(&self) -> Result<(), anyhow::Error> {
-        for (option, count) in
-            [("--coordinator-cores", self.coordinator_cores), ("--one-host", self.one_host)]
-        {
-            if count == Some(0) {
-                return Err(anyhow!("{option} 0: there must be a core; give 1 or more"));
-            }
-        }
-        Ok(())
-    }
-
     /// The workload, and how it is run.
     fn work(&self, progress: &Progress) -> Result<(Workload, RunSpec), Failure> {
         match self.of.work(self.workload.as_deref())? {
@@ -195,9 +183,7 @@ impl SimulateArgs {
     fn hosts(&self, thread_count: u32) -> Hosts {
         match self.one_host {
             Some(core_count) => Hosts::One { core_count },
-            None => Hosts::Apart {
-                coordinator_core_count: self.coordinator_cores.unwrap_or(thread_count),
-            },
+            None => Hosts::Apart { coordinator_core_count: thread_count },
         }
     }
 }

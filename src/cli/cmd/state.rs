@@ -27,7 +27,7 @@ use crate::{
 const RM_HELP: &str = "\
 Examples:
   stress state rm rocksdb-0123456789abcdef
-  stress state rm --older-than 30d --dry-run    those that no run used for 30 days
+  stress state rm --older-than 30d --dry-run    no run used them for 30 days
   stress state rm --keep 20G                    the least recently used go until 20 GB are left
   stress state rm --all
 
@@ -36,8 +36,24 @@ built. States in use stay, and are named. Exit codes: 0 done, also where states 
 2 a wrong option; 6 one could not be removed, or the states in use take more than --keep;
 130 interrupted.";
 
+const EXAMPLES: &str = "\
+Examples:
+  stress state list
+  stress state rm --older-than 30d              no run used them for 30 days";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  stress state list
+  stress state list --data-dir /data/stress";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  stress state verify rocksdb-0123456789abcdef
+  stress state verify rocksdb-0123456789abcdef --data-dir /data/stress";
+
 /// Arguments of `stress state`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 #[command(mut_arg("data_dir", |data_dir| data_dir.global(true)))]
 pub struct StateArgs {
     /// The verb
@@ -52,9 +68,10 @@ pub struct StateArgs {
 #[derive(Debug, Subcommand)]
 pub enum StateCommand {
     /// List the databases with their sizes and last uses
-    #[command(visible_alias = "ls")]
+    #[command(visible_alias = "ls", after_help = LIST_EXAMPLES)]
     List,
     /// Read a database through and compare it with its manifest
+    #[command(after_help = VERIFY_EXAMPLES)]
     Verify {
         /// Its name, as `stress state list` shows it
         name: String,
@@ -162,7 +179,7 @@ fn rm(dir: &DataDir, args: &RmArgs) -> Result<Code, Failure> {
         states.retain(|state| state.name == *name);
         let Some(state) = states.pop() else {
             let (name, path) = (name.clone(), dir.path().to_path_buf());
-            return Err(StateError::NotFound { name, path }).with_exit_code(Code::Io);
+            return Err(StateError::NotFound { name, path }).with_code_of_named();
         };
         remove(dir, args, &state).with_exit_code(Code::Io)?;
         tell(&state, &Fate::Removed, args);
@@ -264,11 +281,10 @@ fn verify(dir: &DataDir, name: &str) -> Result<Code, Failure> {
     let formats: Vec<_> = formats.iter().map(|format| &**format).collect();
     let verified = dir.verify(name, &formats, &progress, interrupt::flag());
     progress.clear();
-    let code = match &verified {
-        Err(StateError::Cancelled) => Code::Interrupted,
-        _ => Code::Io,
+    let verified = match verified {
+        Err(StateError::Cancelled) => verified.with_exit_code(Code::Interrupted)?,
+        verified => verified.with_code_of_named()?,
     };
-    let verified = verified.with_exit_code(code)?;
     let tries = verified.manifest.state_root.map_or_else(
         || "no tries".to_owned(),
         |root| format!("all nodes of tries are those of the rows, state root {root}"),

@@ -148,7 +148,7 @@ fn check_state(workload: &Workload, input: &ExportInput) -> Result<(), Failure> 
             if let Some((_, name)) = refused.into_iter().find(|(form, _)| forms.contains(form)) {
                 fail!(
                     Code::Usage,
-                    "--grow: --form {name} holds the whole state, and nothing is left to grow: leave out \
+                    "--grow: --format {name} holds the whole state, and nothing is left to grow: leave out \
                      --grow or {name}; engine, rlp and benchmarkoor have the blocks that grow it"
                 );
             }

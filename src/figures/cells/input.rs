@@ -6,7 +6,7 @@ use variant::{AccountReads, CacheMode, Io, ReadTime, SampleKeys, StoreKind, Vari
 use workload::Workload;
 
 use super::numbers::ratio;
-use result::Device;
+use result::{Device, stats};
 
 use crate::figures::facts::DeclaredKeys;
 
@@ -37,6 +37,17 @@ pub struct CellInput<'a> {
     pub device: Option<&'a Device>,
     /// Cores that may be used.
     pub core_count: usize,
+}
+
+impl CellInput<'_> {
+    /// The median of rates of the receipts' gas in gas of the headers; `None` where that is the same.
+    pub(super) fn header_rate(&self, gas_rates: &[f64]) -> Option<f64> {
+        let batches = self.workload.batches.iter();
+        let header_gas: u64 = batches.flat_map(|batch| &batch.expected.header_gas).sum();
+        let gas = self.workload.gas_used();
+        let factor = ratio(header_gas as f64, gas as f64).filter(|_| header_gas != gas)?;
+        stats::median(gas_rates).map(|rate| rate * factor)
+    }
 }
 
 /// How many reads follow one another at least, of `blocks` in all. The reads of a transaction

@@ -11,6 +11,7 @@ use variant::Io;
 use super::{
     input::CellInput,
     numbers::{ns, ratio},
+    path::path,
     scheduling::Scheduling,
 };
 use result::{
@@ -47,6 +48,7 @@ pub(super) fn sample(
         gas,
         agree: measurement.disagreement.is_none(),
         phases_ns: PhasesNs::of(|phase| ns(span::total(&executed.spans, phase))),
+        path_ns: Some(path(executed)),
         store_reads: executed.counters.key_count,
         unique_keys: input.declared.count(),
         blocks_read: on_disk.then_some(executed.counters.block_count),

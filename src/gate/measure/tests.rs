@@ -178,7 +178,7 @@ fn a_machine_that_is_too_noisy_leaves_it_open_and_says_how_many_samples_would_do
         assert!(attempt.reason.contains(&words), "{}", attempt.reason);
         let had = cell.octets.len() as u64 * 4;
         assert!(wanted.is_none_or(|wanted| wanted > had), "{wanted:?} of {had}");
-        assert!(wanted.is_none() || attempt.reason.contains("(--slot "), "{}", attempt.reason);
+        assert!(wanted.is_none() || attempt.reason.contains("(--slot-time "), "{}", attempt.reason);
     }
     // Where it is decided there is nothing to be said.
     let (_, attempt) = judged(&mut Drawn::new(3, 1.0, 0.001));
@@ -409,8 +409,8 @@ fn who_is_started_first_has_no_better_chances_however_many_variants_there_are() 
     }
 }
 
-/// Whose speed jumps by a third for longer than a pass and shorter than an octet, as where a
-/// neighbour comes and goes: the samples of a slot in a row would all lie on one side of a jump.
+/// Sampler with speed jumps of a third, longer than a pass and shorter than an octet, as where a
+/// neighbour comes and goes. The samples of a slot in a row would all lie on one side of a jump.
 struct Jumping(Drawn);
 
 impl Sampler for Jumping {

@@ -106,13 +106,15 @@ fn one_whole_row_of_each_design_stands_before_the_rows_of_execution_alone() {
             let mut groups: Vec<_> = rows.iter().map(of).collect();
             groups.dedup();
             assert_eq!(whole.iter().map(of).collect::<Vec<_>>(), groups, "{extra}: one each");
-            for cell in whole {
+            for &cell in &whole {
                 assert_eq!(cell.variant.block_duties, BlockDuties::all());
                 assert_eq!(cell.variant.root, RootWay::at(RootTime::After));
                 assert!(rows.contains(&alone(&cell)), "{extra}: beside its own row");
                 let first = all.iter().find(|other| of(other) == of(&cell));
                 assert_eq!(first, Some(&cell), "{extra}: on top");
             }
+            let without = RunSpec { execution_alone: false, ..before.with_whole_rows() };
+            assert_eq!(cells(&without, &machine), whole, "{extra}: these alone");
         }
     }
 }

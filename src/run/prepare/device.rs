@@ -31,9 +31,23 @@ pub fn short_time() -> Result<Option<Duration>> {
     Ok(Some(Duration::from_millis(ms)))
 }
 
-/// The time for each way to read the device.
+/// Reads a second of a fast device.
+const FAST_IOPS: u64 = 100_000;
+/// Share of a state's blocks that each way to read may take, so that few are read twice.
+const SHARE_PER_METHOD: u64 = 8;
+/// Shortest time of a way to read.
+const LEAST_TIME: Duration = Duration::from_millis(100);
+
+/// The longest time for each way to read the device.
 pub fn time_per_method() -> Duration {
     short_time().ok().flatten().unwrap_or(TIME_PER_METHOD)
+}
+
+/// The time for each way to read `disk`: of a small state shorter.
+pub fn time_per_method_of(disk: &Disk) -> Duration {
+    let block_count = disk.block_count() / SHARE_PER_METHOD;
+    let time = Duration::from_nanos(block_count.saturating_mul(1_000_000_000 / FAST_IOPS));
+    time.max(LEAST_TIME).min(time_per_method())
 }
 
 /// Measures the device under `state` by blocks in the order that `draw_seed` gives. Unmeasured
@@ -88,7 +102,7 @@ pub fn measure_again(before: &Device, disk: &Disk, progress: &Progress) -> Devic
     let mut facts = before.clone();
     let Some(start_iops) = facts.ceiling_iops else { return facts };
     let stage = progress.stage("measuring the device again", 0);
-    match device::ceiling(disk, time_per_method(), interrupt::flag()) {
+    match device::ceiling(disk, time_per_method_of(disk), interrupt::flag()) {
         Ok(ceiling) => {
             facts.ceiling_end_iops = Some(ceiling.best.iops);
             facts.ceiling_drift = Some(ceiling.best.iops / start_iops);
@@ -111,10 +125,11 @@ fn fill(disk: &Disk, cancel: &AtomicBool, facts: &mut Device) -> Result<(), Unme
         Ok(probe) => facts.host_cache_ratio = Some(probe.ratio()),
         Err(reason) => add_reason(facts, &format!("host cache not probed: {reason}")),
     }
-    let ceiling = device::ceiling(disk, time_per_method(), cancel)?;
+    let time = time_per_method_of(disk);
+    let ceiling = device::ceiling(disk, time, cancel)?;
     facts.ceiling_iops = Some(ceiling.best.iops);
     facts.method = Some(ceiling.best.method.to_string());
-    let serial = device::serial_latency(disk, time_per_method(), cancel)?;
+    let serial = device::serial_latency(disk, time, cancel)?;
     facts.depth1_p50_ns = stats::percentiles(serial.latencies.histogram()).p50;
     Ok(())
 }

@@ -5,30 +5,34 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use spec::{BlockTarget, Override, RunSpec, Scenario};
 use variant::{Compaction, SampleKeys};
-use workload::Workload;
 
-use super::{
-    stores::rocksdb_options,
-    work::{generate, read_workload},
-};
+use super::{stores::rocksdb_options, work::Made};
 use crate::{
     run::minimal,
     terminal::{Code, Failure, Progress, WithExitCode},
 };
 
 /// The overrides of `--quick`, unless the user says otherwise. Accounts stay: loads ask for numbers
-/// of them, and 100k accounts are built in a second.
-const QUICK: [(&str, &str); 3] =
-    [("state.slots", "1M"), ("block.gas", "64M"), ("run.budget", "10s")];
+/// of them, and 100k accounts are built in a second. The budget is for a round and intervals of the
+/// fastest.
+const QUICK: [(&str, &str); 4] = [
+    ("state.slots", "1M"),
+    (GAS_KEY, "64M"),
+    ("run.budget", "2s"),
+    ("run.execution_alone", "false"),
+];
 
 /// Further overrides of a scenario of more blocks than [`QUICK_BLOCK_COUNT`]: so many, each small.
-const QUICK_BLOCKS: [(&str, &str); 2] = [("block.blocks", "100"), ("block.gas", "3M")];
+const QUICK_BLOCKS: [(&str, &str); 2] = [("block.blocks", "100"), (GAS_KEY, "3M")];
 
 /// Further ones where files are compacted: write buffers so small that some are.
 const QUICK_WRITES: [(&str, &str); 1] = [("run.rocksdb.write_buffer", "1MiB")];
 
 /// The most blocks of a quick workload.
 const QUICK_BLOCK_COUNT: u64 = 100;
+
+/// The key of a block's gas.
+const GAS_KEY: &str = "block.gas";
 
 /// The key that says which designs are run.
 const DESIGNS: &str = "run.designs";
@@ -62,7 +66,7 @@ pub enum Size {
 #[derive(Debug)]
 pub struct Request {
     /// The work.
-    pub workload: Workload,
+    pub made: Made,
     /// How.
     pub run: RunSpec,
     /// The scenario; a workload file has none.
@@ -94,21 +98,20 @@ impl Request {
                 let mut overrides = work.clone();
                 overrides.extend_from_slice(how);
                 let scenario = scenario(name, overrides, *size)?;
-                // It would never be judged, and the run would pass. A sweep over designs says so
-                // in its cells.
+                // Such a claim would never be judged, and the run would pass. A sweep over designs
+                // says so in its cells.
                 let varies_designs = how.is_empty() && work.iter().any(|w| w.key == DESIGNS);
                 if let Some(words) = claim_not_run(&scenario).filter(|_| !varies_designs) {
                     return Err(anyhow!(words)).with_exit_code(Code::Usage);
                 }
-                let workload = generate(&scenario, progress)?;
-                Ok(Self { workload, run: scenario.run.clone(), scenario: Some(scenario) })
+                let made = Made::of_scenario(&scenario, progress)?;
+                Ok(Self { made, run: scenario.run.clone(), scenario: Some(scenario) })
             }
             Source::File(path) => {
                 let run = minimal::default_run(how).with_exit_code(Code::Usage)?;
                 on_one_database(&run, "a workload file is of one seed, and is run")?;
                 on_same_keys(&run, "a workload file has the keys that it has")?;
-                let workload = read_workload(path, progress)?;
-                Ok(Self { workload, run, scenario: None })
+                Ok(Self { made: Made::of_file(path, progress)?, run, scenario: None })
             }
         }
     }
@@ -122,15 +125,17 @@ pub fn scenario(name: &str, mut overrides: Vec<Override>, size: Size) -> Result<
     if size == Size::Quick {
         // Its fault is reported below.
         let stated = spec::load(name, &overrides);
-        let is_said =
-            overrides.iter().any(|given| QUICK_BLOCKS.iter().any(|(key, _)| given.key == *key));
+        let size_key = stated.as_ref().map_or(GAS_KEY, |of| size_key(of.block.target));
+        let is_said = overrides.iter().any(|given| {
+            given.key == size_key || QUICK_BLOCKS.iter().any(|(key, _)| given.key == *key)
+        });
         if !is_said && stated.as_ref().is_ok_and(|of| of.block.block_count > QUICK_BLOCK_COUNT) {
-            add_quick(&mut overrides, &QUICK_BLOCKS);
+            add_quick(&mut overrides, &QUICK_BLOCKS, size_key);
         }
         if stated.is_ok_and(|stated| stated.run.rocksdb.compaction == Compaction::On) {
-            add_quick(&mut overrides, &QUICK_WRITES);
+            add_quick(&mut overrides, &QUICK_WRITES, size_key);
         }
-        add_quick(&mut overrides, &QUICK);
+        add_quick(&mut overrides, &QUICK, size_key);
     }
     let scenario = spec::load(name, &overrides).with_exit_code(Code::Usage)?;
     rocksdb_options(&scenario.run)?;
@@ -143,7 +148,9 @@ pub fn is_smaller_if_quick(source: &Source) -> bool {
     let Source::Scenario { name, work, size: Size::Stated } = source else { return false };
     let targets = [Size::Quick, Size::Stated]
         .map(|size| scenario(name, work.clone(), size).map(|scenario| scenario.block.target));
-    matches!(targets, [Ok(BlockTarget::Gas(quick)), Ok(BlockTarget::Gas(stated))] if quick < stated)
+    let [Ok(quick), Ok(stated)] = targets else { return false };
+    let is_of_gas = !matches!(stated, BlockTarget::Transactions(_));
+    is_of_gas && quick.key() == stated.key() && quick.count() < stated.count()
 }
 
 /// The fault of a claim on a design that the run lacks; `None` if there is no such claim.
@@ -184,18 +191,29 @@ pub fn on_same_keys(run: &RunSpec, who: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds overrides of `--quick` where the user has not said otherwise.
-fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)]) {
+/// The key that makes a block of this target smaller or larger by its gas.
+pub const fn size_key(target: BlockTarget) -> &'static str {
+    match target {
+        BlockTarget::Limit(_) => "block.limit",
+        BlockTarget::Gas(_) | BlockTarget::Transactions(_) => GAS_KEY,
+    }
+}
+
+/// Adds overrides of `--quick` where the user has not said otherwise; the size of a block is that of
+/// `size_key`.
+fn add_quick(overrides: &mut Vec<Override>, quick: &[(&str, &str)], size_key: &str) {
     for (key, value) in quick {
-        let alternative = match *key {
-            "block.gas" => "block.transactions",
-            "state.slots" => "state.size",
-            "run.budget" => "run.samples",
-            _ => "",
+        let alternatives: &[&str] = match *key {
+            GAS_KEY => &["block.limit", "block.transactions"],
+            "state.slots" => &["state.size"],
+            "run.budget" => &["run.samples"],
+            _ => &[],
         };
-        if !overrides.iter().any(|given| given.key == *key || given.key == alternative) {
+        let is_said = |given: &Override| alternatives.contains(&given.key.as_str());
+        if !overrides.iter().any(|given| given.key == *key || is_said(given)) {
+            let key = if *key == GAS_KEY { size_key } else { *key };
             overrides.push(Override {
-                key: (*key).to_owned(),
+                key: key.to_owned(),
                 value: (*value).to_owned(),
                 origin: "--quick".to_owned(),
             });
@@ -235,7 +253,8 @@ mod tests {
             let source =
                 Source::Scenario { name: (*name).to_owned(), work: Vec::new(), size: Size::Quick };
             let request = Request::of(&source, &[], &progress);
-            let workload = request.unwrap_or_else(|failure| panic!("{name}: {failure:?}")).workload;
+            let workload =
+                request.unwrap_or_else(|failure| panic!("{name}: {failure:?}")).made.workload;
             assert!(workload.batches.iter().any(|batch| !batch.blocks.is_empty()), "{name}");
             assert!(workload.batches.len() <= 100 && workload.gas_used() < 700_000_000, "{name}");
         }

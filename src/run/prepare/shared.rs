@@ -18,7 +18,7 @@ use variant::StoreKind;
 
 use super::{
     data_dir::data_dir,
-    device::{add_reason, state_age_s, time_per_method},
+    device::{add_reason, state_age_s, time_per_method, time_per_method_of},
 };
 use crate::{
     machine,
@@ -141,7 +141,7 @@ pub fn measure_again(
     stage.finish();
 }
 
-/// The time that another measurement takes; none where the first one failed.
+/// The time that another measurement takes at most; none where the first one failed.
 pub fn time_again(known: &SweepDevice) -> Duration {
     match known.ceilings.is_empty() {
         true => Duration::ZERO,
@@ -160,7 +160,7 @@ fn ceiling_again(known: &mut SweepDevice, asked_dir: Option<&Path>) -> Result<f6
     let dir = data_dir(asked_dir).map_err(|failure| failure.error)?;
     let state = dir.open_whole(&known.state, &formats)?;
     let disk = Disk::open_after(known.read_count, &state.table_files(), known.draw_seed)?;
-    let ceiling = device::ceiling(&disk, time_per_method(), interrupt::flag());
+    let ceiling = device::ceiling(&disk, time_per_method_of(&disk), interrupt::flag());
     // Before an error returns: a host's cache may have these blocks also after a failure, so they must
     // not be read again.
     known.read_count = disk.read_count();

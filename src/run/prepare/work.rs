@@ -7,17 +7,20 @@ use std::{
 };
 
 use alloy_primitives::Bytes;
+use anyhow::{Context, anyhow};
 use generator::{
-    Generated, GeneratorError,
+    Generated, GeneratorError, TxGas,
     export::{self, ExportError},
     reference::{self, ReferenceError},
 };
 use report::WholeFile;
+use result::Fill;
 use spec::{BlockTarget, Load, Scenario};
 use variant::{BlockDuties, Design, ListForm};
-use workload::{ReceivedBlock, Workload, file, json::WorkloadJson};
+use workload::{FileError, ReceivedBlock, Workload, file, json::WorkloadJson};
 
 use crate::{
+    figures::facts::{self, Loads},
     run::session::Work,
     terminal::{Code, Failure, Progress, WithExitCode, interrupt},
 };
@@ -35,10 +38,10 @@ pub fn generate(scenario: &Scenario, progress: &Progress) -> Result<Workload, Fa
     generate_by_load(scenario, progress).map(|generated| generated.workload)
 }
 
-/// The same, with the load of each transaction.
+/// The same, with the load and the gas of each transaction.
 ///
 /// # Errors
-/// As [`generate`].
+/// The errors of [`generate`].
 pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Generated, Failure> {
     let stage = progress.stage("generating the block", 0);
     let generated = generator::generate_by_load(scenario, |at| {
@@ -61,13 +64,13 @@ pub fn generate_by_load(scenario: &Scenario, progress: &Progress) -> Result<Gene
 
 /// Loads whose part of the gas is not the share that a reader of the scenario expects.
 fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
-    let batches = generated.workload.batches.iter();
-    let outcomes = batches.flat_map(|batch| &batch.expected.transactions);
     let mut gas = vec![0_u64; scenario.loads.len()];
-    for (load, outcome) in generated.loads.iter().zip(outcomes) {
-        gas[*load as usize] += outcome.gas_used;
+    for (load, of_tx) in generated.loads.iter().zip(&generated.gas) {
+        gas[*load as usize] += of_tx.receipt_gas;
     }
     let all = gas.iter().sum::<u64>().max(1) as f64;
+    let loads = Loads { scenario, of_txs: &generated.loads };
+    let fill = facts::fill(&generated.workload, &generated.gas, Some(loads));
     let missed = |(index, (load, gas)): (usize, (&Load, u64))| {
         let name = load.name.clone();
         let name = name.unwrap_or_else(|| format!("load[{index}] ({})", load.kind.name()));
@@ -78,6 +81,13 @@ fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
                 "{name} has {part_percent:.1} % of the gas, and load.share asks for \
                  {asked_percent:.1} %: its transactions do not fill its part of a block"
             )),
+            BlockTarget::Limit(_) => missed_of_limit(&fill, index, asked).map(|(dimension, part)| {
+                format!(
+                    "{name} has {:.1} % of the {dimension} of the limit, and load.share asks for \
+                     {asked_percent:.1} %: its transactions do not fill its part of a block",
+                    part * 100.0
+                )
+            }),
             BlockTarget::Transactions(_) if (part - asked).abs() > COUNT_SHARE_ERROR => {
                 Some(format!(
                     "{name} has {part_percent:.1} % of the gas: under block.transactions its share, \
@@ -90,13 +100,64 @@ fn missed_shares(scenario: &Scenario, generated: &Generated) -> Vec<String> {
     scenario.loads.iter().zip(gas).enumerate().filter_map(missed).collect()
 }
 
+/// The dimension that bounds the load at `index`, and its part of the limit in it; `None` where it has
+/// its share.
+fn missed_of_limit(fill: &Fill, index: usize, share: f64) -> Option<(&'static str, f64)> {
+    let load = &fill.loads[index];
+    let (gas, dimension) = match load.is_bound_by_state() {
+        true => (load.state_gas, "state gas"),
+        false => (load.execution_gas, "execution gas"),
+    };
+    let part = gas as f64 / fill.limit_gas.max(1) as f64;
+    (part < share - GAS_SHARE_ERROR).then_some((dimension, part))
+}
+
 /// Reads a workload file and runs the reference again: neither its lists nor its expected
 /// outcome are taken on trust.
 ///
 /// # Errors
 /// It cannot be read, or differs from the reference.
 pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failure> {
-    let workload = file::read(path).with_exit_code(Code::Io)?;
+    Made::of_file(path, progress).map(|made| made.workload)
+}
+
+/// A workload, and how full its blocks are.
+#[derive(Debug)]
+pub struct Made {
+    /// The workload.
+    pub workload: Workload,
+    /// Fill of the workload's blocks.
+    pub fill: Fill,
+}
+
+impl Made {
+    /// Generates the workload of `scenario`, as [`generate`] does.
+    ///
+    /// # Errors
+    /// The errors of [`generate`].
+    pub fn of_scenario(scenario: &Scenario, progress: &Progress) -> Result<Self, Failure> {
+        let Generated { workload, loads, gas } = generate_by_load(scenario, progress)?;
+        let fill = facts::fill(&workload, &gas, Some(Loads { scenario, of_txs: &loads }));
+        Ok(Self { workload, fill })
+    }
+
+    /// Reads a workload file, as [`read_workload`] does.
+    ///
+    /// # Errors
+    /// The errors of [`read_workload`].
+    pub fn of_file(path: &Path, progress: &Progress) -> Result<Self, Failure> {
+        let (workload, gas) = checked(path, progress)?;
+        Ok(Self { fill: facts::fill(&workload, &gas, None), workload })
+    }
+}
+
+/// The workload of a file, checked, with the gas of each transaction.
+fn checked(path: &Path, progress: &Progress) -> Result<(Workload, Vec<TxGas>), Failure> {
+    let workload = file::read(path).map_err(|error| match error {
+        FileError::Io { .. } => error.into(),
+        _ => anyhow!(error).context(path.display().to_string()),
+    });
+    let workload = workload.with_code_of_named()?;
     let total = workload.tx_count();
     let stage = progress.stage("checking the workload file", total);
     let mut done = 0;
@@ -110,8 +171,8 @@ pub fn read_workload(path: &Path, progress: &Progress) -> Result<Workload, Failu
         Err(ReferenceError::Cancelled) => Code::Interrupted,
         _ => Code::Disagree,
     };
-    checked.with_exit_code(code)?;
-    Ok(workload)
+    let gas = checked.with_context(|| path.display().to_string()).with_exit_code(code)?;
+    Ok((workload, gas))
 }
 
 /// Writes the workload file of `workload`, and returns its path.
@@ -173,10 +234,10 @@ fn received_blocks(
             ExportError::Reference(ReferenceError::Cancelled) => (Code::Interrupted, error.into()),
             ExportError::UnknownSecret { block, tx_index, account } => (
                 Code::Usage,
-                anyhow::anyhow!(
-                    "block {block}, transaction {tx_index}: the workload has no signatures, and the \
-                     secret of {account} is not known, only those of generated senders are, so the \
-                     block has no bytes: run this workload without --whole and run.duties"
+                anyhow!(
+                    "block {block}, transaction {tx_index}: the secret of {account} is not known: \
+                     only generated senders can sign, so the block has no bytes; run it with \
+                     --whole none and without run.duties"
                 ),
             ),
             ExportError::Reference(_) => (Code::Disagree, error.into()),

@@ -52,7 +52,8 @@ fn with_sampling(test: impl FnOnce(&Sampling<'_>)) {
     let mut session = Session::new(work);
     session.add(Box::new(store.unwrap()));
     let machine = Machine { core_count: NonZeroUsize::MIN, ..Machine::this() };
-    let prepared = Prepared { session, device: None, disk: None, fresh: None, signatures: None };
+    let prepared =
+        Prepared { session, device: None, disk: None, fresh: None, signatures: None, fill: None };
     let progress = Progress::new(crate::terminal::progress::Look::Lines);
     let cells = plan::cells(&scenario.run, &machine);
     test(&Sampling::new(&prepared, &scenario.run, &cells, machine, &progress));

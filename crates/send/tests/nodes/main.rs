@@ -280,10 +280,10 @@ fn a_chain_that_is_not_meant_and_a_url_without_a_node_are_errors() {
     let other = Settings { chain_id: Some(1), ..settings(&fake) };
     let error = Session::connect(other, &stop).unwrap_err().to_string();
     assert!(error.contains("chain 1337") && error.contains("--chain-id is 1"), "{error}");
-    for (id, words) in [(10, "the public chain"), (7_777_778, "may be a public one")] {
+    for (id, words) in [(10, "the public chain"), (7_777_778, "may be public")] {
         fake.world().chain_id = id;
         let error = Session::connect(settings(&fake), &stop).unwrap_err().to_string();
-        let option = format!("add --chain-id {id} and --seed");
+        let option = format!("give --chain-id {id} and a --seed");
         assert!(error.contains(words) && error.contains(&option), "{error}");
         let named = Settings { chain_id: Some(id), ..settings(&fake) };
         assert!(!Session::connect(named, &stop).unwrap().facts().is_developers, "{id}");

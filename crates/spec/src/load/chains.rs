@@ -1,5 +1,5 @@
-//! `chains`: transactions that depend on each other by rate and by shape: chains, hotspots and
-//! connected groups, beside transactions that stand alone.
+//! `chains`: transactions that depend on each other, by rate and by shape. They form chains,
+//! hotspots and connected groups, beside independent transactions.
 
 use variant::named;
 
@@ -10,31 +10,31 @@ use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, list};
 use crate::quantity::underscored;
 
 named! {
-    /// On whom a transaction of a group depends.
+    /// Dependencies within a group.
     #[derive(Default)]
     pub enum Shape: "shape of a group" {
-        /// On all before it: they read and write one place in common.
+        /// Each transaction depends on all before it: all read and write one shared place.
         #[default]
         Shared = "shared",
-        /// On the one before it, whose place it reads; it writes its own.
+        /// Each depends on the one before it: it reads that one's place and writes its own.
         Relay = "relay",
-        /// On one of those before it, which chance names.
+        /// Each depends on a random one of those before it.
         Tree = "tree",
-        /// On the first.
+        /// Each depends on the first.
         Star = "star",
     }
 }
 
 named! {
-    /// Where in a block the transactions of a group are.
+    /// Order of a group's transactions in a block.
     #[derive(Default)]
     pub enum GroupOrder: "order of groups" {
-        /// Anywhere.
+        /// Random order.
         #[default]
         Shuffled = "shuffled",
-        /// As far from each other as can be: groups take turns.
+        /// Groups take turns, so that transactions of a group are as far apart as possible.
         Interleaved = "interleaved",
-        /// Side by side.
+        /// Transactions of a group are next to each other.
         Together = "together",
     }
 }
@@ -52,23 +52,23 @@ named! {
 }
 
 named! {
-    /// When a transaction touches the shared state.
+    /// Time at which a transaction touches the shared state.
     #[derive(Default)]
     pub enum Touch: "time of the shared access" {
-        /// Before its work, which then depends on it.
+        /// Before its work, which then depends on the state.
         First = "first",
-        /// After its work, which anybody can do ahead.
+        /// After its work, which can be done ahead.
         #[default]
         Last = "last",
     }
 }
 
-/// Groups of the transactions that conflict.
+/// Groups of the conflicting transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Groups {
-    /// Groups of these lengths, in turn; each has a place of its own.
+    /// Groups of these lengths, in turn. Each group has its own place.
     Lengths(Vec<u64>),
-    /// So many groups of equal length, the same places in every block.
+    /// So many groups of equal length, at the same places in every block.
     Hotspots(u64),
 }
 
@@ -81,17 +81,17 @@ impl Default for Groups {
 /// Transactions in groups whose members depend on each other.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chains {
-    /// Share of the transactions that are in groups; the others depend on none.
+    /// Share of the transactions that are in groups. The others are independent.
     pub conflict_share: f64,
-    /// Their groups.
+    /// The groups.
     pub groups: Groups,
-    /// On whom each depends.
+    /// Dependencies within a group.
     pub shape: Shape,
-    /// Where in a block they are.
+    /// Order of a group's transactions in a block.
     pub order: GroupOrder,
     /// The kind of state through which they depend on each other.
     pub through: Through,
-    /// When they touch it.
+    /// Time at which a transaction touches that state.
     pub touch: Touch,
     /// Hashes that a transaction computes; 0 to 50,000.
     pub work: u64,
@@ -102,7 +102,7 @@ const LENGTHS: Range = Range::supported(1, 100_000_000, "the shortest group");
 const PLACES_MAX: u64 = 1_000_000;
 const WORK: Range = Range::supported(0, 50_000, "");
 const DEFAULT_LENGTH: u64 = 5;
-/// A transaction then uses about 74,000 gas, as one of `dapps`.
+/// A transaction then uses about 74,000 gas, like one of `dapps`.
 const DEFAULT_WORK: u64 = 250;
 
 impl Keyed for Chains {
@@ -145,11 +145,11 @@ fn groups(fields: &Fields<'_>, account_count: u64, conflict_share: f64) -> Resul
         (None, None) => Ok(Groups::default()),
         (Some(lengths), None) => checked(fields, lengths, conflict_share).map(Groups::Lengths),
         (None, Some(count)) => Ok(Groups::Hotspots(count)),
-        _ => Err(fields.exactly_one(["lengths", "hotspots"], Remedy::text("5"))),
+        _ => Err(fields.exactly_one(&["lengths", "hotspots"], Remedy::text("5"))),
     }
 }
 
-/// Lengths in which somebody meets somebody, if any shall.
+/// Checks that some transactions share a group, if any are to conflict.
 fn checked(fields: &Fields<'_>, lengths: Vec<u64>, conflict_share: f64) -> Result<Vec<u64>, Fault> {
     let example = Remedy::list(&["5"]).and("or several, such as 1, 2 and 5, for a mix");
     if lengths.is_empty() {

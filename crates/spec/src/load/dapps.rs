@@ -1,4 +1,4 @@
-//! `dapps`: users of many DApps, each of which has a few resources that all of its users share.
+//! `dapps`: users of many DApps. All users of a DApp share its few resources.
 
 use variant::named;
 
@@ -8,26 +8,28 @@ use crate::keys::{Checked, Keyed, Keys, LEFT_OUT, float};
 use crate::quantity::underscored;
 
 named! {
-    /// How many transactions a user has in a block.
+    /// Transactions of a user in a block.
     #[derive(Default)]
     pub enum PerUser: "distribution of transactions per user" {
         /// Log-normal: exp(ln(mean) − σ²/2 + σZ) rounded, for a standard normal Z. Its mean is the
         /// mean.
         #[default]
         LogNormal = "log-normal",
-        /// As in the published generator: exp(ln(mean) + σZ) rounded, at most ten times the mean,
-        /// then one taken from or given to user after user until the sum is right. Most users have
-        /// one transaction, and some many.
+        /// Distribution of the published generator: exp(ln(mean) + σZ) rounded, at most ten times
+        /// the mean. Then users in turn get or lose one transaction until the sum is right. Most
+        /// users have one transaction, and some have many.
         Published = "published",
     }
 }
 
-/// Which transactions are with another DApp than their user's home.
+/// Transactions with a DApp other than their user's home.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outside {
-    /// Each with this probability of not being so: their number grows with the block.
+    /// Probability that a transaction stays with its home. The number of others grows with the
+    /// block.
     Home(f64),
-    /// So many of each block, but half of it at most: as many DApps are connected by blocks of any size.
+    /// Number of such transactions in each block, at most half of it. So the number of connected
+    /// DApps does not depend on the block's size.
     Count(u64),
 }
 
@@ -42,17 +44,17 @@ impl Default for Outside {
 pub struct Dapps {
     /// DApps; 1 to 100,000.
     pub dapp_count: u64,
-    /// Resources of each; all together at most 1,000,000.
+    /// Resources of each DApp; at most 1,000,000 in all.
     pub resource_count: u64,
-    /// Which transactions are with another DApp than their user's home.
+    /// Transactions with a DApp other than their user's home.
     pub outside: Outside,
-    /// Standard deviation of a DApp's users, relative to their mean.
+    /// Standard deviation of the number of a DApp's users, relative to its mean.
     pub deviation: f64,
-    /// How many transactions a user has in a block.
+    /// Distribution of a user's transactions in a block.
     pub per_user: PerUser,
-    /// Their mean.
+    /// Mean of a user's transactions.
     pub per_user_mean: u64,
-    /// σ, the standard deviation of their logarithm.
+    /// σ, the standard deviation of the logarithm of a user's transactions.
     pub per_user_sigma: f64,
     /// Steps of arithmetic between reading and writing the resource; 0 to 100,000.
     pub work: u64,
@@ -64,14 +66,14 @@ const RESOURCES_MAX: u64 = 1_000_000;
 const MEAN: Range = Range::supported(1, 1_000, "less than a transaction a user");
 const OUTSIDE: Range = Range::supported(0, 1_000_000, "");
 const WORK: Range = Range::supported(0, 100_000, "");
-/// Of the log-normal: beyond, the mean is that of a few users, and of no sample.
+/// Largest σ of the log-normal. Above it a few users make the mean, and no sample shows it.
 const SIGMA_MAX: f64 = 3.0;
-/// The standard deviation of the published generator's logarithm, in means.
+/// Standard deviation of the logarithm in the published generator, as a multiple of the mean.
 const PUBLISHED_SIGMA: f64 = 0.5;
 
 const DEFAULT_HOME_SHARE: f64 = 0.999;
 const DEFAULT_SIGMA: f64 = 1.0;
-/// A transaction then uses about 74,000 gas, as those of mainnet do: `docs/scenario.md`.
+/// A transaction then uses about 74,000 gas, like those of mainnet (`docs/scenario.md`).
 const DEFAULT_WORK: u64 = 550;
 
 impl Keyed for Dapps {
@@ -117,7 +119,7 @@ fn outside(fields: &Fields<'_>) -> Result<Outside, Fault> {
         (None, None) => Ok(Outside::default()),
         (Some(share), None) => Ok(Outside::Home(share)),
         (None, Some(count)) => Ok(Outside::Count(count)),
-        _ => Err(fields.exactly_one(["home", "outside"], Remedy::text("0.999"))),
+        _ => Err(fields.exactly_one(&["home", "outside"], Remedy::text("0.999"))),
     }
 }
 

@@ -10,27 +10,28 @@ use crate::quantity::grouped;
 use crate::state;
 
 named! {
-    /// In which order a transaction asks for its keys.
+    /// Order of the keys of a transaction.
     #[derive(Default)]
     pub enum SlotOrder: "order of keys" {
-        /// As the rule of the keys has them: near nothing, in no order of the store's.
+        /// Order of the rule of the keys: adjacent reads are not near each other, and no store has
+        /// this order.
         #[default]
         Index = "index",
-        /// As the rows lie in a store that sorts them.
+        /// Order of the rows in a store that sorts them.
         Ascending = "ascending",
-        /// Against that.
+        /// Reverse of that order.
         Descending = "descending",
     }
 }
 
 named! {
-    /// Content of calldata that nobody reads.
+    /// Content of unused calldata.
     #[derive(Default)]
     pub enum CalldataByte: "byte of calldata" {
-        /// Random bytes that are not zero, which nobody can compress.
+        /// Random bytes other than zero, which cannot be compressed.
         #[default]
         Random = "random",
-        /// Zeros: they cost less, so that more of the gas is left for reads.
+        /// Zeros. They cost less, so more of the gas is left for reads.
         Zero = "zero",
     }
 }
@@ -42,14 +43,13 @@ pub struct SloadStorm {
     pub keys: KeyOrder,
     /// Contracts that the slots are spread over; 1 to the number of slots.
     pub contract_count: u64,
-    /// Which keys its transactions have in common.
+    /// Keys that the transactions share.
     pub overlap: Overlap,
-    /// In which order each of them asks for its keys.
+    /// Order of the keys of a transaction.
     pub order: SlotOrder,
-    /// Calldata that nobody reads, as a share of the most that a transaction can carry at its low
-    /// price.
+    /// Unused calldata, as a share of the most that a transaction can carry at its low price.
     pub calldata_share: f64,
-    /// Its content.
+    /// Content of that calldata.
     pub calldata_byte: CalldataByte,
 }
 
@@ -92,7 +92,8 @@ impl Keyed for SloadStorm {
 }
 
 impl SloadStorm {
-    /// In which order keys are asked for. Only a contract with the indices in its calldata can vary it.
+    /// Checks the order of keys. Only a contract with the indices in its calldata can vary the
+    /// order.
     fn check_order(&self, keys: &Keys<'_>) -> Checked {
         let Self { order, keys: rule_of_keys, .. } = *self;
         let (Some(fields), Some(around)) = (keys.fields(), keys.around()) else { return Ok(()) };
@@ -118,7 +119,8 @@ impl SloadStorm {
         )
     }
 
-    /// Checks that calldata goes beside the keys that cost least.
+    /// Checks that unused calldata goes only beside the cheapest reads. Then list and calldata
+    /// together are as large as possible.
     fn check_calldata(&self, keys: &Keys<'_>) -> Checked {
         let Self { calldata_share: share, calldata_byte: byte, keys: rule_of_keys, .. } = *self;
         let Some(fields) = keys.fields() else { return Ok(()) };
@@ -139,11 +141,11 @@ impl SloadStorm {
     }
 }
 
-/// A storm over slots needs some.
+/// Checks that a storm over slots has slots.
 pub(super) fn check_slots(keys: &Keys<'_>) -> Checked {
     match keys.around() {
         Some(around) if around.state.slot_count == 0 => {
-            Err(around.state_fields.exactly_one(["slots", "size"], state::example()))
+            Err(around.state_fields.exactly_one(&["slots", "size"], state::example()))
         }
         _ => Ok(()),
     }
@@ -166,7 +168,8 @@ pub(super) fn contracts(
     keys.count("contracts", contract_count, &contracts, usual.min(most))
 }
 
-/// A storm whose keys are values that it reads needs all of them: `why` goes on after the share.
+/// Checks that all slots exist, for a storm whose keys are values that it reads. `why` continues
+/// the text of the fault after the share.
 pub(super) fn check_all_present(keys: &Keys<'_>, why: &str, or: &str) -> Checked {
     match keys.around() {
         Some(around) if around.state.present_share != 1.0 => {

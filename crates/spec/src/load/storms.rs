@@ -1,5 +1,5 @@
-//! Storms beside plain reads and writes of slots: of accounts, balances, and of keys that a transaction before or
-//! a slot before decides.
+//! Storms beside plain reads and writes of slots. They touch accounts and balances, or keys that an
+//! earlier transaction or slot decides.
 
 use super::sload_storm::{check_all_present, check_slots, contracts};
 use crate::fault::{Fault, Misfit, Remedy};
@@ -13,15 +13,15 @@ use workload::{Fork, accounts};
 /// Cold reads of accounts and codes, or calls.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AccountStorm {
-    /// How an account is looked at.
+    /// Operation on an account.
     pub op: AccountOp,
-    /// The accounts at its addresses.
+    /// The accounts at the storm's addresses.
     pub target: AccountTarget,
-    /// Accounts that the state holds for it; 1 to 2^32.
+    /// Accounts that the state has for the storm; 1 to 2^32.
     pub account_count: u64,
     /// Bytes of a contract's code, and of a copy; from 10 to the fork's limit.
     pub code_bytes: u32,
-    /// Different codes of all contracts; 1 to 2^20.
+    /// Number of different codes; 1 to 2^20.
     pub code_count: u64,
 }
 
@@ -31,7 +31,7 @@ const ACCOUNTS: Range = Range {
     below: "the fewest accounts a storm can look at",
     above: "the most that rows can be counted",
 };
-/// Of code under forks before Amsterdam (EIP-170).
+/// Most bytes of a code under forks before Amsterdam (EIP-170).
 const CODE_BYTES_BEFORE: u32 = 24_576;
 const DEFAULT_CODE_BYTES: u32 = 24_576;
 /// 246 MB of code.
@@ -59,9 +59,10 @@ impl Keyed for AccountStorm {
 
 fn code_bytes(fields: &Fields<'_>, fork: Fork) -> Result<u32, Fault> {
     let Some(bytes) = fields.bytes("code")? else { return Ok(DEFAULT_CODE_BYTES) };
-    let (least, most) = match fork {
-        Fork::Amsterdam => (accounts::CODE_BYTES_MIN, accounts::CODE_BYTES_MAX),
-        Fork::Osaka | Fork::Bpo1 | Fork::Bpo2 => (accounts::CODE_BYTES_MIN, CODE_BYTES_BEFORE),
+    let least = accounts::CODE_BYTES_MIN;
+    let most = match fork.is_from(Fork::Amsterdam) {
+        true => accounts::CODE_BYTES_MAX,
+        false => CODE_BYTES_BEFORE,
     };
     if let Some(bytes) = u32::try_from(bytes).ok().filter(|bytes| (least..=most).contains(bytes)) {
         return Ok(bytes);
@@ -85,15 +86,15 @@ impl Keyed for BalanceStorm {
     }
 }
 
-/// Cold storage reads of which each says which contract and which slot is next.
+/// Cold storage reads in a chain. Each value gives the contract and the slot of the next read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContractChase {
     /// Contracts that the chain goes through in turn; 1 to the number of slots.
     pub contract_count: u64,
 }
 
-/// More than a transaction hops through, and a state of a hundred megabytes of rows has a few slots
-/// in each.
+/// More contracts than a transaction reads, and few enough that a state of a hundred megabytes of
+/// rows has a few slots in each.
 const DEFAULT_CONTRACT_COUNT: u64 = 100_000;
 
 impl Keyed for ContractChase {
@@ -109,7 +110,8 @@ impl Keyed for ContractChase {
     }
 }
 
-/// Cold storage reads that begin where a slot says, which each transaction moves on.
+/// Cold storage reads from a place that a slot holds. Each transaction moves this place for the
+/// next.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PrefetchMiss {
     /// How the next key follows from the last within a transaction.
@@ -132,12 +134,12 @@ named! {
     /// Use of the slots of a bloated account.
     #[derive(Default)]
     pub enum BloatedOp: "operation on slots" {
-        /// Each transaction reads on where the one before it has ended, as slot 0 says.
+        /// Each transaction continues where the one before it ended; slot 0 has the index.
         #[default]
         Read = "read",
-        /// Each reads where the one before it has said in slot 0, and says where the next one reads.
+        /// Each transaction reads at the index in slot 0, and writes the index for the next one.
         Jump = "jump",
-        /// Each changes slots.
+        /// Each transaction changes slots.
         Write = "write",
     }
 }
@@ -145,7 +147,7 @@ named! {
 /// Cold slots of one account, at keys that follow each other.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bloated {
-    /// Their use.
+    /// Use of the slots.
     pub op: BloatedOp,
 }
 

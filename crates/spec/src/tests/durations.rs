@@ -106,7 +106,7 @@ fn errors_say_what_was_given_and_what_is_allowed() {
         ("1.6ms", "1.6ms is not whole; a duration is whole ms"),
         ("250us", "250us: us is no unit of time; ms, s, m and h are"),
     ] {
-        let error = durations::duration("--slot", text).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("error: --slot: {rule}")), "{error}");
+        let error = durations::duration("--slot-time", text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("error: --slot-time: {rule}")), "{error}");
     }
 }

@@ -56,6 +56,7 @@ fn an_override_removes_the_alternative_of_its_key() {
     let sized = accepted(&[("state.size", "76MiB")]);
     assert_eq!(sized.state.slot_count, 1 << 20);
     assert_eq!(accepted(&[("block.transactions", "4")]).block.target, BlockTarget::Transactions(4));
+    assert_eq!(accepted(&[("block.limit", "60M")]).block.target, BlockTarget::Limit(60_000_000));
 }
 
 #[test]
@@ -243,6 +244,10 @@ fn an_override_that_has_no_one_place_is_rejected() {
     assert_error(
         overridden(&[("block.gas", "1M"), ("block.gas", "2M")]),
         &["block.gas: given twice, by --set block.gas=1M too"],
+    );
+    assert_error(
+        overridden(&[("block.gas", "1M"), ("block.limit", "1M")]),
+        &["block.limit: contradicts --set block.gas=1M", "exactly one of limit and gas"],
     );
     assert_error(
         overridden(&[("state.slots", "1M"), ("state.size", "1GiB")]),

@@ -27,6 +27,6 @@ fn addresses_without_the_store_and_tries_on_it_are_refused() {
     );
     assert_error(
         run("stores = [\"rocksdb\", \"redis\"]\nwhole = \"one\""),
-        &["run.stores: the redis store keeps no tries", "--no-whole"],
+        &["run.stores: the redis store keeps no tries", "--whole none"],
     );
 }

@@ -211,7 +211,7 @@ fn a_scenario_of_several_kinds_has_a_load_of_each() {
         assert!(shares.clone().fold(0.0, f64::max) < 2.0 * shares.fold(1.0, f64::min), "{text}");
     }
     let error = starter("mine", &["erc20", "erc2O"]).expect_err("no kind").to_string();
-    assert!(error.contains("--kind erc2O") && error.contains("did you mean erc20?"), "{error}");
+    assert!(error.contains("KIND erc2O") && error.contains("did you mean erc20?"), "{error}");
 }
 
 #[test]
@@ -221,12 +221,9 @@ fn a_wrong_name_or_kind_is_one_error_that_names_the_remedy() {
         other => panic!("{other:?}"),
     };
     let error = fault("mine", "erc2O");
-    assert!(error.contains("--kind erc2O") && error.contains("did you mean erc20?"), "{error}");
+    assert!(error.contains("KIND erc2O") && error.contains("did you mean erc20?"), "{error}");
     let error = fault("mine", "sload");
-    assert!(
-        error.contains("--kind sload") && error.contains("did you mean sload-storm?"),
-        "{error}"
-    );
+    assert!(error.contains("KIND sload") && error.contains("did you mean sload-storm?"), "{error}");
     let error = fault("../mine", "erc20");
     assert!(error.contains("../mine is no name") && error.contains("lower-case"), "{error}");
     assert!(error.contains("write NAME mine"), "a name that is no option: {error}");

@@ -26,8 +26,8 @@ use crate::{
 
 const CALIBRATE_HELP: &str = "\
 Examples:
-  stress gate calibrate --workload storm.workload --store memory --design sequential
   stress gate calibrate --scenario my.toml --calibration here.json
+  stress gate calibrate storm.workload --store memory --design sequential
 
 Compares this program with itself for 12 octets and prints the smallest change that they detect.";
 
@@ -67,7 +67,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Code, Failure> {
         subjects: subjects(&work.variants, Some(&[Metric::Wall])),
         delta: 1.0,
         slot_ns: driving.slot_ns,
-        coin_seed: driving.coin_seed.unwrap_or(work.facts.seed),
+        coin_seed: driving.coin_seed,
         attempt_count: 1,
         takes_all: true,
     };

@@ -3,12 +3,10 @@
 
 use clap::Arg;
 
-/// Options of a run that every gate refuses, and those that only say more of them.
-const REFUSED: [&str; 6] =
-    ["prepare", "cleanup", "save-baseline", "trace", "trace-variant", "profile"];
+/// Options of a run that every gate refuses.
+const REFUSED: [&str; 5] = ["prepare", "cleanup", "save-baseline", "trace", "profile"];
 /// Options of a run beside stored results. A comparison of builds has no use for them.
-const BESIDE_STORED: [&str; 7] =
-    ["samples", "budget", "databases", "keys", "whole", "no-whole", "wait"];
+const BESIDE_STORED: [&str; 6] = ["samples", "budget", "databases", "keys", "whole", "wait"];
 /// Their head.
 const HEADING: &str = "The run beside stored results (only with --baseline)";
 
@@ -55,20 +53,15 @@ mod tests {
         found.unwrap_or_else(|| panic!("the gate has no --{name}")).clone()
     }
 
-    /// Arguments of a gate with one option of a run, its value, and the option that it needs.
+    /// Arguments of a gate with one option of a run and its value.
     fn asked(gate_words: &[&str], option: &Arg) -> GateArgs {
         let name = option.get_long().unwrap_or_default();
         let value = option.get_action().takes_values().then(|| {
             let names = option.get_possible_values();
             names.first().map_or_else(|| "1".to_owned(), |name| name.get_name().to_owned())
         });
-        let needed = match name {
-            "trace-variant" => Some("--trace=1"),
-            _ => None,
-        };
         let words = [&["gate"][..], gate_words].concat().into_iter().map(str::to_owned);
         let words = words.chain([format!("--{name}")]).chain(value);
-        let words = words.chain(needed.map(str::to_owned));
         let parsed = gate().try_get_matches_from(words);
         let parsed = parsed.unwrap_or_else(|error| panic!("--{name}: {error}"));
         GateArgs::from_arg_matches(&parsed).unwrap_or_else(|error| panic!("--{name}: {error}"))
@@ -120,9 +113,7 @@ mod tests {
                 || ["databases", "metrics"].contains(&name);
             let shown = calibrate.get_arguments().find(|shown| shown.get_long() == Some(name));
             let is_hidden = shown.is_some_and(Arg::is_hide_set);
-            // Those that only say more of a refused one need it.
-            let says_more = name == "trace-variant";
-            assert_eq!(is_hidden, is_refused || says_more, "--{name}");
+            assert_eq!(is_hidden, is_refused, "--{name}");
         }
     }
 }

@@ -27,8 +27,14 @@ const SHOWN_TESTS: usize = 5;
 /// Longest name of a file that is made of a test's name, in bytes; file systems take 255.
 const MAX_NAME_BYTES: usize = 200;
 
+const EXAMPLES: &str = "\
+Examples:
+  stress import blockchain-test test.json --out test.workload
+  stress import blockchain-test tests/ --out workloads/";
+
 /// Arguments of `stress import blockchain-test`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 #[command(mut_arg("out", |out| {
     out.help("The workload file to write; of a folder, the folder to write them to")
 }))]

@@ -83,7 +83,12 @@ pub(super) fn write(
         said += &format!("equal to {who}: {}\n", compared.join(", "));
         if !not_compared.is_empty() {
             let all = not_compared.join(", ");
-            said += &format!("not compared, as the files lack what it is made of: {all}\n");
+            said += &match imported.source {
+                Source::Files => {
+                    format!("not compared, as the files lack what it is made of: {all}\n")
+                }
+                Source::Node => format!("not compared: {all}\n"),
+            };
         }
     }
     Ok(said)
@@ -99,7 +104,10 @@ pub(super) fn failure(error: ImportError) -> Failure {
     };
     let is_root = matches!(&error, ImportError::Differs { what, .. } if what == "state root");
     let error = if is_root {
-        anyhow!("{error}; a result made over more accounts than these wants --partial-alloc")
+        anyhow!(
+            "{error}; if the result was made over more accounts than these, give \
+            --partial-alloc"
+        )
     } else {
         error.into()
     };
@@ -123,14 +131,18 @@ pub(super) fn read(path: &Path) -> Result<Named, Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let opened = File::open(path).with_context(|| format!("cannot open {name}"));
-    let most = opened.with_exit_code(Code::Io)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    let most = opened.with_code_of_named()?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
     let read_bytes =
         most.with_context(|| format!("cannot read {name}")).with_exit_code(Code::Io)?;
     if read_bytes as u64 > MAX_FILE_BYTES {
         let most = progress::bytes(MAX_FILE_BYTES);
-        fail!(Code::Usage, "{name}: larger than {most}, which no block is");
+        fail!(
+            Code::Usage,
+            "{name}: larger than {most}, the most that is read; is it the right \
+            file?"
+        );
     }
     let content = String::from_utf8(bytes);
-    let content = content.map_err(|_| anyhow!("{name}: this is no text, so no JSON"));
+    let content = content.map_err(|_| anyhow!("{name}: this is no text in UTF-8, so no JSON"));
     Ok(Named { name, content: content.with_exit_code(Code::Usage)? })
 }

@@ -1,0 +1,80 @@
+//! The short help (`-h`): two examples, then the options most used, on a screen of 80 columns and 40 lines.
+//! `--help` has all of them.
+
+use std::ffi::OsString;
+
+use clap::{Arg, Command};
+
+/// The options that a verb shows; a verb that is not here shows all of its own.
+const SHOWN: [(&str, &str); 16] = [
+    ("", "quick gas"),
+    ("run", "quick gas slots set design store threads io-threads samples budget out format"),
+    ("show", "workload json gas slots set quick"),
+    ("validate", "gas slots set design store"),
+    ("describe", "workload table json out gas slots set shards"),
+    ("generate", "out gas slots blocks set force"),
+    ("gate", "against b-set baseline delta gas design store samples out"),
+    ("gate calibrate", "calibration gas slots set design store threads"),
+    ("sweep", "out list cell merge gas slots design store samples"),
+    ("import rpc", "url block blocks batch out force"),
+    ("export", "scenario out format siblings grow gas slots fork"),
+    ("client", "client url jwt client-data cache samples design deadline out"),
+    ("client rank", "out gas slots samples cache design"),
+    ("send", "url rate in-flight pool-depth accounts transactions seed out"),
+    ("shard simulate", "workload transactions shards threads one-host check"),
+    ("doctor io", "store read depth slots budget set out"),
+];
+
+/// Whether a word asks for the short help, alone or with other letters: `-h`, `-qh`.
+pub fn is_asked(word: &OsString) -> bool {
+    let word = word.to_string_lossy();
+    word.starts_with('-') && !word.starts_with("--") && word.contains('h')
+}
+
+/// The line with the short help of each of its verbs.
+pub fn layout(line: Command) -> Command {
+    let of_run = two_examples(&after_help(&line));
+    of_verb(line, "", &of_run)
+}
+
+fn of_verb(line: Command, path: &str, of_run: &str) -> Command {
+    let shown = SHOWN.iter().find(|(verb, _)| *verb == path).map(|(_, shown)| *shown);
+    let own = two_examples(&after_help(&line));
+    let examples = if own.is_empty() { of_run } else { &own };
+    let (verb, space) = (path, if path.is_empty() { "" } else { " " });
+    line.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{examples}\n{{all-args}}{{after-help}}"
+    ))
+    .after_help(format!("`stress {verb}{space}--help` shows all options and examples."))
+    .mut_args(|arg| in_short(arg, shown))
+    .mut_subcommands(|own| {
+        let path = format!("{path}{space}{}", own.get_name());
+        of_verb(own, &path, of_run)
+    })
+}
+
+fn after_help(line: &Command) -> String {
+    line.get_after_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// An option as the short help has it: hidden, unless it is shown or needed.
+fn in_short(arg: Arg, shown: Option<&str>) -> Arg {
+    let is_shown = match (arg.get_long(), shown) {
+        (Some(name), Some(shown)) => {
+            shown.split(' ').any(|own| own == name) || arg.is_required_set()
+        }
+        (_, None) | (None, _) => true,
+    };
+    if is_shown { arg.help_heading(None) } else { arg.hide(true) }
+}
+
+/// The head and the first two of the examples that begin `text`.
+fn two_examples(text: &str) -> String {
+    let Some(examples) = text.strip_prefix("Examples:\n") else { return String::new() };
+    let mut count = 0;
+    let lines = examples.lines().take_while(|line| {
+        count += usize::from(line.starts_with("  ") && !line.starts_with("   "));
+        !line.is_empty() && count <= 2
+    });
+    ["Examples:"].into_iter().chain(lines).map(|line| format!("{line}\n")).collect()
+}
