@@ -3,7 +3,7 @@
 // JSON for each request (docs/contributing.md of stress).
 //
 //	go build -o go-worker .
-//	stress gate --against ./go-worker --candidate ./go-worker-changed --scenario transfers --quick
+//	stress gate --against ./go-worker --program ./go-worker-changed --scenario transfers --quick
 //
 // It refuses what it cannot do: transactions with authorizations, whose signatures a workload does
 // not have.

@@ -101,7 +101,10 @@ fn compare(page: &Page, results: &[Value], checked: &mut Checked) {
         for table in &section.tables {
             tables::compare(section, table, results, checked);
         }
-        pictures::compare(&section.pictures, results, checked);
+        match section.id.as_str() {
+            "gate" => pictures::compare_gate(&section.pictures, results, checked),
+            _ => pictures::compare(&section.pictures, results, checked),
+        }
         for chart in &section.charts {
             charts::compare(section, chart, results, checked);
         }

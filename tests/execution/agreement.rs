@@ -1,6 +1,5 @@
-//! Every variant must come to what the reference came to: on generated workloads, and, where
-//! `STRESS_VECTORS` names them, on blocks that nobody here wrote. And a wrong list must be
-//! rejected.
+//! Every variant must equal the reference on generated workloads. If `STRESS_VECTORS` names foreign
+//! blocks, it must equal the reference on them, too. A wrong list must be rejected.
 
 #![expect(
     clippy::unwrap_used,
@@ -46,8 +45,8 @@ use crate::common::{
     vectors::{json_files, unpack, vectors},
 };
 
-/// Every variant, and batched reads under every policy: threads are an axis of their own.
-fn variants() -> Vec<Variant> {
+/// Every variant, and batched reads under every policy. Thread counts are an axis of their own.
+pub(crate) fn variants() -> Vec<Variant> {
     let two = NonZeroUsize::new(2).unwrap();
     let batched = Variant::of(Design::BatchedIo, two, NonZeroUsize::new(3).unwrap());
     let with = |policy| Variant { io: Io::Batched(policy), ..batched };
@@ -72,7 +71,7 @@ fn assert_agree_on(store: &dyn Store, workload: &Workload, variants: &[Variant],
         assert_eq!(taken.disagreement, None, "{name}, {variant}");
         if variant.list == Some(ListForm::Full) {
             assert_eq!(taken.executed.prefetched.read_count, keys, "{name}, {variant}");
-            // Codes alone are asked of the store: the list has their hashes.
+            // Only codes are read from the store: the list has their hashes.
             let read_count = taken.executed.on_demand.read_count;
             assert!(read_count <= code_count(workload), "{name}, {variant}: {read_count}");
         }
@@ -82,14 +81,14 @@ fn assert_agree_on(store: &dyn Store, workload: &Workload, variants: &[Variant],
     }
 }
 
-/// Codes below the batches, once for each batch.
+/// Number of codes below the batches, once for each batch.
 fn code_count(workload: &Workload) -> u64 {
     let explicit = workload.genesis.accounts.iter().filter(|account| !account.code.is_empty());
     let made = workload.genesis.account_families.iter().map(|family| family.code_count());
     (explicit.count() as u64 + made.sum::<u64>()) * workload.batches.len() as u64
 }
 
-/// Accounts and slots that the lists name.
+/// Number of accounts and slots that the lists name.
 fn declared_key_count(workload: &Workload) -> u64 {
     let count = |batch: &workload::Batch| {
         let bounds = ListBounds::new(batch, workload.fork());
@@ -99,8 +98,8 @@ fn declared_key_count(workload: &Workload) -> u64 {
     workload.batches.iter().map(count).sum()
 }
 
-/// Each key that the run in order asks for is found, there or on its way, or read by itself, never
-/// both.
+/// Checks that each key of the run in order is either found (ready or in flight) or read by the run
+/// itself, never both.
 fn check_warm_up(taken: &Measurement, warm_up: WarmUp, name: &str) {
     let in_order = &taken.executed.on_demand;
     let found_count = in_order.ready_count + in_order.waited_count;
@@ -226,7 +225,7 @@ fn all_variants_agree_under_the_earlier_fork() {
     assert_all_agree(&generate(text, "keys = \"keccak\""), "osaka");
 }
 
-/// The same of some variants over the store `kind`, whose state is built.
+/// Checks some variants over the store `kind`, whose state is built.
 fn assert_agree_over(kind: StoreKind, workload: &Workload, variants: &[Variant], name: &str) {
     let name = format!("{kind}, {name}");
     let dir = tempfile::tempdir().unwrap();
@@ -300,7 +299,7 @@ fn all_variants_agree_over_rocksdb_however_it_reads() {
     }
 }
 
-/// Runs all blocks of a file under all variants; returns how many tests it held.
+/// Runs all blocks of a file under all variants. Returns the number of its tests.
 fn assert_file_agrees(path: &Path) -> usize {
     let json = std::fs::read_to_string(path).unwrap();
     let tests =
@@ -325,7 +324,7 @@ fn all_variants_agree_on_the_small_blocks_of_another_client() {
     assert_eq!(count, 28);
 }
 
-/// Every third variant by turns: all of them in three blocks that follow each other.
+/// Each block runs every third variant, in turn: three blocks in a row cover all variants.
 #[test]
 fn those_blocks_come_to_the_same_over_every_store_with_files() {
     let Some(vectors) = vectors() else { return };
@@ -337,7 +336,8 @@ fn those_blocks_come_to_the_same_over_every_store_with_files() {
         for test in import::blockchain_tests("vector", &json).unwrap() {
             let mut workload = test.workload;
             reference::complete(&mut workload, || ()).unwrap();
-            // Accounts and codes are made, changed and removed; each sample begins as the last.
+            // Accounts and codes are made, changed and removed; each sample begins at the same
+            // state.
             for kind in StoreKind::ALL.iter().copied().filter(|kind| format_of(*kind).is_some()) {
                 assert_agree_over(kind, &workload, &variants, &test.name);
             }
@@ -354,8 +354,8 @@ fn all_variants_agree_on_the_official_test_cases() {
     assert_eq!(count, 272);
 }
 
-/// The block of `imported` `count` times in a row, each on the state that the one before it leaves:
-/// with the senders' next nonces. `None` where it can only be run once.
+/// Repeats the block of `imported` `count` times, each on the state after the one before, with the
+/// senders' next nonces. `None` if the block can only run once.
 fn in_sequence(imported: &Workload, count: u64) -> Option<Workload> {
     let mut workload = imported.clone();
     for place in 1..count {
@@ -382,7 +382,7 @@ fn in_sequence(imported: &Workload, count: u64) -> Option<Workload> {
     Some(workload)
 }
 
-/// Runs the blocks of these files in sequence, as one batch; returns how many could be.
+/// Runs the blocks of these files in sequence, as one batch. Returns the number of sequences.
 fn sequences_agree(files: &[PathBuf], count: u64) -> usize {
     let mut sequence_count = 0;
     for path in files.iter().filter(|path| !path.ends_with("invalid-of-combined.json")) {
@@ -409,7 +409,7 @@ fn all_variants_agree_on_imported_blocks_in_sequence_as_one_batch() {
     assert_eq!(sequences_agree(&json_files(&dir.join("eip7928")), 3), 28);
 }
 
-/// The block of transition-tool files in `folder`, compared with their result.
+/// Imports the block of transition-tool files in `folder`, and compares it with their result.
 fn transition_block(folder: &std::path::Path, result: &str) -> Workload {
     let names = ["alloc.json", "env.json", "txs.json", result];
     let texts = names.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
@@ -417,7 +417,7 @@ fn transition_block(folder: &std::path::Path, result: &str) -> Workload {
         [0, 1, 2, 3].map(|at| Text { name: names[at], text: &texts[at] });
     let files = TransitionFiles { alloc, env, txs, result: Some(result) };
     let mut block = import::transition(files, Fork::Bpo2, 1).unwrap_or_else(|e| panic!("{e}"));
-    // That of the mainnet block's file was made over other accounts.
+    // The state root of the mainnet block's file belongs to other accounts.
     block.blocks[0].state_root = None;
     let compared = import::complete(&mut block, || ()).unwrap_or_else(|e| panic!("{e}"));
     assert!(compared.contains(&"receipts root") && compared.contains(&"gas used"));
@@ -464,7 +464,7 @@ fn every_wrong_list_is_rejected_and_the_right_one_is_not() {
     for entry in lists["variants"].as_array().unwrap() {
         let mut said = workload.clone();
         said.batches[0].list = entry["blockAccessList"].as_str().unwrap().parse().unwrap();
-        // As engines that use no list check one: by rebuilding it.
+        // Engines without a list check one by rebuilding it.
         let is_right = agree::list_difference(&store, &said).is_none();
         assert_eq!(is_right, entry["valid"].as_bool().unwrap(), "{}", entry["name"]);
     }
@@ -491,7 +491,7 @@ fn check_lists(
         }
     }
     assert_eq!(reasons.len(), 29);
-    // Each wrong list names what is wrong with it; a duplicate is an order that is not strict.
+    // Each wrong list is rejected with its own reason; a duplicate is an order that is not strict.
     let distinct: std::collections::BTreeSet<_> = reasons.iter().collect();
     assert!(distinct.len() >= 25, "{variant}: {reasons:#?}");
 }

@@ -1,6 +1,6 @@
-//! Traps of optimistic execution: keys that steps fight for, the beneficiary's
-//! account, contracts that come and go, runs that cannot end well, stores that fail. Every
-//! outcome is compared with the reference's, at several thread counts, again and again.
+//! Traps of optimistic execution: contended keys, the beneficiary's account, contracts that come
+//! and go, runs that cannot succeed, stores that fail. Every outcome is compared with the
+//! reference's, repeatedly and at several thread counts.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,10 +26,10 @@ use crate::sharded;
 
 mod workloads;
 
-/// How a store misbehaves.
+/// Fault of a store.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fault {
-    /// Some reads give the core away, others sleep: steps meet in other orders each time.
+    /// Some reads yield the core, others sleep, so that steps meet in different orders each time.
     is_slow: bool,
     /// The read that fails, counted from 1.
     fails_at: usize,
@@ -131,7 +131,7 @@ fn run(workload: &Workload, threads: usize, fault: Fault) -> Result<Executed, En
     engine::execute(&faulty, &task)
 }
 
-/// Runs the workload often; returns what all runs together cost.
+/// Runs the workload many times. Returns the cost of all runs together.
 fn assert_agrees(workload: &Workload, what: &str) -> Speculation {
     let mut all = Speculation::default();
     for round in 0..12 {
@@ -188,7 +188,8 @@ fn transactions_of_few_senders_follow_their_nonces() {
     assert_agrees(&recipe.build(2), "nonce chains");
 }
 
-/// Returns the coinbase's balance, and stores it: `COINBASE BALANCE DUP1 PUSH0 SSTORE …`.
+/// Returns the coinbase's balance, and stores it in the slot of the block's number: `COINBASE
+/// BALANCE DUP1 NUMBER SSTORE …`.
 const COINBASE_BALANCE: &[u8] = &hex!("41318043555f5260205ff3");
 
 #[test]
@@ -226,11 +227,12 @@ fn a_coinbase_that_is_paid_nothing_does_not_come_to_be() {
     assert!(accounts.iter().all(|(address, _)| *address != COINBASE));
 }
 
-/// Creates, by CREATE2 with salt 0, a contract of its calldata as init code; returns its address.
+/// Creates a contract by CREATE2 with salt 0, with its calldata as init code; returns the
+/// contract's address.
 const FACTORY: &[u8] = &hex!("365f5f37 5f 36 5f 5f f5 5f52 60205ff3");
-/// Init code: counts in slot 1, then destroys itself and gives what it has to the caller.
+/// Init code: counts in slot 1, then destroys itself and sends its balance to the caller.
 const SHORT_LIVED: &[u8] = &hex!("600154600101600155 33ff");
-/// Init code of a contract that counts in slot 0 and, in slot 3, has something from the start.
+/// Init code of a contract that counts in slot 0, with a value in slot 3 from its creation on.
 const LONG_LIVED: &[u8] = &hex!("6007600355 6d5f54600101805f555f5260205ff3 5f52 600e6012f3");
 
 #[test]
@@ -277,15 +279,14 @@ fn a_delegation_that_is_set_changed_and_cleared_counts_for_whoever_calls() {
     assert_agrees(&recipe.build(2), "delegations");
 }
 
-/// Jumps to nowhere, or loops until the gas is out, unless slot 0 is what the block says.
-const PICKY: &[u8] =
-    &hex!("5f54 6001 01 80 5f55 6002 90 06 6014 57 5b 600f 56 5b00 5b00 5b00 5b00");
+/// Counts in slot 0. Then stops if the count is odd, else loops until the gas is used up.
+const PICKY: &[u8] = &hex!("5f54 6001 01 80 5f55 6002 90 06 6013 57 5b 600f 56 5b00");
 
 #[test]
 fn runs_that_are_invalid_or_halt_before_their_turn_neither_end_nor_hang_the_batch() {
     let mut recipe = Recipe::new(40);
     recipe.account(COUNTER, U256::ZERO, PICKY);
-    // Whoever has nothing until the step before pays it cannot pay for its own.
+    // An account without wei cannot pay for its transaction before the earlier step pays it.
     let poor = |number: u32| Address::from_word(B256::with_last_byte(number as u8 + 100));
     for i in 0..40 {
         recipe.send(sender(i), Some(poor(i)), 100_000_000, &[]);

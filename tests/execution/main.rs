@@ -1,5 +1,6 @@
 //! Executions in this process: every variant against the reference, wrong lists, failing stores,
-//! and what a sample says of itself. One binary, as linking the stores takes longest.
+//! and the facts that a sample reports. They are one binary, since linking the stores takes
+//! longest.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,6 +11,7 @@ mod common;
 mod duties;
 mod exchanged;
 mod fixtures;
+mod forks;
 #[path = "../hostile/lists.rs"]
 mod hostile;
 mod list_hash;

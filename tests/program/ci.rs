@@ -1,5 +1,5 @@
-//! The gate in continuous integration: the steps of the workflow (`deploy/ci/gate`), run here as a runner
-//! does, on a local repository of a user with a target branch and a pull request.
+//! The gate in continuous integration. Runs the steps of the workflow (`deploy/ci/gate`) as a
+//! runner does, on a local repository with a target branch and a pull request.
 
 use std::{
     fs,
@@ -139,7 +139,7 @@ fn settings() -> Vec<(&'static str, &'static str)> {
         ("STRESS_SCENARIO", "storm.toml"),
         (
             "STRESS_ARGUMENTS",
-            "--gas 4M --slots 20k --set state.accounts=100 --store memory --design sequential --slot 1ms",
+            "--gas 4M --slots 20k --set state.accounts=100 --store memory --design sequential --slot-time 1ms",
         ),
     ]
 }

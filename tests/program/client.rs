@@ -239,7 +239,7 @@ fn clients_are_started_anew_for_each_cold_sample_and_take_turns() {
     let files = format!("{},{}", start_file(own.path(), "a", ""), start_file(own.path(), "b", ""));
     let clients = own.path().join("clients");
     let out = own.path().join("results");
-    let args = ["client", "out", "--client", &files, "--datadir", clients.to_str().unwrap()];
+    let args = ["client", "out", "--client", &files, "--client-data", clients.to_str().unwrap()];
     let more = ["--samples", "3", "--format", "json", "--out", out.to_str().unwrap()];
     let output = stress(&[&args[..], &more].concat(), dir());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -298,7 +298,7 @@ fn a_client_with_a_planted_delay_never_passes() {
     let (new, base) =
         (start_file(own.path(), "new", ", \"slow\""), start_file(own.path(), "old", ""));
     let gate = ["gate", "--client", &new, "--against", &base, "out", "--format", "json"];
-    let more = ["--cache", "warm", "--slot", "1ms"];
+    let more = ["--cache", "warm", "--slot-time", "1ms"];
     let mut command = machine::program();
     command.args(gate).args(more).current_dir(dir());
     let _alone = machine::alone();
@@ -379,7 +379,7 @@ fn what_cannot_be_run_is_one_error_that_says_what_to_write() {
     refused(&with(&["--cache", "cold"]), &["--client in place of --url"]);
     refused(&with(&["--samples", "9"]), &["--siblings 10", "--samples"]);
     refused(&with(&["--store", "memory"]), &["--store memory", "--design"]);
-    refused(&with(&["--root", "after"]), &["--design"]);
+    refused(&with(&["--set", "run.root=after"]), &["--design"]);
     refused(&["out", "--url", "127.0.0.1:9", "--jwt", "jwt.hex"], &["http://HOST:PORT"]);
 }
 
@@ -422,7 +422,7 @@ fn geth_runs_warm_and_is_attached_to_and_refuses_what_is_not_its_chain() {
     let own = tempfile::tempdir().unwrap();
     let at = |name: &str| own.path().join(name).to_str().unwrap().to_owned();
     let (geth, data) = (geth.to_str().unwrap(), at("data"));
-    let kept = ["--program", geth, "--datadir", &data];
+    let kept = ["--program", geth, "--client-data", &data];
     let args = [&["client", "out", "--client", "geth"], &kept[..]].concat();
     let page = printed(&[&args[..], &["--cache", "warm", "--samples", "2"]].concat(), dir());
     assert!(page.contains("geth") && page.contains("warm"), "{page}");
@@ -434,7 +434,7 @@ fn geth_runs_warm_and_is_attached_to_and_refuses_what_is_not_its_chain() {
     let output = stress(&args, dir());
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("genesis"), "{}", text(&output.stderr));
-    // Of the nine siblings three are known: six are left, and seven are too many.
+    // Three of the nine siblings are known: six are left, and seven are too many.
     let args = [&["client", "out", "--client", "geth"], &kept[..]].concat();
     let output = stress(&[&args[..], &["--cache", "warm", "--samples", "6"]].concat(), dir());
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));

@@ -11,7 +11,7 @@ fn run(more: &[&str], data_dir: &Path) -> Value {
     let mut command = machine::program();
     let work = ["--scenario", "sload-storm", "--gas", "2M", "--slots", "300k", "--samples", "2"];
     command.args(work).args(["--format", "json", "--design", "parallel-io,batched-io"]);
-    command.args(["--threads", "2", "--io-threads", "2", "--no-whole"]).args(more);
+    command.args(["--threads", "2", "--io-threads", "2", "--whole=none"]).args(more);
     let output = machine::output(command.env("STRESS_DATA_DIR", data_dir));
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{error}");

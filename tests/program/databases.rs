@@ -1,5 +1,5 @@
-//! A run on several databases as a user meets it: each of them is one that `--seed` makes alone,
-//! all are verified, results are pooled, and combinations without a meaning are refused.
+//! A run on several databases as a user sees it. Each is the one that `--seed` makes alone, and all
+//! are verified. Results are pooled, and combinations without a meaning are refused.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -29,7 +29,7 @@ const WORK: [&str; 11] = [
     "state.accounts=100",
     "--threads",
     "2",
-    "--no-whole",
+    "--whole=none",
 ];
 
 fn stress(args: &[&str], dir: &Path) -> Output {
@@ -134,7 +134,7 @@ fn one_database_is_what_generate_makes_of_the_scenarios_own_seed() {
         let digest = all["workload"]["digest"].clone();
         (digest, all["databases"].clone(), counters.collect::<Vec<_>>())
     };
-    let expected = of(&["--workload", "w", "--threads", "2", "--no-whole"]);
+    let expected = of(&["--workload", "w", "--threads", "2", "--whole=none"]);
     assert!(expected.0.is_string() && !expected.2.is_empty(), "{expected:?}");
     assert_eq!(of(&work(&["--seed", "5"])), expected);
     assert_eq!(of(&work(&["--seed", "5", "--databases", "1"])), expected);
@@ -183,7 +183,7 @@ fn what_is_shown_of_several_databases_is_what_the_result_says() {
         error.contains("ran on databases of seeds 5,") && error.contains("--databases"),
         "{error}"
     );
-    // As on a machine that nothing disturbed.
+    // A result as of an undisturbed machine.
     let mut quiet = json;
     quiet["warnings"] = serde_json::json!([]);
     fs::write(at.join("quiet.json"), quiet.to_string()).unwrap();
@@ -213,7 +213,7 @@ fn what_makes_no_sense_is_one_error_that_says_what_to_do() {
     refused(&["--workload", "w", "--databases", "2"], &["run.databases = 2", "one database"]);
     let gate = ["gate", "--against", STRESS, "--store", "memory", "--databases", "2"];
     // A gate runs execution alone, and takes no option about it.
-    let work: Vec<_> = WORK.iter().copied().filter(|word| *word != "--no-whole").collect();
+    let work: Vec<_> = WORK.iter().copied().filter(|word| *word != "--whole=none").collect();
     refused(&[&gate[..], &work].concat(), &["run.databases = 2", "builds are compared"]);
 }
 

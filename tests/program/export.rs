@@ -1,5 +1,5 @@
-//! `stress export` as a user meets it: a directory that is whole or not there, and one clear error
-//! for a workload that cannot be exported.
+//! `stress export` as a user sees it: a directory that is whole or absent, and one clear error for
+//! a workload that cannot be exported.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -31,7 +31,7 @@ fn refused(args: &[&str], code: i32, words: &[&str]) {
 #[test]
 fn all_forms_are_written_and_the_test_is_read_back() {
     let dir = tempfile::tempdir().unwrap();
-    let form = ["--form", "engine,rlp,eest,rows", "--siblings", "3", "--out", "out/storm"];
+    let form = ["--format", "engine,rlp,eest,rows", "--siblings", "3", "--out", "out/storm"];
     let args = [&["export", "--scenario", "sstore-storm"][..], &SMALL, &form].concat();
     let said = printed(&args, dir.path());
     let out = dir.path().join("out/storm");
@@ -78,10 +78,10 @@ fn a_workload_file_and_its_scenario_export_the_same_bytes() {
 #[test]
 fn a_state_that_is_too_large_for_json_goes_into_rows() {
     let large = ["--scenario", "sload-storm", "--gas", "3M", "--slots", "1200k"];
-    refused(&large, 2, &["1250000", "add rows to --form"]);
-    refused(&[&large[..], &["--form", "eest,rows"]].concat(), 2, &["add rows to --form"]);
+    refused(&large, 2, &["1250000", "add rows to --format"]);
+    refused(&[&large[..], &["--format", "eest,rows"]].concat(), 2, &["add rows to --format"]);
     let dir = tempfile::tempdir().unwrap();
-    let args = [&["export"], &large[..], &["--form", "rows,engine", "--out", "out"]].concat();
+    let args = [&["export"], &large[..], &["--format", "rows,engine", "--out", "out"]].concat();
     printed(&args, dir.path());
     let genesis = fs::read(dir.path().join("out/genesis-without-alloc.json")).unwrap();
     let genesis: Value = serde_json::from_slice(&genesis).unwrap();
@@ -95,11 +95,11 @@ fn a_state_that_is_too_large_for_json_goes_into_rows() {
 fn what_cannot_be_exported_is_one_error_and_leaves_nothing() {
     let storm = ["--scenario", "sload-storm"];
     refused(&[], 2, &["WORKLOAD"]);
-    refused(&["no.workload"], 6, &["no.workload"]);
+    refused(&["no.workload"], 2, &["no.workload"]);
     refused(&["no.workload", "--gas", "3M"], 2, &["--gas 3M", "fixed"]);
     refused(&[&storm[..], &["--siblings", "0"]].concat(), 2, &["--siblings", "1..=10000"]);
     refused(
-        &[&storm[..], &["--form", "parquet"]].concat(),
+        &[&storm[..], &["--format", "parquet"]].concat(),
         2,
         &["parquet", "engine, rlp, eest, rows, benchmarkoor"],
     );
@@ -116,7 +116,7 @@ fn what_cannot_be_exported_is_one_error_and_leaves_nothing() {
 #[test]
 fn a_state_is_grown_by_calls_that_lie_beside_those_of_the_blocks() {
     let dir = tempfile::tempdir().unwrap();
-    let form = ["--grow", "--form", "engine,rlp", "--siblings", "2", "--out", "out"];
+    let form = ["--grow", "--format", "engine,rlp", "--siblings", "2", "--out", "out"];
     let args = [&["export", "--scenario", "sload-storm"][..], &SMALL, &form].concat();
     let said = printed(&args, dir.path());
     assert!(said.contains(" slots (grow.txt), state root 0x"), "{said}");
@@ -136,8 +136,8 @@ fn a_state_is_grown_by_calls_that_lie_beside_those_of_the_blocks() {
     let (plain, with_lists) = (read("chain.rlp"), read("chain-with-lists.rlp"));
     let common = plain.iter().zip(&with_lists).take_while(|(a, b)| a == b).count();
     assert!(common > 2_000 * 64, "keys and values of all slots: {common}");
-    for (form, word) in [("eest", "--form eest"), ("engine,rows", "--form rows")] {
-        let args = ["--scenario", "sload-storm", "--grow", "--form", form];
+    for (form, word) in [("eest", "--format eest"), ("engine,rows", "--format rows")] {
+        let args = ["--scenario", "sload-storm", "--grow", "--format", form];
         refused(&[&args[..], &SMALL].concat(), 2, &[word, "leave out", "benchmarkoor"]);
     }
     let transfers = ["--scenario", "transfers", "--grow", "--quick"];
@@ -147,7 +147,7 @@ fn a_state_is_grown_by_calls_that_lie_beside_those_of_the_blocks() {
 #[test]
 fn the_last_block_and_its_siblings_are_tests_of_benchmarkoor() {
     let dir = tempfile::tempdir().unwrap();
-    let form = ["--form", "engine,benchmarkoor", "--grow", "--siblings", "2", "--blocks", "2"];
+    let form = ["--format", "engine,benchmarkoor", "--grow", "--siblings", "2", "--blocks", "2"];
     let args = ["export", "--scenario", "sload-storm", "--out", "out", "--gas", "3M"];
     let small = ["--slots", "4k", "--set", "state.accounts=500"];
     printed(&[&args[..], &small, &form].concat(), dir.path());

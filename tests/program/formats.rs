@@ -49,11 +49,11 @@ fn what_cannot_be_shown_is_one_error_that_says_what_to_write() {
     refused(&[name, "--design", "full"], 2, "--design full");
     refused(&[name, "--quick"], 2, "--quick");
     refused(&[name, "sload-storm"], 2, "name one scenario or one workload file");
-    refused(&["missing.workload", "--json"], 6, "missing.workload");
+    refused(&["missing.workload", "--json"], 2, "missing.workload");
     let path = dir.path().join(name);
     let mut bytes = fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, bytes).unwrap();
-    refused(&[name, "--json"], 6, "the file is damaged");
+    refused(&[name, "--json"], 6, &format!("{name}: the file is damaged"));
 }

@@ -1,7 +1,7 @@
-//! The gate as a user meets it: builds that are the same, slower, do other work, read twice, crash,
-//! hang or talk nonsense; stored results that are damaged or of other work; and files of
-//! `calibrate`. Decisions by times are tested without a clock (`src/gate/`): here only laws that
-//! hold on any machine at any load.
+//! The gate as a user sees it. Builds are the same, slower, do other work, read twice, crash, hang
+//! or send nonsense. Stored results are damaged or of other work. Files come from `calibrate`.
+//! Decisions by times are tested without a clock (`src/gate/`): here only laws that hold on any
+//! machine at any load.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -70,7 +70,8 @@ impl Place {
 
     fn gate_of(&self, work: &[&str], more: &[&str]) -> (i32, Value) {
         // Slots are of builds.
-        let slot: &[&str] = if more.contains(&"--baseline") { &[] } else { &["--slot", "1ms"] };
+        let slot: &[&str] =
+            if more.contains(&"--baseline") { &[] } else { &["--slot-time", "1ms"] };
         let args = [&["gate", "--format", "json"], slot, work, more].concat();
         let output = self.run(&args);
         let error = String::from_utf8(output.stderr).unwrap();
@@ -158,7 +159,7 @@ fn a_build_against_itself_does_the_same_and_every_slot_is_kept() {
 fn a_build_with_slow_reads_is_never_passed_and_the_result_says_that_it_was_slowed() {
     let place = Place::new();
     let slow = place.program("slow", &format!("STRESS_SLOW_READ_NS=20000 exec {STRESS} \"$@\""));
-    let result = place.consistent(&["--against", STRESS, "--candidate", &slow]);
+    let result = place.consistent(&["--against", STRESS, "--program", &slow]);
     assert_ne!(result["gate"]["verdict"], "pass", "{:#}", result["gate"]);
     assert_eq!(result["binaries"][1]["slow_read_ns"], 20_000);
     let warnings = result["warnings"].to_string();
@@ -209,7 +210,7 @@ fn a_build_that_reads_each_block_twice_below_its_store_is_caught_by_counters_on_
     let twice = place.program("twice", &lines);
     let work = WORK.map(|word| if word == "memory" { "rocksdb" } else { word });
     let gate = |candidate: &str, more: &[&str]| {
-        let args = [&["--against", STRESS, "--candidate", candidate], more].concat();
+        let args = [&["--against", STRESS, "--program", candidate], more].concat();
         place.consistent_of(&work, &args)
     };
     let known = |result: &Value, metric: &str| {
@@ -253,8 +254,8 @@ fn allocations_of_one_build_are_counted_and_are_alike() {
 fn instructions_are_judged_or_the_machine_has_no_counter_and_the_error_says_so() {
     let place = Place::new();
     let args = ["--against", STRESS, "--metric", "instructions"];
-    let output =
-        place.run(&[&["gate", "--format", "json", "--slot", "1ms"], &WORK[..], &args].concat());
+    let output = place
+        .run(&[&["gate", "--format", "json", "--slot-time", "1ms"], &WORK[..], &args].concat());
     let error = String::from_utf8(output.stderr).unwrap();
     if output.status.code() == Some(2) {
         assert!(error.contains("--metric instructions"), "{error}");
@@ -271,7 +272,7 @@ fn one_key_read_twice_is_caught_exactly_and_before_anything_is_timed() {
     let twice = place.program("twice", &format!("STRESS_READ_ONE_TWICE=1 exec {STRESS} \"$@\""));
     let designs = ["--design", "sequential,parallel-io,batched-io", "--threads", "2"];
     let args: Vec<_> =
-        ["--against", STRESS, "--candidate", &twice].iter().chain(&designs).copied().collect();
+        ["--against", STRESS, "--program", &twice].iter().chain(&designs).copied().collect();
     // The later option wins over the work's own.
     let work: Vec<_> = WORK.iter().filter(|w| !["--design", "sequential"].contains(w)).collect();
     let all: Vec<_> =
@@ -338,7 +339,7 @@ fn a_setting_of_one_build_is_judged_and_named_and_does_not_change_the_work() {
 fn a_build_that_crashes_hangs_or_talks_nonsense_is_one_clear_error() {
     let place = Place::new();
     let missing = place.path("missing");
-    place.refused(&["--against", missing.to_str().unwrap()], 6, &["cannot start", "missing"]);
+    place.refused(&["--against", missing.to_str().unwrap()], 2, &["cannot start", "missing"]);
     let crash = place.program("crash", "echo 'out of luck' >&2; exit 9");
     let words = ["ended instead of answering `hello`", "exit status: 9", "out of luck"];
     place.refused(&["--against", &crash], 6, &words);
@@ -402,7 +403,7 @@ fn what_was_known_when_a_build_fails_is_kept_and_one_that_is_replaced_is_refused
         [("dies", dies, "exit status: 9"), ("changes", changes, "was replaced while")]
     {
         let program = place.program(name, &body);
-        let (code, result) = place.gate(&["--against", STRESS, "--candidate", &program]);
+        let (code, result) = place.gate(&["--against", STRESS, "--program", &program]);
         let gate = &result["gate"];
         assert_eq!((code, gate["verdict"].as_str()), (6, Some("error")), "{gate:#}");
         assert!(gate["reason"].as_str().unwrap().contains(words), "{gate:#}");
@@ -463,22 +464,22 @@ fn a_gate_is_asked_for_one_thing() {
     place.refused(&[], 2, &["--against BINARY", "--baseline RESULT"]);
     place.refused(&["--against", STRESS, "--delta", "0%"], 2, &["--delta 0%", "as in 3%"]);
     place.refused(&["--against", STRESS, "--metric", "luck"], 2, &["there are wall, cpu, blocks"]);
-    let words = ["--samples is only for a gate with --baseline", "--slot", "--timeout"];
+    let words = ["--samples is only for a gate with --baseline", "--slot-time", "--timeout"];
     place.refused(&["--against", STRESS, "--samples", "3"], 2, &words);
     let words = ["--keys is only for a gate with --baseline: leave it out"];
     place.refused(&["--against", STRESS, "--keys", "same"], 2, &words);
-    place.refused(&["--against", STRESS, "--slot", "fast"], 2, &["--slot fast"]);
+    place.refused(&["--against", STRESS, "--slot-time", "fast"], 2, &["--slot-time fast"]);
     let missing = place.path("no.json");
     let words = ["there is no such file", "stress gate calibrate"];
     let args = ["--against", STRESS, "--calibration", missing.to_str().unwrap()];
-    place.refused(&args, 6, &words);
+    place.refused(&args, 2, &words);
 }
 
 #[test]
 fn calibrating_writes_what_the_gate_reads() {
     let place = Place::new();
     let args: Vec<_> =
-        ["gate", "calibrate", "--slot", "1ms"].iter().chain(&WORK).copied().collect();
+        ["gate", "calibrate", "--slot-time", "1ms"].iter().chain(&WORK).copied().collect();
     let output = place.run(&args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let path = place.path("state").join("stress").join("calibration.json");

@@ -38,7 +38,7 @@ fn program(dir: &Path, name: &str, lines: &str) -> String {
 
 /// Runs `stress gate` on a small storm; gives its exit code, its result and its standard error.
 fn gate(dir: &Path, more: &[&str]) -> (i32, Value, String) {
-    let args = ["gate", "--format", "json", "--slot", "1ms", "--gas", "4M", "--slots", "20k"];
+    let args = ["gate", "--format", "json", "--slot-time", "1ms", "--gas", "4M", "--slots", "20k"];
     let mut command = machine::program();
     command.args(args).args(more).env("STRESS_DATA_DIR", dir).env("XDG_STATE_HOME", dir);
     let output = machine::output(&mut command);
@@ -55,7 +55,7 @@ fn go_ethereum_is_gated_against_its_own_copy_on_transfers_and_storms() {
     fs::copy(worker, &copy).unwrap();
     let [worker, copy] = [worker, copy.as_path()].map(|path| path.to_str().unwrap());
     for scenario in ["transfers", "sload-storm"] {
-        let args = ["--against", worker, "--candidate", copy, "--scenario", scenario];
+        let args = ["--against", worker, "--program", copy, "--scenario", scenario];
         let more = ["--set", "state.accounts=2k"];
         let (code, result, error) = gate(dir.path(), &[&args[..], &more].concat());
         let judged = &result["gate"];
@@ -186,7 +186,7 @@ fn a_worker_in_go_that_answers_wrongly_is_caught_and_one_is_told_what_it_cannot_
     ] {
         let lines = format!("{worker} \"$@\" | sed -u '{edit}'");
         let wrong = program(dir.path(), field, &lines);
-        let args = [&["--against", worker, "--candidate", &wrong], &scenario[..]].concat();
+        let args = [&["--against", worker, "--program", &wrong], &scenario[..]].concat();
         let (code, result, error) = gate(dir.path(), &args);
         let reason = result["gate"]["reason"].as_str().unwrap();
         assert_eq!((code, &result["gate"]["verdict"]), (3, &"error".into()), "{field}: {error}");
@@ -197,11 +197,11 @@ fn a_worker_in_go_that_answers_wrongly_is_caught_and_one_is_told_what_it_cannot_
         let reason = result["gate"]["reason"].as_str().unwrap();
         assert!(code == 2 && reason.contains(words), "{code}: {reason}");
     };
-    let pair = ["--against", worker, "--candidate", worker];
+    let pair = ["--against", worker, "--program", worker];
     let with = |more: &[&'static str]| [&pair[..], more].concat();
     refused(&with(&["--design", "sequential"]), "run.designs: this worker has no settings");
     refused(&with(&["--deadline", "3s"]), "leave it out");
-    refused(&["--against", STRESS, "--candidate", worker], "names a variant alike");
+    refused(&["--against", STRESS, "--program", worker], "names a variant alike");
 }
 
 /// An executor that reads the JSON form and answers each sample with these counters.
@@ -227,7 +227,7 @@ fn an_executor_in_any_language_reads_the_json_and_is_caught_where_it_invents_an_
     let dir = tempfile::tempdir().unwrap();
     let counters = r#"{"gas":1,"receipts":"0x1","net_changes":"0x2","list_bytes":0,"unique_keys":0,"store_reads":null}"#;
     let liar = liar(dir.path(), counters);
-    let args = ["--against", &liar, "--candidate", &liar, "--scenario", "transfers"];
+    let args = ["--against", &liar, "--program", &liar, "--scenario", "transfers"];
     let (code, result, error) =
         gate(dir.path(), &[&args[..], &["--set", "state.accounts=2k"]].concat());
     let reason = result["gate"]["reason"].as_str().unwrap();

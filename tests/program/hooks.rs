@@ -1,5 +1,5 @@
-//! Commands of a user around the samples: one before each, one after the last for any end of the
-//! run, and clear errors where they fail.
+//! Commands of a user around the samples: one before each, one after the last. The last one runs
+//! for any end of the run, and failures have clear errors.
 
 use std::{fs, path::Path, process::Output, thread, time::Instant};
 
@@ -21,7 +21,7 @@ const HOW: [&str; 9] = [
     "3",
     "--format",
     "json",
-    "--no-whole",
+    "--whole=none",
 ];
 
 fn run(dir: &Path, more: &[&str]) -> Output {
@@ -82,7 +82,7 @@ fn a_command_that_fails_ends_the_run_and_what_was_finished_is_kept() {
     let result = json(&dir.join("whole/result.json"));
     assert_eq!(result["interrupted"], false);
     assert!(result["warnings"].to_string().contains("--cleanup `kill"), "{result:#}");
-    // Of much that is told, the end.
+    // The end of a long error output is shown.
     let much = "i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done; exit 1";
     let output = run(dir, &["--prepare", much]);
     let error = text(&output.stderr);

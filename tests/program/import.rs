@@ -1,5 +1,5 @@
-//! `stress import` as a user meets it: a block becomes a workload file that runs, and a fault of
-//! its files gets one clear error, an exit code and no workload file.
+//! `stress import` as a user sees it. A block becomes a workload file that runs. A fault of its
+//! files gets one clear error, an exit code and no workload file.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -172,10 +172,10 @@ fn a_result_over_more_accounts_is_compared_but_for_its_state_root() {
 }
 
 #[test]
-fn a_file_that_is_not_there_or_cannot_be_written_is_an_io_error() {
+fn a_file_that_is_not_there_or_cannot_be_written_is_named() {
     let import = Import::new();
     fs::remove_file(import.path("txs.json")).unwrap();
-    import.refused(6, &["cannot open txs.json"]);
+    import.refused(2, &["cannot open txs.json"]);
     let import = Import::new();
     fs::create_dir(import.path("block.workload")).unwrap();
     let output = import.import(&[]);
@@ -268,7 +268,7 @@ fn a_wrong_list_in_a_file_is_a_disagreement() {
 fn a_test_whose_only_block_must_be_refused_has_no_workload_and_is_right() {
     let import = Import::new();
     let args = ["export", "--scenario", "transfers", "--gas", "1M", "--set", "state.accounts=50"];
-    let output = import.stress(&[&args[..], &["--form", "eest", "--out", "chain"]].concat());
+    let output = import.stress(&[&args[..], &["--format", "eest", "--out", "chain"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let invalid = |exception: &str| {
         import.change("chain/blockchain_test.json", |file| {

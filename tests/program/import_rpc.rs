@@ -1,5 +1,5 @@
-//! `stress import rpc` as a user meets it: blocks of a real node, anvil, become workloads on which
-//! all designs agree, and a node that lacks a needed value gets one clear error.
+//! `stress import rpc` as a user sees it. Blocks of a real node, anvil, become workloads on which
+//! all designs agree. A node that lacks a needed value gets one clear error.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,9 +26,9 @@ const CONTRACT: &str = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
 /// An account that does not exist until it is paid.
 const FRESH: &str = "0x000000000000000000000000000000000000f00d";
 
-/// Creates a contract that counts in slot 0; reads two accounts and a slot that do not exist;
-/// keeps the hash of the block before in slot 1; logs. With calldata it then reads a slot and
-/// reverts. Its slot 5 is written when it is created.
+/// Creates a contract that counts in slot 0, and reads two absent accounts and an absent slot. It
+/// keeps the hash of the block before in slot 1, and logs. With calldata it then reads a slot and
+/// reverts. Its slot 5 is written at its creation.
 const INIT_CODE: &str = "0x60776005556034600f5f3960345ff3\
     5f546001015f55\
     61dead3150\
@@ -155,6 +155,13 @@ fn text(bytes: &[u8]) -> String {
 fn blocks_of_a_node_become_workloads_with_and_without_its_tracer() {
     let Some(anvil) = chain() else { return };
     let import = Import::new();
+    let untraced = through(&anvil.url, |call, answer| {
+        if call["method"] == "debug_traceBlockByNumber" {
+            // As go-ethereum says it without its debug interface.
+            let said = "the method debug_traceBlockByNumber does not exist/is not available";
+            *answer = refusal(call, -32601, said);
+        }
+    });
     for (number, tx_count) in [("1", 2), ("2", 7), ("3", 3), ("latest", 0)] {
         let said = import.good(&anvil.url, "a.workload", &["--block", number]);
         for word in ["equal to the node", "gas used", "receipts root", "logs bloom"] {
@@ -163,7 +170,8 @@ fn blocks_of_a_node_become_workloads_with_and_without_its_tracer() {
         let workload = import.read("a.workload");
         assert_eq!(workload.tx_count(), tx_count);
         let traced = fs::read(import.dir.path().join("a.workload")).unwrap();
-        import.good(&anvil.url, "a.workload", &["--block", number, "--without-tracer"]);
+        let said = import.good(&untraced, "a.workload", &["--block", number]);
+        assert!(said.contains("not compared: changes of each transaction, as"), "{said}");
         // The tracer's state equals the node's answers key by key.
         assert_eq!(import.read("a.workload").genesis, workload.genesis, "block {number}");
         assert_eq!(fs::read(import.dir.path().join("a.workload")).unwrap(), traced);
@@ -229,13 +237,7 @@ fn a_node_that_lacks_what_is_needed_gets_one_error_with_method_answer_and_remedy
             }
         })
     };
-    // As go-ethereum says it without its debug interface.
-    let said = "the method debug_traceBlockByNumber does not exist/is not available";
-    let untraced = lacks("debug_traceBlockByNumber", -32601, said);
-    let words = ["debug_traceBlockByNumber(0x2)", said, "--http.api eth,debug", "--without-tracer"];
-    import.refused(&untraced, &["--block", "2"], 6, &words);
-    import.good(&untraced, "a.workload", &["--block", "2", "--without-tracer"]);
-    // As go-ethereum says it of a state that it has no more.
+    // The message of go-ethereum on a pruned state.
     let said = "missing trie node 5039d8b32c (path ) state 0x005039d8 is not available";
     let pruned = lacks("eth_getBalance", -32000, said);
     let words = ["eth_getBalance(", said, "state of block 1", "archive"];
@@ -278,9 +280,9 @@ fn what_does_not_fit_the_chain_is_named() {
     refused(&["--block", "99"], 6, &["eth_getBlockByNumber(0x63)", "null", "have the block"]);
     refused(&["--block", "0"], 2, &["number is \"0x0\"", "genesis block is not run"]);
     refused(&["--block", "3", "--blocks", "4"], 2, &["number is \"0x3\"", "4 or more"]);
-    refused(&["--block", "2", "--fork", "amsterdam"], 2, &["blockAccessListHash"]);
+    refused(&["--block", "2", "--fork", "amsterdam"], 2, &["prague to bpo2"]);
     refused(&["--block", "2", "--fork", "bpo2"], 2, &["bpo2", "5007716", "11684671"]);
-    refused(&["--block", "2", "--fork", "prague"], 2, &["--fork prague", "osaka, bpo1"]);
+    refused(&["--block", "2", "--fork", "prague"], 2, &["--fork prague", "osaka"]);
     refused(&["--block", "0xzz"], 2, &["--block", "a hash of 32 bytes, or latest"]);
     refused(&["--blocks", "9999"], 2, &["--blocks 9999", "1024"]);
 }

@@ -108,7 +108,7 @@ pub(crate) fn json(path: &Path) -> Value {
 #[test]
 fn a_gate_ends_and_leaves_what_it_has() {
     // Octets of many seconds: a dozen of them take minutes.
-    let gate = ["gate", "--against", STRESS, "--slot", "5s", "--out", "out"];
+    let gate = ["gate", "--against", STRESS, "--slot-time", "5s", "--out", "out"];
     let mut gate = UnderWay::start(&[&gate[..], &WORK].concat(), dir());
     gate.wait_for("comparing");
     gate.ends_at("INT");
@@ -126,8 +126,8 @@ fn a_gate_ends_and_leaves_what_it_has() {
 
 #[test]
 fn two_signals_at_once_are_one() {
-    // As `timeout` sends them: to the process, then to its group.
-    let gate = ["gate", "--against", STRESS, "--slot", "5s", "--out", "out"];
+    // The signals as `timeout` sends them: to the process, then to its group.
+    let gate = ["gate", "--against", STRESS, "--slot-time", "5s", "--out", "out"];
     let mut gate = UnderWay::start(&[&gate[..], &WORK].concat(), dir());
     gate.wait_for("comparing");
     gate.signal("TERM");

@@ -36,7 +36,7 @@ fn json(args: &[&str], data_dir: &Path) -> Value {
 }
 
 /// A small state, and points that are over at once.
-const SMALL: [&str; 6] = ["--slots", "50k", "--seconds", "0.1", "--depth", "1,8"];
+const SMALL: [&str; 6] = ["--slots", "50k", "--budget", "200ms", "--depth", "1,8"];
 
 fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
     SMALL.iter().copied().chain(more.iter().copied()).collect()
@@ -62,15 +62,15 @@ fn wrong_options_are_usage_errors_that_name_the_remedy() {
     refused(&["--threads", "0"], &["--threads 0"]);
     refused(&["--read", "scan"], &["--read scan", "get or multi-get"]);
     refused(&["--store", "postgres"], &["--store postgres", "rocksdb"]);
-    refused(&["--present", "some"], &["--present some"]);
-    refused(&["--present", "2"], &["--present 2"]);
+    refused(&["--set", "state.present=some"], &["--set state.present=some"]);
+    refused(&["--set", "state.present=2"], &["--set state.present=2"]);
     refused(&["--slots", "0"], &["--slots 0"]);
     refused(&["--slots", "10GB"], &["--slots 10GB"]);
-    refused(&["--key-layout", "sorted"], &["--key-layout sorted", "hashed or plain"]);
-    refused(&["--seconds", "0"], &["--seconds 0", "--seconds 3"]);
-    refused(&["--seconds", "nan"], &["--seconds nan"]);
+    refused(&["--set", "state.layout=sorted"], &["--set state.layout=sorted", "hashed or plain"]);
+    refused(&["--budget", "10ms"], &["--budget 10ms", "5 points share it"]);
+    refused(&["--budget", "soon"], &["--budget: soon"]);
     refused(&["--set", "run.rocksdb.block=8k"], &["8k is a count", "8KiB"]);
-    refused(&["--set", "block.gas=1M"], &["only a store's settings"]);
+    refused(&["--set", "block.gas=1M"], &["raw reads have no such key", "state.present"]);
     refused(&["--set", "block"], &["--set block", "a key and a value"]);
     let multi_get = small(&["--store", "memory", "--read", "multi-get"]);
     refused(&multi_get, &["memory", "no multi-get"]);
@@ -107,7 +107,9 @@ fn a_table_and_a_file_show_each_depth_beside_the_device() {
 fn present_keys_cost_a_block_at_most_and_absent_ones_hardly_any() {
     let dir = tempfile::tempdir().unwrap();
     let point = |share| {
-        let result = json(&small(&["--present", share, "--key-layout", "plain"]), dir.path());
+        let present = format!("state.present={share}");
+        let more = ["--set", &present, "--set", "state.layout=plain"];
+        let result = json(&small(&more), dir.path());
         assert_eq!(result["state"]["key_layout"], "plain");
         result["stores"][0]["points"][1].clone()
     };
@@ -168,7 +170,7 @@ fn an_interruption_keeps_the_points_that_are_finished() {
     let _shared = machine::shared();
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let args = ["--slots", "50k", "--depth", "1,2,3,4,5,6,7,8,9,10,11,12", "--seconds", "0.3"];
+    let args = ["--slots", "50k", "--depth", "1,2,3,4,5,6,7,8,9,10,11,12", "--budget", "4s"];
     let args: Vec<_> = args.into_iter().chain(["--out", out.to_str().unwrap()]).collect();
     let child = command(&args, dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();

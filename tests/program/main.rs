@@ -37,6 +37,7 @@ mod schemas;
 mod send;
 mod server;
 mod sharded;
+mod short;
 mod simulate;
 mod states;
 mod sweep;

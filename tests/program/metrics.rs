@@ -19,7 +19,7 @@ const HOW: [&str; 8] = [
     "--samples",
     "2",
     "--quiet",
-    "--no-whole",
+    "--whole=none",
 ];
 
 fn read(dir: &Path, name: &str) -> Exposed {

@@ -22,7 +22,7 @@ use crate::{
 
 /// How a run is made short.
 const SHORT: [&str; 7] =
-    ["--design", "sequential", "--threads", "1", "--samples", "1", "--no-whole"];
+    ["--design", "sequential", "--threads", "1", "--samples", "1", "--whole=none"];
 
 /// Commands that print something, each in another way.
 const PRINTING: [&[&str]; 16] = [
@@ -41,7 +41,7 @@ const PRINTING: [&[&str]; 16] = [
     &["report", "one", "--history"],
     &["doctor"],
     &["generate", "sload-storm", "--gas", "1M", "--slots", "10k", "--force", "-o", "a.workload"],
-    &["--workload", "a.workload", "--store", "memory", "--samples", "1", "--no-whole"],
+    &["--workload", "a.workload", "--store", "memory", "--samples", "1", "--whole=none"],
 ];
 
 /// A directory with a workload file and a result.
@@ -242,10 +242,10 @@ fn a_path_that_is_no_text_is_taken_and_shown_with_a_mark() {
         .unwrap();
     let has = |value: &Value| value.to_string().contains("odd-\u{fffd}");
     assert!(has(&shown["command"]) && has(&shown["environment"]["data_dir"]["path"]), "{shown:#}");
-    // As a word, too, and told to another process.
+    // Also as a word, and passed to another process.
     run(&[&[file.as_os_str(), store, memory], &how[..]].concat());
     run(&[OsStr::new("describe"), &file]);
-    let gate = ["gate", "--against", STRESS, "--slot", "1ms"];
+    let gate = ["gate", "--against", STRESS, "--slot-time", "1ms"];
     let gate: Vec<&OsStr> = gate.into_iter().map(OsStr::new).collect();
     let more = [workload, &file, store, flat, data_dir, &data].into_iter();
     let design = ["--design", "sequential", "--threads", "1"].map(OsStr::new);
@@ -269,7 +269,7 @@ fn directories_of_killed_exports_and_gates_go_with_the_next_and_those_of_others_
     }
     printed(&["export", "a.workload", "--out", "chain"], dir);
     assert!(!dir.join("chain/owned").exists(), "the export has no mark");
-    let mut gate = command(&["gate", "--against", STRESS, "--slot", "1ms"], dir);
+    let mut gate = command(&["gate", "--against", STRESS, "--slot-time", "1ms"], dir);
     gate.args(["--scenario", "sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory"]);
     gate.args(["--design", "sequential", "--threads", "1"]).env("TMPDIR", dir);
     let gated = machine::output(&mut gate);

@@ -1,5 +1,6 @@
-//! The store in a Redis Cluster as a user meets it: servers that the program starts and ends, one that is
-//! reached with a password, shards whose coordinator reads from it, and the errors where it is not there.
+//! The store in a Redis Cluster as a user sees it: servers that the program starts and ends, and
+//! one that needs a password. Also shards whose coordinator reads from it, and the errors where it
+//! is absent.
 
 use std::{
     fs,
@@ -33,7 +34,7 @@ const WORK: [&str; 9] = [
     "2",
     "--set=state.accounts=200",
     "--set=load[0].holders=200",
-    "--no-whole",
+    "--whole=none",
 ];
 
 fn is_here() -> bool {

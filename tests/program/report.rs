@@ -1,6 +1,6 @@
-//! Results shown to others, as a user makes them: the page and the other forms of a real run agree
-//! with its JSON; a profile ends and has the work of the workers; scripts for shells and manual
-//! pages cover the command line.
+//! Results for others, as a user makes them. The page and the other forms of a real run agree with
+//! its JSON. A profile ends and has the work of the workers. Scripts for shells and manual pages
+//! cover the command line.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -29,7 +29,7 @@ const RUN: [&str; 11] = [
     "1,2",
     "--design",
     "sequential,block-stm,batched-io",
-    "--no-whole",
+    "--whole=none",
 ];
 
 fn stress(args: &[&str], dir: &Path) -> Output {
@@ -157,8 +157,8 @@ fn what_cannot_be_reported_is_one_error_with_its_code_and_leaves_no_file() {
         assert!(error.contains(words) && !error.contains("panicked"), "{args:?}: {error}");
     };
     let none = "cannot read none.json: there is no such file or directory; give a result file, or";
-    refused(&["report", "none.json", "--out", "x.html"], 6, none);
-    refused(&["report", "nothing/"], 6, "`stress sweep` or of `stress gate` wrote");
+    refused(&["report", "none.json", "--out", "x.html"], 2, none);
+    refused(&["report", "nothing/"], 2, "`stress sweep` or of `stress gate` wrote");
     fs::create_dir(at.join("empty")).unwrap();
     refused(&["report", "empty"], 6, "empty holds no result of stress");
     fs::remove_dir(at.join("empty")).unwrap();

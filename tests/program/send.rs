@@ -1,5 +1,5 @@
-//! `stress send` as a user meets it: loads on go-ethereum in developer mode and on anvil, compared with a
-//! second reader of the chain; and errors of its command line.
+//! `stress send` as a user sees it. Loads on go-ethereum in developer mode and on anvil are
+//! compared with a second reader of the chain. Also errors of its command line.
 
 use std::{
     collections::BTreeSet,
@@ -171,8 +171,8 @@ fn assert_equals_the_chain(node: &Node, result: &Value, tx_count: u64) {
     assert_eq!((own_count, count, hashes.len() as u64), (tx_count, tx_count, tx_count));
 }
 
-/// The loads that every node must take whole: payments at a rate, a token in a closed loop over a
-/// WebSocket, and calls of many contracts by the depth of the pool.
+/// The loads that every node must take whole. They are payments at a rate, a token in a closed loop
+/// over a WebSocket, and calls of many contracts by the depth of the pool.
 fn takes_the_loads(node: &Node) {
     let payments = ["transfers", "--accounts", "2k", "--transactions", "20k", "--rate", "1000"];
     let result = sent(&node.http, &payments, 0);
@@ -370,16 +370,16 @@ pub(crate) fn answer_on(id: u64, call: &str) -> String {
 
 #[test]
 fn a_chain_that_is_not_of_developer_nodes_must_be_named_and_has_a_seed_of_ones_own() {
-    for (id, kind) in [(1, "public chain mainnet"), (7_777_778, "none of developer nodes")] {
+    for (id, kind) in [(1, "public chain mainnet"), (7_777_778, "are of developer nodes")] {
         let (url, option) = (node_on(id), id.to_string());
         // A client may open a connection more than it needs, on which it says nothing.
         let _spare = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
         let load = ["transfers", "--transactions", "10", "--accounts", "2", "--url", url.as_str()];
-        let add = format!("add --chain-id {id} and --seed");
+        let add = format!("give --chain-id {id} and a --seed");
         refused(&load, 2, &[kind, &add]);
         let named = [&load[..], &["--chain-id", &option]].concat();
         refused(&named, 2, &["--seed NUMBER"]);
-        // It is asked for its account, so that the load would have begun.
+        // The node is asked for the account, so the load would have begun.
         let meant = [&named[..], &["--seed", "13371845609257304491"]].concat();
         refused(&meant, 6, &["eth_getBalance"]);
         let other = [&load[..], &["--chain-id", "7"]].concat();

@@ -1,5 +1,5 @@
-//! Sharded execution as a user meets it: shards that the program starts, one that is started by hand, and
-//! the error where one is missing, killed or not allowed.
+//! Sharded execution as a user sees it. The program starts shards, or a user starts one. A shard
+//! that is missing, killed or not allowed is one error.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -26,7 +26,7 @@ const WORK: [&str; 10] = [
     "2",
     "--set=state.accounts=200",
     "--set=load[0].holders=200",
-    "--no-whole",
+    "--whole=none",
 ];
 
 /// A shard that a user starts.
@@ -103,7 +103,7 @@ fn shards_execute_without_a_list_and_say_what_went_between_them() {
         "--format=json",
     ];
     let work = ["one-slot", "--transactions", "120", "--store", "memory", "--threads", "2"];
-    let small = ["--set=state.accounts=200", "--no-whole"];
+    let small = ["--set=state.accounts=200", "--whole=none"];
     let args = [&work[..], &small, &ways].concat();
     let result: Value = serde_json::from_str(&printed(&args, dir.path())).unwrap();
     assert_eq!(result["agree"], true);

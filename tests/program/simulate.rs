@@ -81,7 +81,7 @@ fn a_time_of_transactions_that_is_given_takes_the_place_of_measured_ones() {
 #[test]
 fn a_result_of_the_same_workload_is_predicted_row_by_row_and_another_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let run = ["--design=batched-io", "--store=memory", "--no-whole", "--out=out"];
+    let run = ["--design=batched-io", "--store=memory", "--whole=none", "--out=out"];
     let ways = ["--shards=1,2", "--threads=1", "--set=run.shard_delay_us=0,1000"];
     printed(&[&WORK[..], &run, &ways].concat(), dir.path());
     let found = simulated(&["--shards=2", "--threads=1", "--check=out"], dir.path());
@@ -115,10 +115,6 @@ fn wrong_arguments_are_one_error_with_what_to_give() {
     for (args, words) in [
         (&["shard", "simulate"][..], "name a scenario"),
         (&["shard", "simulate", "erc20", "--one-host=0"], "there must be a core"),
-        (
-            &["shard", "simulate", "erc20", "--one-host=1", "--coordinator-cores=1"],
-            "--coordinator-cores",
-        ),
         (&["shard", "simulate", "erc20", "--tx-time=soon"], "--tx-time: soon is not a quantity"),
         (&["shard", "simulate", "erc20", "--tx-time=1us7"], "us7 is no unit of time; ns, us, ms"),
         (&["shard", "simulate", "erc20", "--shards=65"], "64"),

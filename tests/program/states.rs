@@ -21,7 +21,7 @@ const RUN: [&str; 14] = [
     "--samples",
     "1",
     "--quiet",
-    "--no-whole",
+    "--whole=none",
     "--store",
 ];
 
@@ -144,8 +144,8 @@ fn what_is_to_be_removed_is_named_in_one_way_and_wrong_ones_are_refused() {
     refused(&["--older-than", "30"], 2, "--older-than 30: a number and s, m, h, d or w");
     refused(&["--keep", "20"], 2, "--keep 20: a number and k, M, G or T");
     for more in [&[][..], &["--dry-run"]] {
-        refused(&[&["flat-0123456789abcdef"], more].concat(), 6, "no state flat-0123456789abcdef");
-        refused(&[&["samples"], more].concat(), 6, "no state samples");
+        refused(&[&["flat-0123456789abcdef"], more].concat(), 2, "no state flat-0123456789abcdef");
+        refused(&[&["samples"], more].concat(), 2, "no state samples");
     }
 }
 

@@ -1,6 +1,6 @@
-//! Sweeps as a user and a fleet meet them: killed and resumed, cell by cell, joined. The laws: a
-//! sweep that was resumed has the counters of one that was not, the order of the cells does not
-//! matter, and every cell is there exactly once.
+//! Sweeps as a user and a fleet see them: killed and resumed, cell by cell, joined. The laws: a
+//! resumed sweep has the counters of an uninterrupted one, and the order of the cells does not
+//! matter. Every cell is there exactly once.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -403,7 +403,7 @@ fn bad_input_is_one_error_each_with_its_code() {
     assert!(!place.out().exists(), "nothing was begun");
     let out = place.out();
     let merge = || place.command(&["sweep", "--merge", out.to_str().unwrap()]);
-    refused(merge(), 6, &["no directory of a sweep"]);
+    refused(merge(), 2, &["no directory of a sweep"]);
 
     ends(with(&[]), 0);
     refused(with(&["seed=1,2"]), 2, &["holds another sweep", "axes"]);

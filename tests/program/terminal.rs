@@ -1,5 +1,5 @@
-//! Progress of a run on a terminal, which `script` makes: figures of the samples so far, and none
-//! where they would stand beside JSON, in a log, or where the user wants quiet.
+//! Progress of a run on a terminal, which `script` makes: figures of the samples so far. There are
+//! none beside JSON, in a log, or for a quiet run.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 const RUN: &str = "--scenario sload-storm --gas 1M --slots 10k --store memory --threads 1 \
-    --design sequential,parallel-io --samples 3 --no-whole";
+    --design sequential,parallel-io --samples 3 --whole=none";
 
 /// The output of a run on a terminal of 120 columns; `None` where there is no `script`.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -72,7 +72,7 @@ fn a_log_has_few_lines_of_samples_also_where_each_has_keys_of_its_own() {
         "12",
         "--keys",
         "fresh",
-        "--no-whole",
+        "--whole=none",
     ];
     let output = stress(&[&work[..], &how].concat(), dir.path());
     let log = text(&output.stderr);

@@ -1,5 +1,5 @@
 //! The command line as users type it: words that may be left out, errors of slips, usage lines, and
-//! the file that a directory stands for.
+//! directories in the place of files.
 
 use std::{fs, path::Path, process::Command};
 
@@ -64,6 +64,15 @@ fn a_slip_of_the_command_line_is_told_what_to_write() {
     refused(&["--workload", "x.toml"], dir.path(), &["write --scenario x.toml"]);
     refused(&["--scenario", "x.workload"], dir.path(), &["write --workload x.workload"]);
     refused(&["validate", "x.workload"], dir.path(), &["stress describe --workload x.workload"]);
+    fs::write(dir.path().join("x.bin"), "stresswl").unwrap();
+    refused(&["validate", "./x.bin"], dir.path(), &["a workload file", "write --workload ./x.bin"]);
+    fs::write(dir.path().join("y.bin"), "schema = 1").unwrap();
+    let output = stress(&["--workload", "y.bin"], dir.path());
+    assert!(text(&output.stderr).contains("y.bin: this is no workload file"));
+    run(&["--gas", "-5"], &["--gas -5"]);
+    let quoted =
+        ["validate", "sload-storm", "--set", "run.root=\"after\"", "--set", "run.trie=cut"];
+    printed(&quoted, dir.path());
     refused(&["--worker", "--set", "nonsense.key=1"], dir.path(), &["--set: a worker is told"]);
     for (format, tip) in [
         ("--html", "the ending of --out says the format: --out sweep.html"),
@@ -271,7 +280,8 @@ fn the_newest_of_several_runs_in_a_directory_is_reported_and_compared() {
 #[test]
 fn a_comparison_of_rows_without_counterparts_says_which_setting_parts_them() {
     let dir = tempfile::tempdir().unwrap();
-    let work = ["sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory", "--no-whole"];
+    let work =
+        ["sload-storm", "--gas", "1M", "--slots", "10k", "--store", "memory", "--whole=none"];
     let how = ["--design", "batched-io", "--threads", "1", "--samples", "1"];
     for (out, io_threads) in [("a", "1"), ("b", "2")] {
         let own = ["--out", out, "--io-threads", io_threads];
@@ -322,7 +332,7 @@ fn histograms_are_told_in_one_line_and_quiet_is_quiet() {
     let args = tiny(&["sload-storm", "--out", "out"]);
     let told = text(&stress(&args, dir.path()).stderr);
     let wrote: Vec<_> = told.lines().filter(|line| line.starts_with("wrote")).collect();
-    // Of a row of execution alone and of a whole one.
+    // Histograms of a row of execution alone and of a whole row.
     assert_eq!(wrote, ["wrote out/result.json, and 4 histograms beside it (*.hlog)"], "{told}");
     let output = stress(&[&args[..], &["--quiet"]].concat(), dir.path());
     assert_eq!(text(&output.stderr), "");
@@ -339,7 +349,7 @@ fn an_option_that_no_variant_takes_is_noted_and_the_same_key_of_a_file_is_not() 
     let scenario = fs::read_to_string(&path).unwrap();
     fs::write(&path, scenario.replacen("\n[run]\n", "\n[run]\nthreads = [4]\n", 1)).unwrap();
     let told = |more: &[&str]| {
-        let work = ["mine.toml", "--gas", "1M", "--samples", "1", "--no-whole", "--design"];
+        let work = ["mine.toml", "--gas", "1M", "--samples", "1", "--whole=none", "--design"];
         let output = stress(&[&work, more].concat(), dir.path());
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{told}");

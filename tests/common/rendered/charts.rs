@@ -183,6 +183,12 @@ fn mark_at(
             }
         }
         "sustained" => block_at(mark, y, results)?,
+        "samples" => {
+            let index = mark.at.strip_prefix(&cell.at("samples/"));
+            let index = index.and_then(|at| at.strip_suffix("/wall_ns")?.parse::<f64>().ok());
+            let index = index.ok_or_else(|| format!("{} is no time of a sample", mark.at))?;
+            Wanted { x: Across::Value(index + 1.0), y, ends: None, said: vec![said] }
+        }
         id => return Err(format!("{} does not belong into {id}", mark.at)),
     })
 }

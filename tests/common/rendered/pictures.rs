@@ -1,11 +1,12 @@
-//! The picture of throughputs: a row a variant, a mark at its median, a whisker over its interval.
+//! Pictures of rows: of throughputs, a mark at the median of a variant and a whisker over its interval; of
+//! a gate, a mark at a change and a whisker between its bounds.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::{
-    Cell, Checked, cell_at, cells, charts, note_missing,
+    Cell, Checked, cell_at, cells, charts, note_missing, number,
     scale::{Law, Scale, Tick},
     seen::{Ends, Figure, Label, Picture, Row},
     text,
@@ -26,6 +27,40 @@ pub(crate) fn compare(pictures: &[Picture], results: &[Value], checked: &mut Che
     let all = cells(results);
     if !pictures.is_empty() && all.len() <= DRAWN_ROW_COUNT {
         note_missing("the picture of throughput", &all, &seen, checked);
+    }
+}
+
+/// Compares the pictures of a gate: a row for each change that is known.
+pub(crate) fn compare_gate(pictures: &[Picture], results: &[Value], checked: &mut Checked) {
+    for (row, ticks) in pictures.iter().flat_map(|of| of.rows.iter().map(|row| (row, &of.ticks))) {
+        let place = format!("the gate's {}", row.variant);
+        let (Some(mark), [value]) = (&row.mark, row.value.as_slice()) else {
+            checked.note(&place, Err("no change".to_owned()));
+            continue;
+        };
+        let scale = match scale_of(row, ticks) {
+            Ok(scale) => scale,
+            Err(difference) => {
+                checked.note(&place, Err(difference));
+                continue;
+            }
+        };
+        let end = |key: &str| number(results.get(value.result)?, &value.at.replace("change", key));
+        if mark.at != value.at || !mark.at.ends_with("/change") {
+            checked.differences.push(format!("{place}: {} is no change", mark.at));
+        }
+        scale.note(&place, mark.origin[0], end("change").unwrap_or(f64::NAN), checked);
+        match (row.whisker, end("lower").zip(end("upper"))) {
+            (Some([left, _, right, _]), Some((lower, upper))) => {
+                scale.note(&format!("{place}: the lower bound"), left, lower, checked);
+                scale.note(&format!("{place}: the upper bound"), right, upper, checked);
+            }
+            (None, None) => {}
+            (drawn, wanted) => {
+                let difference = format!("{place}: bounds {wanted:?} drawn as {drawn:?}");
+                checked.differences.push(difference);
+            }
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Whatever a shard does wrong without a list ends the sample with its name. That a run rests on values which
-//! it should not have read is found by the coordinator, before any comparison with the reference.
+//! Any fault of a shard without a list ends the sample with the shard's name. The coordinator finds
+//! a run that rests on wrong reads, before any comparison with the reference.
 
 use std::{
     collections::HashSet,
@@ -22,10 +22,10 @@ use workload::{Workload, genesis::AccountState};
 
 use super::{generated, reach, running, sample_optimistic};
 
-/// Something that a shard does wrong.
+/// Replaces a shard's report by wrong ones.
 pub(super) type Wrong = fn(OptimisticReport) -> Vec<OptimisticReport>;
 
-/// Shards of which the first does something wrong.
+/// Shards of which the first sends wrong reports.
 #[derive(Debug)]
 pub(super) struct Faulty<'c> {
     pub(super) inner: &'c Cluster,
@@ -88,14 +88,14 @@ impl Receiver for FaultyReceiver<'_> {
     }
 }
 
-/// The report with all its runs changed.
+/// The report, with all its runs changed.
 fn each(report: OptimisticReport, change: impl Fn(&mut OptimisticStep)) -> Vec<OptimisticReport> {
     let OptimisticReport::Steps(mut steps) = report else { return vec![report] };
     steps.iter_mut().for_each(change);
     vec![OptimisticReport::Steps(steps)]
 }
 
-/// Each slot as another value than the one that was read.
+/// Reports for each slot another value than the one that was read.
 fn other_reads(step: &mut OptimisticStep) {
     for (_, _, seen) in &mut step.reads.slots {
         *seen = Some(seen.map_or(U256::from(77), |seen| seen.wrapping_add(U256::ONE)));
@@ -110,7 +110,7 @@ fn sharding() -> Sharding {
     Sharding { partitioner: Partitioner::RoundRobin, ..Sharding::on(2) }
 }
 
-/// The reason with which a sample ends, and the blame.
+/// Reason with which a sample ends; the first shard must be blamed.
 fn blamed(workload: &Workload, cluster: &Cluster, wrong: Wrong, what: &str) -> String {
     let faulty = Faulty { inner: cluster, wrong };
     match sample_optimistic(workload, &faulty, sharding(), 1) {
@@ -185,7 +185,9 @@ fn whatever_a_shard_says_without_a_list_ends_the_sample_with_its_name() {
             vec![OptimisticReport::Wanted { request: 1, keys }]
         }),
         ("it cannot go on: it is tired", |report| match report {
-            OptimisticReport::Steps(_) => vec![OptimisticReport::Failed("it is tired".to_owned())],
+            OptimisticReport::Steps(_) => {
+                vec![OptimisticReport::Failed { index: None, reason: "it is tired".to_owned() }]
+            }
             other => vec![other],
         }),
     ];
@@ -203,7 +205,7 @@ fn whatever_a_shard_says_without_a_list_ends_the_sample_with_its_name() {
     assert!(reason.contains("has not the hash"), "{reason}");
 }
 
-/// The shard says that a run which is wrong is right: by never running it again, or by what it says it read.
+/// The shard treats a wrong run as valid: it never runs the step again, or reports other reads.
 #[test]
 fn stale_reads_that_a_shard_holds_for_valid_are_found_by_the_coordinator() {
     static DROPPED: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
@@ -222,7 +224,7 @@ fn stale_reads_that_a_shard_holds_for_valid_are_found_by_the_coordinator() {
             steps.retain(|step| step.incarnation == 1);
             vec![OptimisticReport::Steps(steps)]
         }),
-        // Runs that began before their turn are said to have read something else.
+        // Runs that began before their turn report other reads.
         ("read slot", |report| {
             each(report, |step| {
                 if !step.is_final {
@@ -251,7 +253,7 @@ fn stale_reads_that_a_shard_holds_for_valid_are_found_by_the_coordinator() {
     assert_eq!(right.disagreement, None);
 }
 
-/// No check in the clock can tell these: the comparison after it does.
+/// No check inside the clock can find these faults: the comparison after it does.
 #[test]
 fn a_wrong_outcome_on_right_reads_is_no_number() {
     let running = running(2);

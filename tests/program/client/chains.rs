@@ -86,7 +86,7 @@ fn each_sample_of_a_chain_begins_on_a_new_copy_of_the_database() {
     let own = tempfile::tempdir().unwrap();
     let file = written(own.path(), "fake", "", "", "");
     let kept = own.path().join("kept");
-    let args = ["client", "alone", "--client", &file, "--samples", "3", "--datadir"];
+    let args = ["client", "alone", "--client", &file, "--samples", "3", "--client-data"];
     let page = own.path().join("page");
     let out = ["--out", page.to_str().unwrap()];
     let result = result(&[&args[..], &[kept.to_str().unwrap()], &out].concat());
@@ -123,7 +123,7 @@ fn geth_takes_a_chain_cold_and_warm() {
     // One database for both: no sample changes it.
     let own = tempfile::tempdir().unwrap();
     let kept = own.path().join("kept");
-    let kept = ["--datadir", kept.to_str().unwrap()];
+    let kept = ["--client-data", kept.to_str().unwrap()];
     let args = ["client", "chain", "--client", "geth", "--program", program, "--samples", "2"];
     let ours = ["--design", "sequential", "--store", "memory", "--threads", "1"];
     for cache in ["cold", "warm"] {

@@ -1,5 +1,5 @@
-//! Databases that a program makes from an export's rows: by a fake, and go-ethereum's by
-//! `tools/geth-fill`, where Go and its modules are to be had.
+//! Databases that a program makes from an export's rows. The programs are a fake, and
+//! `tools/geth-fill` of go-ethereum where Go and its modules are available.
 
 use std::{
     fs,
@@ -51,7 +51,7 @@ fn exports() -> &'static Path {
     let made = EXPORTS.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("mixed.toml"), MIXED).unwrap();
-        let args = ["export", "--scenario", "mixed.toml", "--form", "engine,rows", "--out"];
+        let args = ["export", "--scenario", "mixed.toml", "--format", "engine,rows", "--out"];
         printed(&[&args[..], &["whole", "--siblings", "3"]].concat(), dir.path());
         printed(&[&args[..], &["chain", "--blocks", "2", "--gas", "3M"]].concat(), dir.path());
         copied(&dir.path().join("whole"), &dir.path().join("rows"));
@@ -92,7 +92,7 @@ fn rows_are_read_where_there_is_no_genesis_and_where_the_user_asks() {
         ("c", "whole", &["--fill"][..], true),
     ] {
         let file = written(own.path(), name, &fill(""), "", "");
-        let args = ["client", export, "--client", &file, "--samples", "1", "--datadir"];
+        let args = ["client", export, "--client", &file, "--samples", "1", "--client-data"];
         printed(&[&args[..], &[kept.to_str().unwrap()], more].concat(), exports());
         assert_eq!(kept.join(name).join("filled").exists(), is_filled, "{name}");
         let beside = names(&kept.join(format!("{name}.stress")));
@@ -100,7 +100,7 @@ fn rows_are_read_where_there_is_no_genesis_and_where_the_user_asks() {
     }
     // A database that is there is used as it is.
     let file = written(own.path(), "a", &fill(", \"fails\""), "", "");
-    let args = ["client", "rows", "--client", &file, "--samples", "1", "--datadir"];
+    let args = ["client", "rows", "--client", &file, "--samples", "1", "--client-data"];
     printed(&[&args[..], &[kept.to_str().unwrap()]].concat(), exports());
 }
 
@@ -114,14 +114,14 @@ fn a_database_that_cannot_be_made_is_one_error_before_our_designs_run() {
     let out = dir().join("out");
     let out = out.to_str().unwrap();
     let cases: [(&[&str], i32, &[&str]); 4] = [
-        (&["rows", "--client", &without], 2, &["rows alone", "fill = …", "--datadir"]),
+        (&["rows", "--client", &without], 2, &["rows alone", "fill = …", "--client-data"]),
         (
             &["rows", "--client", &missing],
             6,
             &["cannot start no-such-filler", "docs/import-export.md"],
         ),
         (&["whole", "--client", &without, "--fill"], 2, &["--fill", "fill = …"]),
-        (&[out, "--client", &fills, "--fill"], 2, &["no rows", "--form engine,rows"]),
+        (&[out, "--client", &fills, "--fill"], 2, &["no rows", "--format engine,rows"]),
     ];
     for (args, code, words) in cases {
         let ours = ["--design", "sequential", "--store", "memory", "--threads", "1"];
@@ -141,7 +141,7 @@ fn a_filler_that_fails_is_told_with_its_output_and_leaves_nothing() {
     let own = tempfile::tempdir().unwrap();
     let file = written(own.path(), "fake", &fill(", \"fails\""), "", "");
     let kept = own.path().join("kept");
-    let args = ["client", "rows", "--client", &file, "--datadir", kept.to_str().unwrap()];
+    let args = ["client", "rows", "--client", &file, "--client-data", kept.to_str().unwrap()];
     let output = stress(&args, exports());
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(6), "{error}");
@@ -186,7 +186,7 @@ fn rows_that_are_cut_off_are_refused_through_the_client() {
     let rows = fs::read(&slots).unwrap();
     fs::write(&slots, &rows[..rows.len() - 7]).unwrap();
     let file = start_file(own.path(), "geth", [Path::new("geth"), filler]);
-    let args = ["client", "cut", "--client", &file, "--datadir", "kept"];
+    let args = ["client", "cut", "--client", &file, "--client-data", "kept"];
     let output = stress(&args, own.path());
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(6), "{error}");
@@ -215,7 +215,7 @@ fn geth_has_one_genesis_by_its_own_init_and_by_the_filler_and_finds_blocks_valid
     };
     let file = |name: &str| start_file(own.path(), name, [&geth, filler]);
     let (initialised, filled) = (file("initialised"), file("filled"));
-    let more = ["--samples", "1", "--datadir", kept];
+    let more = ["--samples", "1", "--client-data", kept];
     assert_eq!(run("whole", &initialised, &more), 1);
     assert_eq!(run("whole", &filled, &[&more[..], &["--fill"]].concat()), 1);
     // The program compares the genesis hash of every client, and so its state root, with the export's.

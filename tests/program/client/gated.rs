@@ -50,7 +50,7 @@ impl Bench {
     fn gated(&self, new: &str, against: &str, delta: &str) -> (Option<i32>, Value) {
         let mut command = machine::program();
         command.args(["gate", "--client", new, "--against", against, "storm", "--cache", "warm"]);
-        command.args(["--delta", delta, "--slot", "1ms", "--format", "json"]);
+        command.args(["--delta", delta, "--slot-time", "1ms", "--format", "json"]);
         command.current_dir(self.dir.path());
         command.env("STRESS_DATA_DIR", self.dir.path());
         let output = machine::output_alone(&mut command);

@@ -37,7 +37,7 @@ fn blocks_that_grow_the_state_are_sent_once_and_count_for_no_sample() {
     let own = tempfile::tempdir().unwrap();
     let kept = own.path().join("kept");
     let file = written(own.path(), "fake", "", "", "");
-    let args = ["client", "out", "--client", &file, "--datadir", kept.to_str().unwrap()];
+    let args = ["client", "out", "--client", &file, "--client-data", kept.to_str().unwrap()];
     let args = [&args[..], &["--cache", "warm", "--samples", "1", "--format", "json"]].concat();
     let output = stress(&args, dir.path());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -54,7 +54,7 @@ fn a_client_that_refuses_a_block_that_grows_its_state_leaves_no_database() {
     let own = tempfile::tempdir().unwrap();
     let kept = own.path().join("kept");
     let file = written(own.path(), "fake", "", ", \"dies\"", "");
-    let args = ["client", "out", "--client", &file, "--datadir", kept.to_str().unwrap()];
+    let args = ["client", "out", "--client", &file, "--client-data", kept.to_str().unwrap()];
     let output = stress(&args, dir.path());
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(6), "{error}");

@@ -11,7 +11,7 @@ use super::{Place, STRESS, WORK};
 fn stored(place: &Place, name: &str, more: &[&str]) -> String {
     let out = place.path(name);
     let out = out.to_str().unwrap().to_owned();
-    let alone = ["--out", &out, "--no-whole"];
+    let alone = ["--out", &out, "--whole=none"];
     let args: Vec<_> = WORK.iter().chain(&alone).chain(more).copied().collect();
     let output = place.run(&args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -26,8 +26,13 @@ fn a_stored_result_is_compared_by_counters_and_by_ratios_inside_each_run() {
     let work: Vec<_> = WORK.iter().filter(|w| !["--design", "sequential"].contains(w)).collect();
     let base = place.path("base");
     let base = base.to_str().unwrap();
-    let args: Vec<_> =
-        work.iter().copied().chain(&["--out", base, "--no-whole"]).chain(&both).copied().collect();
+    let args: Vec<_> = work
+        .iter()
+        .copied()
+        .chain(&["--out", base, "--whole=none"])
+        .chain(&both)
+        .copied()
+        .collect();
     assert!(place.run(&args).status.success());
     let args: Vec<_> = ["gate", "--baseline", base, "--result", base, "--format", "json"].into();
     let output = place.run(&args);
@@ -70,10 +75,10 @@ fn what_slows_all_variants_alike_is_not_passed() {
     let place = Place::new();
     let both = ["--threads", "1,2", "--samples", "6", "--set", "run.designs=parallel-io"];
     let work: Vec<_> = WORK.iter().filter(|w| !["--design", "sequential"].contains(w)).collect();
-    let args = work.into_iter().chain(&["--no-whole", "--format", "json"]).chain(&both);
+    let args = work.into_iter().chain(&["--whole=none", "--format", "json"]).chain(&both);
     let output = place.run(&args.copied().collect::<Vec<_>>());
     let mut json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    // As on a machine that nothing disturbs.
+    // A result as of an undisturbed machine.
     json["warnings"] = json!([]);
     let mut of_times = |name: &str, times: u64| {
         for cell in json["cells"].as_array_mut().unwrap() {
@@ -159,7 +164,7 @@ fn what_a_gate_would_ignore_is_refused() {
         place.refused(&["--baseline", &base, option, "sequential"], 2, &[option, "stress"]);
         place.refused(&["--against", STRESS, option, "sequential"], 2, &[option]);
     }
-    for [option, value] in [["--metric", "cpu"], ["--coin", "7"], ["--slot", "1ms"]] {
+    for [option, value] in [["--metric", "cpu"], ["--slot-time", "1ms"]] {
         place.refused(&["--baseline", &base, option, value], 2, &[option, "--baseline"]);
     }
     place.refused(&["--baseline", &base, "--rerun"], 2, &["--rerun", "--baseline"]);

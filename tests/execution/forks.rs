@@ -1,0 +1,64 @@
+//! Blocks of Paris, Shanghai and Cancun that nobody in this project made. All variants agree on them.
+
+use std::path::{Path, PathBuf};
+
+use generator::import::{self, ImportError};
+use variant::Variant;
+use workload::Workload;
+
+use crate::{
+    agreement::variants,
+    common::{
+        agree,
+        vectors::{json_files, unpack, vectors},
+    },
+};
+
+/// Each case runs one variant in so many, in turn: that many cases in a row run all of them.
+/// `STRESS_VARIANT_TURNS=1` runs all in each case.
+const TURNS: usize = 10;
+
+/// The cases below `unpacked`: kind/fork/case.json.
+fn files(unpacked: &Path) -> Vec<PathBuf> {
+    let below = |folder: PathBuf| {
+        let mut paths: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    };
+    let forks = below(unpacked.to_owned()).into_iter().flat_map(below);
+    forks.flat_map(|fork| json_files(&fork)).collect()
+}
+
+fn assert_agrees(workload: &Workload, variant: Variant, name: &str) {
+    let lists = agree::lists(workload, variant.list).unwrap();
+    let taken = agree::take(&agree::in_memory(workload), workload, &lists, variant);
+    let taken = taken.unwrap_or_else(|error| panic!("{name}, {variant}: {error}"));
+    assert_eq!(taken.disagreement, None, "{name}, {variant}");
+}
+
+#[test]
+fn all_variants_agree_on_the_official_cases_of_paris_to_cancun() {
+    let Some(dir) = vectors() else { return };
+    let unpacked = unpack(&dir.join("blocktests-paris-cancun.tar.xz"));
+    let turns: usize =
+        std::env::var("STRESS_VARIANT_TURNS").map_or(TURNS, |text| text.parse().unwrap());
+    let (mut count, mut left_count) = (0, 0);
+    for (turn, path) in files(unpacked.path()).into_iter().enumerate() {
+        let json = std::fs::read_to_string(&path).unwrap();
+        for (name, test) in import::each_blockchain_test("case", &json).unwrap() {
+            match test.and_then(|mut test| import::complete(&mut test, || {}).map(|_| test)) {
+                Ok(test) if test.blocks.is_empty() => {}
+                Ok(test) => {
+                    let variants = variants().into_iter().skip(turn % turns).step_by(turns);
+                    variants.for_each(|variant| assert_agrees(&test.workload, variant, &name));
+                    count += 1;
+                }
+                // Named by the test of the import.
+                Err(ImportError::Field { .. } | ImportError::Transaction { .. }) => left_count += 1,
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+    }
+    assert_eq!((count, left_count), (1_162, 12));
+}
