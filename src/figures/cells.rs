@@ -249,6 +249,8 @@ impl CellSamples {
             batch_figures: BatchFigures::over(&samples.iter().collect::<Vec<_>>()),
             tx_latency_ns: stats::percentiles(&tx_latencies),
             read_latency_ns: stats::percentiles(&read_latencies),
+            tx_latency_histogram: stats::buckets(&tx_latencies),
+            read_latency_histogram: stats::buckets(&read_latencies),
             read_latency_of_batches: self.reads_at_once.is_some(),
             longest_tx_share: self.median(|s| ratio(s.longest_tx_ns as f64, s.wall_ns as f64)),
             scheduling_quality: self.median_scheduling(|s| s.quality),

@@ -6,12 +6,12 @@ use crate::figures::cells::ns;
 use result::{
     Environment, Tool,
     send::{
-        SendAttempts, SendBlock, SendBucket, SendConfirmations, SendCounts, SendErrors,
-        SendLatency, SendNode, SendPool, SendReorgs, SendResult, SendSetup, SendWork,
+        SendAttempts, SendBlock, SendConfirmations, SendCounts, SendErrors, SendLatency, SendNode,
+        SendPool, SendReorgs, SendResult, SendSetup, SendWork,
     },
     stats,
 };
-use send::{End, ErrorCount, Measured, Pace, SetupFacts, Waits};
+use send::{End, ErrorCount, Measured, Pace, SetupFacts};
 
 /// Figures of the setup.
 pub fn setup(facts: SetupFacts) -> SendSetup {
@@ -120,37 +120,10 @@ fn latency(measured: &Measured) -> SendLatency {
         inclusion_ns,
         open_count: open.len(),
         open_longest_ns: (!open.is_empty()).then(|| open.max()),
-        inclusion_histogram: histogram(&latencies.inclusion),
+        inclusion_histogram: stats::buckets(&latencies.inclusion.ended),
+        open_histogram: stats::buckets(open),
         call_ns: stats::percentiles(&latencies.call),
     }
-}
-
-/// Ends of the ranges of a power of ten, in hundredths (R10 of ISO 3).
-const RANGE_ENDS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
-/// The end of the first range, in hundredths: a tenth of a millisecond.
-const RANGE_UNIT_NS: u64 = 1_000;
-
-/// Times by ranges, from the first with one to the last.
-fn histogram(waits: &Waits) -> Vec<SendBucket> {
-    let powers = (0..).map_while(|power| RANGE_UNIT_NS.checked_mul(10_u64.checked_pow(power)?));
-    let mut ends = powers.flat_map(|unit| RANGE_ENDS.map(|end| end.saturating_mul(unit)));
-    let mut included = waits.ended.iter_recorded().peekable();
-    let mut open = waits.open.iter_recorded().peekable();
-    let mut buckets = Vec::new();
-    while included.peek().is_some() || open.peek().is_some() {
-        let Some(up_to_ns) = ends.next() else { break };
-        let mut bucket = SendBucket { up_to_ns, ..SendBucket::default() };
-        while let Some(at) = included.next_if(|at| at.value_iterated_to() <= up_to_ns) {
-            bucket.included_count += at.count_at_value();
-        }
-        while let Some(at) = open.next_if(|at| at.value_iterated_to() <= up_to_ns) {
-            bucket.open_count += at.count_at_value();
-        }
-        if bucket.included_count + bucket.open_count > 0 || !buckets.is_empty() {
-            buckets.push(bucket);
-        }
-    }
-    buckets
 }
 
 const fn attempts(measured: &Measured) -> SendAttempts {
@@ -187,35 +160,5 @@ fn block(block: &send::Block) -> SendBlock {
         own_gas: block.own_gas,
         limit_gas: block.gas_limit,
         base_fee_wei: block.base_fee,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use hdrhistogram::Histogram;
-
-    use super::*;
-
-    fn times(values: &[u64]) -> Histogram<u64> {
-        let mut times = Histogram::new(3).unwrap();
-        values.iter().for_each(|value| times.record(*value).unwrap());
-        times
-    }
-
-    #[test]
-    fn each_transaction_is_in_one_range_and_the_ranges_have_no_gap() {
-        const MS: u64 = 1_000_000;
-        let ended = times(&[0, 7, 90 * MS, 99 * MS, 1_000 * MS, 3_000_000 * MS]);
-        let open = times(&[60_000 * MS, 60_000 * MS]);
-        let buckets = histogram(&Waits { ended, open });
-        let sum = |of: fn(&SendBucket) -> u64| buckets.iter().map(of).sum::<u64>();
-        assert_eq!((sum(|bucket| bucket.included_count), sum(|bucket| bucket.open_count)), (6, 2));
-        assert_eq!((buckets[0].up_to_ns, buckets[0].included_count), (MS / 10, 2));
-        for pair in buckets.windows(2) {
-            let ratio = pair[1].up_to_ns as f64 / pair[0].up_to_ns as f64;
-            assert!((1.2..1.3).contains(&ratio), "{pair:?}");
-        }
-        assert!(buckets.last().is_some_and(|last| last.included_count == 1), "{buckets:?}");
-        assert_eq!(histogram(&Waits { ended: times(&[]), open: times(&[]) }), []);
     }
 }

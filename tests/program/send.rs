@@ -183,7 +183,7 @@ fn takes_the_loads(node: &Node) {
     assert!(result["confirmations"]["seen_count"].as_u64() >= Some(1), "{result}");
     assert!(!result["pool"].as_array().unwrap().is_empty(), "it tells its pool");
     let buckets = result["latency"]["inclusion_histogram"].as_array().unwrap();
-    let included = buckets.iter().map(|bucket| bucket["included_count"].as_u64().unwrap());
+    let included = buckets.iter().map(|bucket| bucket["count"].as_u64().unwrap());
     assert_eq!((included.sum::<u64>(), &result["latency"]["open_count"]), (20_000, &0.into()));
 
     let token = ["erc20", "--accounts", "500", "--transactions", "500", "--in-flight", "200"];

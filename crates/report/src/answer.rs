@@ -175,14 +175,18 @@ fn gain(best: &Cell, base: Option<&Cell>, cells: &[&Cell]) -> String {
     )
 }
 
+/// A bottleneck that explains less of the time is not named as the limit.
+const LIMIT_SHARE_MIN: f64 = 0.5;
+
 /// `the disk, at 70 % of its rate for these reads; next list, 4.0 ms`.
 fn limit(best: &Cell) -> String {
     let mut parts = split::parts_ms(best);
     parts.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     let share = best.bottleneck_share.filter(|share| share.is_finite());
+    let bottleneck = best.bottleneck.filter(|_| share.is_none_or(|share| share >= LIMIT_SHARE_MIN));
     let share = share.map(|share| format!(", {} % of the time at least", units::percent(share)));
     let share = share.unwrap_or_default();
-    let (first, next) = match best.bottleneck {
+    let (first, next) = match bottleneck {
         Some(Bottleneck::Device) => {
             let of_rate = units::finite(best.device_fraction, units::percent)
                 .map(|share| format!(", at {share} % of its rate for these reads"));
@@ -192,7 +196,7 @@ fn limit(best: &Cell) -> String {
         Some(Bottleneck::Cpu) => (Some(format!("the CPU{share}")), "most of it for"),
         None => (None, "next"),
     };
-    if matches!(best.bottleneck, Some(Bottleneck::Device | Bottleneck::Chain)) {
+    if matches!(bottleneck, Some(Bottleneck::Device | Bottleneck::Chain)) {
         parts.retain(|(name, _)| *name != "reads");
     }
     let mut parts = parts.into_iter().filter(|(_, ms)| *ms > 0.0);

@@ -7,6 +7,8 @@
 
 use variant::{BlockDuty, RootTime, SampleKeys};
 
+use hdrhistogram::Histogram;
+
 use crate::{
     figures::{Counters, Estimate, HistogramLog, LogKind, Percentiles},
     run::{CacheFacts, Cell, SampleFacts},
@@ -259,6 +261,8 @@ fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Optio
     let counted: Vec<&SampleFacts> =
         own.iter().flat_map(|(_, cell)| cell.counted()).flatten().collect();
     let device_fraction = estimate(|cell| cell.device_fraction);
+    let [tx, reads] =
+        [LogKind::Transactions, LogKind::Reads].map(|kind| latencies(logs, variant, kind));
     Some(Cell {
         databases: Some(CellDatabases::from_cells(&own)),
         // Each database has its own counters.
@@ -276,8 +280,10 @@ fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Optio
             store_amplification: median(|cell| cell.batch_figures.store_amplification),
             ..BatchFigures::over(&counted)
         },
-        tx_latency_ns: percentiles(logs, variant, LogKind::Transactions),
-        read_latency_ns: percentiles(logs, variant, LogKind::Reads),
+        tx_latency_ns: tx.map_or_else(Percentiles::default, stats::percentiles),
+        read_latency_ns: reads.map_or_else(Percentiles::default, stats::percentiles),
+        tx_latency_histogram: tx.map_or_else(Vec::new, stats::buckets),
+        read_latency_histogram: reads.map_or_else(Vec::new, stats::buckets),
         read_latency_of_batches: own.iter().any(|(_, cell)| cell.read_latency_of_batches),
         longest_tx_share: median(|cell| cell.longest_tx_share),
         scheduling_quality: median(|cell| cell.scheduling_quality),
@@ -303,10 +309,14 @@ fn pooled_cell(variant: &str, databases: &[Ran], logs: &[HistogramLog]) -> Optio
     })
 }
 
-/// The percentiles of a variant's latencies over all databases.
-fn percentiles(logs: &[HistogramLog], variant: &str, kind: LogKind) -> Percentiles {
+/// A variant's latencies over all databases.
+fn latencies<'a>(
+    logs: &'a [HistogramLog],
+    variant: &str,
+    kind: LogKind,
+) -> Option<&'a Histogram<u64>> {
     let log = logs.iter().find(|log| log.variant == variant && log.what == kind);
-    log.map_or_else(Percentiles::default, |log| stats::percentiles(&log.histogram))
+    Some(&log?.histogram)
 }
 
 /// The value that all cells share; `None` where they differ.

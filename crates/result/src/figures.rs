@@ -45,6 +45,15 @@ pub struct Percentiles {
     pub count: u64,
 }
 
+/// Values in one range of a histogram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bucket {
+    /// The longest time of the range. Its shortest time is above that of the range before.
+    pub up_to_ns: u64,
+    /// Values in the range.
+    pub count: u64,
+}
+
 /// The content of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogKind {

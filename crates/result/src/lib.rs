@@ -38,7 +38,7 @@ mod writes;
 pub use clients::{CLIENT_DISAGREES, ClientBlock, ClientCell, ClientSample};
 pub use environment::Environment;
 pub use error::Error;
-pub use figures::{Counters, HistogramLog, LogKind};
+pub use figures::{Bucket, Counters, HistogramLog, LogKind};
 pub use json::json;
 pub use json_schema::{FileKind, json_schema};
 pub use names::{Bottleneck, Bound, IoKind, Priority, Verdict};

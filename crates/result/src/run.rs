@@ -27,7 +27,7 @@ pub use crate::{
         BalBytes, CacheFacts, DRIFT_MAX, Device, Fill, FrameFacts, HOST_CACHE_RATIO, LoadFill,
         ProfileFacts, SharedDevice, StoreFacts, Tool, WorkloadFacts,
     },
-    figures::{Estimate, Percentiles},
+    figures::{Bucket, Estimate, Percentiles},
 };
 
 schema! {
@@ -239,6 +239,13 @@ pub struct Cell {
     pub tx_latency_ns: Percentiles,
     /// Time per read of the store over the samples that count; `null`s where the store is not timed.
     pub read_latency_ns: Percentiles,
+    /// Histogram of the times of `tx_latency_ns`. It begins with an empty range, and each range is a
+    /// quarter longer than the one before.
+    #[serde(default)]
+    pub tx_latency_histogram: Vec<Bucket>,
+    /// Histogram of the times of `read_latency_ns`.
+    #[serde(default)]
+    pub read_latency_histogram: Vec<Bucket>,
     /// Whether reads were made in batches. Then each read counts as long as its batch.
     pub read_latency_of_batches: bool,
     /// The longest transaction of each batch as a share of the wall time; median.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     environment::Environment,
+    figures::Bucket,
     run::{Percentiles, Tool},
     schema::schema,
 };
@@ -160,22 +161,13 @@ pub struct SendLatency {
     pub open_count: u64,
     /// Longest wait of these open transactions.
     pub open_longest_ns: Option<u64>,
-    /// Histogram of `inclusion_ns`, from the first range with a time to the last. Each range is a
-    /// quarter longer than the one before.
-    pub inclusion_histogram: Vec<SendBucket>,
+    /// Histogram of the times of `inclusion_ns` that ended. It begins with an empty range, and each
+    /// range is a quarter longer than the one before.
+    pub inclusion_histogram: Vec<Bucket>,
+    /// The same of the open transactions, by how long they had waited.
+    pub open_histogram: Vec<Bucket>,
     /// Time of each answered call that handed a transaction over.
     pub call_ns: Percentiles,
-}
-
-/// Transactions with a time in one range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SendBucket {
-    /// The longest time of the range. Its shortest time is above that of the range before.
-    pub up_to_ns: u64,
-    /// Transactions that were in a block after a time in the range.
-    pub included_count: u64,
-    /// Transactions that had waited for a time in the range and were in no block at the end.
-    pub open_count: u64,
 }
 
 /// Calls and signatures.

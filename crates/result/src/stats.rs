@@ -16,7 +16,7 @@ use crate::figures::Estimate;
 
 pub use change::{ChangePoint, FALSE_ALARM_RATE, LEVEL_COUNT_MIN, Warmup, change_points, warm_up};
 pub use components::{CHANCE_P, Components, components};
-pub use percentile::{percentiles, percentiles_of, percentiles_with_open};
+pub use percentile::{buckets, percentiles, percentiles_of, percentiles_with_open};
 pub use sample::{
     INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, ranks, spearman,
 };

@@ -2,14 +2,14 @@
 //! curve, all of them in the table.
 
 use super::{
-    chart::{Axis, Chart, Fit, Point, Series},
+    chart::{Axis, Chart, Fit, Guide, Point, Series},
     data::{Report, Row},
     figure::{Figure, Part, figure, part},
     markup::{self, Section, esc, number},
-    scale::Scale,
+    scale::{Scale, tick},
     settings::OF_VARIANT,
 };
-use result::{Cell, Percentiles};
+use result::{Bucket, Cell, Percentiles};
 
 use crate::units;
 
@@ -52,6 +52,10 @@ struct Kind {
     id: &'static str,
     title: &'static str,
     latency: for<'a> fn(&Part<'a, Cell>) -> Option<Part<'a, Percentiles>>,
+    histogram: fn(&Cell) -> &[Bucket],
+    count: fn(&Part<'_, Cell>, usize) -> Option<Figure>,
+    /// Name of the values.
+    values: &'static str,
     /// Whether each value of a cell is as long as the batch that it was read in.
     is_of_batches: fn(&Cell) -> bool,
     lede: &'static str,
@@ -72,6 +76,9 @@ const TRANSACTIONS: Kind = Kind {
     id: "tx-latency",
     title: "Latency of a transaction",
     latency: |cell| part!(cell, tx_latency_ns),
+    histogram: |cell| &cell.tx_latency_histogram,
+    count: |cell, index| figure!(cell, tx_latency_histogram[index].count),
+    values: "transactions",
     is_of_batches: |_| false,
     lede: "Time of a transaction, its reads included, over the samples that count. Each step to the right \
            is a rarer case. A percentile is drawn where \
@@ -82,6 +89,9 @@ const READS: Kind = Kind {
     id: "read-latency",
     title: "Latency of a read",
     latency: |cell| part!(cell, read_latency_ns),
+    histogram: |cell| &cell.read_latency_histogram,
+    count: |cell, index| figure!(cell, read_latency_histogram[index].count),
+    values: "reads",
     is_of_batches: |cell| cell.read_latency_of_batches,
     lede: "Time of a read of the store, over the samples that count. Where keys are read together \
            (marked <em>b</em> in the table), each counts as long as its batch.",
@@ -112,6 +122,14 @@ fn section(report: &Report<'_>, kind: &Kind) -> Option<Section> {
     let mut body = markup::charts(&charts);
     if charts.is_empty() {
         body.push_str("<p>Too few values for a percentile: the largest ones are in the table.</p>");
+    }
+    let drawn = panels.iter().flat_map(|(title, rows)| {
+        let rows = Report::best_of_designs(&Report::most_duties(rows));
+        histograms(kind, title, &rows)
+    });
+    let drawn: Vec<String> = drawn.collect();
+    if !drawn.is_empty() {
+        body.push_str(&markup::fold("Histograms by design", &drawn.concat()));
     }
     body.push_str(&markup::fold("Percentiles by variant, as a table", &table(report, kind, &rows)));
     let lede = format!("{} Drawn is the fastest variant of each design.", kind.lede);
@@ -152,6 +170,40 @@ fn chart(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> String {
         guides: Vec::new(),
     };
     chart.figure(title, "")
+}
+
+/// A histogram of each row that has one, all over the same times.
+fn histograms(kind: &Kind, title: &str, rows: &[&Row<'_>]) -> Vec<String> {
+    let ends = rows.iter().flat_map(|row| (kind.histogram)(&row.cell));
+    let times = Scale::log(ends.map(|bucket| bucket.up_to_ns as f64), 1.0);
+    let drawn = rows.iter().filter(|row| !(kind.histogram)(&row.cell).is_empty()).map(|row| {
+        let points =
+            (kind.histogram)(&row.cell).iter().enumerate().filter_map(|(index, bucket)| {
+                let figure = (kind.count)(&row.cell, index)?;
+                let x = bucket.up_to_ns as f64;
+                let words = format!("{} {} up to {}", figure.text, kind.values, units::time_ns(x));
+                Some(Point { x, figure, ends: None, words, is_joined: true })
+            });
+        let name = format!("{} {}", row.cell.design, row.threads());
+        let of: [(&str, Find); 2] =
+            [("p50", |of| figure!(of, p50)), ("p99", |of| figure!(of, p99))];
+        let guides = of.into_iter().filter_map(|(percentile, find)| {
+            let ns = kind.figure(row, find)?.value;
+            Some(Guide::Upright(ns, format!("{percentile} {}", units::time_ns(ns))))
+        });
+        let chart = Chart {
+            label: format!("{} as a histogram {title}: {name}", kind.title),
+            x: Axis {
+                is_binned: true,
+                ..Axis::new("time, logarithmic", Fit::Fixed(times), units::time_ns)
+            },
+            y: Axis::new(kind.values, Fit::FromZero, tick),
+            guides: guides.collect(),
+            series: vec![Series { name, design: row.cell.design, points: points.collect() }],
+        };
+        chart.figure(title, "")
+    });
+    drawn.collect()
 }
 
 fn table(report: &Report<'_>, kind: &Kind, rows: &[&Row<'_>]) -> String {

@@ -2,6 +2,7 @@
 //! figures and calls of each load.
 
 use result::{
+    Bucket,
     send::{SendPool, SendResult},
     stored::StoredLoad,
 };
@@ -186,21 +187,20 @@ fn inclusion(loads: &[Load<'_>]) -> String {
 }
 
 fn histogram(load: &Load<'_>) -> String {
-    let buckets = &load.latency.inclusion_histogram;
-    if buckets.is_empty() {
+    if load.latency.inclusion_histogram.is_empty() && load.latency.open_histogram.is_empty() {
         return format!("<p class=\"over\">{}</p>{}\n", esc(&name(load)), unknown());
     }
-    let of = |index: usize, words: &str| {
-        let up_to_ns = buckets[index].up_to_ns as f64;
-        (up_to_ns, format!(" {words}, up to {}", units::time_ns(up_to_ns)))
+    let point = |(index, bucket): (usize, &Bucket), words: &str| {
+        let up_to_ns = bucket.up_to_ns as f64;
+        (up_to_ns, index, format!(" {words}, up to {}", units::time_ns(up_to_ns)))
     };
-    let included = (0..buckets.len()).map(|index| {
-        let (x, words) = of(index, "in a block");
-        (x, figure!(load, latency.inclusion_histogram[index].included_count), words)
+    let included = load.latency.inclusion_histogram.iter().enumerate().map(|bucket| {
+        let (x, index, words) = point(bucket, "in a block");
+        (x, figure!(load, latency.inclusion_histogram[index].count), words)
     });
-    let open = (0..buckets.len()).map(|index| {
-        let (x, words) = of(index, "in no block");
-        (x, figure!(load, latency.inclusion_histogram[index].open_count), words)
+    let open = load.latency.open_histogram.iter().enumerate().map(|bucket| {
+        let (x, index, words) = point(bucket, "in no block");
+        (x, figure!(load, latency.open_histogram[index].count), words)
     });
     let mut all = vec![series("in a block", 0, included)];
     if load.latency.open_count > 0 {

@@ -82,6 +82,7 @@ fn every_number_is_the_one_of_its_result_and_every_cell_is_there() {
             "ms_per_batch/median",
             "ms_per_batch/ci95/1",
             "tx_latency_ns/p50",
+            "tx_latency_histogram/1/count",
             "read_latency_ns/p50",
             "read_latency_ns/p99",
             "read_latency_ns/max",

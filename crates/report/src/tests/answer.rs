@@ -1,6 +1,6 @@
 //! Laws of the answer in the terminal: four lines before any table, each named by a row of it.
 
-use result::{RunResult, SampleFacts, example};
+use result::{Bottleneck, RunResult, SampleFacts, example};
 use variant::{BlockDuty, CacheMode, RootTime};
 
 use super::two_stores;
@@ -37,6 +37,17 @@ fn the_first_four_lines_of_a_run_are_its_answer_at_any_width() {
         "8 samples a row, cold proved; tells 5 % apart",
     ];
     assert_eq!(lines(&with_whole_rows()), expected);
+}
+
+#[test]
+fn a_bottleneck_below_half_of_the_time_is_not_the_limit() {
+    let mut result = with_whole_rows();
+    for (share, limit) in [(0.5, "the CPU, 50 % of the time at least; "), (0.49, "reads, ")] {
+        for cell in &mut result.cells {
+            (cell.bottleneck, cell.bottleneck_share) = (Some(Bottleneck::Cpu), Some(share));
+        }
+        assert!(lines(&result)[2].starts_with(limit), "{:?}", lines(&result));
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::figures::Percentiles;
+use crate::figures::{Bucket, Percentiles};
 
 /// A percentile needs this many values beyond it (`docs/methodology.md`).
 const BEYOND_COUNT_MIN: u64 = 10;
@@ -22,6 +22,33 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     each(count, max, |per_10k| {
         is_valid(per_10k, count).then(|| histogram.value_at_quantile(per_10k as f64 / 10_000.0))
     })
+}
+
+/// Upper ends of the ranges of a decade, in nanoseconds of the first (R10 of ISO 3).
+const RANGE_ENDS_NS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
+
+/// Times by range, from the empty range before the first time to the range of the last.
+pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
+    let decades = (0..).map_while(|power| 10_u64.checked_pow(power));
+    let mut ends = decades.flat_map(|unit| RANGE_ENDS_NS.map(|end| end.saturating_mul(unit)));
+    let mut values = histogram.iter_recorded().peekable();
+    let mut buckets = Vec::new();
+    let mut before = Bucket::default();
+    while values.peek().is_some() {
+        let Some(up_to_ns) = ends.next() else { break };
+        let mut bucket = Bucket { up_to_ns, count: 0 };
+        while let Some(at) = values.next_if(|at| at.value_iterated_to() <= up_to_ns) {
+            bucket.count += at.count_at_value();
+        }
+        if bucket.count > 0 || !buckets.is_empty() {
+            buckets.push(before);
+        }
+        before = bucket;
+    }
+    if before.count > 0 {
+        buckets.push(before);
+    }
+    buckets
 }
 
 /// Fills in each percentile over `count` values: `of` returns it by its hundredths of a per cent.
@@ -116,6 +143,38 @@ mod tests {
         let few = percentiles_of([5; 19]);
         assert_eq!((few.p50, few.max, few.count), (None, Some(5), 19));
         assert_eq!(percentiles_of([]), Percentiles::default());
+    }
+
+    #[test]
+    fn ranges_have_no_gap_and_begin_with_an_empty_one() {
+        const MS: u64 = 1_000_000;
+        let buckets = buckets(&histogram([90 * MS, 99 * MS, 1_000 * MS, 3_000_000 * MS]));
+        let ends = buckets.iter().map(|bucket| bucket.up_to_ns);
+        assert_eq!(ends.take(3).collect::<Vec<_>>(), [80 * MS, 100 * MS, 125 * MS]);
+        assert_eq!((buckets[0].count, buckets[1].count), (0, 2));
+        for pair in buckets.windows(2) {
+            let ratio = pair[1].up_to_ns as f64 / pair[0].up_to_ns as f64;
+            assert!((1.2..1.3).contains(&ratio), "{pair:?}");
+        }
+        assert_eq!(
+            buckets.last().map(|last| (last.up_to_ns, last.count)),
+            Some((3_150_000 * MS, 1))
+        );
+        let least = super::buckets(&histogram([0, 7]));
+        assert_eq!(least, [Bucket::default(), Bucket { up_to_ns: 100, count: 2 }]);
+        assert_eq!(super::buckets(&histogram([])), []);
+    }
+
+    proptest! {
+        #[test]
+        fn each_value_is_in_one_range(values in proptest::collection::vec(0..1_u64 << 50, 1..60)) {
+            let buckets = buckets(&histogram(values.iter().copied()));
+            let count = buckets.iter().map(|bucket| bucket.count).sum::<u64>();
+            prop_assert_eq!(count, values.len() as u64);
+            let [.., last] = buckets.as_slice() else { panic!("has values") };
+            let max = values.iter().copied().max().unwrap_or(0);
+            prop_assert!(max <= last.up_to_ns, "{} {}", max, last.up_to_ns);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
         Build, Cgroup, Cpu, Disk, Environment, Ground, Host, Limit, Memory, StealClock,
         Virtualisation,
     },
-    figures::Counters,
+    figures::{Bucket, Counters},
     gate::{
         self, Attempt, DecidedBy, Gate, GateCell, GateResult, Judged, LookFacts, Metric, Mode,
         OctetFacts, PassFacts,
@@ -271,6 +271,12 @@ pub fn cell(design: Design, threads: Threads, ms: f64) -> Cell {
         batch_figures: BatchFigures::over(&[&sample(ms)]),
         tx_latency_ns: Percentiles { p50: Some(488_000_000), p90: None, ..Percentiles::default() },
         read_latency_ns: read_latencies(p50),
+        tx_latency_histogram: vec![
+            Bucket { up_to_ns: 400_000_000, count: 0 },
+            Bucket { up_to_ns: 500_000_000, count: 30 },
+            Bucket { up_to_ns: 630_000_000, count: 9 },
+        ],
+        read_latency_histogram: Vec::new(),
         read_latency_of_batches: false,
         longest_tx_share: Some(520.0 / ms),
         scheduling_quality: None,

@@ -33,8 +33,8 @@ fn every_number_of_a_load_is_the_one_of_its_result_and_every_chart_is_there() {
         (0, "/included_per_s"),
         (0, "/blocks/0/own_tx_count"),
         (0, "/latency/inclusion_ns/p50"),
-        (0, "/latency/inclusion_histogram/1/included_count"),
-        (1, "/latency/inclusion_histogram/1/open_count"),
+        (0, "/latency/inclusion_histogram/1/count"),
+        (1, "/latency/open_histogram/1/count"),
         (1, "/pool/999/queued_count"),
         (1, "/attempts/known_count"),
         (1, "/errors/0/count"),
@@ -44,7 +44,7 @@ fn every_number_of_a_load_is_the_one_of_its_result_and_every_chart_is_there() {
     }
     let buckets = stored.iter().map(|load| {
         let latency = &load.result.latency;
-        latency.inclusion_histogram.len() * if latency.open_count > 0 { 2 } else { 1 }
+        latency.inclusion_histogram.len() + latency.open_histogram.len()
     });
     assert_eq!(html.matches("<rect class=\"bin ").count(), buckets.sum::<usize>());
     let drawn = places.iter().filter(|(result, at)| *result == 1 && at.starts_with("/pool/"));

@@ -2,11 +2,12 @@
 
 use crate::{
     comparison::Change,
+    figures::Bucket,
     load_comparison::{self, LoadComparison, LoadFigure, LoadRow, LoadSide, LoadWork},
     run::Percentiles,
     send::{
-        SCHEMA, SendAttempts, SendBlock, SendBucket, SendConfirmations, SendCounts, SendErrors,
-        SendLatency, SendNode, SendPool, SendProfile, SendReorgs, SendResult, SendSetup, SendWork,
+        SCHEMA, SendAttempts, SendBlock, SendConfirmations, SendCounts, SendErrors, SendLatency,
+        SendNode, SendPool, SendProfile, SendReorgs, SendResult, SendSetup, SendWork,
     },
 };
 
@@ -64,8 +65,9 @@ pub fn typical() -> SendResult {
         latency: SendLatency {
             inclusion_ns,
             inclusion_histogram: vec![
-                SendBucket { up_to_ns: 1_000_000_000, included_count: 8, open_count: 0 },
-                SendBucket { up_to_ns: 1_250_000_000, included_count: 12, open_count: 0 },
+                Bucket { up_to_ns: 800_000_000, count: 0 },
+                Bucket { up_to_ns: 1_000_000_000, count: 8 },
+                Bucket { up_to_ns: 1_250_000_000, count: 12 },
             ],
             ..SendLatency::default()
         },
