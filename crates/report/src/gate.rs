@@ -218,7 +218,7 @@ mod tests {
 
     /// A gate with a regression of its time and of its requests.
     fn regression() -> GateResult {
-        let mut result = example::gate();
+        let mut result = example::gate::passed();
         let figures = &mut result.gate.attempts[0].cells[0].figures;
         let mut requests = figures[0].clone();
         (requests.metric, requests.base) = (Metric::Requests, 17);
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn the_work_has_its_state_and_the_cache_where_that_is_known() {
         let line = |cache| {
-            let text = gate(&example::gate(), cache, 120, Paint::Plain);
+            let text = gate(&example::gate::passed(), cache, 120, Paint::Plain);
             let line = text.lines().find(|line| line.starts_with("work"));
             line.unwrap_or_default().to_owned()
         };
@@ -282,7 +282,7 @@ mod tests {
             let line = text.lines().find(|line| line.starts_with("counters"));
             line.map(|line| line.trim_start_matches("counters").trim().to_owned())
         };
-        let mut result = example::gate();
+        let mut result = example::gate::passed();
         assert_eq!(counters(&result).as_deref(), Some("equal"));
         result.gate.attempts[0].cells[0].octets.clear();
         let early = "equal in the warm-up, not yet compared in an octet";
@@ -291,11 +291,11 @@ mod tests {
 
     #[test]
     fn a_setting_of_one_build_stands_beside_the_value_of_the_other() {
-        let mut result = example::gate();
+        let mut result = example::gate::passed();
         let binary = |arm, value: &str, is_default| Binary {
             arm,
             path: "stress".to_owned(),
-            program: example::gate().tool.program,
+            program: example::gate::passed().tool.program,
             client: None,
             settings: Vec::new(),
             effective_settings: vec![EffectiveSetting {
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn stored_results_have_a_line_for_each_ratio_time_and_count() {
-        let mut result = example::gate();
+        let mut result = example::gate::passed();
         result.gate.attempts.clear();
         let shift = Shift {
             variant: "memory/x".to_owned(),

@@ -473,7 +473,7 @@ mod tests {
         let told = |code| of_user(Failure { code, error: anyhow!("/b/stress: cancelled") });
         assert_eq!(told(Code::Interrupted).to_string(), "interrupted");
         assert_eq!(told(Code::Io).to_string(), "/b/stress: cancelled");
-        let mut gate = result::example::gate().gate;
+        let mut gate = result::example::gate::passed().gate;
         failed(&mut gate, &told(Code::Interrupted));
         assert_eq!(gate.reason, "interrupted after 1 octet; the first figures come after 6");
         gate.attempts.clear();

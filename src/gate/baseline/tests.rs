@@ -168,7 +168,7 @@ fn variants_that_one_side_lacks_are_named_and_shown() {
         assert_eq!((verdict, compared.ratios.len()), (Verdict::NotJudged, 3));
         let [only] = compared.only_in_one.as_slice() else { panic!("{compared:?}") };
         assert!(only.contains("batched-io"), "{only}");
-        let mut result = example::gate();
+        let mut result = example::gate::passed();
         result.gate.baseline = Some(compared.clone());
         let page = report::gate(&result, None, 200, report::Paint::Plain);
         assert!(page.contains("unpaired") && page.contains(only), "{page}");

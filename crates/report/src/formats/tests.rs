@@ -20,7 +20,7 @@ fn disagreeing() -> Shown {
 }
 
 fn regression() -> Shown {
-    let mut result = example::gate();
+    let mut result = example::gate::passed();
     result.gate.verdict = Some(gate::Verdict::Regression);
     let content = Content::Gate(Box::new(result));
     Shown::new("gate.json".into(), content)

@@ -316,7 +316,7 @@ fn a_result_of_nothing_is_a_page_all_the_same() {
 
 /// The result of a gate that found a regression, and compared with a stored result, too.
 fn result_of_gate() -> Shown {
-    let mut result = example::gate();
+    let mut result = example::gate::passed();
     result.workload = None;
     result.gate.verdict = Some(gate::Verdict::Regression);
     result.gate.reason = "a <b> takes longer".to_owned();
@@ -372,14 +372,14 @@ fn a_page_of_a_gate_names_the_builds_and_the_setting_that_was_compared() {
     let binary = |arm, effective_settings| gate::Binary {
         arm,
         path: "/opt/<stress>".to_owned(),
-        program: example::gate().tool.program,
+        program: example::gate::passed().tool.program,
         client: None,
         settings: Vec::new(),
         effective_settings,
         slow_read_ns: 0,
         reads_one_twice: false,
     };
-    let mut result = example::gate();
+    let mut result = example::gate::passed();
     let of_a = vec![setting("run.read", "multi-get", true), setting("run.commit", "<all>", false)];
     let of_b = vec![setting("run.read", "get", false), setting("run.commit", "logged", true)];
     result.binaries = vec![binary('A', of_a), binary('B', of_b)];

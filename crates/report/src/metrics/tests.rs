@@ -112,7 +112,7 @@ fn of_designs_that_disagree_there_is_no_figure() {
 
 #[test]
 fn the_metrics_of_a_gate_are_its_verdict_its_figures_and_their_bounds() {
-    let mut result = example::gate();
+    let mut result = example::gate::passed();
     let exposed = of_gate(&result);
     let verdict = |exposed: &Exposed, name| {
         exposed.value("stress_gate_verdict", &[("verdict", name), ("mode", "against")])
@@ -156,7 +156,7 @@ fn the_page_explains_every_metric() {
             (sample.device_read_bytes, sample.read_syscalls) = (Some(1), Some(1));
         }
     }
-    let mut gate = example::gate();
+    let mut gate = example::gate::passed();
     let figures = &mut gate.gate.attempts[0].cells[0].figures;
     (figures[0].samples_to_decide, figures[0].delta_to_decide) = (Some(1), Some(0.1));
     let of_metric = |metric| Judged { metric, ..figures[0].clone() };
@@ -255,7 +255,7 @@ proptest! {
         }
         prop_assert_eq!(exposed.value("stress_samples_total", &labels), 1.0);
 
-        let mut result = example::gate();
+        let mut result = example::gate::passed();
         result.gate.attempts[0].cells[0].variant = variant.clone();
         let exposed = parsed(&metrics_of_gate(&result, 0)).map_err(TestCaseError::fail)?;
         let of_gate = exposed.value("stress_gate_octets", &[("variant", variant.as_str())]);

@@ -133,9 +133,10 @@ fn joined_results_and_those_of_a_gate_are_read_by_their_schema() {
     let all = Shown::read_all(file.path()).expect("joined");
     assert!(all.len() == 1 && all[0].path.to_string_lossy().ends_with("cell 7"));
     assert!(all[0].is_sound());
-    fs::write(file.path(), crate::json(&example::gate()).expect("finite")).expect("written");
+    fs::write(file.path(), crate::json(&example::gate::passed()).expect("finite"))
+        .expect("written");
     let all = Shown::read_all(file.path()).expect("a gate's");
-    assert_eq!(all[0].gate(), Some(&example::gate()));
+    assert_eq!(all[0].gate(), Some(&example::gate::passed()));
     assert!(Stored::read(file.path()).is_err());
 }
 
@@ -229,7 +230,7 @@ fn a_result_read_back_is_the_one_that_was_written_to_the_last_bit() {
     returns(&example::typical());
     returns(&example::sampled(9));
     returns(&example::pooled(&[vec![10, 11, 13], vec![20, 21, 22], vec![30, 31, 37]]));
-    returns(&example::gate());
+    returns(&example::gate::passed());
     let mut result = example::typical();
     for (cell, third) in result.cells.iter_mut().zip(1..) {
         cell.abort_rate = Some(1.0 / f64::from(3 * third));
@@ -300,7 +301,7 @@ fn a_directory_of_several_runs_stands_for_the_one_that_began_last() {
 fn a_directory_of_a_gate_stands_for_its_newest_verdict() {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, started_unix_s) in [("gate.json", 10), ("gate-20.json", 20)] {
-        let gate = crate::gate::GateResult { started_unix_s, ..example::gate() };
+        let gate = crate::gate::GateResult { started_unix_s, ..example::gate::passed() };
         let json = crate::json(&gate).expect("finite");
         fs::write(dir.path().join(name), json).expect("written");
     }

@@ -14,15 +14,12 @@ use crate::{
         Virtualisation,
     },
     figures::{Bucket, Counters},
-    gate::{
-        self, Attempt, DecidedBy, Gate, GateCell, GateResult, Judged, LookFacts, Metric, Mode,
-        OctetFacts, PassFacts,
-    },
     names::{Bottleneck, Bound, IoKind, Verdict},
     phases::{PathNs, PhasesNs},
     run::{
-        CacheFacts, Cell, Claim, Device, Estimate, Expects, Percentiles, PrefetchFacts, RunResult,
-        SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool,
+        BalBytes, CacheFacts, Cell, Claim, Device, Estimate, Expects, Fill, LoadFill, Percentiles,
+        PrefetchFacts, RunResult, SCHEMA, SampleFacts, SharedDevice, StoreFacts, TimesAsFast, Tool,
+        WorkloadFacts,
     },
     stats::estimate,
     writes::BatchFigures,
@@ -30,12 +27,12 @@ use crate::{
 
 #[path = "example/client.rs"]
 pub mod client;
+#[path = "example/gate.rs"]
+pub mod gate;
 #[path = "example/send.rs"]
 pub mod send;
-#[path = "example/work.rs"]
-mod work;
 
-use work::{GAS, workload};
+const GAS: u64 = 639_998_214;
 
 /// How the readers of an example read.
 pub const PREFETCH: PrefetchFacts = PrefetchFacts {
@@ -114,6 +111,40 @@ pub fn typical() -> RunResult {
         profile: None,
         conclusion: None,
     }
+}
+
+fn workload() -> WorkloadFacts {
+    WorkloadFacts {
+        scenario: "sload-storm".to_owned(),
+        seed: 0,
+        fork: "amsterdam".to_owned(),
+        gas: GAS,
+        header_gas: GAS,
+        block_count: 1,
+        batch_count: 1,
+        blocks_per_batch: 1,
+        tx_count: 39,
+        digest: "3f9a1c0277b1e0d54c9b".to_owned(),
+        bal: BalBytes {
+            parallel_io_bytes: 2_210,
+            batched_io_bytes: 9_600_412,
+            full_bytes: 19_200_930,
+        },
+        list_account_count: 43,
+        list_slot_count: 290_912,
+        state_slot_count: 128_000_000,
+        sized_slot_count: Some(128_000_000),
+        state_account_count: 100_000,
+        layout: "hashed".to_owned(),
+        overridden: Vec::new(),
+        fill: Some(fill()),
+    }
+}
+
+fn fill() -> Fill {
+    let load =
+        LoadFill { kind: "sload-storm".to_owned(), execution_gas: GAS, ..LoadFill::default() };
+    Fill { limit_gas: GAS, execution_gas: GAS, loads: vec![load], ..Fill::default() }
 }
 
 /// Ten minutes before that run a sweep measured its device.
@@ -410,73 +441,4 @@ pub fn pooled(times: &[Vec<u64>]) -> RunResult {
     result.cells = pool(&ran, &[]);
     result.databases = ran.into_iter().map(|ran| ran.facts).collect();
     result
-}
-
-/// A gate against another build that passes.
-pub fn gate() -> GateResult {
-    let RunResult { tool, command, started_unix_s, workload, environment, expects, .. } = typical();
-    let counters = Counters { gas: GAS, ..Counters::default() };
-    let look = LookFacts {
-        octet_count: 6,
-        change: 0.001,
-        lower: -0.004,
-        upper: 0.006,
-        null: [-0.003, 0.002],
-    };
-    let figure = Judged {
-        metric: Metric::Wall,
-        verdict: gate::Verdict::Pass,
-        delta: 0.03,
-        base: 4_902_000_000,
-        samples_to_decide: None,
-        delta_to_decide: None,
-        looks: vec![look],
-    };
-    let pass = PassFacts {
-        generation: 0,
-        order: "NABBANBNAANB".to_owned(),
-        wall_ns: vec![4_902_000_000; 12],
-        cpu_ns: vec![None; 12],
-        ..PassFacts::default()
-    };
-    let cell = GateCell {
-        variant: "rocksdb/batched-io/bal+batched@2+64io".to_owned(),
-        counters,
-        counter_changes: Vec::new(),
-        warm_up_sample_counts: [3, 3, 3],
-        passes_per_octet: 1,
-        samples_per_slot: 1,
-        verdict: gate::Verdict::Pass,
-        decided_by: DecidedBy::All,
-        figures: vec![figure],
-        octets: vec![OctetFacts { cpus: Some(vec![0]), passes: vec![pass] }],
-    };
-    let attempt = Attempt {
-        verdict: gate::Verdict::Pass,
-        reason: "surely below 0.6 %".to_owned(),
-        coin_seed: 0,
-        disturbances: Vec::new(),
-        cells: vec![cell],
-    };
-    GateResult {
-        schema: gate::SCHEMA,
-        tool,
-        command,
-        started_unix_s,
-        took_s: 61.5,
-        workload: Some(workload),
-        environment,
-        warnings: Vec::new(),
-        binaries: Vec::new(),
-        gate: Gate {
-            mode: Mode::Against,
-            verdict: Some(gate::Verdict::Pass),
-            exit_code: 0,
-            reason: "surely below 0.6 %".to_owned(),
-            delta: 0.03,
-            attempts: vec![attempt],
-            baseline: None,
-        },
-        expects: Some(expects),
-    }
 }
