@@ -115,7 +115,8 @@ struct Dropped {
     time: Duration,
 }
 
-/// Recorder of one thread, one for each of its tallies.
+/// Events of one thread. A thread with several tallies has a recorder for each; [`Trace::give`] joins them on
+/// its track.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     events: Vec<Event>,
@@ -216,8 +217,8 @@ impl Trace {
         recorded.dropped.time += recorder.dropped.time;
     }
 
-    /// Adds the clock, and the phases that are on the main thread's track.
-    pub(crate) fn clock(&self, spans: &Spans) {
+    /// Sets the start of the clock as time 0, and adds the phases that are on the main thread's track.
+    pub(crate) fn set_clock(&self, spans: &Spans) {
         let mut state = self.lock();
         state.origin = Some(spans.at(Duration::ZERO));
         let main = state.tracks.entry(Track::Main).or_default();

@@ -1,4 +1,4 @@
-//! Progress of a long step, on standard error. A terminal has a bar, with the figures of a run so
+//! Progress of a long stage, on standard error. A terminal has a bar, with the figures of a run so
 //! far. Elsewhere there are plain lines, at most one every few seconds. Nothing here runs by
 //! itself: a line is drawn only from within a call, and none while a sample's clock runs
 //! ([`Progress::pause`]).
@@ -21,13 +21,13 @@ use crate::terminal::interrupt;
 use report::units;
 pub use report::units::{bytes, count};
 use samples::SampleLog;
-pub use step::{Live, Total};
-use step::{Shown, UnderWay};
+pub use stage::{Live, Total};
+use stage::{Shown, UnderWay};
 pub use style::visible;
 use style::{live_style, style};
 
 mod samples;
-mod step;
+mod stage;
 mod style;
 #[cfg(test)]
 mod tests;
@@ -229,7 +229,7 @@ impl Progress {
         self.draw_if_due();
     }
 
-    /// Finishes the step under way, and a run's samples: the bar goes, a log gets a line with the
+    /// Finishes the stage under way, and a run's samples: the bar goes, a log gets a line with the
     /// time it took.
     pub fn clear(&self) {
         self.end_stage();
@@ -240,7 +240,7 @@ impl Progress {
         self.draw();
     }
 
-    /// Finishes the step under way; other samples may follow.
+    /// Finishes the stage under way; other samples may follow.
     fn end_stage(&self) {
         let mut screen = self.screen();
         let Some(stage) = screen.stage.take() else { return };

@@ -264,23 +264,23 @@ impl<'a> Simulation<'a> {
             self.simulated.ahead_key_count += keys.len() as u64;
             self.send(Arrival::Report(shard, Report::Wanted(keys.clone())));
         }
-        let due = part.steps.iter().copied();
-        let due = due.filter(|step| self.missing.get(*step as usize).is_none_or(|n| *n == 0));
-        let due = due.map(Reverse).collect();
+        let steps = part.steps.iter().copied();
+        let steps = steps.filter(|step| self.missing.get(*step as usize).is_none_or(|n| *n == 0));
+        let runnable = steps.map(Reverse).collect();
         let state = &mut self.shards[shard as usize];
-        (state.is_ready, state.due) = (true, due);
+        (state.is_ready, state.runnable) = (true, runnable);
         if part.steps.is_empty() {
             self.send(Arrival::Report(shard, Report::Done));
         }
         self.hand_out(shard);
     }
 
-    /// Threads without a step take those that are due.
+    /// Threads without a step take steps that can begin.
     fn hand_out(&mut self, shard: u32) {
         loop {
             let state = &mut self.shards[shard as usize];
             let Some(thread) = state.idle.pop() else { return };
-            let Some(Reverse(step)) = state.due.pop() else {
+            let Some(Reverse(step)) = state.runnable.pop() else {
                 state.idle.push(thread);
                 return;
             };
@@ -345,7 +345,7 @@ impl<'a> Simulation<'a> {
         let state = &mut self.shards[self.plan.shard_of[step as usize] as usize];
         // One that can begin before its shard is ready is found then.
         if *missing == 0 && state.is_ready {
-            state.due.push(Reverse(step));
+            state.runnable.push(Reverse(step));
         }
     }
 
@@ -375,9 +375,9 @@ impl<'a> Simulation<'a> {
 
     /// Results begin to wait for others.
     fn results_wait(&mut self, shard: u32) {
-        let due_at = self.now + WAIT_NS;
-        self.shards[shard as usize].due_at = due_at;
-        self.network.send(due_at, Arrival::Due(shard));
+        let send_at = self.now + WAIT_NS;
+        self.shards[shard as usize].send_at = send_at;
+        self.network.send(send_at, Arrival::Due(shard));
     }
 
     /// The sending thread takes the results that are there, if they are many, or have waited, or are the last.

@@ -252,7 +252,7 @@ fn lead<E: Engine>(
     executed.root_work = rooting.as_ref().map(Rooting::work);
     engine.leave(lead, &mut executed);
     if let Some(trace) = at.task.trace {
-        trace.clock(&spans);
+        trace.set_clock(&spans);
     }
     Ok(Timed { executed, done })
 }

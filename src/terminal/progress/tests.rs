@@ -178,7 +178,7 @@ fn time_left_follows_from_the_share_that_is_done_and_is_absent_before_any() {
             assert!(!words.contains("left"), "{words}");
         }
     }
-    // A step that took minutes is as long ago: a rate that forgets it would say years.
+    // A stage that took minutes is as long ago: a rate that forgets it would say years.
     let words = since(600, Total::Count(12)).words(1);
     assert!(words.starts_with("1 of 12, ") && words.ends_with(", about 110 min left"), "{words}");
     let words = since(600, Total::Count(12)).words(11);

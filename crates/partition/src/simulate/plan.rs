@@ -1,11 +1,13 @@
-//! The keys that each shard requests and waits for, before the clock of a simulation starts. They
-//! are the keys to request ahead, and the values and steps that each step needs.
+//! What each shard will request and wait for, worked out before the clock of a simulation starts. The
+//! plan has the keys to request ahead, and the values and steps that each step needs.
 
 use super::input::{BatchWork, KeyKind, Knowledge, Setting, StepWork};
 use crate::rows::Rows;
 
 /// No step.
 const NO_STEP: u32 = u32::MAX;
+/// No shard.
+const NO_SHARD: u32 = u32::MAX;
 
 /// The part of one shard.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +46,7 @@ impl Plan {
             Knowledge::NoList => values_and_dependencies(work),
         };
         let slots_of = unwritten_slots(work, &first_writers);
-        let mut asked = vec![NO_STEP; work.keys.len()];
+        let mut asked_last_by = vec![NO_SHARD; work.keys.len()];
         for (number, shard) in shards.iter_mut().enumerate() {
             let mut keys = match knowledge {
                 Knowledge::List => foreseen(work, &shard.steps, &first_writers, &slots_of),
@@ -56,7 +58,10 @@ impl Plan {
                     .collect(),
             };
             let number = number as u32;
-            keys.retain(|key| std::mem::replace(&mut asked[*key as usize], number) != number);
+            // Each key once a shard.
+            keys.retain(|key| {
+                std::mem::replace(&mut asked_last_by[*key as usize], number) != number
+            });
             shard.ahead = micro_batches(work, keys, micro_batch_key_count);
         }
         let dependents = dependencies.transposed(work.steps.len());

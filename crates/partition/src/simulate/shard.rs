@@ -23,7 +23,7 @@ pub(super) enum Value {
 pub(super) struct Thread {
     /// Step that the thread executes.
     pub(super) step: u32,
-    /// Values of the step that are there, in their order.
+    /// Number of values of the step that are there: the first ones in the order in which it asks for them.
     pub(super) value_count: usize,
     /// Start of its wait for the next.
     pub(super) waits_since: f64,
@@ -42,12 +42,12 @@ pub(super) struct ShardState {
     pub(super) threads: Vec<Thread>,
     /// Threads without a step.
     pub(super) idle: Vec<u32>,
-    /// Steps that can be taken, the lowest first.
-    pub(super) due: BinaryHeap<Reverse<u32>>,
+    /// Steps that can begin, the lowest first.
+    pub(super) runnable: BinaryHeap<Reverse<u32>>,
     /// Results that are not sent yet.
     pub(super) unsent_count: u64,
-    /// Time at which the first of them has waited long enough.
-    pub(super) due_at: f64,
+    /// Time at which unsent results must be sent: the first of them has then waited long enough.
+    pub(super) send_at: f64,
     /// Steps that have ended.
     pub(super) ended_count: u64,
     /// Results under way to the connection; 0: the sending thread has nothing to do.
@@ -69,6 +69,6 @@ impl ShardState {
 
     /// Returns whether results have waited long enough.
     pub(super) fn has_due_results(&self, now: f64) -> bool {
-        self.unsent_count > 0 && now >= self.due_at
+        self.unsent_count > 0 && now >= self.send_at
     }
 }

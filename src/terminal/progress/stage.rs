@@ -1,4 +1,4 @@
-//! The step under way: how much it has to do, and the words that a terminal and a log have of it. Time
+//! The stage under way: how much it has to do, and the words that a terminal and a log have of it. Time
 //! left follows from the share that is done; where too little is, there is none.
 
 use std::time::{Duration, Instant};
@@ -7,10 +7,11 @@ use report::units;
 
 /// Least share of a stage from which its time left is told.
 const TELLING_SHARE: f64 = 0.01;
-/// Shortest time that is told where nothing is counted: the words of a begin may stand for long.
+/// Shortest time that is shown where nothing is counted: the first words may stand for long, and a 0 would look
+/// like a fault.
 const TELLING_TIME: Duration = Duration::from_secs(1);
 
-/// Lines that a step shows in the place of a count.
+/// Lines that a stage shows in the place of a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live {
     /// Before the bar, as samples and time left. A log has this line alone.
@@ -60,7 +61,7 @@ impl Total {
     }
 }
 
-/// The step under way.
+/// The stage under way.
 pub(super) struct UnderWay {
     pub(super) name: String,
     pub(super) total: Total,
@@ -69,11 +70,11 @@ pub(super) struct UnderWay {
     pub(super) is_shown: bool,
     /// Whether it is a sample, of which a log may have no line.
     pub(super) is_sample: bool,
-    /// The lines of a step that shows its own; `None` of other stages.
+    /// The lines of a stage that shows its own; `None` of others.
     pub(super) live: Option<Shown>,
 }
 
-/// Lines of a step, and whether they stand on the screen.
+/// Lines of a stage, and whether they stand on the screen.
 pub(super) struct Shown {
     pub(super) live: Live,
     pub(super) is_drawn: bool,
@@ -86,7 +87,8 @@ impl UnderWay {
         Self { name, total, began, is_shown: false, is_sample: false, live: None }
     }
 
-    /// Shows lines of its own from now on. Equal first lines count as drawn once they are, for a log.
+    /// Shows lines of its own from now on. Where the first line is the same and was drawn, these lines count as
+    /// drawn, so that a log does not repeat it.
     pub(super) fn show(&mut self, live: Live) {
         let before = self.live.take();
         // The bar of a count has another form.
