@@ -19,8 +19,8 @@ pub fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A seed of 53 bits that no run had, so that no cache has seen the blocks that it gives. The standard
-/// library's keys for hashing come from the system.
+/// A seed of 53 bits that no run had, so that no cache has seen the blocks that it gives. It is random because
+/// the standard library takes the keys of its hasher from the system's random numbers.
 pub fn fresh_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> (u64::BITS - EXACT_BITS)
 }

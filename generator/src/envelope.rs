@@ -14,7 +14,8 @@ use workload::{Transaction, TxType, signing::TxSignatures};
 /// A transaction of a block; a blob transaction without its sidecar.
 pub(crate) type Envelope = EthereumTxEnvelope<TxEip4844>;
 
-/// `tx` on the chain `chain_id` with its signatures; only one of type 0 can be for any (before EIP-155).
+/// The envelope of `tx` with its signatures. `chain_id` is `None` only for a transaction of type 0 that is valid
+/// on any chain (before EIP-155).
 pub(crate) fn envelope(
     tx: &Transaction,
     chain_id: Option<u64>,

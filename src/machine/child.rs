@@ -26,7 +26,7 @@ use crate::terminal::{Code, interrupt};
 /// Polling interval for the child's end. Long against the cost of a poll, as samples are
 /// being timed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// This program, even where its file has been replaced since it began: all children are of one.
+/// This program, even where its file has been replaced since it began: so all children are of the same build.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// First word of a process that becomes another program; then come the parent and the command.
 const BECOME: &str = "--become";
@@ -50,7 +50,8 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// The code of a program that a part of itself ended so: its own mistake, or a failure.
+    /// Exit code of this program after a child of it ended so. A usage error and a disagreement are passed on;
+    /// all else is a failure.
     pub const fn code(self) -> Code {
         match self {
             Self::Code(2) => Code::Usage,
@@ -82,7 +83,7 @@ pub fn run(words: &[OsString]) -> Result<Ended> {
     ended(command)
 }
 
-/// The same, but that the child is killed when this process ends.
+/// Runs this program like [`run`], but the child is killed when this process ends.
 ///
 /// # Errors
 /// It cannot be started or waited for.
@@ -96,7 +97,7 @@ fn ended(mut command: Command) -> Result<Ended> {
     command.stdout(Stdio::null());
     let mut child = command.spawn().context("cannot start another process of stress")?;
     let mut is_told = false;
-    // The child keeps its finished part before it ends.
+    // While the child writes what it has finished, an interrupt must not end this process.
     let _hold = interrupt::hold();
     loop {
         if let Some(status) =

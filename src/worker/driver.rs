@@ -56,7 +56,7 @@ pub struct Driver {
     who: Who,
 }
 
-/// A worker's line or the end of its standard output.
+/// A line of a worker, or why it cannot be read. The end of its standard output closes the channel.
 #[derive(Debug)]
 enum Line {
     Text(String),
@@ -135,7 +135,7 @@ impl Driver {
         }
     }
 
-    /// Lets it judge claims; the answer is as `expects` of a result.
+    /// Lets it judge claims. The answer has the form of the field `expects` of a result.
     ///
     /// # Errors
     /// It cannot, or does not answer.

@@ -6,7 +6,7 @@ use variant::WholeRows;
 
 use crate::run::minimal;
 
-/// Keys that say how long a run goes on: the driver decides that.
+/// Keys that are for the driver alone: how long a run goes on, and the separate phase that recovers senders.
 const OF_THE_DRIVER: [&str; 3] = ["run.samples", "run.budget", "run.recover_senders"];
 
 /// The settings of `run` as keys and values of a command line.
@@ -26,7 +26,8 @@ pub fn of_run(run: &RunSpec) -> Result<Vec<(String, String)>, ScenarioError> {
     Ok(set)
 }
 
-/// The value of a key of `run`, as `run.read`; of one that is left out, the meaning of that. `None` of no key.
+/// The value of `key`, such as `run.read`. For a key that is left out: the meaning of leaving it out, such as
+/// `chosen by the tool`. `None` if there is no such key.
 pub fn value_of(run: &RunSpec, key: &str) -> Option<String> {
     let (_, value) = entries(run).find(|(of, _)| of == key)?;
     Some(value.unwrap_or_else(str::to_owned))

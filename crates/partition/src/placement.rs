@@ -1,8 +1,9 @@
-//! Vertices on shards, and the objective: probabilistic fanout (Kabiljo et al., *Social Hash
-//! Partitioner*, 2017). With p = 1/2 an edge with n vertices on a shard counts 1 - 2^-n there. So
-//! removing one of few vertices of an edge from a shard gains more than one of many. The objective
-//! counts whole units of 2^-32, so sums are exact in any order. Memory is 4 bytes for each edge and
-//! shard.
+//! Vertices on shards, and the objective. Vertices are transactions, or clusters of them. Edges are
+//! keys that two or more vertices touch. The objective is probabilistic fanout (Kabiljo et al.,
+//! *Social Hash Partitioner*, 2017). With p = 1/2 an edge with n vertices on a shard counts 1 - 2^-n
+//! there. So it gains more to take a vertex from a shard where its edge has few others than from one
+//! where it has many. The objective counts whole units of 2^-32, so sums are exact in any order.
+//! Memory is 4 bytes for each edge and shard.
 
 use crate::hypergraph::Hypergraph;
 

@@ -146,7 +146,8 @@ fn policy_words(cell: &Cell) -> Option<String> {
 /// The lines of the table: designs, then clients.
 type Lines<'a> = columns::Lines<'a, &'a Cell, ClientCell>;
 
-/// Columns of threads and times.
+/// Columns of threads and times. The first argument of each column is its rank: 0 always stays; of the others
+/// the highest is left out first.
 fn columns_of_times(time_is_per: &str, lines: &Lines<'_>) -> Vec<Column> {
     let unit = time_unit(lines);
     let time_head = match (unit, time_is_per) {
@@ -193,7 +194,7 @@ fn columns(lines: &Lines<'_>) -> Vec<Column> {
     vec![
         lines.first(5, ["warm-up", "found %"], |cell| finite(cell.warm_up_found_share, percent)),
         lines.both(
-            // The headline: the last one that is left out.
+            // Rank 1: this headline is left out only after all higher ranks.
             1,
             ["times", "in order"],
             |cell| compared(cell, cell.times.in_order),

@@ -56,7 +56,7 @@ pub fn describe(described: &Described, width: usize, paint: Paint) -> String {
     page.render(paint)
 }
 
-/// Bytes that a client has to be sent, without the other fields of transactions than calldata.
+/// Bytes that have to be sent to a client: calldata and list. Other fields of transactions are left out.
 fn byte_words(described: &Described) -> String {
     let mut words = format!(
         "{} of calldata and {} of batched-io list, {} bytes together for each Mgas",
@@ -175,7 +175,7 @@ fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
     )
 }
 
-/// `12 txs (3 %) write what another writes, at 4 keys; 30 txs (8 %) read what another writes, …`.
+/// `write-write 12 txs (3 %) at 4 keys; read-write 30 txs (8 %) at 9 keys`.
 fn kind_words(conflicts: &Conflicts, all: &TxFacts) -> String {
     let Conflicts { write_write, read_write, .. } = conflicts;
     [(write_write, "write-write"), (read_write, "read-write")]
@@ -210,9 +210,10 @@ fn shards(page: &mut Page, sharded: &Sharded) {
     let partitions = &sharded.partitions[..];
     let count = units::things(sharded.shard_count, "shard");
     let text = format!(
-        "{count} of execution: mean shards of a key in conflict and of any key of two or more txs (fanout); \
-         values between shards, and the most that wait for one another (hops), in the block's order and \
-         in one by shards; values read from the state; gas of the fullest shard above the mean"
+        "{count} of execution. fanout: mean number of shards of a key (conflict: of keys in conflict; else of \
+         all keys of two or more txs); values: sent between shards, with the txs in block order or by \
+         shards; hops: the longest chain of such values; state reads: values read from the state; \
+         % over mean: gas of the fullest shard above the mean; time: of the partitioner"
     );
     page.labelled(Tone::Plain, "shards", &text);
     let names: Vec<&str> = partitions.iter().map(|of| of.partitioner.name()).collect();

@@ -64,7 +64,8 @@ pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T>
     distinct
 }
 
-/// Words of stores, each once, behind the names of all stores that they are of.
+/// Groups stores by their words: (`rocksdb, flat`, `cold …`). Groups are in the order in which their words
+/// first appear.
 pub(super) fn by_words(
     of_stores: impl IntoIterator<Item = (StoreKind, String)>,
 ) -> Vec<(String, String)> {
@@ -78,7 +79,7 @@ pub(super) fn by_words(
     grouped
 }
 
-/// The noun that times are per: a batch, of one block in all of `works` or of more.
+/// The noun that times are per: `block` where each batch of all `works` has one block, otherwise `batch`.
 fn time_is_per<'a>(works: impl IntoIterator<Item = &'a WorkloadFacts>) -> &'static str {
     match works.into_iter().all(|work| work.block_count == work.batch_count) {
         true => "block",
@@ -166,7 +167,8 @@ pub(super) fn by_duties<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     groups
 }
 
-/// The end of a list of duties: the kind of commit, whether there is a state root, and which are whole.
+/// The duties that come last in a legend: the kind of commit and the state root. Where only some cells have
+/// a root, also which ones: whole blocks, or rows named `+root`.
 pub(crate) fn commit_and_root<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> &'static str {
     let (mut with, mut without, mut has_whole) = (false, false, false);
     for cell in cells {
@@ -199,7 +201,7 @@ pub(super) fn threads(cell: &Cell) -> String {
     }
 }
 
-/// `batched-io 2+8io`: a row by its words in the table, without one thread.
+/// `batched-io 2+8io`: the name of a row, design and threads. A single thread is not named.
 pub(super) fn row_name(cell: &Cell) -> String {
     match threads(cell).as_str() {
         "1" => cell.design.name().to_owned(),

@@ -82,7 +82,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// Duty towards the list of a block of an engine that takes none.
+    /// Duty of an engine that takes no list towards the list of a block.
     #[derive(Default)]
     pub enum ListDuty: "duty towards the list" {
         /// Nothing.
@@ -128,8 +128,8 @@ impl Default for Warming {
 pub enum Engine {
     /// One after the other on one thread.
     Sequential,
-    /// One after the other on one thread; on others, for their reads, on the state before the
-    /// batch.
+    /// One after the other on one thread. Other threads run them on the state before the batch, only to read
+    /// ahead the keys that they need.
     Prewarm(Warming),
     /// Optimistically: before the writes of lower ones are known, and again where that was wrong.
     BlockStm,

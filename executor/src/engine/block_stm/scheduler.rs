@@ -2,8 +2,8 @@
 //! transitions are exactly those that threads can interleave, and `model.rs` tries all of them.
 //!
 //! ```text
-//!            ┌────────────── given up ──────────────┐
-//!            ▼                                      │
+//!            ┌──── given up ────┐
+//!            ▼                  │
 //! not met ─▶ Ready ──claim──▶ Executing ──finish──▶ Executed ──all lower committed──▶ committed
 //!            ▲                                      │  ▲        and not dirty
 //!            │                                claim │  │ nothing changed
@@ -14,7 +14,8 @@
 //! is committed without being validated. When the lowest step that is not committed runs from its
 //! start, nobody can disturb it: its run is *final*.
 //!
-//! Nobody waits when nobody can run: a step may wait only while another worker does not.
+//! Never do all workers wait: a run may wait only while at least one other worker does not. Otherwise
+//! it is given up.
 //!
 //! On a shard of execution the steps of other shards are *remote*: they do not run here. Messages
 //! with their writes disturb other steps. A step is committed here only after the coordinator has
@@ -33,8 +34,8 @@ use crate::shards::Speculation;
 pub(super) const NO_STEP: BlockAccessIndex = BlockAccessIndex::MAX;
 /// Number of steps that cannot run yet and are passed over in search of one that can.
 const LOOK: usize = 32;
-/// Steps ahead of the commit on a shard, for each step of the window and each shard. The shard goes
-/// on while the message of a commit is under way.
+/// On a shard the window is multiplied by this and by the number of shards. The shard goes on while
+/// the message of a commit is under way.
 const SHARD_STRETCH: u32 = 16;
 /// Reads and writes of steps that are executed and not committed, above which only the lowest
 /// step may run.
@@ -74,9 +75,9 @@ pub(super) struct Scheduler {
     own: Option<Vec<BlockAccessIndex>>,
     /// Steps from this one on may not be committed yet.
     finalized: BlockAccessIndex,
-    /// Steps ahead of the commit for each of the window.
+    /// Factor of the window: steps ahead of the commit are the window's size times this.
     stretch: u32,
-    /// All steps from here on were never looked at.
+    /// Steps from this one on are not met yet: none of them was ever claimed.
     next: BlockAccessIndex,
     /// Position of the first of them among those that are run here.
     next_own: usize,
@@ -132,7 +133,7 @@ impl Scheduler {
         self.own = Some(own.to_vec());
         self.finalized = 0;
         self.stretch = shards.saturating_mul(SHARD_STRETCH);
-        // Others run beside the only worker.
+        // A single worker here has the workers of other shards beside it, so its window is not 1.
         self.window = Window::new(self.worker_count.max(2));
         self
     }
@@ -165,7 +166,8 @@ impl Scheduler {
         self.steps.iter().map(|step| step.incarnation)
     }
 
-    /// Cost of the runs so far. The number of steps is left out: on a shard it is another one.
+    /// Cost of the runs so far. The number of steps stays 0, and the engine sets it: on a shard, the steps here
+    /// include those of other shards.
     pub(super) fn speculation(&self) -> Speculation {
         let mut speculation = self.speculation;
         for incarnation in self.incarnations() {
@@ -279,6 +281,7 @@ impl Scheduler {
 
     fn is_done(&self) -> bool {
         let count = self.steps.len();
+        // On a shard: once the coordinator has committed all, nothing that is left here counts.
         self.committed as usize == count || self.finalized as usize == count
     }
 
@@ -303,7 +306,7 @@ impl Scheduler {
         again.map(Choice::Again).or_else(|| self.new_step().map(Choice::New))
     }
 
-    /// The first step that was never looked at and can run.
+    /// The first step that can run among those that are not met.
     fn new_step(&self) -> Option<BlockAccessIndex> {
         let room = LOOK.saturating_sub(self.redo.len());
         let end = self.committed.saturating_add(self.distance());
@@ -322,7 +325,8 @@ impl Scheduler {
         }
     }
 
-    /// Steps that may run ahead of the commit. One at a time is one of all shards.
+    /// How many steps from the first uncommitted one on may run. A window of 1 is not stretched: then one step
+    /// runs at a time over all shards, not one on each.
     const fn distance(&self) -> u32 {
         match self.window.size() {
             1 => 1,
@@ -427,7 +431,7 @@ fn insert(sorted: &mut Vec<BlockAccessIndex>, index: BlockAccessIndex) {
     }
 }
 
-/// Steps that are met and not committed never are more than this.
+/// Without shards, steps that are met and not committed are never more than this.
 pub(super) const MOST_UNCOMMITTED: u32 = LARGEST;
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl Part<'_> {
             }
             while let Some(steps) = self.results.next() {
                 if self.coordinator.send(steps).is_err() {
-                    // Nobody wants it once the batch is over.
+                    // The coordinator takes no more results: it has ended the batch, or is gone.
                     over.store(true, Ordering::Relaxed);
                     self.results.close();
                     break;
@@ -189,6 +189,7 @@ impl Part<'_> {
         let key_count = (*micro_batch_key_count).max(1) as usize;
         let accounts = accounts.chunks(key_count).map(|keys| (keys, &[][..]));
         let slots = slots.chunks(key_count).map(|keys| (&[][..], keys));
+        // Requests ahead are numbered from 1; 0 is a request that a step waits for.
         for ((accounts, slots), request) in accounts.chain(slots).zip(1..) {
             if over.load(Ordering::Relaxed) {
                 return;

@@ -67,6 +67,7 @@ impl<'f> Stored<'f> {
         self.reader.read_exact(&mut self.block.0)?;
         let left = &mut self.left;
         each_node(&self.block, number, &mut |key, node| left.push_back((key.into(), node.into())))?;
+        // Every block has a node: the writer never ends an empty one, and the checksum holds.
         if let Some((first, _)) = self.left.front() {
             self.read.push(first);
         }
