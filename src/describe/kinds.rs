@@ -31,9 +31,9 @@ const SMALL: [(&str, &[&str], &str); 5] = [
 ];
 /// The key of a block's gas; that of its limit stands for it in scenarios that say the limit.
 const GAS_KEY: &str = "block.gas";
-/// A further one of a scenario of many blocks, of which one is like the other.
+/// A further override of a scenario with many blocks, which are all alike.
 const FEW_BLOCKS: (&str, &str) = ("block.blocks", "2");
-/// The most blocks without it.
+/// The most blocks without that override.
 const BLOCK_COUNT_MAX: u64 = 100;
 /// The most gas of a transaction (EIP-7825).
 const TX_GAS_CAP: f64 = 16_777_216.0;

@@ -33,7 +33,7 @@ pub struct Look {
     pub lower: f64,
     /// Upper bound: the change is above it with the share of [`ALPHA_PASS`] at most.
     pub upper: f64,
-    /// The same of N against A: the interval.
+    /// Interval of the logarithm of how many times as long N took as A.
     pub null: [f64; 2],
 }
 
@@ -278,7 +278,7 @@ pub fn smallest_delta(new: &Trimmed, null: &Trimmed, split: Split) -> f64 {
     beside_narrow.min(beside_wide)
 }
 
-/// The same where there is no null.
+/// The smallest δ that is decided in nine runs of ten where there is no null.
 fn bounded_delta(spread: &Trimmed, split: Split) -> f64 {
     off(spread).upper(split.share(ALPHA_PASS)).exp_m1()
 }
@@ -296,7 +296,8 @@ pub fn delta_to_decide(octets: &[Differences], split: Split, delta: f64) -> Opti
     named(smallest_delta(&new, &null, split), delta)
 }
 
-/// The same between stored results, where a figure has this spread.
+/// The δ that is named between stored results, where a figure has this spread. `None` as in
+/// [`delta_to_decide`].
 pub fn delta_between(spread: &Trimmed, split: Split, delta: f64) -> Option<f64> {
     named(bounded_delta(spread, split), delta)
 }

@@ -35,7 +35,7 @@ pub(super) fn differences(a: &Environment, b: &Environment) -> Vec<String> {
     differences_where(a, b, |name, a, b| a != b || (name == CPU_MODEL && a.is_null()))
 }
 
-/// The same, but that a fact that is unknown in both is no difference.
+/// Facts that are not the same in both. A processor that is unknown in both is no difference here.
 pub fn known_differences(a: &Environment, b: &Environment) -> Vec<String> {
     differences_where(a, b, |_, a, b| a != b)
 }

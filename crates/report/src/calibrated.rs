@@ -95,7 +95,7 @@ pub(crate) struct Parted {
     pub(crate) ranks: [f64; 2],
     /// The client's time by ours, as a multiple of the median of all workloads.
     pub(crate) times_usual: f64,
-    /// The term that explains it, and the same multiple of it.
+    /// The term that explains it, and the client's value of the term by ours, as a multiple of the median.
     pub(crate) term: Option<(Term, f64)>,
 }
 

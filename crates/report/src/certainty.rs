@@ -50,8 +50,8 @@ pub(super) fn counts(cells: &[&Cell]) -> String {
     }
 }
 
-/// `telling 5 % apart needs 24`, behind the designs whose intervals overlap that of the best one. The number is of
-/// values a row, by the widest spread of the best row and of these.
+/// `no difference from full 8 shown; telling 5 % apart needs 24`: the designs whose intervals overlap that of the
+/// best one, and how many values a row needs. The widest spread of these rows decides on the number.
 pub(super) fn words(cells: &[&Cell]) -> Option<String> {
     let designs = best_of_designs(cells);
     let most = designs.iter().map(|cell| cell.value_count()).max()?;

@@ -13,7 +13,7 @@ pub struct KindRow {
     /// The kind of an operation: a key where transactions fill all gas they are given, else a
     /// transaction.
     pub operation: &'static str,
-    /// Gas of one.
+    /// Gas of one operation.
     pub operation_gas: f64,
     /// Operations in 2^24 gas, the most that a transaction may have (EIP-7825).
     pub operations_per_tx_cap: f64,

@@ -80,8 +80,8 @@ fn sides(results: &[Stored], kind: Kind) -> Vec<Side<'_>> {
     sides
 }
 
-/// The rows of whole blocks, and those of execution alone, of which the other result has some and none
-/// is the same variant.
+/// Own rows that cannot be compared. Both results have rows of their kind (whole blocks, or execution alone),
+/// and no variant of this kind is in both.
 fn without_counterpart<'r>(own: &[&'r Cell], other: &[&Cell]) -> Vec<&'r Cell> {
     let is_alone = own.iter().filter(|cell| {
         let is_shared =

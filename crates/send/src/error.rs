@@ -284,7 +284,7 @@ pub enum SendError {
     /// A key of the setup or the senders.
     #[error(transparent)]
     Sender(#[from] SenderError),
-    /// The same.
+    /// A transaction that cannot be signed.
     #[error(transparent)]
     Sign(#[from] SignError),
     /// The node says nothing of its pool.

@@ -26,7 +26,7 @@ impl Fees {
         Self { max, tip: TIP }
     }
 
-    /// The same where a sender can offer `most` for all its transactions together.
+    /// These fees, at most `most`: the sender cannot pay a higher fee per gas for all its transactions together.
     pub(crate) fn within(self, most: u128) -> Self {
         let max = self.max.min(most);
         Self { max, tip: self.tip.min(max) }

@@ -28,14 +28,15 @@ const PAYMENTS_PER_TX: usize = 64;
 const PAYMENT_GAS: u64 = 36_000;
 /// Gas of a creation beside its content.
 const CREATION_GAS: u64 = 60_000;
-/// Gas by that of Osaka, at most: under later rules state that is created has a price of its own
-/// (EIP-8037). The rest stays with the maker, for the next load.
+/// The most gas, as a multiple of that on Osaka: under later rules, state that is created has a price of its
+/// own (EIP-8037). Money that is left stays with the maker, for the next load.
 const GAS_TIMES: u64 = 10;
 /// Funds as a multiple of the load's highest cost: the offer may rise with the base fee.
 const FUNDS_TIMES: u64 = 2;
-/// The same where the money is a developer chain's own, which costs nothing: eighty full blocks make the base fee
-/// rise so much. No more than this part of the node's account.
+/// The largest multiple where the money is a developer chain's own, which costs nothing: eighty full blocks
+/// make the base fee rise so much.
 const OWN_FUNDS_TIMES: u64 = 1_024;
+/// Such funds are at most this part of the node's account.
 const OWN_FUNDS_DIVISOR: u64 = 4;
 /// Transactions of the setup that are under way together: as many as every pool takes of one account.
 const TXS_TOGETHER: usize = 16;

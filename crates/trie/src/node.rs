@@ -99,7 +99,7 @@ fn mask(children: &Children) -> u16 {
     present.fold(0, |mask, (nibble, _)| mask | 1 << nibble)
 }
 
-/// Whether a child whose path has so many nibbles ends before the keys do.
+/// Checks that a child, whose path has `depth` nibbles, ends before the keys do.
 fn fits(child: &Child, depth: usize) -> Result<(), NodeError> {
     match child {
         Child::Stored { extension, .. } if depth + extension.len() >= NIBBLES_MAX => {

@@ -31,7 +31,7 @@ pub struct ExpectedNodes {
 }
 
 impl ExpectedNodes {
-    /// These and so many times `other`.
+    /// The sum of these nodes and `times` times `other`.
     #[must_use]
     pub fn plus(self, times: f64, other: Self) -> Self {
         Self { count: self.count + times * other.count, bytes: self.bytes + times * other.bytes }
@@ -39,7 +39,7 @@ impl ExpectedNodes {
 }
 
 impl Format {
-    /// The nodes of a trie of so many rows with hashed keys and values of so many bytes.
+    /// The nodes of a trie of `row_count` rows with hashed keys and values of `value_bytes` bytes.
     pub fn expected_nodes(self, row_count: u64, value_bytes: u64) -> ExpectedNodes {
         if row_count == 0 {
             return ExpectedNodes::default();
@@ -71,7 +71,7 @@ impl Format {
     }
 }
 
-/// The branch above so many rows, if they are more than `most`.
+/// The branch above `row_count` rows, if these are more than `most`.
 fn branch_of(row_count: u64, most: u8) -> ExpectedNodes {
     if row_count <= u64::from(most) {
         return ExpectedNodes::default();
@@ -133,7 +133,7 @@ impl Below {
         ExpectedNodes { count, bytes: MASK_BYTES * count + 16.0 * (stored + leaves) }
     }
 
-    /// A branch and the leaves that are its children, of paths of so many nibbles.
+    /// A branch and the leaves that are its children. The path in a leaf has `nibbles` nibbles.
     fn all(&self, nibbles: f64, value_bytes: f64) -> ExpectedNodes {
         let child = 1.0 - self.none;
         let branch = 1.0 - self.none.powi(16) - 16.0 * child * self.none.powi(15);

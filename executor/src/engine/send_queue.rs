@@ -82,9 +82,9 @@ struct State<T> {
     bytes: usize,
     /// When the first of them began to wait.
     since: Instant,
-    /// They are to be sent at once.
+    /// The results that wait are to be sent at once.
     is_due: bool,
-    /// So are so many of those to come.
+    /// Number of next results that are to be sent at once.
     hurried_count: usize,
     producer_count: usize,
     /// Nobody sends any longer.

@@ -103,7 +103,7 @@ impl ReadTally {
         self.lasted_at(1.0, what, start, end);
     }
 
-    /// The same of reads with `depth` under way.
+    /// Counts the time of reads, of which `depth` were under way together.
     fn lasted_at(&mut self, depth: f64, what: What, start: Instant, end: Instant) {
         if self.is_timed {
             let count = if let What::Read { count, .. } = what { count as u64 } else { 1 };

@@ -23,8 +23,8 @@ struct State {
     is_open: bool,
 }
 
-/// The keys that steps have written and nobody has taken. Engines add those of each run of a step,
-/// of one that is run again too.
+/// The keys that steps have written and nobody has taken. Engines add the keys of each run of a step,
+/// also where a step runs again.
 #[derive(Debug, Default)]
 pub struct WrittenKeys {
     state: Mutex<State>,

@@ -55,7 +55,7 @@ pub struct Component {
     pub chain_gas: u64,
 }
 
-/// The key that most transactions touch, of those that one of them writes and two touch.
+/// The key that most transactions touch, among keys that at least two touch and one of these writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hottest {
     /// Number of the key.

@@ -4,7 +4,7 @@
 /// Between the names of a block that may break one of several rules, and between words.
 const OR: char = '|';
 
-/// Rules of transactions and of blocks: name, and words one of which our reason has.
+/// Rules of transactions and of blocks: the name, and words. Our reason has at least one of the words.
 const REASONS: &[(&str, &str)] = &[
     ("TransactionException.SENDER_NOT_EOA", "senders with deployed code"),
     ("TransactionException.NONCE_MISMATCH_TOO_HIGH", "too high, expected"),

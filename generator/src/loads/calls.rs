@@ -102,7 +102,7 @@ pub(crate) trait Script {
         people: &mut People<'_>,
     ) -> Result<Call<Self::Form>, GeneratorError>;
 
-    /// The one that was asked for is in a block; `tx` is the transaction made of it.
+    /// Notes that the call that was asked for is in a block, as the transaction `tx`.
     ///
     /// # Errors
     /// When an address cannot be derived.

@@ -177,7 +177,7 @@ pub fn gate(verb: &OwnOr<GateArgs, GateCommand>) -> Result<Code, Failure> {
     })
 }
 
-/// The same without its metrics, which are of `kept`: the result, where there is one.
+/// Judges as [`gate()`] does, without the file of metrics. `kept` gets the result, where there is one.
 fn gated(args: &GateArgs, kept: &mut Option<GateResult>) -> Result<Code, Failure> {
     let delta = share("--delta", &args.delta).with_exit_code(Code::Usage)?;
     // A directory that cannot be written is better known before the work than after it.

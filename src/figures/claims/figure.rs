@@ -154,7 +154,7 @@ impl Ends {
         Self::joined(judged, best)
     }
 
-    /// The same of figures that are judged already. Where one has no interval, none is sure.
+    /// The best of figures that are judged already. Where one has no interval, the best has none.
     fn joined(all: impl Iterator<Item = Judged>, best: fn(f64, f64) -> f64) -> Judged {
         let best = all.reduce(|a, b| Judged {
             median: a.median.zip(b.median).map(|(a, b)| best(a, b)),

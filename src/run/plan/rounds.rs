@@ -111,7 +111,7 @@ impl Rounds {
         self.budget.saturating_mul(11) / 4
     }
 
-    /// The same of a run whose rounds of all cells take `round` each, without busy moments: intervals get half a
+    /// The longest time where a round of all cells takes `round`, without busy moments: intervals then get half a
     /// budget at least.
     pub fn longest_with(&self, round: Duration) -> Duration {
         self.longest().max(round.saturating_add(self.budget / 2))

@@ -126,7 +126,7 @@ impl<'a> Row<'a> {
         Some(Self { source: source.index, cell, is_left_out: IsLeftOut::No, settings })
     }
 
-    /// The same row where a sweep has these values of keys that the variant tells.
+    /// The row as its sweep set it: a key that the variant tells has the sweep's value.
     fn at(mut self, keys: &Keys, is_left_out: IsLeftOut) -> Self {
         for (key, value) in keys {
             if let Some((index, setting)) = Setting::told(key, value) {
@@ -174,7 +174,7 @@ impl<'a> Row<'a> {
         self.settings[index].as_ref()
     }
 
-    /// The text of that.
+    /// The text of the setting at this index of [`SETTINGS`].
     fn text(&self, index: usize) -> Option<&str> {
         self.setting(index).map(|setting| setting.text.as_str())
     }
@@ -186,7 +186,7 @@ pub(super) struct Report<'a> {
     pub(super) sources: Vec<Source<'a>>,
     /// Cells with a sample of sound results, in their order.
     pub(super) rows: Vec<Row<'a>>,
-    /// The same where their sweep has them, those that stand for cells that were left out too.
+    /// The rows as their sweeps set them, with further rows for cells that were left out.
     pub(super) rows_in_sweep: Vec<Row<'a>>,
     /// Indices of the settings that are not the same in all rows.
     pub(super) varying: Vec<usize>,

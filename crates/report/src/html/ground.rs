@@ -41,8 +41,8 @@ const FIRST: [(&str, &str); 18] = [
     ("Commit", "/tool/commit"),
 ];
 
-/// The same answer as that of `stress doctor`, with the machine's name: firmware has one of real
-/// machines too.
+/// The virtual machine's name, or `no` where `stress doctor` finds no hypervisor. A product's name alone
+/// is no sign: the firmware of a real machine has one too.
 fn virtual_machine(of: &Value) -> Option<&str> {
     let word = |key: &str| of[key].as_str();
     match of["has_hypervisor"].as_bool()? {

@@ -22,7 +22,7 @@ struct Percentile {
 }
 
 impl Percentile {
-    /// Powers of ten of which one value lies beyond it.
+    /// Its place on a scale by powers of ten: 2 where one value in 100 lies beyond it.
     fn rarity(&self) -> f64 {
         -self.beyond.log10()
     }

@@ -86,7 +86,7 @@ impl Sum {
         Self { metric: Metric::counter(name, help), of, per_unit: 1.0 }
     }
 
-    /// The same of nanoseconds, in seconds.
+    /// Writes this sum of nanoseconds in seconds.
     const fn in_seconds(self) -> Self {
         Self { per_unit: NS_PER_S, ..self }
     }

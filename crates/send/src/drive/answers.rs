@@ -187,7 +187,7 @@ impl Drive<'_> {
         self.make_ready(index);
     }
 
-    /// The same bytes again, later each time.
+    /// Sends the same bytes again after a pause, which doubles each time up to [`PAUSE_MAX`].
     fn try_again(&mut self, index: usize) {
         let doublings = self.senders[index].try_count.saturating_sub(1).min(16);
         let pause = PAUSE.saturating_mul(1 << doublings).min(PAUSE_MAX);

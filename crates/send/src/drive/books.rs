@@ -85,7 +85,7 @@ impl Books {
         self.kept[tx] = Some(kept);
     }
 
-    /// Notes that it is handed over, after so many calls that did the same.
+    /// Notes that a transaction is sent. `earlier_count` calls sent it before.
     pub(crate) fn sent(&mut self, tx: usize, at: Duration, earlier_count: u32) {
         self.ledger.sent(tx, at);
         self.attempts.calls += 1;

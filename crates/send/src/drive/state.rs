@@ -27,7 +27,7 @@ use crate::{
     stop,
 };
 
-/// Connections of which one asks for forgotten transactions.
+/// One connection in so many asks for forgotten transactions.
 const REMINDER_DIVISOR: usize = 4;
 
 /// Input of driving a load.

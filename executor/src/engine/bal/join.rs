@@ -39,7 +39,7 @@ impl<K: Copy + Ord, V: Copy> Writes<K, V> {
         });
     }
 
-    /// The write of `key` in the rest, which is of this key or of higher ones.
+    /// Takes the write of `key` off `left`, which has no lower keys. `None` where it has none of `key`.
     fn take(left: &mut &[(K, BlockAccessIndex, V)], key: K) -> Option<V> {
         let ((first, _, value), rest) = left.split_first()?;
         (*first == key).then(|| {

@@ -66,7 +66,7 @@ pub(super) struct Hub {
     fees: Vec<u128>,
     /// A bit for each shard that has asked for the account, by its number.
     account_readers: Vec<u64>,
-    /// The same of slots.
+    /// A bit for each shard that has asked for the slot, by its number.
     slot_readers: Vec<u64>,
     /// Codes of this batch.
     codes: HashMap<B256, Bytecode>,

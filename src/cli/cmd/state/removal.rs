@@ -128,7 +128,7 @@ fn selected(mut states: Vec<StateInfo>, selection: &Selection, now_unix_s: u64) 
         }),
         Selection::DownTo(_) => {
             states.retain(|state| state.is_ours);
-            // Nothing can use the leftovers of killed processes. Of unknown age is as good as new.
+            // Leftovers of killed processes go first: nothing can use them. A state of unknown age goes last.
             states.sort_by_key(|state| {
                 (!state.is_unfinished, state.needed_unix_s().unwrap_or(u64::MAX))
             });

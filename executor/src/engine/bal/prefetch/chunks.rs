@@ -84,7 +84,7 @@ impl Chunks {
         self.accounts.count() + self.slots.count()
     }
 
-    /// The chunk that is begun as the one of this number, from 0.
+    /// The chunk that is begun after `number` others.
     pub(super) fn at(&self, number: usize) -> Chunk {
         let (accounts, all) = (self.accounts.count(), self.count());
         if !self.mixes {
