@@ -12,7 +12,7 @@ use variant::{
 use crate::{
     clients::ClientCell,
     environment::Environment,
-    figures::Counters,
+    figures::{Bucket, Counters},
     named::{Name, NameOrNone, NameOrNull},
     names::{Bottleneck, Bound, IoKind, Priority, Verdict},
     phases::{PathNs, PhasesNs},
@@ -27,7 +27,7 @@ pub use crate::{
         BalBytes, CacheFacts, DRIFT_MAX, Device, Fill, FrameFacts, HOST_CACHE_RATIO, LoadFill,
         ProfileFacts, SharedDevice, StoreFacts, Tool, WorkloadFacts,
     },
-    figures::{Bucket, Estimate, Percentiles},
+    figures::{Estimate, Percentiles},
 };
 
 schema! {
