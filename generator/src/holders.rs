@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use spec::Scenario;
 use workload::{SenderFamily, senders::SenderError};
 
-/// Accounts that can have a slot of their own. These are written out in the state's recipe: their
-/// number bounds its memory.
+/// The most accounts that can have a slot of their own. The state's recipe has each of these slots
+/// written out, so this limit bounds its memory.
 pub(crate) const HOLDERS_MAX: u64 = 1_000_000;
 
 /// Accounts that have a slot of their own in the contracts of `chains` and `non-conflicting`.
@@ -14,7 +14,7 @@ pub(crate) fn holder_count(scenario: &Scenario) -> u64 {
     scenario.state.account_count.clamp(1, HOLDERS_MAX)
 }
 
-/// Accounts whose addresses one task derives: one costs little beside its neighbours.
+/// Accounts whose addresses one task derives. Each after the first costs one point addition.
 const TASK_ACCOUNT_COUNT: u64 = 4_096;
 
 /// The slots of the first `count` accounts of `family`, in order: those that `slots_of` gives for
@@ -27,7 +27,7 @@ pub(crate) fn slots_of_holders<const N: usize>(
     count: u64,
     slots_of: impl Fn(u64, &Address) -> [(U256, U256); N] + Sync,
 ) -> Result<Vec<(U256, U256)>, SenderError> {
-    // Whichever task fails first: the error is that of the last account.
+    // Checked here, so that the error does not depend on which task fails first.
     if let Some(last) = count.checked_sub(1) {
         family.secret(last)?;
     }

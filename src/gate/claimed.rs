@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{Outcome, Verdict};
 use crate::terminal::{Code, OpenCodes};
 
-/// `by_figures` with the claims. While `disturbances` went on none was judged: neither one that fails nor
-/// one that holds is worth anything then.
+/// The worse of `by_figures` and the outcome by the claims. With `disturbances` no claim counts, whether
+/// it fails or holds: the second is then [`Verdict::Untrusted`].
 pub fn with_claims(
     by_figures: Outcome,
     expects: &Expects,

@@ -47,7 +47,7 @@ pub fn result(facts: LoadFacts, measured: &Measured, pace: Pace) -> SendResult {
     };
     let own = measured.blocks.iter().filter(|block| block.own_tx_count > 0);
     let until = own.clone().map(|block| block.seen).max().unwrap_or_default();
-    // A node tells the gas, and may tell any.
+    // The gas is what the node says, which may be any number: so the sum saturates.
     let own_gas = own.fold(0, |sum: u64, block| sum.saturating_add(block.own_gas));
     SendResult {
         schema: result::send::SCHEMA,

@@ -8,9 +8,10 @@ use crate::{
     path::{NIBBLES_MAX, Path},
 };
 
-/// Behind the nibbles of a path. Above all nibbles, so that children sort before their parents, which
-/// is the order in which they are made.
+/// Last byte of a path's key. It is larger than every nibble, so children sort before their parents:
+/// nodes are made in that order.
 const END: u8 = 0x10;
+/// The whole key of the top's record, which sorts last.
 const TOP: u8 = 0x11;
 
 /// Key of a stored node within its trie. Keys sort as their bytes do.
@@ -140,7 +141,7 @@ impl Nodes {
         self.bytes.len()
     }
 
-    /// The nodes in the order in which they came, or were put.
+    /// The nodes in the order in which they were added, or in that of their keys after [`Self::sort`].
     pub fn iter(&self) -> impl Iterator<Item = (&NodeKey, &[u8])> {
         self.entries.iter().map(|(key, range)| (key, &self.bytes[range.clone()]))
     }

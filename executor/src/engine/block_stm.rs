@@ -2,16 +2,16 @@
 //! before the writes of lower steps are known. A memory keeps each step's writes apart. A step
 //! whose reads turn out wrong runs again.
 //!
-//! Differences from the paper: every step is one of the order, system calls and withdrawals too.
+//! Differences from the paper: system calls and withdrawals are steps of the order, too.
 //! Reads are compared by value, so a lower step that runs again and writes the same disturbs
 //! nobody. A key remembers its highest reader, so only steps that a write may have disturbed are
 //! validated. Fees are kept apart from the beneficiary's account until somebody reads it.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `scheduler.rs`, `window.rs` | the next task of each worker, and how far ahead; plain values |
+//! | `scheduler.rs`, `window.rs` | the next task of each worker, and how far ahead; data without locks |
 //! | `board.rs` | the scheduler behind its lock, waiting |
-//! | `cell.rs` | the versions of one key; plain values |
+//! | `cell.rs` | the versions of one key; data without locks |
 //! | `memory.rs`, `deferred_fees.rs` | all cells; all fees |
 //! | `shared.rs` | a batch as all runs see it, with their logs and results |
 //! | `view.rs`, `publish.rs` | reads and writes of one run |
@@ -19,7 +19,7 @@
 //! | `shard.rs`, `intake.rs` | a shard's part of a batch whose steps several processes run |
 //! | `sharded.rs`, `shard_connection.rs`, `hub.rs`, `accesses.rs` | such a batch as the coordinator sees it |
 //!
-//! It knows no list, and leaves the store alone but for reading below the batch.
+//! It knows no list. It uses the store only to read the state below the batch.
 
 use std::sync::{
     Arc, Mutex, PoisonError,

@@ -1,6 +1,6 @@
 //! The threads that read and fold for the roots of a sample; they idle until they get a job. Also
-//! the nodes in memory when a sample starts: those that the roots of its batches read. A run
-//! outside the clock, over its own state, finds these nodes from the lists.
+//! finds the nodes that are in memory when a sample starts: those that the roots of its batches
+//! read. For this the roots are computed once from the lists, before the clock.
 
 use std::sync::atomic::AtomicBool;
 
@@ -56,7 +56,8 @@ pub(crate) struct RootedSample<'a> {
 }
 
 /// Calls `lead` beside threads that read and threads that fold. The variant's threads for execution
-/// and for reading give the number of readers. Each of several shards has a thread that folds.
+/// and for reading give the number of readers. With several shards of the tries, each shard has a
+/// thread that folds.
 pub(super) fn with_threads<R>(
     sample: &RootedSample<'_>,
     tries: &dyn Tries,
@@ -89,8 +90,8 @@ pub(super) fn with_threads<R>(
     Ok(led?)
 }
 
-/// Reads the nodes that the cache of a sample has when it starts. Each batch changes the state as it
-/// was before all batches: nodes that batches write are kept when they are committed.
+/// Reads the nodes that the cache of a sample has when it starts. Each batch is applied to the state
+/// before all batches: nodes that batches write enter the cache when they are committed.
 ///
 /// # Errors
 /// [`RootError`].
@@ -98,7 +99,7 @@ pub(crate) fn kept_nodes(sample: &RootedSample<'_>) -> Result<KeptNodes, RootErr
     let RootedSample { workload, .. } = *sample;
     let root = sample.variant.root;
     let tries = sample.tries.ok_or(RootError::NoTries)?;
-    // Walks ask for the same nodes as levels do, one after the other.
+    // Reads on demand ask for the same nodes as reads by level, one after the other.
     let reads = match root.reads {
         RootReads::OnDemand | RootReads::ByLevel => RootReads::ByLevel,
         RootReads::AtOnce => RootReads::AtOnce,

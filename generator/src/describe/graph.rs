@@ -55,7 +55,7 @@ pub struct Component {
     pub chain_gas: u64,
 }
 
-/// The key that most transactions touch, among keys that at least two touch and one of these writes.
+/// The key that most transactions touch, among keys that at least two touch and at least one writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hottest {
     /// Number of the key.
@@ -329,7 +329,7 @@ fn txs_where(
 
 fn hottest(keys: &[KeyState]) -> Option<Hottest> {
     let met = keys.iter().enumerate().filter(|(_, key)| key.tx_count > 1);
-    // The first of equals: keys are numbered, so that the answer is one.
+    // Of equals the key with the lowest number, so that there is one answer.
     let most = met.max_by_key(|(index, key)| (key.tx_count, key.writer_count, Reverse(*index)))?;
     Some(Hottest {
         key: most.0 as u32,

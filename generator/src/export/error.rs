@@ -14,7 +14,7 @@ pub enum ExportError {
     #[error("the workload has no blocks; nothing can be exported")]
     NoBlocks,
     /// The fork is one of blocks that can only be imported.
-    #[error("blocks of {0} are not exported: exports begin with osaka")]
+    #[error("blocks of {0} cannot be exported: the fork must be osaka or later")]
     Fork(Fork),
     /// A transaction cannot be signed.
     #[error(

@@ -20,9 +20,10 @@ const SCENARIO: &str = "scenario";
   stress show schema result                       for programs that read results
   stress show schema --out docs/schemas --force   all of them: NAME.schema.json
 
-A file of schema stress.NAME/1 is of the schema NAME. docs/result.md says more.")]
+The key schema of a file is stress.NAME/VERSION, with NAME as here.
+docs/result.md says more.")]
 pub struct SchemaArgs {
-    /// The file that is described
+    /// Kind of file whose schema is printed
     #[arg(value_name = "NAME", default_value = SCENARIO, value_parser = names())]
     pub name: String,
     /// Write all schemas into this directory, which is made where it is missing

@@ -2,8 +2,8 @@
 //! Their memory has the writes of other shards' steps too. The coordinator sends these and the
 //! state below the batch, and it alone commits.
 //!
-//! Accounts that the transactions name are requested ahead, in micro-batches that do not wait for
-//! one another. Other keys are requested when a step needs them.
+//! Keys that the transactions name (senders, recipients, access lists) are requested ahead, in
+//! micro-batches that do not wait for one another. Other keys are requested when a step needs them.
 
 use std::{
     sync::{

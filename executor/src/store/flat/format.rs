@@ -33,8 +33,9 @@ use crate::{
 const FORMAT_VERSION: u32 = 1;
 /// Bytes that are written at a time.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Bytes of a node beside its own: its key, lengths and its part of the index. Counted as for the
-/// first node of a small trie: other nodes share most of the key.
+/// Bytes that the file takes for a node beside the node itself: its key, lengths and its part of
+/// the index. Counted as for the first node of a small trie, whose key shares nothing with the key
+/// before; other nodes share most of their key.
 const NODE_HEADER_BYTES: u64 = 50;
 /// The used share of blocks of nodes.
 const NODE_FILL: f64 = 0.9;

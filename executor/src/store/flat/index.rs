@@ -83,7 +83,7 @@ impl Index {
         let firsts = self.firsts.get(from..)?;
         let last = firsts.partition_point(|first| *first <= wanted).checked_sub(1)?;
         let mut first = last;
-        // Rows with the wanted lead may begin in the block before the first that begins with it.
+        // The block before the first that begins with this lead may end with rows of the same lead.
         while first > 0 && firsts[first] == wanted {
             first -= 1;
         }
