@@ -343,7 +343,7 @@ fn a_state_that_cannot_fit_is_refused_before_anything_is_started_or_written() {
     );
     let is_here = cluster::is_here();
     assert_eq!(error.contains("redis-server on PATH"), !is_here, "{error}");
-    assert_eq!(error.contains("10485760 are there"), is_here, "{error}");
+    assert_eq!(error.contains("10.5 MB are there"), is_here, "{error}");
     if !is_here {
         return;
     }

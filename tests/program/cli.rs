@@ -126,7 +126,7 @@ fn a_run_prints_a_table_or_json_and_writes_what_it_is_told_to() {
     assert_eq!(table.status.code(), Some(0), "{}", text(&table.stderr));
     let table = text(&table.stdout);
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-    for word in ["sequential", "parallel-io", "batched-io", "found"] {
+    for word in ["sequential", "parallel-io", "batched-io", "fastest"] {
         assert!(table.contains(word), "{word} is in {table}");
     }
     let written: serde_json::Value =

@@ -491,6 +491,6 @@ fn calibrating_writes_what_the_gate_reads() {
     fs::write(&path, learned.to_string()).unwrap();
     let (_, result) = place.gate(&["--against", STRESS, "--delta", "4%"]);
     let warnings = result["warnings"].to_string();
-    assert!(warnings.contains("4.0 % are asked") && warnings.contains("50.0 %"), "{warnings}");
+    assert!(warnings.contains("--delta is 4.0 %") && warnings.contains("50.0 %"), "{warnings}");
     assert_eq!(result["gate"]["delta"], 0.04);
 }

@@ -132,8 +132,8 @@ fn files_that_are_wrong_are_usage_errors_that_name_file_and_key() {
     let alloc = fs::read(import.path("alloc.json")).unwrap();
     fs::write(import.path("alloc.json"), &alloc[..alloc.len() / 2]).unwrap();
     import.refused(2, &["alloc.json", "EOF", "line"]);
-    let import = Import { fork: "prague", ..Import::new() };
-    import.refused(2, &["--fork prague", "osaka, bpo1, bpo2, amsterdam"]);
+    let import = Import { fork: "london", ..Import::new() };
+    import.refused(2, &["--fork london", "paris, shanghai, cancun, prague, osaka, bpo1, bpo2, amsterdam"]);
     let import = Import::new();
     fs::write(import.path("env.json"), [0xff, 0xfe, 0]).unwrap();
     import.refused(2, &["env.json", "no text"]);
@@ -198,10 +198,10 @@ fn a_blockchain_test_file_without_a_test_of_that_name_lists_those_it_has() {
     refused(&["tests.json"], &["tests.json", "0 tests"]);
     refused(&["tests.json", "--test", "a"], &["--test a", "no such test"]);
     refused(&["env.json"], &["env.json", "an object"]);
-    let test = json!({"network": "Prague"});
+    let test = json!({"network": "London"});
     fs::write(import.path("tests.json"), json!({"a": test, "b": test}).to_string()).unwrap();
     refused(&["tests.json"], &["2 tests", "choose one by --test", "a, b"]);
-    refused(&["tests.json", "--test", "b"], &["b.network is \"Prague\"", "osaka"]);
+    refused(&["tests.json", "--test", "b"], &["b.network is \"London\"", "osaka"]);
 }
 
 #[test]

@@ -336,7 +336,7 @@ fn histograms_are_told_in_one_line_and_quiet_is_quiet() {
     assert_eq!(wrote, ["wrote out/result.json, and 4 histograms beside it (*.hlog)"], "{told}");
     let output = stress(&[&args[..], &["--quiet"]].concat(), dir.path());
     assert_eq!(text(&output.stderr), "");
-    assert!(text(&output.stdout).contains("found"), "the result is not quiet");
+    assert!(text(&output.stdout).contains("fastest"), "the result is not quiet");
     let output = stress(&["--quiet", "--scenario", "no-such"], dir.path());
     assert!(text(&output.stderr).starts_with("error:"), "an error is not quiet");
 }

@@ -300,7 +300,7 @@ fn a_scratch_directory_that_cannot_be_is_named() {
     let genesis = mixed([5_000, 0, 0, 0]);
     let error = rows_of(&genesis, Layout::Hashed, Table::Slots, &settings).expect_err("no place");
     assert!(error.to_string().contains(&*settings.scratch.to_string_lossy()), "{error}");
-    assert!(error.to_string().contains("20000 bytes"), "{error}");
+    assert!(error.to_string().contains("20.0 kB"), "{error}");
 }
 
 #[test]
