@@ -13,6 +13,7 @@ mod describe;
 mod figures;
 mod gate;
 mod io;
+mod limit;
 mod machine;
 mod run;
 mod send;

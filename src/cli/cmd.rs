@@ -11,6 +11,7 @@ pub mod generate;
 pub mod help;
 pub mod import;
 pub mod io;
+pub mod limit;
 pub mod new;
 pub mod rank;
 pub mod report;

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::{Arg, Command};
 
 /// The options that a verb shows; a verb that is not here shows all of its own.
-const SHOWN: [(&str, &str); 16] = [
+const SHOWN: [(&str, &str); 17] = [
     ("", "quick gas"),
     ("run", "quick gas slots set design store threads io-threads samples budget out format"),
     ("show", "workload json gas slots set quick"),
@@ -16,6 +16,7 @@ const SHOWN: [(&str, &str); 16] = [
     ("gate", "against b-set baseline delta gas design store samples out"),
     ("gate calibrate", "calibration gas slots set design store threads"),
     ("sweep", "out list cell merge gas slots design store samples"),
+    ("limit", "deadline target limits slots design store samples out format"),
     ("import rpc", "url block blocks batch out force"),
     ("export", "scenario out format siblings grow gas slots fork"),
     ("client", "client url jwt client-data cache samples design deadline out"),

@@ -5,8 +5,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     args::{OwnOr, RunArgs, typed_words},
     cmd::{
-        client, compare, describe, doctor, export, gate, generate, help, import, report, run,
-        scenarios, send, shard, state, sweep,
+        client, compare, describe, doctor, export, gate, generate, help, import, limit, report,
+        run, scenarios, send, shard, state, sweep,
     },
 };
 use crate::{
@@ -93,6 +93,8 @@ pub enum Command {
     Gate(Box<OwnOr<gate::GateArgs, gate::GateCommand>>),
     /// Run a matrix of settings, also on a fleet, and join the results
     Sweep(sweep::SweepArgs),
+    /// Find the block gas limits that are safe on this machine, load by load
+    Limit(Box<limit::LimitArgs>),
     /// Write results as HTML, Markdown, CSV or JSON, or as their history
     Report(report::ReportArgs),
     /// Check whether this machine is fit for benchmarks; measure its reads
@@ -156,6 +158,7 @@ impl Command {
             Self::Shard { command } => command.run(),
             Self::Help(verb) => help::help(&verb, Cli::command()),
             Self::Sweep(args) => sweep::sweep(&args),
+            Self::Limit(args) => limit::limit(&args),
         }
     }
 }

@@ -22,6 +22,7 @@ mod import;
 mod import_rpc;
 mod interrupted;
 mod io;
+mod limit;
 mod machine;
 mod metrics;
 mod named;

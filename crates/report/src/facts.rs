@@ -11,7 +11,7 @@ use super::units;
 /// A state of fewer slots is for trying out: a hundredth of the size that EIP-8038 was priced on.
 const SMALL_STATE_SLOT_COUNT: u64 = 2_000_000;
 /// Fewer blocks per key mean that reads share blocks: a scan more than random reads.
-const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
+pub const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
 
 /// A result, and the facts that more than one section of the page states.
 pub(super) struct Reading<'a> {

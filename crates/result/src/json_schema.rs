@@ -10,6 +10,7 @@ use crate::{
     environment::{DoctorResult, DoctorSchema},
     gate::{CALIBRATION_SCHEMA, Calibration, GateResult, GateSchema},
     io::{IoResult, IoSchema},
+    limit::{LimitResult, LimitSchema},
     load_comparison::{LoadCompareSchema, LoadComparison},
     run::{RunResult, RunSchema},
     send::{SendResult, SendSchema},
@@ -37,6 +38,8 @@ variant::named! {
         SweepDevice = "sweep-device",
         /// The results of a sweep as one.
         SweepMerged = "sweep-merged",
+        /// Block gas limits that keep a deadline.
+        Limit = "limit",
         /// Results side by side.
         Comparison = "compare",
         /// Raw random reads.
@@ -65,6 +68,7 @@ pub fn json_schema(kind: FileKind) -> Value {
         FileKind::SweepCell => schema_of::<CellFile>(CELL_SCHEMA, "docs/sweep.md"),
         FileKind::SweepDevice => schema_of::<SweepDevice>(SweepDeviceSchema::NAME, "docs/sweep.md"),
         FileKind::SweepMerged => schema_of::<Merged>(MergedSchema::NAME, "docs/sweep.md"),
+        FileKind::Limit => schema_of::<LimitResult>(LimitSchema::NAME, "docs/sweep.md"),
         FileKind::Comparison => schema_of::<Comparison>(CompareSchema::NAME, "docs/result.md"),
         FileKind::Io => schema_of::<IoResult>(IoSchema::NAME, "docs/designs.md"),
         FileKind::Send => schema_of::<SendResult>(SendSchema::NAME, "docs/send.md"),

@@ -18,6 +18,7 @@ pub mod gate;
 pub mod io;
 mod json;
 mod json_schema;
+pub mod limit;
 pub mod load_comparison;
 mod named;
 mod names;

@@ -3,11 +3,12 @@
 //! NaN.
 //!
 //! Knows no design and no time, and does not compare variants. `trimmed` has means that an outlier
-//! does not move, with their intervals. `change` finds the end of a warm-up, and changes of level
-//! in a time series.
+//! does not move, with their intervals. `line` fits a straight line with the bounds of further values.
+//! `change` finds the end of a warm-up, and changes of level in a time series.
 
 mod change;
 mod components;
+mod line;
 mod percentile;
 mod sample;
 mod trimmed;
@@ -16,6 +17,7 @@ use crate::figures::Estimate;
 
 pub use change::{ChangePoint, FALSE_ALARM_RATE, LEVEL_COUNT_MIN, Warmup, change_points, warm_up};
 pub use components::{CHANCE_P, Components, components};
+pub use line::{Crossing, Line, Point};
 pub use percentile::{buckets, percentiles, percentiles_of, percentiles_with_open};
 pub use sample::{
     INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, ranks, spearman,

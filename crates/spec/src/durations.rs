@@ -1,4 +1,4 @@
-//! Durations of options that are no keys of a scenario. Their errors name the option.
+//! Durations and gas of options that are no keys of a scenario. Their errors name the option.
 
 use std::time::Duration;
 
@@ -29,6 +29,18 @@ pub fn duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
 pub fn fine_duration(option: &str, text: &str) -> Result<Duration, ScenarioError> {
     let read = quantity::fine_duration(text);
     read.and_then(|time| within("1ns", time, text)).map_err(|misfit| at(option, text, misfit))
+}
+
+/// Gas as scenarios have it, 1 or more: `200M`, `1.5G`. Errors call it `option`.
+///
+/// # Errors
+/// The text is no gas.
+pub fn gas(option: &str, text: &str) -> Result<u64, ScenarioError> {
+    let read = quantity::count(text, "gas", "200M").and_then(|gas| match gas {
+        0 => Err(Misfit::new("0 gas is no block".to_owned(), Remedy::text("200M"))),
+        gas => Ok(gas),
+    });
+    read.map_err(|misfit| at(option, text, misfit))
 }
 
 /// The duration, unless it is 0 or above the most; `least` is the shortest other one.

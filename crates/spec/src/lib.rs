@@ -37,7 +37,7 @@ mod tree;
 mod whole;
 mod write;
 
-pub use durations::{duration, fine_duration};
+pub use durations::{duration, fine_duration, gas};
 pub use error::{Diagnostic, Mistakes, ScenarioError};
 pub use fault::nearest;
 pub use load::*;

@@ -17,6 +17,7 @@ use crate::{
     example,
     gate::{self, Calibration, GateResult},
     io::{self, DevicePoint, IoDevice, IoPoint, IoResult, IoState, IoStore},
+    limit::LimitResult,
     program::Program,
     run::{CacheFacts, Claim, Percentiles, RunResult},
     simulation::{self, CheckedRow, SimulatedBound, SimulatedRow, Simulation, SimulationCosts},
@@ -227,6 +228,21 @@ fn io_result(of: &mut Figures<'_>) -> IoResult {
     }
 }
 
+fn limits(of: &mut Figures<'_>) -> LimitResult {
+    let mut result = example::limit::example();
+    for load in &mut result.loads {
+        (load.gas_per_operation, load.blocks_per_present_key) = (of.next(), of.maybe());
+        for design in &mut load.designs {
+            design.price_factor = of.maybe();
+            design.ns_per_operation_ci95 = of.maybe().map(|low| [low, of.next()]);
+            if let Some(check) = &mut design.check {
+                check.predicted_ns = [of.next(), of.next()];
+            }
+        }
+    }
+    result
+}
+
 fn described(of: &mut Figures<'_>) -> Described {
     let example = example::typical();
     let spread = |mean| description::Spread { mean, max: 7 };
@@ -412,6 +428,7 @@ fn laws(all: &[f64]) {
     law(calibration, all);
     law(merged, all);
     law(io_result, all);
+    law(limits, all);
     law(described, all);
     law(doctor_result, all);
     law(simulation, all);
@@ -438,6 +455,7 @@ fn no_file_holds_a_figure_that_is_not_finite() {
             json(&calibration(&mut of())),
             json(&merged(&mut of())),
             json(&io_result(&mut of())),
+            json(&limits(&mut of())),
             json(&described(&mut of())),
             json(&doctor_result(&mut of())),
             json(&simulation(&mut of())),

@@ -72,8 +72,8 @@ impl Trimmed {
 /// The value that Student's t with this many degrees of freedom is below with this probability.
 ///
 /// # Panics
-/// With no degree of freedom: [`Trimmed::of`] gives three or more.
-fn student_quantile(probability: f64, freedom: f64) -> f64 {
+/// With no degree of freedom: [`Trimmed::of`] gives three or more, a line one or more.
+pub(super) fn student_quantile(probability: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom);
     let distribution = distribution.unwrap_or_else(|e| panic!("{freedom} degrees: {e}"));
     distribution.inverse_cdf(probability)

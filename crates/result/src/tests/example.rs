@@ -29,6 +29,8 @@ use crate::{
 pub mod client;
 #[path = "example/gate.rs"]
 pub mod gate;
+#[path = "example/limit.rs"]
+pub mod limit;
 #[path = "example/send.rs"]
 pub mod send;
 

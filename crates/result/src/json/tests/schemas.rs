@@ -125,6 +125,7 @@ fn files(figures: &[f64]) -> Vec<(FileKind, Value)> {
         FileKind::SweepCell => to_value(&cell),
         FileKind::SweepDevice => to_value(&merged.devices[0]),
         FileKind::SweepMerged => to_value(&merged),
+        FileKind::Limit => to_value(limits(&mut of())),
         FileKind::Comparison => to_value(compared(&mut of())),
         FileKind::Io => to_value(io_result(&mut of())),
         FileKind::Send => to_value(example::send::troubled()),

@@ -1,0 +1,165 @@
+//! `stress limit`: which block gas limits keep a deadline. Each load is run at a few limits, ascending, until it
+//! misses the deadline. A line through the times gives the limit, and a run there checks it.
+//!
+//! Every run is a cell of a sweep with one cell, and lies in a directory named by its settings: the same command
+//! finds it again.
+
+mod density;
+mod fit;
+mod ladder;
+mod operation;
+mod states;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, anyhow};
+use report::units;
+use result::limit::{LimitResult, LoadLimits, SCHEMA};
+use spec::Override;
+
+use crate::{
+    figures::{cells::ns, facts},
+    machine,
+    run::prepare,
+    sweep::lock::CellLock,
+    terminal::{self, Code, Failure, Look, WithExitCode},
+};
+
+use ladder::{Ladder, Load};
+use states::States;
+
+/// Name of the directory of results that nobody asked for, below that of state databases.
+const DIR: &str = "limit";
+
+/// The loads, the limits and the settings.
+#[derive(Clone, Debug)]
+pub struct LimitInput {
+    /// The scenarios, by name or path.
+    pub scenarios: Vec<String>,
+    /// The deadline of a whole block.
+    pub deadline: Duration,
+    /// The limit that factors of prices are for.
+    pub target_gas: u64,
+    /// The limits to try, ascending; two or more.
+    pub limits: Vec<u64>,
+    /// Overrides of all runs.
+    pub fixed: Vec<Override>,
+    /// Where the runs are kept; `None`: until the end, beside the state databases.
+    pub out: Option<PathBuf>,
+    /// Where state databases are kept, if the user said so.
+    pub data_dir: Option<PathBuf>,
+    /// How the progress of a run looks.
+    pub look: Look,
+    /// The command line.
+    pub command: Vec<String>,
+}
+
+/// Finds the limits of all loads; `None` where the user interrupts.
+///
+/// # Errors
+/// A load cannot be run, or designs disagree.
+pub fn run(input: &LimitInput) -> Result<Option<LimitResult>, Failure> {
+    let started_unix_s = machine::unix_s();
+    // Before the first run, which may take long.
+    let loads = input.scenarios.iter().map(|name| Load::of(name, input));
+    let loads = loads.collect::<Result<Vec<_>, _>>()?;
+    let Some(Load { scenario: first, .. }) = loads.first() else {
+        return Err(anyhow!("no scenario is named")).with_exit_code(Code::Usage);
+    };
+    let journal = Journal::open(input)?;
+    let states = States::of(first.run.stores[0], &journal.path, input.data_dir.as_deref())?;
+    let ladder = Ladder::new(input, &journal.path);
+    let (began, mut found) = (Instant::now(), Vec::new());
+    for (index, load) in loads.iter().enumerate() {
+        let Some(measured) = ladder.climb(load)? else {
+            terminal::note("interrupted: the same command goes on");
+            return Ok(None);
+        };
+        states.remove_built(&measured.state_names);
+        let left = began.elapsed() / (index as u32 + 1) * (loads.len() - index - 1) as u32;
+        terminal::note(&told(&measured.limits, left));
+        found.push(measured);
+    }
+    let environment = found[0].environment.clone();
+    let mut limits: Vec<LoadLimits> = found.into_iter().map(|measured| measured.limits).collect();
+    limits.sort_by(|a, b| match (a.worst(), b.worst()) {
+        (Some(a), Some(b)) => a.order(b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    let mut result = LimitResult {
+        schema: SCHEMA,
+        tool: facts::tool(&environment.build),
+        command: input.command.clone(),
+        started_unix_s,
+        environment,
+        deadline_ns: ns(input.deadline),
+        target_gas: input.target_gas,
+        slot_count: first.state.slot_count,
+        store: first.run.stores[0],
+        tried_gas: input.limits.clone(),
+        loads: limits,
+        answer: String::new(),
+    };
+    result.answer = report::limit_answer(&result);
+    journal.close(&result)?;
+    Ok(Some(result))
+}
+
+/// The limits of a load, and the time until the last load has its own.
+fn told(limits: &LoadLimits, left: Duration) -> String {
+    let of_designs = limits.designs.iter();
+    let words = of_designs.map(|of| format!("{} {}", report::limit_text(of), of.design));
+    let words = words.collect::<Vec<_>>().join(", ");
+    let left = match left.is_zero() {
+        true => String::new(),
+        false => format!("; about {} left", units::rough_time(left)),
+    };
+    format!("{}: {words}{left}", limits.scenario)
+}
+
+/// The directory of the runs. One process has it at a time.
+struct Journal<'a> {
+    path: PathBuf,
+    input: &'a LimitInput,
+    _lock: CellLock,
+}
+
+impl<'a> Journal<'a> {
+    fn open(input: &'a LimitInput) -> Result<Self, Failure> {
+        let path = match &input.out {
+            Some(path) => path.clone(),
+            None => prepare::data_dir(input.data_dir.as_deref())?.path().join(DIR),
+        };
+        report::Out::at(&path)?;
+        let lock = CellLock::try_take(&path.join("limit.lock")).with_exit_code(Code::Io)?;
+        let shown = path.display();
+        let lock = lock.ok_or_else(|| {
+            anyhow!(
+                "{shown} is in use by another `stress limit`: wait for its end, or give --out DIR"
+            )
+        });
+        let lock = lock.with_exit_code(Code::Io)?;
+        Ok(Self { path, input, _lock: lock })
+    }
+
+    /// Keeps the result beside the runs, or removes these where nobody asked for them.
+    fn close(self, result: &LimitResult) -> Result<(), Failure> {
+        let Self { path, input, _lock } = self;
+        if input.out.is_none() {
+            return remove(&path).with_exit_code(Code::Io);
+        }
+        let json = report::json(result).with_exit_code(Code::Io)?;
+        let file = path.join("limit.json");
+        report::replace(&file, json.as_bytes())?;
+        terminal::note(&format!("wrote {}", file.display()));
+        Ok(())
+    }
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))
+}

@@ -1,0 +1,73 @@
+//! Whether the keys of a block lie apart in the files of the store. Where many share a block of a file, as on a
+//! state that is small for the gas, a time flatters.
+
+use report::SCATTERED_BLOCKS_PER_KEY;
+use result::{RunResult, limit::LoadLimits};
+
+/// Most keys a block of a file that are told apart.
+const KEYS_PER_BLOCK_MAX: f64 = 1e6;
+/// Halvings until the ends of an interval are as near as matters.
+const HALVING_COUNT: usize = 100;
+
+/// `limits` with the density of the keys of a block at its smallest limit. `last` is a run on the same state of
+/// `slot_count` slots.
+pub fn with(mut limits: LoadLimits, last: &RunResult, slot_count: u64) -> LoadLimits {
+    let mut known = last.cells.iter().filter_map(|cell| cell.expected_blocks_per_present_key);
+    let gas = limits.worst().and_then(|worst| worst.limit_gas);
+    let (Some(blocks_per_key), Some(gas)) = (known.next(), gas) else { return limits };
+    let scale = gas as f64 / last.workload.header_gas.max(1) as f64;
+    let keys_per_block = keys_per_block(blocks_per_key) * scale;
+    let blocks_per_key = distinct_share(keys_per_block);
+    limits.blocks_per_present_key = Some(blocks_per_key);
+    if blocks_per_key < SCATTERED_BLOCKS_PER_KEY {
+        let factor = keys_per_block / self::keys_per_block(SCATTERED_BLOCKS_PER_KEY);
+        limits.wanted_slot_count = Some(rounded_up(slot_count as f64 * factor));
+    }
+    limits
+}
+
+/// Distinct blocks per key where this many random keys fall on each block.
+fn distinct_share(keys_per_block: f64) -> f64 {
+    match keys_per_block > 0.0 {
+        true => -(-keys_per_block).exp_m1() / keys_per_block,
+        false => 1.0,
+    }
+}
+
+/// The inverse of [`distinct_share`].
+fn keys_per_block(blocks_per_key: f64) -> f64 {
+    let (mut least, mut most) = (0.0, KEYS_PER_BLOCK_MAX);
+    for _ in 0..HALVING_COUNT {
+        let middle = f64::midpoint(least, most);
+        match distinct_share(middle) > blocks_per_key {
+            true => least = middle,
+            false => most = middle,
+        }
+    }
+    least
+}
+
+/// A number rounded up to two digits: as precise as anybody wants it.
+fn rounded_up(count: f64) -> u64 {
+    let unit = 10_f64.powf(count.max(1.0).log10().floor() - 1.0).max(1.0);
+    ((count / unit).ceil() * unit) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wanted_state_has_the_share_from_which_keys_lie_apart() {
+        for share in [0.05, 0.44, 0.9, 0.99] {
+            let keys = keys_per_block(share);
+            assert!((distinct_share(keys) - share).abs() < 1e-9, "{share}: {keys}");
+        }
+        // 300k keys on 8M slots, 54 rows a block.
+        let keys_per_block_here = 300e3 / (8e6 / 54.0);
+        assert!((distinct_share(keys_per_block_here) - 0.43).abs() < 0.01);
+        let wanted = 8e6 * keys_per_block_here / keys_per_block(SCATTERED_BLOCKS_PER_KEY);
+        assert_eq!(rounded_up(wanted), 76_000_000);
+        assert_eq!([rounded_up(3.2), rounded_up(10.1), rounded_up(123.0)], [4, 11, 130]);
+    }
+}

@@ -1,0 +1,179 @@
+//! The limit of a load in a design: a line through the times of its blocks over the gas of their headers, and the
+//! gas at which the upper bound for one block reaches the deadline.
+
+use result::{
+    limit::{DesignLimit, LimitBlock, LimitCheck, Place},
+    stats::{Crossing, Line, Point, median},
+};
+use variant::Design;
+
+/// What is asked of a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The deadline of a block.
+    pub deadline_ns: u64,
+    /// The limit that factors of prices are for.
+    pub target_gas: u64,
+    /// Gas of an operation.
+    pub gas_per_operation: f64,
+}
+
+/// A limit and where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Found {
+    place: Place,
+    gas: u64,
+}
+
+/// The line through the times of these blocks.
+fn line(blocks: &[LimitBlock]) -> Option<Line> {
+    let points = blocks.iter().flat_map(|block| {
+        block.block_ns.iter().map(|ns| Point { x: block.header_gas as f64, y: *ns as f64 })
+    });
+    Line::fit(&points.collect::<Vec<_>>())
+}
+
+/// The limit by `line` and by the blocks themselves, ascending: it is never above a block that missed the
+/// deadline.
+fn found(line: Option<&Line>, blocks: &[LimitBlock], deadline_ns: u64) -> Option<Found> {
+    let [first, last] = [blocks.first()?, blocks.last()?];
+    let missed = blocks.iter().position(|block| block.block_ns.iter().any(|ns| *ns >= deadline_ns));
+    let below = Found { place: Place::Below, gas: first.limit_gas };
+    if missed == Some(0) {
+        return Some(below);
+    }
+    let range = [first, last].map(|block| block.header_gas as f64);
+    let by_line = match line?.crossing(deadline_ns as f64, range) {
+        Crossing::Below => return Some(below),
+        Crossing::At(gas) => Some(gas as u64),
+        Crossing::Above => None,
+    };
+    let missed = missed.map(|index| blocks[index].header_gas);
+    Some(match by_line.into_iter().chain(missed).min() {
+        Some(gas) => Found { place: Place::Within, gas },
+        None => Found { place: Place::Above, gas: last.limit_gas },
+    })
+}
+
+/// The limit at which a run checks the line: the one that it gives, among those that were tried.
+pub fn to_check(blocks: &[LimitBlock], deadline_ns: u64) -> Option<u64> {
+    let found = found(line(blocks).as_ref(), blocks, deadline_ns)?;
+    (found.place == Place::Within).then_some(found.gas)
+}
+
+/// The check of the line through `blocks` by a block near the limit.
+pub fn check(blocks: &[LimitBlock], near: &LimitBlock) -> Option<LimitCheck> {
+    let times: Vec<f64> = near.block_ns.iter().map(|ns| *ns as f64).collect();
+    let predicted_ns = line(blocks)?.interval(near.header_gas as f64);
+    let median_ns = median(&times)? as u64;
+    Some(LimitCheck { header_gas: near.header_gas, median_ns, predicted_ns })
+}
+
+/// The limit of `design` by all its `blocks`.
+pub fn limit(
+    design: Design,
+    mut blocks: Vec<LimitBlock>,
+    check: Option<LimitCheck>,
+    asked: &Asked,
+) -> DesignLimit {
+    blocks.sort_by_key(|block| block.header_gas);
+    let line = line(&blocks);
+    let found = found(line.as_ref(), &blocks, asked.deadline_ns);
+    let rising = line.filter(|line| line.slope > 0.0);
+    let slopes = rising.map(|line| line.slope_interval().map(|slope| slope.max(0.0)));
+    let half_width_gas = found.zip(rising).and_then(|(found, line)| {
+        let expected = (asked.deadline_ns as f64 - line.intercept) / line.slope;
+        let width = (expected - found.gas as f64).max(0.0).round() as u64;
+        (found.place == Place::Within).then_some(width)
+    });
+    DesignLimit {
+        design,
+        place: found.map(|found| found.place),
+        limit_gas: found.map(|found| found.gas),
+        half_width_gas,
+        price_factor: found.map(|found| asked.target_gas as f64 / found.gas.max(1) as f64),
+        ns_per_operation: rising.map(|line| line.slope * asked.gas_per_operation),
+        ns_per_operation_ci95: slopes.map(|ends| ends.map(|slope| slope * asked.gas_per_operation)),
+        gas_per_us: rising.map(|line| 1e3 / line.slope),
+        gas_per_us_ci95: slopes
+            .filter(|[low, _]| *low > 0.0)
+            .map(|[low, high]| [1e3 / high, 1e3 / low]),
+        blocks,
+        check,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ASKED: Asked =
+        Asked { deadline_ns: 3_000_000_000, target_gas: 200_000_000, gas_per_operation: 2_100.0 };
+
+    fn block(limit_mgas: u64, block_ms: &[u64]) -> LimitBlock {
+        let limit_gas = limit_mgas * 1_000_000;
+        let block_ns = block_ms.iter().map(|ms| ms * 1_000_000).collect();
+        LimitBlock { limit_gas, header_gas: limit_gas, block_ns }
+    }
+
+    fn of(blocks: &[LimitBlock]) -> DesignLimit {
+        limit(Design::Sequential, blocks.to_vec(), None, &ASKED)
+    }
+
+    #[test]
+    fn blocks_on_a_line_give_the_gas_where_it_meets_the_deadline() {
+        // 200 ms and 28 ms a million gas.
+        let blocks = [20, 60, 200].map(|mgas| block(mgas, &[200 + 28 * mgas; 2]));
+        let found = of(&blocks);
+        assert_eq!((found.place, found.limit_gas), (Some(Place::Within), Some(99_999_999)));
+        assert!(found.half_width_gas.unwrap() <= 1, "{found:?}");
+        assert!((found.price_factor.unwrap() - 2.0).abs() < 1e-6);
+        assert!((found.ns_per_operation.unwrap() - 28.0 * 2_100.0).abs() < 1e-3);
+        assert!((found.gas_per_us.unwrap() - 1e3 / 28.0).abs() < 1e-6);
+        assert_eq!(to_check(&blocks, ASKED.deadline_ns), found.limit_gas);
+        let near = check(&blocks, &block(100, &[2_990, 3_000, 3_010])).unwrap();
+        assert!(near.holds(), "{near:?}");
+        assert!(!check(&blocks, &block(100, &[3_100; 3])).unwrap().holds());
+    }
+
+    #[test]
+    fn a_limit_outside_of_those_that_were_tried_is_the_nearest_of_them() {
+        let fast = of(&[20, 60, 200, 640].map(|mgas| block(mgas, &[mgas, mgas + 1])));
+        assert_eq!((fast.place, fast.limit_gas), (Some(Place::Above), Some(640_000_000)));
+        assert_eq!((fast.half_width_gas, fast.price_factor), (None, Some(0.3125)));
+        let slow = of(&[20, 60].map(|mgas| block(mgas, &[200 * mgas, 210 * mgas])));
+        assert_eq!((slow.place, slow.limit_gas), (Some(Place::Below), Some(20_000_000)));
+        assert_eq!(slow.price_factor, Some(10.0));
+        // One block is no line, and one that missed the deadline needs none.
+        let one = of(&[block(20, &[100, 101, 102])]);
+        assert_eq!((one.place, one.limit_gas, one.gas_per_us), (None, None, None));
+        assert_eq!(of(&[block(20, &[2_000, 3_000])]).place, Some(Place::Below));
+    }
+
+    proptest! {
+        /// Whatever the times are: every block below the limit kept the deadline, and no bound below it reaches it.
+        #[test]
+        fn all_is_safe_below_a_limit(times in proptest::collection::vec(1..8_000_u64, 12)) {
+            let sizes = [20, 60, 200, 640];
+            let blocks: Vec<_> =
+                sizes.iter().zip(times.chunks(3)).map(|(mgas, ms)| block(*mgas, ms)).collect();
+            let found = of(&blocks);
+            let (place, gas) = (found.place.unwrap(), found.limit_gas.unwrap());
+            let is_safe = |of: &LimitBlock| of.block_ns.iter().all(|ns| *ns < ASKED.deadline_ns);
+            let below = blocks.iter().filter(|block| match place {
+                Place::Above => true,
+                Place::Within | Place::Below => block.header_gas < gas,
+            });
+            prop_assert!(below.clone().all(is_safe));
+            let line = line(&blocks).unwrap();
+            if place != Place::Below {
+                for step in 0..20 {
+                    let at = 20e6 + (gas as f64 - 20e6) * f64::from(step) / 20.0;
+                    prop_assert!(line.upper(at) < ASKED.deadline_ns as f64);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! One load at one limit after the other, until its designs miss the deadline; then once more near each limit.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{anyhow, bail};
+use result::{
+    Cell, Environment, RunResult,
+    limit::{LimitBlock, LoadLimits},
+    stats::median,
+    sweep::{Axis, DEVICE_FILE_PREFIX},
+};
+use spec::{Override, Scenario};
+use variant::Design;
+
+use crate::{
+    figures::cells::ns,
+    machine,
+    run::prepare::{self, Size},
+    sweep::{
+        cell::FinishedCell,
+        dir::SweepDir,
+        matrix::{self, MatrixInput},
+        running::{AskedBy, OneCell, Which},
+    },
+    terminal::{Code, Failure, OpenCodes, WithExitCode, interrupt},
+};
+
+use super::{
+    LimitInput, density,
+    fit::{self, Asked},
+    operation::Operation,
+};
+
+/// The key of a block's limit.
+const LIMIT: &str = "block.limit";
+/// The key of the designs.
+const DESIGNS: &str = "run.designs";
+/// Digits of a digest in the name of a directory.
+const DIGEST_LENGTH: usize = 8;
+
+/// A load to find limits for.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Name or path of its scenario.
+    pub name: String,
+    /// The scenario at the largest limit.
+    pub scenario: Scenario,
+}
+
+impl Load {
+    /// The load of this scenario.
+    ///
+    /// # Errors
+    /// The scenario, an override or a limit is not valid, or there are several stores.
+    pub fn of(name: &str, input: &LimitInput) -> Result<Self, Failure> {
+        let at = |gas: u64| {
+            let mut overrides = input.fixed.clone();
+            overrides.push(Override::new(LIMIT, gas.to_string(), format!("--limits {gas}")));
+            prepare::scenario(name, overrides, Size::Stated)
+        };
+        let mut of_limits =
+            input.limits.iter().map(|gas| at(*gas)).collect::<Result<Vec<_>, _>>()?;
+        let scenario = of_limits.pop();
+        let scenario =
+            scenario.ok_or_else(|| anyhow!("no limit to try")).with_exit_code(Code::Usage)?;
+        check(name, &scenario).with_exit_code(Code::Usage)?;
+        Ok(Self { name: name.to_owned(), scenario })
+    }
+}
+
+/// Refuses a run whose rows would not be one of each design.
+fn check(name: &str, scenario: &Scenario) -> anyhow::Result<()> {
+    let run = &scenario.run;
+    if let [first, second, ..] = run.stores.as_slice() {
+        bail!("--store {first},{second}: limits are of one store; give one");
+    }
+    if run.database_count > 1 {
+        bail!("{name}: run.databases = {}: limits are of one database", run.database_count);
+    }
+    Ok(())
+}
+
+/// The limits of a load, and facts of its runs.
+#[derive(Debug)]
+pub struct Measured {
+    /// The limits.
+    pub limits: LoadLimits,
+    /// The machine.
+    pub environment: Environment,
+    /// Names of the states that its runs used.
+    pub state_names: BTreeSet<String>,
+}
+
+/// The runs of a load so far.
+struct Climbing<'a> {
+    load: &'a Load,
+    runs: Vec<(u64, RunResult)>,
+    ended: Option<String>,
+}
+
+/// Runs loads.
+#[derive(Debug)]
+pub struct Ladder<'a> {
+    input: &'a LimitInput,
+    journal: &'a Path,
+    /// The file by which the runs share the device's figures.
+    device: PathBuf,
+}
+
+impl<'a> Ladder<'a> {
+    /// Runs whose results go to `journal`.
+    pub fn new(input: &'a LimitInput, journal: &'a Path) -> Self {
+        let (began, pid) = (machine::unix_s(), std::process::id());
+        let device = journal.join(format!("{DEVICE_FILE_PREFIX}{began}-{pid}.json"));
+        Self { input, journal, device }
+    }
+
+    /// Finds the limits of `load`; `None` where the user interrupts.
+    ///
+    /// # Errors
+    /// A run fails, or designs disagree.
+    pub fn climb(&self, load: &Load) -> Result<Option<Measured>, Failure> {
+        let mut climbing = Climbing { load, runs: Vec::new(), ended: None };
+        for gas in &self.input.limits {
+            let designs = climbing.designs_in_time(self.deadline_ns());
+            if designs.is_empty() {
+                break;
+            }
+            match self.run(load, *gas, &designs) {
+                Ok(Some(run)) => climbing.runs.push((*gas, run)),
+                Ok(None) => return Ok(None),
+                // A block of this size is none that a client takes.
+                Err(failure) if failure.code == Code::Usage && !climbing.runs.is_empty() => {
+                    climbing.ended = Some(format!("at {gas} gas: {failure}"));
+                    break;
+                }
+                Err(failure) => return Err(failure.context(load.name.clone())),
+            }
+        }
+        let mut checks = Vec::new();
+        for design in &load.scenario.run.designs {
+            let blocks = climbing.blocks(*design);
+            let Some(gas) = fit::to_check(&blocks, self.deadline_ns()) else { continue };
+            let Some(run) = self.run(load, gas, &[*design])? else { return Ok(None) };
+            checks.push((*design, gas, run));
+        }
+        self.measured(&climbing, &checks).map(Some)
+    }
+
+    fn deadline_ns(&self) -> u64 {
+        ns(self.input.deadline)
+    }
+
+    /// The result of one run, of this process or an earlier one; `None` where the user interrupts.
+    fn run(&self, load: &Load, gas: u64, designs: &[Design]) -> Result<Option<RunResult>, Failure> {
+        let mut fixed = self.input.fixed.clone();
+        fixed.retain(|given| given.key != DESIGNS);
+        let names: Vec<_> = designs.iter().map(|design| design.name()).collect();
+        let names = names.join(",");
+        fixed.push(Override::new(DESIGNS, names.clone(), format!("--design {names}")));
+        let axis = Axis {
+            key: LIMIT.to_owned(),
+            label: "limit".to_owned(),
+            values: vec![gas.to_string()],
+        };
+        let matrix = matrix::from_input(MatrixInput {
+            scenario: load.name.clone(),
+            size: Size::Stated,
+            fixed,
+            axes: vec![axis],
+        })?;
+        let name = load.scenario.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let digest: String = matrix.settings_digest.chars().take(DIGEST_LENGTH).collect();
+        let dir = SweepDir::open(&self.journal.join(format!("{name}-{gas}-{digest}")), matrix)?;
+        if let Some(cell) = dir.own_cell(0).with_exit_code(Code::Io)? {
+            return agreed(cell, &load.name).map(Some);
+        }
+        let cell = OneCell {
+            dir: &dir,
+            which: &Which { index: 0, source: "limit" },
+            data_dir: self.input.data_dir.clone(),
+            shared_device: Some(self.device.clone()),
+            look: self.input.look,
+            open: OpenCodes::DEFAULT,
+            asked_by: AskedBy::Sweep,
+        };
+        match cell.run(|_| Ok(())) {
+            Err(failure) if failure.code == Code::Interrupted => return Ok(None),
+            Ok(Code::Interrupted) => return Ok(None),
+            _ if interrupt::happened() => return Ok(None),
+            ended => ended?,
+        };
+        let cell = dir.own_cell(0).with_exit_code(Code::Io)?;
+        let cell = cell.ok_or_else(|| anyhow!("{}: the run left no result", dir.path().display()));
+        agreed(cell.with_exit_code(Code::Io)?, &load.name).map(Some)
+    }
+
+    fn measured(
+        &self,
+        climbing: &Climbing<'_>,
+        checks: &[(Design, u64, RunResult)],
+    ) -> Result<Measured, Failure> {
+        let scenario = &climbing.load.scenario;
+        let Some((_, last)) = climbing.runs.last() else {
+            return Err(anyhow!("{}: no limit was tried", climbing.load.name))
+                .with_exit_code(Code::Usage);
+        };
+        let operation = Operation::of(scenario, &last.workload);
+        let asked = Asked {
+            deadline_ns: self.deadline_ns(),
+            target_gas: self.input.target_gas,
+            gas_per_operation: operation.gas,
+        };
+        let designs = scenario.run.designs.iter().map(|design| {
+            let mut blocks = climbing.blocks(*design);
+            let near = checks.iter().find(|(of, ..)| of == design);
+            let near = near.and_then(|(_, gas, run)| block(run, *design, *gas));
+            let check = near.as_ref().and_then(|near| fit::check(&blocks, near));
+            blocks.extend(near);
+            fit::limit(*design, blocks, check, &asked)
+        });
+        let designs: Vec<_> = designs.collect();
+        let runs = climbing.runs.iter().map(|(_, run)| run);
+        let states = runs.chain(checks.iter().map(|(_, _, run)| run)).flat_map(|run| &run.stores);
+        let state_names =
+            states.filter_map(|store| Some(store.facts.get("state")?.as_str()?.to_owned()));
+        let limits = LoadLimits {
+            scenario: scenario.name.clone(),
+            operation: operation.name,
+            gas_per_operation: operation.gas,
+            blocks_per_present_key: None,
+            wanted_slot_count: None,
+            ended: climbing.ended.clone(),
+            designs,
+        };
+        Ok(Measured {
+            limits: density::with(limits, last, scenario.state.slot_count),
+            environment: last.environment.clone(),
+            state_names: state_names.collect(),
+        })
+    }
+}
+
+impl Climbing<'_> {
+    /// The designs whose blocks keep the deadline so far. With one limit there is no line yet, so all go on.
+    fn designs_in_time(&self, deadline_ns: u64) -> Vec<Design> {
+        let designs = self.load.scenario.run.designs.iter().copied();
+        let in_time = designs.filter(|design| {
+            let blocks = self.blocks(*design);
+            let times = blocks.last().map(|block| block.block_ns.iter().map(|ns| *ns as f64));
+            let median = times.and_then(|times| median(&times.collect::<Vec<_>>()));
+            blocks.len() < 2 || median.is_some_and(|median| median < deadline_ns as f64)
+        });
+        in_time.collect()
+    }
+
+    fn blocks(&self, design: Design) -> Vec<LimitBlock> {
+        self.runs.iter().filter_map(|(gas, run)| block(run, design, *gas)).collect()
+    }
+}
+
+/// The blocks of `design` in a run.
+fn block(run: &RunResult, design: Design, limit_gas: u64) -> Option<LimitBlock> {
+    let cell: &Cell = run.cells.iter().find(|cell| cell.design == design)?;
+    let block_ns = cell.counted().into_iter().flatten().map(|sample| sample.wall_ns).collect();
+    Some(LimitBlock { limit_gas, header_gas: run.workload.header_gas, block_ns })
+}
+
+/// The result of a cell, all of whose designs agree.
+fn agreed(cell: FinishedCell, name: &str) -> Result<RunResult, Failure> {
+    match cell.agrees() {
+        true => Ok(cell.result.result),
+        false => {
+            let path = cell.result.path.display();
+            Err(anyhow!("{name}: the designs disagree: {path}")).with_exit_code(Code::Disagree)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The operation that fills the blocks of a load, for its time and its price.
+
+use result::WorkloadFacts;
+use spec::{LoadKind, Overlap, Scenario};
+
+/// The name of the operation, and how many a block has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// Its name.
+    pub name: String,
+    /// Gas of one, with all around it.
+    pub gas: f64,
+}
+
+/// What is counted in a block.
+enum Counted {
+    Slots,
+    Accounts,
+    Transactions,
+}
+
+impl Operation {
+    /// The operation of `scenario` in its block.
+    pub fn of(scenario: &Scenario, block: &WorkloadFacts) -> Self {
+        let (name, counted) = match scenario.loads.as_slice() {
+            [load] => named(&load.kind),
+            _ => ("transaction".to_owned(), Counted::Transactions),
+        };
+        let count = match counted {
+            Counted::Slots => block.list_slot_count,
+            // Each transaction has a sender beside them.
+            Counted::Accounts => block.list_account_count.saturating_sub(block.tx_count),
+            Counted::Transactions => block.tx_count,
+        };
+        Self { name, gas: block.header_gas as f64 / count.max(1) as f64 }
+    }
+}
+
+fn named(kind: &LoadKind) -> (String, Counted) {
+    match kind {
+        LoadKind::SloadStorm(storm) if storm.overlap == Overlap::Nothing => {
+            ("cold SLOAD".to_owned(), Counted::Slots)
+        }
+        LoadKind::PrefetchMiss(_) | LoadKind::BalanceStorm(_) => {
+            ("cold SLOAD".to_owned(), Counted::Slots)
+        }
+        LoadKind::SstoreStorm(storm) => (format!("cold SSTORE ({})", storm.op), Counted::Slots),
+        LoadKind::ContractChase(_) => ("cold CALL, SLOAD".to_owned(), Counted::Slots),
+        LoadKind::AccountStorm(storm) => (format!("cold {}", storm.op), Counted::Accounts),
+        _ => ("transaction".to_owned(), Counted::Transactions),
+    }
+}

@@ -1,0 +1,66 @@
+//! The states that a limit builds: each goes when its load is done, so that the disk holds one at a time. States
+//! that were there before stay.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use anyhow::Context;
+use executor::state::{DataDir, StateError};
+use variant::StoreKind;
+
+use crate::{
+    run::prepare,
+    terminal::{self, Code, Failure, WithExitCode},
+};
+
+/// Names of the states that were there when the first process began.
+const FILE: &str = "states.json";
+
+/// The data directory, and its states from before; `None` for a store without states.
+#[derive(Debug)]
+pub struct States(Option<Known>);
+
+#[derive(Debug)]
+struct Known {
+    dir: DataDir,
+    before: BTreeSet<String>,
+}
+
+impl States {
+    /// The states of `store` before the first run. `journal` remembers them for a process that goes on.
+    ///
+    /// # Errors
+    /// A directory cannot be read or written.
+    pub fn of(store: StoreKind, journal: &Path, data_dir: Option<&Path>) -> Result<Self, Failure> {
+        if !store.has_device() {
+            return Ok(Self(None));
+        }
+        let dir = prepare::data_dir(data_dir)?;
+        let there = dir.list().with_exit_code(Code::Io)?;
+        let names: BTreeSet<String> = there.into_iter().map(|state| state.name).collect();
+        let path = journal.join(FILE);
+        let text = report::json(&names).with_exit_code(Code::Io)?;
+        let before = match report::write_new(&path, &text)? {
+            true => names,
+            false => read(&path).with_exit_code(Code::Io)?,
+        };
+        Ok(Self(Some(Known { dir, before })))
+    }
+
+    /// Removes those of these names that were not there before. One that another process uses stays.
+    pub fn remove_built(&self, names: &BTreeSet<String>) {
+        let Some(Known { dir, before }) = &self.0 else { return };
+        for name in names.difference(before) {
+            match dir.remove(name) {
+                Ok(()) | Err(StateError::NotFound { .. } | StateError::InUse { .. }) => {}
+                Err(error) => terminal::note(&format!("state {name} stays: {error}")),
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("{} is damaged: move its directory away", path.display()))
+}
