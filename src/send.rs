@@ -111,7 +111,7 @@ fn work_facts(workload: &Workload, plan: &Plan) -> SendWork {
     SendWork {
         scenario: workload.scenario.clone(),
         seed: workload.seed,
-        fork: workload.fork().name().to_owned(),
+        fork: workload.rules.to_string(),
         digest: workload.digest().to_string(),
         sender_count: plan.sender_count(),
         contract_count: plan.contract_count(),

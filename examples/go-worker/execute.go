@@ -77,6 +77,9 @@ func chainConfig(work *workload) (*params.ChainConfig, error) {
 	config.ChainID = new(big.Int).SetUint64(work.ChainID)
 	config.BlobScheduleConfig = params.DefaultBlobSchedule
 	start := new(uint64)
+	if work.Change != nil {
+		return nil, usage("fork %s, then %s: this worker runs blocks of one fork", work.Fork, work.Change.Fork)
+	}
 	switch work.Fork {
 	case "amsterdam":
 		config.BPO1Time, config.BPO2Time, config.AmsterdamTime = start, start, start

@@ -19,11 +19,17 @@ type workload struct {
 	Digest          string        `json:"digest"`
 	Fork            string        `json:"fork"`
 	Rules           rules         `json:"rules"`
+	Change          *change       `json:"change"`
 	ChainID         uint64        `json:"chain_id"`
 	Genesis         recipe        `json:"genesis"`
 	FirstHashNumber uint64        `json:"first_hash_number"`
 	BlockHashes     []common.Hash `json:"block_hashes"`
 	Batches         []batch       `json:"batches"`
+}
+
+// A fork that begins between the blocks.
+type change struct {
+	Fork string `json:"fork"`
 }
 
 type rules struct {

@@ -143,7 +143,7 @@ impl<'a> Reception<'a> {
         for (block, ((executed, decoded), outcome)) in blocks {
             let hash = self.received.blocks[index][block].hash;
             let wanted = header::Wanted { executed, outcome, hash, list_hash };
-            header::check(decoded, &wanted, self.received.workload.fork())
+            header::check(decoded, &wanted, self.received.workload.rules_of(executed).fork)
                 .map_err(|fault| ReceivedError::Rejected { block, fault })?;
         }
         spans.close(Phase::Header, start);

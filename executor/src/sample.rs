@@ -168,7 +168,7 @@ fn row_pages(
 /// The list of the batch at `batch_index`.
 fn decoded_list(workload: &Workload, batch_index: usize) -> Result<ListIndex, EngineError> {
     let batch = &workload.batches[batch_index];
-    ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork()))
+    ListIndex::decode(&batch.list, &ListBounds::new(batch, &workload.rules))
         .map_err(|fault| EngineError::rejected(batch_index, fault))
 }
 

@@ -116,8 +116,10 @@ mod tests {
             "e4e3940202020202020202020202020202020202020202c0c0c6c20205c20306c3c20301c0"
         );
         // Blocks of no gas have no room for an account.
-        let bounds =
-            ListBounds { surplus_item_count: 1, ..ListBounds::new(&batch, Fork::Amsterdam) };
+        let bounds = ListBounds {
+            surplus_item_count: 1,
+            ..ListBounds::new(&batch, &Fork::Amsterdam.into())
+        };
         let list = ListIndex::decode(&encoded, &bounds).unwrap();
         let by_list = order(Schedule::ListEntries, &batch, &Steps::of(&batch), &list);
         assert_eq!(by_list, Some(vec![3, 2, 0, 1, 4]));

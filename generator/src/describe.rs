@@ -130,7 +130,7 @@ struct Census {
 
 impl Census {
     fn new(index: usize, batch: &Batch, workload: &Workload) -> Result<Self, ReferenceError> {
-        let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork()));
+        let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, &workload.rules));
         let list = list.map_err(|error| ReferenceError::Differs {
             batch: index,
             part: "the list",

@@ -104,7 +104,7 @@ pub fn generate_by_load<A: Answer>(
 fn raise_gas_limits(workload: &mut Workload) -> Option<u64> {
     let mut raised = None;
     for batch in &mut workload.batches {
-        let bounds = ListBounds::new(batch, workload.rules.fork);
+        let bounds = ListBounds::new(batch, &workload.rules);
         let any_count = ListBounds { surplus_item_count: u64::MAX, ..bounds };
         let Ok(list) = ListIndex::decode(&batch.list, &any_count) else { continue };
         let item_count = u64::from(list.account_count()) + u64::from(list.slot_count());

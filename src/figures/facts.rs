@@ -72,7 +72,7 @@ fn declared_keys(workload: &Workload) -> DeclaredKeys {
     let mut keys = DeclaredKeys::default();
     for batch in &workload.batches {
         // A session's lists have been decoded before.
-        let bounds = ListBounds::new(batch, workload.fork());
+        let bounds = ListBounds::new(batch, &workload.rules);
         if let Ok(list) = ListIndex::decode(&batch.list, &bounds) {
             keys.account_count += u64::from(list.account_count());
             keys.slot_count += u64::from(list.slot_count());
@@ -100,7 +100,7 @@ pub fn workload(workload: &Workload, overridden: Vec<String>) -> WorkloadFacts {
     WorkloadFacts {
         scenario: workload.scenario.clone(),
         seed: workload.seed,
-        fork: workload.fork().name().to_owned(),
+        fork: workload.rules.to_string(),
         gas: workload.gas_used(),
         header_gas: workload.batches.iter().flat_map(|batch| &batch.expected.header_gas).sum(),
         block_count: workload.blocks().count() as u64,
@@ -136,7 +136,6 @@ pub struct Loads<'a> {
 
 /// How full the blocks of `workload` are, by the gas that the reference counted for each transaction.
 pub fn fill(workload: &Workload, gas: &[TxGas], loads: Option<Loads<'_>>) -> Fill {
-    let fork = workload.fork();
     let specs = loads.map_or(&[][..], |of| &of.scenario.loads[..]);
     let mut fill = Fill {
         block_limit_gas: loads.and_then(|of| match of.scenario.block.target {
@@ -154,7 +153,10 @@ pub fn fill(workload: &Workload, gas: &[TxGas], loads: Option<Loads<'_>>) -> Fil
             .collect(),
         ..Fill::default()
     };
-    for (tx_index, gas) in gas.iter().enumerate() {
+    let forks = workload.blocks().flat_map(|block| {
+        std::iter::repeat_n(workload.rules_of(block).fork, block.transactions.len())
+    });
+    for (tx_index, (gas, fork)) in gas.iter().zip(forks).enumerate() {
         let (execution_gas, state_gas) = match fork.is_from(Fork::Amsterdam) {
             true => (gas.block_regular_gas, gas.block_state_gas),
             false => (gas.receipt_gas, 0),

@@ -46,7 +46,7 @@ impl<'a> SimulatedBatch<'a> {
         let batches = workload.batches.iter().zip(&seen.batches).zip(times);
         let all: Vec<Self> = batches
             .map(|((batch, seen), times)| {
-                let bounds = ListBounds::new(batch, workload.fork());
+                let bounds = ListBounds::new(batch, &workload.rules);
                 let list = ListIndex::decode(&batch.list, &bounds);
                 let list = list.map_err(|error| anyhow!("the list of a batch: {error}"))?;
                 let making = Making::new(&list, &workload.genesis);

@@ -91,7 +91,7 @@ fn code_count(workload: &Workload) -> u64 {
 /// Number of accounts and slots that the lists name.
 fn declared_key_count(workload: &Workload) -> u64 {
     let count = |batch: &workload::Batch| {
-        let bounds = ListBounds::new(batch, workload.fork());
+        let bounds = ListBounds::new(batch, &workload.rules);
         let list = ListIndex::decode(&batch.list, &bounds).unwrap();
         u64::from(list.account_count()) + u64::from(list.slot_count())
     };

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use generator::import::{self, ImportError};
+use random_blocks::RandomBlocks;
 use variant::Variant;
-use workload::Workload;
+use workload::{Fork, Workload};
 
 use crate::{
     agreement::variants,
@@ -60,5 +61,29 @@ fn all_variants_agree_on_the_official_cases_of_paris_to_cancun() {
             }
         }
     }
-    assert_eq!((count, left_count), (1_162, 12));
+    assert_eq!((count, left_count), (1_168, 6));
+}
+
+#[test]
+fn all_variants_agree_where_the_fork_changes_between_blocks_and_inside_a_batch() {
+    let changes = [
+        (Fork::Cancun, Fork::Prague),
+        (Fork::Prague, Fork::Osaka),
+        (Fork::Prague, Fork::Amsterdam),
+        (Fork::Bpo2, Fork::Amsterdam),
+    ];
+    for (turn, (earlier, fork)) in changes.into_iter().enumerate() {
+        for batch_block_count in [1, 4] {
+            let drawn = RandomBlocks::draw(400 + turn as u64, 4);
+            let blocks =
+                RandomBlocks { fork, earlier: Some((earlier, 2)), batch_block_count, ..drawn };
+            let workload = blocks.build().unwrap().workload;
+            let forks: Vec<_> =
+                workload.blocks().map(|block| workload.rules_of(block).fork).collect();
+            assert_eq!(forks, [earlier, earlier, fork, fork]);
+            for variant in variants() {
+                assert_agrees(&workload, variant, &workload.rules.to_string());
+            }
+        }
+    }
 }

@@ -68,7 +68,7 @@ fn a_list_that_is_too_long_is_rejected_before_it_is_hashed() {
     let workload = storm();
     let store = memory(&workload);
     let cancel = AtomicBool::new(false);
-    let bounds = ListBounds::new(&workload.batches[0], workload.fork());
+    let bounds = ListBounds::new(&workload.batches[0], &workload.rules);
     for variant in variants() {
         let most = match variant.list {
             Some(ListForm::Full) => bounds.max_full_bytes(),

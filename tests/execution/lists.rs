@@ -104,7 +104,7 @@ fn a_slot_read_by_a_constructor_is_declared_even_if_the_creation_reverts() {
             let taken = take(&memory(&workload), &workload, lists[0].clone(), variant(design, 2));
             assert_eq!(taken.unwrap().disagreement, None, "{design:?}");
         }
-        let bounds = ListBounds::new(&workload.batches[0], workload.fork());
+        let bounds = ListBounds::new(&workload.batches[0], &workload.rules);
         let mut changes = ListIndex::decode(&listed, &bounds).unwrap().to_changes();
         let created = changes.iter_mut().find(|a| a.address == SENDER.create(0)).unwrap();
         assert_eq!(created.storage_reads, [U256::from(5)]);
@@ -132,7 +132,7 @@ fn the_form_without_reads_is_rejected_for_wrong_missing_and_surplus_changes() {
     let workload = workload(vec![create(0, &hex!("60015f55")), create(1, &hex!("60025f55"))]);
     let variant = variant(Design::ParallelIo, 2);
     let lists = lists(&workload, Some(ListForm::ParallelIo));
-    let bounds = ListBounds::new(&workload.batches[0], workload.fork());
+    let bounds = ListBounds::new(&workload.batches[0], &workload.rules);
     let right = ListIndex::decode(&lists[0], &bounds).unwrap();
     let mut place = None;
     for id in 0..right.account_count() {

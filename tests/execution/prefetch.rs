@@ -183,7 +183,7 @@ fn run(
 
 fn list(workload: &Workload) -> ListIndex {
     let batch = &workload.batches[0];
-    ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork())).unwrap()
+    ListIndex::decode(&batch.list, &ListBounds::new(batch, &workload.rules)).unwrap()
 }
 
 #[test]

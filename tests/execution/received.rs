@@ -70,7 +70,7 @@ fn every_design_does_all_duties_on_random_blocks_and_agrees() {
     let (mut tx_count, mut has_both) = (0, [false; 2]);
     for seed in 300..312 {
         let workload = RandomBlocks::draw(seed, 4).build().unwrap().workload;
-        has_both[usize::from(workload.fork() == Fork::Amsterdam)] = true;
+        has_both[usize::from(workload.rules.first.fork == Fork::Amsterdam)] = true;
         tx_count += workload.tx_count();
         let (store, blocks) = (memory(&workload), received(&workload));
         for design in Design::ALL {

@@ -198,7 +198,7 @@ fn shards_have_each_declared_key_read_once() {
     let taken = sample(&workload, &running.cluster, Sharding::on(2), 2).unwrap();
     assert_eq!(taken.disagreement, None);
     let on_demand = &taken.executed.on_demand;
-    let bounds = workload::list::ListBounds::new(&workload.batches[0], workload.fork());
+    let bounds = workload::list::ListBounds::new(&workload.batches[0], &workload.rules);
     let list = workload::list::ListIndex::decode(&workload.batches[0].list, &bounds).unwrap();
     let declared = u64::from(list.account_count()) + u64::from(list.slot_count());
     let code_count = 20;

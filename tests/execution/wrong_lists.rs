@@ -98,7 +98,7 @@ fn every_wrong_list_is_rejected_with_its_reason_by_every_way_that_takes_one() {
     workload.batches[0].blocks[0].env.gas_limit += 1_000_000;
     reference::complete(&mut workload, || ()).unwrap();
     let store = memory(&workload);
-    let most_items = ListBounds::new(&workload.batches[0], workload.fork()).max_item_count();
+    let most_items = ListBounds::new(&workload.batches[0], &workload.rules).max_item_count();
     for form in ListForm::ALL.iter().copied() {
         let lists = hostile::lists(&workload, form);
         assert_eq!(lists.len(), 8 + usize::from(form == ListForm::Full));
@@ -149,7 +149,7 @@ fn small() -> Workload {
 #[test]
 fn each_field_that_is_wrong_in_the_list_is_named_with_both_values() {
     let workload = small();
-    let bounds = ListBounds::new(&workload.batches[0], workload.fork());
+    let bounds = ListBounds::new(&workload.batches[0], &workload.rules);
     let right = reference::full_lists(&workload, || ()).unwrap().remove(0);
     let right = FullList::decode(&right, &bounds).unwrap();
     let (index, target) = (right.index(), Address::repeat_byte(0xaa));
@@ -212,7 +212,7 @@ fn of_several_faults_of_a_full_list_the_same_one_is_told_however_threads_meet() 
     const WRONG_SLOTS: &[usize] = &[300, 303, 340, 2_000];
     let workload = storm();
     let store = memory(&workload);
-    let bounds = ListBounds::new(&workload.batches[0], workload.fork());
+    let bounds = ListBounds::new(&workload.batches[0], &workload.rules);
     let right = reference::full_lists(&workload, || ()).unwrap().remove(0);
     let right = &FullList::decode(&right, &bounds).unwrap();
     let index = right.index();
@@ -254,7 +254,7 @@ fn of_several_faults_of_a_full_list_the_same_one_is_told_however_threads_meet() 
 fn a_wrong_code_hash_is_a_rejected_list_whoever_meets_it_first() {
     const REPEATS: usize = 40;
     let workload = small();
-    let bounds = ListBounds::new(&workload.batches[0], workload.fork());
+    let bounds = ListBounds::new(&workload.batches[0], &workload.rules);
     let right = reference::full_lists(&workload, || ()).unwrap().remove(0);
     let right = FullList::decode(&right, &bounds).unwrap();
     let index = right.index();
@@ -301,7 +301,7 @@ fn wrong_lists_of_another_client_are_rejected_in_every_form_that_they_can_take()
     let mut workload = tests.remove(0).workload;
     reference::complete(&mut workload, || ()).unwrap();
     let store = memory(&workload);
-    let bounds = ListBounds::new(&workload.batches[0], workload.fork());
+    let bounds = ListBounds::new(&workload.batches[0], &workload.rules);
     let lists: serde_json::Value = serde_json::from_str(&read("invalid-of-combined.json")).unwrap();
     let right = ListIndex::decode(&workload.batches[0].list, &bounds).unwrap().to_changes();
     let (right_writes, mut counts) = (list::parallel_io_form(&right), [0; 3]);

@@ -32,7 +32,7 @@ struct Right {
 /// Every wrong list in `form`. Panics where the workload's list has no reads and no changes.
 pub(crate) fn lists(workload: &Workload, form: ListForm) -> Vec<Hostile> {
     let batch = &workload.batches[0];
-    let bounds = ListBounds::new(batch, workload.fork());
+    let bounds = ListBounds::new(batch, &workload.rules);
     let full = reference::full_lists(workload, || ()).unwrap().remove(0);
     let all = ListIndex::decode(&batch.list, &bounds).unwrap().to_changes();
     let changes = if form == ListForm::ParallelIo { list::parallel_io_form(&all) } else { all };

@@ -267,7 +267,7 @@ fn a_node_that_lacks_what_is_needed_gets_one_error_with_method_answer_and_remedy
     let blobs = BlobSchedule { target: 2, max: 4, base_fee_update_fraction: 1_000_000 };
     let deposit_contract = contract.parse().unwrap();
     let rules = ChainRules { fork: Fork::Osaka, blobs, deposit_contract };
-    assert_eq!(import.read("own.workload").rules, rules);
+    assert_eq!(import.read("own.workload").rules, rules.into());
     import.runs("own.workload");
 }
 

@@ -20,8 +20,9 @@ pub fn creations(
     db: impl Database,
 ) -> Vec<Address> {
     let mut context = Context::mainnet().with_db(db);
-    context.cfg = env::cfg_env(workload.fork(), workload.chain_id);
-    context.block = env::block_env(&block.env, &workload.rules);
+    let rules = workload.rules_of(block);
+    context.cfg = env::cfg_env(rules.fork, workload.chain_id);
+    context.block = env::block_env(&block.env, rules);
     let mut evm = context.build_mainnet_with_inspector(Creations::default());
     let tx = env::tx_env(&block.transactions[tx_index], workload.chain_id);
     match evm.inspect_one_tx(tx) {

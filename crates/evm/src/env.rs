@@ -3,6 +3,7 @@
 use alloy_eips::{eip7594::MAX_BLOBS_PER_TX_FUSAKA, eip7840::BlobParams};
 use alloy_primitives::{TxKind, U256};
 use revm::{
+    Database,
     context::{BlockEnv, CfgEnv, TxEnv, either::Either},
     context_interface::{
         block::BlobExcessGasAndPrice,
@@ -10,6 +11,7 @@ use revm::{
             AccessList, AccessListItem, Authorization, RecoveredAuthority, RecoveredAuthorization,
         },
     },
+    handler::{MainnetContext, MainnetEvm, instructions::EthInstructions},
     primitives::hardfork::SpecId,
 };
 use workload::{ChainRules, Fork, Transaction, TxType, block};
@@ -64,6 +66,22 @@ pub fn block_env(env: &block::BlockEnv, rules: &ChainRules) -> BlockEnv {
         blob_excess_gas_and_price: rules.fork.is_from(Fork::Cancun).then_some(blob_fee),
         slot_num: env.slot_number,
     }
+}
+
+/// Makes a block of `env` under `rules` the block whose steps `evm` runs next.
+pub fn enter<DB: Database, I>(
+    evm: &mut MainnetEvm<MainnetContext<DB>, I>,
+    env: &block::BlockEnv,
+    rules: &ChainRules,
+) {
+    let spec = spec(rules.fork);
+    if evm.ctx.cfg.spec != spec {
+        let chain_id = evm.ctx.cfg.chain_id;
+        evm.ctx.modify_cfg(|cfg| *cfg = cfg_env(rules.fork, chain_id));
+        // The precompiles follow with the next transaction.
+        evm.instruction = EthInstructions::new_mainnet_with_spec(spec);
+    }
+    evm.ctx.block = block_env(env, rules);
 }
 
 /// A transaction on chain `chain_id`.

@@ -13,7 +13,8 @@ use revm::{
     state::EvmState,
 };
 use workload::{
-    Block, ChainRules, StepKind, TxOutcome, TxStatus, Withdrawal, Workload, block::Transaction,
+    Block, Fork, ForkSchedule, StepKind, TxOutcome, TxStatus, Withdrawal, Workload,
+    block::Transaction,
 };
 
 use crate::{
@@ -147,7 +148,7 @@ impl StepOutput {
 /// An EVM that runs steps, one at a time, over a database it owns.
 pub struct Runner<DB: Database> {
     evm: MainnetEvm<MainnetContext<DB>>,
-    rules: ChainRules,
+    rules: ForkSchedule,
     chain_id: u64,
     fees: Fees,
     requests: Vec<Bytes>,
@@ -162,7 +163,7 @@ impl<DB: Database> fmt::Debug for Runner<DB> {
 impl<DB: Database> Runner<DB> {
     /// A runner under the rules of `workload`.
     pub fn new(workload: &Workload, db: DB) -> Self {
-        let cfg = env::cfg_env(workload.fork(), workload.chain_id);
+        let cfg = env::cfg_env(workload.rules.first.fork, workload.chain_id);
         let evm = Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet();
         let (fees, requests) = (Fees::Paid, Vec::new());
         Self { evm, rules: workload.rules, chain_id: workload.chain_id, fees, requests }
@@ -192,8 +193,12 @@ impl<DB: Database> Runner<DB> {
 
     /// Makes `block` the block whose steps are run next.
     pub fn enter(&mut self, block: &Block) {
-        self.evm.ctx.block = env::block_env(&block.env, &self.rules);
+        env::enter(&mut self.evm, &block.env, self.rules.at(block.env.timestamp));
         self.requests.clear();
+    }
+
+    fn fork_of(&self, block: &Block) -> Fork {
+        self.rules.at(block.env.timestamp).fork
     }
 
     /// Runs one step of `block`, which must have been entered. The state changes of each of
@@ -225,7 +230,7 @@ impl<DB: Database> Runner<DB> {
     ) -> Result<StepOutput, StepError<DB::Error>> {
         match kind {
             StepKind::BeforeTransactions => {
-                for call in system::before_transactions(self.rules.fork, &block.env) {
+                for call in system::before_transactions(self.fork_of(block), &block.env) {
                     self.system_call(&call, sink)?;
                 }
                 Ok(StepOutput::default())
@@ -235,7 +240,7 @@ impl<DB: Database> Runner<DB> {
             }
             StepKind::AfterTransactions => {
                 self.withdrawals(&block.withdrawals, sink)?;
-                for call in system::after_transactions(self.rules.fork) {
+                for call in system::after_transactions(self.fork_of(block)) {
                     let data = self.system_call(&call, sink)?;
                     if let Some(request_type) = call.request_type.filter(|_| !data.is_empty()) {
                         self.requests.push([&[request_type][..], &data].concat().into());
@@ -274,9 +279,15 @@ impl<DB: Database> Runner<DB> {
         let result =
             self.evm.system_call_one(call.contract, call.input.clone()).map_err(StepError::from)?;
         let state = self.evm.finalize();
-        if !result.is_success() && call.must_succeed() {
-            let reason = format!("{result:?}");
-            return Err(StepError::SystemCall { contract: call.contract, reason });
+        let contract = call.contract;
+        let has_code = state.get(&contract).is_some_and(|to| !to.info.is_empty_code_hash());
+        if call.must_succeed() && !(result.is_success() && has_code) {
+            let reason = if has_code {
+                format!("{result:?}")
+            } else {
+                "the system contract has no code".to_owned()
+            };
+            return Err(StepError::SystemCall { contract, reason });
         }
         sink(self.evm.ctx.db_mut(), state);
         Ok(result.into_output().unwrap_or_default())

@@ -385,7 +385,7 @@ async fn assignment(
     if !steps.is_sorted_by(|a, b| a < b) || steps.last().is_some_and(|last| *last >= count) {
         return Err(Status::invalid_argument("steps ascend, and are steps of the batch"));
     }
-    let list_bytes_max = ListBounds::new(of_workload, work.workload.fork()).max_bytes();
+    let list_bytes_max = ListBounds::new(of_workload, &work.workload.rules).max_bytes();
     if list_bytes > list_bytes_max {
         return Err(Status::invalid_argument(format!(
             "a list of {list_bytes} bytes, and one of this batch has {list_bytes_max} at most"

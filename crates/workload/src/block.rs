@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fork::{ChainRules, Fork},
+    fork::{ChainRules, ForkSchedule},
     genesis::Genesis,
     layout::Layout,
     outcome::TxOutcome,
@@ -26,8 +26,8 @@ pub struct Workload {
     pub seed: u64,
     /// Version of the generator that made it.
     pub generator_version: u32,
-    /// Rules of all blocks.
-    pub rules: ChainRules,
+    /// Rules of the blocks.
+    pub rules: ForkSchedule,
     /// Layout of the state's rows.
     pub layout: Layout,
     /// Chain id (EIP-155).
@@ -44,9 +44,9 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The fork of all blocks.
-    pub const fn fork(&self) -> Fork {
-        self.rules.fork
+    /// The rules of `block`.
+    pub fn rules_of(&self, block: &Block) -> &ChainRules {
+        self.rules.at(block.env.timestamp)
     }
 
     /// Hash of the block with this number, where known.

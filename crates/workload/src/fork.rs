@@ -1,4 +1,5 @@
-//! The rules of a workload's blocks: a fork, and the settings that a chain may have of its own.
+//! The rules of a workload's blocks: a fork, the settings that a chain may have of its own, and the fork that
+//! may follow in the midst of the blocks.
 
 use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};
@@ -78,9 +79,9 @@ impl std::fmt::Display for BlobSchedule {
     }
 }
 
-/// The rules of a chain: those of a fork, with a blob schedule and a deposit contract that may be the chain's own.
+/// The rules of a chain's blocks: those of a fork, with a blob schedule and a deposit contract that may be the
+/// chain's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "EncodedRules", into = "EncodedRules")]
 pub struct ChainRules {
     /// The fork.
     pub fork: Fork,
@@ -114,6 +115,63 @@ impl Default for ChainRules {
     }
 }
 
+/// The rules of a workload's blocks, by their time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "EncodedRules", into = "EncodedRules")]
+pub struct ForkSchedule {
+    /// The rules of the first blocks.
+    pub first: ChainRules,
+    /// The change to another fork, where there is one.
+    pub change: Option<ForkChange>,
+}
+
+/// A change of the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkChange {
+    /// Unix time in seconds from which on blocks are under the new rules.
+    pub timestamp: u64,
+    /// The new rules.
+    pub rules: ChainRules,
+}
+
+impl ForkSchedule {
+    /// The rules of a block of this time.
+    pub fn at(&self, timestamp: u64) -> &ChainRules {
+        let changed = self.change.as_ref().filter(|change| change.timestamp <= timestamp);
+        changed.map_or(&self.first, |change| &change.rules)
+    }
+
+    /// All rules, in order.
+    pub fn all(&self) -> impl Iterator<Item = &ChainRules> {
+        [&self.first].into_iter().chain(self.change.as_ref().map(|change| &change.rules))
+    }
+}
+
+impl From<ChainRules> for ForkSchedule {
+    /// The same rules at all times.
+    fn from(first: ChainRules) -> Self {
+        Self { first, change: None }
+    }
+}
+
+impl From<Fork> for ForkSchedule {
+    fn from(fork: Fork) -> Self {
+        ChainRules::from(fork).into()
+    }
+}
+
+impl std::fmt::Display for ForkSchedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.first.fork.name())?;
+        match &self.change {
+            Some(ForkChange { timestamp, rules }) => {
+                write!(f, ", {} from time {timestamp} on", rules.fork)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// The rules in a workload file. The first forks stand as in [`Fork`], so that files from before chains had rules
 /// of their own are as they were. [`Self::Own`] has rules that differ from the fork's, and all of the other forks.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -122,32 +180,33 @@ enum EncodedRules {
     Amsterdam,
     Bpo1,
     Bpo2,
-    Own(Fork, BlobSchedule, Address),
+    Own(ChainRules),
+    Changed(ChainRules, ForkChange),
 }
 
-impl From<ChainRules> for EncodedRules {
-    fn from(rules: ChainRules) -> Self {
-        let is_default = rules == ChainRules::from(rules.fork);
-        match (rules.fork, is_default) {
-            (Fork::Osaka, true) => Self::Osaka,
-            (Fork::Amsterdam, true) => Self::Amsterdam,
-            (Fork::Bpo1, true) => Self::Bpo1,
-            (Fork::Bpo2, true) => Self::Bpo2,
-            (fork, _) => Self::Own(fork, rules.blobs, rules.deposit_contract),
+impl From<ForkSchedule> for EncodedRules {
+    fn from(ForkSchedule { first, change }: ForkSchedule) -> Self {
+        let is_default = first == ChainRules::from(first.fork);
+        match (change, first.fork, is_default) {
+            (Some(change), ..) => Self::Changed(first, change),
+            (None, Fork::Osaka, true) => Self::Osaka,
+            (None, Fork::Amsterdam, true) => Self::Amsterdam,
+            (None, Fork::Bpo1, true) => Self::Bpo1,
+            (None, Fork::Bpo2, true) => Self::Bpo2,
+            (None, ..) => Self::Own(first),
         }
     }
 }
 
-impl From<EncodedRules> for ChainRules {
+impl From<EncodedRules> for ForkSchedule {
     fn from(encoded: EncodedRules) -> Self {
         match encoded {
             EncodedRules::Osaka => Fork::Osaka.into(),
             EncodedRules::Amsterdam => Fork::Amsterdam.into(),
             EncodedRules::Bpo1 => Fork::Bpo1.into(),
             EncodedRules::Bpo2 => Fork::Bpo2.into(),
-            EncodedRules::Own(fork, blobs, deposit_contract) => {
-                Self { fork, blobs, deposit_contract }
-            }
+            EncodedRules::Own(rules) => rules.into(),
+            EncodedRules::Changed(first, change) => Self { first, change: Some(change) },
         }
     }
 }
@@ -219,6 +278,11 @@ impl Fork {
     /// use that.
     pub const fn tx_gas_cap(self) -> u64 {
         if self.is_from(Self::Osaka) { 1 << 24 } else { u64::MAX }
+    }
+
+    /// The largest code: 64 KiB from Amsterdam on (EIP-7954), 24 KiB before (EIP-170).
+    pub const fn max_code_bytes(self) -> u32 {
+        if self.is_from(Self::Amsterdam) { 0x1_0000 } else { 0x6000 }
     }
 
     /// The largest gas limit of a transaction, with the gas that pays only for state: 2^32 - 1 in

@@ -17,7 +17,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     block::{Batch, BatchOutcome, Plan, Workload},
     file::FORMAT_VERSION,
-    fork::ChainRules,
+    fork::{ChainRules, ForkChange},
 };
 
 /// Schema of the JSON form. It grows by keys; a key that changes its meaning is another schema.
@@ -46,8 +46,9 @@ impl Serialize for WorkloadJson<'_> {
             work: &workload.work,
             seed: workload.seed,
             generator_version: workload.generator_version,
-            fork: workload.fork().name(),
-            rules: workload.rules.into(),
+            fork: workload.rules.first.fork.name(),
+            rules: workload.rules.first.into(),
+            change: workload.rules.change.map(Change::from),
             chain_id: workload.chain_id,
             layout: workload.layout.name(),
             genesis: genesis::Recipe::new(&workload.genesis),
@@ -71,6 +72,7 @@ struct Whole<'a> {
     generator_version: u32,
     fork: &'static str,
     rules: Rules,
+    change: Option<Change>,
     chain_id: u64,
     layout: &'static str,
     genesis: genesis::Recipe<'a>,
@@ -79,6 +81,20 @@ struct Whole<'a> {
     signed_transactions: &'a [Bytes],
     #[serde(serialize_with = "batches")]
     batches: &'a Workload,
+}
+
+/// The fork of blocks from a time on.
+#[derive(Serialize)]
+struct Change {
+    timestamp: u64,
+    fork: &'static str,
+    rules: Rules,
+}
+
+impl From<ForkChange> for Change {
+    fn from(ForkChange { timestamp, rules }: ForkChange) -> Self {
+        Self { timestamp, fork: rules.fork.name(), rules: rules.into() }
+    }
 }
 
 /// Parameters of the rules that no block has.

@@ -23,7 +23,9 @@ pub mod stream;
 
 pub use block::{Batch, Block, BlockEnv, ReceivedBlock, Transaction, TxType, Withdrawal, Workload};
 pub use file::{FileError, WorkloadError};
-pub use fork::{BlobSchedule, ChainRules, Fork, MAINNET_DEPOSIT_CONTRACT};
+pub use fork::{
+    BlobSchedule, ChainRules, Fork, ForkChange, ForkSchedule, MAINNET_DEPOSIT_CONTRACT,
+};
 pub use genesis::{
     AccountFamily, AccountState, CodeRule, Genesis, GenesisAccount, KeyRule, SenderFamily,
     SlotFamily, ValueRule,

@@ -38,7 +38,7 @@ pub(super) fn run(
 ) -> Result<Ran, EngineError> {
     let (workload, batch) = (task.workload, &task.workload.batches[batch_index]);
     let state = State::builder().with_database(database).with_bundle_update().build();
-    let cfg = env::cfg_env(workload.fork(), workload.chain_id);
+    let cfg = env::cfg_env(workload.rules.first.fork, workload.chain_id);
     let mut evm = Context::mainnet().with_db(state).with_cfg(cfg).build_mainnet();
     let mut laps = Laps::start(batch_index, executed);
     for (index, step) in Steps::of(batch).iter() {
@@ -77,10 +77,11 @@ fn run_step<D: Database>(
     kind: StepKind,
 ) -> Result<Option<TxResult>, Failure<D>> {
     let At { workload, block, written } = *at;
+    let rules = workload.rules_of(block);
     match kind {
         StepKind::BeforeTransactions => {
-            evm.set_block(env::block_env(&block.env, &workload.rules));
-            system_calls(evm, system::before_transactions(workload.fork(), &block.env), written)?;
+            env::enter(evm, &block.env, rules);
+            system_calls(evm, system::before_transactions(rules.fork, &block.env), written)?;
             Ok(None)
         }
         StepKind::Transaction(tx_index) => {
@@ -97,7 +98,7 @@ fn run_step<D: Database>(
                 written.add_accounts(paid.keys().copied());
             }
             evm.ctx.db_mut().increment_balances(paid).map_err(StepError::Database)?;
-            system_calls(evm, system::after_transactions(workload.fork()), written)?;
+            system_calls(evm, system::after_transactions(rules.fork), written)?;
             // Blocks make their part of the bundle one by one, as in a client.
             evm.ctx.db_mut().merge_transitions(BundleRetention::PlainState);
             Ok(None)

@@ -39,7 +39,7 @@ fn changes_of_batch(
     batch_index: usize,
 ) -> Result<Changes<'static>, ListError> {
     let RootedSample { variant, workload, lists, .. } = sample;
-    let bounds = ListBounds::new(&workload.batches[batch_index], workload.fork());
+    let bounds = ListBounds::new(&workload.batches[batch_index], &workload.rules);
     let list = match variant.list {
         Some(ListForm::Full) => FullList::decode(&lists[batch_index], &bounds)?.into_parts().0,
         _ => ListIndex::decode(&lists[batch_index], &bounds)?,

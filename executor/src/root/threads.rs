@@ -109,7 +109,7 @@ pub(crate) fn kept_nodes(sample: &RootedSample<'_>) -> Result<KeptNodes, RootErr
     with_threads(sample, tries, way, &kept, |threads| {
         let (spans, mut work) = (Spans::start(), RootWork::default());
         for batch in &workload.batches {
-            let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork()))?;
+            let list = ListIndex::decode(&batch.list, &ListBounds::new(batch, &workload.rules))?;
             let planned = || Planned::new(way, &Changes::from_list(&list));
             compute(planned, Known::default(), &threads, &mut work, Clock::OfLead(&spans))?;
         }

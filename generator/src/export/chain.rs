@@ -5,7 +5,7 @@ use std::{collections::HashSet, path::PathBuf, sync::atomic::AtomicBool};
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, U256};
 use workload::{
-    ChainRules, Fork, Genesis, RowSettings, TxOutcome, Workload, file::MAX_BLOCK_GAS,
+    ChainRules, Fork, ForkSchedule, Genesis, RowSettings, TxOutcome, Workload, file::MAX_BLOCK_GAS,
     signing::Signer,
 };
 
@@ -91,9 +91,7 @@ pub fn chain<A: Answer>(
     settings: &Settings<'_>,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Chain, ExportError> {
-    if !Fork::GENERATED.contains(&workload.fork()) {
-        return Err(ExportError::Fork(workload.fork()));
-    }
+    let rules = rules(workload)?;
     let chain_id = settings.chain_id_of(workload)?;
     let least_gas_limit = steady_gas_limit(workload);
     let of_chain = numbered(workload, Numbers { chain_id, below_count: 0, least_gas_limit });
@@ -101,7 +99,7 @@ pub fn chain<A: Answer>(
     let signer = signer(&of_chain, settings)?;
     let rows = HashedRows::new(&of_chain.genesis, &settings.rows())?;
     let root = state_root(&rows, &Changes::default())?;
-    let genesis_header = block::genesis_header(&first.env, of_chain.fork(), root);
+    let genesis_header = block::genesis_header(&first.env, rules.fork, root);
     let parent = Parent::new(genesis_header.clone());
     let genesis_hash = parent.hash;
     let run = ChainRun::new(&of_chain, 0, genesis_hash)?;
@@ -111,7 +109,7 @@ pub fn chain<A: Answer>(
     Ok(Chain {
         scenario: workload.scenario.clone(),
         workload: workload.digest(),
-        rules: workload.rules,
+        rules,
         chain_id,
         genesis_header,
         genesis_hash,
@@ -133,7 +131,7 @@ pub fn chain_above<A: Answer>(
     settings: &Settings<'_>,
     mut on_tx: impl FnMut() -> A,
 ) -> Result<Chain, ExportError> {
-    let chain_id = settings.chain_id_of(workload)?;
+    let (rules, chain_id) = (rules(workload)?, settings.chain_id_of(workload)?);
     let GrownFacts { block_count, gas_limit, state_root: expected, .. } = grown.facts;
     let numbers = Numbers { chain_id, below_count: block_count, least_gas_limit: gas_limit };
     let mut of_chain = Workload { genesis: grown.state, ..numbered(workload, numbers) };
@@ -157,7 +155,7 @@ pub fn chain_above<A: Answer>(
     Ok(Chain {
         scenario: workload.scenario.clone(),
         workload: workload.digest(),
-        rules: workload.rules,
+        rules,
         chain_id,
         genesis_header: grown.genesis_header,
         genesis_hash: grown.genesis_hash,
@@ -168,11 +166,20 @@ pub fn chain_above<A: Answer>(
     })
 }
 
+/// The rules of all blocks of an export.
+fn rules(workload: &Workload) -> Result<ChainRules, ExportError> {
+    let ForkSchedule { first, change } = workload.rules;
+    match change.is_none() && Fork::GENERATED.contains(&first.fork) {
+        true => Ok(first),
+        false => Err(ExportError::Fork(workload.rules)),
+    }
+}
+
 /// Raises gas limits of transactions to contracts that delegate only in `grown`, by the price of a
 /// delegation. So their code gets as much gas as in `workload`. No limit rises above the cap of
 /// EIP-7825.
 fn pay_for_delegations(workload: &Workload, grown: &mut Workload) {
-    let fork = grown.fork();
+    let fork = grown.rules.first.fork;
     let genesis = &workload.genesis;
     let contracts = genesis.slots.iter().map(|family| family.address).filter(|address| {
         genesis.account(address).is_some_and(|account| delegate(&account.code).is_none())
@@ -256,7 +263,7 @@ impl Builder<'_> {
         for (index, batch) in self.of.batches.iter().enumerate() {
             self.run.plan(index, batch)?;
             for block in &batch.blocks {
-                let block = self.parent.next(block, &self.of.rules);
+                let block = self.parent.next(block, self.of.rules_of(block));
                 let mut receipts = Receipts::default();
                 let made = self.run.run(block.clone(), |outcome, logs| {
                     receipts.add(block.transactions[receipts.len()].tx_type, &outcome, logs);
@@ -275,7 +282,7 @@ impl Builder<'_> {
         made: BatchReference,
         receipts: Receipts,
     ) -> Result<ChainBlock, ExportError> {
-        let fork = self.of.fork();
+        let fork = self.of.rules_of(block).fork;
         self.changes.add(&made.changes);
         let state_root = state_root(&self.rows, &self.changes)?;
         let transactions = signed(block, self.of.chain_id, &self.signer, self.settings.cancel)?;

@@ -3,7 +3,7 @@
 use std::io;
 
 use alloy_primitives::Address;
-use workload::{Fork, RowError, senders::SenderError};
+use workload::{ForkSchedule, RowError, senders::SenderError};
 
 use crate::reference::ReferenceError;
 
@@ -13,9 +13,9 @@ pub enum ExportError {
     /// There is nothing to export.
     #[error("the workload has no blocks; nothing can be exported")]
     NoBlocks,
-    /// The fork is one of blocks that can only be imported.
-    #[error("blocks of {0} cannot be exported: the fork must be osaka or later")]
-    Fork(Fork),
+    /// The fork is one of blocks that can only be imported, or changes between them.
+    #[error("blocks of {0} cannot be exported: all must be of one fork, osaka or later")]
+    Fork(ForkSchedule),
     /// A transaction cannot be signed.
     #[error(
         "block {block}, transaction {tx_index}: the secret of {account} is not known: only \

@@ -66,7 +66,7 @@ pub fn received_blocks(
                 requests: vec![made.requests[index].clone()],
                 ..BatchReference::default()
             };
-            let (fork, state_root) = (workload.fork(), B256::ZERO);
+            let (fork, state_root) = (workload.rules_of(block).fork, B256::ZERO);
             let came = CameTo { fork, made: of_block, receipts, state_root };
             let sealed = Parent::named(block.env.parent_hash).seal(block, transactions, came);
             check_length(&sealed)?;

@@ -2,7 +2,7 @@
 //! both, which then must be the same. Blocks that must be refused (`expectException`) are kept apart.
 
 use alloy_consensus::Header;
-use workload::{Batch, Block, ChainRules, Fork, Genesis, Workload};
+use workload::{Batch, Block, ChainRules, Fork, ForkChange, ForkSchedule, Genesis, Workload};
 
 use super::{
     ImportError, Imported, ImportedBlock, InvalidBlock, Source, fork_names, fork_of,
@@ -40,18 +40,7 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
         Some(config) => config.find(&["chainid"])?.map_or(Ok(1), |id| id.u64())?,
         None => 1,
     };
-    let (fork, fork_name) = fork(test, chain_id)?;
-    let mut rules = ChainRules::from(fork);
-    if let Some(config) = &config {
-        if let Some(address) = config.find(&["depositContractAddress"])? {
-            rules.deposit_contract = address.address()?;
-        }
-        if let Some(schedules) = config.find(&["blobSchedule"])?
-            && let Some(schedule) = schedules.find(&[fork_name])?
-        {
-            rules.blobs = read::blob_schedule(&schedule, fork)?;
-        }
-    }
+    let rules = rules(&test.get(&["network"], "the fork's name")?, config.as_ref())?;
     let accounts = read::accounts(&test.get(&["pre"], "the state before the blocks")?)?;
     let mut compared = Vec::new();
     let genesis = test.get(&["genesisBlockHeader"], "the header below the first block")?;
@@ -95,40 +84,38 @@ fn import(name: &str, test: &Node<'_>) -> Result<Imported, ImportError> {
     })
 }
 
-/// The fork of a test's blocks, with its name there. For a network that changes its fork, the fork
-/// at the time of the blocks.
-fn fork<'t>(test: &Node<'t>, chain_id: u64) -> Result<(Fork, &'t str), ImportError> {
-    let network = test.get(&["network"], "the fork's name")?;
+/// The rules of a network, which may change from one fork to another, and the chain's own in `config`.
+fn rules(network: &Node<'_>, config: Option<&Node<'_>>) -> Result<ForkSchedule, ImportError> {
     let name = network.text()?;
-    let name = match transition(name) {
-        None => name,
-        Some((before, after, from_s)) => match is_from(test, chain_id, from_s)? {
-            Some(true) => after,
-            Some(false) => before,
-            None => {
-                return Err(network.fault("a fork that does not change between the blocks"));
-            }
-        },
+    let of = |name| {
+        let fork = fork_of(name).ok_or_else(|| network.fault(fork_names()))?;
+        chain_rules(fork, name, config)
     };
-    let fork = fork_of(name).ok_or_else(|| network.fault(fork_names()))?;
-    Ok((fork, name))
+    let Some((before, after, timestamp)) = transition(name) else { return Ok(of(name)?.into()) };
+    let (first, rules) = (of(before)?, of(after)?);
+    if first.fork.is_from(rules.fork) {
+        return Err(network.fault("a fork, and a later one"));
+    }
+    Ok(ForkSchedule { first, change: Some(ForkChange { timestamp, rules }) })
 }
 
-/// Whether the blocks of a test are from the time `from_s` on; `None` where only some are.
-fn is_from(test: &Node<'_>, chain_id: u64, from_s: u64) -> Result<Option<bool>, ImportError> {
-    let mut is_after = Vec::new();
-    for block in test.get(&["blocks"], "the blocks")?.items()? {
-        let time_s = match (block.find(&["blockHeader"])?, block.find(&["rlp"])?) {
-            (Some(header), _) => header.get(&["timestamp"], "a time")?.u64()?,
-            // One that must be refused may have no time.
-            (None, _) if block.find(&["expectException"])?.is_some() => continue,
-            (None, Some(rlp)) => header::decode_block(&rlp, chain_id)?.header.timestamp,
-            (None, None) => continue,
-        };
-        is_after.push(time_s >= from_s);
+/// The rules of `fork`, whose name in the file is `name`.
+fn chain_rules(
+    fork: Fork,
+    name: &str,
+    config: Option<&Node<'_>>,
+) -> Result<ChainRules, ImportError> {
+    let mut rules = ChainRules::from(fork);
+    let Some(config) = config else { return Ok(rules) };
+    if let Some(address) = config.find(&["depositContractAddress"])? {
+        rules.deposit_contract = address.address()?;
     }
-    let is_any_after = is_after.contains(&true);
-    Ok((!(is_any_after && is_after.contains(&false))).then_some(is_any_after))
+    if let Some(schedules) = config.find(&["blobSchedule"])?
+        && let Some(schedule) = schedules.find(&[name])?
+    {
+        rules.blobs = read::blob_schedule(&schedule, fork)?;
+    }
+    Ok(rules)
 }
 
 /// The forks before and after of a network that changes from one to another, and when.
@@ -192,7 +179,7 @@ struct Chain {
 
 /// The rules and the state that blocks are read with.
 struct Reader<'a> {
-    rules: ChainRules,
+    rules: ForkSchedule,
     chain_id: u64,
     genesis: &'a Genesis,
     genesis_number: u64,
@@ -247,7 +234,8 @@ impl Reader<'_> {
         };
         let of_fields = match (&header_node, header.clone(), body) {
             (Some(at), Some(header), Some(body)) => {
-                Some(header::block(at, header, body, &self.rules)?)
+                let rules = self.rules.at(header.timestamp);
+                Some(header::block(at, header, body, rules)?)
             }
             _ => None,
         };
@@ -266,8 +254,9 @@ impl Reader<'_> {
         }
         header::check_no_ommers(node)?;
         if let Some(header) = &said.header {
-            rules::check(header, parent, &self.rules)?;
-            let missing = read::missing_system_contracts(&self.genesis.accounts, self.rules.fork);
+            let rules = self.rules.at(header.timestamp);
+            rules::check(header, parent, rules)?;
+            let missing = read::missing_system_contracts(&self.genesis.accounts, rules.fork);
             if let Some(missing) = missing.filter(|_| parent.number == self.genesis_number) {
                 return Err(ImportError::Block { block: header.number, reason: missing });
             }
@@ -283,13 +272,18 @@ impl Reader<'_> {
         of_fields: Option<(Block, ImportedBlock)>,
     ) -> Result<(Block, ImportedBlock), ImportError> {
         let decoded = header::decode_block(rlp, self.chain_id)?;
-        if decoded.list.is_some() && !self.rules.fork.is_from(Fork::Amsterdam) {
-            return Err(rlp.fault("the RLP of a block, without a list before amsterdam (EIP-7928)"));
+        let rules = self.rules.at(decoded.header.timestamp);
+        if decoded.list.is_some() && !rules.fork.is_from(Fork::Amsterdam) {
+            let (fork, has_withdrawals) = (rules.fork, rules.fork.is_from(Fork::Shanghai));
+            let last = if has_withdrawals { "withdrawals" } else { "ommers" };
+            return Err(
+                rlp.fault(format!("the RLP of a block of {fork}, which ends with its {last}"))
+            );
         }
         if header.is_some_and(|header| header != decoded.header) {
             return Err(rlp.fault("the RLP of the header beside it"));
         }
-        let (block, mut said) = header::block(rlp, decoded.header, decoded.body, &self.rules)?;
+        let (block, mut said) = header::block(rlp, decoded.header, decoded.body, rules)?;
         said.lists.extend(decoded.list);
         if let Some((of_fields, said_fields)) = of_fields {
             let is_signed = said_fields.signed.is_some();

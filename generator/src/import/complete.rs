@@ -90,7 +90,7 @@ fn compare<A: Answer>(
         });
         let Some(made) = made else { break };
         let made = made.map_err(|error| name_place(workload, error))?;
-        let has_room = made.check_item_count(index, batch, workload.fork());
+        let has_room = made.check_item_count(index, batch, &workload.rules);
         has_room.map_err(|error| name_place(workload, error))?;
         comparison.compare(batch, said, &made, &receipts)?;
         state.accounts = state_after(&state, slice::from_ref(&made.changes));

@@ -117,7 +117,7 @@ const REASONS: &[(&str, &str)] = &[
     ("InvalidTimestampOlderParent", "its timestamp"),
     ("InvalidTransactionsRoot", "transactions root is"),
     ("InvalidWithdrawals", "withdrawals root is"),
-    ("ParisBlockImportImpossible", "headers of"),
+    ("ParisBlockImportImpossible", "headers of|the RLP of a block of paris"),
     ("ShanghaiBlockImportImpossible", "headers of"),
     ("PostParisDifficultyIsNot0", "its difficulty is"),
     ("RLP_ExpectedAsList", "the RLP of a block"),

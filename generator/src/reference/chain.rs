@@ -49,7 +49,7 @@ impl<'w> ChainRun<'w> {
         };
         let (workload, index) = (self.workload, self.block_count);
         let made = run_planned(workload, index, &alone, &mut self.state, &mut watch)?;
-        made.check_item_count(index, &alone, workload.fork())?;
+        made.check_item_count(index, &alone, &workload.rules)?;
         self.block_count += 1;
         Ok(made)
     }

@@ -153,7 +153,7 @@ impl<'w> PlannedState<'w> {
     /// Makes the plan of `batch` the one that reads must be in.
     pub(super) fn plan(&mut self, batch: &Batch) -> Result<(), PlanError> {
         let plan = &batch.plan;
-        let most_count = ListBounds::max_touched_count(batch, self.workload.fork());
+        let most_count = ListBounds::max_touched_count(batch, &self.workload.rules);
         let all =
             [("slots", &plan.slots), ("senders", &plan.senders), ("accounts", &plan.accounts)];
         for (what, ranges) in all {

@@ -13,8 +13,8 @@ use revm::{
     state::{EvmState, bal::alloy::AlloyBal},
 };
 use workload::{
-    Batch, Block, BlockAccessIndex, BlockFault, Fork, ListBounds, NetChanges, StepKind, Steps,
-    TxOutcome, Workload,
+    Batch, Block, BlockAccessIndex, BlockFault, Fork, ForkSchedule, ListBounds, NetChanges,
+    StepKind, Steps, TxOutcome, Workload,
     block::{BatchOutcome, ListSizes},
     list,
 };
@@ -76,9 +76,9 @@ impl BatchReference {
         &self,
         index: usize,
         batch: &Batch,
-        fork: Fork,
+        rules: &ForkSchedule,
     ) -> Result<(), ReferenceError> {
-        let bounds = ListBounds::new(batch, fork);
+        let bounds = ListBounds::new(batch, rules);
         let (item_count, max_count) = (self.item_count, bounds.max_item_count());
         if item_count <= max_count {
             return Ok(());
@@ -189,16 +189,17 @@ pub(super) fn run_planned(
     let mut deposits = Vec::new();
     for (index, step) in Steps::of(batch).iter() {
         let block = &batch.blocks[step.block];
+        let rules = workload.rules_of(block);
         let at = At { batch: batch_index, block: step.block, kind: step.kind, index };
         match step.kind {
             StepKind::BeforeTransactions => {
-                block.check(&workload.rules).map_err(|source| at.rule(source))?;
+                block.check(rules).map_err(|source| at.rule(source))?;
                 runner.enter(block);
                 out.gas.push(BlockGas::default());
             }
             StepKind::Transaction(tx_index) => {
                 let used = out.gas[step.block];
-                admit(&at, tx_index, block, used, workload.fork())?;
+                admit(&at, tx_index, block, used, rules.fork)?;
             }
             StepKind::AfterTransactions => {}
         }
@@ -208,8 +209,8 @@ pub(super) fn run_planned(
             out.expected.transactions.push(outcome);
             out.gas[step.block].add(&output.gas);
             out.tx_gas.push(output.gas);
-            if workload.fork().is_from(Fork::Prague) {
-                let deposit = deposit_request(&result.logs, workload.rules.deposit_contract);
+            if rules.fork.is_from(Fork::Prague) {
+                let deposit = deposit_request(&result.logs, rules.deposit_contract);
                 deposits.extend(deposit.map_err(|source| at.deposit(source))?);
             }
             let ran = Ran { block: step.block, outcome, logs: &result.logs };
@@ -237,8 +238,9 @@ pub(super) fn run_planned(
         batched_io_bytes: out.list.len() as u64,
         full_bytes: out.full_list.len() as u64,
     };
-    let fork = workload.fork();
-    out.expected.header_gas = out.gas.iter().map(|gas| gas.header_gas(fork)).collect();
+    let blocks = batch.blocks.iter().zip(&out.gas);
+    let header_gas = blocks.map(|(block, gas)| gas.header_gas(workload.rules_of(block).fork));
+    out.expected.header_gas = header_gas.collect();
     out.expected.net_changes = out.changes.digest();
     state.commit(&out.changes).map_err(of_plan(batch_index))?;
     Ok(out)
@@ -348,7 +350,7 @@ fn run_step(
                         address,
                     });
             }
-            if !workload.fork().is_from(Fork::Cancun)
+            if !workload.rules_of(block).fork.is_from(Fork::Cancun)
                 && let Some(address) = removed_with_storage(db, &changes)
             {
                 storage_fault = Some(ReferenceError::StorageRemoved {

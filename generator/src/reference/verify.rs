@@ -25,7 +25,7 @@ pub fn verify<A: Answer>(
     for (index, batch) in workload.batches.iter().enumerate() {
         let Some(made) = run.next_batch(&mut on_tx) else { break };
         let made = made?;
-        made.check_item_count(index, batch, workload.fork())?;
+        made.check_item_count(index, batch, &workload.rules)?;
         if let Some((part, detail)) = difference(batch, &made) {
             return Err(ReferenceError::Differs { batch: index, part, detail });
         }

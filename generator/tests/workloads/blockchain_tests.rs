@@ -15,7 +15,10 @@ use generator::{
     reference,
 };
 use serde_json::{Value, json};
-use workload::{BlobSchedule, ChainRules, TxType, Workload, file, rules::MAX_RLP_BLOCK_BYTES};
+use workload::{
+    BlobSchedule, ChainRules, Fork, ForkChange, ForkSchedule, TxType, Workload, file,
+    rules::MAX_RLP_BLOCK_BYTES,
+};
 
 use crate::blocks::parse;
 
@@ -260,22 +263,29 @@ fn a_test_is_run_under_the_fork_that_is_in_force_at_its_blocks() {
         let text = test["blocks"][block]["blockHeader"]["timestamp"].as_str().unwrap();
         u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
     };
-    for network in [
-        format!("BPO2ToAmsterdamAtTime{}", time(0)),
-        "BPO2ToAmsterdamAtTime0k".to_owned(),
-        format!("AmsterdamToLaterAtTime{}", time(1) + 1),
+    for (network, timestamp) in [
+        (format!("BPO2ToAmsterdamAtTime{}", time(0)), time(0)),
+        ("BPO2ToAmsterdamAtTime0k".to_owned(), 0),
     ] {
         let mut of_network = of_network(&network);
-        assert_eq!(imported(&of_network).unwrap().0.workload, plain.workload);
+        let change = Some(ForkChange { timestamp, rules: Fork::Amsterdam.into() });
+        let rules = ForkSchedule { first: Fork::Bpo2.into(), change };
+        let wanted = Workload { rules, ..plain.workload.clone() };
+        assert_eq!(imported(&of_network).unwrap().0.workload, wanted);
         for block in of_network["blocks"].as_array_mut().unwrap() {
             *block = json!({"rlp": block["rlp"]});
         }
-        assert_eq!(imported(&of_network).unwrap().0.workload, plain.workload);
+        assert_eq!(imported(&of_network).unwrap().0.workload, wanted);
+        assert_eq!(file::decode(&file::encode(&wanted).unwrap()).unwrap(), wanted);
+        let error = chain_of(&wanted).unwrap_err().to_string();
+        assert!(error.contains("blocks of bpo2, amsterdam from time"), "{error}");
     }
+    // Blocks with lists are none of the fork before them.
     let changes = format!("BPO2ToAmsterdamAtTime{}", time(1));
-    refused(&of_network(&changes), &["does not change between the blocks"]);
-    let later = format!("AmsterdamToLaterAtTime{}", time(0));
+    refused(&of_network(&changes), &["blockAccessListHash", "headers of bpo2 have none"]);
+    let later = format!("AmsterdamToLaterAtTime{}", time(1) + 1);
     refused(&of_network(&later), &["network is", "amsterdam"]);
+    refused(&of_network("AmsterdamToBPO2AtTime15k"), &["network is", "a fork, and a later one"]);
 }
 
 #[test]
@@ -297,10 +307,10 @@ fn a_state_after_the_last_block_is_compared_where_the_test_has_one() {
 /// Two blocks under rules of their own: three blobs in the first, one in the second for `fee` wei a gas.
 fn with_own_rules(fee: u128) -> Workload {
     let mut workload = two_blocks();
-    workload.rules = ChainRules {
+    workload.rules.first = ChainRules {
         blobs: BlobSchedule { target: 1, max: 3, base_fee_update_fraction: 100_000 },
         deposit_contract: Address::repeat_byte(7),
-        ..workload.rules
+        ..workload.rules.first
     };
     for (batch, (count, fee)) in workload.batches.iter_mut().zip([(3, 1), (1, fee)]) {
         let tx = &mut batch.blocks[0].transactions[0];
@@ -452,7 +462,7 @@ fn a_header_has_the_fields_of_its_fork_and_no_others() {
     with_list.extend(payload);
     let mut other = test;
     other["blocks"][0]["rlp"] = json!(hex::encode_prefixed(with_list));
-    refused(&other, &["blocks[0].rlp is", "without a list before amsterdam"]);
+    refused(&other, &["blocks[0].rlp is", "a block of osaka, which ends with its withdrawals"]);
 }
 
 #[test]

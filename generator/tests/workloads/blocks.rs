@@ -31,7 +31,7 @@ pub(crate) fn list(batch: &Batch) -> Vec<AccountChanges> {
 pub(crate) fn assert_full(workload: &Workload, gas: u64) {
     for batch in &workload.batches {
         let index =
-            ListIndex::decode(&batch.list, &ListBounds::new(batch, workload.fork())).unwrap();
+            ListIndex::decode(&batch.list, &ListBounds::new(batch, &workload.rules)).unwrap();
         assert_eq!(index.encode(), batch.list);
         assert!(batch.expected.transactions.iter().all(|tx| tx.status == TxStatus::Success));
         for used in receipt_gas(batch) {

@@ -30,7 +30,7 @@ share = 0.562
 
 /// Gas of the blocks of `made`, each transaction of which its block admitted.
 fn admitted(made: &Generated) -> Vec<BlockGas> {
-    let fork = made.workload.fork();
+    let fork = made.workload.rules.first.fork;
     let mut gas = made.gas.iter();
     let blocks = made.workload.blocks().map(|block| {
         let mut used = BlockGas::default();

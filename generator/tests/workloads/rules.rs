@@ -237,7 +237,7 @@ fn the_items_of_a_result_s_list_and_its_requests_are_compared_in_both_forms() {
     let mut block = Block::new(Fork::Amsterdam).with(json!({"value": "0x1"}));
     let made = block.is_taken();
     let batch = &made.batches[0];
-    let index = ListIndex::decode(&batch.list, &ListBounds::new(batch, made.fork())).unwrap();
+    let index = ListIndex::decode(&batch.list, &ListBounds::new(batch, &made.rules)).unwrap();
     let items = serde_json::to_value(index.to_changes()).unwrap();
     for list in [json!(batch.list), items.clone()] {
         block.result = json!({"blockAccessList": list});

@@ -172,7 +172,7 @@ fn grow(
     let block_count = export::growth_plan(workload).map_err(failure)?.block_count;
     let mut calls = dir.create(GROWTH)?;
     let mut chains = Vec::new();
-    for (name, lists) in rlp_files(workload.fork(), forms) {
+    for (name, lists) in rlp_files(workload.rules.first.fork, forms) {
         chains.push((dir.create(name)?, lists));
     }
     let stage = progress.stage("growing the state", block_count);

@@ -386,7 +386,7 @@ fn an_assignment_that_would_take_a_shards_memory_is_refused_with_both_numbers() 
     let workload = storm();
     let stop = AtomicBool::new(false);
     running.cluster.load(0, &workload, &stop).unwrap();
-    let bounds = ListBounds::new(&workload.batches[0], workload.fork());
+    let bounds = ListBounds::new(&workload.batches[0], &workload.rules);
     let assignment = Assignment {
         batch: 0,
         list: workload.batches[0].list.clone(),

@@ -21,7 +21,9 @@ pub use coverage::{Coverage, Feature};
 pub use draft::Draft;
 
 use alloy_primitives::B256;
-use workload::{Batch, Fork, Workload, block::Block, stream::stream_seed};
+use workload::{
+    Batch, Fork, ForkChange, ForkSchedule, Workload, block::Block, stream::stream_seed,
+};
 
 use chance::Chance;
 use generator::{
@@ -43,8 +45,10 @@ pub fn secrets() -> Vec<B256> {
 /// A chain of drafts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RandomBlocks {
-    /// Rules of all blocks.
+    /// Rules of the blocks.
     pub fork: Fork,
+    /// An earlier fork, and the number of first blocks that it has.
+    pub earlier: Option<(Fork, usize)>,
     /// The seed of drafts and environments.
     pub seed: u64,
     /// Blocks of a batch; the last batch may have fewer.
@@ -72,7 +76,7 @@ impl RandomBlocks {
         let batch_block_count = chance.one_of(&[1, 1, 2, 3, 5]);
         let world = World::new(fork);
         let drafts = (0..block_count).map(|_| draw::block(&world, fork, &mut chance)).collect();
-        Self { fork, seed, batch_block_count, drafts }
+        Self { fork, earlier: None, seed, batch_block_count, drafts }
     }
 
     /// Makes blocks of the drafts. Sets valid nonces, leaves out transactions that are invalid at
@@ -87,7 +91,7 @@ impl RandomBlocks {
             scenario: format!("random blocks {}", self.seed),
             seed: self.seed,
             generator_version: GENERATOR_VERSION,
-            rules: self.fork.into(),
+            rules: self.rules(environments),
             chain_id: environment::CHAIN_ID,
             first_hash_number: FIRST_BLOCK_NUMBER - ANCESTOR_COUNT,
             block_hashes: environments.block_hashes(self.drafts.len() as u64),
@@ -99,6 +103,13 @@ impl RandomBlocks {
         workload.batches = blocks.chunks(self.batch_block_count.max(1)).map(batch).collect();
         reference::complete(&mut workload, || ())?;
         Ok(Built { workload, coverage })
+    }
+
+    fn rules(&self, environments: Environments) -> ForkSchedule {
+        let Some((fork, block_count)) = self.earlier else { return self.fork.into() };
+        let timestamp = environments.env(block_count as u64, BLOCK_GAS).timestamp;
+        let change = Some(ForkChange { timestamp, rules: self.fork.into() });
+        ForkSchedule { first: fork.into(), change }
     }
 
     fn replay(

@@ -17,7 +17,8 @@ use revm::{
     state::{Account, AccountInfo, EvmState},
 };
 use workload::{
-    Block, BlockEnv, ChainRules, Transaction, TxType, Workload, WorkloadError, block::Authorization,
+    Block, BlockEnv, ForkSchedule, Transaction, TxType, Workload, WorkloadError,
+    block::Authorization,
 };
 
 use crate::{
@@ -36,7 +37,7 @@ type Chain<'w> = State<PlannedState<'w>>;
 /// A chain that grows by drafts.
 pub(crate) struct Replay<'w> {
     evm: MainnetEvm<MainnetContext<Chain<'w>>, Witness>,
-    rules: ChainRules,
+    rules: ForkSchedule,
     chain_id: u64,
     /// Accounts that destroyed themselves in an earlier transaction.
     gone: BTreeSet<Address>,
@@ -58,7 +59,7 @@ impl<'w> Replay<'w> {
             .with_database(PlannedState::new(workload)?)
             .with_bundle_update()
             .build();
-        let cfg = env::cfg_env(workload.fork(), workload.chain_id);
+        let cfg = env::cfg_env(workload.rules.first.fork, workload.chain_id);
         let witness = Witness::new(world.precompiles.clone());
         let evm =
             Context::mainnet().with_db(db).with_cfg(cfg).build_mainnet_with_inspector(witness);
@@ -78,9 +79,10 @@ impl<'w> Replay<'w> {
 
     /// Runs `draft` in `env`. Returns the block of its valid transactions.
     pub(crate) fn block(&mut self, env: BlockEnv, draft: &Draft) -> Block {
-        self.evm.ctx.block = env::block_env(&env, &self.rules);
+        let rules = *self.rules.at(env.timestamp);
+        env::enter(&mut self.evm, &env, &rules);
         self.block = Touched::default();
-        for call in system::before_transactions(self.rules.fork, &env) {
+        for call in system::before_transactions(rules.fork, &env) {
             self.system_call(&call);
         }
         let mut transactions = Vec::new();
@@ -100,7 +102,7 @@ impl<'w> Replay<'w> {
         }
         let state = self.evm.finalize();
         self.evm.ctx.db_mut().commit(state);
-        for call in system::after_transactions(self.rules.fork) {
+        for call in system::after_transactions(rules.fork) {
             self.system_call(&call);
         }
         Block { env, transactions, withdrawals: draft.withdrawals.clone() }

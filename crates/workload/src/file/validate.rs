@@ -58,6 +58,8 @@ pub enum WorkloadError {
     NoBlocks { batch: usize },
     #[error("block {number} has a gas limit of {gas_limit}, the bound of {fork} is {}", max_block_gas(*fork))]
     BlockGas { number: u64, gas_limit: u64, fork: Fork },
+    #[error("the rules change from {first} to {next}, which is no later fork")]
+    ForkOrder { first: Fork, next: Fork },
     #[error(
         "block {number} has {excess} excess blob gas, the bound of its blob schedule is {most}"
     )]
@@ -120,8 +122,13 @@ impl Workload {
         validate_genesis(&self.genesis)?;
         let hash_count = self.block_hashes.len() as u64;
         self.first_hash_number.checked_add(hash_count).ok_or(WorkloadError::HashNumbers)?;
-        if !self.rules.is_bounded() {
-            return Err(WorkloadError::BlobSchedule { blobs: self.rules.blobs });
+        if let Some(rules) = self.rules.all().find(|rules| !rules.is_bounded()) {
+            return Err(WorkloadError::BlobSchedule { blobs: rules.blobs });
+        }
+        let first = self.rules.first.fork;
+        let next = self.rules.change.map(|change| change.rules.fork);
+        if let Some(next) = next.filter(|next| first.is_from(*next)) {
+            return Err(WorkloadError::ForkOrder { first, next });
         }
         if self.batches.is_empty() {
             return Err(WorkloadError::NoBatches);
@@ -144,18 +151,18 @@ impl Workload {
     fn validate_blocks(&self) -> Result<(), WorkloadError> {
         let mut previous: Option<u64> = None;
         for block in self.blocks() {
-            let env = &block.env;
-            let number = env.number;
-            block.check(&self.rules).map_err(|source| WorkloadError::Rule { number, source })?;
+            let (env, rules) = (&block.env, self.rules_of(block));
+            let (number, fork) = (env.number, rules.fork);
+            block.check(rules).map_err(|source| WorkloadError::Rule { number, source })?;
             if let Some(previous) = previous.filter(|p| p.checked_add(1) != Some(number)) {
                 return Err(WorkloadError::BlockNumber { previous, number });
             }
             previous = Some(number);
-            if env.gas_limit > max_block_gas(self.rules.fork) {
-                let (gas_limit, fork) = (env.gas_limit, self.rules.fork);
+            if env.gas_limit > max_block_gas(fork) {
+                let gas_limit = env.gas_limit;
                 return Err(WorkloadError::BlockGas { number, gas_limit, fork });
             }
-            let (excess, most) = (env.excess_blob_gas, self.rules.blobs.max_excess_blob_gas());
+            let (excess, most) = (env.excess_blob_gas, rules.blobs.max_excess_blob_gas());
             if excess > most {
                 return Err(WorkloadError::ExcessBlobGas { number, excess, most });
             }

@@ -12,7 +12,7 @@
 
 use crate::{
     block::{Batch, Block},
-    fork::Fork,
+    fork::{Fork, ForkSchedule},
     step::{BlockAccessIndex, Steps},
 };
 
@@ -57,19 +57,24 @@ pub struct ListBounds {
 }
 
 impl ListBounds {
-    /// The bounds of the list of `batch` under the rules of `fork`.
-    pub fn new(batch: &Batch, fork: Fork) -> Self {
-        let gas = batch.blocks.iter().map(|block| burnable(block, fork));
-        Self {
+    /// The bounds of the list of `batch`, each of whose blocks keeps to its part of `rules`.
+    pub fn new(batch: &Batch, rules: &ForkSchedule) -> Self {
+        let mut bounds = Self {
             last_index: Steps::of(batch).count().saturating_sub(1),
-            gas_limit: gas.fold(0, u64::saturating_add),
-            free_item_count: free_item_count(batch),
-            surplus_item_count: match fork.is_from(Fork::Amsterdam) {
-                true => 0,
-                false => free_item_count(batch),
-            },
-            max_code_bytes: max_code_bytes(fork),
+            gas_limit: 0,
+            free_item_count: 0,
+            surplus_item_count: 0,
+            max_code_bytes: 0,
+        };
+        for block in &batch.blocks {
+            let (fork, free_count) = (fork_of(block, rules), free_item_count(block));
+            let surplus_count = if fork.is_from(Fork::Amsterdam) { 0 } else { free_count };
+            bounds.gas_limit = bounds.gas_limit.saturating_add(burnable(block, fork));
+            bounds.free_item_count = bounds.free_item_count.saturating_add(free_count);
+            bounds.surplus_item_count = bounds.surplus_item_count.saturating_add(surplus_count);
+            bounds.max_code_bytes = bounds.max_code_bytes.max(fork.max_code_bytes() as usize);
         }
+        bounds
     }
 
     /// Most accounts and slots that the transactions of `batch` can pay for, and that its blocks
@@ -77,13 +82,16 @@ impl ListBounds {
     /// transaction pays each [`ITEM_COST_GAS`], from at most the gas that EIP-7825 lets it burn.
     /// EIP-8037's surplus above that gas pays for growth, not for access. Blocks before Osaka have
     /// no such cap, and no plan that would need one.
-    pub fn max_touched_count(batch: &Batch, fork: Fork) -> u64 {
-        let gas = batch.blocks.iter().map(|block| {
-            let gas =
+    pub fn max_touched_count(batch: &Batch, rules: &ForkSchedule) -> u64 {
+        let (mut gas, mut free_count) = (0_u64, 0_u64);
+        for block in &batch.blocks {
+            let limits =
                 block.transactions.iter().map(|tx| tx.gas_limit.min(Fork::Osaka.tx_gas_cap()));
-            burnable(block, fork).min(gas.fold(0, u64::saturating_add))
-        });
-        (gas.fold(0, u64::saturating_add) / ITEM_COST_GAS).saturating_add(free_item_count(batch))
+            let paid = limits.fold(0, u64::saturating_add);
+            gas = gas.saturating_add(paid.min(burnable(block, fork_of(block, rules))));
+            free_count = free_count.saturating_add(free_item_count(block));
+        }
+        (gas / ITEM_COST_GAS).saturating_add(free_count)
     }
 
     /// Most accounts and slots together.
@@ -115,22 +123,22 @@ const fn burnable(block: &Block, fork: Fork) -> u64 {
     if fork.is_from(Fork::Amsterdam) { limit } else { limit.saturating_add(limit / 4) }
 }
 
-/// Accounts and slots that the blocks touch without gas, from above.
-fn free_item_count(batch: &Batch) -> u64 {
-    let counts =
-        batch.blocks.iter().map(|block| SYSTEM_ITEM_COUNT + block.withdrawals.len() as u64);
-    counts.fold(0, u64::saturating_add)
+/// Accounts and slots that a block touches without gas, from above.
+const fn free_item_count(block: &Block) -> u64 {
+    SYSTEM_ITEM_COUNT + block.withdrawals.len() as u64
 }
 
-/// Largest code: 64 KiB from Amsterdam (EIP-7954), 24 KiB before (EIP-170).
-const fn max_code_bytes(fork: Fork) -> usize {
-    if fork.is_from(Fork::Amsterdam) { 0x1_0000 } else { 0x6000 }
+fn fork_of(block: &Block, rules: &ForkSchedule) -> Fork {
+    rules.at(block.env.timestamp).fork
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::{BlockEnv, Transaction, Withdrawal};
+    use crate::{
+        block::{BlockEnv, Transaction, Withdrawal},
+        fork::ForkChange,
+    };
 
     #[test]
     fn the_bounds_of_a_batch_add_up_over_its_blocks() {
@@ -140,11 +148,29 @@ mod tests {
             ..Block::default()
         };
         let batch = Batch { blocks: vec![block.clone(), block], ..Batch::default() };
-        let bounds = ListBounds::new(&batch, Fork::Amsterdam);
+        let bounds = ListBounds::new(&batch, &Fork::Amsterdam.into());
         assert_eq!(bounds.last_index, 3);
         assert_eq!(bounds.max_item_count(), 4);
         assert_eq!(bounds.free_item_count, 2 * (SYSTEM_ITEM_COUNT + 3));
-        assert_eq!(ListBounds::new(&batch, Fork::Osaka).gas_limit, 10_000);
+        assert_eq!(ListBounds::new(&batch, &Fork::Osaka.into()).gas_limit, 10_000);
+    }
+
+    #[test]
+    fn each_block_of_a_batch_has_the_bounds_of_its_fork() {
+        let block = |timestamp| Block {
+            env: BlockEnv { gas_limit: 4_000, timestamp, ..BlockEnv::default() },
+            ..Block::default()
+        };
+        let change = ForkChange { timestamp: 10, rules: Fork::Amsterdam.into() };
+        let rules = ForkSchedule { first: Fork::Bpo2.into(), change: Some(change) };
+        let of = |blocks: &[u64]| {
+            let blocks = blocks.iter().map(|timestamp| block(*timestamp)).collect();
+            let bounds = ListBounds::new(&Batch { blocks, ..Batch::default() }, &rules);
+            (bounds.gas_limit, bounds.surplus_item_count, bounds.max_code_bytes)
+        };
+        assert_eq!(of(&[9]), (5_000, SYSTEM_ITEM_COUNT, 0x6000));
+        assert_eq!(of(&[10]), (4_000, 0, 0x1_0000));
+        assert_eq!(of(&[9, 10, 11]), (13_000, SYSTEM_ITEM_COUNT, 0x1_0000));
     }
 
     #[test]
@@ -153,9 +179,9 @@ mod tests {
             env: BlockEnv { gas_limit, ..BlockEnv::default() },
             ..Block::default()
         };
-        let most = |blocks: &[Block], fork| {
+        let most = |blocks: &[Block], fork: Fork| {
             let batch = Batch { blocks: blocks.to_vec(), ..Batch::default() };
-            ListBounds::new(&batch, fork).max_item_count()
+            ListBounds::new(&batch, &fork.into()).max_item_count()
         };
         assert_eq!(most(&[block(50_000)], Fork::Amsterdam), 25);
         assert_eq!(most(&[block(49_999)], Fork::Amsterdam), 24);
@@ -174,8 +200,9 @@ mod tests {
                 ..Batch::default()
             }
         };
-        let paid = |block_gas, tx_gas: &[u64], fork| {
-            ListBounds::max_touched_count(&batch(block_gas, tx_gas), fork) - SYSTEM_ITEM_COUNT
+        let paid = |block_gas, tx_gas: &[u64], fork: Fork| {
+            let batch = batch(block_gas, tx_gas);
+            ListBounds::max_touched_count(&batch, &fork.into()) - SYSTEM_ITEM_COUNT
         };
         let cap = Fork::Amsterdam.tx_gas_cap();
         assert_eq!(paid(u64::MAX, &[], Fork::Amsterdam), 0);

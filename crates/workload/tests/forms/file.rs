@@ -266,7 +266,7 @@ fn work_without_blocks_and_blocks_without_bound_are_refused() {
     assert!(matches!(excess, WorkloadError::ExcessBlobGas { number: 202, .. }), "{excess}");
     let mut most = workload();
     most.batches[1].blocks[0].env.gas_limit = MAX_BLOCK_GAS;
-    most.batches[1].blocks[0].env.excess_blob_gas = most.rules.blobs.max_excess_blob_gas();
+    most.batches[1].blocks[0].env.excess_blob_gas = most.rules.first.blobs.max_excess_blob_gas();
     assert_eq!(most.validate(), Ok(()));
 }
 
@@ -274,8 +274,8 @@ fn work_without_blocks_and_blocks_without_bound_are_refused() {
 fn a_chain_s_own_rules_are_kept_and_those_of_a_fork_have_no_second_encoding() {
     let of = |max, contract| {
         let mut own = workload();
-        own.rules.blobs.max = max;
-        own.rules.deposit_contract = contract;
+        own.rules.first.blobs.max = max;
+        own.rules.first.deposit_contract = contract;
         own
     };
     let own = of(99, Address::repeat_byte(7));

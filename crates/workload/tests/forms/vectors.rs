@@ -59,8 +59,7 @@ fn bounds(block: &Value) -> ListBounds {
         gas_limit: gas_limit.to(),
         free_item_count: SYSTEM_ITEM_COUNT,
         surplus_item_count: 0,
-        max_code_bytes: ListBounds::new(&workload::Batch::default(), Fork::Amsterdam)
-            .max_code_bytes,
+        max_code_bytes: Fork::Amsterdam.max_code_bytes() as usize,
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use evm::TxGas;
 use workload::{
-    Batch, Fork,
+    Batch, Fork, ForkSchedule,
     block::Transaction,
     list::{ITEM_COST_GAS, ListBounds},
 };
@@ -69,18 +69,20 @@ impl Feasibility {
     pub(crate) fn new(
         declared_count: u64,
         batch: &Batch,
-        fork: Fork,
+        rules: &ForkSchedule,
         bounds: &ListBounds,
     ) -> Result<Self, ListFault> {
-        let transactions = batch.blocks.iter().flat_map(|block| &block.transactions);
-        let limits = transactions.map(|tx| limit(tx, fork)).fold(0, u64::saturating_add);
+        let limits = batch.blocks.iter().flat_map(|block| {
+            let fork = rules.at(block.env.timestamp).fork;
+            block.transactions.iter().map(move |tx| limit(tx, fork))
+        });
         let new = Self {
             declared_count,
             free_count: bounds.free_item_count,
             burnable_gas: bounds.gas_limit,
             met_count: AtomicU64::new(0),
             used_gas: AtomicU64::new(0),
-            limits_gas: AtomicU64::new(limits),
+            limits_gas: AtomicU64::new(limits.fold(0, u64::saturating_add)),
         };
         new.check()?;
         Ok(new)
@@ -146,8 +148,8 @@ mod tests {
         let tx = Transaction { gas_limit: 10_000_000, ..Transaction::default() };
         let block = Block { env, transactions: vec![tx.clone(), tx], ..Block::default() };
         let batch = Batch { blocks: vec![block], ..Batch::default() };
-        let bounds = ListBounds { free_item_count: 1, ..ListBounds::new(&batch, FORK) };
-        let begun = Feasibility::new(slot_count, &batch, FORK, &bounds);
+        let bounds = ListBounds { free_item_count: 1, ..ListBounds::new(&batch, &FORK.into()) };
+        let begun = Feasibility::new(slot_count, &batch, &FORK.into(), &bounds);
         (batch, begun)
     }
 

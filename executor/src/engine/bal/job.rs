@@ -121,7 +121,7 @@ impl<P: PreState> Job<P> {
     ) -> Result<Self, EngineError> {
         let batch = &task.workload.batches[batch_index];
         let start = spans.elapsed();
-        let bounds = ListBounds::new(batch, task.workload.fork());
+        let bounds = ListBounds::new(batch, &task.workload.rules);
         // A list of any length must not cost its hash.
         list::check_length(&task.lists[batch_index], P::max_bytes(&bounds))
             .map_err(|error| EngineError::rejected(batch_index, error))?;
@@ -131,7 +131,7 @@ impl<P: PreState> Job<P> {
         let (list, pre_state) = P::decode(&task.lists[batch_index], &bounds)
             .map_err(|fault| EngineError::rejected(batch_index, fault))?;
         let declared_count = u64::from(list.slot_count());
-        let feasible = Feasibility::new(declared_count, batch, task.workload.fork(), &bounds);
+        let feasible = Feasibility::new(declared_count, batch, &task.workload.rules, &bounds);
         let steps = Steps::of(batch);
         spans.close(Phase::Decode, start);
         let start = spans.elapsed();

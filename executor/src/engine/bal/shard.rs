@@ -143,6 +143,7 @@ impl Ahead {
         for index in &assignment.steps {
             let step = steps.at(*index);
             let block = &batch.blocks[step.block];
+            let fork = workload.rules_of(block).fork;
             let called: Vec<Address> = match step.kind {
                 StepKind::Transaction(tx_index) => {
                     let tx = &block.transactions[tx_index];
@@ -151,12 +152,12 @@ impl Ahead {
                     tx.to.into_iter().collect()
                 }
                 StepKind::BeforeTransactions => {
-                    contracts(system::before_transactions(workload.fork(), &block.env))
+                    contracts(system::before_transactions(fork, &block.env))
                 }
                 StepKind::AfterTransactions => {
                     let paid = block.withdrawals.iter().map(|withdrawal| withdrawal.address);
                     accounts.extend(paid.filter_map(|address| list.account_id(&address)));
-                    contracts(system::after_transactions(workload.fork()))
+                    contracts(system::after_transactions(fork))
                 }
             };
             let called = called.iter().filter_map(|address| list.account_id(address));

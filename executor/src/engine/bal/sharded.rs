@@ -103,7 +103,7 @@ fn partition_before(
     batch_index: usize,
 ) -> Result<Parts, EngineError> {
     let batch = &task.workload.batches[batch_index];
-    let bounds = ListBounds::new(batch, task.workload.fork());
+    let bounds = ListBounds::new(batch, &task.workload.rules);
     let list = ListIndex::decode(&task.lists[batch_index], &bounds);
     let list = list.map_err(|error| EngineError::rejected(batch_index, error))?;
     let start = Instant::now();

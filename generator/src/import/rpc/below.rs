@@ -262,7 +262,7 @@ pub(super) fn system_contracts(fork: Fork) -> BTreeSet<Address> {
 /// Accounts that a block changes and that tracers may not name: receivers of fees and of
 /// withdrawals, authorities of delegations, system contracts.
 pub(super) fn changed_untraced(workload: &Workload) -> BTreeSet<Address> {
-    let mut all = system_contracts(workload.fork());
+    let mut all = system_contracts(workload.rules.first.fork);
     for block in workload.blocks() {
         all.insert(block.env.beneficiary);
         all.extend(block.withdrawals.iter().map(|withdrawal| withdrawal.address));

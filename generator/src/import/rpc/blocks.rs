@@ -54,7 +54,7 @@ pub fn blocks(rpc: &mut dyn Rpc, wanted: &Wanted) -> Result<Imported, ImportErro
         if first == last { format!("block-{last}") } else { format!("blocks-{first}-{last}") };
     let mut workload = Workload {
         scenario: name.clone(),
-        rules,
+        rules: rules.into(),
         chain_id,
         first_hash_number,
         block_hashes,

@@ -66,7 +66,7 @@ pub(super) fn write(
     let mut said = format!(
         "{}: {blocks}{batches} on {}, {} transactions, {} gas; state of {} and {}; digest {}\n",
         output.display(),
-        workload.fork(),
+        workload.rules,
         workload.tx_count(),
         workload.gas_used(),
         units::things(workload.genesis.account_count(), "account"),

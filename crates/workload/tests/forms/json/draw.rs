@@ -7,9 +7,9 @@ use alloy_eip7928::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use workload::{
-    AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Fork, Genesis, GenesisAccount,
-    KeyRule, Layout, SenderFamily, SlotFamily, Transaction, TxOutcome, TxStatus, TxType, ValueRule,
-    Withdrawal, Workload,
+    AccountFamily, Batch, Block, BlockEnv, ChainRules, CodeRule, Fork, ForkChange, ForkSchedule,
+    Genesis, GenesisAccount, KeyRule, Layout, SenderFamily, SlotFamily, Transaction, TxOutcome,
+    TxStatus, TxType, ValueRule, Withdrawal, Workload,
     block::{Authorization, BatchOutcome, IndexRange, ListSizes, Plan},
     list,
 };
@@ -287,7 +287,7 @@ pub(crate) fn workloads() -> impl Strategy<Value = Workload> {
                 seed: names.2,
                 generator_version: names.3,
                 chain_id: names.4,
-                rules: chain_rules(fork, names.3),
+                rules: schedule(fork, names.3),
                 layout,
                 genesis,
                 first_hash_number,
@@ -296,6 +296,16 @@ pub(crate) fn workloads() -> impl Strategy<Value = Workload> {
             }
         },
     )
+}
+
+/// Rules that may change at a time of some blocks.
+fn schedule(fork: Fork, number: u32) -> ForkSchedule {
+    let later = Fork::ALL.into_iter().find(|later| !fork.is_from(*later));
+    let change = later.filter(|_| number.is_multiple_of(3)).map(|later| ForkChange {
+        timestamp: u64::from(number) << 31,
+        rules: chain_rules(later, number),
+    });
+    ForkSchedule { first: chain_rules(fork, number), change }
 }
 
 /// The rules of `fork`, or a chain's own.

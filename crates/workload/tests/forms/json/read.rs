@@ -7,9 +7,9 @@ use alloy_eip7928::{
 use alloy_primitives::{Address, B256, Bytes, U256};
 use serde_json::Value;
 use workload::{
-    AccountFamily, Batch, BlobSchedule, Block, BlockEnv, ChainRules, CodeRule, Fork, Genesis,
-    GenesisAccount, KeyRule, Layout, SenderFamily, SlotFamily, Transaction, TxOutcome, TxStatus,
-    TxType, ValueRule, Withdrawal, Workload,
+    AccountFamily, Batch, BlobSchedule, Block, BlockEnv, ChainRules, CodeRule, Fork, ForkChange,
+    ForkSchedule, Genesis, GenesisAccount, KeyRule, Layout, SenderFamily, SlotFamily, Transaction,
+    TxOutcome, TxStatus, TxType, ValueRule, Withdrawal, Workload,
     block::{Authorization, BatchOutcome, IndexRange, ListSizes, Plan},
 };
 
@@ -56,7 +56,10 @@ fn unless_null<T>(value: &Value, of: impl FnOnce(&Value) -> T) -> Option<T> {
     (!value.is_null()).then(|| of(value))
 }
 
-fn rules(fork: Fork, json: &Value) -> ChainRules {
+/// The rules beside the name of their fork.
+fn rules(beside: &Value) -> ChainRules {
+    let fork = Fork::ALL.into_iter().find(|fork| beside["fork"] == fork.name()).expect("a fork");
+    let json = &beside["rules"];
     assert_eq!(number(&json["tx_gas_cap"]), fork.tx_gas_cap());
     let blobs = BlobSchedule {
         target: number(&json["target_blob_count"]),
@@ -68,13 +71,16 @@ fn rules(fork: Fork, json: &Value) -> ChainRules {
 
 pub(crate) fn workload(json: &Value) -> Workload {
     assert_eq!(json["schema"], "stress.workload/1");
-    let fork = Fork::ALL.into_iter().find(|fork| json["fork"] == fork.name()).expect("a fork");
+    let change = unless_null(&json["change"], |change| ForkChange {
+        timestamp: number(&change["timestamp"]),
+        rules: rules(change),
+    });
     Workload {
         scenario: text(&json["scenario"]).to_owned(),
         work: text(&json["work"]).to_owned(),
         seed: number(&json["seed"]),
         generator_version: number(&json["generator_version"]) as u32,
-        rules: rules(fork, &json["rules"]),
+        rules: ForkSchedule { first: rules(json), change },
         layout: match text(&json["layout"]) {
             "hashed" => Layout::Hashed,
             "plain" => Layout::Plain,

@@ -173,7 +173,7 @@ impl<P: PreState> Job<P> {
             keys.add_writes(writes);
         }
         if let (Reads::Declared, StepKind::Transaction(tx_index)) = (P::READS, step.kind) {
-            let (tx, fork) = (&block.transactions[tx_index], task.workload.fork());
+            let (tx, fork) = (&block.transactions[tx_index], task.workload.rules_of(block).fork);
             let ended = Ended { tx, gas: &output.gas, fork };
             let met_count = runner.db().met_slot_count();
             self.feasible

@@ -178,7 +178,9 @@ impl ShardBatch<'_, '_> {
         }
         taken.met_slot_count = taken.met_slot_count.saturating_add(met_slot_count);
         if let (Some(result), Some(tx)) = (&result, tx) {
-            let ended = Ended { tx, gas: &result.gas(), fork: task.workload.fork() };
+            let block = &task.workload.batches[job.batch_index].blocks[job.steps.at(index).block];
+            let fork = task.workload.rules_of(block).fork;
+            let ended = Ended { tx, gas: &result.gas(), fork };
             let ended = job.feasible.ended(ended, taken.met_slot_count, unreported);
             ended.map_err(|fault| job.rejected(fault))?;
         }
