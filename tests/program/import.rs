@@ -133,7 +133,10 @@ fn files_that_are_wrong_are_usage_errors_that_name_file_and_key() {
     fs::write(import.path("alloc.json"), &alloc[..alloc.len() / 2]).unwrap();
     import.refused(2, &["alloc.json", "EOF", "line"]);
     let import = Import { fork: "london", ..Import::new() };
-    import.refused(2, &["--fork london", "paris, shanghai, cancun, prague, osaka, bpo1, bpo2, amsterdam"]);
+    import.refused(
+        2,
+        &["--fork london", "paris, shanghai, cancun, prague, osaka, bpo1, bpo2, amsterdam"],
+    );
     let import = Import::new();
     fs::write(import.path("env.json"), [0xff, 0xfe, 0]).unwrap();
     import.refused(2, &["env.json", "no text"]);

@@ -65,11 +65,18 @@ fn fast_loads_are_above_all_limits_and_a_deadline_that_none_keeps_is_below_them(
     assert!(answer.starts_with("safe at 3600 s on 20k slots: > 4M in order ("), "{answer}");
 
     let slow = limits(&["--deadline=1ns"], dir.path());
-    for design in slow["loads"].as_array().unwrap().iter().flat_map(|load| {
-        load["designs"].as_array().unwrap()
-    }) {
+    for design in slow["loads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|load| load["designs"].as_array().unwrap())
+    {
         assert_eq!((&design["place"], &design["limit_gas"]), (&"below".into(), &1_000_000.into()));
-        assert_eq!(design["blocks"].as_array().unwrap().len(), 2, "none is tried in vain: {design}");
+        assert_eq!(
+            design["blocks"].as_array().unwrap().len(),
+            2,
+            "none is tried in vain: {design}"
+        );
     }
     let answer = slow["answer"].as_str().unwrap();
     assert!(answer.contains("< 1M in order (") && answer.contains("< 1M with batched reads ("));
@@ -104,7 +111,10 @@ fn the_same_command_runs_only_what_is_missing_and_shows_the_same_limits() {
     }
     let markdown = [&SMALL[..], &["--out=limits", "--format=markdown"]].concat();
     let markdown = printed(&markdown, dir.path());
-    assert!(markdown.contains("| load | in order | batched-io | dearest operation |"), "{markdown}");
+    assert!(
+        markdown.contains("| load | in order | batched-io | dearest operation |"),
+        "{markdown}"
+    );
     assert_eq!(runs(&out), after);
 }
 
