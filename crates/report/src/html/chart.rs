@@ -158,8 +158,8 @@ impl Chart {
         );
         room.grid(&mut svg, &self.x.ticks(room.x), &self.y.ticks(room.y));
         let mut ideal = "ideal";
-        for guide in &self.guides {
-            room.guide(&mut svg, guide, ideal);
+        for (index, guide) in self.guides.iter().enumerate() {
+            room.guide(&mut svg, guide, ideal, index);
             if matches!(guide, Guide::Ideal(..)) {
                 ideal = "";
             }
@@ -291,8 +291,9 @@ impl Room {
         svg.push_str("</g>\n");
     }
 
-    /// A guide; one of equal factors is named `ideal`.
-    fn guide(self, svg: &mut String, guide: &Guide, ideal: &str) {
+    /// A guide; one of equal factors is named `ideal`. The name of an upright one is in the line `index` from
+    /// the top.
+    fn guide(self, svg: &mut String, guide: &Guide, ideal: &str, index: usize) {
         let low = f64::NEG_INFINITY;
         let (from, to, name) = match guide {
             Guide::Across(y, name) => ([low, *y], [f64::INFINITY, *y], name.as_str()),
@@ -310,9 +311,13 @@ impl Room {
         };
         svg.push_str(&format!("<g class=\"guide{kind}\">{}", self.line(from, to)));
         if !name.is_empty() {
+            let y = match guide {
+                Guide::Upright(..) => y_end + 14.0 + index as f64 * LABEL_HEIGHT,
+                _ if y_end > TOP + room => y_end - 6.0,
+                _ => y_end + 14.0,
+            };
             svg.push_str(&format!(
-                "<text x=\"{x:.2}%\" y=\"{:.1}\" class=\"{class}\">{}</text>",
-                if y_end > TOP + room { y_end - 6.0 } else { y_end + 14.0 },
+                "<text x=\"{x:.2}%\" y=\"{y:.1}\" class=\"{class}\">{}</text>",
                 esc(name)
             ));
         }
