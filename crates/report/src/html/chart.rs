@@ -390,7 +390,7 @@ mod tests {
             Room { x: Scale::log([1.0, 4.0], 1.0), y: Scale::log([1.0, 4.0], 1.0), height: 240.0 };
         let name_y = |guide: Guide| {
             let mut svg = String::new();
-            room.guide(&mut svg, &guide, "ideal");
+            room.guide(&mut svg, &guide, "ideal", 0);
             let text = svg.split("<text").nth(1).expect("a name");
             let y = text.split("y=\"").nth(1).and_then(|y| y.split('"').next()).expect("a number");
             y.parse::<f64>().expect("a number")
