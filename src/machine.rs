@@ -1,5 +1,5 @@
-//! The machine below a run: its description, disturbances, processes of this program, scratch
-//! directories, the time of day, and fresh seeds.
+//! The machine below a run: its description, disturbances, child processes, scratch directories, the
+//! time of day, and fresh seeds.
 
 pub mod child;
 pub mod environment;
@@ -19,8 +19,8 @@ pub fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A seed of 53 bits that no run had, so that no cache has seen the blocks that it gives. It is random because
-/// the standard library takes the keys of its hasher from the system's random numbers.
+/// A random seed of 53 bits: probably no run had it, so no cache has seen the blocks that it gives. The
+/// standard library takes the keys of its hasher from the system's random numbers.
 pub fn fresh_seed() -> u64 {
     RandomState::new().build_hasher().finish() >> (u64::BITS - EXACT_BITS)
 }

@@ -2,9 +2,10 @@
 //! faults, context switches, time stolen by the hypervisor. Allocations and instructions are
 //! included where they are counted.
 //!
-//! Figures come from `/proc` and `getrusage(2)`. A figure that the machine does not give is `None`,
-//! never zero. A snapshot itself makes about ten small reads of `/proc`. The next snapshot sees
-//! these in `read_call_count` and `read_call_bytes`, never in `device_read_bytes`.
+//! Figures of a snapshot come from `/proc` and `getrusage(2)`. One that the kernel does not give is `None`,
+//! not zero; stolen time is zero also where the hypervisor does not report it. A snapshot itself makes about
+//! ten small reads of `/proc`. The next snapshot sees these in `read_call_count` and `read_call_bytes`,
+//! never in `device_read_bytes`.
 
 use std::{
     fs,

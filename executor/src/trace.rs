@@ -1,7 +1,7 @@
 //! A trace of one sample: the timeline of each thread. Without a trace, the cost is one check of an
-//! `Option` a read or step. With a trace, each thread records into its own bounded memory. Of
-//! events that come by the hundred thousand (reads, waits), the first are kept and the rest
-//! counted. Formatting and writing come after the clock ([`Trace::write`]).
+//! `Option` a read or step. With a trace, each thread records into memory of its own: all steps and
+//! phases. Of reads and waits, which come by the hundred thousand, it keeps the first and counts the
+//! rest. Formatting and writing come after the clock ([`Trace::write`]).
 
 mod write;
 
@@ -20,7 +20,7 @@ use crate::{
 };
 use variant::Phase;
 
-/// Maximal number of reads and waits that are kept of a sample, over all its threads.
+/// About the most reads and waits that are kept of a sample, over all its threads.
 const FREQUENT_COUNT_MAX: usize = 1 << 20;
 /// Minimal number of reads and waits that are kept of a thread.
 const FREQUENT_COUNT_MIN: usize = 1 << 10;
@@ -202,8 +202,8 @@ impl Trace {
     pub(crate) fn recorder(&self, thread_count: usize) -> Box<Recorder> {
         let share = self.frequent_count_max / thread_count.max(1);
         let room = share.max(FREQUENT_COUNT_MIN.min(self.frequent_count_max));
-        // Reserved memory takes no pages until it is written; growing would cost time inside the
-        // clock.
+        // Reserved memory takes no pages until it is written. It has room for the reads and waits; where
+        // steps and phases exceed it, it grows inside the clock.
         Box::new(Recorder { events: Vec::with_capacity(room), room, dropped: Dropped::default() })
     }
 

@@ -17,7 +17,7 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   stress --scenario sload-storm --quick      the worst case in small, in seconds
-  stress --scenario sload-storm --gas 640M   on a state of 128M slots, 10 GB
+  stress --scenario sload-storm --gas 640M   on a state of 128M slots, 12 GB
   stress --scenario sload-storm --gas 64M --design batched-io --io-threads 16,64
   stress --scenario sload-storm --databases 6   on six databases of different seeds
   stress --scenario official/test_sload_bloated twins of official benchmark tests (stress list)
@@ -46,7 +46,7 @@ const HELP_TEMPLATE: &str = "\
 
 First examples:
   stress --scenario sload-storm --quick      the worst case in small, in seconds
-  stress --scenario sload-storm --gas 640M   on a state of 128M slots, 10 GB
+  stress --scenario sload-storm --gas 640M   on a state of 128M slots, 12 GB
   stress my.toml --samples 8 --out results/  a file of your own, with intervals
 
 {all-args}{after-help}";

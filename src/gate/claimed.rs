@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{Outcome, Verdict};
 use crate::terminal::{Code, OpenCodes};
 
-/// The worse of `by_figures` and the outcome by the claims. With `disturbances` no claim counts, whether
-/// it fails or holds: the second is then [`Verdict::Untrusted`].
+/// The worse of `by_figures` and the outcome by the claims. With `disturbances` no claim counts, and the
+/// outcome by the claims is [`Verdict::Untrusted`].
 pub fn with_claims(
     by_figures: Outcome,
     expects: &Expects,
@@ -35,7 +35,7 @@ pub fn with_claims(
     }
 }
 
-/// A claim with its verdict and the figures behind it, as JSON writes it.
+/// A claim with its verdict, and its figure as JSON writes it, or the reason where it has none.
 fn words(claim: &Claim) -> String {
     let figure = claim.near_end.or(claim.value).map(Value::from);
     let found = figure.unwrap_or_else(|| Value::from(claim.reason.clone()));

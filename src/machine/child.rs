@@ -1,6 +1,8 @@
-//! Child processes, and their ties to this program. It passes interrupts on, and no child outlives
-//! it; a child of a child may, so a client's wrapper has to `exec`. A sweep runs its cells in
-//! processes of this program, and so does the gate beside a baseline. Clients are other programs.
+//! Child processes, and their ties to this program, which passes interrupts on. A child of [`bound`] is
+//! killed when this program ends. One of [`run`] is asked to stop then, if it has called
+//! [`end_with_parent`]. A child of a child may live on, so a client's wrapper has to `exec`. A sweep runs
+//! its cells in processes of this program, and so does the gate beside a baseline. Clients are other
+//! programs.
 //!
 //! The kernel ends a process with its parent if that process asks for it (its death signal, see
 //! prctl). A client does not ask. So this program starts itself, asks, and becomes the client:

@@ -36,7 +36,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a worker may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// To load a workload: the state may have to be built.
+    /// To load a workload, whose state may have to be built, or to judge claims.
     pub load: Duration,
     /// To take a sample.
     pub sample: Duration,
@@ -83,7 +83,7 @@ impl Driver {
         let (sender, lines) = mpsc::sync_channel(1);
         let tail = Arc::<Mutex<Vec<u8>>>::default();
         let kept = Arc::clone(&tail);
-        // Both end with the process, or when nobody listens any more.
+        // Both threads end when the worker's pipes close; that of lines also when nobody receives them.
         thread::spawn(move || read_lines(stdout, &sender));
         let stderr_reader = thread::spawn(move || read_tail(stderr, &kept));
         let who = Who::default();

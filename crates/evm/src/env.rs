@@ -35,7 +35,7 @@ pub fn cfg_env(fork: Fork, chain_id: u64) -> CfgEnv {
     cfg
 }
 
-/// Blob parameters of the rules (EIP-7840); since Osaka with the least fee of EIP-7918.
+/// Blob parameters of the rules (EIP-7840); since Osaka with the reserve price of EIP-7918.
 pub fn blob_params(rules: &ChainRules) -> BlobParams {
     let ChainRules { fork, blobs, .. } = rules;
     let of_fork = match fork {

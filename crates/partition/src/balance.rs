@@ -28,7 +28,7 @@ impl Bounds {
     }
 }
 
-/// The most weight of a cluster of vertices: one never makes the limit of a shard larger.
+/// The most weight of a cluster of vertices: merging up to it never raises the [`gas_limit`] of the graph.
 pub(crate) fn cluster_limit(weights: &[u64], shard_count: u32) -> u64 {
     let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let mean = total.div_ceil(u128::from(shard_count.max(1)));

@@ -9,7 +9,7 @@ pub(crate) fn round_robin(transactions: &Transactions, shard_count: u32) -> Vec<
     (0..transactions.count() as u32).map(|tx| tx % shard_count).collect()
 }
 
-/// Each sender on the next shard, with all its transactions.
+/// Each sender, with all its transactions, on a shard by the sender's number.
 pub(crate) fn by_sender(transactions: &Transactions, shard_count: u32) -> Vec<u32> {
     transactions.senders().iter().map(|sender| sender % shard_count).collect()
 }
@@ -35,7 +35,7 @@ pub(crate) fn by_component(transactions: &Transactions, shard_count: u32) -> Vec
     component_of.iter().map(|first| shard_of[*first as usize]).collect()
 }
 
-/// The component of each transaction, by its first one.
+/// For each transaction the first transaction of its component.
 fn components(transactions: &Transactions) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let mut is_written = vec![false; transactions.key_count()];

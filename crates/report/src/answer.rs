@@ -116,7 +116,8 @@ fn answer(reading: &Reading<'_>, of: &OfStore<'_>) -> Option<Answer> {
     })
 }
 
-/// `batched-io 2+8io: 143 ms a block (132–159)`: a block is a whole one.
+/// Name, time and interval of a row: `batched-io 2+8io: 143 ms a block (132–159)`. Without duties the row has
+/// `of execution` in the place of `a block`.
 fn time(cell: &Cell, per: &str) -> String {
     let ms = facts::time_ms(cell).unwrap_or(f64::NAN);
     let (unit, in_ms) = if ms >= 999.5 { ("s", 1e3) } else { ("ms", 1.0) };
@@ -150,7 +151,7 @@ fn beside_base(best: &Cell, base: Option<&Cell>) -> String {
     format!(", {}× in order ({ends})", times(factor))
 }
 
-/// `9.9`, `24`, `1.37`.
+/// Text of a factor: `1.37`, `9.9`, `24.0`, `240`.
 fn times(factor: f64) -> String {
     match factor {
         small if small < 1.995 => format!("{small:.2}"),

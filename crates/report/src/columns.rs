@@ -143,7 +143,7 @@ pub(crate) fn width(columns: &[Column]) -> usize {
 
 /// Columns of figures of several results beside names: values, their intervals, then ratios and theirs.
 pub(crate) struct Columns {
-    /// Head of the names: the figure of columns that are called by a result alone.
+    /// Head of the names: the figure of the columns that have only their result's label.
     pub(crate) head: &'static str,
     pub(crate) names: Vec<String>,
     pub(crate) columns: Vec<Column>,

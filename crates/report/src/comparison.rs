@@ -19,9 +19,9 @@ use super::{
 
 /// Changes of one kind that are shown; all are in the JSON.
 const SHOWN_CHANGE_COUNT: usize = 12;
-/// Stands for the value of such a key where nobody set it and no reason for a choice is stored.
+/// Stands for the value of a key of `run.` that nobody set, and for whose choice no reason is stored.
 const NOT_SET: &str = "not set";
-/// The figures of columns that are called by a result alone.
+/// Head of the names. It names the figure of the first columns, which have only their result's label.
 const TIMES: &str = "ms per batch";
 
 /// The comparison as a page of `width` columns, with `notes` below its table.
@@ -152,7 +152,7 @@ fn too_few(least: usize) -> String {
 
 /// The fewest samples, or databases, that the interval of a ratio is made of.
 fn least_count(figure: &Figure) -> usize {
-    // Databases are compared each with itself; of two runs on one, both medians are unsure.
+    // Databases give one median, that of their paired ratios. Two runs on one database give a median each.
     let unsure_count = if figure.database_count.is_some() { 1 } else { 2 };
     stats::interval_count_min(stats::confidence_of_each(unsure_count))
 }
@@ -163,7 +163,7 @@ fn legend(page: &mut Page, comparison: &Comparison) {
         let base = row.figures.first().and_then(Option::as_ref);
         row.figures.iter().skip(1).flatten().map(move |figure| (base, figure))
     });
-    // The most values that a figure lacks: samples, or databases, by the number that an interval takes.
+    // The most values that a figure lacks, by the number that an interval takes and whether they are databases.
     let mut missing: BTreeMap<(usize, bool), u64> = BTreeMap::new();
     for (base, figure) in pairs {
         if figure.time_ratio.is_none() || figure.time_ratio_ci95.is_some() {

@@ -66,7 +66,7 @@ fn byte_words(described: &Described) -> String {
     );
     if described.block_calldata_bytes_max > BLOCK_BYTES_MAX {
         words.push_str(&format!(
-            "; a block has {} of calldata, and may have {} without its list (EIP-7934)",
+            "; a block has {} of calldata, and all of a block but its list may have {} (EIP-7934)",
             units::bytes(described.block_calldata_bytes_max),
             units::bytes(BLOCK_BYTES_MAX),
         ));
@@ -74,7 +74,7 @@ fn byte_words(described: &Described) -> String {
     words
 }
 
-/// One line a load, and one for all.
+/// One line a load, and one for all loads where there are several.
 fn loads(page: &mut Page, described: &Described) {
     let loads = &described.loads;
     let mut labels: Vec<String> =
@@ -122,7 +122,7 @@ fn conflicts(page: &mut Page, described: &Described) {
         page.labelled(Tone::Plain, "sizes", &words.join("; "));
     }
     let text = format!(
-        "{} one after the other; the one of most gas has {} of it",
+        "the longest has {}; the most gas of one is {}",
         units::things(conflicts.longest_chain_tx_count, "tx"),
         units::count(conflicts.longest_chain_gas),
     );
@@ -130,7 +130,7 @@ fn conflicts(page: &mut Page, described: &Described) {
     let text = conflicts
         .hottest
         .as_ref()
-        .map_or_else(|| "no key is touched by two transactions".to_owned(), hot_words);
+        .map_or_else(|| "no written key is touched by two transactions".to_owned(), hot_words);
     page.labelled(Tone::Plain, "hottest", &text);
     let text = format!(
         "speed-up without a list, gas as time: {}",
@@ -166,7 +166,7 @@ fn graph_words(conflicts: &Conflicts, all: &TxFacts) -> String {
         return "no transaction is in conflict with another".to_owned();
     }
     format!(
-        "{} in conflict with another ({} %); {}; the largest has {} and {} % of the gas",
+        "{} in conflict with another ({} %); {}; the most of one: {}, {} % of the gas",
         units::things(conflicts.conflicting_tx_count, "tx"),
         share(conflicts.conflicting_tx_count, all.tx_count),
         units::things(conflicts.component_count, "component"),
@@ -210,8 +210,8 @@ fn shards(page: &mut Page, sharded: &Sharded) {
     let partitions = &sharded.partitions[..];
     let count = units::things(sharded.shard_count, "shard");
     let text = format!(
-        "{count} of execution. fanout: mean number of shards of a key (conflict: of keys in conflict; else of \
-         all keys of two or more txs); values: sent between shards, with the txs in block order or by \
+        "{count} of execution. fanout: mean number of shards of a key that two or more txs touch; conflict \
+         fanout: of such keys in conflict; values: sent between shards, with the txs in block order or by \
          shards; hops: the longest chain of such values; state reads: values read from the state; \
          % over mean: gas of the fullest shard above the mean; time: of the partitioner"
     );
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(words(&[(2, 1.79), (4, 1.79), (8, 1.79)], 1.79), "1.79 from 2 threads on");
         let text = "1.98 at 2 threads, 3.02 from 4 threads on";
         assert_eq!(words(&[(2, 1.98), (4, 3.02), (8, 3.02)], 3.02), text);
-        // Never from a number on beyond which it is less again.
+        // "From N threads on" only where no larger number has less.
         let text = "3.02 at 2 threads, 3.01 at 4 threads, 3.02 from 8 threads on";
         assert_eq!(words(&[(2, 3.02), (4, 3.01), (8, 3.02)], 3.02), text);
         assert_eq!(words(&[(2, 1.0), (4, 1.0)], 1.0), "1.00 at any number");

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap}
 use serde_json::{Map, json};
 use variant::Phase;
 
-/// Nanoseconds of each phase. Phases overlap where they are sums above the wall.
+/// Nanoseconds of each phase. Phases overlap, so their sum may exceed the wall time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhasesNs([u64; Phase::ALL.len()]);
 
@@ -46,7 +46,7 @@ pub struct PathNs {
     pub list: u64,
     /// Commit, sync, and flushes and compactions after it.
     pub commit: u64,
-    /// Everything else: decoding blocks, receipts, headers, shards, and between phases.
+    /// Everything else: decoding blocks, receipts, headers, shards, and time between phases.
     pub rest: u64,
 }
 
@@ -94,7 +94,7 @@ impl JsonSchema for PhasesNs {
 }
 
 impl<'de> Deserialize<'de> for PhasesNs {
-    /// A phase that the file does not have took no time: the tool that wrote it did not know it.
+    /// Reads 0 for a phase that the file lacks: the program that wrote the file did not know the phase.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let found = BTreeMap::<String, u64>::deserialize(from)?;
         Ok(Self::of(|phase| found.get(&Self::key(phase)).copied().unwrap_or(0)))

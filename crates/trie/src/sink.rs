@@ -25,7 +25,7 @@ pub enum NodeKey {
 }
 
 impl NodeKey {
-    /// The topmost node of a trie in a format: there is one for each trie with rows.
+    /// The key of the topmost node of a trie in a format. Each trie with rows has this node.
     pub fn top(format: Format) -> Self {
         match format {
             Format::All => Self::Node(Path::ROOT),
@@ -60,7 +60,7 @@ impl NodeKey {
         }
     }
 
-    /// The path, that of the root for the top.
+    /// The path; of the top, that of the root.
     pub const fn path(&self) -> Path {
         match self {
             Self::Node(path) => *path,

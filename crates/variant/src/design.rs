@@ -1,5 +1,5 @@
-//! Designs, the presets that a user types, and the axes that they set: list form, engine, I/O. Also
-//! the order in which threads of a parallel engine take steps.
+//! Designs (the presets that a user types), and the axes that they set: list form, engine, I/O. Also
+//! the duty towards the list, the warm-up of `prewarm`, and the order in which threads take steps.
 
 use std::fmt;
 
@@ -168,7 +168,8 @@ pub enum Io {
 }
 
 impl Engine {
-    /// Returns whether it can build the list of a block: a run in order meets every key in its turn.
+    /// Returns whether it can build the list of a block. That takes steps in order and a database that records
+    /// touched keys; `BareRevm` has revm's `State` instead.
     pub const fn builds_lists(self) -> bool {
         match self {
             Self::Sequential | Self::Prewarm(_) => true,

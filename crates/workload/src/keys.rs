@@ -63,7 +63,7 @@ impl SlotFamily {
         self.fill_values(indices, out);
     }
 
-    /// Keys of `indices`, as many as `out` has places.
+    /// Writes the keys of `indices` into `out`.
     pub(crate) fn fill_keys(&self, indices: &[u64], out: &mut [[u8; 32]]) {
         assert_eq!(indices.len(), out.len(), "one place for each key");
         match self.keys {
@@ -117,7 +117,7 @@ impl SlotFamily {
         }
     }
 
-    /// Values of `indices`, as many as `out` has places.
+    /// Writes the values of `indices` into `out`.
     pub(crate) fn fill_values(&self, indices: &[u64], out: &mut [[u8; 32]]) {
         assert_eq!(indices.len(), out.len(), "one place for each value");
         match self.values {
@@ -156,7 +156,7 @@ impl SlotFamily {
     }
 }
 
-/// A zero slot does not exist: a key of zero (one of 2^256) is stored as one.
+/// Replaces zero by one, since a slot with value zero does not exist.
 fn not_zero(value: U256) -> U256 {
     if value.is_zero() { U256::ONE } else { value }
 }

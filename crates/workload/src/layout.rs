@@ -19,7 +19,7 @@ pub enum Layout {
     /// keccak(address), and keccak(address) ‖ keccak(slot), as current clients store it.
     #[default]
     Hashed,
-    /// address, and address ‖ slot, as the published study stores it.
+    /// address, and address ‖ slot, as the published study `evm-benchmark` stores it.
     Plain,
 }
 
@@ -147,9 +147,9 @@ impl Layout {
         }
     }
 
-    /// Writes the keys of account rows, as for [`Self::account_key_of_part`]: they also begin the
-    /// keys of slots. The hashed layout has the hash of each address, the plain one the address and
-    /// zeros. Hashes eight at a time.
+    /// Writes the parts that [`Self::account_key_of_part`] takes. In the hashed layout a part is the hash of
+    /// the address, eight at a time. In the plain layout it is the address; the last 12 bytes stay as they
+    /// were.
     ///
     /// # Panics
     /// When the lengths differ.

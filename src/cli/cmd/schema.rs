@@ -1,4 +1,4 @@
-//! `stress show schema`: the JSON Schemas of scenarios and of all files that the program writes.
+//! `stress show schema`: the JSON Schemas of scenarios and of each kind of result file.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ const SCENARIO: &str = "scenario";
   stress show schema result                       for programs that read results
   stress show schema --out docs/schemas --force   all of them: NAME.schema.json
 
-The key schema of a file is stress.NAME/VERSION, with NAME as here.
+Each file but a scenario has a key `schema`: stress.NAME/VERSION, as above.
 docs/result.md says more.")]
 pub struct SchemaArgs {
     /// Kind of file whose schema is printed

@@ -32,13 +32,15 @@ pub(super) struct Thread {
 /// A shard.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShardState {
+    /// Whether it has its part of the batch.
     pub(super) is_ready: bool,
     /// Values by key.
     pub(super) values: Vec<Value>,
-    /// Answers that came, the one that is being taken in first.
+    /// Answers that have come, in their order; the front one is being taken in.
     pub(super) answers: VecDeque<Vec<u32>>,
     /// Waiting threads (with a list) or steps (without one), by key.
     pub(super) waiting: HashMap<u32, Vec<u32>>,
+    /// Threads that execute.
     pub(super) threads: Vec<Thread>,
     /// Threads without a step.
     pub(super) idle: Vec<u32>,

@@ -59,7 +59,7 @@ struct Part<'a> {
 /// Executes a shard's part of a batch without a list. `stop` ends it early.
 ///
 /// # Errors
-/// [`EngineError`]: a step that is not valid, or a coordinator that does not answer.
+/// [`EngineError`]: a step that is not valid, a coordinator that does not answer, or `stop`.
 ///
 /// # Panics
 /// On a batch or a step that the workload does not have.
@@ -102,7 +102,7 @@ pub fn run_optimistic_shard(
 }
 
 impl Part<'_> {
-    /// Runs the steps. Returns whether all of the batch are committed.
+    /// Runs the steps. Returns whether all steps of the batch, also those of other shards, are committed.
     fn run(&self, board: &Board<'_>, stop: &AtomicBool, over: &AtomicBool) -> bool {
         let ready = Instant::now();
         let (ahead_ns, executed_ns) = (&AtomicU64::new(0), &AtomicU64::new(0));
@@ -146,7 +146,7 @@ impl Part<'_> {
         is_whole
     }
 
-    /// A worker's life.
+    /// Executes steps on one thread until the batch is over.
     fn work(&self, board: &Board<'_>, over: &AtomicBool, send: &(dyn Fn(OptimisticStep) + Sync)) {
         let shared = Shared {
             workload: self.workload,

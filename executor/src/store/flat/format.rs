@@ -88,7 +88,7 @@ impl StateFormat for FlatFormat {
         ];
         let rows = rows.map(|(table, count, scratch_bytes)| {
             let per_block = Shape::of(table, layout).rows_per_block() as u64;
-            // The index counts twice: in the file and during its construction.
+            // Each block has an entry of 16 bytes in the index.
             let blocks = count.div_ceil(per_block).saturating_add(1);
             let bytes = blocks.saturating_mul(BLOCK_BYTES as u64 + 16);
             bytes.saturating_add(count.saturating_mul(scratch_bytes))

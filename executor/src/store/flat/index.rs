@@ -1,9 +1,10 @@
 //! Index of the blocks of rows: the leading part of each block's first key, 16 bytes of memory per
-//! block. For slots that part is the account's number among those with slots (4 bytes) and the
-//! slot's part of the key (12 bytes). Each account with slots takes 32 bytes more.
+//! block. For slots it is the account's number among those with slots (4 bytes) and the first 12 bytes
+//! of the slot's part of the key. Each account with slots takes 32 bytes more.
 //!
-//! Hashed first keys differ in these bytes, so a key has one block. Where first keys do not differ,
-//! a key has a few candidate blocks, and the blocks themselves tell which.
+//! Hashed first keys differ in these bytes: a key has one candidate block, and a block's first key also
+//! the one before. First keys that agree make all their blocks candidates; the blocks themselves tell
+//! which.
 
 use std::{io, path::Path};
 
@@ -38,7 +39,7 @@ pub(super) struct Candidates {
 impl Index {
     /// Makes an index without blocks.
     pub(super) const fn new(table: Table, shape: Shape) -> Self {
-        // A slot's key is its account's and 32 bytes more.
+        // A slot's key is its account's key and 32 bytes more.
         let account_bytes = match table {
             Table::Slots => shape.key_bytes - 32,
             Table::Accounts | Table::Codes => 0,
@@ -77,7 +78,7 @@ impl Index {
 
     /// Returns the blocks that may hold the row whose key ends in `rest`; `None`: the key is before
     /// all rows. `account` is the account's number, or 0 where accounts are the rows. The search
-    /// begins at block `from`: 0, or the `first` of an earlier key's result.
+    /// begins at block `from`: 0, or the `first` of a smaller key's result.
     pub(super) fn locate(&self, account: usize, rest: &[u8], from: usize) -> Option<Candidates> {
         let wanted = self.lead(account, rest);
         let firsts = self.firsts.get(from..)?;

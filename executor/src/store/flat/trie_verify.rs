@@ -24,7 +24,7 @@ use crate::{
 /// Returns the tries, if all nodes are correct.
 ///
 /// # Errors
-/// [`StateError::Untrusted`] naming the first wrong node.
+/// [`StateError::Untrusted`] naming the first wrong node; a damaged file.
 pub(super) fn verify(
     input: &ScanInput<'_>,
     watch: &Watch<'_>,

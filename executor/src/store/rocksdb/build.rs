@@ -157,7 +157,7 @@ impl<'a> TableJob<'a> {
         settings.cancel = self.watch.cancel;
         // Files end where parts end: with several parts per file, files are about equal.
         let file_row_count = self.format.file_bytes / self.row_bytes();
-        // A part with rows of a large trie has no other rows.
+        // The limit of a part is below every large trie: its rows have parts of their own.
         settings.bucket_row_count_max = (file_row_count / 16).clamp(1, LARGE_SLOT_COUNT - 1);
         let progress = self.watch.progress;
         let sorting = ordered::sorting(progress);
@@ -269,7 +269,7 @@ impl<'a> TableJob<'a> {
 }
 
 /// Cuts parts into runs of about equal numbers of rows, at most about `row_count_max` each.
-/// The cut depends on the recipe only, so every machine has the same files.
+/// The cut depends on the recipe and the format only, so every machine has the same files.
 fn runs(stream: &RowStream<'_>, parts: Range<usize>, row_count_max: u64) -> Vec<Range<usize>> {
     let total: u64 = parts.clone().map(|part| stream.part_row_count(part)).sum();
     let file_count = total.div_ceil(row_count_max.max(1)).max(1);

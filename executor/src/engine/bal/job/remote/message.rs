@@ -12,8 +12,8 @@ use crate::{
     shards::{Report, ShardStep, StateValues, Wanted},
 };
 
-/// The fault of a message that comes before the shard is ready, or says so twice, or says nothing; `ready` is the
-/// time at which it said that it is.
+/// The fault of a message that comes before the shard is ready, is a second `Ready`, or says nothing. `ready` is
+/// the time of the first `Ready`.
 pub(super) fn untimely(report: &Report, ready: Option<Duration>) -> Option<&'static str> {
     match report {
         Report::Ready => ready.map(|_| "it says twice that it is ready"),
