@@ -1,8 +1,7 @@
 //! `stress limit`: which block gas limits keep a deadline. Each load is run at a few limits, ascending, until it
 //! misses the deadline. A line through the times gives the limit, and a run there checks it.
 //!
-//! Every run is a cell of a sweep with one cell, and lies in a directory named by its settings: the same command
-//! finds it again.
+//! Every run is a sweep of one cell in a directory named by its settings: the same command finds it again.
 
 mod density;
 mod fit;

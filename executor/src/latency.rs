@@ -10,7 +10,7 @@ const LONGEST_NS: u64 = 600_000_000_000;
 /// Latencies in nanoseconds with three significant digits.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// Made with the first latency: a histogram has 248 KiB, and many are never used.
+    /// Made with the first latency, or by [`Self::ready`]: a histogram has 248 KiB, and many are never used.
     histogram: Option<Histogram<u64>>,
     total: Duration,
 }

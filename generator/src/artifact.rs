@@ -45,7 +45,7 @@ contracts! {
     ChaseStorm,
     /// `seed, value, (start, count)*`: writes the value to keccak(seed ‖ i).
     WriteStorm,
-    /// `op, where, count`: reads or writes slots 1, 2, 3, …, from where slot 0 says.
+    /// `op, where, count`: reads slots 1, 2, 3, … from where slot 0 says, or writes them from `where` on.
     Bloated,
     /// `count`: hashes, then slot 0 read and written.
     HashChain,
@@ -75,7 +75,7 @@ contracts! {
     HopTarget,
     /// `transfer(address,uint256)`: an ERC-20 with its balances at mapping slot 0.
     Token,
-    /// `mix(uint256)`: some hashes, then slot 0 read and written.
+    /// `mix`, `mixFirst` of `(uint256)`: some hashes before or after slot 0 is read and written.
     OneSlot,
     /// `use(uint256,uint256)`: a resource at mapping slot 0 read, computed with, written and logged.
     Dapp,
@@ -122,7 +122,7 @@ impl Contract {
         }
     }
 
-    /// Whether a storm's calldata has only the number of keys; the storm finds the start itself.
+    /// Whether a storm's calldata has one count in the place of ranges: no index says where it begins.
     pub(crate) const fn takes_count_alone(self) -> bool {
         matches!(self, Self::ChaseStorm | Self::HopStorm | Self::RangePointer | Self::ChainPointer)
     }

@@ -21,7 +21,7 @@ pub enum GeneratorError {
         wanted_count: u64,
         /// Contracts of the load.
         contract_count: u64,
-        /// Slots that it holds.
+        /// Slots that this contract holds.
         held_count: u64,
         /// Slots of the state that would do.
         enough_count: u64,
@@ -75,7 +75,7 @@ pub enum GeneratorError {
         wanted_count: u64,
         /// Contracts of the load.
         contract_count: u64,
-        /// Slots of it that lie below the nibble.
+        /// Slots of this contract that lie below the nibble.
         held_count: u64,
         /// Slots of the state that would do.
         enough_count: u64,
@@ -173,7 +173,7 @@ pub enum GeneratorError {
         /// Contracts that the state has.
         held_count: u64,
     },
-    /// There is not enough gas for one transaction that is worth it.
+    /// There is not enough gas for one useful transaction.
     #[error(
         "{key} leaves load[{load}] {gas} gas for a transaction, and the smallest useful one needs \
          {needed_gas}; raise {key}"

@@ -1,5 +1,5 @@
-//! The limit of a load in a design: a line through the times of its blocks over the gas of their headers, and the
-//! gas at which the upper bound for one block reaches the deadline.
+//! The limit of a load in a design. A line goes through the times of its blocks over the gas of their headers.
+//! The limit is the gas at which the upper bound for one block reaches the deadline.
 
 use result::{
     limit::{DesignLimit, LimitBlock, LimitCheck, Place},
@@ -7,7 +7,7 @@ use result::{
 };
 use variant::Design;
 
-/// What is asked of a line.
+/// Questions to a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// The deadline of a block.

@@ -3,7 +3,7 @@
 use result::WorkloadFacts;
 use spec::{LoadKind, Overlap, Scenario};
 
-/// The name of the operation, and how many a block has.
+/// The name of the operation, and its gas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
     /// Its name.
@@ -12,7 +12,7 @@ pub struct Operation {
     pub gas: f64,
 }
 
-/// What is counted in a block.
+/// Operations of a block that are counted.
 enum Counted {
     Slots,
     Accounts,

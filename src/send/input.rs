@@ -41,7 +41,7 @@ pub struct SendInput {
 /// The pace of the options, of which one at most is given.
 ///
 /// # Errors
-/// A rate that is none.
+/// A rate out of its range, or a count of 0.
 pub fn pace(
     rate: Option<&str>,
     in_flight: Option<u64>,

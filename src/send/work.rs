@@ -10,7 +10,7 @@ use crate::{
     terminal::{Code, Failure, Progress, WithExitCode, exit::fail},
 };
 
-/// A call of an address without code succeeds and does nothing.
+/// Why a load that creates contracts is refused. A call of an address without code would succeed and do nothing.
 const CREATED: &str = "its transactions call contracts that others of them create, whose addresses and order are \
                        others on a live chain";
 /// Transactions where nothing is said.

@@ -10,7 +10,7 @@ use crate::{
     random::Random,
 };
 
-/// Puts vertices in a random order where the objective grows least.
+/// Takes vertices in a random order, and puts each where the objective grows least.
 pub(crate) fn scattered<'g>(
     graph: &'g Hypergraph,
     bounds: Bounds,
@@ -24,8 +24,9 @@ pub(crate) fn scattered<'g>(
     placement
 }
 
-/// Fills one shard after the other, each from a random vertex on. The next vertex is the one with
-/// most edges to the shard's vertices; small edges count more.
+/// Fills one shard after the other up to the mean, each from a random vertex on. The next vertex is the one
+/// with most edges to the shard's vertices; small edges count more, the largest not at all. Vertices that
+/// are left go where the objective grows least.
 pub(crate) fn grown<'g>(
     graph: &'g Hypergraph,
     bounds: Bounds,

@@ -14,9 +14,9 @@ use crate::facts;
 
 /// Ranks that are closer than this count as equal, for any number of workloads.
 const PARTED_RANKS_MIN: f64 = 2.0;
-/// Share of the ranks from which on they part, where there are many.
+/// Where there are many workloads: the difference of ranks that do not count as equal, as a share of their number.
 const PARTED_SHARE: f64 = 0.25;
-/// A term explains a difference of which it is so large a share, in logarithms, and no larger one.
+/// Deviation of a term that explains a difference, by the deviation of the time, in logarithms.
 const EXPLAINED_SHARES: RangeInclusive<f64> = 0.5..=2.0;
 /// A time that is closer to the usual one, by its ratio, has no difference to explain.
 const EXPLAINED_RATIO_MIN: f64 = 1.2;

@@ -1,5 +1,5 @@
-//! The page of `stress limit`: the safe block gas limit of each load and design, the price of the load's operation,
-//! and the answer in one sentence. Also as Markdown.
+//! The page of `stress limit`, also as Markdown: the safe gas limit of each load and design, the price of the
+//! load's operation, the answer.
 
 use result::limit::{DesignLimit, LimitResult, LoadLimits, Place};
 use variant::{Design, steers_terminal};
@@ -51,7 +51,7 @@ fn cell(text: &str) -> String {
     clean.collect::<String>().replace('|', "\\|").replace('<', "&lt;")
 }
 
-/// What the limits are of.
+/// Deadline, store, size of the states and tried limits.
 fn facts(result: &LimitResult) -> String {
     let tried: Vec<_> = result.tried_gas.iter().map(|gas| units::count(*gas)).collect();
     format!(

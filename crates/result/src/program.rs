@@ -1,6 +1,6 @@
-//! The program of a result. Two results are of one program if its sources, features and generator
-//! are the same. The commit identifies the sources. If files differed from the commit, only the
-//! hash of the program's file identifies them.
+//! The program of a result. Two results are of one program if its sources, features, build profile and
+//! generator are the same. The commit identifies the sources. If files differed from the commit, only
+//! the hash of the program's file identifies them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether both are one program. Builds of one clean commit are the same, wherever they were
-    /// compiled. Builds of uncommitted sources are the same only if their files are equal.
+    /// Whether both are one program. Builds of one clean commit, features and build profile are the same,
+    /// wherever they were compiled. Builds of uncommitted sources also need equal files.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_one_file = self.binary_hash.is_some() && self.binary_hash == other.binary_hash;
         let is_like = Self { binary_hash: None, ..self.clone() }

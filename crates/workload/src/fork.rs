@@ -1,5 +1,5 @@
-//! The rules of a workload's blocks: a fork, the settings that a chain may have of its own, and the fork that
-//! may follow in the midst of the blocks.
+//! The rules of a workload's blocks: a fork, settings of the chain's own, and a later fork that may follow in
+//! the midst of the blocks.
 
 use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fork {
-    /// Fusaka's execution layer: no block-level access list in the protocol, no system call at
-    /// the lists' indices that only Amsterdam has. For comparison with earlier studies.
+    /// Fusaka's execution layer: neither block-level access lists in the protocol nor the system calls
+    /// that only Amsterdam has. For comparison with earlier studies.
     Osaka,
     /// Glamsterdam's execution layer: block-level access lists (EIP-7928), two-dimensional gas
     /// (EIP-8037), builder request contracts (EIP-8282).
@@ -173,7 +173,8 @@ impl std::fmt::Display for ForkSchedule {
 }
 
 /// The rules in a workload file. The first forks stand as in [`Fork`], so that files from before chains had rules
-/// of their own are as they were. [`Self::Own`] has rules that differ from the fork's, and all of the other forks.
+/// of their own are as they were. [`Self::Own`] has rules that differ from the fork's and those of all other forks,
+/// [`Self::Changed`] those before and after a change.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum EncodedRules {
     Osaka,

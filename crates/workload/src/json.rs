@@ -29,7 +29,7 @@ pub struct WorkloadJson<'a>(&'a Workload);
 
 impl<'a> WorkloadJson<'a> {
     /// The JSON form of `workload`, whose plans must fit its genesis. Serialising fails where they
-    /// do not, or where a list is none.
+    /// do not, or where a list cannot be decoded.
     pub const fn new(workload: &'a Workload) -> Self {
         Self(workload)
     }

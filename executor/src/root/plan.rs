@@ -77,7 +77,7 @@ fn add_plans(
     Ok(())
 }
 
-/// Writes shard by shard.
+/// The writes to a trie, divided by shard.
 fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
     let divided = shards.nibbles().map(|nibbles| {
         let mut rows = Rows::default();
@@ -89,7 +89,7 @@ fn divided(writes: &Rows, shards: ShardCount) -> Vec<Rows> {
     divided.collect()
 }
 
-/// Plans with the values of `writes`, which has those of each trie.
+/// Makes updates of plans, with the values of `writes`, which has an entry for each trie.
 fn with_values(
     plans: Vec<Part<Plan>>,
     writes: Vec<Rows>,
@@ -120,7 +120,7 @@ pub(super) struct Planned {
     accounts: Vec<Account>,
     /// Plans of the tries of slots, in the order of their accounts, then of the trie of accounts.
     plans: Vec<Part<Plan>>,
-    /// To each trie of slots.
+    /// Writes to each trie of slots.
     writes: Vec<Rows>,
     /// Changes of the nodes of the tries of slots, once they are folded.
     nodes: Vec<NodeChanges>,
@@ -210,7 +210,8 @@ impl Planned {
         add(TrieId::Accounts, &keys);
     }
 
-    /// Takes in the rows of accounts whose fields change, and the roots of slots that do not.
+    /// Takes in the rows of accounts whose fields change, and the stored roots of accounts without changed
+    /// slots.
     fn take_accounts(
         &mut self,
         rows: Vec<Option<AccountState>>,

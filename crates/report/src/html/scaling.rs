@@ -129,8 +129,8 @@ fn name(report: &Report<'_>, kind: &Kind, row: &Row<'_>) -> String {
     format!("{}{}{apart}", row.cell.design, other.unwrap_or_default())
 }
 
-/// The device's ceiling in millions of gas a second, with its three numbers: the least block reads
-/// of the rows, the device's reads a second, the gas.
+/// The device's ceiling in millions of gas a second, with its three numbers: the rows' least block reads,
+/// the device's reads a second, the gas.
 fn ceiling(report: &Report<'_>, lines: &[&Line<'_, '_>]) -> Option<(f64, [Figure; 3])> {
     let rows = lines.iter().copied().flatten().map(|point| point.row);
     let cold = rows.filter(|row| row.cell.cache.want == Some(CacheMode::Cold));

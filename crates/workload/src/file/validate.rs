@@ -1,5 +1,5 @@
-//! Whether a workload agrees with itself. Not whether it is right: lists are checked when they
-//! are decoded, outcomes when it runs.
+//! Checks that a workload agrees with itself, not that it is right: lists are checked when they are
+//! decoded, outcomes when it runs.
 
 use std::fmt;
 
@@ -252,8 +252,8 @@ fn validate_batch(index: usize, batch: &Batch) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Checks the plan's indices. Those of slots and accounts may exceed their family's count: these
-/// keys are absent. Those of senders may not.
+/// Checks the plan's indices, and the order of its absent accounts. Indices of slots and accounts may
+/// exceed their family's count: these keys are absent. Those of senders may not.
 fn validate_plan(batch: usize, plan: &Plan, genesis: &Genesis) -> Result<(), WorkloadError> {
     let senders: Vec<u64> = genesis.senders.iter().map(|family| family.count).collect();
     for (kind, ranges, ends) in [
