@@ -4,9 +4,9 @@
 //! its cells in processes of this program, and so does the gate beside a baseline. Clients are other
 //! programs.
 //!
-//! The kernel ends a process with its parent if that process asks for it (its death signal, see
-//! prctl). A client does not ask. So this program starts itself, asks, and becomes the client:
-//! `exec` keeps the request.
+//! The kernel ends a process with its parent, the thread that started it, if that process asks for it (its death
+//! signal, see prctl). A client does not ask. So this program starts itself, asks, and becomes the client: `exec`
+//! keeps the request.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -59,6 +59,7 @@ fn set_keys(run: &RunSpec) -> Vec<(String, String)> {
 fn entries(run: &RunSpec) -> impl Iterator<Item = (String, Result<String, &'static str>)> {
     run.tables().into_iter().flat_map(|(table, entries)| {
         entries.into_iter().map(move |(key, value)| {
+            // From TOML to the form of `--set`: lists without brackets, text without quotes.
             let value = value.map(|toml| toml.trim_matches(['[', ']']).replace('"', ""));
             (format!("{table}.{key}"), value)
         })

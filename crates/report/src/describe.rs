@@ -142,18 +142,18 @@ fn conflicts(page: &mut Page, described: &Described) {
 /// `1.98 at 2 threads, 3.02 from 4 threads on`.
 fn ideal_words(ideal: &[Ideal], unbounded: f64) -> String {
     let most = units::ratio(unbounded);
-    let less_count =
+    let told_count =
         ideal.iter().rposition(|at| units::ratio(at.speedup) != most).map_or(0, |last| last + 1);
-    let less = ideal[..less_count].iter().map(|at| {
+    let told = ideal[..told_count].iter().map(|at| {
         format!("{} at {}", units::ratio(at.speedup), units::things(at.threads, "thread"))
     });
-    let rest = match ideal.get(less_count) {
+    let rest = match ideal.get(told_count) {
         Some(reached) if unbounded > 1.0 => {
             format!("{most} from {} on", units::things(reached.threads, "thread"))
         }
         _ => format!("{most} at any number"),
     };
-    less.chain([rest]).collect::<Vec<_>>().join(", ")
+    told.chain([rest]).collect::<Vec<_>>().join(", ")
 }
 
 /// A part in per cent of the whole.

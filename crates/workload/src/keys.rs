@@ -149,9 +149,9 @@ impl SlotFamily {
         }
     }
 
-    /// The index that follows `index` by `ahead`, around the family's end.
-    fn ahead(&self, index: u64, ahead: u64) -> u64 {
-        let next = index.wrapping_add(ahead);
+    /// The index that follows `index` by `distance`, around the family's end.
+    fn ahead(&self, index: u64, distance: u64) -> u64 {
+        let next = index.wrapping_add(distance);
         if next >= self.count { next % self.count.max(1) } else { next }
     }
 }

@@ -136,7 +136,7 @@ impl ShardBatch<'_, '_> {
         keys: &Wanted,
         requested: &mut RequestedKeys,
     ) -> Result<StateValues, EngineError> {
-        if let Some(reason) = requested.fault(keys) {
+        if let Some(reason) = requested.add(keys) {
             return Err(self.blame(reason));
         }
         let (job, stop) = (self.job, self.connection.stop);

@@ -57,7 +57,7 @@ impl RequestedKeys {
 
     /// Adds the keys of a request. Returns its fault: a key outside the list, a key requested
     /// before, or a code of no account that the shard has.
-    pub(super) fn fault(&mut self, keys: &Wanted) -> Option<String> {
+    pub(super) fn add(&mut self, keys: &Wanted) -> Option<String> {
         for (what, ids, set, count) in [
             ("account", &keys.accounts, &mut self.accounts, self.account_count),
             ("slot", &keys.slots, &mut self.slots, self.slot_count),
