@@ -5,6 +5,7 @@
 
 mod density;
 mod fit;
+mod input;
 mod ladder;
 mod operation;
 mod states;
@@ -18,44 +19,21 @@ use std::{
 use anyhow::{Context, anyhow};
 use report::units;
 use result::limit::{LimitResult, LoadLimits, SCHEMA};
-use spec::Override;
 
 use crate::{
     figures::{cells::ns, facts},
     machine,
     run::prepare,
     sweep::lock::CellLock,
-    terminal::{self, Code, Failure, Look, WithExitCode},
+    terminal::{self, Code, Failure, WithExitCode},
 };
 
+pub use input::LimitInput;
 use ladder::{Ladder, Load};
 use states::States;
 
 /// Name of the directory of results that nobody asked for, below that of state databases.
 const DIR: &str = "limit";
-
-/// The loads, the limits and the settings.
-#[derive(Clone, Debug)]
-pub struct LimitInput {
-    /// The scenarios, by name or path.
-    pub scenarios: Vec<String>,
-    /// The deadline of a whole block.
-    pub deadline: Duration,
-    /// The limit that factors of prices are for.
-    pub target_gas: u64,
-    /// The limits to try, ascending; two or more.
-    pub limits: Vec<u64>,
-    /// Overrides of all runs.
-    pub fixed: Vec<Override>,
-    /// Where the runs are kept; `None`: until the end, beside the state databases.
-    pub out: Option<PathBuf>,
-    /// Where state databases are kept, if the user said so.
-    pub data_dir: Option<PathBuf>,
-    /// How the progress of a run looks.
-    pub look: Look,
-    /// The command line.
-    pub command: Vec<String>,
-}
 
 /// Finds the limits of all loads; `None` where the user interrupts.
 ///

@@ -9,7 +9,7 @@ mod sample;
 mod scheduling;
 mod ways;
 
-use executor::{place::RowPages, process, recover::Recovered, sample::Measurement};
+use executor::{place::RowPages, recover::Recovered, sample::Measurement};
 use hdrhistogram::Histogram;
 use report::units;
 use result::{
@@ -26,7 +26,7 @@ pub use numbers::{ns, ratio};
 use pieces::Pieces;
 use sample::sample;
 use scheduling::Scheduling;
-use ways::{policy_facts, root_way, shard_way};
+use ways::{policy_facts, priority, root_way, shard_way};
 
 pub use input::{CellInput, time_by_device};
 pub use pieces::piece_size;
@@ -440,14 +440,6 @@ fn cold_rows(
          bytes of the rows' pages came from a device"
     );
     (Some(lowest >= COLD_SHARE), reason)
-}
-
-const fn priority(of: process::Priority) -> Priority {
-    match of {
-        process::Priority::Idle => Priority::Idle,
-        process::Priority::Nice19 => Priority::Nice19,
-        process::Priority::Normal => Priority::Normal,
-    }
 }
 
 /// Whether the store worked beside commits.

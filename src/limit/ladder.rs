@@ -29,8 +29,9 @@ use crate::{
 };
 
 use super::{
-    LimitInput, density,
+    density,
     fit::{self, Asked},
+    input::LimitInput,
     operation::Operation,
 };
 

@@ -20,14 +20,12 @@ pub use components::{CHANCE_P, Components, components};
 pub use line::{Crossing, Line, Point};
 pub use percentile::{buckets, percentiles, percentiles_of, percentiles_with_open};
 pub use sample::{
-    INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, ranks, spearman,
+    CONFIDENCE, INTERVAL_COUNT_MIN, PRECISION_SHARE, SPREAD_COUNT_MIN, count_needed, ranks,
+    spearman,
 };
 pub use trimmed::Trimmed;
 
 use sample::sorted;
-
-/// Default confidence of an interval.
-pub const CONFIDENCE: f64 = 0.95;
 
 /// The median and the trimmed mean of a figure over samples, with the intervals that hold them.
 pub fn estimate(values: &[f64]) -> Estimate {

@@ -496,14 +496,3 @@ fn a_genesis_of_the_greatest_number_is_an_error_and_no_panic() {
     test["blocks"] = json!([{"rlp": "0x00", "expectException": "BlockException.INVALID_GASLIMIT"}]);
     refused(&test, &["must be refused", "INVALID_GASLIMIT"]);
 }
-
-#[test]
-fn a_test_that_cannot_be_read_does_not_hide_its_neighbours() {
-    let good = exported();
-    let mut bad = good.clone();
-    bad["network"] = json!("Prague");
-    let file = json!({"a good": good, "bad": bad, "c good": good}).to_string();
-    let tests = import::each_blockchain_test("tests.json", &file).unwrap();
-    let tests: Vec<_> = tests.iter().map(|(name, test)| (name.as_str(), test.is_ok())).collect();
-    assert_eq!(tests, [("a good", true), ("bad", false), ("c good", true)]);
-}

@@ -12,6 +12,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use workload::{Fork, TxStatus, TxType, Workload};
 
+use crate::blockchain_tests::exported;
+
 const NAMES: [&str; 4] = ["alloc.json", "env.json", "txs.json", "result.json"];
 
 /// The texts of a block's files, in the order of [`NAMES`].
@@ -366,4 +368,15 @@ proptest! {
             prop_assert!(reference::verify(&imported.workload, || ()).is_ok());
         }
     }
+}
+
+#[test]
+fn a_test_that_cannot_be_read_does_not_hide_its_neighbours() {
+    let good = exported();
+    let mut bad = good.clone();
+    bad["network"] = json!("Prague");
+    let file = json!({"a good": good, "bad": bad, "c good": good}).to_string();
+    let tests = import::each_blockchain_test("tests.json", &file).unwrap();
+    let tests: Vec<_> = tests.iter().map(|(name, test)| (name.as_str(), test.is_ok())).collect();
+    assert_eq!(tests, [("a good", true), ("bad", false), ("c good", true)]);
 }

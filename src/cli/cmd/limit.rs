@@ -64,7 +64,7 @@ pub struct LimitArgs {
     /// Blocks of each limit and design [default: 3]
     #[arg(long, value_name = "COUNT")]
     pub samples: Option<String>,
-    /// Override any key of all scenarios: --set run.io_threads=64
+    /// Override any key of all scenarios
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Where state databases are

@@ -1,6 +1,7 @@
-//! The ways of a variant as a result has them: reading ahead, roots, shards.
+//! The ways of a variant as a result has them: reading ahead, roots, shards, the priority of verifiers.
 
-use result::{PrefetchFacts, RootWayFacts, ShardWayFacts};
+use executor::process;
+use result::{PrefetchFacts, Priority, RootWayFacts, ShardWayFacts};
 use variant::{Prefetch, RootWay, Sharding};
 
 /// How roots are computed; `None` without one.
@@ -33,5 +34,13 @@ pub(super) fn policy_facts(policy: &Prefetch) -> PrefetchFacts {
         stop: policy.stop,
         share: policy.share,
         chunk_key_count: policy.chunk.map(|keys| u64::from(keys.get())),
+    }
+}
+
+pub(super) const fn priority(of: process::Priority) -> Priority {
+    match of {
+        process::Priority::Idle => Priority::Idle,
+        process::Priority::Nice19 => Priority::Nice19,
+        process::Priority::Normal => Priority::Normal,
     }
 }

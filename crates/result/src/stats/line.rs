@@ -4,7 +4,7 @@
 //! Draper and Smith (1998), "Applied Regression Analysis", chapters 1 and 9. The fit of `y = a + b x` minimises
 //! relative errors: it is the plain one of `y / x = b + a / x`. Quantiles are those of Student's t.
 
-use super::{CONFIDENCE, trimmed::student_quantile};
+use super::{sample::CONFIDENCE, trimmed::student_quantile};
 
 /// Fewest points: two make the line, the others its error.
 const POINT_COUNT_MIN: usize = 3;

@@ -1,6 +1,9 @@
 //! A sample of values: sorting, ranks and their correlation. Also how many values an interval of a
 //! given width needs, estimated from the spread of the values at hand.
 
+/// Default confidence of an interval.
+pub const CONFIDENCE: f64 = 0.95;
+
 /// Fewest values for an interval. Of five, not even the whole range holds the median with 95 %
 /// confidence.
 pub const INTERVAL_COUNT_MIN: usize = 6;
