@@ -1,6 +1,7 @@
 //! Random numbers that are the same on every machine: `rand`'s ChaCha12 from a named seed, and
 //! distributions computed with `libm`, since the platform's own logarithm differs from one to the
-//! next. `docs/architecture.md` says which of `rand`'s own samplers are not used, and why.
+//! next. `docs/architecture.md` says why they are our own. The sampler of
+//! [`Random::unit`] is `rand`'s.
 
 use std::{f64::consts::TAU, fmt::Display};
 
@@ -37,14 +38,14 @@ impl Stream {
     }
 }
 
-/// A stream of random numbers.
+/// The random numbers of a stream.
 #[derive(Debug)]
 pub(crate) struct Random {
     stream: ChaCha12Rng,
 }
 
 impl Random {
-    /// The stream called `name` under `seed`.
+    /// The numbers of the stream called `name` under `seed`.
     pub(crate) fn new(seed: u64, name: &str) -> Self {
         Self { stream: ChaCha12Rng::from_seed(stream_seed(seed, name).0) }
     }

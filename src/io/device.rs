@@ -1,5 +1,5 @@
-//! The device's rates: the ceiling before and after the points, and one thread's `io_uring`
-//! at each depth.
+//! The device's rates: the ceiling before and after the points, and one thread's `io_uring` at each
+//! depth. Where the kernel refuses `io_uring`, as many threads as the depth read.
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
@@ -24,8 +24,8 @@ pub struct MeasuredDevice {
 }
 
 impl MeasuredDevice {
-    /// Opens the device below `state` for reads in the block order of `seed`. Each way to read gets
-    /// the time of a point, at most a second.
+    /// Opens the device below `state` for reads in the random order that `seed` gives. Each way to
+    /// read gets the time of a point, at most a second.
     ///
     /// # Errors
     /// [`Unmeasured`]: its files cannot be read past the kernel's cache.

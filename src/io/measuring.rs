@@ -43,7 +43,7 @@ impl Measuring<'_> {
     /// Measures all stores, and saves the result after each point.
     ///
     /// # Errors
-    /// A store cannot be opened or read, or the result cannot be written.
+    /// An interrupt came, a store cannot be opened or read, or the result cannot be written.
     pub fn all_stores(&mut self) -> Result<(), Failure> {
         for name in &self.plan.run.stores {
             let store = self.open(*name)?;
@@ -122,6 +122,7 @@ impl Measuring<'_> {
                 time: plan.time,
                 cancel: interrupt::flag(),
             };
+            // Whole passes over the keys before this point.
             let earlier_passes = draw.draw_count() / draw.period();
             let paused = self.progress.pause();
             let measured = raw::measure(store, &reads);

@@ -328,7 +328,7 @@ impl<'a> Sampling<'a> {
     fn fresh_work(&self, cell: &PlannedCell, number: u64) -> Result<Option<FreshWork>, Failure> {
         let works = self.prepared.fresh.as_ref();
         let works = works.filter(|_| FreshWorks::are_for(cell, self.run));
-        let silent = self.progress.between_samples();
+        let silent = self.progress.silent_between_samples();
         let progress = silent.as_ref().unwrap_or(self.progress);
         works.map(|works| works.make(number, cell, self.run, progress)).transpose()
     }

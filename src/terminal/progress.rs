@@ -34,7 +34,7 @@ mod tests;
 
 /// Shortest time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
-/// Shortest time between two lines of samples, in those.
+/// Shortest time between two lines of samples, as a multiple of the interval of plain lines.
 const SAMPLE_LINE_INTERVALS: u32 = 3;
 /// Shortest time between two drawings of a bar: the lock and the clock are not for each row.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
@@ -82,13 +82,13 @@ pub struct Progress {
     screen: Mutex<Screen>,
 }
 
-/// Where a bar is drawn; each has a target of its own.
-type Terminal = Box<dyn Fn() -> ProgressDrawTarget + Send>;
+/// Makes the draw target of a bar; each bar needs its own.
+type MakeTarget = Box<dyn Fn() -> ProgressDrawTarget + Send>;
 
-/// The terminal.
+/// State of the output: the bar, the stage, and lines that wait.
 struct Screen {
     lines: Box<dyn Write + Send>,
-    terminal: Terminal,
+    make_target: MakeTarget,
     bar: ProgressBar,
     stage: Option<UnderWay>,
     /// Lines that came while nothing could be drawn.
@@ -150,7 +150,7 @@ impl Progress {
         look: Look,
         line_interval: Duration,
         lines: Box<dyn Write + Send>,
-        terminal: Terminal,
+        make_target: MakeTarget,
     ) -> Self {
         let bar = ProgressBar::hidden();
         Self {
@@ -162,7 +162,7 @@ impl Progress {
             line_interval,
             screen: Mutex::new(Screen {
                 lines,
-                terminal,
+                make_target,
                 bar,
                 stage: None,
                 held: Vec::new(),
@@ -171,8 +171,9 @@ impl Progress {
         }
     }
 
-    /// Progress of work between samples: silent in a log, which has no more lines than samples.
-    pub fn between_samples(&self) -> Option<Self> {
+    /// Returns a silent progress for work between samples, if this one is a log. `None` means that
+    /// this one serves.
+    pub fn silent_between_samples(&self) -> Option<Self> {
         (self.look == Look::Lines).then(|| Self::new(Look::Nothing))
     }
 
@@ -191,7 +192,7 @@ impl Progress {
         Stage { progress: self }
     }
 
-    /// Begins a sample. A terminal shows `live` from now on, or keeps its lines of the run where
+    /// Begins a sample. A terminal shows `live` at the next draw, or keeps its lines of the run where
     /// that is `None`. A log gets a line of some samples, at their ends: name and time.
     pub fn sample(&self, name: &str, live: Option<Live>) -> Stage<'_> {
         let mut screen = self.screen();
@@ -401,7 +402,7 @@ impl Screen {
     fn draw_line(&mut self, done: u64) {
         let Some(stage) = self.stage.as_mut().filter(|stage| !stage.is_sample) else { return };
         let is_first = !mem::replace(&mut stage.is_shown, true);
-        // Its name alone is printed once, and so is a line of its own.
+        // A stage's name alone is printed once, and so is each of its live lines.
         let is_new = match &mut stage.live {
             Some(shown) => !mem::replace(&mut shown.is_drawn, true),
             None => is_first || done > 0,
@@ -424,7 +425,7 @@ impl Screen {
             }
             if !mem::replace(&mut stage.is_shown, true) {
                 self.bar.finish_and_clear();
-                self.bar = ProgressBar::with_draw_target(Some(live.length), (self.terminal)())
+                self.bar = ProgressBar::with_draw_target(Some(live.length), (self.make_target)())
                     .with_style(live_style(&live.below));
             }
             // A handle of the same bar. Nothing is drawn before all of it is new.
@@ -438,7 +439,7 @@ impl Screen {
         let (total, words) = (stage.total, stage.words(done));
         if !mem::replace(&mut stage.is_shown, true) || self.bar.length() != total.amount() {
             self.bar.finish_and_clear();
-            self.bar = ProgressBar::with_draw_target(total.amount(), (self.terminal)())
+            self.bar = ProgressBar::with_draw_target(total.amount(), (self.make_target)())
                 .with_style(style(total.amount()))
                 .with_prefix(stage.name.clone());
         }

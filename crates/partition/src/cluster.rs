@@ -4,8 +4,8 @@
 
 use crate::{hypergraph::Hypergraph, random::Random};
 
-/// Vertices of an edge at most that says which vertices belong together. A larger one is left out: its
-/// pairs take long, and after smaller ones have joined it has fewer vertices.
+/// Largest number of vertices of an edge that is rated. Larger edges take long, and shrink once
+/// smaller ones have joined their vertices.
 pub(crate) const RATED_PIN_COUNT_MAX: usize = 1_000;
 
 /// The rating of an edge, divided among the other vertices of it.

@@ -14,9 +14,10 @@ use crate::facts;
 
 /// Ranks that are closer than this count as equal, for any number of workloads.
 const PARTED_RANKS_MIN: f64 = 2.0;
-/// Where there are many workloads: the difference of ranks that do not count as equal, as a share of their number.
+/// Least difference of ranks that counts, as a share of the number of workloads; `PARTED_RANKS_MIN`
+/// where that is more.
 const PARTED_SHARE: f64 = 0.25;
-/// Deviation of a term that explains a difference, by the deviation of the time, in logarithms.
+/// Deviation of a term that explains a difference, divided by that of the time, in logarithms.
 const EXPLAINED_SHARES: RangeInclusive<f64> = 0.5..=2.0;
 /// A time that is closer to the usual one, by its ratio, has no difference to explain.
 const EXPLAINED_RATIO_MIN: f64 = 1.2;
@@ -56,7 +57,7 @@ pub(crate) struct Side {
     pub(crate) root_ms: Option<f64>,
 }
 
-/// A workload with both.
+/// A workload with figures of the client, and of each design that has some.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
     /// Index of its result.
@@ -103,7 +104,7 @@ pub(crate) struct Parted {
 #[derive(Clone, Debug)]
 pub(crate) struct DesignFigures {
     pub(crate) design: Design,
-    /// Workloads with both.
+    /// Number of workloads with figures of the client and of this design.
     pub(crate) count: usize,
     pub(crate) spearman: Option<f64>,
     /// Median of the client's time by ours.
@@ -271,7 +272,8 @@ fn parted(pairs: &[Pair], times: &[[f64; 2]]) -> Vec<Parted> {
     all
 }
 
-/// The term whose ratio is the farthest from the usual one, on the side of the time's and about as far.
+/// Finds the term that explains a time. Its deviation has the time's direction and about its size
+/// ([`EXPLAINED_SHARES`]); the largest such deviation wins.
 fn term(pair: &Pair, pairs: &[Pair], times_usual: f64) -> Option<(Term, f64)> {
     if times_usual.ln().abs() < EXPLAINED_RATIO_MIN.ln() {
         return None;

@@ -8,7 +8,7 @@ use variant::{CacheMode, Design, RootTime, StoreKind};
 
 use super::units;
 
-/// A state of fewer slots is for trying out: a hundredth of the size that EIP-8038 was priced on.
+/// A state of fewer slots is for trying out: EIP-8038 was priced on 64 times as many.
 const SMALL_STATE_SLOT_COUNT: u64 = 2_000_000;
 /// Fewer blocks per key mean that reads share blocks: a scan more than random reads.
 pub const SCATTERED_BLOCKS_PER_KEY: f64 = 0.9;
@@ -147,14 +147,14 @@ pub(super) fn best_of<'a>(cells: &[&'a Cell], design: Design) -> Option<&'a Cell
     best(cells.iter().copied().filter(|cell| cell.design == design))
 }
 
-/// The cells with the most duties in the clock: times of others are no times of the same work.
+/// The cells with the most duties in the clock. Others do less work, so their times do not compare.
 pub fn most_duties<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     let most = cells.iter().map(|cell| cell.duty_count()).max();
     cells.iter().copied().filter(|cell| Some(cell.duty_count()) == most).collect()
 }
 
-/// The cells by their duties in the clock, those with the most first: times of others are no times of the same
-/// work.
+/// Groups of cells with the same duties in the clock, the most duties first. Times compare only
+/// within a group, since others do other work.
 pub(super) fn by_duties<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     let mut groups: Vec<Vec<&Cell>> = Vec::new();
     for cell in cells {
@@ -213,8 +213,9 @@ pub(super) fn row_name(cell: &Cell) -> String {
 /// see it.
 const FRESH_STATE_S: u64 = 3_600;
 
-/// Facts of a cache outside this machine, where cold is proved inside it.
-fn host_cache(result: &RunResult) -> String {
+/// Coldness of cells that are proved cold in this machine, in words; a cache of the host may still
+/// have the state.
+fn cold_words(result: &RunResult) -> String {
     let device = result.device.as_ref();
     let ratio = device.and_then(|device| device.host_cache_ratio);
     if ratio.is_some_and(|ratio| ratio > HOST_CACHE_RATIO) {
@@ -265,7 +266,7 @@ fn cache_words(result: &RunResult, cells: &[&Cell]) -> Option<String> {
             return Some(format!("{words}{part}: {}", cell.cache.reason));
         }
     }
-    Some(host_cache(result))
+    Some(cold_words(result))
 }
 
 /// Version and coldness of a client: `Geth 1.17.8; cold: proved in this machine: restarted …`.

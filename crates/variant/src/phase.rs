@@ -22,7 +22,8 @@ crate::named! {
         WarmUp = "warm-up",
         /// Sorting the declared keys into the order in which they are read.
         Order = "order",
-        /// Reading declared keys by I/O threads; of shards, until the last key that they ask for ahead.
+        /// Reading declared keys ahead, by I/O threads or by executing threads before they execute. On
+        /// shards, until the last value that was requested ahead has arrived.
         Prefetch = "prefetch",
         /// Executing steps, reads on demand included.
         Execute = "execute",

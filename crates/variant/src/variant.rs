@@ -27,8 +27,8 @@ pub struct Variant {
     pub fiber_count: usize,
     /// The shards that execute in place of this process.
     pub sharding: Sharding,
-    /// Threads that only read. 0 where there are none: I/O is on demand, or the threads that
-    /// execute read ahead themselves before they do, or verify themselves after it.
+    /// Threads that only read. 0 where there are none: I/O is on demand, or the executing threads
+    /// read ahead before execution, or they verify after it.
     pub io_thread_count: usize,
     /// Order of steps for free threads; the `bal` engine alone knows more than one.
     pub schedule: Schedule,
@@ -72,7 +72,8 @@ impl Variant {
         }
     }
 
-    /// This variant with all keys read before execution by the threads that execute.
+    /// Moves the work of I/O threads to the executing threads. Batched reads then all come before
+    /// execution; other I/O keeps its time.
     #[must_use]
     pub const fn reading_before_by_itself(self) -> Self {
         let prefetch = match self.io {
@@ -82,8 +83,8 @@ impl Variant {
         Self { io: Io::Batched(prefetch), io_thread_count: 0, ..self }
     }
 
-    /// Returns whether shards can execute it. Either the list declares all keys, and each step has
-    /// its own state, or steps are validated, wherever they run.
+    /// Returns whether shards can execute it: `bal` with a batched-io list, or Block-STM. Full lists
+    /// are not supported on shards.
     pub const fn can_be_sharded(&self) -> bool {
         matches!(
             (self.engine, self.list),

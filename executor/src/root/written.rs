@@ -50,8 +50,8 @@ impl WrittenKeys {
             let before = keys.slots.len();
             let changed = account.storage.iter().filter(|(_, slot)| slot.is_changed());
             keys.slots.extend(changed.map(|(key, _)| (*address, *key)));
-            let is_other = account.is_changed() || account.is_selfdestructed();
-            if is_other || keys.slots.len() > before {
+            let has_own_change = account.is_changed() || account.is_selfdestructed();
+            if has_own_change || keys.slots.len() > before {
                 keys.accounts.push(*address);
             }
         }

@@ -93,7 +93,7 @@ impl<S: NodeSink> CheckedTrie<S> {
 /// rows of a table.
 ///
 /// # Errors
-/// [`StateError::Untrusted`] naming the first wrong node.
+/// [`StateError::Untrusted`] where a node or a row is wrong, two roots differ, or the store failed.
 pub(super) fn verify<N: NodeRows>(
     input: &ScanInput<'_>,
     watch: &Watch<'_>,
@@ -137,7 +137,7 @@ pub(super) struct TrieStream<N> {
 
 struct Sink<N> {
     trie: TrieId,
-    rows: N,
+    nodes: N,
     counts: NodeCounts,
 }
 
@@ -145,7 +145,7 @@ impl<N: NodeRows> NodeSink for Sink<N> {
     fn put(&mut self, key: &NodeKey, node: &[u8]) -> Result<(), SinkError> {
         let row = self.trie.slots_first_key(key);
         self.counts.add(&self.trie, key, &row, node);
-        self.rows.node(&row, node)
+        self.nodes.node(&row, node)
     }
 }
 
@@ -174,9 +174,9 @@ impl<S: NodeSink> OneTrie<S> {
 }
 
 impl<N: NodeRows> TrieStream<N> {
-    /// Begins, before all rows; nodes go to `rows`.
-    pub(super) fn new(format: Format, hashing: Hashing, rows: N) -> Self {
-        let idle = Some(Sink { trie: TrieId::Accounts, rows, counts: NodeCounts::default() });
+    /// Begins with no rows. The nodes of all tries go to `nodes`.
+    pub(super) fn new(format: Format, hashing: Hashing, nodes: N) -> Self {
+        let idle = Some(Sink { trie: TrieId::Accounts, nodes, counts: NodeCounts::default() });
         let roots = VecDeque::new();
         Self { format, hashing, idle, open: None, roots, leaf: Vec::new() }
     }
@@ -227,7 +227,7 @@ impl<N: NodeRows> TrieStream<N> {
             None => self.begin(TrieId::Accounts),
         };
         let (root, sink) = accounts.finish().map_err(|error| no_trie(N::STORE, error))?;
-        sink.rows.end()?;
+        sink.nodes.end()?;
         Ok(BuiltTries { root, nodes: sink.counts })
     }
 

@@ -1,6 +1,6 @@
-//! The chain as a test of execution-spec-tests, in two formats: `blockchain_test` has its blocks as RLP,
-//! `blockchain_test_engine` as parameters of new payloads. Names of fields are those of its
-//! fixture models.
+//! The chain as a test of execution-spec-tests, in two formats: `blockchain_test` has its blocks as
+//! RLP and decoded, `blockchain_test_engine` as parameters of new payloads. Names of fields are those
+//! of its fixture models.
 
 use std::io::Write;
 
@@ -42,7 +42,7 @@ impl TestFormat {
 /// Writes the chain as the only test of a file. Siblings have no place in it.
 ///
 /// # Errors
-/// [`ExportError::StateTooLarge`], as for a genesis; where writing fails.
+/// [`ExportError::StateTooLarge`], as for a genesis; [`ExportError::Io`] where writing fails.
 pub fn eest(chain: &Chain, format: TestFormat, out: &mut impl Write) -> Result<(), ExportError> {
     genesis::check_size(&chain.genesis)?;
     let network = network(chain.rules.fork);
@@ -178,7 +178,8 @@ fn block(block: &ChainBlock) -> Value {
     })
 }
 
-/// A transaction by its fields: those of JSON-RPC, but for the names of gas and calldata.
+/// A transaction by its fields: those of JSON-RPC without the hash, and with other names of gas and
+/// calldata.
 fn transaction(tx: &Envelope) -> Value {
     let mut out = serde_json::to_value(tx).unwrap_or_default();
     if let Value::Object(fields) = &mut out {

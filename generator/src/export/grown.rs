@@ -1,4 +1,4 @@
-//! Blocks that have grown a state, and the place where a workload's blocks go on.
+//! The result of growing a state by blocks.
 
 use alloy_consensus::Header;
 use alloy_primitives::B256;
@@ -10,7 +10,7 @@ use super::block::Parent;
 /// Figures of blocks that have grown a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GrownFacts {
-    /// Blocks, those without transactions behind the others included.
+    /// Number of these blocks, with the empty ones at their end.
     pub block_count: u64,
     /// Their transactions.
     pub tx_count: u64,
@@ -18,7 +18,7 @@ pub struct GrownFacts {
     pub slot_count: u64,
     /// Gas that they used.
     pub gas_used: u64,
-    /// Gas limit of all blocks of the chain.
+    /// Gas limit of each block of the chain.
     pub gas_limit: u64,
     /// Hash of the last of them: the parent of the workload's first block.
     pub hash: B256,

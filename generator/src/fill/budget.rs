@@ -6,7 +6,7 @@ use workload::Fork;
 use crate::probe::Cost;
 use spec::Load;
 
-/// The gas that a load has left of a block.
+/// The part of a block that a load may use, in gas or in transactions, and what is left of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Budget {
     pub(super) total: u64,
@@ -19,7 +19,7 @@ impl Budget {
     }
 }
 
-/// `total` by the loads' shares, rounded so that the sum is `total`.
+/// Divides `total` by the loads' shares, rounded so that the sum is `total`.
 pub(super) fn shared(total: u64, loads: &[Load]) -> Vec<Budget> {
     let mut share = 0.0;
     let mut given = 0;
@@ -75,10 +75,11 @@ impl Mix {
         Self { share, cost, of_tx, bound: if of_tx[1] > of_tx[0] { 1 } else { 0 } }
     }
 
-    /// `gas` of the load's dimension as a multiple of `of_tx`, which one transaction has.
-    fn scaled(&self, gas: u64, of_tx: u64) -> u64 {
+    /// Scales `per_tx`, a figure of one transaction, to as many transactions as have `gas` in the
+    /// load's dimension.
+    fn scaled(&self, gas: u64, per_tx: u64) -> u64 {
         let bound = u128::from(self.of_tx[self.bound].max(1));
-        u64::try_from(u128::from(gas) * u128::from(of_tx) / bound).unwrap_or(u64::MAX)
+        u64::try_from(u128::from(gas) * u128::from(per_tx) / bound).unwrap_or(u64::MAX)
     }
 
     /// Gas of the receipts of so much gas of the load's dimension.

@@ -68,7 +68,7 @@ pub(super) struct UnderWay {
     pub(super) began: Instant,
     /// Whether the bar is this stage's yet; in a log, whether its first line is written.
     pub(super) is_shown: bool,
-    /// Whether it is a sample, of which a log may have no line.
+    /// Whether it is a sample: a log has lines of some samples only.
     pub(super) is_sample: bool,
     /// The lines of a stage that shows its own; `None` of others.
     pub(super) live: Option<Shown>,

@@ -1,5 +1,5 @@
-//! Cuts a table into parts: small sources together, a large one by buckets, a Weyl sequence
-//! into runs. Runs pass 1 on the way.
+//! Cuts a table into parts: small sources together, a large one by buckets, a Weyl sequence into
+//! runs. Scatters large sources without a known order into buckets meanwhile: pass 1 of [`super`].
 
 use std::{
     ops::Range,
@@ -21,8 +21,8 @@ use crate::{
     },
 };
 
-/// Points of a Weyl sequence walked between two reports.
-const WALK_ROWS: u64 = 1 << 16;
+/// Points of a Weyl sequence walked between two checks for cancellation.
+const WALK_CHECK_POINTS: u64 = 1 << 16;
 
 /// The sources of a table, and its parts.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl<S: Source> Plan<S> {
             let mut walk = if left > 0 { run } else { 0 };
             while walk > 0 {
                 settings.check_cancel()?;
-                let steps = walk.min(WALK_ROWS);
+                let steps = walk.min(WALK_CHECK_POINTS);
                 for _ in 0..steps {
                     index = order.next(index);
                 }

@@ -62,18 +62,19 @@ struct Part {
 /// A failure of a worker. The batch reports the first one by rank.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// Number of the step, or of the chunk of keys, in the workers' order.
+    /// Order among failures of one kind: the number of the step or of the wrong chunk. A failed read
+    /// of a thread that reads ahead or verifies has 0. A shard's failure has the index of its step,
+    /// or the maximum without one.
     taken: usize,
     error: EngineError,
 }
 
 impl Failure {
     /// Rank of a failure; the lowest is reported. A wrong value comes before the failures that it
-    /// may cause, and a cancellation last. Other failures rank in the order in which their step or
-    /// chunk was taken.
+    /// may cause, and a cancellation last. Others rank by `taken`.
     ///
-    /// A worker finishes each step or chunk that it has taken. So the reported failure does not
-    /// depend on timing.
+    /// Workers finish each step or chunk that they have taken. So the reported step or wrong value
+    /// does not depend on timing. Failed reads ahead are reported as they come.
     const fn rank(&self) -> (u8, usize) {
         let kind = match &self.error {
             EngineError::List { fault: ListFault::WrongValue { .. }, .. } => 0,
@@ -111,7 +112,7 @@ pub(crate) struct Job<P> {
 }
 
 impl<P: PreState> Job<P> {
-    /// The batch at `batch_index`. Its steps are taken in `known_order`, where they go by their known cost.
+    /// The batch at `batch_index`. Its steps are taken in `known_order`, if that is given.
     pub(super) fn new(
         task: &Task<'_>,
         batch_index: usize,
@@ -122,7 +123,7 @@ impl<P: PreState> Job<P> {
         let batch = &task.workload.batches[batch_index];
         let start = spans.elapsed();
         let bounds = ListBounds::new(batch, &task.workload.rules);
-        // A list of any length must not cost its hash.
+        // An overlong list is rejected before it is hashed.
         list::check_length(&task.lists[batch_index], P::max_bytes(&bounds))
             .map_err(|error| EngineError::rejected(batch_index, error))?;
         let start = spans.close(Phase::Decode, start).end;

@@ -22,8 +22,8 @@ pub(super) struct Verifier<'a> {
     listed: &'a Listed,
     /// Number of the chunk that is being read.
     chunk: Cell<usize>,
-    /// The lowest id with a wrong value. A chunk has accounts or slots, never both, and the first one
-    /// with a wrong value is the last that is read.
+    /// The lowest id with a wrong value. A chunk has accounts or slots, never both. Reading stops
+    /// after the first chunk with a wrong value.
     lowest: RefCell<Option<(usize, ListFault)>>,
 }
 
